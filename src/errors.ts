@@ -1,0 +1,136 @@
+/**
+ * Every error this library throws: one table of codes, one class.
+ *
+ * A message is built from the table and from names of fields, options and rules. It never holds a
+ * secret, a payload or a received body, so it may be logged as it is.
+ */
+
+/** Who can mend it: the calling code, the surroundings (disk, network), or the order of calls. */
+export type ErrorKind = 'caller' | 'environment' | 'lifecycle';
+
+interface ErrorRow {
+  readonly kind: ErrorKind;
+  /** What happened, without a full stop. */
+  readonly what: string;
+  /** What to do about it, a whole sentence. */
+  readonly hint: string;
+}
+
+export const ERROR_TABLE = {
+  ERR_INVALID_RECORD: {
+    kind: 'caller',
+    what: 'The log record does not follow the contract',
+    hint: 'Mend the field that `path` names; `input` holds the record, which was not written.',
+  },
+  ERR_INVALID_LINE: {
+    kind: 'caller',
+    what: 'The text is not one log line',
+    hint: 'Pass exactly one line of JSON that holds a log record.',
+  },
+  ERR_INVALID_MESSAGE: {
+    kind: 'caller',
+    what: 'A webhook message does not follow the contract',
+    hint: 'Mend the field that `path` names; `input` holds the messages, none of which was sent.',
+  },
+  ERR_MESSAGE_TOO_LARGE: {
+    kind: 'caller',
+    what: 'A webhook message is larger than a request may be',
+    hint: 'Shorten the message or raise `maxBodyBytes`; `input` holds the messages, none of which was sent.',
+  },
+  ERR_INVALID_OPTION: {
+    kind: 'caller',
+    what: 'An option is not usable',
+    hint: 'Set the option that `path` names as its documentation says.',
+  },
+  ERR_INVALID_URL: {
+    kind: 'caller',
+    what: 'The webhook URL is not usable',
+    hint: 'Give an absolute http or https URL without credentials.',
+  },
+  ERR_INVALID_SECRET: {
+    kind: 'caller',
+    what: 'The webhook secret is not usable',
+    hint: 'Give the secret as a non-empty string; `generateSecret()` makes one.',
+  },
+  ERR_INVALID_SVC_IDENTIFIER: {
+    kind: 'caller',
+    what: 'The svc_identifier is not padded base64 of UTF-8 text',
+    hint: 'Pass what `encodeSvcIdentifier` made.',
+  },
+  ERR_DESTINATION_NOT_SYNCHRONOUS: {
+    kind: 'caller',
+    what: 'The log destination writes later, so a record could be lost when the process ends',
+    hint: 'Give a file path, a file descriptor or a synchronous stream, or accept the loss with `sync: false`.',
+  },
+  ERR_WRITE_FAILED: {
+    kind: 'environment',
+    what: 'The log record could not be written',
+    hint: 'See `cause`; `input` holds the record. The writer stays usable and tries again at the next write.',
+  },
+  ERR_WRITER_CLOSED: {
+    kind: 'lifecycle',
+    what: 'The log writer is closed',
+    hint: 'Write before `close`, or make a new writer; `input` holds the record.',
+  },
+  ERR_ADDRESS_REFUSED: {
+    kind: 'environment',
+    what: 'The network guard refused the address of the webhook URL',
+    hint: "Use a public address, or set `network: 'allow-private'` if the receiver is meant to be inside.",
+  },
+} as const satisfies Record<string, ErrorRow>;
+
+/** The closed union of codes; codes are never renamed, and a retired one is never used again. */
+export type SecurityEventErrorCode = keyof typeof ERROR_TABLE;
+
+/** One fault found in an input: where, and what was expected and found there. */
+export interface InputIssue {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+export interface ErrorDetails {
+  /** What exactly, in words that name fields and rules only. */
+  readonly detail?: string;
+  readonly path?: readonly PropertyKey[];
+  readonly issues?: readonly InputIssue[];
+  /** What the caller passed in: handed back on the error, hidden from inspection and JSON. */
+  readonly input?: unknown;
+  readonly cause?: unknown;
+}
+
+/**
+ * The one error class. Tell errors apart by `code` (it also works across two installed copies of
+ * the package, where `instanceof` does not).
+ */
+export class SecurityEventError extends Error {
+  override readonly name = 'SecurityEventError';
+  readonly code: SecurityEventErrorCode;
+  readonly kind: ErrorKind;
+  /** What to do about it. */
+  readonly hint: string;
+  /** The field or option at fault, from the root of the input; empty where there is none. */
+  readonly path: readonly PropertyKey[];
+  /** All faults, where an input was checked against the contract; `path` is the first one's. */
+  readonly issues: readonly InputIssue[];
+  readonly #input: unknown;
+
+  constructor(code: SecurityEventErrorCode, details: ErrorDetails = {}) {
+    const row: ErrorRow = ERROR_TABLE[code];
+    const detail = details.detail === undefined ? '' : `: ${details.detail}`;
+    super(
+      `${row.what}${detail}. ${row.hint}`,
+      'cause' in details ? { cause: details.cause } : undefined,
+    );
+    this.code = code;
+    this.kind = row.kind;
+    this.hint = row.hint;
+    this.issues = details.issues ?? [];
+    this.path = details.path ?? this.issues[0]?.path ?? [];
+    this.#input = details.input;
+  }
+
+  /** What the caller passed in. Not enumerable: loggers that print the error do not print it. */
+  get input(): unknown {
+    return this.#input;
+  }
+}

@@ -1,0 +1,4 @@
+/** A number in [0, 1), as an argument so that jitter can be tested. */
+export type Random = () => number;
+
+export const systemRandom: Random = () => Math.random();
