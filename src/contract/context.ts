@@ -1,0 +1,160 @@
+/** The context of a log record: who (actor), how (http), where (service). Contract section A. */
+import * as z from 'zod';
+import {
+  type Dialect,
+  type Fields,
+  fields,
+  type Mode,
+  narrowed,
+  type Reading,
+  tolerated,
+  word,
+} from './dialect.ts';
+import { dispatch } from './dispatch.ts';
+import { jsonObject, jsonObjectOrArray } from './json-value.ts';
+import { channelAAddress, countryCode, emptyOr, without } from './primitives.ts';
+import { SCHEMES, VERBS } from './vocabulary.ts';
+import { expecting } from './wording.ts';
+
+const GEO_KEYS = ['city', 'country_code', 'latitude', 'longitude'] as const;
+
+const degrees = (mode: Mode, limit: number): z.ZodType<number, number> =>
+  narrowed(mode, z.number().min(-limit).max(limit), z.number());
+
+/** D12: `{}` or all four. */
+const geo = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  emptyOr(
+    GEO_KEYS,
+    fields(mode, without(GEO_KEYS)),
+    fields(mode, {
+      city: z.string(),
+      country_code: countryCode(mode),
+      latitude: degrees(mode, 90),
+      longitude: degrees(mode, 180),
+    }),
+  );
+
+/** D13 */
+const ipMetadata = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  fields(mode, {
+    datacenter: fields(mode, { name: z.string(), url: z.string() }).nullable(),
+    global: z.boolean(),
+    loopback: z.boolean(),
+    multicast: z.boolean(),
+    network_type: z.string(),
+    private: z.boolean(),
+    proxy: z.boolean(),
+    reserved: z.boolean(),
+    tor: z.boolean(),
+    unspecified: z.boolean(),
+    version: z.literal([4, 6]),
+    vpn: z.boolean(),
+  });
+
+// RFC 4648 section 4, padded.
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** D10: when emitted, values are strings, numbers or booleans. */
+const identifiers = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  tolerated(
+    mode,
+    z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+    jsonObject(),
+  ).nullable();
+
+const actor = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  fields(mode, {
+    identifiers: identifiers(mode),
+    ip: fields(mode, {
+      address: channelAAddress(mode),
+      geo: geo(mode),
+      metadata: ipMetadata(mode),
+    }),
+    svc_identifier: narrowed(
+      mode,
+      z.string().regex(BASE64, { error: expecting('padded base64') }),
+      z.string(),
+    ).nullable(),
+  });
+
+const PORT_DIGITS =
+  /^(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/;
+
+/** D7 */
+const port = (mode: Mode): z.ZodType<number, number> =>
+  narrowed(mode, z.int().min(1).max(65_535), z.int());
+
+/** D6: a string of digits; a number is accepted and written as one. */
+const remotePort = (mode: Mode): z.ZodType<string, string | number> =>
+  dispatch((input) => (typeof input === 'number' ? 1 : 0), [
+    narrowed(
+      mode,
+      z.string().regex(PORT_DIGITS, { error: expecting('a port, 1 to 65535, in digits') }),
+      z.string(),
+    ),
+    port(mode).transform(String),
+  ]);
+
+/** D9; in the open dialect `json` may be an array too (D0). */
+const parameters = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  fields(mode, {
+    form: jsonObjectOrArray().optional(),
+    json: (mode.dialect === 'strict' ? jsonObject() : jsonObjectOrArray()).optional(),
+    other: jsonObject().optional(),
+    query: jsonObject().optional(),
+  });
+
+const REQUEST_KEYS = [
+  'host',
+  'parameters',
+  'path',
+  'port',
+  'referer',
+  'remote_ip',
+  'remote_port',
+  'scheme',
+  'user_agent',
+  'verb',
+] as const;
+
+/** D4: `{}` or complete. */
+const request = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) =>
+  emptyOr(
+    REQUEST_KEYS,
+    fields(mode, without(REQUEST_KEYS)),
+    fields(mode, {
+      host: z.string(),
+      parameters: parameters(mode).optional(),
+      path: z.string(),
+      port: port(mode),
+      // D5: may be absent; always written as null.
+      referer: z.null().default(null),
+      remote_ip: channelAAddress(mode),
+      remote_port: remotePort(mode),
+      scheme: word(mode, SCHEMES),
+      user_agent: z.string(),
+      verb: word(mode, VERBS),
+    }),
+  );
+
+const http = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) =>
+  fields(mode, {
+    request: request(mode),
+    response: fields(mode, {
+      blocked: z.boolean(),
+      status: narrowed(mode, z.int().min(100).max(599), z.int()).optional(),
+    }),
+  });
+
+const service = <R extends Reading>(
+  mode: Mode<Dialect, R>,
+): Fields<R, { env: z.ZodString; name: z.ZodString; svc_id: z.ZodString }> =>
+  fields(mode, { env: z.string(), name: z.string(), svc_id: z.string() });
+
+/** D4: only `service` is required. */
+export const context = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) =>
+  fields(mode, {
+    actor: actor(mode).optional(),
+    http: http(mode).optional(),
+    service: service(mode),
+  });

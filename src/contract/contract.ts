@@ -1,0 +1,70 @@
+/** The readings of the contract by name, each built when it is first used (D0). */
+import * as z from 'zod';
+import { SecurityEventError } from '../errors.ts';
+import type { Dialect, Mode, Reading } from './dialect.ts';
+import { logLine } from './log-line.ts';
+import { logRecord } from './log-record.ts';
+import { body, webhookMessageV2 } from './webhook-v2.ts';
+import { webhookMessageV1 } from './webhook-v1.ts';
+
+const bareRecord = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) => logRecord(mode, {});
+
+/** Built at the first parse, then kept. */
+const whenUsed = <S extends z.ZodType>(build: () => S): z.ZodLazy<S> => z.lazy(build);
+
+const build = <D extends Dialect, R extends Reading>(dialect: D, reading: R) => {
+  const mode: Mode<D, R> = { dialect, reading };
+  const WebhookMessageV2 = whenUsed(() => webhookMessageV2(mode));
+  const WebhookMessageV1 = whenUsed(() => webhookMessageV1(mode));
+  return {
+    LogRecord: whenUsed(() => bareRecord(mode)),
+    LogLine: whenUsed(() => logLine(mode)),
+    WebhookMessageV2,
+    WebhookBodyV2: whenUsed(() => body(WebhookMessageV2)),
+    WebhookMessageV1,
+    WebhookBodyV1: whenUsed(() => body(WebhookMessageV1)),
+  } as const;
+};
+
+const READINGS = {
+  strict: { emitted: build('strict', 'emitted'), received: build('strict', 'received') },
+  open: { emitted: build('open', 'emitted'), received: build('open', 'received') },
+} as const;
+
+/** The schemas of one dialect and reading, under the names of the bare exports. */
+export type Contract<D extends Dialect = 'strict', R extends Reading = 'emitted'> =
+  (typeof READINGS)[D][R];
+
+export interface ContractOptions<D extends Dialect, R extends Reading> {
+  /**
+   * `strict` (default) keeps closed vocabularies closed and channel A addresses IPv4; `open` takes
+   * any non-empty word for verb, scheme, ruleset, severity, incident_type, message_type and
+   * pulse_genre, and IPv6.
+   */
+  readonly dialect?: D;
+  /**
+   * `emitted` (default) is what this library writes: unknown keys are refused. `received` is what
+   * it reads: unknown keys are kept, our own narrowings are not checked.
+   */
+  readonly reading?: R;
+}
+
+/**
+ * The schemas in one reading of the contract (D0). The same options give the same schemas.
+ * Throws ERR_INVALID_OPTION for a dialect or reading that does not exist.
+ */
+export function contract<D extends Dialect = 'strict', R extends Reading = 'emitted'>(
+  options: ContractOptions<D, R> = {},
+): Contract<D, R> {
+  const { dialect = 'strict', reading = 'emitted' } = options;
+  if (!Object.hasOwn(READINGS, dialect)) refuse('dialect', "'strict' or 'open'");
+  if (!Object.hasOwn(READINGS.strict, reading)) refuse('reading', "'emitted' or 'received'");
+  return READINGS[dialect][reading] as Contract<D, R>;
+}
+
+function refuse(option: string, expected: string): never {
+  throw new SecurityEventError('ERR_INVALID_OPTION', {
+    detail: `expected ${option} to be ${expected}`,
+    path: [option],
+  });
+}

@@ -1,0 +1,90 @@
+/**
+ * A union whose branch is chosen by looking at the input, so that an error speaks of the one
+ * branch that was meant.
+ *
+ * zod's `discriminatedUnion` takes no template literals and needs one discriminator key with
+ * literal values; the contract has `svc.ev0.threat.vulnerability_exploit.<suffix>`,
+ * `injection_<word>`, message types nobody knows yet, and objects that are empty or complete.
+ * The result is a real `ZodUnion` (inference, `options`, JSON Schema), only its choice is ours.
+ */
+import * as z from 'zod';
+import { wording } from './wording.ts';
+
+type Options = readonly z.core.SomeType[];
+
+/** Index of the option to use, or the key and the words that would have chosen one. */
+export type Choice = number | { readonly key: string; readonly words: readonly string[] };
+
+interface DispatchDef<T extends Options = Options> extends z.core.$ZodUnionDef<T> {
+  choose: (input: unknown) => Choice;
+}
+
+/** A zod union with a choice of its own; see {@link dispatch}. */
+export interface ZodDispatch<T extends Options = Options> extends z.ZodUnion<T> {}
+
+function refuse(
+  payload: z.core.ParsePayload,
+  choice: Exclude<Choice, number>,
+  inst: z.core.$ZodType,
+): void {
+  const { value } = payload;
+  if (!isObject(value)) {
+    payload.issues.push({ code: 'invalid_type', expected: 'object', input: value, inst });
+    return;
+  }
+  payload.issues.push({
+    code: 'invalid_value',
+    values: [...choice.words],
+    input: value[choice.key],
+    path: [choice.key],
+    inst,
+  });
+}
+
+function addWording(payload: z.core.ParsePayload): z.core.ParsePayload {
+  for (const issue of payload.issues) {
+    if (issue.message !== undefined || issue.inst?._zod.def?.error !== undefined) continue;
+    const message = wording(issue);
+    if (message !== undefined) Object.assign(issue, { message });
+  }
+  return payload;
+}
+
+// zod's own declarations are looser about optional properties than this project's compiler flags.
+const initUnion = (inst: unknown, def: unknown): void => {
+  const union: z.core.$constructor<z.ZodUnion> = z.ZodUnion;
+  union.init(inst as z.ZodUnion, def as z.core.$ZodUnionDef);
+};
+
+const ZodDispatch = /*@__PURE__*/ z.core.$constructor<ZodDispatch, DispatchDef>(
+  'SecurityEventDispatch',
+  (inst, def) => {
+    initUnion(inst, def);
+    inst._zod.parse = (payload, ctx) => {
+      const choice = def.choose(payload.value);
+      const option = typeof choice === 'number' ? def.options[choice] : undefined;
+      if (option === undefined) {
+        if (typeof choice !== 'number') refuse(payload, choice, inst);
+        return addWording(payload);
+      }
+      const result = option._zod.run(payload, ctx);
+      if (result instanceof Promise) return result.then(addWording);
+      return result.issues.length === 0 ? result : addWording(result);
+    };
+  },
+);
+
+/** A union of `options` in which `choose` names the one to use. */
+export function dispatch<const T extends Options>(
+  choose: (input: unknown) => Choice,
+  options: T,
+): ZodDispatch<T> {
+  return new ZodDispatch({ type: 'union', options, choose }) as ZodDispatch<T>;
+}
+
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** True where `input` is an object with a value under one of `keys`. */
+export const hasAny = (input: unknown, keys: readonly string[]): boolean =>
+  isObject(input) && keys.some((key) => input[key] !== undefined);

@@ -1,0 +1,66 @@
+/**
+ * `security-event-delivery/contract`: the shapes of both channels. Schema and type of one name.
+ * The bare names are the strict dialect in the emitted reading; `received` holds the same names in
+ * the received reading, and `contract({ dialect, reading })` gives any combination.
+ */
+import type * as z from 'zod';
+import { contract } from './contract.ts';
+
+const emitted = contract();
+
+/** The strict received reading, under the same names (D0). */
+export const received = contract({ reading: 'received' });
+
+/** A record of channel A: envelope, context, payload. Narrows by `event_name`. */
+export const LogRecord = emitted.LogRecord;
+export type LogRecord = z.output<typeof LogRecord>;
+
+/** A record with the attributes of a log platform (D17, D18). */
+export const LogLine = emitted.LogLine;
+export type LogLine = z.output<typeof LogLine>;
+
+/** A message of channel B as it is on the wire. Narrows by `message_type`. */
+export const WebhookMessageV2 = emitted.WebhookMessageV2;
+export type WebhookMessageV2 = z.output<typeof WebhookMessageV2>;
+
+/** The body of a request: 1 to 1000 messages. */
+export const WebhookBodyV2 = emitted.WebhookBodyV2;
+export type WebhookBodyV2 = z.output<typeof WebhookBodyV2>;
+
+/** An element of the deprecated format v1. Narrows by `svc_payload_type`. */
+export const WebhookMessageV1 = emitted.WebhookMessageV1;
+export type WebhookMessageV1 = z.output<typeof WebhookMessageV1>;
+
+/** The body of a request of format v1. */
+export const WebhookBodyV1 = emitted.WebhookBodyV1;
+export type WebhookBodyV1 = z.output<typeof WebhookBodyV1>;
+
+/** What `LogRecord.parse` takes: the record, deviations that the contract shows included. */
+export type LogRecordInput = z.input<typeof LogRecord>;
+
+export { type Contract, type ContractOptions, contract } from './contract.ts';
+export type { Dialect, OpenWord, Reading } from './dialect.ts';
+export type { JsonObject, JsonValue } from './json-value.ts';
+export { messageToSend, type WebhookMessageToSend } from './message-to-send.ts';
+export { type ParsedLogLine, parseLogLine } from './parse-log-line.ts';
+export { slugify } from './slug.ts';
+export { decodeSvcIdentifier, encodeSvcIdentifier } from './svc-identifier.ts';
+export {
+  API_VERSION,
+  EVENT_CATEGORIES,
+  EVENT_KINDS,
+  EVENT_NAMES,
+  EVENT_VERSION,
+  INCIDENT_EVENT_TYPES,
+  INCIDENT_MESSAGE_TYPES,
+  INCIDENT_STATUSES,
+  INCIDENT_TYPES,
+  MAX_MESSAGES_PER_REQUEST,
+  MESSAGE_TYPES,
+  PULSE_GENRES,
+  RULESETS,
+  SCHEMES,
+  SEVERITIES,
+  SVC_PAYLOAD_TYPES,
+  VERBS,
+} from './vocabulary.ts';

@@ -1,0 +1,173 @@
+/**
+ * Free-form JSON values (D0): what the contract leaves to the caller (`options`, `parameters`,
+ * `identifiers`) must be JSON, and is copied while it is checked, so that what was checked is what
+ * is written, whatever getters, `toJSON` methods or later changes the original has.
+ */
+import * as z from 'zod';
+import { kindOf } from './wording.ts';
+
+export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
+export interface JsonObject {
+  [key: string]: JsonValue;
+}
+
+/** Deeper values are refused: they could not be serialised without risking the host's stack. */
+export const MAX_JSON_DEPTH = 500;
+
+export type JsonCopy =
+  | { readonly ok: true; readonly value: JsonValue }
+  | { readonly ok: false; readonly path: readonly PropertyKey[]; readonly message: string };
+
+class JsonFault extends Error {}
+
+/**
+ * Objects made by `{}`, `Object.create(null)` or `JSON.parse`, in any realm: test runners and
+ * `node:vm` hand over objects whose prototype is not ours.
+ */
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  if (prototype === null || prototype === Object.prototype) return true;
+  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'isPrototypeOf');
+}
+
+class Copier {
+  readonly path: PropertyKey[] = [];
+  readonly #ancestors: object[] = [];
+
+  copy(value: unknown): JsonValue {
+    switch (typeof value) {
+      case 'string':
+      case 'boolean':
+        return value;
+      case 'number':
+        if (!Number.isFinite(value)) break;
+        // JSON has no negative zero; written as what it will be read as.
+        return value === 0 ? 0 : value;
+      case 'object':
+        return value === null ? null : this.#container(value);
+      default:
+    }
+    throw new JsonFault(`expected a JSON value, found ${kindOf(value)}`);
+  }
+
+  #container(value: object): JsonValue {
+    if (this.#ancestors.length >= MAX_JSON_DEPTH) this.#tooDeep();
+    this.#ancestors.push(value);
+    const copy = Array.isArray(value) ? this.#array(value) : this.#object(value);
+    this.#ancestors.pop();
+    return copy;
+  }
+
+  #array(value: readonly unknown[]): JsonValue[] {
+    const copy: JsonValue[] = [];
+    for (let index = 0; index < value.length; index += 1) {
+      this.path.push(index);
+      copy.push(this.copy(value[index]));
+      this.path.pop();
+    }
+    return copy;
+  }
+
+  #object(value: object): JsonObject {
+    if (!isPlain(value)) throw new JsonFault('expected a plain object, found a class instance');
+    const copy: JsonObject = {};
+    for (const key of Object.keys(value)) {
+      const element: unknown = value[key as keyof typeof value];
+      if (element === undefined) continue;
+      this.path.push(key);
+      const copied = this.copy(element);
+      // Assigning to `__proto__` would change the prototype instead of making a key.
+      if (key === '__proto__') define(copy, key, copied);
+      else copy[key] = copied;
+      this.path.pop();
+    }
+    return copy;
+  }
+
+  #tooDeep(): never {
+    const seen = new Set<object>();
+    const repeat = this.#ancestors.findIndex((ancestor) => {
+      const known = seen.has(ancestor);
+      seen.add(ancestor);
+      return known;
+    });
+    this.path.length = repeat === -1 ? MAX_JSON_DEPTH : repeat;
+    throw new JsonFault(
+      repeat === -1
+        ? `expected at most ${MAX_JSON_DEPTH} levels of nesting, found more`
+        : 'expected a JSON value, found a cycle',
+    );
+  }
+}
+
+const define = (target: object, key: string, value: unknown): void => {
+  Object.defineProperty(target, key, {
+    value,
+    enumerable: true,
+    configurable: true,
+    writable: true,
+  });
+};
+
+/**
+ * A deep copy of `value` as plain JSON data, or where and why it is not JSON. Throws only what a
+ * getter or proxy inside `value` throws.
+ */
+export function copyJson(value: unknown): JsonCopy {
+  const copier = new Copier();
+  try {
+    return { ok: true, value: copier.copy(value) };
+  } catch (error) {
+    if (!(error instanceof JsonFault)) throw error;
+    return { ok: false, path: [...copier.path], message: error.message };
+  }
+}
+
+type Shape = 'object' | 'array' | 'array or object';
+
+const SHAPES: Readonly<Record<Shape, readonly string[]>> = {
+  object: ['object'],
+  array: ['array'],
+  'array or object': ['array', 'object'],
+};
+
+function shapeOf(value: unknown): string {
+  if (Array.isArray(value)) return 'array';
+  return value !== null && typeof value === 'object' ? 'object' : 'scalar';
+}
+
+const ARTICLES: Readonly<Record<Shape, string>> = {
+  object: 'an object',
+  array: 'an array',
+  'array or object': 'an array or an object',
+};
+
+/** A schema of free-form JSON of one outer shape; its output is the copy. */
+function freeForm<Out, In>(shape: Shape): z.ZodType<Out, In> {
+  const types = SHAPES[shape];
+  const schema = z
+    .unknown()
+    .transform((input, ctx) => {
+      if (!types.includes(shapeOf(input))) {
+        const message = `expected ${ARTICLES[shape]}, found ${kindOf(input)}`;
+        ctx.issues.push({ code: 'custom', message, input });
+        return z.NEVER;
+      }
+      const copy = copyJson(input);
+      if (copy.ok) return copy.value;
+      ctx.issues.push({ code: 'custom', message: copy.message, path: [...copy.path], input });
+      return z.NEVER;
+    })
+    .meta({ type: types.length === 1 ? types[0] : [...types] });
+  return schema as unknown as z.ZodType<Out, In>;
+}
+
+/** Any JSON object. */
+export const jsonObject = (): z.ZodType<JsonObject, Readonly<Record<string, unknown>>> =>
+  freeForm('object');
+
+/** Any JSON object or array. */
+export const jsonObjectOrArray = (): z.ZodType<
+  JsonObject | JsonValue[],
+  Readonly<Record<string, unknown>> | readonly unknown[]
+> => freeForm('array or object');

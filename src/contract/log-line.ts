@@ -1,0 +1,61 @@
+/** A line of channel A: the record plus the attributes of the log platform (D17, D18). */
+import * as z from 'zod';
+import type { Dialect, Mode, Reading } from './dialect.ts';
+import { logRecord } from './log-record.ts';
+import { expecting } from './wording.ts';
+
+const hex = (digits: number): z.ZodOptional<z.ZodString> =>
+  z
+    .string()
+    .regex(new RegExp(`^[0-9a-f]{${digits}}$`), { error: expecting(`${digits} lowercase hex digits`) })
+    .optional();
+const text = (): z.ZodOptional<z.ZodString> => z.string().optional();
+const status = (): z.ZodOptional<z.ZodInt> => z.int().optional();
+
+const OTEL = () => ({ trace_id: hex(32), span_id: hex(16), trace_flags: hex(2) });
+
+const DATADOG = () => ({
+  dd: z
+    .looseObject({ trace_id: text(), span_id: text(), service: text(), env: text(), version: text() })
+    .optional(),
+  service: text(),
+  env: text(),
+  'network.client.ip': text(),
+  'http.method': text(),
+  'http.url': text(),
+  'http.status_code': status(),
+  'http.useragent': text(),
+  'usr.id': z.union([z.string(), z.number()]).optional(),
+});
+
+const ECS = () => ({
+  'trace.id': text(),
+  'span.id': text(),
+  'transaction.id': text(),
+  'service.name': text(),
+  'service.environment': text(),
+  'client.ip': text(),
+  'user.id': text(),
+  'http.request.method': text(),
+  'http.response.status_code': status(),
+  'url.scheme': text(),
+  'url.domain': text(),
+  'url.port': status(),
+  'url.path': text(),
+  'user_agent.original': text(),
+});
+
+const platformAttributes = () => ({ ...OTEL(), ...DATADOG(), ...ECS() });
+
+type PlatformAttributes<R extends Reading> = R extends 'emitted'
+  ? ReturnType<typeof platformAttributes>
+  : Record<never, never>;
+
+/**
+ * The record with D18's keys allowed. In the received reading unknown keys pass anyway, so a host's
+ * own `service` or `env` of another type is no fault of the record.
+ */
+export const logLine = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) => {
+  const attributes = (mode.reading === 'emitted' ? platformAttributes() : {}) as PlatformAttributes<R>;
+  return logRecord(mode, attributes);
+};

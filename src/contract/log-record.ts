@@ -1,0 +1,132 @@
+/** The log record of channel A: envelope, context and the seven payloads. Contract section A. */
+import * as z from 'zod';
+import { context } from './context.ts';
+import { type Dialect, fields, type Mode, narrowed, nonEmpty, type Reading, word } from './dialect.ts';
+import { type Choice, dispatch, isObject } from './dispatch.ts';
+import { jsonObject } from './json-value.ts';
+import { renamed, semver, timestamp, without } from './primitives.ts';
+import { PLAYBOOK_SLUG } from './slug.ts';
+import {
+  EVENT_NAMES,
+  INCIDENT_EVENT_TYPES,
+  INCIDENT_TYPES,
+  RULESETS,
+  SEVERITIES,
+} from './vocabulary.ts';
+import { expecting } from './wording.ts';
+
+const VULNERABILITY_EXPLOIT = 'svc.ev0.threat.vulnerability_exploit';
+const SUFFIX_AT = VULNERABILITY_EXPLOIT.length + 1;
+
+const attack = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) =>
+  fields(mode, { ruleset: word(mode, RULESETS) });
+
+const incident = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) =>
+  fields(mode, {
+    event_type: z.enum(INCIDENT_EVENT_TYPES),
+    incident_id: z.string(),
+    incident_type: word(mode, INCIDENT_TYPES),
+    name: z.string(),
+    severity: word(mode, SEVERITIES),
+  });
+
+/** D16 */
+const playbookTrigger = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  fields(mode, {
+    name: z.string(),
+    playbook_slug: narrowed(
+      mode,
+      z.string().regex(PLAYBOOK_SLUG, {
+        error: expecting('a slug (lowercase words joined by underscores or dots)'),
+      }),
+      z.string(),
+    ),
+  });
+
+const userEvent = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  fields(mode, { success: z.boolean() });
+
+/** D15: `sdk_event_name` gives the name where `event_name` is absent. */
+const customEvent = <R extends Reading>(mode: Mode<Dialect, R>) => {
+  const canonical = fields(mode, {
+    event_name: nonEmpty(),
+    options: jsonObject(),
+    sdk_event_name: z.string().optional(),
+  });
+  const alias = fields(mode, {
+    ...without(['event_name']),
+    options: jsonObject(),
+    sdk_event_name: nonEmpty(),
+  });
+  return renamed(canonical, alias, { from: 'sdk_event_name', to: 'event_name', keep: true });
+};
+
+/** D1: the suffix is the protection. Runs only where both fields have the right type. */
+const suffixIsProtection = (issueContext: z.core.ParsePayload): void => {
+  const { event_name, payload } = issueContext.value as {
+    event_name: string;
+    payload: { protection: string };
+  };
+  if (event_name.slice(SUFFIX_AT) === payload.protection) return;
+  issueContext.issues.push({
+    code: 'custom',
+    message: 'expected the suffix of event_name, found another string',
+    input: payload.protection,
+    path: ['payload', 'protection'],
+  });
+};
+
+const INDEX_BY_NAME: ReadonlyMap<unknown, number> = new Map(
+  EVENT_NAMES.map((name, index) => [name, index]),
+);
+
+function chooseByEventName(input: unknown): Choice {
+  const name = isObject(input) ? input['event_name'] : undefined;
+  const suffixed = typeof name === 'string' && name.startsWith(`${VULNERABILITY_EXPLOIT}.`);
+  return (
+    (suffixed ? EVENT_NAMES.length : INDEX_BY_NAME.get(name)) ?? {
+      key: 'event_name',
+      words: EVENT_NAMES,
+    }
+  );
+}
+
+/**
+ * The schema of a record in one mode. `attributes` are further top-level keys, for the log line
+ * (D17).
+ */
+export const logRecord = <
+  D extends Dialect,
+  R extends Reading,
+  A extends z.core.$ZodLooseShape,
+>(
+  mode: Mode<D, R>,
+  attributes: A,
+) => {
+  const shared = { event_version: semver() };
+  const inContext = { context: context(mode) };
+  const record = <N extends z.ZodType, P extends z.ZodType>(event_name: N, payload: P) =>
+    fields(mode, { ...inContext, detected_at: timestamp(), event_name, ...shared, payload, ...attributes });
+  const [attackName, exploitName, incidentName, playbookName, login, signup, custom] = EVENT_NAMES;
+  return dispatch(chooseByEventName, [
+    record(z.literal(attackName), attack(mode)),
+    record(z.literal(exploitName), fields(mode, { protection: z.string() })),
+    fields(mode, {
+      ...inContext,
+      // D2: null for incidents alone.
+      detected_at: timestamp().nullable(),
+      event_name: z.literal(incidentName),
+      ...shared,
+      payload: incident(mode),
+      ...attributes,
+    }),
+    record(z.literal(playbookName), playbookTrigger(mode)),
+    record(z.literal(login), userEvent(mode)),
+    record(z.literal(signup), userEvent(mode)),
+    record(z.literal(custom), customEvent(mode)),
+    record(
+      z.templateLiteral([`${VULNERABILITY_EXPLOIT}.`, nonEmpty()]),
+      fields(mode, { protection: nonEmpty() }),
+    ).check(suffixIsProtection),
+  ]);
+};

@@ -1,0 +1,65 @@
+/** What a caller hands to the senders: a message without its envelope, which is ours to add (D20). */
+import * as z from 'zod';
+import { type Dialect, fields, type Mode, nonEmpty } from './dialect.ts';
+import { dispatch } from './dispatch.ts';
+import { pulseDetails } from './webhook-v1.ts';
+import { branches, chooseByMessageType, messageKinds } from './webhook-v2.ts';
+
+interface Kind<T extends z.ZodType, M extends z.ZodType> {
+  readonly type: T;
+  readonly message: M;
+}
+
+const emitted = <D extends Dialect>(dialect: D): Mode<D, 'emitted'> => ({
+  dialect,
+  reading: 'emitted',
+});
+
+const draft = <T extends z.ZodType, M extends z.ZodType>({ type, message }: Kind<T, M>) =>
+  fields(emitted('strict'), {
+    message_id: nonEmpty().optional(),
+    message_type: type,
+    message,
+  });
+
+/** D43: what the caller knows of the v1 form of an incident; the rest is derived. */
+const pulseHints = <D extends Dialect>(dialect: D) =>
+  fields(emitted(dialect), pulseDetails(emitted(dialect))).partial();
+
+const incidentDraft = <D extends Dialect, T extends z.ZodType, M extends z.ZodType>(
+  dialect: D,
+  kind: Kind<T, M>,
+) => draft(kind).extend({ v1: pulseHints(dialect).optional() });
+
+const build = <D extends Dialect>(dialect: D) => {
+  const mode = emitted(dialect);
+  const kinds = messageKinds(mode);
+  const known = [
+    draft(kinds.event),
+    draft(kinds.response),
+    draft(kinds.test),
+    incidentDraft(dialect, kinds.packages),
+    incidentDraft(dialect, kinds.scan),
+    incidentDraft(dialect, kinds.risk),
+    incidentDraft(dialect, kinds.takeover),
+    incidentDraft(dialect, kinds.injection),
+  ] as const;
+  return dispatch(
+    chooseByMessageType(mode),
+    branches(mode, known, incidentDraft(dialect, kinds.unknown)),
+  );
+};
+
+const MESSAGE_TO_SEND = {
+  strict: z.lazy(() => build('strict')),
+  open: z.lazy(() => build('open')),
+} as const;
+
+/** The schema of `{ message_type, message, message_id?, v1? }`, built when first used. */
+export const messageToSend = <D extends Dialect>(dialect: D): (typeof MESSAGE_TO_SEND)[D] =>
+  MESSAGE_TO_SEND[dialect];
+
+/** What the senders take in format v2. */
+export type WebhookMessageToSend<D extends Dialect = 'strict'> = z.input<
+  (typeof MESSAGE_TO_SEND)[D]
+>;

@@ -1,0 +1,51 @@
+import type * as z from 'zod';
+import { type InputIssue, SecurityEventError } from '../errors.ts';
+import { type Contract, type ContractOptions, contract } from './contract.ts';
+import type { Dialect, Reading } from './dialect.ts';
+
+/** The output of the line schema in one reading. */
+export type ParsedLogLine<D extends Dialect, R extends Reading> = z.output<
+  Contract<D, R>['LogLine']
+>;
+
+/** A zod error's issues in the form that a SecurityEventError carries. */
+export const inputIssues = (error: z.core.$ZodError): InputIssue[] =>
+  error.issues.map(({ path, message }) => ({ path, message }));
+
+function parseJson(line: string): unknown {
+  const text = String(line).trim();
+  if (/[\r\n]/.test(text)) {
+    throw new SecurityEventError('ERR_INVALID_LINE', { detail: 'more than one line', input: line });
+  }
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    // JSON.parse quotes the text in its message, so the cause is not passed on.
+    throw new SecurityEventError('ERR_INVALID_LINE', { detail: 'not JSON', input: line });
+  }
+}
+
+/**
+ * Reads one line of channel A (D17), by default as leniently as the contract allows: dialect
+ * `open`, reading `received`. Throws ERR_INVALID_LINE where the text is not one line of JSON, and
+ * ERR_INVALID_RECORD, with path and issues, where it is no record.
+ */
+export function parseLogLine<D extends Dialect = 'open', R extends Reading = 'received'>(
+  line: string,
+  options: ContractOptions<D, R> = {},
+): ParsedLogLine<D, R> {
+  const { dialect = 'open', reading = 'received' } = options;
+  const value = parseJson(line);
+  const result = contract({ dialect, reading }).LogLine.safeParse(value);
+  if (result.success) return result.data as ParsedLogLine<D, R>;
+  const issues = inputIssues(result.error);
+  throw new SecurityEventError('ERR_INVALID_RECORD', {
+    ...(issues[0] === undefined ? {} : { detail: describe(issues[0]) }),
+    issues,
+    input: line,
+  });
+}
+
+/** `path: message`, as error details show the first issue. */
+export const describe = ({ path, message }: InputIssue): string =>
+  path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`;

@@ -1,0 +1,120 @@
+/** The scalar formats that both channels use, each with the words of its refusal. */
+import * as z from 'zod';
+import type { Dialect, Mode, Reading, Tolerated } from './dialect.ts';
+import { tolerated } from './dialect.ts';
+import { dispatch, hasAny, isObject, type ZodDispatch } from './dispatch.ts';
+import { expecting } from './wording.ts';
+
+/** A calendar date that exists, leap years included. */
+const DATE =
+  '(?:(?:\\d\\d[2468][048]|\\d\\d[13579][26]|\\d\\d0[48]|[02468][048]00|[13579][26]00)-02-29' +
+  '|\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)' +
+  '|02-(?:0[1-9]|1\\d|2[0-8])))';
+const HOUR_AND_MINUTE = '(?:[01]\\d|2[0-3]):[0-5]\\d';
+const TIMESTAMP = new RegExp(
+  `^${DATE}T${HOUR_AND_MINUTE}:[0-5]\\d(?:\\.\\d+)?(?:Z|[+-]${HOUR_AND_MINUTE})$`,
+);
+
+/** D2, D23: an ISO 8601 date-time with seconds and an offset or `Z`. */
+export const timestamp = (): z.ZodString =>
+  z
+    .string()
+    .regex(TIMESTAMP, { error: expecting('an ISO 8601 date-time with an offset, such as …+00:00') });
+
+// The expression semver.org recommends, without named groups.
+const SEMVER =
+  /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$/;
+
+/** D3 */
+export const semver = (): z.ZodString =>
+  z.string().regex(SEMVER, { error: expecting('a SemVer 2.0.0 version') });
+
+const ABSOLUTE_URL = /^[A-Za-z][A-Za-z0-9+.-]*:\S+$/;
+
+/** An absolute URL or URN: a scheme, a colon, no white space. */
+export const absoluteUrl = (): z.ZodString =>
+  z.string().regex(ABSOLUTE_URL, { error: expecting('an absolute URL') });
+
+const ipv4 = (): z.ZodType<string, string> => z.ipv4({ error: expecting('an IPv4 address') });
+const ipv6 = (): z.ZodType<string, string> => z.ipv6({ error: expecting('an IP address') });
+
+/** Any IP address, v4 or v6 (D28). */
+export const ipAddress = (): z.ZodType<string, string> =>
+  dispatch((input) => (typeof input === 'string' && input.includes(':') ? 1 : 0), [
+    z.ipv4({ error: expecting('an IP address') }),
+    ipv6(),
+  ]);
+
+/** D14: IPv4 in the strict dialect, any IP address in the open one. */
+export const channelAAddress = (mode: Mode): z.ZodType<string, string> =>
+  mode.dialect === 'strict' ? ipv4() : ipAddress();
+
+const cidr = (): z.ZodType<string, string> => {
+  const error = expecting('a CIDR such as 203.0.113.9/32');
+  return dispatch((input) => (typeof input === 'string' && input.includes(':') ? 1 : 0), [
+    z.cidrv4({ error }),
+    z.cidrv6({ error }),
+  ]);
+};
+
+/** D29: a CIDR with its mask; received also a bare address (W). */
+export const ipCidr = <R extends Reading>(
+  mode: Mode<Dialect, R>,
+): Tolerated<R, z.ZodType<string, string>, z.ZodType<string, string>> =>
+  tolerated(
+    mode,
+    cidr(),
+    dispatch((input) => (typeof input === 'string' && input.includes('/') ? 0 : 1), [
+      cidr(),
+      ipAddress(),
+    ]),
+  );
+
+const ALPHA_3 = /^[A-Z]{3}$/;
+
+/** D12, D28: an ISO 3166-1 alpha-3 code; received any string (N). */
+export const countryCode = (mode: Mode): z.ZodString =>
+  mode.reading === 'emitted'
+    ? z.string().regex(ALPHA_3, { error: expecting('a country code of three capital letters') })
+    : z.string();
+
+type EmptyShape<K extends string> = Record<K, z.ZodOptional<z.ZodNever>>;
+
+/** The shape of an object that has none of `keys`, whatever else it may have. */
+export const without = <const K extends readonly string[]>(keys: K): EmptyShape<K[number]> =>
+  Object.fromEntries(keys.map((key) => [key, z.never().optional()])) as EmptyShape<K[number]>;
+
+/** Empty, or complete: with any of the keys of `filled`, all of them are due (D4, D12, D28). */
+export const emptyOr = <E extends z.ZodType, F extends z.ZodType>(
+  keys: readonly string[],
+  empty: E,
+  filled: F,
+): ZodDispatch<readonly [E, F]> =>
+  dispatch((input) => (isObject(input) && !hasAny(input, keys) ? 0 : 1), [empty, filled]);
+
+interface Renaming {
+  readonly from: string;
+  readonly to: string;
+  /** Whether the key `from` stays, beside `to`. */
+  readonly keep?: boolean;
+}
+
+/**
+ * `canonical`, or the same object with the key `to` spelt `from`; comes out canonical (a C of
+ * docs/contract.md). `alias` is the schema of the misspelt object, without the key `to`. Where
+ * both keys are present the canonical one counts.
+ */
+export const renamed = <C extends z.ZodType, A extends z.ZodType>(
+  canonical: C,
+  alias: A,
+  { from, to, keep = false }: Renaming,
+): z.ZodType<z.output<C>, z.input<C> | z.input<A>> => {
+  const rename = (value: unknown): unknown => {
+    const { [from]: name, ...rest } = value as Record<string, unknown>;
+    return { ...rest, ...(keep ? { [from]: name } : {}), [to]: name };
+  };
+  return dispatch((input) => (hasAny(input, [from]) && !hasAny(input, [to]) ? 1 : 0), [
+    canonical,
+    alias.transform(rename).pipe(canonical as never),
+  ]) as never;
+};

@@ -1,0 +1,24 @@
+const WORD = '[\\p{Ll}\\p{Lo}\\p{N}]+';
+
+/** The form of a `playbook_slug` (D16). */
+export const PLAYBOOK_SLUG = new RegExp(`^${WORD}(?:[._]${WORD})*$`, 'u');
+
+const WORDS = new RegExp(WORD, 'gu');
+
+/**
+ * The slug of a playbook's name (D16): lowercase words joined by underscores; a dot between two
+ * words is kept. `slugify('Block IPs v2.1 - Account Takeover')` is
+ * `block_ips_v2.1_account_takeover`. Letters and digits of every script are kept, compatibility
+ * forms are folded (NFKC), combining marks are dropped. Gives `''` where the name has neither.
+ */
+export function slugify(name: string): string {
+  const folded = name.normalize('NFKC').toLowerCase().normalize('NFKC').replace(/[\p{M}\p{Lm}]/gu, '');
+  let slug = '';
+  let end = 0;
+  for (const match of folded.matchAll(WORDS)) {
+    if (slug !== '') slug += folded.slice(end, match.index) === '.' ? '.' : '_';
+    slug += match[0];
+    end = match.index + match[0].length;
+  }
+  return slug;
+}

@@ -1,0 +1,89 @@
+/** The webhook element of format v1 (deprecated, still served). Contract section C, D41-D45. */
+import * as z from 'zod';
+import { type Dialect, fields, type Mode, type Reading, word } from './dialect.ts';
+import { type Choice, dispatch, isObject } from './dispatch.ts';
+import { timestamp } from './primitives.ts';
+import { PULSE_GENRES, SVC_PAYLOAD_TYPES } from './vocabulary.ts';
+import { responseFields, securityEvent, testFields } from './webhook-v2.ts';
+
+const accountKey = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  fields(mode, {
+    name: z.string(),
+    value: z.union([z.string(), z.number(), z.boolean()]).nullable(),
+  });
+
+/** D42 */
+const eventExtras = <R extends Reading>(mode: Mode<Dialect, R>) => ({
+  risk: z.int().optional(),
+  application_account_account_id: z.string().optional(),
+  application_account_account_keys: z.array(accountKey(mode)).optional(),
+  application_account_url: z.string().optional(),
+});
+
+const securityEventV1 = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  securityEvent(
+    mode,
+    { svc_payload_type: z.literal('security_event') },
+    { ...eventExtras(mode), id: z.string().optional(), url: z.string().optional() },
+  );
+
+const testV1 = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  fields(mode, {
+    svc_payload_type: z.literal('test'),
+    ...testFields(mode),
+    application_id: z.string().optional(),
+    id: z.string().optional(),
+    url: z.string().optional(),
+    ...eventExtras(mode),
+  });
+
+/** D43, without the two keys that a message's own fields always give. */
+export const pulseDetails = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) => ({
+  pulse_genre: word(mode, PULSE_GENRES),
+  pulse_category: z.string().nullable(),
+  date_started: timestamp(),
+  date_ended: timestamp().nullable(),
+  humanized_title: z.string(),
+  humanized_accounts: z.string().nullable(),
+  humanized_geos: z.string().nullable(),
+  blocked: z.boolean(),
+  application_id: z.string(),
+  application_name: z.string(),
+  environment: z.string(),
+  id: z.string(),
+  url: z.string(),
+  incidents_count: z.int(),
+  user_agents_count: z.int(),
+  ip_addresses_count: z.int(),
+  accounts_count: z.int(),
+});
+
+const pulse = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) =>
+  fields(mode, { svc_payload_type: z.literal('pulse'), ...pulseDetails(mode) });
+
+/** D41: `id` is the message_id; any string or null. */
+const securityResponseV1 = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  fields(mode, {
+    id: z.string().nullable(),
+    svc_payload_type: z.literal('security_response'),
+    date_created: timestamp(),
+    ...responseFields(mode),
+  });
+
+const INDEX_BY_TYPE: ReadonlyMap<unknown, number> = new Map(
+  SVC_PAYLOAD_TYPES.map((type, index) => [type, index]),
+);
+
+const chooseByPayloadType = (input: unknown): Choice =>
+  INDEX_BY_TYPE.get(isObject(input) ? input['svc_payload_type'] : undefined) ?? {
+    key: 'svc_payload_type',
+    words: SVC_PAYLOAD_TYPES,
+  };
+
+export const webhookMessageV1 = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) =>
+  dispatch(chooseByPayloadType, [
+    securityEventV1(mode),
+    pulse(mode),
+    securityResponseV1(mode),
+    testV1(mode),
+  ]);

@@ -1,0 +1,315 @@
+/** The webhook message of format v2 and its body. Contract section B, D20-D31. */
+import * as z from 'zod';
+import { type Dialect, fields, type Mode, nonEmpty, openWord, type Reading, tolerated } from './dialect.ts';
+import { type Choice, dispatch, isObject } from './dispatch.ts';
+import { jsonObject } from './json-value.ts';
+import {
+  absoluteUrl,
+  countryCode,
+  emptyOr,
+  ipAddress,
+  ipCidr,
+  renamed,
+  timestamp,
+  without,
+} from './primitives.ts';
+import {
+  API_VERSION,
+  EVENT_CATEGORIES,
+  EVENT_KINDS,
+  INCIDENT_MESSAGE_TYPES,
+  INCIDENT_STATUSES,
+  MAX_MESSAGES_PER_REQUEST,
+  MESSAGE_TYPES,
+} from './vocabulary.ts';
+
+const GEO_KEYS = ['city', 'code', 'point'] as const;
+
+/** D28: `{}`, or code and point `[longitude, latitude]`, and perhaps city. */
+const geo = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  emptyOr(
+    GEO_KEYS,
+    fields(mode, without(GEO_KEYS)),
+    fields(mode, {
+      city: z.string().optional(),
+      code: countryCode(mode),
+      point: z.tuple([z.number(), z.number()]),
+    }),
+  );
+
+/** D28; real senders leave geo or is_tor out (W). */
+const resolvedIp = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  fields(mode, {
+    address: ipAddress(),
+    date_resolved: timestamp(),
+    geo: tolerated(mode, geo(mode), geo(mode).optional()),
+    is_tor: tolerated(mode, z.boolean(), z.boolean().optional()),
+  });
+
+const relatedIp = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  fields(mode, {
+    address: ipAddress(),
+    date_resolved: timestamp(),
+    geo: geo(mode),
+    is_tor: z.boolean(),
+    vpn: z.boolean(),
+    proxy: z.boolean(),
+    datacenter: z.boolean(),
+    metadata: fields(mode, {
+      version: z.int(),
+      multicast: z.boolean(),
+      private: z.boolean(),
+      global: z.boolean(),
+      unspecified: z.boolean(),
+      reserved: z.boolean(),
+      loopback: z.boolean(),
+    }),
+    tags: z.array(z.string()),
+  });
+
+const compromisedAccount = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  fields(mode, {
+    svc_id: z.string(),
+    user_identifiers: jsonObject(),
+    ip_address: z.string(),
+  });
+
+/** A security event's fields without its date, which may be misspelt (D27). */
+const eventFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
+  application_id: z.string(),
+  application_name: z.string(),
+  environment: z.string(),
+  event_category: openWord(EVENT_CATEGORIES),
+  event_id: z.string(),
+  event_kind: openWord(EVENT_KINDS),
+  event_url: absoluteUrl(),
+  humanized_description: z.string(),
+  ips: z.array(resolvedIp(mode)),
+});
+
+/**
+ * A security event, on its own (v2) or flattened under further keys (v1, D41): `before` come first
+ * and `after` last.
+ */
+export const securityEvent = <
+  R extends Reading,
+  B extends z.core.$ZodLooseShape,
+  A extends z.core.$ZodLooseShape,
+>(
+  mode: Mode<Dialect, R>,
+  before: B,
+  after: A,
+) => {
+  const shape = eventFields(mode);
+  const { application_id, application_name, environment, ...rest } = shape;
+  const canonical = fields(mode, {
+    ...before,
+    application_id,
+    application_name,
+    environment,
+    date_occurred: timestamp(),
+    ...rest,
+    ...after,
+  });
+  const misspelt = fields(mode, {
+    ...before,
+    ...shape,
+    ...without(['date_occurred']),
+    date_occured: timestamp(),
+    ...after,
+  });
+  return renamed(canonical, misspelt, { from: 'date_occured', to: 'date_occurred' });
+};
+
+/** D29 */
+export const responseFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
+  application: fields(mode, { name: z.string(), environment: z.string(), id: z.string() }),
+  properties: fields(mode, {
+    ips: z.array(fields(mode, { ip_cidr: ipCidr(mode) })),
+    user_identifiers: z.array(
+      tolerated(
+        mode,
+        jsonObject(),
+        dispatch((input) => (typeof input === 'string' ? 0 : 1), [z.string(), jsonObject()]),
+      ),
+    ),
+  }),
+  playbook: fields(mode, { name: z.string(), id: z.string() }),
+});
+
+/** D30: ours, since the contract does not describe it. */
+export const testFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
+  application_id: tolerated(mode, z.string(), z.string().optional()),
+  application_name: z.string(),
+  environment: z.string(),
+  id: z.string(),
+  event_category: openWord(['test']),
+  event_kind: openWord(['test_kind']),
+  date_occurred: timestamp(),
+  humanized_description: z.string(),
+  url: z.string(),
+  ips: z.array(resolvedIp(mode)),
+});
+
+const incident = <R extends Reading, A extends z.core.$ZodLooseShape>(
+  mode: Mode<Dialect, R>,
+  accounts: A,
+) =>
+  fields(mode, {
+    incident_thread: z.string(),
+    incident_status: z.enum(INCIDENT_STATUSES),
+    date_started: timestamp(),
+    date_last_updated: timestamp(),
+    application_id: z.string(),
+    new_related_ips: z.array(relatedIp(mode)),
+    ...accounts,
+  });
+
+const accounts = <R extends Reading>(mode: Mode<Dialect, R>) => ({
+  new_compromised_accounts: z.array(compromisedAccount(mode)).optional(),
+});
+
+type Accounts<R extends Reading> = ReturnType<typeof accounts<R>>;
+
+/** D29 N: accounts belong to account takeovers; a received incident of any type may list them. */
+const otherAccounts = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  (mode.reading === 'emitted' ? {} : accounts(mode)) as R extends 'emitted'
+    ? Record<never, never>
+    : Accounts<R>;
+
+const INJECTION = 'injection_';
+const [VULNERABLE_PACKAGES, HTTP_SCAN, USER_RISK_INCREASED, ACCOUNT_TAKEOVER] =
+  INCIDENT_MESSAGE_TYPES;
+const KNOWN_TYPES: readonly string[] = [...MESSAGE_TYPES, ...INCIDENT_MESSAGE_TYPES];
+const INJECTION_PATTERN = `^${INJECTION}\\S+$`;
+const IS_INJECTION = new RegExp(INJECTION_PATTERN);
+
+/** D25: any other message type; its message is any object (received) or an incident (open). */
+const unknownKind = <R extends Reading>(mode: Mode<Dialect, R>) => ({
+  type: nonEmpty().meta({
+    not: { anyOf: [{ enum: [...KNOWN_TYPES] }, { pattern: INJECTION_PATTERN }] },
+  }),
+  message: tolerated(mode, incident(mode, otherAccounts(mode)), jsonObject()),
+});
+
+/** Every message type with the schema of its message; the one list that all wrappings use. */
+export const messageKinds = <R extends Reading>(mode: Mode<Dialect, R>) => ({
+  event: { type: z.literal('security_event'), message: securityEvent(mode, {}, {}) },
+  response: { type: z.literal('security_response'), message: fields(mode, responseFields(mode)) },
+  test: { type: z.literal('test'), message: fields(mode, testFields(mode)) },
+  packages: {
+    type: z.literal(VULNERABLE_PACKAGES),
+    message: incident(mode, otherAccounts(mode)),
+  },
+  scan: { type: z.literal(HTTP_SCAN), message: incident(mode, otherAccounts(mode)) },
+  risk: { type: z.literal(USER_RISK_INCREASED), message: incident(mode, otherAccounts(mode)) },
+  takeover: { type: z.literal(ACCOUNT_TAKEOVER), message: incident(mode, accounts(mode)) },
+  injection: {
+    type: z.templateLiteral([INJECTION, z.string().regex(/^\S+$/)]),
+    message: incident(mode, otherAccounts(mode)),
+  },
+  unknown: unknownKind(mode),
+});
+
+/** The order in which wrappings list the branches of {@link messageKinds}. */
+const INDEX_BY_TYPE: ReadonlyMap<unknown, number> = new Map(
+  KNOWN_TYPES.map((type, index) => [type, index]),
+);
+const INJECTION_INDEX = KNOWN_TYPES.length;
+
+const knowsUnknown = (mode: Mode): boolean =>
+  mode.reading === 'received' || mode.dialect === 'open';
+
+export const chooseByMessageType =
+  (mode: Mode) =>
+  (input: unknown): Choice => {
+    const type = isObject(input) ? input['message_type'] : undefined;
+    const known = INDEX_BY_TYPE.get(type);
+    if (known !== undefined) return known;
+    if (typeof type === 'string' && type !== '') {
+      if (IS_INJECTION.test(type)) return INJECTION_INDEX;
+      if (knowsUnknown(mode)) return INJECTION_INDEX + 1;
+    }
+    return { key: 'message_type', words: [...KNOWN_TYPES, `${INJECTION}…`] };
+  };
+
+type Branches<D extends Dialect, R extends Reading, K extends readonly unknown[], U> = [
+  D,
+  R,
+] extends ['strict', 'emitted']
+  ? K
+  : readonly [...K, U];
+
+/** The branches of one mode: the unknown type is none in the strict emitted reading (D25). */
+export const branches = <
+  D extends Dialect,
+  R extends Reading,
+  const K extends readonly z.ZodType[],
+  U extends z.ZodType,
+>(
+  mode: Mode<D, R>,
+  known: K,
+  unknown: U,
+): Branches<D, R, K, U> & readonly z.ZodType[] =>
+  (knowsUnknown(mode) ? [...known, unknown] : known) as never;
+
+const envelope = <R extends Reading, T extends z.ZodType, M extends z.ZodType>(
+  mode: Mode<Dialect, R>,
+  { type, message }: { type: T; message: M },
+) =>
+  fields(mode, {
+    message_id: tolerated(mode, nonEmpty(), nonEmpty().nullable()),
+    ...envelopeFields(type, message),
+  });
+
+/** D20, in this order. */
+const envelopeFields = <T extends z.ZodType, M extends z.ZodType>(type: T, message: M) => ({
+  api_version: z.literal(API_VERSION),
+  date_created: timestamp(),
+  message_type: type,
+  retry_count: z.int().min(0),
+  message,
+});
+
+/** D21: `id` in the place of `message_id`. */
+const identified = <R extends Reading, T extends z.ZodType, M extends z.ZodType>(
+  mode: Mode<Dialect, R>,
+  { type, message }: { type: T; message: M },
+) =>
+  renamed(
+    envelope(mode, { type, message }),
+    fields(mode, {
+      ...without(['message_id']),
+      id: tolerated(mode, nonEmpty(), nonEmpty().nullable()),
+      ...envelopeFields(type, message),
+    }),
+    { from: 'id', to: 'message_id' },
+  );
+
+/** D21: real senders put `id` anywhere (W). */
+const tolerantEnvelope = <R extends Reading, T extends z.ZodType, M extends z.ZodType>(
+  mode: Mode<Dialect, R>,
+  kind: { type: T; message: M },
+) => tolerated(mode, envelope(mode, kind), identified(mode, kind));
+
+export const webhookMessageV2 = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) => {
+  const kinds = messageKinds(mode);
+  const known = [
+    tolerantEnvelope(mode, kinds.event),
+    identified(mode, kinds.response),
+    tolerantEnvelope(mode, kinds.test),
+    tolerantEnvelope(mode, kinds.packages),
+    tolerantEnvelope(mode, kinds.scan),
+    tolerantEnvelope(mode, kinds.risk),
+    tolerantEnvelope(mode, kinds.takeover),
+    tolerantEnvelope(mode, kinds.injection),
+  ] as const;
+  return dispatch(
+    chooseByMessageType(mode),
+    branches(mode, known, tolerantEnvelope(mode, kinds.unknown)),
+  );
+};
+
+/** D31: a body is an array of 1 to 1000 messages. */
+export const body = <M extends z.ZodType>(message: M): z.ZodArray<M> =>
+  z.array(message).min(1).max(MAX_MESSAGES_PER_REQUEST);

@@ -1,0 +1,100 @@
+/**
+ * What a validation error says: what was expected and what was found, in one short clause.
+ *
+ * A found value is shown only where a closed vocabulary or a number was expected and the value is
+ * a short word or a number itself; anything else is told by its kind, since error messages must
+ * never carry a payload.
+ */
+import type * as z from 'zod';
+
+const SHOWN_WORD = /^[\w.:/+-]{1,48}$/;
+const MAX_NAMED_KEYS = 5;
+
+const KIND_NAMES: Readonly<Record<string, string>> = {
+  undefined: 'nothing',
+  string: 'a string',
+  number: 'a number',
+  boolean: 'a boolean',
+  bigint: 'a BigInt',
+  symbol: 'a symbol',
+  function: 'a function',
+};
+
+/** The kind of a value in words: `a string`, `an array`, `nothing`. */
+export function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  if (value === '') return 'an empty string';
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
+  return KIND_NAMES[typeof value] ?? 'an object';
+}
+
+/** Like {@link kindOf}, but short words, numbers and booleans are shown as they are. */
+export function shown(value: unknown): string {
+  if (typeof value === 'string' && SHOWN_WORD.test(value)) return `"${value}"`;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return kindOf(value);
+}
+
+/** An `error` option for a zod check: says what was expected, and the kind of what was found. */
+export const expecting =
+  (what: string) =>
+  (issue: z.core.$ZodRawIssue): string =>
+    `expected ${what}, found ${kindOf(issue.input)}`;
+
+const EXPECTED_NAMES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'an integer',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'an array',
+  tuple: 'an array',
+  null: 'null',
+  never: 'nothing',
+  nonoptional: 'a value',
+};
+
+const quoted = (words: readonly unknown[]): string =>
+  words.map((word) => JSON.stringify(word)).join(', ');
+
+function unknownKeys(keys: readonly string[]): string {
+  const named = keys.slice(0, MAX_NAMED_KEYS).map((key) => JSON.stringify(key.slice(0, 64)));
+  const more = keys.length - named.length;
+  const rest = more > 0 ? ` and ${more} more` : '';
+  return `unknown key${keys.length > 1 ? 's' : ''} ${named.join(', ')}${rest}`;
+}
+
+const UNIT_NAMES: Readonly<Record<string, string>> = { array: ' elements', string: ' characters' };
+
+function bound(word: string, limit: unknown, origin: string, input: unknown): string {
+  const found = Array.isArray(input) ? `${input.length}` : shown(input);
+  return `expected ${word} ${String(limit)}${UNIT_NAMES[origin] ?? ''}, found ${found}`;
+}
+
+/**
+ * The message for an issue that has none of its own yet; undefined where zod's wording or the
+ * schema's own stands.
+ */
+export function wording(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type': {
+      const expected = EXPECTED_NAMES[issue.expected] ?? issue.expected;
+      return `expected ${expected}, found ${kindOf(issue.input)}`;
+    }
+    case 'invalid_value': {
+      const one = issue.values.length === 1 ? '' : 'one of ';
+      return `expected ${one}${quoted(issue.values)}, found ${shown(issue.input)}`;
+    }
+    case 'unrecognized_keys':
+      return unknownKeys(issue.keys);
+    case 'too_small':
+      return issue.origin === 'string' && issue.minimum === 1
+        ? `expected a non-empty string, found ${kindOf(issue.input)}`
+        : bound('at least', issue.minimum, issue.origin, issue.input);
+    case 'too_big':
+      return bound('at most', issue.maximum, issue.origin, issue.input);
+    default:
+      return undefined;
+  }
+}
