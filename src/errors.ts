@@ -20,7 +20,7 @@ export const ERROR_TABLE = {
   ERR_INVALID_RECORD: {
     kind: 'caller',
     what: 'The log record does not follow the contract',
-    hint: 'Mend the field that `path` names; `input` holds the record, which was not written.',
+    hint: 'Mend the field that `path` names; `input` holds the record.',
   },
   ERR_INVALID_LINE: {
     kind: 'caller',

@@ -77,8 +77,7 @@ const actor = <R extends Reading>(mode: Mode<Dialect, R>) =>
     ).nullable(),
   });
 
-const PORT_DIGITS =
-  /^(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/;
+const PORT_DIGITS = /^(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/;
 
 /** D7 */
 const port = (mode: Mode): z.ZodType<number, number> =>
@@ -86,14 +85,17 @@ const port = (mode: Mode): z.ZodType<number, number> =>
 
 /** D6: a string of digits; a number is accepted and written as one. */
 const remotePort = (mode: Mode): z.ZodType<string, string | number> =>
-  dispatch((input) => (typeof input === 'number' ? 1 : 0), [
-    narrowed(
-      mode,
-      z.string().regex(PORT_DIGITS, { error: expecting('a port, 1 to 65535, in digits') }),
-      z.string(),
-    ),
-    port(mode).transform(String),
-  ]);
+  dispatch(
+    (input) => (typeof input === 'number' ? 1 : 0),
+    [
+      narrowed(
+        mode,
+        z.string().regex(PORT_DIGITS, { error: expecting('a port, 1 to 65535, in digits') }),
+        z.string(),
+      ),
+      port(mode).transform(String),
+    ],
+  );
 
 /** D9; in the open dialect `json` may be an array too (D0). */
 const parameters = <R extends Reading>(mode: Mode<Dialect, R>) =>

@@ -4,8 +4,8 @@ import { SecurityEventError } from '../errors.ts';
 import type { Dialect, Mode, Reading } from './dialect.ts';
 import { logLine } from './log-line.ts';
 import { logRecord } from './log-record.ts';
-import { body, webhookMessageV2 } from './webhook-v2.ts';
 import { webhookMessageV1 } from './webhook-v1.ts';
+import { body, webhookMessageV2 } from './webhook-v2.ts';
 
 const bareRecord = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) => logRecord(mode, {});
 
@@ -32,8 +32,10 @@ const READINGS = {
 } as const;
 
 /** The schemas of one dialect and reading, under the names of the bare exports. */
-export type Contract<D extends Dialect = 'strict', R extends Reading = 'emitted'> =
-  (typeof READINGS)[D][R];
+export type Contract<
+  D extends Dialect = 'strict',
+  R extends Reading = 'emitted',
+> = (typeof READINGS)[D][R];
 
 export interface ContractOptions<D extends Dialect, R extends Reading> {
   /**

@@ -7,7 +7,9 @@ import { expecting } from './wording.ts';
 const hex = (digits: number): z.ZodOptional<z.ZodString> =>
   z
     .string()
-    .regex(new RegExp(`^[0-9a-f]{${digits}}$`), { error: expecting(`${digits} lowercase hex digits`) })
+    .regex(new RegExp(`^[0-9a-f]{${digits}}$`), {
+      error: expecting(`${digits} lowercase hex digits`),
+    })
     .optional();
 const text = (): z.ZodOptional<z.ZodString> => z.string().optional();
 const status = (): z.ZodOptional<z.ZodInt> => z.int().optional();
@@ -16,7 +18,13 @@ const OTEL = () => ({ trace_id: hex(32), span_id: hex(16), trace_flags: hex(2) }
 
 const DATADOG = () => ({
   dd: z
-    .looseObject({ trace_id: text(), span_id: text(), service: text(), env: text(), version: text() })
+    .looseObject({
+      trace_id: text(),
+      span_id: text(),
+      service: text(),
+      env: text(),
+      version: text(),
+    })
     .optional(),
   service: text(),
   env: text(),
@@ -56,6 +64,8 @@ type PlatformAttributes<R extends Reading> = R extends 'emitted'
  * own `service` or `env` of another type is no fault of the record.
  */
 export const logLine = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) => {
-  const attributes = (mode.reading === 'emitted' ? platformAttributes() : {}) as PlatformAttributes<R>;
+  const attributes = (
+    mode.reading === 'emitted' ? platformAttributes() : {}
+  ) as PlatformAttributes<R>;
   return logRecord(mode, attributes);
 };

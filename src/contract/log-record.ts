@@ -1,7 +1,15 @@
 /** The log record of channel A: envelope, context and the seven payloads. Contract section A. */
 import * as z from 'zod';
 import { context } from './context.ts';
-import { type Dialect, fields, type Mode, narrowed, nonEmpty, type Reading, word } from './dialect.ts';
+import {
+  type Dialect,
+  fields,
+  type Mode,
+  narrowed,
+  nonEmpty,
+  type Reading,
+  word,
+} from './dialect.ts';
 import { type Choice, dispatch, isObject } from './dispatch.ts';
 import { jsonObject } from './json-value.ts';
 import { renamed, semver, timestamp, without } from './primitives.ts';
@@ -95,18 +103,21 @@ function chooseByEventName(input: unknown): Choice {
  * The schema of a record in one mode. `attributes` are further top-level keys, for the log line
  * (D17).
  */
-export const logRecord = <
-  D extends Dialect,
-  R extends Reading,
-  A extends z.core.$ZodLooseShape,
->(
+export const logRecord = <D extends Dialect, R extends Reading, A extends z.core.$ZodLooseShape>(
   mode: Mode<D, R>,
   attributes: A,
 ) => {
   const shared = { event_version: semver() };
   const inContext = { context: context(mode) };
   const record = <N extends z.ZodType, P extends z.ZodType>(event_name: N, payload: P) =>
-    fields(mode, { ...inContext, detected_at: timestamp(), event_name, ...shared, payload, ...attributes });
+    fields(mode, {
+      ...inContext,
+      detected_at: timestamp(),
+      event_name,
+      ...shared,
+      payload,
+      ...attributes,
+    });
   const [attackName, exploitName, incidentName, playbookName, login, signup, custom] = EVENT_NAMES;
   return dispatch(chooseByEventName, [
     record(z.literal(attackName), attack(mode)),
@@ -125,7 +136,9 @@ export const logRecord = <
     record(z.literal(signup), userEvent(mode)),
     record(z.literal(custom), customEvent(mode)),
     record(
-      z.templateLiteral([`${VULNERABILITY_EXPLOIT}.`, nonEmpty()]),
+      z.templateLiteral([`${VULNERABILITY_EXPLOIT}.`, nonEmpty()], {
+        error: expecting('the protection as the suffix of event_name'),
+      }),
       fields(mode, { protection: nonEmpty() }),
     ).check(suffixIsProtection),
   ]);

@@ -19,7 +19,9 @@ const TIMESTAMP = new RegExp(
 export const timestamp = (): z.ZodString =>
   z
     .string()
-    .regex(TIMESTAMP, { error: expecting('an ISO 8601 date-time with an offset, such as …+00:00') });
+    .regex(TIMESTAMP, {
+      error: expecting('an ISO 8601 date-time with an offset, such as …+00:00'),
+    });
 
 // The expression semver.org recommends, without named groups.
 const SEMVER =
@@ -40,10 +42,10 @@ const ipv6 = (): z.ZodType<string, string> => z.ipv6({ error: expecting('an IP a
 
 /** Any IP address, v4 or v6 (D28). */
 export const ipAddress = (): z.ZodType<string, string> =>
-  dispatch((input) => (typeof input === 'string' && input.includes(':') ? 1 : 0), [
-    z.ipv4({ error: expecting('an IP address') }),
-    ipv6(),
-  ]);
+  dispatch(
+    (input) => (typeof input === 'string' && input.includes(':') ? 1 : 0),
+    [z.ipv4({ error: expecting('an IP address') }), ipv6()],
+  );
 
 /** D14: IPv4 in the strict dialect, any IP address in the open one. */
 export const channelAAddress = (mode: Mode): z.ZodType<string, string> =>
@@ -51,10 +53,10 @@ export const channelAAddress = (mode: Mode): z.ZodType<string, string> =>
 
 const cidr = (): z.ZodType<string, string> => {
   const error = expecting('a CIDR such as 203.0.113.9/32');
-  return dispatch((input) => (typeof input === 'string' && input.includes(':') ? 1 : 0), [
-    z.cidrv4({ error }),
-    z.cidrv6({ error }),
-  ]);
+  return dispatch(
+    (input) => (typeof input === 'string' && input.includes(':') ? 1 : 0),
+    [z.cidrv4({ error }), z.cidrv6({ error })],
+  );
 };
 
 /** D29: a CIDR with its mask; received also a bare address (W). */
@@ -64,10 +66,10 @@ export const ipCidr = <R extends Reading>(
   tolerated(
     mode,
     cidr(),
-    dispatch((input) => (typeof input === 'string' && input.includes('/') ? 0 : 1), [
-      cidr(),
-      ipAddress(),
-    ]),
+    dispatch(
+      (input) => (typeof input === 'string' && input.includes('/') ? 0 : 1),
+      [cidr(), ipAddress()],
+    ),
   );
 
 const ALPHA_3 = /^[A-Z]{3}$/;
@@ -113,8 +115,8 @@ export const renamed = <C extends z.ZodType, A extends z.ZodType>(
     const { [from]: name, ...rest } = value as Record<string, unknown>;
     return { ...rest, ...(keep ? { [from]: name } : {}), [to]: name };
   };
-  return dispatch((input) => (hasAny(input, [from]) && !hasAny(input, [to]) ? 1 : 0), [
-    canonical,
-    alias.transform(rename).pipe(canonical as never),
-  ]) as never;
+  return dispatch(
+    (input) => (hasAny(input, [from]) && !hasAny(input, [to]) ? 1 : 0),
+    [canonical, alias.transform(rename).pipe(canonical as never)],
+  ) as never;
 };

@@ -12,7 +12,11 @@ const WORDS = new RegExp(WORD, 'gu');
  * forms are folded (NFKC), combining marks are dropped. Gives `''` where the name has neither.
  */
 export function slugify(name: string): string {
-  const folded = name.normalize('NFKC').toLowerCase().normalize('NFKC').replace(/[\p{M}\p{Lm}]/gu, '');
+  const folded = name
+    .normalize('NFKC')
+    .toLowerCase()
+    .normalize('NFKC')
+    .replace(/[\p{M}\p{Lm}]/gu, '');
   let slug = '';
   let end = 0;
   for (const match of folded.matchAll(WORDS)) {

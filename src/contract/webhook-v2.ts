@@ -1,6 +1,14 @@
 /** The webhook message of format v2 and its body. Contract section B, D20-D31. */
 import * as z from 'zod';
-import { type Dialect, fields, type Mode, nonEmpty, openWord, type Reading, tolerated } from './dialect.ts';
+import {
+  type Dialect,
+  fields,
+  type Mode,
+  nonEmpty,
+  openWord,
+  type Reading,
+  tolerated,
+} from './dialect.ts';
 import { type Choice, dispatch, isObject } from './dispatch.ts';
 import { jsonObject } from './json-value.ts';
 import {
