@@ -53,8 +53,7 @@ export type Fields<R extends Reading, S extends z.core.$ZodLooseShape> = z.ZodOb
 export const fields = <R extends Reading, S extends z.core.$ZodLooseShape>(
   mode: Mode<Dialect, R>,
   shape: S,
-): Fields<R, S> =>
-  (mode.reading === 'emitted' ? z.strictObject(shape) : z.looseObject(shape)) as never;
+): Fields<R, S> => (mode.reading === 'emitted' ? z.strictObject(shape) : z.looseObject(shape));
 
 /** `narrow` when emitted, `wide` (the plain type) when received: an N of docs/contract.md. */
 export const narrowed = <Out, In>(

@@ -17,11 +17,9 @@ const TIMESTAMP = new RegExp(
 
 /** D2, D23: an ISO 8601 date-time with seconds and an offset or `Z`. */
 export const timestamp = (): z.ZodString =>
-  z
-    .string()
-    .regex(TIMESTAMP, {
-      error: expecting('an ISO 8601 date-time with an offset, such as …+00:00'),
-    });
+  z.string().regex(TIMESTAMP, {
+    error: expecting('an ISO 8601 date-time with an offset, such as …+00:00'),
+  });
 
 // The expression semver.org recommends, without named groups.
 const SEMVER =
@@ -118,5 +116,5 @@ export const renamed = <C extends z.ZodType, A extends z.ZodType>(
   return dispatch(
     (input) => (hasAny(input, [from]) && !hasAny(input, [to]) ? 1 : 0),
     [canonical, alias.transform(rename).pipe(canonical as never)],
-  ) as never;
+  );
 };

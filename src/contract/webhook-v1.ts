@@ -4,7 +4,7 @@ import { type Dialect, fields, type Mode, type Reading, word } from './dialect.t
 import { type Choice, dispatch, isObject } from './dispatch.ts';
 import { timestamp } from './primitives.ts';
 import { PULSE_GENRES, SVC_PAYLOAD_TYPES } from './vocabulary.ts';
-import { responseFields, securityEvent, testFields } from './webhook-v2.ts';
+import { responseFields, securityEvent, testFields } from './webhook-message.ts';
 
 const accountKey = <R extends Reading>(mode: Mode<Dialect, R>) =>
   fields(mode, {

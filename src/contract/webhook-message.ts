@@ -1,0 +1,170 @@
+/** What webhook messages tell, by kind, without an envelope. Contract section B, D26-D30. */
+import * as z from 'zod';
+import { type Dialect, fields, type Mode, openWord, type Reading, tolerated } from './dialect.ts';
+import { dispatch } from './dispatch.ts';
+import { jsonObject } from './json-value.ts';
+import {
+  absoluteUrl,
+  countryCode,
+  emptyOr,
+  ipAddress,
+  ipCidr,
+  renamed,
+  timestamp,
+  without,
+} from './primitives.ts';
+import { EVENT_CATEGORIES, EVENT_KINDS, INCIDENT_STATUSES } from './vocabulary.ts';
+
+const GEO_KEYS = ['city', 'code', 'point'] as const;
+
+/** D28: `{}`, or code and point `[longitude, latitude]`, and perhaps city. */
+const geo = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  emptyOr(
+    GEO_KEYS,
+    fields(mode, without(GEO_KEYS)),
+    fields(mode, {
+      city: z.string().optional(),
+      code: countryCode(mode),
+      point: z.tuple([z.number(), z.number()]),
+    }),
+  );
+
+/** D28; real senders leave geo or is_tor out (W). */
+const resolvedIp = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  fields(mode, {
+    address: ipAddress(),
+    date_resolved: timestamp(),
+    geo: tolerated(mode, geo(mode), geo(mode).optional()),
+    is_tor: tolerated(mode, z.boolean(), z.boolean().optional()),
+  });
+
+const relatedIp = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  fields(mode, {
+    address: ipAddress(),
+    date_resolved: timestamp(),
+    geo: geo(mode),
+    is_tor: z.boolean(),
+    vpn: z.boolean(),
+    proxy: z.boolean(),
+    datacenter: z.boolean(),
+    metadata: fields(mode, {
+      version: z.int(),
+      multicast: z.boolean(),
+      private: z.boolean(),
+      global: z.boolean(),
+      unspecified: z.boolean(),
+      reserved: z.boolean(),
+      loopback: z.boolean(),
+    }),
+    tags: z.array(z.string()),
+  });
+
+const compromisedAccount = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  fields(mode, {
+    svc_id: z.string(),
+    user_identifiers: jsonObject(),
+    ip_address: z.string(),
+  });
+
+/** A security event's fields without its date, which may be misspelt (D27). */
+const eventFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
+  application_id: z.string(),
+  application_name: z.string(),
+  environment: z.string(),
+  event_category: openWord(EVENT_CATEGORIES),
+  event_id: z.string(),
+  event_kind: openWord(EVENT_KINDS),
+  event_url: absoluteUrl(),
+  humanized_description: z.string(),
+  ips: z.array(resolvedIp(mode)),
+});
+
+/**
+ * A security event, on its own (v2) or flattened under further keys (v1, D41): `before` come first
+ * and `after` last.
+ */
+export const securityEvent = <
+  R extends Reading,
+  B extends z.core.$ZodLooseShape,
+  A extends z.core.$ZodLooseShape,
+>(
+  mode: Mode<Dialect, R>,
+  before: B,
+  after: A,
+) => {
+  const shape = eventFields(mode);
+  const { application_id, application_name, environment, ...rest } = shape;
+  const canonical = fields(mode, {
+    ...before,
+    application_id,
+    application_name,
+    environment,
+    date_occurred: timestamp(),
+    ...rest,
+    ...after,
+  });
+  const misspelt = fields(mode, {
+    ...before,
+    ...shape,
+    ...without(['date_occurred']),
+    date_occured: timestamp(),
+    ...after,
+  });
+  return renamed(canonical, misspelt, { from: 'date_occured', to: 'date_occurred' });
+};
+
+/** D29 */
+export const responseFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
+  application: fields(mode, { name: z.string(), environment: z.string(), id: z.string() }),
+  properties: fields(mode, {
+    ips: z.array(fields(mode, { ip_cidr: ipCidr(mode) })),
+    user_identifiers: z.array(
+      tolerated(
+        mode,
+        jsonObject(),
+        dispatch((input) => (typeof input === 'string' ? 0 : 1), [z.string(), jsonObject()]),
+      ),
+    ),
+  }),
+  playbook: fields(mode, { name: z.string(), id: z.string() }),
+});
+
+/** D30: ours, since the contract does not describe it. */
+export const testFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
+  application_id: tolerated(mode, z.string(), z.string().optional()),
+  application_name: z.string(),
+  environment: z.string(),
+  id: z.string(),
+  event_category: openWord(['test']),
+  event_kind: openWord(['test_kind']),
+  date_occurred: timestamp(),
+  humanized_description: z.string(),
+  url: z.string(),
+  ips: z.array(resolvedIp(mode)),
+});
+
+export const incident = <R extends Reading, A extends z.core.$ZodLooseShape>(
+  mode: Mode<Dialect, R>,
+  accounts: A,
+) =>
+  fields(mode, {
+    incident_thread: z.string(),
+    incident_status: z.enum(INCIDENT_STATUSES),
+    date_started: timestamp(),
+    date_last_updated: timestamp(),
+    application_id: z.string(),
+    new_related_ips: z.array(relatedIp(mode)),
+    ...accounts,
+  });
+
+export const accounts = <R extends Reading>(mode: Mode<Dialect, R>) => ({
+  new_compromised_accounts: z.array(compromisedAccount(mode)).optional(),
+});
+
+type Accounts<R extends Reading> = ReturnType<typeof accounts<R>>;
+
+/** D29 N: accounts belong to account takeovers; a received incident of any type may list them. */
+export const otherAccounts = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  (mode.reading === 'emitted' ? {} : accounts(mode)) as R extends 'emitted'
+    ? Record<never, never>
+    : Accounts<R>;
