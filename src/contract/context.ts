@@ -11,7 +11,7 @@ import {
   word,
 } from './dialect.ts';
 import { dispatch } from './dispatch.ts';
-import { jsonObject, jsonObjectOrArray } from './json-value.ts';
+import { jsonObject, jsonObjectOrArray, scalarObject } from './free-form.ts';
 import { channelAAddress, countryCode, emptyOr, without } from './primitives.ts';
 import { SCHEMES, VERBS } from './vocabulary.ts';
 import { expecting } from './wording.ts';
@@ -56,11 +56,7 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 
 /** D10: when emitted, values are strings, numbers or booleans. */
 const identifiers = <R extends Reading>(mode: Mode<Dialect, R>) =>
-  tolerated(
-    mode,
-    z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
-    jsonObject(),
-  ).nullable();
+  tolerated(mode, scalarObject(), jsonObject()).nullable();
 
 const actor = <R extends Reading>(mode: Mode<Dialect, R>) =>
   fields(mode, {

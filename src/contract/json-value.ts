@@ -3,7 +3,6 @@
  * `identifiers`) must be JSON, and is copied while it is checked, so that what was checked is what
  * is written, whatever getters, `toJSON` methods or later changes the original has.
  */
-import * as z from 'zod';
 import { kindOf } from './wording.ts';
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
@@ -122,52 +121,3 @@ export function copyJson(value: unknown): JsonCopy {
     return { ok: false, path: [...copier.path], message: error.message };
   }
 }
-
-type Shape = 'object' | 'array' | 'array or object';
-
-const SHAPES: Readonly<Record<Shape, readonly string[]>> = {
-  object: ['object'],
-  array: ['array'],
-  'array or object': ['array', 'object'],
-};
-
-function shapeOf(value: unknown): string {
-  if (Array.isArray(value)) return 'array';
-  return value !== null && typeof value === 'object' ? 'object' : 'scalar';
-}
-
-const ARTICLES: Readonly<Record<Shape, string>> = {
-  object: 'an object',
-  array: 'an array',
-  'array or object': 'an array or an object',
-};
-
-/** A schema of free-form JSON of one outer shape; its output is the copy. */
-function freeForm<Out, In>(shape: Shape): z.ZodType<Out, In> {
-  const types = SHAPES[shape];
-  const schema = z
-    .unknown()
-    .transform((input, ctx) => {
-      if (!types.includes(shapeOf(input))) {
-        const message = `expected ${ARTICLES[shape]}, found ${kindOf(input)}`;
-        ctx.issues.push({ code: 'custom', message, input });
-        return z.NEVER;
-      }
-      const copy = copyJson(input);
-      if (copy.ok) return copy.value;
-      ctx.issues.push({ code: 'custom', message: copy.message, path: [...copy.path], input });
-      return z.NEVER;
-    })
-    .meta({ type: types.length === 1 ? types[0] : [...types] });
-  return schema as unknown as z.ZodType<Out, In>;
-}
-
-/** Any JSON object. */
-export const jsonObject = (): z.ZodType<JsonObject, Readonly<Record<string, unknown>>> =>
-  freeForm('object');
-
-/** Any JSON object or array. */
-export const jsonObjectOrArray = (): z.ZodType<
-  JsonObject | JsonValue[],
-  Readonly<Record<string, unknown>> | readonly unknown[]
-> => freeForm('array or object');

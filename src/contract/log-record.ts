@@ -11,7 +11,7 @@ import {
   word,
 } from './dialect.ts';
 import { type Choice, dispatch, isObject } from './dispatch.ts';
-import { jsonObject } from './json-value.ts';
+import { jsonObject } from './free-form.ts';
 import { renamed, semver, timestamp, without } from './primitives.ts';
 import { PLAYBOOK_SLUG } from './slug.ts';
 import {

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { type Dialect, fields, type Mode, openWord, type Reading, tolerated } from './dialect.ts';
 import { dispatch } from './dispatch.ts';
-import { jsonObject } from './json-value.ts';
+import { jsonObject } from './free-form.ts';
 import {
   absoluteUrl,
   countryCode,

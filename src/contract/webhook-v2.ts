@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { type Dialect, fields, type Mode, nonEmpty, type Reading, tolerated } from './dialect.ts';
 import { type Choice, dispatch, isObject } from './dispatch.ts';
-import { jsonObject } from './json-value.ts';
+import { jsonObject } from './free-form.ts';
 import { renamed, timestamp, without } from './primitives.ts';
 import {
   API_VERSION,
@@ -26,32 +26,30 @@ const KNOWN_TYPES: readonly string[] = [...MESSAGE_TYPES, ...INCIDENT_MESSAGE_TY
 const INJECTION_PATTERN = `^${INJECTION}\\S+$`;
 const IS_INJECTION = new RegExp(INJECTION_PATTERN);
 
-/** D25: any other message type; its message is any object (received) or an incident (open). */
-const unknownKind = <R extends Reading>(mode: Mode<Dialect, R>) => ({
-  type: nonEmpty().meta({
-    not: { anyOf: [{ enum: [...KNOWN_TYPES] }, { pattern: INJECTION_PATTERN }] },
-  }),
-  message: tolerated(mode, incident(mode, otherAccounts(mode)), jsonObject()),
-});
-
 /** Every message type with the schema of its message; the one list that all wrappings use. */
-export const messageKinds = <R extends Reading>(mode: Mode<Dialect, R>) => ({
-  event: { type: z.literal('security_event'), message: securityEvent(mode, {}, {}) },
-  response: { type: z.literal('security_response'), message: fields(mode, responseFields(mode)) },
-  test: { type: z.literal('test'), message: fields(mode, testFields(mode)) },
-  packages: {
-    type: z.literal(VULNERABLE_PACKAGES),
-    message: incident(mode, otherAccounts(mode)),
-  },
-  scan: { type: z.literal(HTTP_SCAN), message: incident(mode, otherAccounts(mode)) },
-  risk: { type: z.literal(USER_RISK_INCREASED), message: incident(mode, otherAccounts(mode)) },
-  takeover: { type: z.literal(ACCOUNT_TAKEOVER), message: incident(mode, accounts(mode)) },
-  injection: {
-    type: z.templateLiteral([INJECTION, z.string().regex(/^\S+$/)]),
-    message: incident(mode, otherAccounts(mode)),
-  },
-  unknown: unknownKind(mode),
-});
+export const messageKinds = <R extends Reading>(mode: Mode<Dialect, R>) => {
+  const plainIncident = incident(mode, otherAccounts(mode));
+  return {
+    event: { type: z.literal('security_event'), message: securityEvent(mode, {}, {}) },
+    response: { type: z.literal('security_response'), message: fields(mode, responseFields(mode)) },
+    test: { type: z.literal('test'), message: fields(mode, testFields(mode)) },
+    packages: { type: z.literal(VULNERABLE_PACKAGES), message: plainIncident },
+    scan: { type: z.literal(HTTP_SCAN), message: plainIncident },
+    risk: { type: z.literal(USER_RISK_INCREASED), message: plainIncident },
+    takeover: { type: z.literal(ACCOUNT_TAKEOVER), message: incident(mode, accounts(mode)) },
+    injection: {
+      type: z.templateLiteral([INJECTION, z.string().regex(/^\S+$/)]),
+      message: plainIncident,
+    },
+    // D25: any other message type; its message is any object (received) or an incident (open).
+    unknown: {
+      type: nonEmpty().meta({
+        not: { anyOf: [{ enum: [...KNOWN_TYPES] }, { pattern: INJECTION_PATTERN }] },
+      }),
+      message: tolerated(mode, plainIncident, jsonObject()),
+    },
+  };
+};
 
 /** The order in which wrappings list the branches of {@link messageKinds}. */
 const INDEX_BY_TYPE: ReadonlyMap<unknown, number> = new Map(

@@ -1,0 +1,78 @@
+/** Schemas of free-form JSON (D0): checked and copied in one go, see json-value.ts. */
+import * as z from 'zod';
+import { copyJson, type JsonObject, type JsonValue } from './json-value.ts';
+import { kindOf } from './wording.ts';
+
+interface Form {
+  readonly what: string;
+  readonly accepts: (input: unknown) => boolean;
+  /** The same rule in JSON Schema. */
+  readonly jsonSchema: Readonly<Record<string, unknown>>;
+  readonly accepted?: (element: JsonValue) => boolean;
+}
+
+const isArray = (input: unknown): boolean => Array.isArray(input);
+const isObject = (input: unknown): boolean =>
+  typeof input === 'object' && input !== null && !isArray(input);
+const isScalar = (element: JsonValue): boolean =>
+  element === null ? false : typeof element !== 'object';
+
+const OBJECT: Form = { what: 'an object', accepts: isObject, jsonSchema: { type: 'object' } };
+
+const OBJECT_OR_ARRAY: Form = {
+  what: 'an array or an object',
+  accepts: (input) => isArray(input) || isObject(input),
+  jsonSchema: { type: ['array', 'object'] },
+};
+
+const SCALARS: Form = {
+  ...OBJECT,
+  jsonSchema: { type: 'object', additionalProperties: { type: ['string', 'number', 'boolean'] } },
+  accepted: isScalar,
+};
+
+function freeForm<Out, In>({ what, accepts, jsonSchema, accepted }: Form): z.ZodType<Out, In> {
+  const schema = z
+    .unknown()
+    .transform((input, ctx): unknown => {
+      const refuse = (message: string, path: readonly PropertyKey[] = []): void => {
+        ctx.issues.push({ code: 'custom', message, path: [...path], input });
+      };
+      if (!accepts(input)) {
+        refuse(`expected ${what}, found ${kindOf(input)}`);
+        return z.NEVER;
+      }
+      const copy = copyJson(input);
+      if (!copy.ok) {
+        refuse(copy.message, copy.path);
+        return z.NEVER;
+      }
+      for (const [key, element] of accepted === undefined ? [] : Object.entries(copy.value ?? {})) {
+        if (accepted?.(element as JsonValue) === false) {
+          refuse(`expected a string, a number or a boolean, found ${kindOf(element)}`, [key]);
+        }
+      }
+      return copy.value;
+    })
+    .meta(jsonSchema);
+  return schema as unknown as z.ZodType<Out, In>;
+}
+
+type AnyObject = Readonly<Record<string, unknown>>;
+
+/** Any JSON object. */
+export const jsonObject = (): z.ZodType<JsonObject, AnyObject> => freeForm(OBJECT);
+
+/** Any JSON object or array. */
+export const jsonObjectOrArray = (): z.ZodType<
+  JsonObject | JsonValue[],
+  AnyObject | readonly unknown[]
+> => freeForm(OBJECT_OR_ARRAY);
+
+type Scalar = string | number | boolean;
+
+/** A JSON object whose values are strings, numbers or booleans (D10). */
+export const scalarObject = (): z.ZodType<
+  Record<string, Scalar>,
+  Readonly<Record<string, Scalar | undefined>>
+> => freeForm(SCALARS);
