@@ -1,0 +1,42 @@
+/**
+ * undici without its entry, and only when something is first sent.
+ *
+ * undici's entry runs lib/global.js, which puts an Agent of its own on globalThis under
+ * `Symbol.for('undici.globalDispatcher.1')` where none is set yet, for good (the property is not
+ * configurable). From then on the host's built-in `fetch` would be served by our copy (D80).
+ *
+ * Hiding that by a placeholder property while the entry loads is worse than what it mends: the host
+ * may share our copy of undici (npm installs one where the ranges agree), and the entry runs only
+ * once a process. The host's own later `import 'undici'` would then find no global dispatcher, and
+ * its `request` and `fetch` would throw. So the entry is left to the host, and the three files
+ * that an attempt needs are taken directly. They lie where they lie in every undici 7 (the tests
+ * load them, and a range `^7` cannot bring another major), none of them reaches lib/global.js, and they
+ * load a quarter of the modules. `import()` rather than `require`, so that bundlers see them.
+ *
+ * Node's module cache makes the second call cheap; nothing is kept here.
+ */
+import type { Agent, buildConnector, Dispatcher } from 'undici';
+
+export interface Undici {
+  readonly Agent: typeof Agent;
+  readonly buildConnector: typeof buildConnector;
+  /** One request over the given dispatcher; never over a global one. */
+  request(
+    dispatcher: Dispatcher,
+    options: Dispatcher.RequestOptions,
+  ): Promise<Dispatcher.ResponseData>;
+}
+
+/** Rejects only where undici 7 is not installed as our package.json asks. */
+export async function loadUndici(): Promise<Undici> {
+  const [agent, connect, apiRequest] = await Promise.all([
+    import('undici/lib/dispatcher/agent.js'),
+    import('undici/lib/core/connect.js'),
+    import('undici/lib/api/api-request.js'),
+  ]);
+  return {
+    Agent: agent.default,
+    buildConnector: connect.default,
+    request: (dispatcher, options) => apiRequest.default.call(dispatcher, options),
+  };
+}
