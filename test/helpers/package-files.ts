@@ -1,0 +1,33 @@
+/** The package as it lies on disk: manifest, sources, built files. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export interface ExportTarget {
+  readonly types: string;
+  readonly require: string;
+  readonly default: string;
+}
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly exports: Readonly<Record<string, string | ExportTarget>>;
+}
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+
+export const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
+
+/** Paths of all files below a folder of the package, with forward slashes, sorted. */
+export const filesBelow = (folder: string): string[] =>
+  readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(join(root, folder).length + 1))
+    .map((path) => path.replaceAll('\\', '/'))
+    .toSorted();
+
+/** Every source file by its path below src/. */
+export const sources: ReadonlyMap<string, string> = new Map(
+  filesBelow('src').map((path) => [path, readFileSync(join(root, 'src', path), 'utf8')]),
+);

@@ -1,0 +1,114 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { ERROR_TABLE } from '../../src/errors.ts';
+import { filesBelow, manifest, root, sources } from '../helpers/package-files.ts';
+import { tokenise } from '../helpers/source-tokens.ts';
+
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+const entries = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
+  typeof target === 'string' ? [] : [{ subpath, ...target }],
+);
+
+/** The values a consumer can import: a change here is a change of the public face. */
+const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
+  '.': [
+    'EVENT_VERSION',
+    'SecurityEventError',
+    'createLogWriter',
+    'generateSecret',
+    'sendWebhook',
+    'sign',
+    'slugify',
+    'verify',
+  ],
+};
+
+describe('the exports map', () => {
+  it('names files that the build makes', () => {
+    const named = entries.flatMap(({ types, require, default: file }) => [types, require, file]);
+    expect(named.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+    expect(entries.map(({ subpath }) => subpath)).toEqual(['.', './contract']);
+  });
+
+  it('gives the types first and the module itself last, as resolvers read top down', () => {
+    for (const { subpath } of entries) {
+      const keys = Object.keys(manifest.exports[subpath] as object);
+      expect(keys).toEqual(['types', 'require', 'default']);
+    }
+  });
+
+  it('belongs to sources that only list names', () => {
+    for (const { default: file } of entries) {
+      const source = sources.get(file.replace('./dist/', '').replace('.js', '.ts')) ?? '';
+      const words = tokenise(source).filter(({ kind }) => kind === 'word');
+      const logic = words.filter(({ text }) =>
+        ['const', 'let', 'function', 'class', 'import', 'default'].includes(text),
+      );
+      expect({ file, isEmpty: words.length === 0, logic }).toEqual({
+        file,
+        isEmpty: false,
+        logic: [],
+      });
+    }
+  });
+
+  it.each(Object.entries(PUBLIC_VALUES))(
+    '%s gives exactly the public values',
+    async (subpath, names) => {
+      const entry = entries.find((candidate) => candidate.subpath === subpath);
+      const module = (await import(
+        /* @vite-ignore */ pathToFileURL(join(root, entry?.default ?? '')).href
+      )) as object;
+      expect(Object.keys(module).toSorted()).toEqual([...names]);
+    },
+  );
+
+  it('leaves no built module without a source, and no source unbuilt', () => {
+    const built = filesBelow('dist').filter((file) => file.endsWith('.js'));
+    const modules = [...sources.keys()].filter((file) => !file.endsWith('.d.ts'));
+    expect(built).toEqual(modules.map((file) => file.replace(/\.ts$/, '.js')));
+  });
+});
+
+describe('the package', () => {
+  it('tells receivers its own version', () => {
+    const versions = [...sources.values()].flatMap((source) => {
+      const tokens = tokenise(source);
+      const at = tokens.findIndex(({ text }) => text === 'PACKAGE_VERSION');
+      return at !== -1 && tokens[at + 1]?.text === '=' ? [tokens[at + 2]?.text] : [];
+    });
+    expect(versions).toEqual([manifest.version]);
+  });
+
+  it('has a changelog entry for its version or for what is unreleased', () => {
+    expect(read('CHANGELOG.md')).toMatch(
+      new RegExp(`^## \\[(?:Unreleased|${manifest.version.replaceAll('.', '\\.')})\\]`, 'm'),
+    );
+  });
+});
+
+describe('the error codes', () => {
+  const codes = Object.keys(ERROR_TABLE);
+
+  it('are documented, and nothing else is', () => {
+    const documented = [...read('docs/errors.md').matchAll(/^\| `(ERR_\w+)` \|/gm)];
+    expect(documented.map((match) => match[1])).toEqual(codes);
+  });
+
+  it.each(codes)('%s stands in docs/errors.md with its kind, its words and its hint', (code) => {
+    const { kind, what, hint } = ERROR_TABLE[code as keyof typeof ERROR_TABLE];
+    expect(read('docs/errors.md')).toContain(`| \`${code}\` | ${kind} | ${what}. | ${hint} |`);
+  });
+
+  it('are each thrown somewhere', () => {
+    const strings = [...sources]
+      .filter(([path]) => path !== 'errors.ts')
+      .flatMap(([, text]) => tokenise(text))
+      .filter(({ kind }) => kind === 'string')
+      .map(({ text }) => text);
+    expect(codes.filter((code) => !strings.includes(code))).toEqual([]);
+  });
+});

@@ -1,0 +1,66 @@
+/**
+ * Who may import whom: the table of ARCHITECTURE.md as data. The first row whose `files` match a
+ * file judges it; a file that no row matches is a mistake. There is no list of exceptions.
+ */
+
+export interface ImportRow {
+  /** Paths below src/; a trailing slash means the whole folder. */
+  readonly files: readonly string[];
+  /** Files and folders of ours; a file may always import its own folder where the row is a folder. */
+  readonly ours: readonly string[];
+  /** Of ours, but types only. */
+  readonly oursAsTypes?: readonly string[];
+  /** Packages and node: modules. */
+  readonly external: readonly string[];
+  readonly externalAsTypes?: readonly string[];
+}
+
+export const IMPORT_TABLE: readonly ImportRow[] = [
+  {
+    files: ['index.ts'],
+    ours: ['contract/', 'log/', 'webhook/', 'errors.ts'],
+    external: [],
+  },
+  { files: ['errors.ts'], ours: [], external: [] },
+  { files: ['system/id.ts'], ours: [], external: ['uuid'] },
+  { files: ['system/'], ours: [], external: ['node:events'] },
+  { files: ['address/'], ours: ['errors.ts'], external: ['node:net', 'ipaddr.js'] },
+  { files: ['contract/'], ours: ['errors.ts', 'address/'], external: ['zod'] },
+  {
+    files: ['log/writer.ts'],
+    ours: ['log/', 'contract/', 'errors.ts', 'system/', 'address/'],
+    external: ['pino', 'node:fs'],
+  },
+  {
+    files: ['log/'],
+    ours: ['contract/', 'errors.ts', 'system/', 'address/'],
+    external: ['node:fs', 'node:util'],
+  },
+  {
+    files: ['webhook/wire/'],
+    ours: ['errors.ts', 'system/', 'address/'],
+    oursAsTypes: ['webhook/outcome.ts'],
+    external: ['undici', 'node:net', 'node:dns', 'node:tls'],
+  },
+  { files: ['webhook/signature.ts'], ours: ['errors.ts'], external: ['node:crypto'] },
+  {
+    files: ['webhook/send-now.ts', 'webhook/send-options.ts'],
+    ours: ['webhook/', 'contract/', 'errors.ts', 'system/'],
+    external: [],
+  },
+  {
+    // Pure: what they need of time, chance and ids they are given.
+    files: [
+      'webhook/encoder.ts',
+      'webhook/outcome.ts',
+      'webhook/report.ts',
+      'webhook/retry-after.ts',
+      'webhook/retry.ts',
+      'webhook/split.ts',
+      'webhook/user-agent.ts',
+    ],
+    ours: ['errors.ts'],
+    oursAsTypes: ['contract/', 'system/', 'webhook/'],
+    external: [],
+  },
+];

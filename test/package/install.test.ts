@@ -1,0 +1,235 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Consumer } from '../helpers/consumer.ts';
+import { filesBelow, manifest, root } from '../helpers/package-files.ts';
+
+const { name } = manifest;
+const consumer = new Consumer();
+const MINUTE_MS = 60_000;
+
+beforeAll(() => {
+  consumer.install();
+}, 2 * MINUTE_MS);
+afterAll(() => {
+  consumer.remove();
+});
+
+/** Uses each entry once: a signature, a contract check, a line of channel A on standard output. */
+const USE = `
+  const lines = [];
+  const writer = root.createLogWriter({ destination: { write: (text) => lines.push(text) } });
+  writer.write({
+    context: { service: { svc_id: 'abcdef', name: 'shop', env: 'prod' } },
+    detected_at: '2026-01-02T03:04:05Z',
+    event_name: 'svc.ev0.custom_event',
+    event_version: root.EVENT_VERSION,
+    payload: { event_name: 'seen', options: { depth: { of: [1] } } },
+  });
+  const record = contract.parseLogLine(lines[0]);
+  const facts = {
+    signed: root.verify('4567', root.sign('4567', '1234'), '1234'),
+    options: record.payload.options,
+    refused: contract.LogRecord.safeParse({}).success,
+    code: new root.SecurityEventError('ERR_INVALID_URL').code,
+  };
+`;
+const FACTS = {
+  signed: true,
+  options: { depth: { of: [1] } },
+  refused: false,
+  code: 'ERR_INVALID_URL',
+};
+
+describe('the installed package', () => {
+  it('works by import', () => {
+    const file = consumer.write(
+      'use.mjs',
+      `import * as root from '${name}';
+       import * as contract from '${name}/contract';
+       ${USE} console.log(JSON.stringify(facts));`,
+    );
+    const { stdout, stderr, status } = consumer.node(file);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toEqual(FACTS);
+  });
+
+  it('works by require', () => {
+    const file = consumer.write(
+      'use.cjs',
+      `const root = require('${name}');
+       const contract = require('${name}/contract');
+       ${USE} console.log(JSON.stringify(facts));`,
+    );
+    const { stdout, stderr, status } = consumer.node(file);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toEqual(FACTS);
+  });
+
+  it.each(['', '/contract'])('gives the same instances by require and import%s', (subpath) => {
+    const specifier = `${name}${subpath}`;
+    const { stdout } = consumer.node(
+      '-e',
+      `import('${specifier}').then((m) => {
+         const r = require('${specifier}');
+         const same = Object.keys(m).filter((key) => m[key] === r[key]);
+         console.log(JSON.stringify([Object.keys(r).length, Object.keys(m).length, same.length]));
+       });`,
+    );
+    const [required, imported, same] = JSON.parse(stdout) as number[];
+    expect(imported).toBeGreaterThan(3);
+    expect([required, same]).toEqual([imported, imported]);
+  });
+
+  it.each([
+    ['without flags', []],
+    ['with --experimental-vm-modules', ['--experimental-vm-modules']],
+  ])(
+    'works in the CommonJS sandbox of Jest %s',
+    (_, flags) => {
+      consumer.write(
+        'use.test.js',
+        `const root = require('${name}');
+         const contract = require('${name}/contract');
+         test('uses the package', () => {
+           ${USE} expect(facts).toEqual(${JSON.stringify(FACTS)});
+         });`,
+      );
+      const jest = join(root, 'node_modules/jest/bin/jest.js');
+      const { stderr, status } = consumer.node(
+        ...flags,
+        jest,
+        '--rootDir=.',
+        '--cacheDirectory=.jest',
+      );
+      expect({ status, stderr }).toMatchObject({ status: 0 });
+      expect(stderr).toContain('Tests:       1 passed, 1 total');
+    },
+    MINUTE_MS,
+  );
+
+  it('keeps the error of a broken module, in Node and in Jest', () => {
+    const shim = readFileSync(join(consumer.installed, 'dist/index.cjs'), 'utf8');
+    consumer.write('package.json', '{ "private": true, "type": "module" }');
+    consumer.write('index.js', "export {}; throw new RangeError('broken on purpose');");
+    consumer.write('broken.cjs', shim);
+    consumer.write('broken.test.cjs', "test('x', () => { require('./broken.cjs'); });");
+    const jest = ['--rootDir=.', '--cacheDirectory=.jest', '--testMatch=**/broken.test.cjs'];
+    expect(consumer.node('broken.cjs').stderr).toContain('RangeError: broken on purpose');
+    expect(consumer.tool('jest/bin/jest.js', ...jest).stderr).toContain('broken on purpose');
+    consumer.write('package.json', '{ "private": true }');
+  });
+});
+
+describe('the installed types', () => {
+  const USE_TYPES = `
+    import { createLogWriter, SecurityEventError, sign, type LogWriter } from '${name}';
+    import { LogRecord } from '${name}/contract';
+    const writer: LogWriter = createLogWriter({ destination: 1 });
+    const signature: string = sign('body', 'secret');
+    const record: LogRecord = LogRecord.parse(JSON.parse('{}'));
+    writer.write(record);
+    const code: 'ERR_INVALID_URL' | undefined =
+      new SecurityEventError('ERR_INVALID_URL').code === 'ERR_INVALID_URL' ? 'ERR_INVALID_URL' : undefined;
+    // @ts-expect-error a signature is a string: the types are real ones, not any
+    const wrong: number = sign('body', 'secret');
+    // @ts-expect-error a code of the closed union
+    new SecurityEventError('ERR_NONE');
+    export { code, record, signature, wrong };
+  `;
+  const compile = (module: string, resolution: string, files: readonly string[]) => {
+    for (const file of files) consumer.write(file, USE_TYPES);
+    const options = {
+      module,
+      moduleResolution: resolution,
+      target: 'es2023',
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noEmit: true,
+      skipLibCheck: false,
+      types: ['node'],
+      typeRoots: [join(root, 'node_modules/@types')],
+    };
+    consumer.write('tsconfig.json', JSON.stringify({ compilerOptions: options, files }));
+    return consumer.tool('typescript/bin/tsc', '-p', consumer.folder);
+  };
+
+  it.each([
+    ['nodenext', 'nodenext', ['use.mts', 'use.cts']],
+    ['node20', 'node16', ['use.mts', 'use.cts']],
+    ['node16', 'node16', ['use.mts']],
+    ['esnext', 'bundler', ['use.mts', 'use.ts']],
+  ])(
+    'hold under module %s with resolution %s for %j',
+    (module, resolution, files) => {
+      expect(compile(module, resolution, files)).toEqual({ status: 0, stdout: '', stderr: '' });
+    },
+    MINUTE_MS,
+  );
+});
+
+describe('the tarball', () => {
+  it('holds each file that the exports map names', () => {
+    const targets = Object.values(manifest.exports).flatMap((target) =>
+      typeof target === 'string' ? [target] : Object.values<string>({ ...target }),
+    );
+    const missing = targets.filter(
+      (target) => !target.includes('*') && !existsSync(join(consumer.installed, target)),
+    );
+    expect(missing).toEqual([]);
+    expect(targets.length).toBeGreaterThan(6);
+  });
+
+  it('gives each JSON Schema to import and require', () => {
+    const schemas = filesBelow('schemas').map((file) => `${name}/schemas/${file}`);
+    const file = consumer.write(
+      'schemas.cjs',
+      `const schemas = ${JSON.stringify(schemas)}.map((path) => require(path).$schema);
+       console.log(JSON.stringify([schemas.length, ...new Set(schemas)]));`,
+    );
+    expect(JSON.parse(consumer.node(file).stdout)).toEqual([
+      24,
+      'https://json-schema.org/draft/2020-12/schema',
+    ]);
+  });
+
+  it.each([
+    'dist/errors.js',
+    'errors',
+    'errors.js',
+    'src/index.ts',
+    'contract/index.js',
+    'schemas/../package.json',
+    'schemas/none.json',
+  ])('does not let %s be imported', (path) => {
+    const { stderr, status } = consumer.node('-e', `require('${name}/${path}')`);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(
+      /ERR_PACKAGE_PATH_NOT_EXPORTED|ERR_INVALID_MODULE_SPECIFIER|MODULE_NOT_FOUND/,
+    );
+  });
+
+  it('has for each built file a source map and a source that it names', () => {
+    const maps = filesBelow('dist').filter((file) => file.endsWith('.map'));
+    const broken = maps.filter((file) => {
+      const path = join(consumer.installed, 'dist', file);
+      if (!existsSync(path)) return true;
+      const { sources } = JSON.parse(readFileSync(path, 'utf8')) as { sources: string[] };
+      return sources.length !== 1 || !existsSync(join(path, '..', String(sources[0])));
+    });
+    expect(broken).toEqual([]);
+    // JavaScript and declarations of at least ten modules.
+    expect(maps.length).toBeGreaterThan(20);
+  });
+
+  it('holds no tests, no settings and no leftovers', () => {
+    const { stdout } = consumer.node(
+      '-p',
+      `JSON.stringify(require('fs').readdirSync(${JSON.stringify(consumer.installed)}).sort())`,
+    );
+    expect(JSON.parse(stdout)).toEqual(
+      expect.arrayContaining(['LICENSE', 'README.md', 'dist', 'package.json', 'schemas', 'src']),
+    );
+    expect(JSON.parse(stdout)).toHaveLength(7);
+  });
+});
