@@ -1,0 +1,82 @@
+import ipaddr from 'ipaddr.js';
+import type { Address } from './parse.ts';
+import { type AddressBlock, type AddressKind, blockOf } from './special-purpose.ts';
+
+/** What the contract's `actor.ip.metadata` says of an address (D13), in its field names. */
+export interface AddressMetadata {
+  readonly version: 4 | 6;
+  /** Reachable over the public internet; never for multicast, 6to4 and Teredo. */
+  readonly global: boolean;
+  readonly loopback: boolean;
+  readonly multicast: boolean;
+  /**
+   * Not meant for the public internet: loopback, link-local, documentation and the like, too.
+   * Shared address space (RFC 6598) and multicast are neither `global` nor `private`.
+   */
+  readonly private: boolean;
+  readonly reserved: boolean;
+  readonly unspecified: boolean;
+  /** `public` exactly where `global` is true. */
+  readonly network_type: 'public' | 'private';
+}
+
+/** How an IPv6 address carries an IPv4 address. */
+export type Carrier = 'v4-mapped' | 'nat64' | '6to4' | 'teredo';
+
+export interface AddressFacts {
+  /** Never `v4-mapped` or `nat64`: there it is the kind of the IPv4 address inside. */
+  readonly kind: AddressKind;
+  /** The block that gives the kind: the IPv4 address's where `kind` is. */
+  readonly block: AddressBlock;
+  /** 6to4: the router's address; Teredo: the client's. */
+  readonly embedded: { readonly carrier: Carrier; readonly address: ipaddr.IPv4 } | undefined;
+  readonly metadata: AddressMetadata;
+}
+
+const NEITHER_GLOBAL_NOR_PRIVATE: ReadonlySet<AddressKind> = new Set(['cgnat', 'multicast']);
+
+/** Where the IPv4 address lies, as RFC 4291 2.5.5.2, RFC 6052 2.1, RFC 3056 2 and RFC 4380 4 say. */
+const CARRIERS: Readonly<
+  Record<Carrier, { firstByte: number; inverted: boolean; judgedByInside: boolean }>
+> = {
+  'v4-mapped': { firstByte: 12, inverted: false, judgedByInside: true },
+  nat64: { firstByte: 12, inverted: false, judgedByInside: true },
+  '6to4': { firstByte: 2, inverted: false, judgedByInside: false },
+  teredo: { firstByte: 12, inverted: true, judgedByInside: false },
+};
+
+/** Facts from the registries alone; no look-up. */
+export function classifyAddress(address: Address): AddressFacts {
+  const outerBlock = blockOf(address);
+  const embedded = embeddedAddress(address, outerBlock.kind);
+  const judgedByInside = embedded !== undefined && CARRIERS[embedded.carrier].judgedByInside;
+  const block = judgedByInside ? blockOf(embedded.address) : outerBlock;
+  return { kind: block.kind, block, embedded, metadata: metadataOf(address, block) };
+}
+
+function embeddedAddress(address: Address, kind: AddressKind): AddressFacts['embedded'] {
+  // 192.88.99.0/24 is of 6to4, too, but carries nothing.
+  if (!isCarrier(kind) || address instanceof ipaddr.IPv4) return undefined;
+  const { firstByte, inverted } = CARRIERS[kind];
+  const bytes = address.toByteArray().slice(firstByte, firstByte + 4);
+  const octets = inverted ? bytes.map((byte) => byte ^ 0xff) : bytes;
+  return { carrier: kind, address: new ipaddr.IPv4(octets) };
+}
+
+function isCarrier(kind: AddressKind): kind is Carrier {
+  return Object.hasOwn(CARRIERS, kind);
+}
+
+function metadataOf(address: Address, { kind, globallyReachable }: AddressBlock): AddressMetadata {
+  const global = globallyReachable === true;
+  return {
+    version: address instanceof ipaddr.IPv4 ? 4 : 6,
+    global,
+    loopback: kind === 'loopback',
+    multicast: kind === 'multicast',
+    private: !global && !NEITHER_GLOBAL_NOR_PRIVATE.has(kind),
+    reserved: kind === 'reserved',
+    unspecified: kind === 'unspecified',
+    network_type: global ? 'public' : 'private',
+  };
+}

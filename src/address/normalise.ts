@@ -1,0 +1,16 @@
+import ipaddr from 'ipaddr.js';
+import { parseAddress } from './parse.ts';
+
+/**
+ * The one spelling of an IP address: IPv4 as four decimal numbers, IPv6 as in RFC 5952 (lower case,
+ * shortened, no dotted end), without a zone id. Contract fields want IPv4 where there is one, so
+ * `::ffff:203.0.113.9` becomes `203.0.113.9` and `::1` becomes `127.0.0.1` (D14).
+ * `undefined` for text that is not an address.
+ */
+export function normaliseAddress(text: string): string | undefined {
+  const address = parseAddress(text);
+  if (!(address instanceof ipaddr.IPv6)) return address?.toString();
+  if (address.isIPv4MappedAddress()) return address.toIPv4Address().toString();
+  const normal = address.toRFC5952String();
+  return normal === '::1' ? '127.0.0.1' : normal;
+}
