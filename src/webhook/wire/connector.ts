@@ -1,0 +1,191 @@
+/**
+ * Connects to checked addresses only (D77).
+ *
+ * A name is looked up once, every answer is judged, and the socket is given the judged answers
+ * instead of the name's next look-up, so that a resolver which changes its mind changes nothing.
+ * The TCP connection is made here and not by undici: its peer is judged before the first byte,
+ * TLS's included. undici's connector then does TLS over it and keeps its session cache.
+ */
+import { type LookupAddress, type LookupAllOptions, lookup as systemLookup } from 'node:dns';
+import { isIP, type LookupFunction, connect as openSocket, type Socket } from 'node:net';
+import tls from 'node:tls';
+import type { buildConnector } from 'undici';
+import { SecurityEventError } from '../../errors.ts';
+import { type Clock, systemClock } from '../../system/clock.ts';
+import { judgeAddress, type NetworkPolicy } from './network-guard.ts';
+
+/** `dns.lookup`, asked for all answers. */
+export type LookupAll = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+export interface GuardedConnectOptions {
+  readonly network: NetworkPolicy;
+  /** For name look-up, TCP and TLS together, in ms. Default 5000 (D76). */
+  readonly connectTimeoutMs?: number | undefined;
+  /** Default: the system's resolver (`dns.lookup`). */
+  readonly lookup?: LookupAll | undefined;
+  /** As `tls.connect` takes them. */
+  readonly tls?: Pick<tls.ConnectionOptions, 'ca' | 'cert' | 'key'> | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+type Target = buildConnector.Options;
+
+type Answers = readonly [LookupAddress, ...LookupAddress[]];
+
+const DEFAULT_CONNECT_TIMEOUT_MS = 5000;
+
+/** What undici's own connector sets. */
+const SOCKET_OPTIONS = {
+  highWaterMark: 64 * 1024,
+  noDelay: true,
+  keepAlive: true,
+  keepAliveInitialDelay: 60_000,
+} as const;
+
+/**
+ * For `new Agent({ connect })`. `build` is undici's `buildConnector`.
+ *
+ * The connector fails with a SecurityEventError `ERR_ADDRESS_REFUSED`, with an error of code
+ * `UND_ERR_CONNECT_TIMEOUT`, or with the resolver's, the system's or OpenSSL's own error.
+ */
+export function createGuardedConnect(
+  build: typeof buildConnector,
+  options: GuardedConnectOptions,
+): buildConnector.connector {
+  const { network, lookup = systemLookup, clock = systemClock } = options;
+  const timeoutMs = options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
+  // undici's own time-out is off: it starts after the look-up and is up to a second late.
+  const startTls = build({ ...options.tls, minVersion: minTlsVersion(), timeout: 0 });
+
+  const open = async (target: Target, signal: AbortSignal): Promise<Socket> => {
+    const addresses = await resolve(target.hostname, lookup);
+    for (const { address } of addresses) refuse(address, network);
+    signal.throwIfAborted();
+    const socket = await openTcp(target, addresses, signal);
+    checkPeer(socket, network);
+    return target.protocol === 'https:' ? await upgrade(startTls, target, socket) : socket;
+  };
+
+  const connect = async (target: Target, callback: buildConnector.Callback): Promise<void> => {
+    let socket: Socket;
+    try {
+      socket = await withDeadline(clock, timeoutMs, (signal) => open(target, signal));
+    } catch (error) {
+      callback(error as Error, null);
+      return;
+    }
+    callback(null, socket);
+  };
+  return (target, callback) => void connect(target, callback);
+}
+
+/** An address is its own answer, and no resolver is asked: `net` would not ask one, either. */
+function resolve(hostname: string, lookup: LookupAll): Promise<Answers> {
+  if (isIP(hostname) !== 0) return Promise.resolve([answer(hostname)]);
+  return new Promise((settle, reject) => {
+    lookup(hostname, { all: true }, (error, answers) => {
+      if (error) {
+        reject(error);
+        return;
+      }
+      const [first, ...others] = answers.map(({ address }) => answer(address));
+      // `net` throws past every handler when a look-up answers with nothing.
+      if (first === undefined) reject(codedError('ENODATA', 'the name has no address'));
+      else settle([first, ...others]);
+    });
+  });
+}
+
+/** A copy, so that what was judged is what is connected to, whatever becomes of the original. */
+function answer(address: string): LookupAddress {
+  return { address, family: isIP(address) };
+}
+
+function refuse(address: string, network: NetworkPolicy): void {
+  const refusal = judgeAddress(address, network);
+  if (refusal === undefined) return;
+  throw new SecurityEventError('ERR_ADDRESS_REFUSED', {
+    detail: refusal.detail,
+    path: ['network'],
+  });
+}
+
+function openTcp(target: Target, addresses: Answers, signal: AbortSignal): Promise<Socket> {
+  return new Promise((settle, reject) => {
+    const socket = openSocket({
+      ...SOCKET_OPTIONS,
+      host: target.hostname,
+      port: Number(target.port) || (target.protocol === 'https:' ? 443 : 80),
+      localAddress: target.localAddress ?? undefined,
+      lookup: answerFrom(addresses),
+      signal,
+    });
+    // The listener stays: an error before undici listens would end the host's process.
+    socket.once('connect', () => settle(socket)).on('error', reject);
+  });
+}
+
+function answerFrom(addresses: Answers): LookupFunction {
+  return (_hostname, { all }, callback) => {
+    if (all === true) callback(null, [...addresses]);
+    else callback(null, addresses[0].address, addresses[0].family);
+  };
+}
+
+/** Something between us and the kernel (a preloaded proxy, a patched `net`) may have led elsewhere. */
+function checkPeer(socket: Socket, network: NetworkPolicy): void {
+  const { remoteAddress } = socket;
+  try {
+    // Unknown where the peer was gone again at once: that is no verdict about its address.
+    if (remoteAddress === undefined) throw codedError('ECONNRESET', 'the peer closed at once');
+    refuse(remoteAddress, network);
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+function upgrade(
+  startTls: buildConnector.connector,
+  target: Target,
+  httpSocket: Socket,
+): Promise<Socket> {
+  return new Promise((settle, reject) => {
+    startTls({ ...target, httpSocket }, (error, socket) => {
+      if (socket !== null) settle(socket);
+      else reject(error);
+    });
+  });
+}
+
+/** The signal is aborted only when time is up, never by what `work` comes to. */
+async function withDeadline<T>(
+  clock: Clock,
+  timeoutMs: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const expiry = new AbortController();
+  const finished = new AbortController();
+  const deadline = clock.sleep(timeoutMs, finished.signal).then(() => {
+    if (!finished.signal.aborted) expiry.abort();
+    throw codedError('UND_ERR_CONNECT_TIMEOUT', `no connection within ${timeoutMs} ms`);
+  });
+  try {
+    return await Promise.race([work(expiry.signal), deadline]);
+  } finally {
+    finished.abort();
+  }
+}
+
+/** The host may ask for more with `--tls-min-v1.3`, but not for less. */
+function minTlsVersion(): tls.SecureVersion {
+  return tls.DEFAULT_MIN_VERSION === 'TLSv1.3' ? 'TLSv1.3' : 'TLSv1.2';
+}
+
+function codedError(code: string, message: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(message), { code });
+}
