@@ -88,8 +88,13 @@ export interface InputIssue {
   readonly message: string;
 }
 
+function describe(issue: InputIssue | undefined): string | undefined {
+  if (issue === undefined || issue.path.length === 0) return issue?.message;
+  return `${issue.path.map(String).join('.')}: ${issue.message}`;
+}
+
 export interface ErrorDetails {
-  /** What exactly, in words that name fields and rules only. */
+  /** What exactly, in words that name fields and rules only. Default: the first issue. */
   readonly detail?: string;
   readonly path?: readonly PropertyKey[];
   readonly issues?: readonly InputIssue[];
@@ -116,7 +121,8 @@ export class SecurityEventError extends Error {
 
   constructor(code: SecurityEventErrorCode, details: ErrorDetails = {}) {
     const row: ErrorRow = ERROR_TABLE[code];
-    const detail = details.detail === undefined ? '' : `: ${details.detail}`;
+    const text = details.detail ?? describe(details.issues?.[0]);
+    const detail = text === undefined ? '' : `: ${text}`;
     super(
       `${row.what}${detail}. ${row.hint}`,
       'cause' in details ? { cause: details.cause } : undefined,

@@ -38,14 +38,8 @@ export function parseLogLine<D extends Dialect = 'open', R extends Reading = 're
   const value = parseJson(line);
   const result = contract({ dialect, reading }).LogLine.safeParse(value);
   if (result.success) return result.data as ParsedLogLine<D, R>;
-  const issues = inputIssues(result.error);
   throw new SecurityEventError('ERR_INVALID_RECORD', {
-    ...(issues[0] === undefined ? {} : { detail: describe(issues[0]) }),
-    issues,
+    issues: inputIssues(result.error),
     input: line,
   });
 }
-
-/** `path: message`, as error details show the first issue. */
-export const describe = ({ path, message }: InputIssue): string =>
-  path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`;
