@@ -33,7 +33,9 @@ const DATADOG = () => ({
   'http.url': text(),
   'http.status_code': status(),
   'http.useragent': text(),
-  'usr.id': z.union([z.string(), z.number()]).optional(),
+  'usr.id': z
+    .union([z.string(), z.number()], { error: expecting('a string or a number') })
+    .optional(),
 });
 
 const ECS = () => ({

@@ -5,11 +5,16 @@ import { type Choice, dispatch, isObject } from './dispatch.ts';
 import { timestamp } from './primitives.ts';
 import { PULSE_GENRES, SVC_PAYLOAD_TYPES } from './vocabulary.ts';
 import { responseFields, securityEvent, testFields } from './webhook-message.ts';
+import { expecting } from './wording.ts';
 
 const accountKey = <R extends Reading>(mode: Mode<Dialect, R>) =>
   fields(mode, {
     name: z.string(),
-    value: z.union([z.string(), z.number(), z.boolean()]).nullable(),
+    value: z
+      .union([z.string(), z.number(), z.boolean()], {
+        error: expecting('a string, a number, a boolean or null'),
+      })
+      .nullable(),
   });
 
 /** D42 */

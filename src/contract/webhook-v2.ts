@@ -18,6 +18,7 @@ import {
   securityEvent,
   testFields,
 } from './webhook-message.ts';
+import { wording } from './wording.ts';
 
 const INJECTION = 'injection_';
 const [VULNERABLE_PACKAGES, HTTP_SCAN, USER_RISK_INCREASED, ACCOUNT_TAKEOVER] =
@@ -152,4 +153,7 @@ export const webhookMessageV2 = <D extends Dialect, R extends Reading>(mode: Mod
 
 /** D31: a body is an array of 1 to 1000 messages. */
 export const body = <M extends z.ZodType>(message: M): z.ZodArray<M> =>
-  z.array(message).min(1).max(MAX_MESSAGES_PER_REQUEST);
+  z
+    .array(message, { error: wording })
+    .min(1, { error: wording })
+    .max(MAX_MESSAGES_PER_REQUEST, { error: wording });
