@@ -32,6 +32,11 @@ function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
     // Free-form JSON is a transform over unknown; its type comes from the schema's own metadata.
     unrepresentable: 'any',
     reused: 'ref',
+    override: ({ jsonSchema }) => {
+      // Not formats of JSON Schema: validators refuse to compile what they do not know. The
+      // pattern beside it says the same.
+      if (jsonSchema.format?.startsWith('cidr') === true) delete jsonSchema.format;
+    },
   });
   return { $schema, ...rest };
 }
