@@ -16,7 +16,9 @@ export function slugify(name: string): string {
     .normalize('NFKC')
     .toLowerCase()
     .normalize('NFKC')
-    .replace(/[\p{M}\p{Lm}]/gu, '');
+    .replace(/[\p{M}\p{Lm}]/gu, '')
+    // Hangul letters that a mark kept apart are neighbours now.
+    .normalize('NFKC');
   let slug = '';
   let end = 0;
   for (const match of folded.matchAll(WORDS)) {
