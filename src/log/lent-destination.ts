@@ -1,0 +1,199 @@
+/**
+ * Lines handed to a stream that belongs to the host: an object with a `write`, a node:stream, or
+ * the stream of a pino logger. It is never ended and never closed by us.
+ *
+ * While the writer lives, one listener for errors sits on each stream, since an 'error' event that
+ * nobody listens to would end the host.
+ */
+import { type LateOutcomes, type LineOutcome, type LineSink, systemCode } from './line-sink.ts';
+import { kindOf, type LentStream, leavesOf, WANTS_METADATA } from './stream-kind.ts';
+
+export interface LentOptions {
+  readonly stream: LentStream;
+  readonly sync: boolean;
+  readonly maxBufferBytes: number;
+  readonly late: LateOutcomes;
+}
+
+/** fsync was asked of something that has nothing to sync. */
+const NOTHING_TO_SYNC: ReadonlySet<string | undefined> = new Set(['EINVAL', 'ENOTSUP', 'EROFS']);
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof value === 'object' &&
+  value !== null &&
+  'then' in value &&
+  typeof value.then === 'function';
+
+export class LentDestination implements LineSink {
+  readonly #stream: LentStream;
+  readonly #leaves: readonly LentStream[];
+  readonly #options: LentOptions;
+  readonly #unwatch: () => void;
+  /** One for each line whose fate is not known yet. */
+  readonly #pending = new Set<Promise<void>>();
+  #pendingBytes = 0;
+  #fault: { readonly cause: unknown } | undefined;
+  #isWriting = false;
+  #hasDropped = false;
+  #isMuted = false;
+  #isClosed = false;
+
+  constructor(options: LentOptions) {
+    this.#options = options;
+    this.#stream = options.stream;
+    this.#leaves = leavesOf(options.stream);
+    const undo = this.#leaves.map((leaf) => this.#watch(leaf));
+    this.#unwatch = () => {
+      for (const off of undo) off();
+    };
+  }
+
+  write(line: string): LineOutcome {
+    if (this.#isMuted) throw new Error('the pino destination ignores writes since its pipe broke');
+    if (this.#leaves.some(({ destroyed }) => destroyed === true)) {
+      throw new Error('the stream is destroyed');
+    }
+    if (!this.#options.sync && !this.#hasRoomFor(line)) return 'dropped';
+    this.#fault = undefined;
+    this.#hasDropped = false;
+    this.#isWriting = true;
+    try {
+      return this.#hand(line);
+    } finally {
+      this.#isWriting = false;
+    }
+  }
+
+  #hand(line: string): LineOutcome {
+    const { sync } = this.#options;
+    const stream = this.#stream;
+    if (!sync && kindOf(stream) === 'node') {
+      this.#track(
+        line,
+        new Promise((resolve, reject) => {
+          stream.write(line, (error) => (error ? reject(error) : resolve(undefined)));
+        }),
+      );
+      return 'pending';
+    }
+    if (Reflect.get(stream, WANTS_METADATA) === true) Object.assign(stream, NO_METADATA);
+    const answer = stream.write(line);
+    if (this.#fault !== undefined) throw this.#fault.cause;
+    if (this.#hasDropped && sync)
+      throw new Error('the line is above the `maxLength` of the stream');
+    if (this.#hasDropped) return 'dropped';
+    if (!isThenable(answer)) return 'written';
+    if (sync) {
+      answer.then(undefined, () => {});
+      return 'promised';
+    }
+    this.#track(line, answer);
+    return 'pending';
+  }
+
+  async flush(): Promise<void> {
+    await Promise.all(this.#pending);
+    if (this.#options.sync) return;
+    await Promise.all(this.#leaves.map(flushStream));
+  }
+
+  close(): number {
+    this.#isClosed = true;
+    const left = this.#pending.size;
+    // Lines that still wait may fail later; the host must not die of that.
+    void Promise.all(this.#pending).then(this.#unwatch);
+    return left;
+  }
+
+  #hasRoomFor(line: string): boolean {
+    const queued = this.#leaves.map(({ writableLength }) => writableLength);
+    const waiting = queued.reduce<number>(
+      (sum, bytes) => sum + (typeof bytes === 'number' ? bytes : 0),
+      this.#pendingBytes,
+    );
+    return waiting + Buffer.byteLength(line) <= this.#options.maxBufferBytes;
+  }
+
+  #track(line: string, written: PromiseLike<unknown>): void {
+    const bytes = kindOf(this.#stream) === 'node' ? 0 : Buffer.byteLength(line);
+    const { late } = this.#options;
+    this.#pendingBytes += bytes;
+    const settled = Promise.resolve(written)
+      .then(
+        () => {
+          if (!this.#isClosed) late.written();
+        },
+        (cause: unknown) => {
+          if (!this.#isClosed) late.failed(cause);
+        },
+      )
+      .finally(() => {
+        this.#pendingBytes -= bytes;
+        this.#pending.delete(settled);
+      });
+    this.#pending.add(settled);
+  }
+
+  #watch(leaf: LentStream): () => void {
+    if (typeof leaf.on !== 'function' || typeof leaf.off !== 'function') return () => {};
+    const write: unknown = Reflect.get(leaf, 'write');
+    const onError = (cause: unknown): void => {
+      // pino.destination swallows everything after a broken pipe by replacing its `write`.
+      if (systemCode(cause) === 'EPIPE' && Reflect.get(leaf, 'write') !== write)
+        this.#isMuted = true;
+      if (this.#isWriting) this.#fault = { cause };
+      else if (!this.#isClosed) this.#options.late.troubled(cause);
+    };
+    // sonic-boom tells of lines above its `maxLength` by this event alone.
+    const onDrop = (): void => {
+      this.#hasDropped = true;
+    };
+    leaf.on('error', onError);
+    leaf.on('drop', onDrop);
+    return () => {
+      leaf.off?.('error', onError);
+      leaf.off?.('drop', onDrop);
+    };
+  }
+}
+
+/**
+ * pino.multistream chooses by the level of the line, which a record has not: the highest number
+ * reaches every stream. The rest replaces what the host's last line left behind.
+ */
+const NO_METADATA = {
+  lastLevel: Number.MAX_SAFE_INTEGER,
+  lastObj: undefined,
+  lastMsg: undefined,
+  lastTime: undefined,
+  lastLogger: undefined,
+};
+
+/** Resolves when a stream has passed on what it holds, as far as its kind can tell. */
+function flushStream(stream: LentStream): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const done = (error?: unknown): void => {
+      if (error instanceof Error && !NOTHING_TO_SYNC.has(systemCode(error))) reject(error);
+      else resolve();
+    };
+    FLUSHES[kindOf(stream)](stream, done);
+  });
+}
+
+type Flush = (stream: LentStream, done: (error?: unknown) => void) => void;
+
+const flushByCallback: Flush = (stream, done) =>
+  typeof stream.flush === 'function' ? stream.flush(done) : done();
+
+const FLUSHES: Readonly<Record<ReturnType<typeof kindOf>, Flush>> = {
+  // An empty chunk is answered after all that came before it.
+  node: (stream, done) => (Number(stream.writableLength) > 0 ? stream.write('', done) : done()),
+  'sonic-boom': (stream, done) => {
+    if (Number(stream.minLength) > 0) flushByCallback(stream, done);
+    // Without `minLength` its flush answers at once, whatever still waits.
+    else if (Number(Reflect.get(stream, '_len')) > 0) stream.once?.('drain', () => done());
+    else done();
+  },
+  worker: flushByCallback,
+  plain: (_stream, done) => done(),
+};

@@ -1,0 +1,60 @@
+/** A record becomes plain data that is written as it stands, or an error that hands it back. */
+import { type Contract, contract, type Dialect, type JsonObject } from '../contract/index.ts';
+import { copyJson } from '../contract/json-value.ts';
+import { inputIssues } from '../contract/parse-log-line.ts';
+import { type InputIssue, SecurityEventError } from '../errors.ts';
+import { unfitKey } from './platform.ts';
+
+/** What `write` takes: a record, the deviations that the contract itself shows included. */
+export type WritableRecord<D extends Dialect> = Contract<D>['LogRecord']['_zod']['input'];
+
+/** What is written, and what a platform function is given. */
+export type WrittenRecord<D extends Dialect> = Contract<D>['LogRecord']['_zod']['output'];
+
+/** Gives a copy that nobody else holds. Throws ERR_INVALID_RECORD. */
+export type RecordCheck = (record: unknown) => JsonObject;
+
+type Parsed =
+  | { readonly success: true; readonly data: unknown }
+  | { readonly success: false; readonly issues: readonly InputIssue[] };
+
+/** The whole contract, or its JSON rules alone. */
+export function recordCheck(dialect: Dialect, validate: boolean): RecordCheck {
+  const schema = contract({ dialect }).LogRecord;
+  const parse = (record: unknown): Parsed => {
+    const result = schema.safeParse(record);
+    if (result.success) return result;
+    return { success: false, issues: inputIssues(result.error) };
+  };
+  return (record) => check(validate ? parse : parseJson, record);
+}
+
+function check(parse: (record: unknown) => Parsed, record: unknown): JsonObject {
+  let parsed: Parsed;
+  try {
+    parsed = parse(record);
+  } catch (cause) {
+    // A getter or a proxy within the record.
+    const detail = 'reading the record threw';
+    throw new SecurityEventError('ERR_INVALID_RECORD', { detail, cause, input: record });
+  }
+  if (parsed.success) return parsed.data as JsonObject;
+  throw new SecurityEventError('ERR_INVALID_RECORD', { issues: parsed.issues, input: record });
+}
+
+function parseJson(record: unknown): Parsed {
+  const copy = copyJson(record);
+  if (!copy.ok) return fault(copy.message, copy.path);
+  const { value } = copy;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return fault('expected an object', []);
+  }
+  const unfit = unfitKey(value);
+  if (unfit !== undefined) return fault('a key that cannot stand in a line', [unfit]);
+  return { success: true, data: value };
+}
+
+const fault = (message: string, path: readonly PropertyKey[]): Parsed => ({
+  success: false,
+  issues: [{ message, path }],
+});

@@ -1,0 +1,88 @@
+/** What became of the records given to a log writer. */
+import { SecurityEventError } from '../errors.ts';
+import { type LateOutcomes, systemCode } from './line-sink.ts';
+
+/**
+ * Calls of `write` = `written` + `pending` + `failed` + `refused` + `dropped`; the rest tells of
+ * the latest faults.
+ */
+export interface LogWriterStats {
+  /** Handed to the operating system, or to the stream that was lent. */
+  readonly written: number;
+  /** Waiting to be written; always 0 when synchronous. */
+  readonly pending: number;
+  /** Lost to an error of the destination. */
+  readonly failed: number;
+  /** Not written since they break the contract, or since the writer was closed. */
+  readonly refused: number;
+  /** Lost since the buffer was full, or since `close` could not wait longer. */
+  readonly dropped: number;
+  /** Records written with fewer attributes than the platform function meant to give. */
+  readonly platformFailures: number;
+  /** The latest fault of the destination. */
+  readonly lastError: SecurityEventError | undefined;
+  /** The latest fault of the platform function. */
+  readonly lastPlatformError: Error | undefined;
+}
+
+/** ERR_WRITE_FAILED with the system's code in its message, where the cause has one. */
+export function writeFailed(cause: unknown, input?: unknown): SecurityEventError {
+  const code = systemCode(cause);
+  return new SecurityEventError('ERR_WRITE_FAILED', {
+    ...(code === undefined ? {} : { detail: code }),
+    cause,
+    input,
+  });
+}
+
+export class WriteCounters implements LateOutcomes {
+  readonly #stats: { -readonly [Key in keyof LogWriterStats]: LogWriterStats[Key] } = {
+    written: 0,
+    pending: 0,
+    failed: 0,
+    refused: 0,
+    dropped: 0,
+    platformFailures: 0,
+    lastError: undefined,
+    lastPlatformError: undefined,
+  };
+
+  count(outcome: 'written' | 'pending' | 'refused' | 'dropped'): void {
+    this.#stats[outcome] += 1;
+  }
+
+  written(): void {
+    this.#stats.pending -= 1;
+    this.#stats.written += 1;
+  }
+
+  failed(cause: unknown): void {
+    this.#stats.pending -= 1;
+    this.lost(writeFailed(cause));
+  }
+
+  troubled(cause: unknown): void {
+    this.#stats.lastError = writeFailed(cause);
+  }
+
+  /** One record was lost within its `write`. */
+  lost(error: SecurityEventError): void {
+    this.#stats.failed += 1;
+    this.#stats.lastError = error;
+  }
+
+  /** `lines` that waited will never be written. */
+  abandoned(lines: number): void {
+    this.#stats.pending -= lines;
+    this.#stats.dropped += lines;
+  }
+
+  platformFailed(fault: Error): void {
+    this.#stats.platformFailures += 1;
+    this.#stats.lastPlatformError = fault;
+  }
+
+  snapshot(): LogWriterStats {
+    return { ...this.#stats };
+  }
+}

@@ -1,0 +1,76 @@
+/** The options of the log writer, checked when it is made. */
+import type { Dialect, JsonObject } from '../contract/index.ts';
+import { SecurityEventError } from '../errors.ts';
+import type { LogDestination } from './destination.ts';
+import type { PlatformFunction } from './platform.ts';
+import { type RecordCheck, recordCheck, type WrittenRecord } from './record-check.ts';
+
+const DEFAULT_MAX_BUFFER_BYTES = 16 * 1024 * 1024;
+
+export interface LogWriterOptions<D extends Dialect = 'strict'> {
+  /** Where lines go: see {@link LogDestination}. Default: file descriptor 1, standard output. */
+  readonly destination?: LogDestination;
+  /** The contract's dialect (D0, D14). Default `'strict'`. */
+  readonly dialect?: D;
+  /**
+   * Attributes of the log platform beside the record (D18): `false` (default) for none, or a
+   * function of the record. What it does wrong costs attributes, never the record; `stats()` tells.
+   */
+  readonly platform?: false | PlatformFunction<WrittenRecord<D>>;
+  /**
+   * Whether records are checked against the contract. Default true. With false a record must still
+   * be a plain JSON object.
+   */
+  readonly validate?: boolean;
+  /**
+   * Default true: a record whose `write` returned is out of the process, whatever ends it. With
+   * false lines are written in the background, and those that still wait are lost with the process.
+   */
+  readonly sync?: boolean;
+  /**
+   * With `sync: false` alone: how much may wait, in bytes of UTF-8. Lines beyond it are dropped and
+   * counted. A positive integer; default 16 MiB. pino destinations and transports, which buffer by
+   * themselves, have bounds of their own.
+   */
+  readonly maxBufferBytes?: number;
+}
+
+export interface WriterSettings {
+  readonly destination: unknown;
+  readonly check: RecordCheck;
+  readonly platform: false | PlatformFunction<JsonObject>;
+  readonly sync: boolean;
+  readonly maxBufferBytes: number;
+}
+
+/** Throws ERR_INVALID_OPTION. */
+export function settingsOf<D extends Dialect>(options: LogWriterOptions<D>): WriterSettings {
+  const {
+    destination = 1,
+    dialect = 'strict',
+    platform = false,
+    validate = true,
+    sync = true,
+    maxBufferBytes = DEFAULT_MAX_BUFFER_BYTES,
+  } = options;
+  expect(platform === false || typeof platform === 'function', 'platform', 'false or a function');
+  expect(typeof validate === 'boolean', 'validate', 'true or false');
+  expect(typeof sync === 'boolean', 'sync', 'true or false');
+  const isSize = Number.isSafeInteger(maxBufferBytes) && maxBufferBytes > 0;
+  expect(isSize, 'maxBufferBytes', 'a positive integer');
+  return {
+    destination,
+    check: recordCheck(dialect, validate),
+    platform: platform as false | PlatformFunction<JsonObject>,
+    sync,
+    maxBufferBytes,
+  };
+}
+
+function expect(isUsable: boolean, option: string, expected: string): void {
+  if (isUsable) return;
+  throw new SecurityEventError('ERR_INVALID_OPTION', {
+    detail: `expected ${option} to be ${expected}`,
+    path: [option],
+  });
+}

@@ -1,0 +1,218 @@
+/**
+ * The channel A writer: one record, one line of JSON, handed to the operating system before
+ * `write` returns. The only file that imports pino.
+ */
+import { pino } from 'pino';
+import type { Dialect, JsonObject, JsonValue } from '../contract/index.ts';
+import { SecurityEventError } from '../errors.ts';
+import { type Clock, systemClock } from '../system/clock.ts';
+import { openSink } from './destination.ts';
+import type { LineOutcome, LineSink } from './line-sink.ts';
+import { attributesFor } from './platform.ts';
+import type { WritableRecord } from './record-check.ts';
+import { type LogWriterStats, WriteCounters, writeFailed } from './write-counters.ts';
+import { type LogWriterOptions, settingsOf, type WriterSettings } from './writer-options.ts';
+
+/** How long `close` waits for lines that still wait. */
+const CLOSE_DEADLINE_MS = 5000;
+
+export interface LogWriter<D extends Dialect = 'strict'> {
+  /**
+   * Writes one record as one line. Throws ERR_INVALID_RECORD, ERR_WRITE_FAILED or
+   * ERR_WRITER_CLOSED, and ERR_DESTINATION_NOT_SYNCHRONOUS where the `write` of the destination
+   * answers with a promise; each has the record as `input`. With `sync: false` a full buffer drops
+   * the record without an error, and later failures are told by `stats()`.
+   */
+  write(record: WritableRecord<D>): void;
+  /**
+   * Resolves when everything written so far has been handed over or has failed, and is synced to
+   * the disk where the destination is a path or a descriptor of a file. Rejects with
+   * ERR_WRITE_FAILED where the sync fails.
+   */
+  flush(): Promise<void>;
+  /**
+   * Flushes for at most 5 s, drops what still waits, and lets the destination go; a descriptor or
+   * stream of the caller's stays open. Rejects like `flush`, and the writer is closed all the same.
+   */
+  close(): Promise<void>;
+  /** The counters as they are now. */
+  stats(): LogWriterStats;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Makes a writer for channel A. Throws ERR_INVALID_OPTION, and ERR_DESTINATION_NOT_SYNCHRONOUS
+ * where `sync` is true and the destination is known to write later.
+ */
+export function createLogWriter<D extends Dialect = 'strict'>(
+  options: LogWriterOptions<D> = {},
+): LogWriter<D> {
+  return new RecordWriter<D>(settingsOf(options), systemClock);
+}
+
+export class RecordWriter<D extends Dialect> implements LogWriter<D> {
+  readonly #settings: WriterSettings;
+  readonly #clock: Clock;
+  readonly #counters = new WriteCounters();
+  readonly #serialise = createSerialiser();
+  readonly #sink: LineSink;
+  /** A flush that covers every record so far. */
+  #flushing: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(settings: WriterSettings, clock: Clock) {
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#sink = openSink({ ...settings, clock, late: this.#counters });
+  }
+
+  write(record: WritableRecord<D>): void {
+    const line = this.#withAttributes(this.#accept(record));
+    this.#flushing = undefined;
+    const outcome = this.#hand(line, record);
+    if (outcome !== 'promised') {
+      this.#counters.count(outcome);
+      return;
+    }
+    throw this.#lost(
+      new SecurityEventError('ERR_DESTINATION_NOT_SYNCHRONOUS', {
+        detail: 'its `write` answered with a promise',
+        path: ['destination'],
+        input: record,
+      }),
+    );
+  }
+
+  #accept(record: unknown): JsonObject {
+    try {
+      if (this.#closing === undefined) return this.#settings.check(record);
+      throw new SecurityEventError('ERR_WRITER_CLOSED', { input: record });
+    } catch (error) {
+      this.#counters.count('refused');
+      throw error;
+    }
+  }
+
+  #withAttributes(record: JsonObject): JsonObject {
+    const { platform } = this.#settings;
+    if (platform === false) return record;
+    // What was validated is what is written: the function may keep the record, not change it.
+    freeze(record);
+    const { attributes, fault } = attributesFor(platform, record);
+    if (fault !== undefined) this.#counters.platformFailed(fault);
+    return { ...record, ...attributes };
+  }
+
+  #hand(line: JsonObject, input: unknown): LineOutcome {
+    try {
+      return this.#sink.write(this.#serialise(line));
+    } catch (cause) {
+      throw this.#lost(writeFailed(cause, input));
+    }
+  }
+
+  #lost(error: SecurityEventError): SecurityEventError {
+    this.#counters.lost(error);
+    return error;
+  }
+
+  flush(): Promise<void> {
+    if (this.#closing !== undefined) return this.#closing;
+    this.#flushing ??= this.#flushSink();
+    return this.#flushing;
+  }
+
+  async #flushSink(): Promise<void> {
+    try {
+      await this.#sink.flush();
+    } catch (cause) {
+      this.#counters.troubled(cause);
+      throw writeFailed(cause);
+    } finally {
+      this.#flushing = undefined;
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const flushed = new AbortController();
+    const deadline = this.#clock.sleep(CLOSE_DEADLINE_MS, flushed.signal);
+    try {
+      await Promise.race([this.#flushSink(), deadline]);
+    } finally {
+      flushed.abort();
+      this.#counters.abandoned(this.#sink.close());
+    }
+  }
+
+  stats(): LogWriterStats {
+    return this.#counters.snapshot();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+function freeze(value: JsonValue): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const element of Object.values(value)) freeze(element);
+  Object.freeze(value);
+}
+
+/** Strings that pino would hand to UTF-8 unescaped, where a lone surrogate becomes U+FFFD. */
+const LONE_SURROGATE = /\p{Cs}/u;
+
+/**
+ * A private pino that makes the line and nothing else: no level, time, pid, host name or message.
+ *
+ * The record is its call object, not a child's bindings, so that keys which a tracer injects into
+ * every pino (a mixin) and our own attributes never stand in one line twice. `errorKey` is a key
+ * that no line has, and `err` is serialised like any other: pino treats both specially.
+ */
+function createSerialiser(): (object: JsonObject) => string {
+  let line = '';
+  const logger = pino(
+    {
+      base: null,
+      timestamp: false,
+      errorKey: '',
+      serializers: { err: (value: unknown) => value },
+      formatters: { level: () => ({}) },
+      hooks: { streamWrite: withoutFirstComma },
+    },
+    {
+      write: (text: string) => {
+        line = text;
+      },
+    },
+  );
+  return (object) => {
+    logger.info(wellFormed(object));
+    return line;
+  };
+}
+
+/**
+ * pino puts a comma before every key, since the level comes first; with no level the line would
+ * begin `{,"`. This is its documented hook for the finished line, so whatever else reads the
+ * logger's stream (OpenTelemetry does) reads valid JSON as well. A slice of the string is no copy.
+ */
+const withoutFirstComma = (line: string): string =>
+  line.startsWith('{,') ? `{${line.slice(2)}` : line;
+
+function wellFormed(object: JsonObject): object {
+  const odd = Object.entries(object).filter(
+    ([, value]) => typeof value === 'string' && LONE_SURROGATE.test(value),
+  );
+  if (odd.length === 0) return object;
+  // pino gives anything but a string to JSON.stringify, which escapes lone surrogates.
+  return {
+    ...object,
+    ...Object.fromEntries(odd.map(([key, text]) => [key, { toJSON: () => text }])),
+  };
+}
