@@ -156,7 +156,6 @@ describe('the installed types', () => {
 
   it.each([
     ['nodenext', 'nodenext', ['use.mts', 'use.cts']],
-    ['node20', 'node16', ['use.mts', 'use.cts']],
     ['node16', 'node16', ['use.mts']],
     ['esnext', 'bundler', ['use.mts', 'use.ts']],
   ])(
