@@ -26,10 +26,10 @@ export interface Exchange {
   readonly request: ReceivedRequest;
   readonly socket: net.Socket;
   /** Writes to the socket as long as it is open. */
-  write(data: string | Buffer): void;
+  readonly write: (data: string | Buffer) => void;
   /** Calls again and again until the connection ends. */
-  every(ms: number, act: () => void): void;
-  after(ms: number, act: () => void): void;
+  readonly every: (ms: number, act: () => void) => void;
+  readonly after: (ms: number, act: () => void) => void;
 }
 
 /** What is done to one request. */

@@ -21,10 +21,10 @@ export interface Undici {
   readonly Agent: typeof Agent;
   readonly buildConnector: typeof buildConnector;
   /** One request over the given dispatcher; never over a global one. */
-  request(
+  readonly request: (
     dispatcher: Dispatcher,
     options: Dispatcher.RequestOptions,
-  ): Promise<Dispatcher.ResponseData>;
+  ) => Promise<Dispatcher.ResponseData>;
 }
 
 /** Rejects only where undici 7 is not installed as our package.json asks. */

@@ -1,0 +1,184 @@
+/** What the network or the receiver did, as one word of ours: by error code, never by text. */
+import { SecurityEventError } from '../../errors.ts';
+import type { FailureCode } from '../outcome.ts';
+
+/** A failure before the poster adds how long the attempt took. */
+export interface Failure {
+  readonly kind: 'failure';
+  readonly code: FailureCode;
+  readonly detail: string;
+}
+
+interface FailureRow {
+  /** What happened, and in which phase. */
+  readonly what: string;
+  /** What to do about it. */
+  readonly advice: string;
+  /** The codes of Node, OpenSSL and undici that mean this. */
+  readonly systemCodes: readonly string[];
+}
+
+const FAILURE_TABLE: Readonly<Record<FailureCode, FailureRow>> = {
+  'address-refused': {
+    what: 'The network guard refused the address before connecting',
+    advice: "use a public address, or `network: 'allow-private'` for a receiver inside",
+    systemCodes: ['ERR_ADDRESS_REFUSED'],
+  },
+  dns: {
+    what: 'The name of the webhook URL did not resolve',
+    advice: 'check the host name and the resolver of this machine',
+    systemCodes: [
+      'ENOTFOUND',
+      'ENODATA',
+      'ESERVFAIL',
+      'EBADNAME',
+      'EBADRESP',
+      'EREFUSED',
+      'ETIMEOUT',
+      'ENONAME',
+    ],
+  },
+  'connection-refused': {
+    what: 'The connection was refused while connecting',
+    advice: 'check that the receiver listens at the host and port of the webhook URL',
+    systemCodes: ['ECONNREFUSED'],
+  },
+  'network-unreachable': {
+    what: 'There was no way to the receiver while connecting',
+    advice: 'check the route and the firewall between this machine and the receiver',
+    systemCodes: ['ENETUNREACH', 'EHOSTUNREACH', 'ENETDOWN', 'EHOSTDOWN', 'EADDRNOTAVAIL'],
+  },
+  'connect-timeout': {
+    what: 'There was no connection within the connect deadline',
+    advice: 'check that the receiver accepts connections and finishes its TLS handshake',
+    systemCodes: ['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT'],
+  },
+  tls: {
+    what: 'The certificate or the TLS handshake was refused while connecting',
+    advice: 'give the receiver a valid certificate for its name and TLS 1.2 or later',
+    systemCodes: [
+      'EPROTO',
+      'UND_ERR_PRX_TLS',
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+      'SELF_SIGNED_CERT_IN_CHAIN',
+      'UNABLE_TO_GET_ISSUER_CERT',
+      'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      'UNABLE_TO_DECRYPT_CERT_SIGNATURE',
+      'UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY',
+      'CERT_CHAIN_TOO_LONG',
+      'CERT_HAS_EXPIRED',
+      'CERT_NOT_YET_VALID',
+      'CERT_REJECTED',
+      'CERT_REVOKED',
+      'CERT_SIGNATURE_FAILURE',
+      'CERT_UNTRUSTED',
+      'ERROR_IN_CERT_NOT_AFTER_FIELD',
+      'ERROR_IN_CERT_NOT_BEFORE_FIELD',
+      'HOSTNAME_MISMATCH',
+      'INVALID_CA',
+      'INVALID_PURPOSE',
+      'PATH_LENGTH_EXCEEDED',
+    ],
+  },
+  'headers-timeout': {
+    what: 'No response headers came within the header deadline',
+    advice: 'let the receiver answer first and do its work afterwards',
+    systemCodes: ['UND_ERR_HEADERS_TIMEOUT'],
+  },
+  deadline: {
+    what: 'The time for the whole attempt was over before the response headers',
+    advice: 'let the receiver answer first and do its work afterwards',
+    systemCodes: ['TimeoutError'],
+  },
+  'connection-reset': {
+    what: 'The connection ended before the response headers',
+    advice: 'check the log of the receiver and of the proxies before it',
+    systemCodes: ['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'UND_ERR_SOCKET'],
+  },
+  protocol: {
+    what: 'What came back is not HTTP or breaks its limits in the response headers',
+    advice: 'check that the webhook URL names an HTTP receiver and the right port',
+    // undici 7 does not always give its parser's error a code; then the name stands for it.
+    systemCodes: [
+      'HTTPParserError',
+      'UND_ERR_HEADERS_OVERFLOW',
+      'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+    ],
+  },
+  aborted: {
+    what: 'The attempt was stopped by its caller',
+    advice: 'send again if the messages are still wanted',
+    systemCodes: [],
+  },
+  network: {
+    what: 'The attempt failed on this side of the network',
+    advice: 'look the code up in the documentation of Node.js and undici',
+    systemCodes: [],
+  },
+};
+
+/** Families of codes: OpenSSL's, Node's TLS and HTTP parser's, the resolver's. */
+const CODE_PREFIXES: readonly (readonly [prefix: string, code: FailureCode])[] = [
+  ['ERR_SSL_', 'tls'],
+  ['ERR_TLS_', 'tls'],
+  ['CRL_', 'tls'],
+  ['HPE_', 'protocol'],
+  ['EAI_', 'dns'],
+];
+
+const FAILURE_BY_SYSTEM_CODE: ReadonlyMap<string, FailureCode> = new Map(
+  (Object.keys(FAILURE_TABLE) as FailureCode[]).flatMap((code) =>
+    FAILURE_TABLE[code].systemCodes.map((systemCode) => [systemCode, code] as const),
+  ),
+);
+
+/** A wrapped error is looked through this far; an error that is its own cause ends here, too. */
+const MAX_CAUSES = 4;
+
+/** A code is a word of Node's, OpenSSL's or undici's; anything else may be the receiver's text. */
+const CODE_SHAPE = /^[A-Z][A-Z0-9_]{1,63}$/;
+
+/** `mark` is what brackets hold after the phase: a system error code or a limit of ours. */
+export function failure(code: FailureCode, mark: string): Failure {
+  const { what, advice } = FAILURE_TABLE[code];
+  return { kind: 'failure', code, detail: `${what} (${mark}); ${advice}.` };
+}
+
+/** Total: whatever was thrown becomes a failure; `network` where no code of it is known. */
+export function failureOf(error: unknown): Failure {
+  let unknownCode: string | undefined;
+  for (const systemCode of systemCodes(error)) {
+    const code = failureCode(systemCode);
+    if (code !== undefined) return describe(code, systemCode, error);
+    unknownCode ??= CODE_SHAPE.test(systemCode) ? systemCode : undefined;
+  }
+  return failure('network', unknownCode ?? 'no error code');
+}
+
+function describe(code: FailureCode, systemCode: string, error: unknown): Failure {
+  // The guard's own message names the rule that refused, and no more than that.
+  if (error instanceof SecurityEventError) return { kind: 'failure', code, detail: error.message };
+  return failure(code, systemCode);
+}
+
+function failureCode(systemCode: string): FailureCode | undefined {
+  return (
+    FAILURE_BY_SYSTEM_CODE.get(systemCode) ??
+    CODE_PREFIXES.find(
+      ([prefix]) => systemCode.startsWith(prefix) && CODE_SHAPE.test(systemCode),
+    )?.[1]
+  );
+}
+
+/** The codes of an error and its causes, outermost first. A DOMException has a name for a code. */
+function systemCodes(error: unknown): string[] {
+  const codes: string[] = [];
+  let current = error;
+  for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
+    const { code } = current as NodeJS.ErrnoException;
+    codes.push(typeof code === 'string' ? code : current.name);
+    current = current.cause;
+  }
+  return codes;
+}
