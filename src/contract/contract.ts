@@ -41,7 +41,7 @@ export interface ContractOptions<D extends Dialect, R extends Reading> {
   /**
    * `strict` (default) keeps closed vocabularies closed and channel A addresses IPv4; `open` takes
    * any non-empty word for verb, scheme, ruleset, severity, incident_type, message_type and
-   * pulse_genre, and IPv6.
+   * pulse_genre, IPv6, and an array for `parameters.json`.
    */
   readonly dialect?: D;
   /**

@@ -12,6 +12,7 @@
  * |---|---|---|
  * | closed vocabularies | closed | any non-empty string |
  * | channel A addresses | IPv4 | IPv4 and IPv6 |
+ * | `parameters.json` | an object | an object or an array |
  */
 import * as z from 'zod';
 

@@ -42,7 +42,7 @@ const testV1 = <R extends Reading>(mode: Mode<Dialect, R>) =>
     ...eventExtras(mode),
   });
 
-/** D43, without the two keys that a message's own fields always give. */
+/** D43: the fields of a pulse beside its type. */
 export const pulseDetails = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) => ({
   pulse_genre: word(mode, PULSE_GENRES),
   pulse_category: z.string().nullable(),
