@@ -155,8 +155,9 @@ function upgrade(
   httpSocket: Socket,
 ): Promise<Socket> {
   return new Promise((settle, reject) => {
+    // The error decides: unlike its types say, undici leaves the socket out rather than null.
     startTls({ ...target, httpSocket }, (error, socket) => {
-      if (socket !== null) settle(socket);
+      if (error === null) settle(socket);
       else reject(error);
     });
   });
