@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { Dialect, Mode, Reading, Tolerated } from './dialect.ts';
 import { tolerated } from './dialect.ts';
 import { dispatch, hasAny, isObject, type ZodDispatch } from './dispatch.ts';
+import { CIDRV6_PATTERN, IPV6_PATTERN } from './ipv6-pattern.ts';
 import { expecting } from './wording.ts';
 
 /** A calendar date that exists, leap years included. */
@@ -36,7 +37,8 @@ export const absoluteUrl = (): z.ZodString =>
   z.string().regex(ABSOLUTE_URL, { error: expecting('an absolute URL') });
 
 const ipv4 = (): z.ZodType<string, string> => z.ipv4({ error: expecting('an IPv4 address') });
-const ipv6 = (): z.ZodType<string, string> => z.ipv6({ error: expecting('an IP address') });
+const ipv6 = (): z.ZodType<string, string> =>
+  z.ipv6({ error: expecting('an IP address') }).meta({ pattern: IPV6_PATTERN });
 
 /** Any IP address, v4 or v6 (D28). */
 export const ipAddress = (): z.ZodType<string, string> =>
@@ -53,7 +55,7 @@ const cidr = (): z.ZodType<string, string> => {
   const error = expecting('a CIDR such as 203.0.113.9/32');
   return dispatch(
     (input) => (typeof input === 'string' && input.includes(':') ? 1 : 0),
-    [z.cidrv4({ error }), z.cidrv6({ error })],
+    [z.cidrv4({ error }), z.cidrv6({ error }).meta({ pattern: CIDRV6_PATTERN })],
   );
 };
 
