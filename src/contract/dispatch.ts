@@ -62,12 +62,11 @@ const ZodDispatch = /*@__PURE__*/ z.core.$constructor<ZodDispatch, DispatchDef>(
     initUnion(inst, def);
     inst._zod.parse = (payload, ctx) => {
       const choice = def.choose(payload.value);
-      const option = typeof choice === 'number' ? def.options[choice] : undefined;
-      if (option === undefined) {
-        if (typeof choice !== 'number') refuse(payload, choice, inst);
+      if (typeof choice !== 'number') {
+        refuse(payload, choice, inst);
         return addWording(payload);
       }
-      const result = option._zod.run(payload, ctx);
+      const result = (def.options[choice] as z.core.$ZodType)._zod.run(payload, ctx);
       if (result instanceof Promise) return result.then(addWording);
       return result.issues.length === 0 ? result : addWording(result);
     };
