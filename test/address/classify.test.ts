@@ -1,0 +1,123 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type AddressFacts, classifyAddress } from '../../src/address/classify.ts';
+import { parseAddress } from '../../src/address/parse.ts';
+import { BLOCK_EDGES } from './block-edges.ts';
+
+function factsOf(text: string): AddressFacts {
+  const address = parseAddress(text);
+  if (address === undefined) throw new Error(`${text} is no address`);
+  return classifyAddress(address);
+}
+
+/** The flags that are set, in the contract's words. */
+function flagsOf(text: string): string {
+  const { metadata } = factsOf(text);
+  return Object.entries(metadata)
+    .filter(([, value]) => value === true)
+    .map(([name]) => name)
+    .join(' ');
+}
+
+describe('classifyAddress', () => {
+  test('says all that the contract says of an address', () => {
+    expect(factsOf('203.0.112.9').metadata).toEqual({
+      version: 4,
+      global: true,
+      loopback: false,
+      multicast: false,
+      private: false,
+      reserved: false,
+      unspecified: false,
+      network_type: 'public',
+    });
+    expect(factsOf('::1').metadata).toEqual({
+      version: 6,
+      global: false,
+      loopback: true,
+      multicast: false,
+      private: true,
+      reserved: false,
+      unspecified: false,
+      network_type: 'private',
+    });
+  });
+
+  test.each([
+    ['8.8.8.8', 'global', 'global'],
+    ['2606:4700:4700::1111', 'global', 'global'],
+    ['10.1.2.3', 'private', 'private'],
+    ['fd12:3456::1', 'private', 'private'],
+    ['127.0.0.1', 'loopback', 'loopback private'],
+    ['169.254.1.1', 'link-local', 'private'],
+    ['fe80::1', 'link-local', 'private'],
+    ['100.64.0.1', 'cgnat', ''],
+    ['224.0.0.1', 'multicast', 'multicast'],
+    ['ff0e::1', 'multicast', 'multicast'],
+    ['0.0.0.0', 'unspecified', 'private unspecified'],
+    ['::', 'unspecified', 'private unspecified'],
+    ['203.0.113.9', 'documentation', 'private'],
+    ['198.18.0.1', 'benchmarking', 'private'],
+    ['240.0.0.1', 'reserved', 'private reserved'],
+    ['4000::1', 'reserved', 'private reserved'],
+    ['192.0.0.1', 'protocol', 'private'],
+    ['192.0.0.9', 'protocol', 'global'],
+    ['192.88.99.1', '6to4', 'private'],
+    ['2002:808:808::1', '6to4', 'private'],
+    ['2001::1', 'teredo', 'private'],
+    ['64:ff9b:1::8.8.8.8', 'nat64-local', 'private'],
+  ])('takes %s for %s: %s', (text, kind, flags) => {
+    expect(factsOf(text).kind).toBe(kind);
+    expect(flagsOf(text)).toBe(flags);
+  });
+
+  test.each([
+    ['::ffff:8.8.8.8', 'global', '0.0.0.0/0', 'global', 'v4-mapped', '8.8.8.8'],
+    ['::ffff:7f00:1', 'loopback', '127.0.0.0/8', 'loopback private', 'v4-mapped', '127.0.0.1'],
+    ['64:ff9b::8.8.8.8', 'global', '0.0.0.0/0', 'global', 'nat64', '8.8.8.8'],
+    ['64:ff9b::a01:203', 'private', '10.0.0.0/8', 'private', 'nat64', '10.1.2.3'],
+    ['2002:a01:203::1', '6to4', '2002::/16', 'private', '6to4', '10.1.2.3'],
+    // RFC 4380 4: the client's address is 192.0.2.45, each bit turned over.
+    [
+      '2001:0:4136:e378:8000:63bf:3fff:fdd2',
+      'teredo',
+      '2001::/32',
+      'private',
+      'teredo',
+      '192.0.2.45',
+    ],
+  ])('takes %s for %s in %s (%s) that carries, as %s, %s', (...row) => {
+    const [text, kind, cidr, flags, carrier, inside] = row;
+    const { embedded, block, ...facts } = factsOf(text);
+    expect([facts.kind, block.cidr, flagsOf(text)]).toEqual([kind, cidr, flags]);
+    expect([embedded?.carrier, embedded?.address.toString()]).toEqual([carrier, inside]);
+    expect(facts.metadata.version).toBe(6);
+  });
+
+  test.each(['8.8.8.8', '192.88.99.1', '2606:4700::1', '64:ff9b:1::8.8.8.8', '::8.8.8.8'])(
+    'finds no IPv4 address inside %s',
+    (text) => {
+      expect(factsOf(text).embedded).toBeUndefined();
+    },
+  );
+
+  test('takes a global address for public and every other for private', () => {
+    for (const { address } of BLOCK_EDGES.flatMap(({ edges }) => edges)) {
+      const { metadata, block } = factsOf(address);
+      expect(metadata.network_type).toBe(block.globallyReachable === true ? 'public' : 'private');
+      expect(metadata.global).toBe(metadata.network_type === 'public');
+      expect(metadata.global && metadata.private).toBe(false);
+    }
+  });
+
+  test('never leaves an address at being mapped or translated', () => {
+    fc.assert(
+      fc.property(fc.ipV4(), fc.constantFrom('::ffff:', '64:ff9b::'), (inside, prefix) => {
+        const carried = factsOf(prefix + inside);
+        const alone = factsOf(inside);
+        expect(carried.kind).toBe(alone.kind);
+        expect({ ...carried.metadata, version: 4 }).toEqual(alone.metadata);
+      }),
+    );
+  });
+});

@@ -1,0 +1,118 @@
+import { isIP } from 'node:net';
+import fc from 'fast-check';
+import ipaddr from 'ipaddr.js';
+import { describe, expect, test } from 'vitest';
+import { parseAddress } from '../../src/address/parse.ts';
+
+const bytesOf = (text: string): number[] | undefined => parseAddress(text)?.toByteArray();
+
+/** The bytes as the platform's own URL parser reads them, which never prints dotted ends. */
+function bytesByUrlParser(ipv6: string): number[] {
+  const [front = '', back] = new URL(`http://[${ipv6}]`).hostname.slice(1, -1).split('::');
+  const [head, tail] = [groups(front), groups(back ?? '')];
+  const words = [...head, ...Array<number>(8 - head.length - tail.length).fill(0), ...tail];
+  return words.flatMap((word) => [word >> 8, word & 0xff]);
+}
+
+describe('parseAddress', () => {
+  test.each([
+    ['octal', '0177.0.0.1'],
+    ['hexadecimal', '0x7f.0.0.1'],
+    ['one decimal number', '2130706433'],
+    ['one hexadecimal number', '0x7f000001'],
+    ['short', '127.1'],
+    ['leading zeros', '127.0.0.01'],
+    ['a number above 255', '127.0.0.256'],
+    ['five parts', '127.0.0.1.1'],
+    ['a trailing dot', '127.0.0.1.'],
+    ['spaces', ' 127.0.0.1'],
+    ['a port', '127.0.0.1:80'],
+    ['an IPv4 zone', '127.0.0.1%lo'],
+    ['brackets', '[::1]'],
+    ['two gaps', '1::2::3'],
+    ['nine groups', '1:2:3:4:5:6:7:8:9'],
+    ['seven groups', '1:2:3:4:5:6:7'],
+    ['five digits', '12345::'],
+    ['an octal end', '::ffff:0177.0.0.1'],
+    ['a short end', '::ffff:127.1'],
+    ['an empty zone', 'fe80::1%'],
+    ['full-width digits', '１２７.0.0.1'],
+    ['a mask', '10.0.0.0/8'],
+    ['nothing', ''],
+    ['a name', 'localhost'],
+  ])('does not read an address with %s', (_what, text) => {
+    expect(parseAddress(text)).toBeUndefined();
+  });
+
+  test('reads IPv4', () => {
+    expect(parseAddress('203.0.113.9')).toBeInstanceOf(ipaddr.IPv4);
+    expect(bytesOf('203.0.113.9')).toEqual([203, 0, 113, 9]);
+  });
+
+  test('reads IPv6 in any spelling', () => {
+    const bytes = [0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 192, 0, 2, 1];
+    expect(parseAddress('2001:db8::c000:201')).toBeInstanceOf(ipaddr.IPv6);
+    for (const text of [
+      '2001:db8::c000:201',
+      '2001:DB8:0:0:0:0:C000:0201',
+      '2001:0db8::0:192.0.2.1',
+      '2001:db8::c000:201%eth0',
+      '2001:db8::192.0.2.1%en0.1',
+    ]) {
+      expect(bytesOf(text)).toEqual(bytes);
+    }
+  });
+
+  test('leaves the zone out', () => {
+    expect(parseAddress('fe80::1%eth0')?.toString()).toBe('fe80::1');
+  });
+
+  test('does not take an IPv4-compatible address for an IPv4-mapped one', () => {
+    const zeros = Array<number>(12).fill(0);
+    expect(bytesOf('::192.0.2.1')).toEqual([...zeros, 192, 0, 2, 1]);
+    expect(bytesOf('::0.0.0.1')).toEqual(bytesOf('::1'));
+    expect(bytesOf('::ffff:192.0.2.1')).toEqual([...zeros.slice(2), 255, 255, 192, 0, 2, 1]);
+  });
+
+  test('agrees with net.isIP on what is an address, whatever the text', () => {
+    const almost = fc
+      .array(fc.constantFrom('0', '1', '9', 'f', 'A', ':', '::', '.', '255', '%', 'x', '-'), {
+        maxLength: 14,
+      })
+      .map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(
+        fc.oneof(almost, fc.ipV4(), fc.ipV4Extended(), fc.ipV6(), fc.string()),
+        (text) => {
+          expect(parseAddress(text) !== undefined).toBe(isIP(text) !== 0);
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('reads the same bytes as the URL parser, whatever the IPv6 spelling', () => {
+    const group = fc.oneof(fc.constant('0'), fc.integer({ min: 0, max: 0xffff }).map(hex));
+    const full = fc.array(group, { minLength: 8, maxLength: 8 }).map((parts) => parts.join(':'));
+    const gapped = fc
+      .tuple(fc.array(group, { maxLength: 3 }), fc.array(group, { maxLength: 3 }))
+      .map(([head, tail]) => `${head.join(':')}::${tail.join(':')}`);
+    const dotted = fc
+      .tuple(fc.array(group, { maxLength: 4 }), fc.ipV4())
+      .map(([head, tail]) => `::${[...head, tail].join(':')}`);
+    fc.assert(
+      fc.property(fc.oneof(full, gapped, dotted, fc.ipV6()), (text) => {
+        expect(bytesOf(text)).toEqual(bytesByUrlParser(text));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+function groups(part: string): number[] {
+  return part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
+}
+
+function hex(value: number): string {
+  return value.toString(16);
+}

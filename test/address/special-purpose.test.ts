@@ -1,0 +1,69 @@
+import { BlockList, isIPv4 } from 'node:net';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Address, parseAddress } from '../../src/address/parse.ts';
+import { ADDRESS_BLOCKS, blockOf } from '../../src/address/special-purpose.ts';
+import { BLOCK_EDGES } from './block-edges.ts';
+
+describe('blockOf', () => {
+  test.each(BLOCK_EDGES)('begins and ends $cidr where the registry does', ({ edges }) => {
+    expect(edges.map(({ address }) => [address, blockOf(parsed(address)).cidr])).toEqual(
+      edges.map(({ address, holder }) => [address, holder]),
+    );
+  });
+
+  test.each(BLOCK_EDGES)('takes $cidr for $kind', ({ cidr, kind, globallyReachable }) => {
+    expect(ADDRESS_BLOCKS.filter((block) => block.cidr === cidr)).toEqual([
+      expect.objectContaining({ kind, globallyReachable }),
+    ]);
+  });
+
+  test('knows no block but those', () => {
+    expect(ADDRESS_BLOCKS.map(({ cidr }) => cidr)).toEqual(BLOCK_EDGES.map(({ cidr }) => cidr));
+  });
+
+  test('names every block and its document', () => {
+    for (const { name, rfc } of ADDRESS_BLOCKS) {
+      expect(name).toMatch(/^[A-Z0-9]/i);
+      expect(rfc).toMatch(/^RFC \d{3,4}$/);
+    }
+  });
+
+  test('finds the smallest block that net.BlockList finds, whatever the address', () => {
+    const near = fc
+      .constantFrom(...BLOCK_EDGES.flatMap(({ edges }) => edges))
+      .map((e) => e.address);
+    fc.assert(
+      fc.property(fc.oneof(near, fc.ipV4(), fc.ipV6()), (text) => {
+        expect(blockOf(parsed(text)).cidr).toBe(smallestByBlockList(text));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+function parsed(text: string): Address {
+  const address = parseAddress(text);
+  if (address === undefined) throw new Error(`${text} is no address`);
+  return address;
+}
+
+/** A BlockList refuses a prefix of 0, which holds everything of its family anyhow. */
+const BLOCK_LISTS = ADDRESS_BLOCKS.map(({ cidr }) => {
+  const [network = '', prefix = ''] = cidr.split('/');
+  const list = new BlockList();
+  if (prefix !== '0') list.addSubnet(network, Number(prefix), familyOf(network));
+  return { cidr, prefix: Number(prefix), family: familyOf(network), list };
+}).toSorted((a, b) => b.prefix - a.prefix);
+
+/** Only blocks of the own family are asked: `net.BlockList` also matches mapped addresses. */
+function smallestByBlockList(text: string): string | undefined {
+  return BLOCK_LISTS.find(
+    ({ family, prefix, list }) =>
+      family === familyOf(text) && (prefix === 0 || list.check(text, family)),
+  )?.cidr;
+}
+
+function familyOf(text: string): 'ipv4' | 'ipv6' {
+  return isIPv4(text) ? 'ipv4' : 'ipv6';
+}

@@ -1,0 +1,167 @@
+import net from 'node:net';
+import { Worker } from 'node:worker_threads';
+import { buildConnector } from 'undici';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Clock } from '../../../src/system/clock.ts';
+import { createGuardedConnect, type LookupAll } from '../../../src/webhook/wire/connector.ts';
+import {
+  codeOf,
+  guardedAgent,
+  post,
+  resolver,
+  startCanary,
+  watchSockets,
+} from '../../helpers/guarded-agent.ts';
+import { startReceiver } from '../../helpers/receiver.ts';
+
+describe('what goes wrong while connecting', () => {
+  const network = 'allow-private';
+
+  test('a name that does not resolve fails with the code of the resolver', async () => {
+    expect(await codeOf('http://nobody.invalid/', guardedAgent({ network }))).toMatch(
+      /^(ENOTFOUND|EAI_AGAIN)$/,
+    );
+    const failure = Object.assign(new Error('server failure'), { code: 'ESERVFAIL' });
+    const lookup: LookupAll = (_hostname, _options, callback) => callback(failure, []);
+    expect(await post('http://hooks.test/', guardedAgent({ network, lookup }))).toBe(failure);
+  });
+
+  test('a resolver that throws fails the connection and no more', async () => {
+    const failure = new TypeError('not now');
+    const lookup: LookupAll = () => {
+      throw failure;
+    };
+    expect(await post('http://hooks.test/', guardedAgent({ network, lookup }))).toBe(failure);
+  });
+
+  test('a name without addresses fails as ENODATA', async () => {
+    const agent = guardedAgent({ network, lookup: resolver({ 'empty.test': [] }).lookup });
+    expect(await post('http://empty.test/', agent)).toMatchObject({
+      code: 'ENODATA',
+      message: 'the name has no address',
+    });
+  });
+
+  test('a port where nobody listens fails as ECONNREFUSED', async () => {
+    const canary = await startCanary();
+    await canary.close();
+    const agent = guardedAgent({ network });
+    expect(await codeOf(`http://127.0.0.1:${canary.port}/`, agent)).toBe('ECONNREFUSED');
+  });
+
+  test('a peer that is gone before it was judged counts as reset, not as refused', async () => {
+    const canary = await startCanary();
+    watchSockets((socket) => Object.defineProperty(socket, 'remoteAddress', { value: undefined }));
+    expect(await post(`http://127.0.0.1:${canary.port}/`, guardedAgent({ network }))).toMatchObject(
+      {
+        code: 'ECONNRESET',
+        message: 'the peer closed at once',
+      },
+    );
+    await canary.idle();
+  });
+
+  test('a peer that resets at once is never said to be refused', async () => {
+    const server = await startReceiver({ onConnection: (socket) => socket.resetAndDestroy() });
+    onTestFinished(() => server.close());
+    const agent = guardedAgent({ network });
+    for (let round = 0; round < 20; round += 1) {
+      expect(await codeOf(server.url, agent)).toMatch(/^(ECONNRESET|UND_ERR_SOCKET|EPIPE)$/);
+    }
+  });
+});
+
+describe('the connect deadline', () => {
+  const network = 'allow-private';
+  const timedOut = { code: 'UND_ERR_CONNECT_TIMEOUT', message: 'no connection within 60 ms' };
+
+  test('is 5 s by default, and its timer ends with the connection (D76)', async () => {
+    const waits: { ms: number; signal: AbortSignal | undefined }[] = [];
+    const clock: Clock = {
+      now: () => 0,
+      monotonicMs: () => 0,
+      sleep: (ms, signal) => {
+        waits.push({ ms, signal });
+        return new Promise(() => {});
+      },
+    };
+    const canary = await startCanary();
+    const url = `http://127.0.0.1:${canary.port}/`;
+    expect(await post(url, guardedAgent({ network, clock }))).toBe(200);
+    expect(await post(url, guardedAgent({ network: 'public', clock }))).toBeInstanceOf(Error);
+    expect(await post(url, guardedAgent({ network, clock, connectTimeoutMs: 70 }))).toBe(200);
+    expect(waits.map(({ ms, signal }) => [ms, signal?.aborted])).toEqual([
+      [5000, true],
+      [5000, true],
+      [70, true],
+    ]);
+  });
+
+  test('does not touch a connection that was made in time', async () => {
+    const canary = await startCanary();
+    const connect = createGuardedConnect(buildConnector, { network, connectTimeoutMs: 50 });
+    const target = { hostname: '127.0.0.1', protocol: 'http:', port: `${canary.port}` };
+    const socket = await new Promise<net.Socket | null>((resolve) => {
+      connect(target, (_error, made) => resolve(made));
+    });
+    await new Promise((resolve) => void setTimeout(resolve, 80));
+    expect(socket?.destroyed).toBe(false);
+    expect(socket?.readableHighWaterMark).toBe(65_536);
+    socket?.destroy();
+  });
+
+  test('covers the look-up, and an answer that comes later connects nowhere', async () => {
+    const canary = await startCanary();
+    const sockets: net.Socket[] = [];
+    watchSockets((socket) => sockets.push(socket));
+    const waiting: (() => void)[] = [];
+    const lookup: LookupAll = (_hostname, _options, callback) => {
+      waiting.push(() => callback(null, [{ address: '127.0.0.1', family: 4 }]));
+    };
+    const agent = guardedAgent({ network, lookup, connectTimeoutMs: 60 });
+    expect(await post(`http://slow.test:${canary.port}/`, agent)).toMatchObject(timedOut);
+    for (const answerLate of waiting) answerLate();
+    await new Promise((resolve) => void setImmediate(resolve));
+    expect(sockets).toEqual([]);
+  });
+
+  test('covers the TLS handshake, and closes the connection', async () => {
+    const canary = await startCanary();
+    const agent = guardedAgent({ network, connectTimeoutMs: 60 });
+    expect(await post(`https://127.0.0.1:${canary.port}/`, agent)).toMatchObject(timedOut);
+    expect(canary.connectionCount).toBe(1);
+    await canary.idle();
+  });
+
+  test.runIf(process.platform === 'linux')('covers TCP, and gives up the socket', async () => {
+    const { port, stop } = await startDeafListener();
+    onTestFinished(stop);
+    const fillers: net.Socket[] = [];
+    for (let count = 0; count < 8; count += 1) {
+      fillers.push(net.connect(port, '127.0.0.1').on('error', () => {}));
+    }
+    onTestFinished(() => {
+      for (const filler of fillers) filler.destroy();
+    });
+    const sockets: net.Socket[] = [];
+    watchSockets((socket) => sockets.push(socket));
+    const agent = guardedAgent({ network, connectTimeoutMs: 60 });
+    expect(await post(`http://127.0.0.1:${port}/`, agent)).toMatchObject(timedOut);
+    expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true]);
+  });
+});
+
+/** Listens, but never accepts: when its backlog is full, the kernel lets connections wait. */
+async function startDeafListener() {
+  const worker = new Worker(
+    `const { parentPort } = require('node:worker_threads');
+     const server = require('node:net').createServer();
+     server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+       parentPort.postMessage(server.address().port);
+       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+     });`,
+    { eval: true },
+  );
+  const port = await new Promise<number>((resolve) => worker.once('message', resolve));
+  return { port, stop: () => void worker.terminate() };
+}
