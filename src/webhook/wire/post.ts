@@ -6,6 +6,7 @@
  * second sending of what was answered with 200 would be a duplicate.
  */
 import type { Dispatcher } from 'undici';
+import { nextTurn } from '../../system/next-turn.ts';
 import type { AttemptResult } from '../outcome.ts';
 import { type AttemptLimits, startLimits } from './attempt-limits.ts';
 import { type Failure, failure, failureOf } from './failure.ts';
@@ -133,7 +134,7 @@ async function drain(body: Body, maxBytes: number): Promise<void> {
       if (bytes > maxBytes) return;
     }
     // undici lends a connection again a turn after its response: a post before would open another.
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await nextTurn();
   } catch {
     // A body that breaks off changes nothing: the status was there before it.
   }
