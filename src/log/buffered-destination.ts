@@ -2,9 +2,9 @@
  * Lines that wait in memory, in bounded room, and are written in the background (`sync: false`).
  *
  * fs.writev in libuv's threads never blocks the host, and on a non-blocking descriptor (see
- * LineFile) never blocks a thread either. A stalled reader is asked again in growing steps. Those
- * waits hold the process only for HOLD_MS after the last byte was taken, and while a `flush` waits
- * (D80): a pipe that nobody reads must not keep a process from ending.
+ * LineFile) never blocks a thread either. A stalled reader is asked again in growing steps. After
+ * HOLD_MS without a byte taken it is asked at the next `write` only, or while a `flush` waits: a
+ * pipe that nobody reads must not keep a process from ending (D80).
  */
 import { writev } from 'node:fs';
 import { promisify } from 'node:util';
@@ -58,6 +58,8 @@ export class BufferedDestination implements LineSink {
   }
 
   write(line: string): LineOutcome {
+    // Also where the buffer is full: that may be since the reader was not asked.
+    this.#wake();
     const bytes = Buffer.from(line);
     if (this.#pendingBytes + bytes.length > this.#maxBufferBytes) return 'dropped';
     this.#queue.push(bytes);
@@ -72,7 +74,7 @@ export class BufferedDestination implements LineSink {
     if (this.#settled < upTo) {
       await new Promise<void>((resolve) => {
         this.#waiters.push({ upTo, resolve });
-        // The wait in progress may be one that does not hold the process; this one must.
+        // A stalled reader may be at rest; from now on it is asked again.
         this.#wake();
       });
     }
@@ -120,8 +122,8 @@ export class BufferedDestination implements LineSink {
 
   /** The file counts as torn until a byte of this is written; no line begins with a line feed. */
   #startNewLine(): void {
-    const first = this.#batch[0];
-    if (first === undefined || first[0] === LINE_FEED) return;
+    const first = this.#batch[0] as Buffer;
+    if (first[0] === LINE_FEED) return;
     this.#batch[0] = Buffer.concat([Buffer.of(LINE_FEED), first]);
     this.#pendingBytes += 1;
   }
@@ -169,8 +171,6 @@ export class BufferedDestination implements LineSink {
     if (isHolding) return this.#clock.sleep(ms);
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
-      // The one timer of the platform that never holds a process.
-      AbortSignal.timeout(ms).addEventListener('abort', () => resolve());
     });
   }
 }

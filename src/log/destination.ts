@@ -79,10 +79,7 @@ function openPath(path: string): LineFile {
   try {
     return LineFile.atPath(path);
   } catch (cause) {
-    throw refuse(
-      `the file could not be opened for append (${systemCode(cause) ?? 'error'})`,
-      cause,
-    );
+    throw refuse(`the file could not be opened for append (${String(systemCode(cause))})`, cause);
   }
 }
 

@@ -151,6 +151,8 @@ export class LentDestination implements LineSink {
     leaf.on('error', onError);
     leaf.on('drop', onDrop);
     return () => {
+      // Node tells of a failed write by the callback first, and by an 'error' event in a later turn.
+      if (leaf.errored instanceof Error) return;
       leaf.off?.('error', onError);
       leaf.off?.('drop', onDrop);
     };
@@ -185,13 +187,24 @@ type Flush = (stream: LentStream, done: (error?: unknown) => void) => void;
 const flushByCallback: Flush = (stream, done) =>
   typeof stream.flush === 'function' ? stream.flush(done) : done();
 
+/** A fault is an end as well; the listener for faults has told of it. */
+function whenWritten(stream: LentStream, done: () => void): void {
+  const finish = (): void => {
+    stream.off?.('drain', finish);
+    stream.off?.('error', finish);
+    done();
+  };
+  stream.on?.('drain', finish);
+  stream.on?.('error', finish);
+}
+
 const FLUSHES: Readonly<Record<ReturnType<typeof kindOf>, Flush>> = {
   // An empty chunk is answered after all that came before it.
   node: (stream, done) => (Number(stream.writableLength) > 0 ? stream.write('', done) : done()),
   'sonic-boom': (stream, done) => {
     if (Number(stream.minLength) > 0) flushByCallback(stream, done);
-    // Without `minLength` its flush answers at once, whatever still waits.
-    else if (Number(Reflect.get(stream, '_len')) > 0) stream.once?.('drain', () => done());
+    // Without `minLength` its flush answers at once, whatever is still being written.
+    else if (Reflect.get(stream, '_writing') === true) whenWritten(stream, done);
     else done();
   },
   worker: flushByCallback,

@@ -8,10 +8,10 @@ export interface LentStream {
   write(line: string, written?: (error?: unknown) => void): unknown;
   readonly on?: (event: string, listener: (argument: unknown) => void) => unknown;
   readonly off?: (event: string, listener: (argument: unknown) => void) => unknown;
-  readonly once?: (event: string, listener: (argument: unknown) => void) => unknown;
   readonly flush?: (done: (error?: unknown) => void) => void;
   readonly flushSync?: unknown;
   readonly destroyed?: unknown;
+  readonly errored?: unknown;
   readonly sync?: unknown;
   readonly minLength?: unknown;
   readonly streams?: unknown;

@@ -1,0 +1,269 @@
+import { execFileSync } from 'node:child_process';
+import {
+  closeSync,
+  constants,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+} from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
+import { settingsOf } from '../../src/log/writer-options.ts';
+import { type Clock, systemClock } from '../../src/system/clock.ts';
+import { namedPipe, stalledPipe, temporaryFolder } from '../helpers/log-child.ts';
+import { parseLines, smallRecord } from '../helpers/log-records.ts';
+
+const line = (name: string): string => `${JSON.stringify(smallRecord(name))}\n`;
+
+const openOn = (path: string): number =>
+  readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`) === path;
+    } catch {
+      return false;
+    }
+  }).length;
+
+const tick = (): Promise<false> => new Promise((resolve) => setImmediate(() => resolve(false)));
+
+/** Reads what is in a pipe now. */
+function readNow(fd: number): string {
+  const chunks: Buffer[] = [];
+  for (;;) {
+    const chunk = Buffer.alloc(65_536);
+    try {
+      const count = readSync(fd, chunk);
+      if (count === 0) break;
+      chunks.push(chunk.subarray(0, count));
+    } catch {
+      break;
+    }
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+describe('a file with sync: false', () => {
+  test('has every line, in order, when flush resolves', async () => {
+    const path = join(temporaryFolder(), 'events.log');
+    const writer = createLogWriter({ destination: path, sync: false });
+    const names = Array.from({ length: 1000 }, (_, index) => `name-${index}`);
+    for (const name of names) writer.write(smallRecord(name));
+    expect(writer.stats()).toMatchObject({ written: 0, pending: 1000 });
+    await writer.flush();
+    expect(readFileSync(path, 'utf8')).toBe(names.map(line).join(''));
+    expect(writer.stats()).toMatchObject({ written: 1000, pending: 0, failed: 0, dropped: 0 });
+    expect(openOn(path)).toBe(1);
+    await writer.close();
+    expect(openOn(path)).toBe(0);
+  });
+
+  test('covers what was written before flush was called, also when more is written meanwhile', async () => {
+    const path = join(temporaryFolder(), 'events.log');
+    const writer = createLogWriter({ destination: path, sync: false });
+    writer.write(smallRecord('one'));
+    const first = writer.flush();
+    writer.write(smallRecord('x'.repeat(1_000_000)));
+    const second = writer.flush();
+    await first;
+    expect(readFileSync(path, 'utf8').startsWith(line('one'))).toBe(true);
+    await second;
+    expect(readFileSync(path, 'utf8')).toBe(line('one') + line('x'.repeat(1_000_000)));
+  });
+
+  test('gets a line whole when it closes without a flush', async () => {
+    const path = join(temporaryFolder(), 'events.log');
+    const writer = createLogWriter({ destination: path, sync: false });
+    writer.write(smallRecord('one'));
+    await writer.close();
+    expect(readFileSync(path, 'utf8')).toBe(line('one'));
+    expect(writer.stats()).toMatchObject({ written: 1, pending: 0, dropped: 0 });
+  });
+
+  test('starts a new line after a torn one', async () => {
+    const path = join(temporaryFolder(), 'events.log');
+    execFileSync('sh', ['-c', 'printf "{torn" > "$1"', 'sh', path]);
+    const writer = createLogWriter({ destination: path, sync: false });
+    writer.write(smallRecord('one'));
+    writer.write(smallRecord('two'));
+    await writer.flush();
+    expect(readFileSync(path, 'utf8')).toBe(`{torn\n${line('one')}${line('two')}`);
+  });
+
+  test('is a descriptor of the caller, which stays open', async () => {
+    const path = join(temporaryFolder(), 'events.log');
+    const fd = openSync(path, 'a');
+    onTestFinished(() => closeSync(fd));
+    const writer = createLogWriter({ destination: fd, sync: false });
+    writer.write(smallRecord('one'));
+    await writer.close();
+    expect(readFileSync(path, 'utf8')).toBe(line('one'));
+    expect(openOn(path)).toBe(1);
+  });
+});
+
+describe('a full disk with sync: false', () => {
+  test('costs each record once and never throws', async () => {
+    const writer = createLogWriter({ destination: '/dev/full', sync: false });
+    for (const name of ['one', 'two', 'three']) writer.write(smallRecord(name));
+    await writer.flush();
+    expect(writer.stats()).toMatchObject({
+      written: 0,
+      pending: 0,
+      failed: 3,
+      dropped: 0,
+      lastError: { code: 'ERR_WRITE_FAILED', cause: { code: 'ENOSPC' } },
+    });
+    writer.write(smallRecord('four'));
+    await writer.close();
+    expect(writer.stats().failed).toBe(4);
+  });
+});
+
+describe('the bound of the buffer', () => {
+  // Three bytes of UTF-8 in one character: characters would be counted wrongly.
+  const record = smallRecord('€');
+  const bytes = Buffer.byteLength(line('€'));
+
+  test.each([
+    { maxBufferBytes: 2 * bytes - 1, pending: 1, dropped: 2 },
+    { maxBufferBytes: 2 * bytes, pending: 2, dropped: 1 },
+    { maxBufferBytes: 2 * bytes + 1, pending: 2, dropped: 1 },
+    { maxBufferBytes: 3 * bytes, pending: 3, dropped: 0 },
+    { maxBufferBytes: bytes - 1, pending: 0, dropped: 3 },
+  ])(
+    'of $maxBufferBytes bytes keeps $pending lines of three',
+    async ({ maxBufferBytes, pending, dropped }) => {
+      const path = join(temporaryFolder(), 'events.log');
+      const writer = createLogWriter({ destination: path, sync: false, maxBufferBytes });
+      for (let index = 0; index < 3; index += 1) writer.write(record);
+      expect(writer.stats()).toMatchObject({ pending, dropped, written: 0, failed: 0 });
+      await writer.flush();
+      expect(writer.stats()).toMatchObject({ pending: 0, dropped, written: pending });
+      for (let index = 0; index < 3; index += 1) writer.write(record);
+      await writer.close();
+      expect(writer.stats()).toMatchObject({ dropped: 2 * dropped, written: 2 * pending });
+      expect(parseLines(readFileSync(path, 'utf8'))).toHaveLength(2 * pending);
+    },
+  );
+});
+
+describe('a socket with sync: false', () => {
+  test('of the caller is written to as it is, and stays open', async () => {
+    const server = createServer();
+    const port = await new Promise<number>((resolve) =>
+      server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)),
+    );
+    const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
+    const client = connect(port, '127.0.0.1');
+    const received = await accepted;
+    onTestFinished(() => {
+      client.destroy();
+      server.close();
+    });
+    const { fd } = (client as unknown as { _handle: { fd: number } })['_handle'];
+    const writer = createLogWriter({ destination: fd, sync: false });
+    const arrived = new Promise<string>((resolve) =>
+      received.once('data', (chunk: Buffer) => resolve(chunk.toString())),
+    );
+    writer.write(smallRecord('one'));
+    await writer.close();
+    expect(await arrived).toBe(line('one'));
+    const ended = new Promise((resolve) => received.once('end', resolve));
+    client.end('mine');
+    await ended;
+  });
+});
+
+describe('a pipe that nobody reads, with sync: false', () => {
+  const NAME = 'x'.repeat(30_000);
+
+  test('never blocks write, drops beyond the bound, and goes on when it is read', async () => {
+    const { path, fd } = stalledPipe();
+    const writer = createLogWriter({ destination: path, sync: false, maxBufferBytes: 200_000 });
+    for (let index = 0; index < 10; index += 1) writer.write(smallRecord(NAME));
+    expect(writer.stats()).toMatchObject({ pending: 6, dropped: 4 });
+    const flushed = writer.flush();
+    let text = '';
+    const isFlushed = flushed.then(() => true);
+    while (!(await Promise.race([isFlushed, tick()]))) text += readNow(fd);
+    text += readNow(fd);
+    expect(text).toBe(line(NAME).repeat(6));
+    expect(writer.stats()).toMatchObject({ pending: 0, written: 6, dropped: 4, failed: 0 });
+    await writer.close();
+    expect(openOn(path)).toBe(1);
+  });
+
+  test('is left alone after a second without a byte taken, until the next write', async () => {
+    const { fd } = stalledPipe();
+    const slept: number[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      sleep: (ms) => {
+        slept.push(ms);
+        return Promise.resolve();
+      },
+    };
+    const bytes = Buffer.byteLength(line(NAME));
+    const settings = settingsOf({ destination: fd, sync: false, maxBufferBytes: 10 * bytes });
+    const writer = new RecordWriter(settings, clock);
+    for (let index = 0; index < 10; index += 1) writer.write(smallRecord(NAME));
+    const atRest = (): boolean => slept.reduce((sum, ms) => sum + ms, 0) >= 1000;
+    while (!atRest()) await tick();
+    for (let index = 0; index < 50; index += 1) await tick();
+    const { pending, written } = writer.stats();
+    expect(slept.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(1050);
+    expect(slept.slice(0, 5)).toEqual([1, 2, 4, 8, 16]);
+    expect(Math.max(...slept)).toBe(50);
+
+    const before = readNow(fd);
+    for (let index = 0; index < 50; index += 1) await tick();
+    expect(writer.stats()).toMatchObject({ pending, written });
+    const dropped = smallRecord('y'.repeat(10 * 30_000));
+    writer.write(dropped);
+    let text = before;
+    while (writer.stats().pending > 0) {
+      text += readNow(fd);
+      await tick();
+    }
+    expect(text + readNow(fd)).toBe(line(NAME).repeat(10));
+    expect(writer.stats()).toMatchObject({ written: 10, dropped: 1, failed: 0 });
+  });
+
+  test('leaves nothing behind once it is closed', async () => {
+    const { fd } = stalledPipe();
+    const impatient: Clock = {
+      ...systemClock,
+      sleep: (ms, signal) => (ms < 1000 ? systemClock.sleep(ms, signal) : Promise.resolve()),
+    };
+    const writer = new RecordWriter(settingsOf({ destination: fd, sync: false }), impatient);
+    for (let index = 0; index < 10; index += 1) writer.write(smallRecord(NAME));
+    await writer.close();
+    const { pending, dropped, written } = writer.stats();
+    expect({ pending, sum: dropped + written }).toEqual({ pending: 0, sum: 10 });
+    expect(dropped).toBeGreaterThan(5);
+    const text = readNow(fd);
+    expect((line(NAME) + line(NAME) + line(NAME)).startsWith(text)).toBe(true);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(writer.stats()).toEqual({ ...writer.stats(), dropped, written });
+  });
+
+  test('whose reader went away costs the records, not the host', async () => {
+    const path = namedPipe();
+    const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const writer = createLogWriter({ destination: path, sync: false });
+    closeSync(reader);
+    writer.write(smallRecord('one'));
+    await writer.flush();
+    expect(writer.stats()).toMatchObject({ failed: 1, lastError: { cause: { code: 'EPIPE' } } });
+    const next = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    onTestFinished(() => closeSync(next));
+    writer.write(smallRecord('two'));
+    await writer.flush();
+    expect(readNow(next)).toBe(line('two'));
+    await writer.close();
+  });
+});

@@ -1,0 +1,34 @@
+import { expect, test, vi } from 'vitest';
+import { endOf, nodeCommand, startChild } from '../helpers/log-child.ts';
+import { parseLines } from '../helpers/log-records.ts';
+
+vi.setConfig({ testTimeout: 30_000 });
+
+/** What log-standard.ts tells of one destination on standard error. */
+async function tell(destination: string, command = nodeCommand('log-standard.ts', [destination])) {
+  const { code, stdout, stderr } = await endOf(startChild(command));
+  return { code, lines: parseLines(stdout).length, told: stderr };
+}
+
+test('by default, and for process.stdout, 64 kB and more reach a pipe before process.exit', async () => {
+  const [byDefault, stream] = await Promise.all([tell('default'), tell('process.stdout')]);
+  expect(byDefault).toEqual({ code: 0, lines: 1000, told: 'written 1000' });
+  expect(stream).toEqual({ code: 0, lines: 1000, told: 'written 1000' });
+});
+
+test('process.stderr and a replaced process.stdout are told apart from it', async () => {
+  const [stderr, replaced] = await Promise.all([tell('process.stderr'), tell('replaced')]);
+  expect(stderr.code).toBe(0);
+  expect(stderr.lines).toBe(0);
+  expect(stderr.told).toContain('"event_name":"svc.ev0.threat.attack"');
+  expect(replaced).toEqual({ code: 0, lines: 0, told: 'ERR_DESTINATION_NOT_SYNCHRONOUS' });
+});
+
+test('a closed standard output is told by EPIPE, and does not end the host', async () => {
+  const command = ['sh', '-c', '"$@" | true', 'sh', ...nodeCommand('log-standard.ts', ['closed'])];
+  expect(await tell('closed', command)).toEqual({ code: 0, lines: 0, told: 'EPIPE EPIPE' });
+});
+
+test('standard output stays open, and free, when the writer is closed', async () => {
+  expect(await tell('close')).toEqual({ code: 0, lines: 1, told: 'ended by itself' });
+});

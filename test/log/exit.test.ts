@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { endOf, nodeCommand, startChild, temporaryFolder } from '../helpers/log-child.ts';
+import { parseLines } from '../helpers/log-records.ts';
+
+// Child processes start slowly on a busy machine.
+vi.setConfig({ testTimeout: 30_000 });
+
+const WRITTEN = ['one', 'two', 'three'];
+
+/** The table in docs/log-writer.md; `buffered` is what is promised with `sync: false`. */
+const ENDINGS = [
+  { ending: 'natural end', code: 0, signal: null, buffered: 3 },
+  { ending: 'process.exit', code: 0, signal: null, buffered: 0 },
+  { ending: 'uncaught throw', code: 1, signal: null, buffered: 0 },
+  { ending: 'SIGTERM', code: null, signal: 'SIGTERM', buffered: 0 },
+  { ending: 'SIGKILL', code: null, signal: 'SIGKILL', buffered: 0 },
+] as const;
+
+async function keptAfter(mode: 'sync' | 'buffered', ending: string) {
+  const path = join(temporaryFolder(), 'events.log');
+  const { code, signal } = await endOf(
+    startChild(nodeCommand('log-exit.ts', [path, mode, ending])),
+  );
+  const names = parseLines(readFileSync(path, 'utf8')).map(
+    (line) => (line['context'] as { service: { name: string } }).service.name,
+  );
+  return { code, signal, names };
+}
+
+test.each(ENDINGS)(
+  'a synchronous file keeps 3 records of 3 after $ending',
+  async ({ ending, code, signal }) => {
+    expect(await keptAfter('sync', ending)).toEqual({ code, signal, names: WRITTEN });
+  },
+);
+
+test('with sync: false a file keeps all records after a natural end, whole lines after process.exit', async () => {
+  const [natural, exit] = await Promise.all([
+    keptAfter('buffered', 'natural end'),
+    keptAfter('buffered', 'process.exit'),
+  ]);
+  expect(natural).toEqual({ code: 0, signal: null, names: WRITTEN });
+  expect(exit.names).toEqual(WRITTEN.slice(0, exit.names.length));
+});
+
+test('the guide prints this table', () => {
+  const guide = readFileSync(new URL('../../docs/log-writer.md', import.meta.url), 'utf8');
+  for (const { ending, buffered } of ENDINGS) {
+    const promised = buffered === 3 ? '3 of 3' : 'no promise';
+    expect(guide).toMatch(new RegExp(`\\| ${ending}[^|]*\\| 3 of 3 \\| ${promised}[^|]*\\|`));
+  }
+});

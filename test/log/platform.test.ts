@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest';
+import { createLogWriter } from '../../src/log/writer.ts';
+import { smallRecord } from '../helpers/log-records.ts';
+
+/** What is written beside the record, and what the counters say, for one platform function. */
+function attributesOf(platform: (record: never) => unknown) {
+  const lines: string[] = [];
+  const writer = createLogWriter({
+    destination: { write: (line: string) => lines.push(line) },
+    platform: platform as never,
+  });
+  writer.write(smallRecord());
+  expect(lines).toHaveLength(1);
+  const { context, detected_at, event_name, event_version, payload, ...attributes } = JSON.parse(
+    lines[0] ?? '',
+  ) as Record<string, unknown>;
+  expect({ context, detected_at, event_name, event_version, payload }).toEqual(smallRecord());
+  const { written, failed, refused, platformFailures, lastPlatformError } = writer.stats();
+  expect({ written, failed, refused }).toEqual({ written: 1, failed: 0, refused: 0 });
+  return { attributes, platformFailures, message: lastPlatformError?.message, lastPlatformError };
+}
+
+const GOOD = { trace_id: 'abc', 'usr.id': '7', dd: { span_id: '1', list: [1, null, true] } };
+
+describe('a platform function', () => {
+  test('adds its attributes after the five fields of the record', () => {
+    const lines: string[] = [];
+    const writer = createLogWriter({
+      destination: { write: (line: string) => lines.push(line) },
+      platform: () => GOOD,
+    });
+    writer.write(smallRecord());
+    expect(Object.keys(JSON.parse(lines[0] ?? '') as object)).toEqual([
+      ...Object.keys(smallRecord()),
+      ...Object.keys(GOOD),
+    ]);
+    expect(JSON.parse(lines[0] ?? '')).toEqual({ ...smallRecord(), ...GOOD });
+  });
+
+  test('is given the validated record', () => {
+    const { attributes } = attributesOf((record: { event_name: string }) => ({
+      seen: record.event_name,
+    }));
+    expect(attributes).toEqual({ seen: 'svc.ev0.threat.attack' });
+  });
+
+  test('may give nothing, and undefined counts as absent', () => {
+    expect(attributesOf(() => ({}))).toMatchObject({ attributes: {}, platformFailures: 0 });
+    const bare = Object.assign(Object.create(null) as object, { a: undefined, b: 1 });
+    expect(attributesOf(() => bare)).toMatchObject({ attributes: { b: 1 }, platformFailures: 0 });
+  });
+
+  test('cannot change the record', () => {
+    const { attributes, platformFailures, lastPlatformError } = attributesOf(
+      (record: { context: { service: { name: string } } }) => {
+        record.context.service.name = 'changed';
+        return { a: 1 };
+      },
+    );
+    expect({ attributes, platformFailures }).toEqual({ attributes: {}, platformFailures: 1 });
+    expect(lastPlatformError?.cause).toBeInstanceOf(TypeError);
+  });
+
+  test('that throws costs the attributes alone', () => {
+    const cause = new Error('no tracer');
+    const outcome = attributesOf(() => {
+      throw cause;
+    });
+    expect(outcome).toMatchObject({
+      attributes: {},
+      platformFailures: 1,
+      message: 'the platform function threw',
+    });
+    expect(outcome.lastPlatformError?.cause).toBe(cause);
+  });
+
+  test.each([
+    ['undefined', undefined],
+    ['null', null],
+    ['a string', 'trace_id'],
+    ['an array', [1]],
+    ['a Map', new Map()],
+    ['a class instance', new URL('https://example.test')],
+    ['a promise', Promise.resolve({ a: 1 })],
+  ])('that gives %s costs the attributes alone', (_name, answer) => {
+    expect(attributesOf(() => answer)).toMatchObject({
+      attributes: {},
+      platformFailures: 1,
+      message: 'expected a plain object of attributes',
+    });
+  });
+
+  test('that is asynchronous and rejects causes no unhandled rejection', async () => {
+    const unhandled: unknown[] = [];
+    const listen = (reason: unknown): void => void unhandled.push(reason);
+    process.on('unhandledRejection', listen);
+    expect(attributesOf(() => Promise.reject(new Error('late')))).toMatchObject({
+      platformFailures: 1,
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('unhandledRejection', listen);
+    expect(unhandled).toEqual([]);
+  });
+
+  test.each([
+    ...Object.keys(smallRecord()).map((key) => ({
+      bad: { [key]: 'mine' },
+      message: `the attribute "${key}" is a field of the record`,
+    })),
+    { bad: { '': 1 }, message: 'an attribute has a name that cannot stand in a line' },
+    { bad: { 'a"b': 1 }, message: 'an attribute has a name that cannot stand in a line' },
+    { bad: { 'a\\b': 1 }, message: 'an attribute has a name that cannot stand in a line' },
+    { bad: { 'a\nb': 1 }, message: 'an attribute has a name that cannot stand in a line' },
+    { bad: { 'a\udc00': 1 }, message: 'an attribute has a name that cannot stand in a line' },
+    {
+      bad: JSON.parse('{"__proto__":{"x":1}}') as object,
+      message: 'an attribute has a name that cannot stand in a line',
+    },
+    {
+      bad: { big: 1n },
+      message: 'the attribute "big" is not JSON: expected a JSON value, found a BigInt',
+    },
+    {
+      bad: { dd: { at: new Date(0) } },
+      message: 'the attribute "dd" is not JSON: expected a plain object, found a class instance',
+    },
+    {
+      bad: {
+        get trap() {
+          throw new Error('from the getter');
+        },
+      },
+      message: 'the attribute "trap" threw when it was read',
+    },
+  ])('loses a bad attribute and keeps the others: $message', ({ bad, message }) => {
+    const answer = Object.create(null) as Record<string, unknown>;
+    Object.defineProperties(answer, Object.getOwnPropertyDescriptors(bad));
+    answer['zulu'] = 'kept';
+    expect(attributesOf(() => answer)).toMatchObject({
+      attributes: { zulu: 'kept' },
+      platformFailures: 1,
+      message,
+    });
+  });
+
+  test('cannot make pino take the line for a request', () => {
+    const headers = { a: 1 };
+    expect(attributesOf(() => ({ method: 'GET', headers, socket: {} }))).toMatchObject({
+      attributes: { method: 'GET', headers },
+      platformFailures: 1,
+      message: 'the attributes "method", "headers" and "socket" cannot stand together',
+    });
+    expect(attributesOf(() => ({ socket: 1, headers }))).toMatchObject({
+      attributes: { socket: 1, headers },
+      platformFailures: 0,
+    });
+  });
+
+  test('is counted once for each record, with its first fault', () => {
+    expect(attributesOf(() => ({ context: 1, payload: 2, big: 1n }))).toMatchObject({
+      platformFailures: 1,
+      message: 'the attribute "context" is a field of the record',
+    });
+  });
+});

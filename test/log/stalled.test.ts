@@ -1,0 +1,55 @@
+import type { ChildProcess } from 'node:child_process';
+import { describe, expect, test, vi } from 'vitest';
+import type { LogWriterStats } from '../../src/log/write-counters.ts';
+import { endOf, nodeCommand, stalledPipe, startChild } from '../helpers/log-child.ts';
+import { parseLines } from '../helpers/log-records.ts';
+
+// Child processes start slowly on a busy machine.
+vi.setConfig({ testTimeout: 30_000 });
+
+/** How a parent that stops reading looks from inside: Node's own parents give sockets. */
+const STALLED: Readonly<Record<string, (ending: string) => ChildProcess>> = {
+  pipe: (ending) =>
+    startChild(nodeCommand('log-flood.ts', [ending]), ['ignore', stalledPipe().fd, 'pipe']),
+  socket: (ending) => {
+    const child = startChild(nodeCommand('log-flood.ts', [ending]));
+    child.stdout?.pause();
+    return child;
+  },
+};
+
+/** Like `endOf`, without reading standard output. */
+async function endUnread(
+  child: ChildProcess,
+): Promise<{ code: number | null; stats: LogWriterStats }> {
+  let told = '';
+  child.stderr?.on('data', (chunk: Buffer) => {
+    told += chunk.toString();
+  });
+  const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
+  return { code, stats: JSON.parse(told) as LogWriterStats };
+}
+
+describe('with sync: false', () => {
+  test.each(['natural', 'exit'])(
+    'a pipe or socket that nobody reads does not keep the process from ending (%s)',
+    async (ending) => {
+      const ends = await Promise.all(Object.values(STALLED).map((run) => endUnread(run(ending))));
+      for (const { code, stats } of ends) {
+        expect(code).toBe(0);
+        expect(stats.pending).toBeGreaterThan(0);
+        expect(stats.written + stats.pending).toBe(2000);
+      }
+    },
+  );
+
+  test.each(['natural', 'close'])(
+    'a reader that reads gets every line before the process ends (%s)',
+    async (ending) => {
+      const end = await endOf(startChild(nodeCommand('log-flood.ts', [ending])));
+      expect(end.code).toBe(0);
+      expect(parseLines(end.stdout)).toHaveLength(2000);
+      expect(JSON.parse(end.stderr)).toMatchObject({ written: 2000, pending: 0, dropped: 0 });
+    },
+  );
+});
