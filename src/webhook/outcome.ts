@@ -1,6 +1,7 @@
 /**
  * What became of one attempt (one POST), told without any text of the receiver's: its status and
- * headers, or one word of a closed vocabulary.
+ * headers, or one word of a closed vocabulary. And what follows from it: one table, for the direct
+ * sender and for a queue's.
  */
 
 /** Why an attempt ended without a response. */
@@ -43,3 +44,79 @@ export type AttemptResult =
       readonly detail: string;
       readonly durationMs: number;
     };
+
+/** What follows from an attempt for its messages, and for the destination. */
+export type Outcome =
+  /** 200-299 (D34) */
+  | 'delivered'
+  /** failed; the same messages are due again by the schedule */
+  | 'later'
+  /** failed for its size: due again at once, half as many in a request (D73) */
+  | 'smaller'
+  /** like `later`, and nothing goes to the destination before its Retry-After (D72) */
+  | 'pause'
+  /** like `later`; said twice it closes the destination of a queue (D72) */
+  | 'close'
+  /** failed for good */
+  | 'dead';
+
+export interface Judgement {
+  readonly outcome: Outcome;
+  /** The attempts a message has in all if they end like this; no limit where absent (D72). */
+  readonly maxAttempts?: number;
+}
+
+interface StatusRow extends Judgement {
+  readonly from: number;
+  readonly to: number;
+  /** Said of a body above {@link LARGE_BODY_BYTES} it means the size, whatever the status says. */
+  readonly blamesSize?: true;
+}
+
+/**
+ * Receivers in the wild refuse a body above the limit of their JSON parser (100 kB is a common
+ * default) with a status that says something else (D73).
+ */
+const LARGE_BODY_BYTES = 100_000;
+
+/** D72: other refusals of what was sent are not going to change in 72 hours of asking. */
+const REFUSED = { outcome: 'later', maxAttempts: 6 } as const;
+
+/** The first row that holds the status counts. */
+const STATUS_TABLE: readonly StatusRow[] = [
+  { from: 200, to: 299, outcome: 'delivered' },
+  { from: 400, to: 401, ...REFUSED, blamesSize: true },
+  { from: 403, to: 403, ...REFUSED, blamesSize: true },
+  { from: 408, to: 408, outcome: 'later' },
+  { from: 410, to: 410, outcome: 'close', maxAttempts: 6 },
+  { from: 413, to: 413, outcome: 'smaller' },
+  { from: 425, to: 425, outcome: 'later' },
+  { from: 429, to: 429, outcome: 'pause' },
+  { from: 400, to: 499, ...REFUSED },
+  { from: 500, to: 500, outcome: 'later', blamesSize: true },
+  { from: 503, to: 503, outcome: 'pause' },
+];
+
+/** 3xx, which is never followed (D34), other 5xx, and numbers that HTTP does not know. */
+const ANY_OTHER_STATUS: Judgement = { outcome: 'later' };
+
+/** Whatever ended an attempt may be over the next time; a name may even lead to another address. */
+const NO_RESPONSE: Judgement = { outcome: 'later' };
+
+/** What was sent: how large the body was, and how many messages it held. */
+export interface AttemptSize {
+  readonly bytes: number;
+  readonly messageCount: number;
+}
+
+/** Pure: what follows from an attempt. */
+export function judgeAttempt(result: AttemptResult, size: AttemptSize): Judgement {
+  if (result.kind === 'failure') return NO_RESPONSE;
+  const row = STATUS_TABLE.find(({ from, to }) => result.status >= from && result.status <= to);
+  if (row === undefined) return ANY_OTHER_STATUS;
+  const isAlone = size.messageCount === 1;
+  if (row.outcome === 'smaller') return { outcome: isAlone ? 'dead' : 'smaller' };
+  if (row.blamesSize && size.bytes > LARGE_BODY_BYTES && !isAlone) return { outcome: 'smaller' };
+  const { outcome, maxAttempts } = row;
+  return maxAttempts === undefined ? { outcome } : { outcome, maxAttempts };
+}

@@ -44,7 +44,14 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   },
   { files: ['webhook/signature.ts'], ours: ['errors.ts'], external: ['node:crypto'] },
   {
-    files: ['webhook/send-now.ts', 'webhook/send-options.ts'],
+    files: [
+      'webhook/accept.ts',
+      'webhook/backlog.ts',
+      'webhook/direct-sending.ts',
+      'webhook/request-headers.ts',
+      'webhook/send-now.ts',
+      'webhook/send-options.ts',
+    ],
     ours: ['webhook/', 'contract/', 'errors.ts', 'system/'],
     external: [],
   },

@@ -1,0 +1,125 @@
+/** Messages as the caller gives them become bytes: checked, identified and serialised, once. */
+
+import type { Contract, WebhookMessageToSend } from '../contract/index.ts';
+import { contract, type Dialect, messageToSend } from '../contract/index.ts';
+import { kindOf } from '../contract/wording.ts';
+import { type InputIssue, SecurityEventError } from '../errors.ts';
+import {
+  bodyBytes,
+  elementBytes,
+  type Format,
+  type MessageToStore,
+  type StoredMessage,
+  storeV1,
+  storeV2,
+} from './encoder.ts';
+import { applicationOf } from './split.ts';
+
+/** What the senders take in each format. */
+export type MessageToSend<D extends Dialect = 'strict', F extends Format = 2> = F extends 2
+  ? WebhookMessageToSend<D>
+  : Contract<D>['WebhookMessageV1']['_zod']['input'];
+
+export interface AcceptedMessage {
+  /** Where it is among the messages given. */
+  readonly index: number;
+  readonly stored: StoredMessage;
+  /** Whose it is (D31). */
+  readonly application: string | undefined;
+}
+
+export interface AcceptRules {
+  readonly format: Format;
+  readonly dialect: Dialect;
+  readonly maxBodyBytes: number;
+  /** Makes the ids of messages that have none (D21). */
+  readonly newId: () => string;
+}
+
+/** An error names this many faults at most: a wrong batch may hold hundreds of thousands. */
+const MAX_ISSUES = 100;
+
+/**
+ * All messages, or an error and none: what is refused is refused before anything is sent.
+ *
+ * @throws SecurityEventError `ERR_INVALID_MESSAGE` or `ERR_MESSAGE_TOO_LARGE`; its `path` begins
+ * with the index of the message.
+ */
+export function acceptMessages(messages: unknown, rules: AcceptRules): AcceptedMessage[] {
+  if (!Array.isArray(messages)) {
+    const message = `expected an array of messages, found ${kindOf(messages)}`;
+    throw invalidMessage([{ path: [], message }]);
+  }
+  const schema: Schema =
+    rules.format === 2
+      ? messageToSend(rules.dialect)
+      : contract({ dialect: rules.dialect }).WebhookMessageV1;
+  const store = rules.format === 2 ? acceptV2 : acceptV1;
+  const accepted: AcceptedMessage[] = [];
+  const issues: InputIssue[] = [];
+  for (const [index, given] of messages.entries()) {
+    const parsed = parse(schema, given, index);
+    if (!parsed.success) issues.push(...parsed.error.issues.map((issue) => within(index, issue)));
+    else if (issues.length === 0) accepted.push({ index, ...store(parsed.data, rules.newId) });
+    if (issues.length >= MAX_ISSUES) break;
+  }
+  if (issues.length > 0) throw invalidMessage(issues.slice(0, MAX_ISSUES));
+  for (const message of accepted) checkSize(message, rules.maxBodyBytes);
+  return accepted;
+}
+
+/** What is used of a schema: zod's own types would tie every format to one shape. */
+interface Schema {
+  safeParse(input: unknown): Parsed;
+}
+
+type Parsed =
+  | { readonly success: true; readonly data: object }
+  | { readonly success: false; readonly error: { readonly issues: readonly InputIssue[] } };
+
+function parse(schema: Schema, given: unknown, index: number): Parsed {
+  try {
+    return schema.safeParse(given);
+  } catch (cause) {
+    // A getter or a proxy within the message.
+    throw new SecurityEventError('ERR_INVALID_MESSAGE', {
+      detail: `${index}: reading the message threw`,
+      path: [index],
+      cause,
+    });
+  }
+}
+
+type Accepted = Omit<AcceptedMessage, 'index'>;
+
+/** The id is fixed here, before the first attempt, and never changes (D21). */
+function acceptV2(data: object, newId: () => string): Accepted {
+  const { message_id = newId(), message_type, message } = data as Partial<MessageToStore>;
+  const stored = storeV2({ message_id, message_type, message } as MessageToStore);
+  return { stored, application: applicationOf(message as object) };
+}
+
+/** An element of format v1 has no message_id: in the report its own id stands for it. */
+function acceptV1(data: object, newId: () => string): Accepted {
+  const { id, event_id } = data as { readonly id?: string | null; readonly event_id?: string };
+  return { stored: storeV1(id || event_id || newId(), data), application: applicationOf(data) };
+}
+
+function checkSize({ index, stored }: AcceptedMessage, maxBodyBytes: number): void {
+  const bytes = bodyBytes([elementBytes({ stored, retryCount: 0 })]);
+  if (bytes <= maxBodyBytes) return;
+  throw new SecurityEventError('ERR_MESSAGE_TOO_LARGE', {
+    detail: `message ${index} makes a request of ${bytes} bytes, maxBodyBytes is ${maxBodyBytes}`,
+    path: [index],
+  });
+}
+
+function within(index: number, { path, message }: InputIssue): InputIssue {
+  return { path: [index, ...path], message };
+}
+
+function invalidMessage(issues: readonly InputIssue[]): SecurityEventError {
+  const [{ path, message } = { path: [], message: '' }] = issues;
+  const detail = path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`;
+  return new SecurityEventError('ERR_INVALID_MESSAGE', { detail, issues });
+}

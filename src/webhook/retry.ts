@@ -1,0 +1,91 @@
+/**
+ * When a message that failed is sent again. Pure: the same for the direct sender, whose schedule is
+ * over in seconds, and for a queue's, which takes days (D71).
+ */
+import type { Random } from '../system/random.ts';
+
+/** When to send again what failed. */
+export interface RetrySchedule {
+  /**
+   * The wait after each failure, in ms: whole numbers, 0 (at once) to 2147483647. As many as there
+   * are retries; none means exactly one attempt.
+   */
+  readonly delaysMs: readonly number[];
+  /** Goes on with the last delay until the horizon, which it needs. Default false. */
+  readonly repeatLast?: boolean;
+  /** From acceptance, in ms: nothing is sent again after it. Default: no horizon. */
+  readonly horizonMs?: number;
+  /** A longer wait, in ms, is not waited: the message is given up at once. Default: no limit. */
+  readonly maxWaitMs?: number;
+}
+
+/** One failure of a message. Both times are on one clock, in ms. */
+export interface FailedAttempt {
+  /** How many failures counted before this one; 0 for the first. */
+  readonly step: number;
+  /** See {@link Judgement}. */
+  readonly maxAttempts?: number | undefined;
+  /** What the receiver asked for. */
+  readonly retryAfterMs?: number | undefined;
+  readonly acceptedAt: number;
+  readonly now: number;
+}
+
+export type GiveUpReason =
+  /** the schedule is over, or the attempts that its status allows */
+  | 'attempts-exhausted'
+  /** the next attempt would be after `horizonMs` */
+  | 'horizon-passed'
+  /** the next wait would be longer than `maxWaitMs` */
+  | 'wait-too-long';
+
+export type NextAttempt =
+  | { readonly kind: 'retry'; readonly at: number }
+  | {
+      readonly kind: 'dead';
+      readonly reason: GiveUpReason;
+      /** The wait that was due, without jitter; absent where there was none. */
+      readonly waitMs?: number;
+    };
+
+/** A wait becomes up to a quarter longer, never shorter: Retry-After is a floor (D71). */
+const MAX_JITTER = 0.25;
+
+/**
+ * The next attempt after a failure: after max(schedule, Retry-After), lengthened by chance, which
+ * never decides whether there is one: the jitter ends at `maxWaitMs` and at the horizon.
+ */
+export function nextAttempt(
+  schedule: RetrySchedule,
+  failed: FailedAttempt,
+  random: Random,
+): NextAttempt {
+  const { step, maxAttempts, retryAfterMs = 0 } = failed;
+  const delayMs = delayAfter(schedule, step);
+  if (delayMs === undefined || step + 1 >= (maxAttempts ?? Number.POSITIVE_INFINITY)) {
+    return { kind: 'dead', reason: 'attempts-exhausted' };
+  }
+  return nextTime(schedule, { ...failed, waitMs: Math.max(delayMs, retryAfterMs) }, random);
+}
+
+export interface Wait {
+  /** The least wait, in ms. */
+  readonly waitMs: number;
+  readonly acceptedAt: number;
+  readonly now: number;
+}
+
+/** The end of a wait that no step of the schedule gives: after a pause, or before a halved request. */
+export function nextTime(schedule: RetrySchedule, wait: Wait, random: Random): NextAttempt {
+  const { waitMs, acceptedAt, now } = wait;
+  const maxWaitMs = schedule.maxWaitMs ?? Number.POSITIVE_INFINITY;
+  const horizon = acceptedAt + (schedule.horizonMs ?? Number.POSITIVE_INFINITY);
+  if (waitMs > maxWaitMs) return { kind: 'dead', reason: 'wait-too-long', waitMs };
+  if (now + waitMs > horizon) return { kind: 'dead', reason: 'horizon-passed', waitMs };
+  const jitteredMs = Math.floor(waitMs * (1 + MAX_JITTER * random()));
+  return { kind: 'retry', at: Math.min(now + Math.min(jitteredMs, maxWaitMs), horizon) };
+}
+
+function delayAfter({ delaysMs, repeatLast }: RetrySchedule, step: number): number | undefined {
+  return delaysMs[step] ?? (repeatLast === true ? delaysMs.at(-1) : undefined);
+}

@@ -1,0 +1,89 @@
+/** `sendWebhook`: one call, its retries and its report, without a queue. */
+import type { Dialect } from '../contract/index.ts';
+import { SecurityEventError } from '../errors.ts';
+import { type Clock, systemClock } from '../system/clock.ts';
+import { newId } from '../system/id.ts';
+import { onAbort } from '../system/on-abort.ts';
+import { type Random, systemRandom } from '../system/random.ts';
+import { type AcceptedMessage, acceptMessages, type MessageToSend } from './accept.ts';
+import { Backlog } from './backlog.ts';
+import { sendAll } from './direct-sending.ts';
+import type { Format } from './encoder.ts';
+import type { SendReport } from './report.ts';
+import {
+  readSettings,
+  type SendOptions,
+  type SendSettings,
+  type WebhookDestination,
+} from './send-options.ts';
+import { createPoster, type Poster, type PosterOptions } from './wire/post.ts';
+
+/**
+ * Sends messages to one receiver, with retries, and reports what became of each. One request is in
+ * flight at a time; at most 1000 messages of one application share one.
+ *
+ * What a receiver or the network does never makes it reject: see the report.
+ *
+ * @throws SecurityEventError, as a rejection and before anything is sent, for what the caller did
+ * wrong: `ERR_INVALID_MESSAGE`, `ERR_MESSAGE_TOO_LARGE`, `ERR_INVALID_OPTION`, `ERR_INVALID_URL`,
+ * `ERR_INVALID_SECRET`. `path` names what is at fault and `input` holds the messages.
+ */
+export function sendWebhook<D extends Dialect = 'strict', F extends Format = 2>(
+  destination: WebhookDestination,
+  messages: readonly MessageToSend<D, F>[],
+  options?: SendOptions<D, F>,
+): Promise<SendReport> {
+  return sendNow(
+    { destination, messages, options },
+    { clock: systemClock, random: systemRandom, newId, createPoster },
+  );
+}
+
+export interface SendCall {
+  readonly destination: unknown;
+  readonly messages: unknown;
+  readonly options?: unknown;
+}
+
+/** What a call needs of the world. */
+export interface SendSystem {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly newId: () => string;
+  readonly createPoster: (options: PosterOptions) => Poster;
+}
+
+export async function sendNow(call: SendCall, system: SendSystem): Promise<SendReport> {
+  const { settings, messages } = readCall(call, system.newId);
+  const { network, dispatcher, deadlines, signal } = settings;
+  const { clock, random } = system;
+  // A signal of ours: any number of calls may share the caller's, and each listens to it once.
+  const stop = new AbortController();
+  const letGo = signal === undefined ? undefined : onAbort(signal, () => stop.abort());
+  const poster = system.createPoster({ network, dispatcher, deadlines, clock });
+  try {
+    const acceptedAt = clock.monotonicMs();
+    const backlog = new Backlog({ ...settings, messages, acceptedAt, random });
+    return await sendAll({ ...settings, backlog, poster, clock, signal: stop.signal });
+  } finally {
+    letGo?.();
+    await poster.close();
+  }
+}
+
+interface CheckedCall {
+  readonly settings: SendSettings;
+  readonly messages: readonly AcceptedMessage[];
+}
+
+/** Nothing that is refused may disappear: the messages come back on the error, whatever is wrong. */
+function readCall({ destination, messages, options }: SendCall, makeId: () => string): CheckedCall {
+  try {
+    const settings = readSettings(destination, options);
+    return { settings, messages: acceptMessages(messages, { ...settings, newId: makeId }) };
+  } catch (error) {
+    if (!(error instanceof SecurityEventError)) throw error;
+    // Not enumerable, like the property it covers: loggers do not print it.
+    throw Object.defineProperty(error, 'input', { value: messages });
+  }
+}
