@@ -6,6 +6,9 @@ export default defineConfig({
     // Child processes: the suite forks programs, opens sockets and checks globals, which threads share.
     pool: 'forks',
     maxWorkers: 2,
+    // Real programs and sockets on a busy machine; what should be quick is measured by its own test.
+    testTimeout: 30_000,
+    hookTimeout: 120_000,
     coverage: {
       provider: 'v8',
       include: ['src/**'],
