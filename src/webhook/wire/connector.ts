@@ -58,7 +58,7 @@ export function createGuardedConnect(
 ): buildConnector.connector {
   const { network, lookup = systemLookup, clock = systemClock } = options;
   const timeoutMs = options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
-  // undici's own time-out is off: it starts after the look-up and is up to a second late.
+  // undici's own time-out is off: it would cover TLS alone, and its timers are up to a second late.
   const startTls = build({ ...options.tls, minVersion: minTlsVersion(), timeout: 0 });
 
   const open = async (target: Target, signal: AbortSignal): Promise<Socket> => {
@@ -119,7 +119,7 @@ function openTcp(target: Target, addresses: Answers, signal: AbortSignal): Promi
     const socket = openSocket({
       ...SOCKET_OPTIONS,
       host: target.hostname,
-      port: Number(target.port) || (target.protocol === 'https:' ? 443 : 80),
+      port: Number(target.port || (target.protocol === 'https:' ? 443 : 80)),
       localAddress: target.localAddress ?? undefined,
       lookup: answerFrom(addresses),
       signal,
