@@ -209,7 +209,9 @@ function check<T>(
   const copy: object = { ...given };
   for (const [key, value] of Object.entries(copy)) {
     const rule = Object.entries<Rule>(rules).find(([known]) => known === key)?.[1];
-    if (rule === undefined) throw invalidOption(`${name} has an unknown key`, [...path, key]);
+    if (rule === undefined) {
+      throw invalidOption(`unknown key ${JSON.stringify(key)} in ${name}`, [...path, key]);
+    }
     if (value !== undefined && !rule.isUsable(value)) {
       const option = [...path, key].join('.');
       throw invalidOption(`expected ${option} to be ${rule.expected}`, [...path, key]);

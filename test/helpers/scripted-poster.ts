@@ -1,0 +1,90 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { AttemptResult, FailureCode } from '../../src/webhook/outcome.ts';
+import type { Poster, PosterOptions, PostRequest } from '../../src/webhook/wire/post.ts';
+import type { FakeClock } from './fake-clock.ts';
+
+/** What one post comes to: a status, or more. */
+export type PostStep = number | Answer | FailureCode;
+
+export interface Answer {
+  readonly status: number;
+  readonly retryAfter?: string;
+}
+
+export interface Posted {
+  /** Since the first use of the clock, in ms. */
+  readonly atMs: number;
+  readonly request: PostRequest;
+  /** The parsed body. */
+  readonly messages: readonly Record<string, unknown>[];
+}
+
+export interface ScriptedPoster {
+  readonly posts: readonly Posted[];
+  /** The options of each poster that was made. */
+  readonly opened: readonly PosterOptions[];
+  readonly closedCount: number;
+  readonly createPoster: (options: PosterOptions) => Poster;
+}
+
+export interface PostScript {
+  /** One step a post, in order, the last one goes on; or a function of the post. */
+  readonly steps: readonly PostStep[] | ((posted: Posted, index: number) => PostStep);
+  /** How long a post takes. Default 0. */
+  readonly postMs?: number;
+}
+
+/** A wire without a network, for tests of what decides about attempts. */
+export function scriptedPoster(clock: FakeClock, script: PostScript): ScriptedPoster {
+  const { steps, postMs = 0 } = script;
+  const startedAt = clock.monotonicMs();
+  const posts: Posted[] = [];
+  const opened: PosterOptions[] = [];
+  let closedCount = 0;
+  let inFlight = 0;
+
+  const stepOf = (posted: Posted): PostStep => {
+    const index = posts.length - 1;
+    if (typeof steps === 'function') return steps(posted, index);
+    return steps[Math.min(index, steps.length - 1)] ?? 200;
+  };
+
+  const post = async (request: PostRequest): Promise<AttemptResult> => {
+    inFlight += 1;
+    if (inFlight > 1) throw new Error('two requests in flight');
+    const messages = JSON.parse(request.body.toString()) as Record<string, unknown>[];
+    const posted = { atMs: clock.monotonicMs() - startedAt, request, messages };
+    posts.push(posted);
+    const step = stepOf(posted);
+    await turn();
+    clock.advance(postMs);
+    inFlight -= 1;
+    return resultOf(request.signal?.aborted === true ? 'aborted' : step, postMs);
+  };
+
+  return {
+    posts,
+    opened,
+    get closedCount() {
+      return closedCount;
+    },
+    createPoster: (options) => {
+      opened.push(options);
+      return {
+        post,
+        close: () => {
+          closedCount += 1;
+          return Promise.resolve();
+        },
+      };
+    },
+  };
+}
+
+function resultOf(step: PostStep, durationMs: number): AttemptResult {
+  if (typeof step === 'string') {
+    return { kind: 'failure', code: step, detail: `scripted ${step}`, durationMs };
+  }
+  const { status, retryAfter }: Answer = typeof step === 'number' ? { status: step } : step;
+  return { kind: 'response', status, retryAfter, durationMs };
+}

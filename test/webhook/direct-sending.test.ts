@@ -1,0 +1,650 @@
+import { describe, expect, test } from 'vitest';
+import type { SendReport } from '../../src/webhook/report.ts';
+import { sendNow } from '../../src/webhook/send-now.ts';
+import type { SendOptions } from '../../src/webhook/send-options.ts';
+import { verify } from '../../src/webhook/signature.ts';
+import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
+import { type FakeClock, type FakeClockOptions, fakeClock } from '../helpers/fake-clock.ts';
+import {
+  type PostScript,
+  type ScriptedPoster,
+  scriptedPoster,
+} from '../helpers/scripted-poster.ts';
+
+const DESTINATION = { url: 'http://receiver.example/hook', secret: 'top secret' };
+const NO_RETRY = { delaysMs: [] };
+
+interface Scene extends Partial<PostScript> {
+  readonly messages: readonly unknown[];
+  readonly options?: SendOptions<'strict', 1 | 2>;
+  readonly random?: () => number;
+  readonly clock?: FakeClockOptions;
+}
+
+interface Played {
+  readonly report: SendReport;
+  readonly poster: ScriptedPoster;
+  readonly clock: FakeClock;
+}
+
+async function play(scene: Scene): Promise<Played> {
+  const clock = fakeClock(scene.clock);
+  const poster = scriptedPoster(clock, { steps: [200], ...scene });
+  const { createPoster } = poster;
+  let ids = 0;
+  const report = await sendNow(
+    { destination: DESTINATION, messages: scene.messages, options: scene.options },
+    { clock, random: scene.random ?? (() => 0), newId: () => `new-${++ids}`, createPoster },
+  );
+  return { report, poster, clock };
+}
+
+/** Messages `m0`, `m1` … of one application. */
+function batch(count: number, application = 'app-1'): object[] {
+  const draft = DRAFTS['event to send'];
+  return Array.from({ length: count }, (_, index) => ({
+    ...draft,
+    message_id: `m${index}`,
+    message: { ...draft.message, application_id: application },
+  }));
+}
+
+/** A message of so many bytes in a request of its own. */
+function sized(message_id: string, bytes: number): object {
+  const draft = DRAFTS['event to send'];
+  const filled = (fill: number) => ({
+    message_id,
+    message_type: 'security_event',
+    message: { ...draft.message, humanized_description: 'x'.repeat(fill) },
+  });
+  const envelope = {
+    message_id,
+    api_version: '2',
+    date_created: '2026-11-21T10:00:00.000+00:00',
+    message_type: 'security_event',
+    retry_count: 0,
+    message: filled(0).message,
+  };
+  return filled(bytes - Buffer.byteLength(JSON.stringify([envelope])));
+}
+
+/** When, what and how often: `0: m0 m1 (0)`. */
+const posts = ({ poster }: Played): string[] =>
+  poster.posts.map(({ atMs, messages }) => {
+    const ids = messages.map((message) => String(message['message_id']));
+    const counts = [...new Set(messages.map((message) => Number(message['retry_count'])))];
+    return `${atMs}: ${ids.join(' ')} (${counts.join()})`;
+  });
+
+describe('what is delivered at once', () => {
+  test('is one request, reported', async () => {
+    const played = await play({ messages: batch(3), postMs: 40 });
+    expect(posts(played)).toEqual(['0: m0 m1 m2 (0)']);
+    const [post] = played.poster.posts;
+    expect(played.report).toEqual({
+      ok: true,
+      delivered: ['m0', 'm1', 'm2'],
+      undelivered: [],
+      requests: [
+        {
+          status: 200,
+          outcome: 'delivered',
+          message_ids: ['m0', 'm1', 'm2'],
+          retry_count: 0,
+          bytes: post?.request.body.length,
+          durationMs: 40,
+        },
+      ],
+    });
+  });
+
+  test('carries the headers, the time of sending and the signature of its bytes', async () => {
+    const options = { headers: { 'X-Team': 'blue' }, userAgent: 'shop' };
+    const { poster } = await play({ messages: batch(1), options });
+    const [post] = poster.posts;
+    const { 'X-Svc-Integrity': signature, ...headers } = post?.request.headers ?? {};
+    expect(headers).toEqual({
+      'Content-Type': 'application/json',
+      'User-Agent': 'shop',
+      'X-Team': 'blue',
+    });
+    expect(verify(post?.request.body ?? '', signature, DESTINATION.secret)).toBe(true);
+    expect(String(post?.request.url)).toBe(DESTINATION.url);
+    expect(post?.messages[0]).toMatchObject({ date_created: '2026-11-21T10:00:00.000+00:00' });
+  });
+
+  test('is nothing without messages, and no request is sent', async () => {
+    const { report, poster } = await play({ messages: [] });
+    expect(report).toEqual({ ok: true, delivered: [], undelivered: [], requests: [] });
+    expect(poster.posts).toEqual([]);
+  });
+
+  test('is split over requests of 1000 messages', async () => {
+    const { report, poster } = await play({ messages: batch(1001) });
+    expect(poster.posts.map(({ messages }) => messages.length)).toEqual([1000, 1]);
+    expect(report.delivered).toEqual(Array.from({ length: 1001 }, (_, index) => `m${index}`));
+  });
+
+  test('is split over applications, and reported in the order given', async () => {
+    const [a0] = batch(1, 'a');
+    const [, b1] = batch(2, 'b');
+    const [, , a2] = batch(3, 'a');
+    const played = await play({ messages: [a0, b1, a2] });
+    expect(posts(played)).toEqual(['0: m0 m2 (0)', '0: m1 (0)']);
+    expect(played.report.delivered).toEqual(['m0', 'm1', 'm2']);
+  });
+
+  test('keeps the byte budget, to the byte', async () => {
+    const messages = [sized('a', 5000), sized('b', 5000)];
+    const together = 5000 + 5000 - 1;
+    const fits = await play({ messages, options: { maxBodyBytes: together } });
+    expect(fits.poster.posts.map(({ request }) => request.body.length)).toEqual([together]);
+    const parts = await play({ messages, options: { maxBodyBytes: together - 1 } });
+    expect(parts.poster.posts.map(({ request }) => request.body.length)).toEqual([5000, 5000]);
+  });
+
+  test('of format 1 is sent as given, under its own ids', async () => {
+    const { id: _, ...event } = ELEMENTS['security_event (v1)'];
+    const elements = [
+      ELEMENTS.pulse,
+      event,
+      { ...ELEMENTS['security_response (v1)'], id: null },
+      { ...ELEMENTS['test (v1)'], id: '' },
+    ];
+    const { report, poster } = await play({ messages: elements, options: { format: 1 } });
+    expect(poster.posts.map(({ messages }) => messages)).toEqual([elements]);
+    expect(report.delivered).toEqual(['inc-1', 'ev-1', 'new-1', 'new-2']);
+  });
+});
+
+describe('what fails', () => {
+  test('is sent again after 0.5, 2 and 5 s, counted, dated and signed anew each time', async () => {
+    const played = await play({ messages: batch(2), steps: [500, 'connection-reset', 302, 404] });
+    expect(posts(played)).toEqual([
+      '0: m0 m1 (0)',
+      '500: m0 m1 (1)',
+      '2500: m0 m1 (2)',
+      '7500: m0 m1 (3)',
+    ]);
+    const dates = played.poster.posts.map(({ messages }) => messages[1]?.['date_created']);
+    expect(dates).toEqual([
+      '2026-11-21T10:00:00.000+00:00',
+      '2026-11-21T10:00:00.500+00:00',
+      '2026-11-21T10:00:02.500+00:00',
+      '2026-11-21T10:00:07.500+00:00',
+    ]);
+    for (const { request } of played.poster.posts) {
+      const signature = request.headers['X-Svc-Integrity'];
+      expect(verify(request.body, signature, DESTINATION.secret)).toBe(true);
+    }
+    expect(played.report).toMatchObject({
+      ok: false,
+      delivered: [],
+      undelivered: [
+        { index: 0, message_id: 'm0', reason: 'attempts-exhausted', status: 404 },
+        { index: 1, message_id: 'm1', reason: 'attempts-exhausted', status: 404 },
+      ],
+      requests: [
+        { status: 500, outcome: 'later', retry_count: 0 },
+        {
+          failure: 'connection-reset',
+          detail: 'scripted connection-reset',
+          outcome: 'later',
+          retry_count: 1,
+        },
+        { status: 302, outcome: 'later', retry_count: 2 },
+        { status: 404, outcome: 'later', retry_count: 3 },
+      ],
+    });
+  });
+
+  test('keeps its message_id over its attempts, also one that was made for it', async () => {
+    const { message_id: _, ...draft } = DRAFTS['event to send'];
+    const played = await play({ messages: [draft, draft], steps: [500, 200] });
+    expect(posts(played)).toEqual(['0: new-1 new-2 (0)', '500: new-1 new-2 (1)']);
+    expect(played.report.delivered).toEqual(['new-1', 'new-2']);
+  });
+
+  test('is not tried again without delays, and at once with 0', async () => {
+    const once = await play({ messages: batch(1), steps: [500], options: { schedule: NO_RETRY } });
+    expect(posts(once)).toEqual(['0: m0 (0)']);
+    const options = { schedule: { delaysMs: [0, 0] } };
+    const atOnce = await play({ messages: batch(1), steps: [500], options });
+    expect(posts(atOnce)).toEqual(['0: m0 (0)', '0: m0 (1)', '0: m0 (2)']);
+    expect(atOnce.clock.sleeps).toEqual([]);
+  });
+
+  test('does not hold back other requests', async () => {
+    const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1), ...batch(3, 'c').slice(2)];
+    const played = await play({ messages, steps: [500, 500, 200], postMs: 300 });
+    expect(posts(played)).toEqual([
+      '0: m0 (0)',
+      '300: m1 (0)',
+      '600: m2 (0)',
+      '900: m0 (1)',
+      '1200: m1 (1)',
+    ]);
+    expect(played.report.delivered).toEqual(['m0', 'm1', 'm2']);
+  });
+
+  test('waits its delay from the end of its attempt, lengthened by chance', async () => {
+    const played = await play({
+      messages: batch(1),
+      steps: [500, 200],
+      postMs: 1000,
+      random: () => 0.5,
+    });
+    expect(posts(played)).toEqual(['0: m0 (0)', '1562: m0 (1)']);
+    expect(played.clock.sleeps).toEqual([562]);
+  });
+
+  test('is reported beside what is delivered, in the order given', async () => {
+    const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1), ...batch(3, 'a').slice(2)];
+    const { report } = await play({
+      messages,
+      steps: ['tls', 200],
+      options: { schedule: NO_RETRY },
+    });
+    expect(report.delivered).toEqual(['m1']);
+    expect(report.ok).toBe(false);
+    expect(report.undelivered).toEqual(
+      [0, 2].map((index) => ({
+        index,
+        message_id: `m${index}`,
+        reason: 'attempts-exhausted',
+        failure: 'tls',
+        detail: 'scripted tls',
+      })),
+    );
+  });
+
+  test('with a 4xx that will not change ends after six attempts, whatever the schedule', async () => {
+    const options = { schedule: { delaysMs: Array.from({ length: 9 }, () => 10) } };
+    const refused = await play({ messages: batch(1), steps: [404], options });
+    expect(refused.poster.posts).toHaveLength(6);
+    const failing = await play({ messages: batch(1), steps: [500], options });
+    expect(failing.poster.posts).toHaveLength(10);
+  });
+
+  test('with 410 is tried again like any failure', async () => {
+    const played = await play({ messages: batch(1), steps: [410, 410, 200] });
+    expect(posts(played)).toEqual(['0: m0 (0)', '500: m0 (1)', '2500: m0 (2)']);
+    expect(played.report.requests.map(({ outcome }) => outcome)).toEqual([
+      'close',
+      'close',
+      'delivered',
+    ]);
+  });
+
+  test('is given up when the horizon would be passed', async () => {
+    const options = { schedule: { delaysMs: [100], repeatLast: true, horizonMs: 250 } };
+    const played = await play({ messages: batch(1), steps: [500], options });
+    expect(posts(played)).toEqual(['0: m0 (0)', '100: m0 (1)', '200: m0 (2)']);
+    expect(played.report.undelivered).toEqual([
+      { index: 0, message_id: 'm0', reason: 'horizon-passed', status: 500, retryAfterMs: 100 },
+    ]);
+  });
+
+  test('is given up, with the wait told, where its delay is longer than maxWaitMs', async () => {
+    const options = { schedule: { delaysMs: [100, 200], maxWaitMs: 150 } };
+    const played = await play({ messages: batch(1), steps: [500], options });
+    expect(posts(played)).toEqual(['0: m0 (0)', '100: m0 (1)']);
+    expect(played.report.undelivered).toMatchObject([
+      { reason: 'wait-too-long', status: 500, retryAfterMs: 200 },
+    ]);
+  });
+});
+
+describe('Retry-After', () => {
+  test('is waited for, after any status, where it is longer than the schedule', async () => {
+    const played = await play({
+      messages: batch(1),
+      steps: [{ status: 500, retryAfter: '3' }, 200],
+    });
+    expect(posts(played)).toEqual(['0: m0 (0)', '3000: m0 (1)']);
+    expect(played.report.requests[0]).toMatchObject({ retryAfterMs: 3000 });
+  });
+
+  test('may be a date, compared with the wall clock at the end of the attempt', async () => {
+    const retryAfter = 'Sat, 21 Nov 2026 10:00:20 GMT';
+    const steps = [{ status: 503, retryAfter }, 200];
+    const played = await play({ messages: batch(1), steps, postMs: 2000 });
+    expect(posts(played)).toEqual(['0: m0 (0)', '20000: m0 (1)']);
+  });
+
+  test('that is no value is as none', async () => {
+    const steps = [{ status: 503, retryAfter: 'soon' }, 200];
+    const played = await play({ messages: batch(1), steps });
+    expect(posts(played)).toEqual(['0: m0 (0)', '500: m0 (1)']);
+    expect(played.report.requests[0]).not.toHaveProperty('retryAfterMs');
+  });
+
+  test.each([429, 503])('with %i holds back all other requests, too', async (status) => {
+    const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1), ...batch(3, 'c').slice(2)];
+    const steps = [200, { status, retryAfter: '7' }, 200];
+    const played = await play({ messages, steps });
+    expect(posts(played)).toEqual(['0: m0 (0)', '0: m1 (0)', '7000: m2 (0)', '7000: m1 (1)']);
+    expect(played.report.ok).toBe(true);
+    expect(played.report.requests[1]).toMatchObject({ outcome: 'pause', retryAfterMs: 7000 });
+  });
+
+  test('with another status holds back its own request alone', async () => {
+    const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1)];
+    const played = await play({ messages, steps: [{ status: 500, retryAfter: '7' }, 200] });
+    expect(posts(played)).toEqual(['0: m0 (0)', '0: m1 (0)', '7000: m0 (1)']);
+  });
+
+  test('is what a pause needs: 503 without it holds back its own request alone', async () => {
+    const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1)];
+    const played = await play({ messages, steps: [503, 200] });
+    expect(posts(played)).toEqual(['0: m0 (0)', '0: m1 (0)', '500: m0 (1)']);
+  });
+
+  test('is a floor for what is held back, whatever chance says', async () => {
+    const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1)];
+    const steps = [{ status: 429, retryAfter: '8' }, 200];
+    const played = await play({ messages, steps, random: () => 0.5 });
+    expect(posts(played)).toEqual(['0: m0 (0)', '9000: m1 (0)', '9000: m0 (1)']);
+  });
+
+  test('of a message whose attempts are over still holds back the others', async () => {
+    const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1)];
+    const steps = [{ status: 503, retryAfter: '4' }, 200];
+    const played = await play({ messages, steps, options: { schedule: NO_RETRY } });
+    expect(posts(played)).toEqual(['0: m0 (0)', '4000: m1 (0)']);
+    expect(played.report.undelivered).toEqual([
+      { index: 0, message_id: 'm0', reason: 'attempts-exhausted', status: 503, retryAfterMs: 4000 },
+    ]);
+  });
+
+  test('of 30 s is waited for; a longer one ends the call, with the wait told', async () => {
+    const waited = await play({
+      messages: batch(1),
+      steps: [{ status: 503, retryAfter: '30' }, 200],
+    });
+    expect(posts(waited)).toEqual(['0: m0 (0)', '30000: m0 (1)']);
+    const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1)];
+    const ended = await play({ messages, steps: [{ status: 503, retryAfter: '31' }] });
+    expect(posts(ended)).toEqual(['0: m0 (0)']);
+    expect(ended.clock.sleeps).toEqual([]);
+    expect(ended.report.undelivered).toEqual([
+      { index: 0, message_id: 'm0', reason: 'wait-too-long', status: 503, retryAfterMs: 31_000 },
+      { index: 1, message_id: 'm1', reason: 'wait-too-long', retryAfterMs: 31_000 },
+    ]);
+  });
+
+  test('above a day is told as a day', async () => {
+    const { report } = await play({
+      messages: batch(1),
+      steps: [{ status: 503, retryAfter: '999999' }],
+    });
+    expect(report.undelivered).toMatchObject([{ retryAfterMs: 86_400_000 }]);
+  });
+});
+
+describe('a request that is too large', () => {
+  /** Refuses whatever holds more than `count` messages. */
+  const atMost =
+    (count: number, status = 413) =>
+    ({ messages }: { readonly messages: readonly unknown[] }) =>
+      messages.length > count ? status : 200;
+
+  test('is halved at once, the first half first, down to what passes', async () => {
+    const played = await play({ messages: batch(5), steps: atMost(1) });
+    expect(posts(played)).toEqual([
+      '0: m0 m1 m2 m3 m4 (0)',
+      '0: m0 m1 m2 (1)',
+      '0: m0 m1 (2)',
+      '0: m0 (3)',
+      '0: m1 (3)',
+      '0: m2 (2)',
+      '0: m3 m4 (1)',
+      '0: m3 (2)',
+      '0: m4 (2)',
+    ]);
+    expect(played.report).toMatchObject({ ok: true, delivered: ['m0', 'm1', 'm2', 'm3', 'm4'] });
+  });
+
+  test('comes before other requests that are due', async () => {
+    const messages = [...batch(2, 'a'), ...batch(3, 'b').slice(2)];
+    const played = await play({ messages, steps: atMost(1) });
+    expect(posts(played)).toEqual(['0: m0 m1 (0)', '0: m0 (1)', '0: m1 (1)', '0: m2 (0)']);
+  });
+
+  test('does not count towards the schedule', async () => {
+    const steps = [413, 500, 200, 500, 500, 200];
+    const played = await play({ messages: batch(2), steps });
+    expect(posts(played)).toEqual([
+      '0: m0 m1 (0)',
+      '0: m0 (1)',
+      '0: m1 (1)',
+      '500: m0 (2)',
+      '2500: m0 (3)',
+      '7500: m0 (4)',
+    ]);
+    expect(played.report.ok).toBe(true);
+  });
+
+  test('is halved even when no retry is wanted', async () => {
+    const options = { schedule: NO_RETRY };
+    const played = await play({ messages: batch(2), steps: atMost(1), options });
+    expect(played.report.ok).toBe(true);
+  });
+
+  test('with one message alone is undelivered at once', async () => {
+    const played = await play({ messages: batch(2), steps: [413, 200, 413] });
+    expect(posts(played)).toEqual(['0: m0 m1 (0)', '0: m0 (1)', '0: m1 (1)']);
+    expect(played.report.delivered).toEqual(['m0']);
+    expect(played.report.undelivered).toEqual([
+      { index: 1, message_id: 'm1', reason: 'too-large', status: 413 },
+    ]);
+    expect(played.report.requests[2]).toMatchObject({ status: 413, outcome: 'dead' });
+  });
+
+  test('waits for Retry-After before its halves, unless that is too long', async () => {
+    const steps = [{ status: 413, retryAfter: '2' }, 200];
+    const waited = await play({ messages: batch(2), steps });
+    expect(posts(waited)).toEqual(['0: m0 m1 (0)', '2000: m0 (1)', '2000: m1 (1)']);
+    const tooLong = await play({
+      messages: [...batch(2, 'a'), ...batch(3, 'b').slice(2)],
+      steps: [{ status: 413, retryAfter: '40' }, 200],
+    });
+    expect(posts(tooLong)).toEqual(['0: m0 m1 (0)', '0: m2 (0)']);
+    expect(tooLong.report.undelivered).toEqual(
+      [0, 1].map((index) => ({
+        index,
+        message_id: `m${index}`,
+        reason: 'wait-too-long',
+        status: 413,
+        retryAfterMs: 40_000,
+      })),
+    );
+  });
+
+  test.each([400, 401, 403, 500])('may be told by %i above 100,000 bytes', async (status) => {
+    const messages = [sized('a', 60_000), sized('b', 60_000), sized('c', 120_000)];
+    const steps = ({ request }: { readonly request: { readonly body: Buffer } }) =>
+      request.body.length > 100_000 ? status : 200;
+    const options = { schedule: { delaysMs: [10] } };
+    const played = await play({ messages, steps, options });
+    expect(posts(played)).toEqual([
+      '0: a b c (0)',
+      '0: a b (1)',
+      '0: a (2)',
+      '0: b (2)',
+      '0: c (1)',
+      '10: c (2)',
+    ]);
+    expect(played.report.delivered).toEqual(['a', 'b']);
+    expect(played.report.undelivered).toMatchObject([{ reason: 'attempts-exhausted', status }]);
+  });
+
+  test('is split before it is sent where its counts have grown past the budget', async () => {
+    const messages = [sized('a', 5000), sized('b', 5000)];
+    const options = {
+      maxBodyBytes: 9999,
+      schedule: { delaysMs: Array.from({ length: 10 }, () => 1) },
+    };
+    const steps = (_: unknown, index: number) => (index < 10 ? 500 : 200);
+    const played = await play({ messages, steps, options });
+    expect(posts(played).slice(9)).toEqual(['9: a b (9)', '10: a (10)', '10: b (10)']);
+    const sizes = played.poster.posts.map(({ request }) => request.body.length);
+    expect(Math.max(...sizes)).toBe(9999);
+  });
+});
+
+describe("the caller's signal", () => {
+  test('aborted before the call: nothing is sent, everything reported', async () => {
+    const { report, poster } = await play({
+      messages: batch(2),
+      options: { signal: AbortSignal.abort() },
+    });
+    expect(poster.posts).toEqual([]);
+    expect(poster.closedCount).toBe(1);
+    expect(report).toEqual({
+      ok: false,
+      delivered: [],
+      undelivered: [
+        { index: 0, message_id: 'm0', reason: 'aborted' },
+        { index: 1, message_id: 'm1', reason: 'aborted' },
+      ],
+      requests: [],
+    });
+  });
+
+  test('aborted during an attempt ends it and the call', async () => {
+    const caller = new AbortController();
+    const { report, poster } = await play({
+      messages: [...batch(1, 'a'), ...batch(2, 'b').slice(1), ...batch(3, 'c').slice(2)],
+      steps: (_, index) => {
+        if (index === 1) caller.abort();
+        return 200;
+      },
+      options: { signal: caller.signal, schedule: NO_RETRY },
+    });
+    expect(poster.posts).toHaveLength(2);
+    expect(report.delivered).toEqual(['m0']);
+    expect(report.undelivered).toEqual([
+      {
+        index: 1,
+        message_id: 'm1',
+        reason: 'aborted',
+        failure: 'aborted',
+        detail: 'scripted aborted',
+      },
+      { index: 2, message_id: 'm2', reason: 'aborted' },
+    ]);
+  });
+
+  test('aborted while waiting ends the call at once', async () => {
+    const caller = new AbortController();
+    const { report, poster, clock } = await play({
+      messages: batch(1),
+      steps: [500],
+      options: { signal: caller.signal },
+      clock: { onSleep: () => caller.abort() },
+    });
+    expect(poster.posts).toHaveLength(1);
+    expect(clock.sleeps).toEqual([500]);
+    expect(report.undelivered).toEqual([
+      { index: 0, message_id: 'm0', reason: 'aborted', status: 500 },
+    ]);
+  });
+
+  test('is not handed on, and not listened to after the call', async () => {
+    const caller = new AbortController();
+    const added: string[] = [];
+    const removed: string[] = [];
+    const { signal } = caller;
+    const add = signal.addEventListener.bind(signal);
+    const remove = signal.removeEventListener.bind(signal);
+    signal.addEventListener = ((type: string, ...rest: [() => void]) => {
+      added.push(type);
+      add(type, ...rest);
+    }) as typeof signal.addEventListener;
+    signal.removeEventListener = ((type: string, ...rest: [() => void]) => {
+      removed.push(type);
+      remove(type, ...rest);
+    }) as typeof signal.removeEventListener;
+    const { poster } = await play({
+      messages: batch(1),
+      steps: [500, 500, 200],
+      options: { signal },
+    });
+    expect(poster.posts[0]?.request.signal).not.toBe(signal);
+    expect(added).toEqual(['abort']);
+    expect(removed).toEqual(['abort']);
+  });
+});
+
+describe('time', () => {
+  test('that is set meanwhile does not change a wait', async () => {
+    const clock = fakeClock({ onSleep: () => clock.setWallClock(0) });
+    const poster = scriptedPoster(clock, { steps: [500, 200] });
+    await sendNow(
+      { destination: DESTINATION, messages: batch(1) },
+      { clock, random: () => 0, newId: String, createPoster: poster.createPoster },
+    );
+    expect(poster.posts.map(({ atMs }) => atMs)).toEqual([0, 500]);
+    expect(poster.posts[1]?.messages[0]?.['date_created']).toBe('1970-01-01T00:00:00.500+00:00');
+  });
+
+  test('of a timer that is early is waited for again', async () => {
+    const played = await play({
+      messages: batch(1),
+      steps: [500, 200],
+      clock: { lasts: (ms) => (ms > 1 ? ms - 1 : ms) },
+    });
+    expect(posts(played)).toEqual(['0: m0 (0)', '500: m0 (1)']);
+    expect(played.clock.sleeps).toEqual([500, 1]);
+  });
+});
+
+describe('the poster', () => {
+  test('is made once a call, as the options say, without the secret, and closed', async () => {
+    const dispatcher = { request: () => Promise.reject(new Error('unused')) };
+    const { poster } = await play({
+      messages: batch(1),
+      steps: [500, 200],
+      options: {
+        deadlineMs: 60_000,
+        network: 'delegated',
+        dispatcher: dispatcher as unknown as NonNullable<SendOptions['dispatcher']>,
+      },
+    });
+    expect(poster.opened).toEqual([
+      {
+        network: 'delegated',
+        dispatcher,
+        deadlines: { headersMs: 55_000, totalMs: 60_000 },
+        clock: expect.anything(),
+      },
+    ]);
+    expect(poster.closedCount).toBe(1);
+  });
+
+  test.each([
+    [undefined, { headersMs: 15_000, totalMs: 20_000 }],
+    [20_001, { headersMs: 15_001, totalMs: 20_001 }],
+    [300, { headersMs: 15_000, totalMs: 300 }],
+  ])('has, for a deadline of %s ms, the deadlines %j', async (deadlineMs, deadlines) => {
+    const options = deadlineMs === undefined ? {} : { deadlineMs };
+    const { poster } = await play({ messages: batch(1), options });
+    expect(poster.opened).toMatchObject([{ network: 'allow-private', deadlines }]);
+  });
+
+  test('is closed even when something unforeseen is thrown', async () => {
+    const clock = fakeClock();
+    const poster = scriptedPoster(clock, {
+      steps: () => {
+        throw new Error('unforeseen');
+      },
+    });
+    const sending = sendNow(
+      { destination: DESTINATION, messages: batch(1) },
+      { clock, random: () => 0, newId: String, createPoster: poster.createPoster },
+    );
+    await expect(sending).rejects.toThrow('unforeseen');
+    expect(poster.closedCount).toBe(1);
+  });
+});

@@ -1,0 +1,185 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { received, WebhookBodyV2 } from '../../src/contract/index.ts';
+import {
+  bodyBytes,
+  elementBytes,
+  encodeBody,
+  formatTimestamp,
+  type Outgoing,
+  storeV1,
+  storeV2,
+} from '../../src/webhook/encoder.ts';
+import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
+
+const SENT_AT = '2026-11-21T10:00:01.002+00:00';
+const RETRY_COUNTS = [0, 9, 10, 99, 100];
+
+interface Draft {
+  readonly message_id: string;
+  readonly message_type: string;
+  readonly message: object;
+}
+
+/** What a plain encoder would make: whole envelopes, D20's key order. */
+function plainBody(drafts: readonly Draft[], retryCounts: readonly number[]): Buffer {
+  return Buffer.from(
+    JSON.stringify(
+      drafts.map(({ message_id, message_type, message }, index) => ({
+        message_id,
+        api_version: '2',
+        date_created: SENT_AT,
+        message_type,
+        retry_count: retryCounts[index],
+        message,
+      })),
+    ),
+  );
+}
+
+function outgoingOf(drafts: readonly Draft[], retryCounts: readonly number[]): Outgoing[] {
+  return drafts.map((draft, index) => ({
+    stored: storeV2(draft),
+    retryCount: retryCounts[index] ?? 0,
+  }));
+}
+
+/** Text with lone surrogates, separators, control characters and keys that mean something. */
+const hostileText = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.constantFrom('\ud800', '\udc00x', '\u2028\u2029', '\u0000\u001f\u007f', '"\\/', '\u{1F600}'),
+  fc.constantFrom('__proto__', 'constructor', 'toJSON', 'retry_count', '","retry_count":7'),
+);
+
+const hostileMessage = fc.object({
+  maxDepth: 2,
+  maxKeys: 4,
+  key: hostileText,
+  values: [
+    hostileText,
+    fc.double(),
+    fc.constantFrom(-0, 1e21, 1e-7, Number.MAX_SAFE_INTEGER, Number.MIN_VALUE),
+    fc.boolean(),
+    fc.constant(null),
+  ],
+});
+
+const anyDraft = fc.record({
+  message_id: hostileText,
+  message_type: hostileText,
+  message: hostileMessage,
+});
+
+const anyRetryCount = fc.oneof(fc.constantFrom(...RETRY_COUNTS), fc.nat());
+
+describe('encodeBody', () => {
+  test('gives, byte for byte, what JSON.stringify makes of the whole envelopes', () => {
+    const anyBatch = fc.array(fc.tuple(anyDraft, anyRetryCount), { maxLength: 5 });
+    fc.assert(
+      fc.property(anyBatch, (batch) => {
+        const drafts = batch.map(([draft]) => draft);
+        const retryCounts = batch.map(([, retryCount]) => retryCount);
+        const body = encodeBody(outgoingOf(drafts, retryCounts), SENT_AT);
+        expect(body.equals(plainBody(drafts, retryCounts))).toBe(true);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('keeps an own key __proto__', () => {
+    const message = JSON.parse('{"__proto__":{"a":1}}') as object;
+    const draft = { message_id: 'm', message_type: 'test', message };
+    expect(encodeBody(outgoingOf([draft], [0]), SENT_AT).toString()).toBe(
+      `[{"message_id":"m","api_version":"2","date_created":"${SENT_AT}","message_type":"test",` +
+        '"retry_count":0,"message":{"__proto__":{"a":1}}}]',
+    );
+  });
+
+  test.each(RETRY_COUNTS)('follows the contract with retry_count %i', (retryCount) => {
+    const drafts = Object.values(DRAFTS);
+    const outgoing = drafts.map((draft) => ({ stored: storeV2(draft), retryCount }));
+    const body: unknown = JSON.parse(encodeBody(outgoing, SENT_AT).toString());
+    expect(WebhookBodyV2.parse(body).map((message) => message.retry_count)).toEqual(
+      drafts.map(() => retryCount),
+    );
+  });
+
+  test('encodes one message again with another date and count', () => {
+    const [draft] = Object.values(DRAFTS);
+    const stored = storeV2(draft as Draft);
+    const first = encodeBody([{ stored, retryCount: 0 }], SENT_AT).toString();
+    const later = '2026-11-21T10:00:02.002+00:00';
+    expect(encodeBody([{ stored, retryCount: 12 }], later).toString()).toBe(
+      first.replace(SENT_AT, later).replace('"retry_count":0', '"retry_count":12'),
+    );
+  });
+
+  test('sends what was stored, whatever becomes of the original', () => {
+    const message = { name: 'before' };
+    const stored = storeV2({ message_id: 'm', message_type: 'test', message });
+    message.name = 'after';
+    expect(encodeBody([{ stored, retryCount: 0 }], SENT_AT).toString()).toContain('before');
+  });
+
+  test('writes v1 elements as they are: they have neither date nor count (D45)', () => {
+    const elements = Object.values(ELEMENTS);
+    const outgoing = elements.map((element) => ({ stored: storeV1('id', element), retryCount: 7 }));
+    const body = encodeBody(outgoing, SENT_AT);
+    expect(body.toString()).toBe(JSON.stringify(elements));
+    expect(received.WebhookBodyV1.safeParse(JSON.parse(body.toString())).success).toBe(true);
+  });
+
+  test('makes an empty array of nothing', () => {
+    expect(encodeBody([], SENT_AT).toString()).toBe('[]');
+  });
+});
+
+describe('storeV2', () => {
+  test('keeps the id, the format and where the two slots are', () => {
+    const { bytes, ...rest } = storeV2({ message_id: 'ä', message_type: 'test', message: {} });
+    expect(bytes.toString()).toBe(
+      '{"message_id":"ä","api_version":"2","date_created":"","message_type":"test",' +
+        '"retry_count":,"message":{}}',
+    );
+    expect(rest).toEqual({ messageId: 'ä', format: 2, dateAt: 53, countAt: 91 });
+  });
+});
+
+describe('storeV1', () => {
+  test('keeps its handle beside the bytes, not in them', () => {
+    expect(storeV1('handle', { a: 'ü' })).toEqual({
+      messageId: 'handle',
+      format: 1,
+      bytes: Buffer.from('{"a":"ü"}'),
+      dateAt: 0,
+      countAt: 0,
+    });
+  });
+});
+
+describe('the size foretold', () => {
+  test('is the size of the body, to the byte', () => {
+    const v2 = fc
+      .tuple(anyDraft, anyRetryCount)
+      .map(([draft, retryCount]) => ({ stored: storeV2(draft), retryCount }));
+    const v1 = fc
+      .tuple(hostileMessage, anyRetryCount)
+      .map(([element, retryCount]) => ({ stored: storeV1('id', element), retryCount }));
+    fc.assert(
+      fc.property(fc.array(fc.oneof(v2, v1), { maxLength: 5 }), (outgoing) => {
+        const body = encodeBody(outgoing, formatTimestamp(1_795_255_201_002));
+        expect(bodyBytes(outgoing.map(elementBytes))).toBe(body.length);
+      }),
+    );
+  });
+});
+
+describe('formatTimestamp', () => {
+  test.each([
+    [0, '1970-01-01T00:00:00.000+00:00'],
+    [1_795_255_201_002, SENT_AT],
+    [951_782_399_999, '2000-02-28T23:59:59.999+00:00'],
+  ])('writes %i as %s', (ms, text) => {
+    expect(formatTimestamp(ms)).toBe(text);
+  });
+});

@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type AttemptResult,
+  type FailureCode,
+  type Judgement,
+  judgeAttempt,
+} from '../../src/webhook/outcome.ts';
+
+const BATCH = { bytes: 5000, messageCount: 7 };
+const ALONE = { bytes: 5000, messageCount: 1 };
+const LARGE = { bytes: 100_001, messageCount: 7 };
+const NOT_QUITE_LARGE = { bytes: 100_000, messageCount: 7 };
+const LARGE_PAIR = { bytes: 100_001, messageCount: 2 };
+const LARGE_ALONE = { bytes: 100_001, messageCount: 1 };
+
+const answered = (status: number): AttemptResult => ({
+  kind: 'response',
+  status,
+  retryAfter: undefined,
+  durationMs: 1,
+});
+
+const DELIVERED: Judgement = { outcome: 'delivered' };
+const LATER: Judgement = { outcome: 'later' };
+const REFUSED: Judgement = { outcome: 'later', maxAttempts: 6 };
+const PAUSE: Judgement = { outcome: 'pause' };
+const CLOSE: Judgement = { outcome: 'close', maxAttempts: 6 };
+const SMALLER: Judgement = { outcome: 'smaller' };
+
+/** Every status that a receiver may send, by what it means for an ordinary request. */
+const EXPECTED: readonly (readonly [from: number, to: number, judgement: Judgement])[] = [
+  [100, 199, LATER],
+  [200, 299, DELIVERED],
+  [300, 399, LATER],
+  [400, 407, REFUSED],
+  [408, 408, LATER],
+  [409, 409, REFUSED],
+  [410, 410, CLOSE],
+  [411, 412, REFUSED],
+  [413, 413, SMALLER],
+  [414, 424, REFUSED],
+  [425, 425, LATER],
+  [426, 428, REFUSED],
+  [429, 429, PAUSE],
+  [430, 499, REFUSED],
+  [500, 502, LATER],
+  [503, 503, PAUSE],
+  [504, 999, LATER],
+];
+
+const STATUSES = EXPECTED.flatMap(([from, to, judgement]) =>
+  Array.from({ length: to - from + 1 }, (_, index) => ({ status: from + index, judgement })),
+);
+
+describe('judgeAttempt', () => {
+  test('judges every status from 100 to 999 as the decisions say (D34, D72, D73)', () => {
+    expect(STATUSES).toHaveLength(900);
+    for (const { status, judgement } of STATUSES) {
+      expect({ status, ...judgeAttempt(answered(status), BATCH) }).toEqual({
+        status,
+        ...judgement,
+      });
+    }
+  });
+
+  test('blames the size where a body above 100,000 bytes was refused with 400, 401, 403 or 500', () => {
+    const blaming = STATUSES.filter(
+      ({ status }) => judgeAttempt(answered(status), LARGE).outcome === 'smaller',
+    );
+    expect(blaming.map(({ status }) => status)).toEqual([400, 401, 403, 413, 500]);
+  });
+
+  test.each([
+    [400, REFUSED],
+    [401, REFUSED],
+    [403, REFUSED],
+    [500, LATER],
+  ])('takes %i as what it says at 100,000 bytes and for one message alone', (status, plain) => {
+    expect(judgeAttempt(answered(status), NOT_QUITE_LARGE)).toEqual(plain);
+    expect(judgeAttempt(answered(status), LARGE_ALONE)).toEqual(plain);
+    expect(judgeAttempt(answered(status), LARGE_PAIR)).toEqual(SMALLER);
+    expect(judgeAttempt(answered(status), LARGE)).toEqual(SMALLER);
+  });
+
+  test('ends a message that is refused for its size alone', () => {
+    expect(judgeAttempt(answered(413), ALONE)).toEqual({ outcome: 'dead' });
+    expect(judgeAttempt(answered(413), LARGE_ALONE)).toEqual({ outcome: 'dead' });
+    expect(judgeAttempt(answered(413), { bytes: 10, messageCount: 2 })).toEqual(SMALLER);
+  });
+
+  const FAILURES: Record<FailureCode, true> = {
+    'address-refused': true,
+    dns: true,
+    'connection-refused': true,
+    'network-unreachable': true,
+    'connect-timeout': true,
+    tls: true,
+    'headers-timeout': true,
+    deadline: true,
+    'connection-reset': true,
+    protocol: true,
+    aborted: true,
+    network: true,
+  };
+
+  test.each(Object.keys(FAILURES) as FailureCode[])('tries again after the failure %s', (code) => {
+    const result: AttemptResult = { kind: 'failure', code, detail: '', durationMs: 1 };
+    expect(judgeAttempt(result, BATCH)).toEqual(LATER);
+    expect(judgeAttempt(result, LARGE)).toEqual(LATER);
+  });
+});

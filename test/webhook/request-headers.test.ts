@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import { requestHeaders, SIGNATURE_HEADER } from '../../src/webhook/request-headers.ts';
+import { DEFAULT_USER_AGENT } from '../../src/webhook/user-agent.ts';
+
+const fails = (path: readonly string[], detail: string) =>
+  expect.objectContaining({
+    code: 'ERR_INVALID_OPTION',
+    path,
+    message: expect.stringContaining(`: ${detail}.`),
+  });
+
+const TOKEN = 'the name of a header must be a token';
+const latin1 = (name: string) => `expected the header ${name} to be one line of Latin-1 text`;
+
+describe('requestHeaders', () => {
+  test('are the content type and the user agent, without being told', () => {
+    expect(requestHeaders({})).toEqual({
+      'Content-Type': 'application/json',
+      'User-Agent': DEFAULT_USER_AGENT,
+    });
+    expect(SIGNATURE_HEADER).toBe('X-Svc-Integrity');
+  });
+
+  test.each([
+    ['userAgent', { userAgent: 'shop/2 (+https://shop.example)' }],
+    ['a header', { headers: { 'User-Agent': 'shop/2 (+https://shop.example)' } }],
+  ])('take a user agent given as %s', (_how, options) => {
+    expect(requestHeaders(options)).toEqual({
+      'Content-Type': 'application/json',
+      'User-Agent': 'shop/2 (+https://shop.example)',
+    });
+  });
+
+  test('add those given, with their spelling', () => {
+    const headers = {
+      Authorization: 'Bearer t',
+      'x-empty': '',
+      'X-Tab': 'a\tb',
+      'x-latin': 'caf\u00e9\u00ff',
+      "!#$%&'*+.^_`|~9": '~',
+    };
+    expect(requestHeaders({ headers, userAgent: 'u' })).toEqual({
+      'Content-Type': 'application/json',
+      'User-Agent': 'u',
+      ...headers,
+    });
+  });
+
+  test.each([
+    ['Content-Type', 'is part of the contract and cannot be changed'],
+    ['content-type', 'is part of the contract and cannot be changed'],
+    ['CONTENT-LENGTH', 'is part of the contract and cannot be changed'],
+    ['X-Svc-Integrity', 'is part of the contract and cannot be changed'],
+    ['x-svc-integrity', 'is part of the contract and cannot be changed'],
+    ['Connection', 'belongs to the connection'],
+    ['Expect', 'belongs to the connection'],
+    ['Keep-Alive', 'belongs to the connection'],
+    ['TE', 'belongs to the connection'],
+    ['Trailer', 'belongs to the connection'],
+    ['Transfer-Encoding', 'belongs to the connection'],
+    ['Upgrade', 'belongs to the connection'],
+  ])('refuse the header %s: it %s', (name, why) => {
+    expect(() => requestHeaders({ headers: { 'x-a': '1', [name]: 'x' } })).toThrow(
+      fails(['headers', name], `the header ${name} ${why}`),
+    );
+  });
+
+  test.each([
+    [
+      'is given in two spellings',
+      { 'X-A': '1', 'x-a': '2' },
+      'x-a',
+      'the header x-a is given twice',
+    ],
+    ['has a line break', { 'x-a': 'b\r\nx-c: d' }, 'x-a', latin1('x-a')],
+    ['has a line feed', { 'x-a': 'b\nc' }, 'x-a', latin1('x-a')],
+    ['ends in a carriage return', { 'x-a': 'b\r' }, 'x-a', latin1('x-a')],
+    ['has a null', { 'x-a': 'b\0' }, 'x-a', latin1('x-a')],
+    ['has a delete', { 'x-a': '\u007f' }, 'x-a', latin1('x-a')],
+    ['is beyond Latin-1', { 'x-a': '\u0100' }, 'x-a', latin1('x-a')],
+    ['is a number', { 'x-a': 1 }, 'x-a', latin1('x-a')],
+    ['is a list', { 'x-a': ['b'] }, 'x-a', latin1('x-a')],
+    ['is undefined', { 'x-a': undefined }, 'x-a', latin1('x-a')],
+    ['has no name', { '': 'b' }, '', TOKEN],
+    ['has a name with a line break', { 'x\r\ny': 'b' }, 'x\r\ny', TOKEN],
+    ['has a name with a space', { 'x y': 'b' }, 'x y', TOKEN],
+    ['has a name with a colon', { 'x:': 'b' }, 'x:', TOKEN],
+    ['has a name that ends in a line feed', { 'x\n': 'b' }, 'x\n', TOKEN],
+  ])('refuse a header that %s', (_what, headers, name, detail) => {
+    expect(() => requestHeaders({ headers: headers as Record<string, string> })).toThrow(
+      fails(['headers', name], detail),
+    );
+  });
+
+  test.each([[''], ['a\r\nb: c'], ['\u{1F600}']])('refuse the user agent %j', (userAgent) => {
+    expect(() => requestHeaders({ userAgent })).toThrow(
+      fails(['userAgent'], 'expected userAgent to be the text of a header'),
+    );
+  });
+
+  test('refuse a user agent given twice', () => {
+    expect(() => requestHeaders({ userAgent: 'a', headers: { 'USER-AGENT': 'b' } })).toThrow(
+      fails(['headers', 'user-agent'], 'the header is given twice, as userAgent too'),
+    );
+  });
+
+  test('never repeat a value in an error', () => {
+    const headers = { authorization: 'secret\n' };
+    expect(() => requestHeaders({ headers })).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining('secret') }),
+    );
+  });
+});

@@ -1,0 +1,136 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { MAX_RETRY_AFTER_MS, parseRetryAfter } from '../../src/webhook/retry-after.ts';
+
+/** Sun, 06 Nov 1994 08:49:37 GMT, the RFC's example. */
+const EXAMPLE = Date.UTC(1994, 10, 6, 8, 49, 37);
+const NOW = Date.UTC(2026, 10, 21, 10, 0, 0);
+const DAY_MS = 86_400_000;
+
+test('the longest Retry-After that counts is a day (D71)', () => {
+  expect(MAX_RETRY_AFTER_MS).toBe(DAY_MS);
+});
+
+describe('seconds', () => {
+  test.each([
+    ['0', 0],
+    ['1', 1000],
+    ['120', 120_000],
+    ['007', 7000],
+    [' 120\t', 120_000],
+    ['86399', DAY_MS - 1000],
+    ['86400', DAY_MS],
+    ['86401', DAY_MS],
+    ['9'.repeat(400), DAY_MS],
+  ])('%s are so many milliseconds, a day at most', (header, ms) => {
+    expect(parseRetryAfter(header, NOW)).toBe(ms);
+  });
+});
+
+describe('a date', () => {
+  test.each([
+    ['IMF-fixdate', 'Sun, 06 Nov 1994 08:49:37 GMT'],
+    ['RFC 850', 'Sunday, 06-Nov-94 08:49:37 GMT'],
+    ['asctime', 'Sun Nov  6 08:49:37 1994'],
+  ])('in the form of %s is how far it is ahead', (_form, header) => {
+    expect(parseRetryAfter(header, EXAMPLE - 5500)).toBe(5500);
+    expect(parseRetryAfter(header, EXAMPLE)).toBe(0);
+    expect(parseRetryAfter(header, EXAMPLE + 1)).toBe(0);
+    expect(parseRetryAfter(header, EXAMPLE - DAY_MS)).toBe(DAY_MS);
+    expect(parseRetryAfter(header, EXAMPLE - DAY_MS - 1)).toBe(DAY_MS);
+  });
+
+  test.each([
+    ['Sun Nov 16 08:49:37 1994', Date.UTC(1994, 10, 16, 8, 49, 37)],
+    ['Wed, 30 Nov 1994 23:59:60 GMT', Date.UTC(1994, 11, 1)],
+    ['Thu, 31 Nov 1994 00:00:00 GMT', Date.UTC(1994, 11, 1)],
+    ['Mon, 29 Feb 2028 00:00:00 GMT', Date.UTC(2028, 1, 29)],
+  ])('written %s is understood', (header, time) => {
+    expect(parseRetryAfter(header, time - 1234)).toBe(1234);
+  });
+
+  test.each([
+    [1994, '94', 1994],
+    [2026, '26', 2026],
+    [2026, '27', 2027],
+    [2026, '76', 2076],
+    [2026, '77', 1977],
+    [2026, '25', 2025],
+    [2099, '01', 2101],
+    [2099, '49', 2149],
+    [2099, '50', 2050],
+    [2100, '00', 2100],
+  ])('seen in %i with the year %s is of %i', (seenIn, digits, year) => {
+    const before = Date.UTC(year, 6, 1) - 1000;
+    const seen = Date.UTC(seenIn, 6, 1) - 1000;
+    const header = `Friday, 01-Jul-${digits} 00:00:00 GMT`;
+    const aheadMs = before + 1000 - seen;
+    expect(parseRetryAfter(header, seen)).toBe(Math.min(Math.max(0, aheadMs), DAY_MS));
+  });
+
+  test('of any month and time is read by its own numbers', () => {
+    const anySecond = fc.integer({ min: 0, max: Date.UTC(2400, 0, 1) / 1000 });
+    fc.assert(
+      fc.property(anySecond, fc.integer({ min: 0, max: DAY_MS }), (second, aheadMs) => {
+        const header = new Date(second * 1000).toUTCString();
+        expect(parseRetryAfter(header, second * 1000 - aheadMs)).toBe(aheadMs);
+      }),
+    );
+  });
+});
+
+describe('no wait is told', () => {
+  test.each([
+    ['no header', undefined],
+    ['an empty one', ''],
+    ['blanks', '  '],
+    ['a negative number', '-1'],
+    ['a number with a sign', '+1'],
+    ['a fraction', '1.5'],
+    ['an exponent', '1e3'],
+    ['hexadecimal', '0x10'],
+    ['a unit', '120s'],
+    ['two values', '120, 120'],
+    ['digits of another script', '\u0661\u0662'],
+    ['Infinity', 'Infinity'],
+    ['ISO 8601', '2026-11-21T10:00:10Z'],
+    ['another zone', 'Sun, 06 Nov 1994 08:49:37 CET'],
+    ['an offset', 'Sun, 06 Nov 1994 08:49:37 +0000'],
+    ['no zone', 'Sun, 06 Nov 1994 08:49:37'],
+    ['no day of the week', '06 Nov 1994 08:49:37 GMT'],
+    ['an unknown day of the week', 'Son, 06 Nov 1994 08:49:37 GMT'],
+    ['a long day in a short form', 'Sunday, 06 Nov 1994 08:49:37 GMT'],
+    ['a short day in a long form', 'Sun, 06-Nov-94 08:49:37 GMT'],
+    ['an unknown month', 'Sun, 06 Okt 1994 08:49:37 GMT'],
+    ['the wrong case', 'sun, 06 nov 1994 08:49:37 gmt'],
+    ['one digit of a day', 'Sun, 6 Nov 1994 08:49:37 GMT'],
+    ['day 0', 'Sun, 00 Nov 1994 08:49:37 GMT'],
+    ['day 32', 'Sun, 32 Nov 1994 08:49:37 GMT'],
+    ['day 0 of asctime', 'Sun Nov  0 08:49:37 1994'],
+    ['a zero before the day of asctime', 'Sun Nov 06 08:49:37 1994'],
+    ['hour 24', 'Sun, 06 Nov 1994 24:00:00 GMT'],
+    ['minute 60', 'Sun, 06 Nov 1994 08:60:37 GMT'],
+    ['second 61', 'Sun, 06 Nov 1994 08:49:61 GMT'],
+    ['a year of two digits', 'Sun, 06 Nov 94 08:49:37 GMT'],
+    ['a year of four digits in the form of RFC 850', 'Sunday, 06-Nov-1994 08:49:37 GMT'],
+    ['something before', 'x Sun, 06 Nov 1994 08:49:37 GMT'],
+    ['something after', 'Sun, 06 Nov 1994 08:49:37 GMT x'],
+    ['something before asctime', 'x Sun Nov  6 08:49:37 1994'],
+    ['something after asctime', 'Sun Nov  6 08:49:37 1994 x'],
+    ['something before RFC 850', 'x Sunday, 06-Nov-94 08:49:37 GMT'],
+    ['something after RFC 850', 'Sunday, 06-Nov-94 08:49:37 GMT x'],
+    ['two lines', '12\n34'],
+  ])('by %s', (_what, header) => {
+    expect(parseRetryAfter(header, EXAMPLE - 1000)).toBeUndefined();
+  });
+
+  test('or it is from 0 to a day, whatever the header', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.integer().map(String)), (header) => {
+        const ms = parseRetryAfter(header, NOW) ?? 0;
+        expect(ms).toBeGreaterThanOrEqual(0);
+        expect(ms).toBeLessThanOrEqual(DAY_MS);
+      }),
+    );
+  });
+});

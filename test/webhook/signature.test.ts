@@ -1,0 +1,155 @@
+import { execFileSync } from 'node:child_process';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { checkSecret, generateSecret, sign, verify } from '../../src/webhook/signature.ts';
+
+const SECRET = '1234';
+const BODY = '4567';
+const SIGNATURE = '9d101d2bf630748679226b767d2031634c520390ff0e926afc09bc65a05bfdb2';
+
+/** Python's hmac over all cases in one process; it encodes the strings by itself. */
+const PYTHON = `
+import base64, hashlib, hmac, json, sys
+cases = json.load(sys.stdin)
+print(json.dumps([
+  hmac.new(c['secret'].encode('utf-8'),
+           c['text'].encode('utf-8') if 'text' in c else base64.b64decode(c['bytes']),
+           hashlib.sha256).hexdigest()
+  for c in cases]))
+`;
+
+describe('sign', () => {
+  test('gives the known signature of a known body', () => {
+    expect(sign(BODY, SECRET)).toBe(SIGNATURE);
+    expect(sign(Buffer.from(BODY), SECRET)).toBe(SIGNATURE);
+  });
+
+  test("agrees with Python's hmac for any text, bytes and secret", () => {
+    const anyText = fc.string({ unit: 'binary', maxLength: 60 });
+    const anySecret = fc.oneof(
+      fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }),
+      fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 64, maxLength: 64 }),
+    );
+    const bodies = fc.oneof(anyText, fc.uint8Array({ maxLength: 300 }));
+    const samples = fc.sample(fc.tuple(bodies, anySecret), { numRuns: 300, seed: 7 });
+    const cases = samples.map(([body, secret]) =>
+      typeof body === 'string'
+        ? { secret, text: body }
+        : { secret, bytes: Buffer.from(body).toString('base64') },
+    );
+    const stdout = execFileSync('python3', ['-c', PYTHON], { input: JSON.stringify(cases) });
+    expect(samples.map(([body, secret]) => sign(body, secret))).toEqual(
+      JSON.parse(stdout.toString()),
+    );
+  }, 30_000);
+
+  test('takes a body of another realm, such as that of a test sandbox', () => {
+    const view = new DataView(new TextEncoder().encode(BODY).buffer);
+    expect(sign(view as unknown as Uint8Array, SECRET)).toBe(SIGNATURE);
+  });
+
+  test.each([[''], [undefined], [null], [1234], [['1234']], [Buffer.from('1234')]])(
+    'refuses the secret %j',
+    (secret) => {
+      const attempt = () => sign(BODY, secret as string);
+      expect(attempt).toThrow(
+        expect.objectContaining({
+          code: 'ERR_INVALID_SECRET',
+          path: ['secret'],
+          message: expect.stringContaining('it must be a non-empty string'),
+        }),
+      );
+    },
+  );
+
+  test.each([[undefined], [null], [4567], [{ parsed: true }], [['a']]])(
+    'refuses the body %j',
+    (body) => {
+      expect(() => sign(body as unknown as string, SECRET)).toThrow(
+        expect.objectContaining({
+          code: 'ERR_INVALID_OPTION',
+          path: ['body'],
+          message: expect.stringContaining('body must be a string or bytes'),
+        }),
+      );
+    },
+  );
+});
+
+describe('verify', () => {
+  test.each([
+    ['the secret', SECRET],
+    ['the only secret of a list', [SECRET]],
+    ['the first secret of a list', [SECRET, 'next']],
+    ['the last secret of a list', ['previous', 'other', SECRET]],
+    ['a secret beside unusable ones', ['', SECRET, undefined]],
+  ])('says yes to the signature made with %s', (_which, secret) => {
+    expect(verify(BODY, SIGNATURE, secret as string)).toBe(true);
+    expect(verify(Buffer.from(BODY), SIGNATURE, secret as string)).toBe(true);
+  });
+
+  test.each<[string, unknown, unknown, unknown]>([
+    ['another body', '4568', SIGNATURE, SECRET],
+    ['a body with one more byte', '4567\n', SIGNATURE, SECRET],
+    ['another secret', BODY, SIGNATURE, '1235'],
+    ['a list without the secret', BODY, SIGNATURE, ['1235', '12345']],
+    ['an empty list', BODY, SIGNATURE, []],
+    ['no secret', BODY, SIGNATURE, undefined],
+    ['a secret that is no string', BODY, SIGNATURE, 1234],
+    ['upper case', BODY, SIGNATURE.toUpperCase(), SECRET],
+    ['a signature that lacks a digit', BODY, SIGNATURE.slice(1), SECRET],
+    ['a signature with a digit too many', BODY, `${SIGNATURE}0`, SECRET],
+    ['a signature with a character before it', BODY, `=${SIGNATURE}`, SECRET],
+    ['a signature with a line break after it', BODY, `${SIGNATURE}\n`, SECRET],
+    ['a signature with a prefix', BODY, `sha256=${SIGNATURE}`, SECRET],
+    ['64 characters that are no digits', BODY, 'g'.repeat(64), SECRET],
+    ['an empty signature', BODY, '', SECRET],
+    ['a missing header', BODY, undefined, SECRET],
+    ['null', BODY, null, SECRET],
+    ['a header given twice', BODY, [SIGNATURE, SIGNATURE], SECRET],
+    ['bytes for a signature', BODY, Buffer.from(SIGNATURE, 'hex'), SECRET],
+    ['a body that was parsed', { body: BODY }, SIGNATURE, SECRET],
+    ['no body', undefined, SIGNATURE, SECRET],
+  ])('says no to %s, without throwing', (_what, body, signature, secret) => {
+    expect(verify(body as string, signature, secret as string)).toBe(false);
+  });
+
+  test('says no to a signature made with an empty secret, which anybody could make', () => {
+    // Python: hmac.new(b'', b'4567', 'sha256').hexdigest()
+    const made = '431a9f1c4044d9b15095c31b879f268d136b94e115ee3c678a83113450f226ff';
+    expect(verify(BODY, made, '')).toBe(false);
+    expect(verify(BODY, made, ['', ''])).toBe(false);
+  });
+
+  test('never throws and never agrees, whatever it is given', () => {
+    fc.assert(
+      fc.property(fc.anything(), fc.anything(), fc.anything(), (body, signature, secret) => {
+        expect(verify(body as string, signature, secret as string)).toBe(false);
+      }),
+    );
+  });
+
+  test('accepts exactly what sign made for the same body and secret', () => {
+    const text = fc.string({ unit: 'binary', minLength: 1 });
+    fc.assert(
+      fc.property(text, text, text, (body, secret, other) => {
+        const signature = sign(body, secret);
+        expect(verify(body, signature, secret)).toBe(true);
+        expect(verify(body, signature, other)).toBe(other === secret);
+        expect(verify(body + other, signature, secret)).toBe(false);
+      }),
+    );
+  });
+});
+
+describe('generateSecret', () => {
+  test('gives 64 hex digits, other ones each time', () => {
+    const secrets = Array.from({ length: 100 }, generateSecret);
+    expect(new Set(secrets).size).toBe(100);
+    for (const secret of secrets) expect(secret).toMatch(/^[0-9a-f]{64}$/);
+  });
+});
+
+test('checkSecret hands the secret back', () => {
+  expect(checkSecret(SECRET)).toBe(SECRET);
+});
