@@ -87,11 +87,9 @@ export class LineFile {
     return fd;
   }
 
-  /** The descriptor; a path whose descriptor was lost is opened again. */
+  /** The descriptor. Only one that was opened by path can be lost, and is opened again. */
   descriptor(): number {
-    if (this.#fd !== undefined) return this.#fd;
-    if (this.#path === undefined) throw new Error('the file is closed');
-    return this.#open(this.#path);
+    return this.#fd ?? this.#open(this.#path as string);
   }
 
   /** Notes that a write failed after `writtenBytes` of its line. */

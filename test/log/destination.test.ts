@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import { createLogWriter } from '../../src/log/writer.ts';
 import { endOf, nodeCommand, startChild } from '../helpers/log-child.ts';
 import { parseLines } from '../helpers/log-records.ts';
 
@@ -27,6 +28,15 @@ test('process.stderr and a replaced process.stdout are told apart from it', asyn
 test('a closed standard output is told by EPIPE, and does not end the host', async () => {
   const command = ['sh', '-c', '"$@" | true', 'sh', ...nodeCommand('log-standard.ts', ['closed'])];
   expect(await tell('closed', command)).toEqual({ code: 0, lines: 0, told: 'EPIPE EPIPE' });
+});
+
+test.each(['stdout', 'stderr'] as const)('process.%s gets no listener', async (name) => {
+  const stream = process[name];
+  const before = stream.eventNames().map((event) => stream.listenerCount(event));
+  const writer = createLogWriter({ destination: stream });
+  expect(stream.eventNames().map((event) => stream.listenerCount(event))).toEqual(before);
+  await writer.close();
+  expect(stream.destroyed).toBe(false);
 });
 
 test('standard output stays open, and free, when the writer is closed', async () => {

@@ -73,9 +73,12 @@ describe('a line', () => {
 
   test('holds the options whatever they are, on one line', () => {
     const { lines, writer } = writerTo();
-    const key = fc.string({ unit: 'binary', maxLength: 20 });
+    // Any code unit, lone surrogates included.
+    const unit = fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code));
+    const key = fc.string({ unit, maxLength: 20 });
+    const value = fc.jsonValue({ maxDepth: 3 });
     fc.assert(
-      fc.property(fc.dictionary(key, fc.jsonValue({ maxDepth: 3 }), { maxKeys: 5 }), (options) => {
+      fc.property(fc.dictionary(key, fc.oneof(key, value), { maxKeys: 5 }), (options) => {
         writer.write(customRecord(options));
         const line = lines.pop() ?? '';
         expect(line.indexOf('\n')).toBe(line.length - 1);
