@@ -1,0 +1,163 @@
+/** Each example is run as its readers run it, as a process of its own, from the built package. */
+import { closeSync, openSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { contract } from '../src/contract/index.ts';
+import { type ProgramRun, runProgram } from './helpers/run-program.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+const runExample = (
+  args: readonly string[],
+  options: { env?: Record<string, string>; stdout?: number } = {},
+): Promise<ProgramRun> => runProgram(['--import', 'tsx', ...args], { cwd: root, ...options });
+
+const WEB_APPLICATION = ['examples/web-application/main.ts'];
+
+/** The lines of the summary that differ: what, expected, arrived. */
+const differences = ({ stderr }: ProgramRun): string[] =>
+  [...stderr.matchAll(/^ {2}(.+?) +(\d+) +(\d+) {3}<- differs$/gm)].map(
+    ([, what, expected, arrived]) => `${what}: ${expected}, ${arrived}`,
+  );
+
+// Two cold starts of the TypeScript loader, on a machine that is busy with other tests.
+const SLOW = { timeout: 60_000 };
+
+const visits = ({ stderr }: ProgramRun): string[] =>
+  stderr.split('\n').filter((line) => line.startsWith('visitor'));
+
+describe('the web application', SLOW, () => {
+  const whole = runExample(WEB_APPLICATION);
+
+  it('ends by itself with exit code 0 and a summary without a difference', async () => {
+    const run = await whole;
+    expect(run.stderr).toContain('\nEverything expected arrived.\n');
+    expect(differences(run)).toEqual([]);
+    expect(run.exitCode).toBe(0);
+  });
+
+  it('answers an attack and an exploit with 403 and lets everybody else through', async () => {
+    expect(visits(await whole)).toEqual([
+      'visitor     200: GET /products?search=shoes',
+      "visitor     403: GET /products?search=' OR 'a'='a",
+      "visitor     403: GET /products?search=x'; DROP TABLE users; --",
+      'visitor     403: GET /manuals?page=../../etc/passwd',
+      'visitor     201: POST /signup',
+      'visitor     401: POST /login',
+      'visitor     201: POST /orders',
+    ]);
+  });
+
+  it('prints nothing but valid log lines on standard output, one of each event', async () => {
+    const { stdout } = await whole;
+    const lines = stdout.trimEnd().split('\n');
+    const records = lines.map((line) => contract().LogLine.parse(JSON.parse(line)));
+    expect(records.map(({ event_name }) => event_name)).toEqual([
+      'svc.ev0.threat.attack',
+      'svc.ev0.incident',
+      'svc.ev0.threat.attack',
+      'svc.ev0.incident',
+      'svc.ev0.playbook_trigger',
+      'svc.ev0.threat.vulnerability_exploit',
+      'svc.ev0.user_event.signup',
+      'svc.ev0.user_event.login',
+      'svc.ev0.custom_event',
+    ]);
+    expect(stdout).toBe(`${lines.join('\n')}\n`);
+  });
+
+  it('takes the context of a record from the request that caused it', async () => {
+    const [attack] = (await whole).stdout.split('\n');
+    const { context } = contract().LogRecord.parse(JSON.parse(attack ?? ''));
+    expect(context.actor?.ip).toMatchObject({
+      address: '127.0.0.1',
+      metadata: { loopback: true, global: false, private: true, version: 4 },
+    });
+    expect(context.http?.response).toEqual({ blocked: true, status: 403 });
+    expect(context.http?.request).toMatchObject({
+      host: `127.0.0.1:${context.http?.request.port}`,
+      parameters: { query: { search: "' OR 'a'='a" } },
+      path: '/products',
+      remote_ip: '127.0.0.1',
+      scheme: 'http',
+      verb: 'GET',
+    });
+  });
+
+  it('has the incident created, then updated, under one id', async () => {
+    const incidents = (await whole).stdout
+      .split('\n')
+      .filter((line) => line.includes('svc.ev0.incident'))
+      .map((line) => JSON.parse(line) as { payload: { event_type: string; incident_id: string } })
+      .map(({ payload }) => payload);
+    expect(incidents.map(({ event_type }) => event_type)).toEqual(['create', 'update']);
+    expect(incidents[0]?.incident_id).toBe(incidents[1]?.incident_id);
+  });
+
+  it('keeps passwords out of the records', async () => {
+    expect((await whole).stdout).not.toContain('a guess');
+    expect((await whole).stdout).toContain('ada@example.com');
+  });
+
+  it('has the first message refused once and delivered with retry_count 1', async () => {
+    const story = (await whole).stderr.split('\n').filter((line) => line.startsWith('receiver'));
+    expect(story).toEqual([
+      'receiver    503: the first request is refused, signature ok',
+      'receiver    204: security_event, retry_count 1, signature ok',
+      'receiver    204: injection_sql, retry_count 0, signature ok',
+      'receiver    204: security_event, retry_count 0, signature ok',
+      'receiver    204: injection_sql, retry_count 0, signature ok',
+      'receiver    204: security_response, retry_count 0, signature ok',
+      'receiver    204: security_event, retry_count 0, signature ok',
+    ]);
+  });
+
+  it('exits with 1 and names what is missing when the secrets of the two ends differ', async () => {
+    const run = await runExample(WEB_APPLICATION, { env: { EXAMPLE_FAULT: 'wrong-secret' } });
+    expect(differences(run)).toEqual([
+      'security_event: 3, 0',
+      'injection_sql: 2, 0',
+      'security_response: 1, 0',
+      'requests answered with 503: 1, 0',
+      'messages with retry_count 1: 1, 0',
+      'messages undelivered: 0, 6',
+      expect.stringMatching(/^requests with a bad signature: 0, \d+$/),
+    ]);
+    expect(run.stderr).toContain('\nSomething expected did not arrive.\n');
+    expect(run.exitCode).toBe(1);
+  });
+
+  // Two faults in one run, since each run costs seconds; every line of the summary is on its own.
+  it('names each record that a full disk took and the one message that the receiver lost', async () => {
+    const fullDisk = openSync('/dev/full', 'w');
+    const options = { env: { EXAMPLE_FAULT: 'lost-message' }, stdout: fullDisk };
+    const run = await runExample(WEB_APPLICATION, options).finally(() => closeSync(fullDisk));
+    expect(differences(run)).toEqual([
+      'svc.ev0.threat.attack: 2, 0',
+      'svc.ev0.threat.vulnerability_exploit: 1, 0',
+      'svc.ev0.incident create: 1, 0',
+      'svc.ev0.incident update: 1, 0',
+      'svc.ev0.playbook_trigger: 1, 0',
+      'svc.ev0.user_event.signup: 1, 0',
+      'svc.ev0.user_event.login: 1, 0',
+      'svc.ev0.custom_event: 1, 0',
+      'security_response: 1, 0',
+    ]);
+    expect(run.exitCode).toBe(1);
+    // The visitors noticed nothing.
+    expect(visits(run)).toEqual(visits(await whole));
+  });
+});
+
+describe('the other examples', SLOW, () => {
+  it('send a batch in one request', async () => {
+    const run = await runExample(['examples/send-batch.ts']);
+    expect(run).toEqual({ exitCode: 0, stdout: 'delivered 2 of 2 in 1 request\n', stderr: '' });
+  });
+
+  it('validate records in a unit test', async () => {
+    const run = await runExample(['examples/validate-in-tests/login-record.test.ts']);
+    expect(run.stdout).toContain('\n# pass 2\n# fail 0\n');
+    expect(run.exitCode).toBe(0);
+  });
+});
