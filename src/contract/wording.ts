@@ -67,7 +67,12 @@ function unknownKeys(keys: readonly string[]): string {
 
 const UNIT_NAMES: Readonly<Record<string, string>> = { array: ' elements', string: ' characters' };
 
-function bound(word: string, limit: unknown, origin: string, input: unknown): string {
+interface Bounded {
+  readonly origin: string;
+  readonly input?: unknown;
+}
+
+function bound(word: string, limit: unknown, { origin, input }: Bounded): string {
   const found = Array.isArray(input) ? `${input.length}` : shown(input);
   return `expected ${word} ${String(limit)}${UNIT_NAMES[origin] ?? ''}, found ${found}`;
 }
@@ -91,9 +96,9 @@ export function wording(issue: z.core.$ZodRawIssue): string | undefined {
     case 'too_small':
       return issue.origin === 'string' && issue.minimum === 1
         ? `expected a non-empty string, found ${kindOf(issue.input)}`
-        : bound('at least', issue.minimum, issue.origin, issue.input);
+        : bound('at least', issue.minimum, issue);
     case 'too_big':
-      return bound('at most', issue.maximum, issue.origin, issue.input);
+      return bound('at most', issue.maximum, issue);
     default:
       return undefined;
   }
