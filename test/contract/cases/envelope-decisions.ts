@@ -1,0 +1,247 @@
+/** D20-D25: the envelope of a message and its type. */
+import { MESSAGES, namesOf, SAMPLES, type SampleName } from '../samples.ts';
+import { ABSENT, type Change, everywhere, type Refusal, type Verdict } from './case.ts';
+import { type Decision, fails, failsEmitted, fits, missing } from './decision.ts';
+import { oneOf, WORDS } from './words.ts';
+
+const TYPES = oneOf([...WORDS.messageTypes, ...WORDS.incidentMessageTypes, 'injection_…']);
+const unknownType = (found: string): Refusal => ({
+  at: 'message_type',
+  says: `${TYPES}, found ${found}`,
+});
+
+/** D25: no type that the strict emitted reading knows. */
+const strictlyUnknown = (on: SampleName, set: Change['set'], found: string): Change => ({
+  on,
+  set,
+  verdicts: { ...everywhere(true), 'strict emitted': unknownType(found) },
+});
+
+const NOT_AN_INCIDENT: Verdict = [
+  missing('message.incident_thread', 'a string'),
+  { at: 'message.incident_status', says: 'expected one of "created", "updated", found nothing' },
+  missing('message.date_started', 'a string'),
+  missing('message.date_last_updated', 'a string'),
+  missing('message.application_id', 'a string'),
+  missing('message.new_related_ips', 'an array'),
+];
+
+const EVERY_MESSAGE = namesOf(MESSAGES);
+const WITHOUT_ID = EVERY_MESSAGE.filter((name) => name !== 'security_response');
+
+const withKey = (on: SampleName, from: string, to: string, id: unknown): Change['set'] => ({
+  '': Object.fromEntries(
+    Object.entries({ ...SAMPLES[on] }).map(([key, value]) =>
+      key === from ? [to, id] : [key, value],
+    ),
+  ),
+});
+
+const identified = (on: SampleName, id: unknown): Change['set'] =>
+  withKey(on, 'message_id', 'id', id);
+
+const NOT_OTHERS = [
+  'vulnerable_packages',
+  'http_scan',
+  'user_risk_increased',
+  'injection_sql',
+] as const;
+
+export const ENVELOPE_DECISIONS: readonly Decision[] = [
+  {
+    title: 'D20 asks for all six keys of the envelope',
+    cases: EVERY_MESSAGE.flatMap((name) => [
+      fails(name, { message_id: ABSENT }, missing('message_id', 'a string')),
+      fails(
+        name,
+        { api_version: ABSENT },
+        { at: 'api_version', says: 'expected "2", found nothing' },
+      ),
+      fails(name, { date_created: ABSENT }, missing('date_created', 'a string')),
+      fails(name, { message_type: ABSENT }, unknownType('nothing')),
+      fails(name, { retry_count: ABSENT }, missing('retry_count', 'a number')),
+      fails(name, { message: ABSENT }, missing('message', 'an object')),
+    ]),
+  },
+  {
+    title: 'D20 leaves the envelope to the senders: a message to send has none',
+    cases: [
+      fails(
+        'event to send',
+        { api_version: '2', date_created: '2026-11-21T10:00:00Z', retry_count: 0 },
+        { at: '', says: 'unknown keys "api_version", "date_created", "retry_count"' },
+      ),
+      fits('event to send', { message_id: ABSENT }),
+    ],
+  },
+  {
+    title: 'D21 takes id for message_id in a security_response, and writes message_id',
+    cases: [
+      {
+        ...fits('security_response', identified('security_response', 'r-1')),
+        becomes: { id: ABSENT, message_id: 'r-1' },
+      },
+      fails('security_response', identified('security_response', ''), {
+        at: 'id',
+        says: 'expected a non-empty string, found an empty string',
+      }),
+      fails('security_response', identified('security_response', 5), {
+        at: 'id',
+        says: 'expected a string, found a number',
+      }),
+    ],
+  },
+  {
+    title: 'D21 takes id or null anywhere, but only when received',
+    cases: [
+      ...WITHOUT_ID.map(
+        (name): Change => ({
+          ...failsEmitted(name, identified(name, 'm-1'), missing('message_id', 'a string'), {
+            at: '',
+            says: 'unknown key "id"',
+          }),
+          becomes: { id: ABSENT, message_id: 'm-1' },
+        }),
+      ),
+      ...EVERY_MESSAGE.map((name) =>
+        failsEmitted(
+          name,
+          { message_id: null },
+          { at: 'message_id', says: 'expected a string, found null' },
+        ),
+      ),
+      {
+        ...failsEmitted('security_response', identified('security_response', null), {
+          at: 'id',
+          says: 'expected a string, found null',
+        }),
+        becomes: { id: ABSENT, message_id: null },
+      },
+      {
+        ...failsEmitted(
+          'security_response',
+          { ...identified('security_response', 'r-1'), more: 1 },
+          { at: '', says: 'unknown key "more"' },
+        ),
+        becomes: { id: ABSENT, message_id: 'r-1' },
+      },
+    ],
+  },
+  {
+    title: 'D21 takes message_id where id stands beside it, and keeps id when received',
+    cases: EVERY_MESSAGE.map((name) =>
+      failsEmitted(name, { id: 'other' }, { at: '', says: 'unknown key "id"' }),
+    ),
+  },
+  {
+    title: 'D22 takes the string 2 as api_version and no number',
+    cases: [
+      fails('test', { api_version: 2 }, { at: 'api_version', says: 'expected "2", found 2' }),
+      fails('test', { api_version: '1' }, { at: 'api_version', says: 'expected "2", found "1"' }),
+    ],
+  },
+  {
+    title: 'D23 takes Z and any offset in the times of channel B',
+    cases: [
+      fits('http_scan', {
+        date_created: '2026-11-21T10:00:00Z',
+        'message.date_started': '2026-11-21T10:00:00.5+05:30',
+      }),
+    ],
+  },
+  {
+    title: 'D24 takes any retry_count from 0 on',
+    cases: [
+      fits('test', { retry_count: 0 }),
+      fits('test', { retry_count: 12_345 }),
+      fails(
+        'test',
+        { retry_count: -1 },
+        { at: 'retry_count', says: 'expected at least 0, found -1' },
+      ),
+      fails(
+        'test',
+        { retry_count: 0.5 },
+        { at: 'retry_count', says: 'expected an integer, found a number' },
+      ),
+    ],
+  },
+  {
+    title: 'D25 takes injection_ with any word as an incident type',
+    cases: ['injection_xxe', 'injection_x', 'injection_ünï.1', 'injection_injection_'].map((type) =>
+      fits('injection_sql', { message_type: type }),
+    ),
+  },
+  {
+    title: 'D25 takes other types for incidents, but in the strict emitted reading',
+    cases: [
+      strictlyUnknown('http_scan', { message_type: 'brute_force' }, '"brute_force"'),
+      strictlyUnknown('http_scan', { message_type: 'injection_' }, '"injection_"'),
+      strictlyUnknown('http_scan', { message_type: 'injection_a b' }, 'a string'),
+      strictlyUnknown('http_scan', { message_type: 'injection_a\n' }, 'a string'),
+      strictlyUnknown('http_scan', { message_type: 'an injection_a' }, 'a string'),
+      strictlyUnknown('http_scan', { message_type: 'Security_Event' }, '"Security_Event"'),
+      strictlyUnknown('http_scan', { message_type: ' ' }, 'a string'),
+      strictlyUnknown('http_scan', { message_type: 'constructor' }, '"constructor"'),
+      strictlyUnknown('incident to send', { message_type: 'brute_force' }, '"brute_force"'),
+    ],
+  },
+  {
+    title: 'D25 takes any object in an unknown type when received, an incident when emitted open',
+    cases: [{}, { anything: [1] }].map(
+      (message): Change => ({
+        on: 'http_scan',
+        set: { message_type: 'brute_force', message },
+        verdicts: {
+          'strict emitted': unknownType('"brute_force"'),
+          'strict received': true,
+          'open emitted': [
+            ...NOT_AN_INCIDENT,
+            ...('anything' in message ? [{ at: 'message', says: 'unknown key "anything"' }] : []),
+          ],
+          'open received': true,
+        },
+      }),
+    ),
+  },
+  {
+    title: 'D25 refuses an unknown type whose message is no object',
+    cases: [
+      { value: 5, kind: 'a number' },
+      { value: null, kind: 'null' },
+      { value: [], kind: 'an array' },
+    ].map(
+      ({ value, kind }): Change => ({
+        on: 'http_scan',
+        set: { message_type: 'brute_force', message: value },
+        verdicts: {
+          ...everywhere({ at: 'message', says: `expected an object, found ${kind}` }),
+          'strict emitted': unknownType('"brute_force"'),
+        },
+      }),
+    ),
+  },
+  {
+    title: 'D25 refuses a message_type that is empty or no string',
+    cases: [
+      fails('http_scan', { message_type: '' }, unknownType('an empty string')),
+      fails('http_scan', { message_type: null }, unknownType('null')),
+      fails('http_scan', { message_type: 5 }, unknownType('5')),
+      fails('http_scan', { message_type: ['http_scan'] }, unknownType('an array')),
+    ],
+  },
+  {
+    title: 'D25 asks for the message that message_type says, and tells of no other',
+    cases: [
+      ...NOT_OTHERS.map((name) => fails(name, { message: {} }, ...NOT_AN_INCIDENT)),
+      fails(
+        'security_response',
+        { message: {} },
+        missing('message.application', 'an object'),
+        missing('message.properties', 'an object'),
+        missing('message.playbook', 'an object'),
+      ),
+      fails('account_takeover', { message: {} }, ...NOT_AN_INCIDENT),
+    ],
+  },
+];

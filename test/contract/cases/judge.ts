@@ -1,0 +1,59 @@
+/** Holds a case against the schemas, and says where they differ from its verdict. */
+import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod';
+import { contract, messageToSend } from '../../../src/contract/index.ts';
+import { DRAFTS, ELEMENTS, LINE, MESSAGES, SAMPLES, type SampleName } from '../samples.ts';
+import { type Case, keysOf, MODES, type Mode, refusals } from './case.ts';
+
+/** The schemas that judge a sample in one reading. What is to be sent has no received form. */
+export function schemasFor(name: SampleName, mode: Mode): readonly z.ZodType[] {
+  const schemas = contract(mode);
+  if (name in DRAFTS) return mode.reading === 'emitted' ? [messageToSend(mode.dialect)] : [];
+  if (name in MESSAGES) return [schemas.WebhookMessageV2];
+  if (name in ELEMENTS) return [schemas.WebhookMessageV1];
+  return [SAMPLES[name] === LINE ? schemas.LogLine : schemas.LogRecord];
+}
+
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+const prettified = (issues: readonly { path: PropertyKey[]; message: string }[]): string =>
+  issues
+    .toSorted((a, b) => a.path.length - b.path.length)
+    .map(({ path, message }) =>
+      path.length === 0 ? `✖ ${message}` : `✖ ${message}\n  → at ${z.core.toDotPath(path)}`,
+    )
+    .join('\n');
+
+interface Judged {
+  readonly issues: readonly { path: PropertyKey[]; message: string }[];
+  readonly pretty: string;
+  readonly output?: unknown;
+}
+
+function judge(schema: z.ZodType, input: unknown): Judged {
+  const result = schema.safeParse(input);
+  if (result.success) return { issues: [], pretty: '', output: asJson(result.data) };
+  const issues = result.error.issues.map(({ path, message }) => ({ path, message }));
+  return { issues, pretty: z.prettifyError(result.error) };
+}
+
+function expected({ verdicts, field, output }: Case, { name }: Mode): Judged {
+  const verdict = verdicts[name];
+  const issues = refusals(verdict, field).map(({ at, says }) => ({
+    path: [...keysOf(at)],
+    message: says,
+  }));
+  return issues.length === 0
+    ? { issues, pretty: '', output: asJson(output) }
+    : { issues, pretty: prettified(issues) };
+}
+
+/** Every reading in which a schema does not do what the case says; empty is right. */
+export const differences = (given: Case): readonly object[] =>
+  MODES.flatMap((mode) =>
+    schemasFor(given.on, mode).flatMap((schema) => {
+      const actual = judge(schema, given.input);
+      const due = expected(given, mode);
+      return isDeepStrictEqual(actual, due) ? [] : [{ on: given.on, mode: mode.name, due, actual }];
+    }),
+  );

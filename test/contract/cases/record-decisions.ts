@@ -1,0 +1,210 @@
+/** D0-D3: the envelope of a record. */
+import { namesOf, RECORDS } from '../samples.ts';
+import { ABSENT, byDialect, type Change } from './case.ts';
+import { type Decision, fails, failsEmitted, fits, missing } from './decision.ts';
+import { oneOf, WORDS } from './words.ts';
+
+const EXPLOIT = 'svc.ev0.threat.vulnerability_exploit';
+const NAMES = oneOf(WORDS.eventNames);
+
+export const RECORD_DECISIONS: readonly Decision[] = [
+  {
+    title: 'D0 names at most five unknown keys, and their number',
+    cases: [
+      failsEmitted('login', { a: 1, b: 2 }, { at: '', says: 'unknown keys "a", "b"' }),
+      failsEmitted(
+        'login',
+        { a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, g: 7 },
+        { at: '', says: 'unknown keys "a", "b", "c", "d", "e" and 2 more' },
+      ),
+      failsEmitted(
+        'login',
+        { ['k'.repeat(65)]: 1 },
+        { at: '', says: `unknown key "${'k'.repeat(64)}"` },
+      ),
+    ],
+  },
+  {
+    title: 'D0 takes other words, IPv6 and an array of JSON together in the open dialect alone',
+    cases: [
+      {
+        on: 'attack',
+        set: {
+          'context.actor.ip.address': '2001:db8::1',
+          'context.http.request.parameters.json': [1],
+          'context.http.request.scheme': 'wss',
+          'payload.ruleset': 'new_rule',
+        },
+        verdicts: byDialect(
+          [
+            { at: 'context.actor.ip.address', says: 'expected an IPv4 address, found a string' },
+            {
+              at: 'context.http.request.parameters.json',
+              says: 'expected an object, found an array',
+            },
+            {
+              at: 'context.http.request.scheme',
+              says: `${oneOf(WORDS.schemes)}, found "wss"`,
+            },
+            { at: 'payload.ruleset', says: `${oneOf(WORDS.rulesets)}, found "new_rule"` },
+          ],
+          true,
+        ),
+      },
+    ],
+  },
+  {
+    title: 'D0 keeps event_name and event_type closed in the open dialect',
+    cases: [
+      fails(
+        'attack',
+        { event_name: 'svc.ev0.threat.new' },
+        { at: 'event_name', says: `${NAMES}, found "svc.ev0.threat.new"` },
+      ),
+      fails(
+        'incident',
+        { 'payload.event_type': 'close' },
+        { at: 'payload.event_type', says: 'expected one of "create", "update", found "close"' },
+      ),
+    ],
+  },
+  {
+    title: 'D0 counts a free-form key whose value is undefined as absent',
+    cases: [
+      fits(
+        'custom event',
+        { 'payload.options': { a: undefined, b: { c: undefined } } },
+        { 'payload.options': { b: {} } },
+      ),
+      fits(
+        'login',
+        { 'context.actor.identifiers': { a: undefined } },
+        { 'context.actor.identifiers': {} },
+      ),
+    ],
+  },
+  {
+    title: 'D0 asks the payload of the event that event_name says, and tells of no other',
+    cases: [
+      {
+        on: 'attack',
+        set: { payload: {} },
+        verdicts: byDialect(
+          [{ at: 'payload.ruleset', says: `${oneOf(WORDS.rulesets)}, found nothing` }],
+          [missing('payload.ruleset', 'a string')],
+        ),
+      },
+      fails('login', { payload: {} }, missing('payload.success', 'true or false')),
+      fails(
+        'playbook trigger',
+        { payload: {} },
+        missing('payload.name', 'a string'),
+        missing('payload.playbook_slug', 'a string'),
+      ),
+      fails('exploit', { payload: {} }, missing('payload.protection', 'a string')),
+    ],
+  },
+  {
+    title: 'D1 takes any suffix that is the protection',
+    cases: ['lfi', 'a.b', 'two words', 'Ünï', '.', ' '].map((suffix) =>
+      fits('exploit', {
+        event_name: `${EXPLOIT}.${suffix}`,
+        'payload.protection': suffix,
+      }),
+    ),
+  },
+  {
+    title: 'D1 refuses a suffix that is not the protection',
+    cases: [
+      ...['xss', 'LFI', 'lf', 'lfi.', ' lfi'].map(
+        (suffix): Change => ({
+          ...fails(
+            'suffixed exploit',
+            { event_name: `${EXPLOIT}.${suffix}` },
+            {
+              at: 'payload.protection',
+              says: 'expected the suffix of event_name, found another string',
+            },
+          ),
+          beyondJsonSchema: 'D1 suffix',
+        }),
+      ),
+      fails(
+        'suffixed exploit',
+        { 'payload.protection': ABSENT },
+        missing('payload.protection', 'a string'),
+      ),
+      fails(
+        'suffixed exploit',
+        { 'payload.protection': '' },
+        { at: 'payload.protection', says: 'expected a non-empty string, found an empty string' },
+        {
+          at: 'payload.protection',
+          says: 'expected the suffix of event_name, found another string',
+        },
+      ),
+      fails(
+        'suffixed exploit',
+        { 'payload.protection': 5 },
+        { at: 'payload.protection', says: 'expected a string, found a number' },
+      ),
+    ],
+  },
+  {
+    title: 'D1 refuses an empty suffix',
+    cases: [
+      fails(
+        'exploit',
+        { event_name: `${EXPLOIT}.` },
+        {
+          at: 'event_name',
+          says: 'expected the protection as the suffix of event_name, found a string',
+        },
+      ),
+      fails(
+        'exploit',
+        { event_name: `${EXPLOIT}.`, 'payload.protection': '' },
+        {
+          at: 'event_name',
+          says: 'expected the protection as the suffix of event_name, found a string',
+        },
+        { at: 'payload.protection', says: 'expected a non-empty string, found an empty string' },
+      ),
+    ],
+  },
+  {
+    title: 'D1 refuses a suffix without its dot, on other events, and the spelling threats',
+    cases: [
+      `${EXPLOIT}lfi`,
+      'svc.ev0.threat.attack.lfi',
+      'svc.ev0.threats.vulnerability_exploit',
+      'svc.ev0.threats.vulnerability_exploit.lfi',
+      'svc.ev0.threats.attack',
+    ].map((name) =>
+      fails(
+        'suffixed exploit',
+        { event_name: name },
+        { at: 'event_name', says: `${NAMES}, found "${name}"` },
+      ),
+    ),
+  },
+  {
+    title: 'D2 takes null for detected_at from an incident alone',
+    cases: [
+      fits('incident', { detected_at: null }),
+      ...namesOf(RECORDS)
+        .filter((name) => name !== 'incident')
+        .map((name) =>
+          fails(
+            name,
+            { detected_at: null },
+            { at: 'detected_at', says: 'expected a string, found null' },
+          ),
+        ),
+    ],
+  },
+  {
+    title: 'D3 takes any SemVer version for event_version',
+    cases: [fits('attack', { event_version: '2.1.0-rc.1+5' })],
+  },
+];

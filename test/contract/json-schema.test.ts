@@ -1,0 +1,207 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
+import { contract } from '../../src/contract/index.ts';
+import { jsonSchemas } from '../../src/contract/json-schema.ts';
+import {
+  type Case,
+  caseOf,
+  casesOf,
+  type FieldRow,
+  MODES,
+  type Mode,
+  setAt,
+} from './cases/case.ts';
+import { DECISIONS } from './cases/decisions.ts';
+import { LOG_RECORD_FIELDS } from './cases/log-record-fields.ts';
+import { WEBHOOK_FIELDS } from './cases/webhook-fields.ts';
+import { DRAFTS, ELEMENTS, LINE, MESSAGES, RECORDS, SAMPLES, type SampleName } from './samples.ts';
+
+// Building and compiling 24 schemas in one go can take long on a busy machine.
+vi.setConfig({ testTimeout: 30_000 });
+
+const SHAPES = [
+  'log-record',
+  'log-line',
+  'webhook-message-v2',
+  'webhook-body-v2',
+  'webhook-message-v1',
+  'webhook-body-v1',
+];
+
+/** The shapes that hold a sample, and how. */
+function embeddings(name: SampleName): readonly [string, (input: unknown) => unknown][] {
+  if (name in MESSAGES) {
+    return [
+      ['webhook-message-v2', (input) => input],
+      ['webhook-body-v2', (input) => [SAMPLES.test, input]],
+    ];
+  }
+  if (name in ELEMENTS) {
+    return [
+      ['webhook-message-v1', (input) => input],
+      ['webhook-body-v1', (input) => [input]],
+    ];
+  }
+  return SAMPLES[name] === LINE
+    ? [['log-line', (input) => input]]
+    : [
+        ['log-record', (input) => input],
+        ['log-line', (input) => input],
+      ];
+}
+
+/** What can stand in a JSON text: the values that a JSON Schema can speak about. */
+function isJson(value: unknown, level = 0): boolean {
+  if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0);
+  if (typeof value !== 'object' || value === null) {
+    return value === null || typeof value === 'string' || typeof value === 'boolean';
+  }
+  // Cycles are deeper than any case.
+  if (level > 1000) return false;
+  // Spreading an array shows its holes.
+  if (Array.isArray(value)) return [...value].every((child) => isJson(child, level + 1));
+  return (
+    Object.getPrototypeOf(value) === Object.prototype &&
+    Object.values(value).every((child) => isJson(child, level + 1))
+  );
+}
+
+/** A record's unknown key may be an attribute of a line. */
+const judgedAlike = ({ on, input }: Case, shape: string): boolean =>
+  !(
+    shape === 'log-line' &&
+    on !== 'line' &&
+    Object.keys(LINE).some((key) => isOwnAttribute(key, input))
+  );
+
+const isOwnAttribute = (key: string, input: unknown): boolean =>
+  !(key in RECORDS.attack) && Object.hasOwn(input as object, key);
+
+const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+formats.default(ajv);
+
+const schemas = new Map([...jsonSchemas()].map(({ file, schema }) => [file, schema]));
+const validators = new Map<string, ValidateFunction>();
+
+const fileOf = (shape: string, { dialect, reading }: Mode): string =>
+  `${shape}.${dialect}.${reading}.json`;
+
+/** Compiled when first used: all of them at once would take a test's whole time. */
+function validatorOf(file: string): ValidateFunction {
+  const validate = validators.get(file) ?? ajv.compile(schemas.get(file) ?? { not: {} });
+  validators.set(file, validate);
+  return validate;
+}
+
+const accepts = (shape: string, mode: Mode, input: unknown): boolean =>
+  validatorOf(fileOf(shape, mode))(input);
+
+/** Every reading in which ajv does not say what the case says. */
+const disagreements = (given: Case): readonly object[] =>
+  given.on in DRAFTS || !isJson(given.input)
+    ? []
+    : embeddings(given.on)
+        .filter(([shape]) => judgedAlike(given, shape))
+        .flatMap(([shape, embed]) =>
+          MODES.filter(
+            (mode) =>
+              accepts(shape, mode, embed(given.input)) !== (given.verdicts[mode.name] === true),
+          ).map((mode) => ({ shape, mode: mode.name, field: given.field, input: given.input })),
+        );
+
+const titled = (rows: readonly FieldRow[]): [string, readonly Case[]][] =>
+  rows
+    .filter(({ on }) => on.some((name) => !(name in DRAFTS)))
+    .map((row) => [`${String(row.field)} (${row.on.join(', ')})`, casesOf(row)]);
+
+const TABLES: readonly [string, readonly Case[]][] = [
+  ...titled(LOG_RECORD_FIELDS),
+  ...titled(WEBHOOK_FIELDS),
+  ...DECISIONS.map(({ title, cases }): [string, Case[]] => [title, cases.map(caseOf)]),
+];
+const beyond = (given: Case): boolean => given.beyondJsonSchema !== undefined;
+
+const groups = fc.array(fc.constantFrom('0', '1', 'ab', 'FFFF', 'fffff', 'g', ''), {
+  minLength: 1,
+  maxLength: 9,
+});
+const tails = fc.constantFrom('', '', ':1.2.3.4', '1.2.3.4', ':1.2.3', ':1.2.3.04', '.5', ':');
+const masks = fc.constantFrom('', '', '/0', '/32', '/33', '/128', '/129', '/064', '/', '/1e1');
+
+/** Texts near IPv6 addresses, many of which are some. */
+const addressLike = fc.oneof(
+  fc.tuple(fc.ipV6(), masks).map((parts) => parts.join('')),
+  fc.tuple(fc.ipV4(), masks).map((parts) => parts.join('')),
+  fc.tuple(groups, tails, masks).map(([all, tail, mask]) => `${all.join(':')}${tail}${mask}`),
+);
+
+describe('the JSON Schemas', () => {
+  it('are one file for each shape, dialect and reading', () => {
+    expect([...schemas.keys()].toSorted()).toEqual(
+      SHAPES.flatMap((shape) => MODES.map((mode) => fileOf(shape, mode))).toSorted(),
+    );
+  });
+
+  it('name their draft, their shape and their reading first', () => {
+    const schema = schemas.get('log-record.strict.emitted.json') ?? {};
+    expect(Object.entries(schema).slice(0, 3)).toEqual([
+      ['$schema', 'https://json-schema.org/draft/2020-12/schema'],
+      ['title', 'Log record (channel A)'],
+      ['$comment', 'strict, emitted, 1.0.0'],
+    ]);
+  });
+
+  it.each(TABLES)('judge as the schemas do: %s', (_title, cases) => {
+    expect(cases.filter((given) => !beyond(given)).flatMap(disagreements)).toEqual([]);
+  });
+
+  it('differ from the schemas in two rules that JSON Schema cannot say, and take more there', () => {
+    const cases = TABLES.flatMap(([, all]) => all).filter(beyond);
+    expect(new Set(cases.map(({ beyondJsonSchema }) => beyondJsonSchema))).toEqual(
+      new Set(['D1 suffix', 'depth']),
+    );
+    expect(cases.filter((given) => disagreements(given).length === 0)).toEqual([]);
+  });
+
+  it.each([
+    [0, false],
+    [1, true],
+    [1000, true],
+    [1001, false],
+  ])('D31 judge a body of %i elements: %s', (length, verdict) => {
+    for (const mode of MODES) {
+      const judge = (shape: string, element: unknown): boolean =>
+        accepts(
+          shape,
+          mode,
+          Array.from({ length }, () => element),
+        );
+      expect(judge('webhook-body-v2', SAMPLES.security_response)).toBe(verdict);
+      expect(judge('webhook-body-v1', SAMPLES.pulse)).toBe(verdict);
+    }
+  });
+
+  it.each(SHAPES)('refuse what is no object or array at all: %s', (shape) => {
+    for (const mode of MODES) {
+      for (const value of [null, 5, 'x', true, {}, [[]]]) {
+        expect(accepts(shape, mode, value)).toBe(false);
+      }
+    }
+  });
+
+  it('judge any text as an IP address or CIDR as the schemas do', () => {
+    const { WebhookMessageV2 } = contract({ reading: 'received' });
+    const mode = MODES[1];
+    fc.assert(
+      fc.property(addressLike, (text) => {
+        const input = setAt(SAMPLES.security_response, 'message.properties.ips.0.ip_cidr', text);
+        expect(accepts('webhook-message-v2', mode, input)).toBe(
+          WebhookMessageV2.safeParse(input).success,
+        );
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,252 @@
+import { runInNewContext } from 'node:vm';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { copyJson, MAX_JSON_DEPTH } from '../../src/contract/json-value.ts';
+import { anyText } from './cases/texts.ts';
+
+const elsewhere = (code: string): unknown => runInNewContext(`(${code})`);
+
+/** `levels` containers, one in the other. */
+const nested = (levels: number, wrap: (inner: unknown) => unknown): unknown => {
+  let value: unknown = 'leaf';
+  for (let level = 0; level < levels; level += 1) value = wrap(value);
+  return value;
+};
+const inObject = (inner: unknown): unknown => ({ a: inner });
+const inArray = (inner: unknown): unknown => [inner];
+
+const cycle = (build: (self: object) => unknown, at: 'object' | 'array' = 'object'): object => {
+  const self: object = at === 'object' ? {} : [];
+  Object.assign(self, build(self));
+  return self;
+};
+
+class Point {
+  readonly x = 1;
+}
+
+type NotJson = readonly [
+  name: string,
+  value: unknown,
+  path: readonly PropertyKey[],
+  message: string,
+];
+
+const NOT_JSON: readonly NotJson[] = [
+  ['undefined', undefined, [], 'expected a JSON value, found nothing'],
+  ['undefined in an array', [1, undefined], [1], 'expected a JSON value, found nothing'],
+  [
+    'a hole in an array',
+    { a: Object.assign([1], { 2: 3 }) },
+    ['a', 1],
+    'expected a JSON value, found nothing',
+  ],
+  ['NaN', { a: Number.NaN }, ['a'], 'expected a JSON value, found NaN'],
+  ['Infinity', [Number.POSITIVE_INFINITY], [0], 'expected a JSON value, found Infinity'],
+  ['a BigInt', { a: { b: 1n } }, ['a', 'b'], 'expected a JSON value, found a BigInt'],
+  ['a symbol', { a: Symbol('x') }, ['a'], 'expected a JSON value, found a symbol'],
+  ['a function', { a: () => 1 }, ['a'], 'expected a JSON value, found a function'],
+  ['a class', { a: Point }, ['a'], 'expected a JSON value, found a function'],
+  ['toJSON', { toJSON: () => 'x' }, ['toJSON'], 'expected a JSON value, found a function'],
+  ...(
+    [
+      ['a Date', new Date(0)],
+      ['a Map', new Map()],
+      ['a Set', new Set()],
+      ['a class instance', new Point()],
+      ['a Buffer', Buffer.from('x')],
+      ['a boxed number', Object(5)],
+      ['an Error', new Error('x')],
+      ['a URL', new URL('https://a.example')],
+      ['an heir of an object', Object.create({ a: 1 })],
+      ['an heir of an object without prototype', Object.create(Object.create(null))],
+      ['a Date of another realm', elsewhere('new Date(0)')],
+      ['a Map of another realm', elsewhere('new Map()')],
+      ['a class instance of another realm', elsewhere('new (class A {})()')],
+    ] as const
+  ).map(
+    ([name, value]): NotJson => [
+      name,
+      { a: [value] },
+      ['a', 0],
+      'expected a plain object, found a class instance',
+    ],
+  ),
+  ['a cycle', cycle((self) => ({ self })), ['self'], 'expected a JSON value, found a cycle'],
+  [
+    'a cycle further down',
+    { a: [0, cycle((self) => ({ b: { c: [self] } }))] },
+    ['a', 1, 'b', 'c', 0],
+    'expected a JSON value, found a cycle',
+  ],
+  [
+    'an array in itself',
+    cycle((self) => [0, self], 'array'),
+    [1],
+    'expected a JSON value, found a cycle',
+  ],
+  [
+    'too many objects',
+    nested(MAX_JSON_DEPTH + 1, inObject),
+    Array.from({ length: MAX_JSON_DEPTH }, () => 'a'),
+    'expected at most 500 levels of nesting, found more',
+  ],
+  [
+    'too many arrays',
+    nested(MAX_JSON_DEPTH + 50, inArray),
+    Array.from({ length: MAX_JSON_DEPTH }, () => 0),
+    'expected at most 500 levels of nesting, found more',
+  ],
+];
+
+const JSON_VALUES: readonly [string, unknown][] = [
+  ['null', null],
+  ['text with a lone surrogate and line separators', ' \ud800 \u2028\u2029\u0000'],
+  ['a large number', 1e21],
+  ['the smallest number', 5e-324],
+  ['empty containers', { a: {}, b: [] }],
+  ['an object of another realm', elsewhere('{ a: [{ b: null }] }')],
+  ['an object without prototype', Object.assign(Object.create(null), { a: 1 })],
+  ['a key named constructor', { constructor: { prototype: 1 }, toString: 'x' }],
+  ['a frozen object', Object.freeze({ a: Object.freeze([1]) })],
+  ['one object twice', [inObject(1), inObject(1)].fill(inObject(2))],
+  ['one level less than allowed', nested(MAX_JSON_DEPTH - 1, inObject)],
+  ['as many levels as allowed', nested(MAX_JSON_DEPTH, inArray)],
+];
+
+describe('copyJson', () => {
+  it.each(NOT_JSON)('refuses %s, and says where', (_name, value, path, message) => {
+    expect(copyJson(value)).toEqual({ ok: false, path, message });
+  });
+
+  it.each(JSON_VALUES)('copies %s', (_name, value) => {
+    const copy = copyJson(value);
+    expect(copy.ok && JSON.stringify(copy.value)).toBe(JSON.stringify(value));
+  });
+
+  it('writes negative zero as zero', () => {
+    expect(copyJson([-0])).toEqual({ ok: true, value: [0] });
+  });
+
+  it('leaves out keys whose value is undefined, and symbols', () => {
+    const copy = copyJson({ a: undefined, b: 1, [Symbol('c')]: 2 });
+    expect(copy.ok && Reflect.ownKeys(copy.value as object)).toEqual(['b']);
+  });
+
+  it('leaves out further keys of an array', () => {
+    const copy = copyJson(Object.assign([1], { more: 2 }));
+    expect(copy.ok && Object.keys(copy.value as object)).toEqual(['0']);
+  });
+
+  it('keeps a key named __proto__ as a key and no prototype', () => {
+    const copy = copyJson(JSON.parse('{"a":1,"__proto__":{"polluted":true}}'));
+    const value = (copy.ok ? copy.value : {}) as object;
+    expect(JSON.stringify(value)).toBe('{"a":1,"__proto__":{"polluted":true}}');
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+    expect(Object.getOwnPropertyDescriptor(value, '__proto__')).toEqual({
+      value: { polluted: true },
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    });
+    expect('polluted' in value).toBe(false);
+  });
+
+  it('shares nothing with its source', () => {
+    const source = { list: [{ a: 1 }] };
+    const copy = copyJson(source);
+    source.list[0] = { a: 2 };
+    source.list.push({ a: 3 });
+    expect(copy).toEqual({ ok: true, value: { list: [{ a: 1 }] } });
+  });
+
+  it('reads a getter once, so that what it checks is what it copies', () => {
+    let reads = 0;
+    const source = {
+      get a() {
+        reads += 1;
+        return reads === 1 ? 'first' : 1n;
+      },
+    };
+    expect(copyJson(source)).toEqual({ ok: true, value: { a: 'first' } });
+    expect(reads).toBe(1);
+  });
+
+  it('throws what a getter throws, as it is', () => {
+    const fault = new RangeError('from the getter');
+    const source = {
+      get a(): never {
+        throw fault;
+      },
+    };
+    expect(() => copyJson({ deep: [source] })).toThrow(fault);
+  });
+
+  it('finds no cycle where an object is only used more than once', () => {
+    const shared = { a: 1 };
+    const deep = nested(MAX_JSON_DEPTH, (inner) => [inner, shared]);
+    expect(copyJson([shared, shared])).toEqual({ ok: true, value: [{ a: 1 }, { a: 1 }] });
+    // The innermost array is the 500th level, so the object in it is one too many.
+    expect(copyJson(deep)).toMatchObject({
+      ok: false,
+      message: 'expected at most 500 levels of nesting, found more',
+    });
+  });
+
+  it('copies any JSON text to the same text', () => {
+    const key = fc.oneof(anyText, fc.constantFrom('__proto__', 'constructor', 'toJSON', ''));
+    const { value: json } = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { depthSize: 'small' },
+        anyText,
+        fc.double({ noDefaultInfinity: true, noNaN: true }),
+        fc.constantFrom(null, true, false, -0, 1e21),
+        fc.array(tie('value'), { maxLength: 4 }),
+        fc.array(fc.tuple(key, tie('value')), { maxLength: 4 }).map(withKeys),
+      ),
+    }));
+    fc.assert(
+      fc.property(json, (value) => {
+        const copy = copyJson(value);
+        expect(copy.ok && JSON.stringify(copy.value)).toBe(JSON.stringify(value));
+      }),
+    );
+  });
+
+  it('never throws for a value without getters, and copies what it takes as JSON.stringify would', () => {
+    const anything = fc.anything({
+      withBigInt: true,
+      withBoxedValues: true,
+      withDate: true,
+      withMap: true,
+      withNullPrototype: true,
+      withSet: true,
+      withSparseArray: true,
+      withTypedArray: true,
+    });
+    fc.assert(
+      fc.property(anything, (value) => {
+        const copy = copyJson(value);
+        expect(copy.ok ? JSON.stringify(copy.value) : copy.message).toSatisfy((text: string) =>
+          copy.ok ? text === JSON.stringify(value) : REFUSAL.test(text),
+        );
+      }),
+    );
+  });
+});
+
+const REFUSAL = /^expected .*, found /;
+
+/** An object made as JSON.parse makes it: every key is one of its own. */
+function withKeys(entries: readonly (readonly [string, unknown])[]): object {
+  const value = {};
+  for (const [key, element] of entries) {
+    Object.defineProperty(value, key, {
+      value: element,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  }
+  return value;
+}
