@@ -1,0 +1,209 @@
+/**
+ * Every program in the README and in the guides compiles, runs, and prints what the page says. They
+ * import the built package by its name, as readers do.
+ */
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import net from 'node:net';
+import { dirname, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type MarkdownProgram, programsOf } from './helpers/markdown-programs.ts';
+import { runProgram, type StartedProgram, startProgram } from './helpers/run-program.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const tsc = join(root, 'node_modules/typescript/bin/tsc');
+
+/** The port that the pages' receivers listen on. */
+const PAGE_PORT = '8080';
+
+const readPage = (page: string): string => readFileSync(join(root, page), 'utf8');
+
+const allPages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)];
+const pages = allPages
+  .map((page) => ({ page, programs: programsOf(page, readPage(page)) }))
+  .filter(({ programs }) => programs.length > 0);
+
+// Inside the package, since that is where its name leads to itself.
+mkdirSync(join(root, 'reports'), { recursive: true });
+const folder = mkdtempSync(join(root, 'reports/programs-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const isReceiver = ({ code }: MarkdownProgram): boolean => code.includes('.listen(');
+
+const baseOf = ({ place }: MarkdownProgram): string => place.replace(/[^\w]+/g, '-');
+
+const extensionOf = ({ language, code }: MarkdownProgram): string => {
+  if (language === 'ts') return 'ts';
+  return code.includes('require(') ? 'cjs' : 'mjs';
+};
+
+async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as net.AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function accepts(port: number): Promise<boolean> {
+  const socket = net.connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** What node is started with, once the programs are compiled. */
+function argumentsOf(program: MarkdownProgram): string[] {
+  const extension = extensionOf(program);
+  const file =
+    extension === 'ts' ? join('built', `${baseOf(program)}.js`) : `${baseOf(program)}.${extension}`;
+  // Node 22.12 warns of `require` of an ES module.
+  return ['--disable-warning=ExperimentalWarning', join(folder, file)];
+}
+
+function cwdOf(program: MarkdownProgram): string {
+  const cwd = join(folder, `cwd-${baseOf(program)}`);
+  mkdirSync(cwd);
+  return cwd;
+}
+
+function compile(): string {
+  const settings = {
+    extends: '../../tsconfig.json',
+    compilerOptions: { noEmit: false, rootDir: '.', outDir: 'built' },
+    include: ['*.ts'],
+  };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings));
+  try {
+    return execFileSync(process.execPath, [tsc, '-p', folder], { cwd: folder, encoding: 'utf8' });
+  } catch (error) {
+    return (error as { stdout: string }).stdout;
+  }
+}
+
+const compiled = { output: '' };
+const portOf = new Map<readonly MarkdownProgram[], number>();
+
+beforeAll(async () => {
+  for (const { programs } of pages) {
+    const port = String(await freePort());
+    for (const program of programs) {
+      const file = join(folder, `${baseOf(program)}.${extensionOf(program)}`);
+      writeFileSync(file, program.code.replaceAll(PAGE_PORT, port));
+    }
+    portOf.set(programs, Number(port));
+  }
+  compiled.output = compile();
+}, 60_000);
+
+it('compiles every TypeScript program under the strict settings of the package', () => {
+  expect(compiled.output).toBe('');
+});
+
+describe.each(pages)('$page', { timeout: 30_000 }, ({ programs }) => {
+  const receivers = programs.filter(isReceiver);
+  const started: StartedProgram[] = [];
+
+  beforeAll(async () => {
+    for (const receiver of receivers) {
+      const program = startProgram(argumentsOf(receiver), { cwd: cwdOf(receiver) });
+      started.push(program);
+      while (program.child.exitCode === null && !(await accepts(portOf.get(programs) ?? 0))) {
+        await wait(20);
+      }
+    }
+  });
+
+  it.each(programs.filter((program) => !isReceiver(program)))(
+    'prints what the page says: $place',
+    async (program) => {
+      const run = await runProgram(argumentsOf(program), { cwd: cwdOf(program) });
+      const stdout = program.output ?? run.stdout;
+      expect(run).toEqual({ exitCode: 0, stdout, stderr: '' });
+    },
+  );
+
+  it.each(receivers)('has a receiver that prints what the page says: $place', async (receiver) => {
+    const { child, ended } = started[receivers.indexOf(receiver)] as StartedProgram;
+    child.kill();
+    const { stdout, stderr } = await ended;
+    expect({ stdout, stderr }).toEqual({ stdout: receiver.output ?? stdout, stderr: '' });
+  });
+});
+
+/** As GitHub makes them of headings. */
+const anchorsOf = (markdown: string): string[] =>
+  [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+
+describe('the links of the pages', () => {
+  const linking = [...allPages, 'examples/README.md'];
+
+  it.each(linking)('lead to files and headings that exist: %s', (page) => {
+    const broken = [
+      ...readPage(page).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g),
+    ].filter(([, path = '', anchor]) => {
+      const target = path === '' ? page : join(dirname(page), path);
+      if (!existsSync(join(root, target))) return true;
+      return anchor !== undefined && !anchorsOf(readPage(target)).includes(anchor);
+    });
+    expect(broken.map(([link]) => link)).toEqual([]);
+  });
+});
+
+describe('the reader of these pages', () => {
+  const page = [
+    '```ts',
+    "import 'a';",
+    '```',
+    '```sh',
+    'npm start',
+    '```',
+    '```ts',
+    'fragment();',
+    '```',
+    '```text output',
+    'one',
+    '```',
+    '```json',
+    '{}',
+    '```',
+    '```js',
+    "require('b');",
+    '```',
+  ].join('\n');
+
+  it('takes ts and js blocks that import as programs, and the block marked output as what they print', () => {
+    expect(programsOf('page.md', page)).toEqual([
+      { place: 'page.md:1', language: 'ts', code: "import 'a';\n", output: 'one\n' },
+      { place: 'page.md:16', language: 'js', code: "require('b');\n", output: undefined },
+    ]);
+  });
+
+  it('finds in the README no fragment, and no program without its output', () => {
+    const { programs } = pages[0] as (typeof pages)[number];
+    expect(programs).toHaveLength(readPage('README.md').match(/^```[jt]s$/gm)?.length ?? 0);
+    expect(programs.filter(({ output }) => output === undefined)).toEqual([]);
+  });
+});
