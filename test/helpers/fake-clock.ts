@@ -37,10 +37,11 @@ export function fakeClock(options: FakeClockOptions = {}): FakeClock {
     now: () => wallMs,
     monotonicMs: () => monotonicMs,
     sleep: (ms, signal) => {
-      if (signal?.aborted === true) return Promise.resolve();
+      const isStopped = (): boolean => signal?.aborted === true;
+      if (isStopped()) return Promise.resolve();
       sleeps.push(ms);
       options.onSleep?.(ms);
-      if (signal?.aborted !== true) advance(options.lasts?.(ms) ?? ms);
+      if (!isStopped()) advance(options.lasts?.(ms) ?? ms);
       return Promise.resolve();
     },
   };

@@ -211,14 +211,15 @@ describe('a batch is refused', () => {
   });
 });
 
-describe('the byte budget', () => {
-  const measure = (message: unknown): number => {
-    const [accepted] = acceptMessages([message], rules());
-    return accepted === undefined
-      ? 0
-      : bodyBytes([elementBytes({ stored: accepted.stored, retryCount: 0 })]);
-  };
+/** The bytes of a request of this message alone. */
+function measure(message: unknown): number {
+  const [accepted] = acceptMessages([message], rules());
+  return accepted === undefined
+    ? 0
+    : bodyBytes([elementBytes({ stored: accepted.stored, retryCount: 0 })]);
+}
 
+describe('the byte budget', () => {
   test('is kept by a message that fills it, and not by one byte less of it', () => {
     const long = { ...EVENT, message: { ...EVENT.message, humanized_description: '\u00e4' } };
     const bytes = measure(long);

@@ -28,7 +28,7 @@ describe('sign', () => {
     const anyText = fc.string({ unit: 'binary', maxLength: 60 });
     const anySecret = fc.oneof(
       fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }),
-      fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 64, maxLength: 64 }),
+      fc.string({ unit: fc.constantFrom('0', '4', '9', 'a', 'f'), minLength: 64, maxLength: 64 }),
     );
     const bodies = fc.oneof(anyText, fc.uint8Array({ maxLength: 300 }));
     const samples = fc.sample(fc.tuple(bodies, anySecret), { numRuns: 300, seed: 7 });
