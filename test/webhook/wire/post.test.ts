@@ -294,6 +294,16 @@ describe('a failure', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
+  test.each([
+    [32, { kind: 'response', status: 200 }],
+    [33, { kind: 'failure', code: 'protocol' }],
+  ])('comes with more than 32 informational responses, not with 32: %d', async (count, told) => {
+    const interim = 'HTTP/1.1 103 Early\r\n\r\n'.repeat(count);
+    const final = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
+    const receiver = await openReceiver({ script: [raw(interim + final)] });
+    expect(await openPoster().post(requestTo(receiver.url))).toMatchObject(told);
+  });
+
   test('is the total deadline where it is over before the header deadline', async () => {
     const receiver = await openReceiver({ script: [hang()] });
     const deadlines = { headersMs: 10_000, totalMs: 150 };
@@ -573,9 +583,12 @@ describe('close', () => {
     const poster = openPoster();
     await poster.post(requestTo(receiver.url));
     expect(receiver.openConnectionCount).toBe(1);
+    const closedAt = performance.now();
     await Promise.all([poster.close(), poster.close()]);
     await poster.close();
     await receiver.idle();
+    // By itself it would end after 4 s.
+    expect(performance.now() - closedAt).toBeLessThan(3000);
   });
 
   test('ends the attempts in flight as aborted', async () => {
@@ -624,7 +637,8 @@ describe('close', () => {
         stderr: '',
         lingeredMs: 0,
       });
-      expect(run.lingeredMs).toBeLessThan(1000);
+      // What would hold it, an idle connection or a deadline, takes 4 s at least.
+      expect(run.lingeredMs).toBeLessThan(3000);
     },
   );
 });
@@ -637,6 +651,8 @@ describe('a dispatcher of the host', () => {
     const poster = openPoster({ network: 'delegated', dispatcher });
     expect(await poster.post(requestTo(receiver.url))).toMatchObject({ status: 200 });
     await poster.close();
+    expect(await poster.post(requestTo(receiver.url))).toMatchObject({ code: 'aborted' });
+    expect(receiver.requests).toHaveLength(1);
     expect(receiver.openConnectionCount).toBe(1);
     const after = await dispatcher.request({
       origin: new URL(receiver.url).origin,
