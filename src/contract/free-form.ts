@@ -47,10 +47,10 @@ function freeForm<Out, In>({ what, accepts, jsonSchema, accepted }: Form): z.Zod
         refuse(copy.message, copy.path);
         return z.NEVER;
       }
-      for (const [key, element] of accepted === undefined ? [] : Object.entries(copy.value ?? {})) {
-        if (accepted?.(element as JsonValue) === false) {
-          refuse(`expected a string, a number or a boolean, found ${kindOf(element)}`, [key]);
-        }
+      if (accepted === undefined) return copy.value;
+      for (const [key, element] of Object.entries(copy.value as JsonObject)) {
+        if (accepted(element)) continue;
+        refuse(`expected a string, a number or a boolean, found ${kindOf(element)}`, [key]);
       }
       return copy.value;
     })
