@@ -38,6 +38,15 @@ describe('dispatch', () => {
     ]);
   });
 
+  it("lets zod's wording stand where we have none", () => {
+    expect(
+      issuesOf(
+        dispatch(() => 0, [z.email()]),
+        'x',
+      ),
+    ).toEqual([{ code: 'invalid_format', path: [], message: 'Invalid email address' }]);
+  });
+
   it('names the key and the words where no option is chosen', () => {
     expect(issuesOf(byKind, { kind: 'list' })).toEqual([
       {

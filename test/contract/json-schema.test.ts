@@ -77,7 +77,7 @@ const judgedAlike = ({ on, input }: Case, shape: string): boolean =>
   );
 
 const isOwnAttribute = (key: string, input: unknown): boolean =>
-  !(key in RECORDS.attack) && Object.hasOwn(input as object, key);
+  !(key in RECORDS.attack) && Object.hasOwn(Object(input), key);
 
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
 formats.default(ajv);

@@ -126,6 +126,14 @@ export const optionalReceived = (field: Field): Given[] => [
   ...wrongs(field, ['null', ...field.wrongKinds]),
 ];
 
+/** What every record, message and element refuses as a whole. */
+export const NO_OBJECT: readonly Given[] = [
+  ...no('expected an object, found null', null),
+  ...no('expected an object, found nothing', undefined),
+  ...no('expected an object, found an array', []),
+  ...no('expected an object, found a string', 'x'),
+];
+
 /** One row of a table of the contract: the field in each of these samples. */
 export interface FieldRow {
   readonly on: readonly SampleName[];

@@ -6,6 +6,7 @@ import {
   everywhere,
   type Field,
   type FieldRow,
+  NO_OBJECT,
   no,
   nullable,
   ok,
@@ -37,6 +38,7 @@ const SLUG = 'expected a slug (lowercase words joined by underscores or dots)';
 
 const ENVELOPE = [
   ...table(EVERY_RECORD, '', {
+    '': NO_OBJECT,
     context: required(OBJECT),
     event_version: required(SEMVER),
     payload: required(OBJECT),

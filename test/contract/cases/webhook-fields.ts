@@ -3,6 +3,7 @@ import { DRAFTS, ELEMENTS, MESSAGES, namesOf, type SampleName } from '../samples
 import {
   type FieldRow,
   type Given,
+  NO_OBJECT,
   no,
   nullable,
   ok,
@@ -176,7 +177,12 @@ const MESSAGE_ID: Rows = {
 };
 
 const VERSION_2: FieldRow[] = [
-  ...table(EVERY_MESSAGE, '', { ...ENVELOPE, ...MESSAGE_ID, message: required(OBJECT) }),
+  ...table(EVERY_MESSAGE, '', {
+    '': NO_OBJECT,
+    ...ENVELOPE,
+    ...MESSAGE_ID,
+    message: required(OBJECT),
+  }),
   ...table(['security_event'], 'message.', EVENT),
   ...table(['security_response'], 'message.', RESPONSE),
   ...table(['test'], 'message.', {
@@ -230,6 +236,7 @@ const PULSE: Rows = {
 
 const VERSION_1: FieldRow[] = [
   ...table(namesOf(ELEMENTS), '', {
+    '': NO_OBJECT,
     svc_payload_type: required(closedWord(WORDS.payloadTypes, 'incident')).filter(
       ({ value }) => !WORDS.payloadTypes.includes(value as string),
     ),
@@ -263,7 +270,11 @@ const INCIDENT_DRAFTS: readonly SampleName[] = [
 
 /** D20, D43: what a caller gives; the senders have the emitted reading only. */
 const TO_SEND: FieldRow[] = [
-  ...table(EVERY_DRAFT, '', { message_id: optional(NON_EMPTY), message: required(OBJECT) }),
+  ...table(EVERY_DRAFT, '', {
+    '': NO_OBJECT,
+    message_id: optional(NON_EMPTY),
+    message: required(OBJECT),
+  }),
   ...table(['event to send'], 'message.', EVENT),
   ...table(['response to send'], 'message.', RESPONSE),
   ...table(['takeover to send'], 'message.', { ...INCIDENT, ...ACCOUNTS }),
