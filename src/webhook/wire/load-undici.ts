@@ -8,10 +8,11 @@
  * Hiding that by a placeholder property while the entry loads is worse than what it mends: the host
  * may share our copy of undici (npm installs one where the ranges agree), and the entry runs only
  * once a process. The host's own later `import 'undici'` would then find no global dispatcher, and
- * its `request` and `fetch` would throw. So the entry is left to the host, and the three files
- * that an attempt needs are taken directly. They lie where they lie in every undici 7 (the tests
- * load them, and a range `^7` cannot bring another major), none of them reaches lib/global.js, and they
- * load a quarter of the modules. `import()` rather than `require`, so that bundlers see them.
+ * its `request` and `fetch` would throw (measured with 7.30.2). So the entry is left to the host, and
+ * the three files that an attempt needs are taken directly. They were found in the same places in
+ * 7.0.0, 7.8.0, 7.16.0, 7.22.0 and 7.30.2, none of them reaches lib/global.js, and they load a quarter
+ * of the modules. A later 7 that moved them would fail every attempt with ERR_MODULE_NOT_FOUND, which
+ * the tests would show. `import()` rather than `require`, so that bundlers see them.
  *
  * Node's module cache makes the second call cheap; nothing is kept here.
  */
