@@ -156,7 +156,10 @@ describe('the other examples', SLOW, () => {
   });
 
   it('validate records in a unit test', async () => {
-    const run = await runExample(['examples/validate-in-tests/login-record.test.ts']);
+    const run = await runExample([
+      '--test-reporter=tap',
+      'examples/validate-in-tests/login-record.test.ts',
+    ]);
     expect(run.stdout).toContain('\n# pass 2\n# fail 0\n');
     expect(run.exitCode).toBe(0);
   });
