@@ -10,9 +10,10 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6;
  */
 export function parseAddress(text: string): Address | undefined {
   if (isIP(text) === 0) return undefined;
-  const [withoutZone = ''] = text.split('%');
-  return ipaddr.parse(withoutZone.replace(DOTTED_COMPATIBLE, '0$&'));
+  return ipaddr.parse(text.replace(ZONE, '').replace(DOTTED_COMPATIBLE, '0$&'));
 }
+
+const ZONE = /%.+/;
 
 /**
  * ipaddr.js takes `::192.0.2.1` for `::ffff:192.0.2.1`, and so `::0.0.0.1` for another address than

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import net from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { buildConnector } from 'undici';
@@ -77,14 +78,10 @@ describe('the connect deadline', () => {
 
   test('is 5 s by default, and its timer ends with the connection (D76)', async () => {
     const waits: { ms: number; signal: AbortSignal | undefined }[] = [];
-    const clock: Clock = {
-      now: () => 0,
-      monotonicMs: () => 0,
-      sleep: (ms, signal) => {
-        waits.push({ ms, signal });
-        return new Promise(() => {});
-      },
-    };
+    const clock = clockWhoseSleep((ms, signal) => {
+      waits.push({ ms, signal });
+      return new Promise(() => {});
+    });
     const canary = await startCanary();
     const url = `http://127.0.0.1:${canary.port}/`;
     expect(await post(url, guardedAgent({ network, clock }))).toBe(200);
@@ -99,12 +96,15 @@ describe('the connect deadline', () => {
 
   test('does not touch a connection that was made in time', async () => {
     const canary = await startCanary();
-    const connect = createGuardedConnect(buildConnector, { network, connectTimeoutMs: 50 });
+    const gate = new EventEmitter();
+    const clock = clockWhoseSleep(async () => void (await once(gate, 'time is up')));
+    const connect = createGuardedConnect(buildConnector, { network, clock });
     const target = { hostname: '127.0.0.1', protocol: 'http:', port: `${canary.port}` };
     const socket = await new Promise<net.Socket | null>((resolve) => {
       connect(target, (_error, made) => resolve(made));
     });
-    await new Promise((resolve) => void setTimeout(resolve, 80));
+    gate.emit('time is up');
+    await new Promise((resolve) => void setImmediate(resolve));
     expect(socket?.destroyed).toBe(false);
     expect(socket?.readableHighWaterMark).toBe(65_536);
     socket?.destroy();
@@ -120,17 +120,22 @@ describe('the connect deadline', () => {
     };
     const agent = guardedAgent({ network, lookup, connectTimeoutMs: 60 });
     expect(await post(`http://slow.test:${canary.port}/`, agent)).toMatchObject(timedOut);
+    expect(waiting).toHaveLength(1);
     for (const answerLate of waiting) answerLate();
     await new Promise((resolve) => void setImmediate(resolve));
     expect(sockets).toEqual([]);
   });
 
   test('covers the TLS handshake, and closes the connection', async () => {
-    const canary = await startCanary();
-    const agent = guardedAgent({ network, connectTimeoutMs: 60 });
-    expect(await post(`https://127.0.0.1:${canary.port}/`, agent)).toMatchObject(timedOut);
-    expect(canary.connectionCount).toBe(1);
-    await canary.idle();
+    const gate = new EventEmitter();
+    const receiver = await startReceiver({
+      onConnection: (socket) => socket.once('data', () => gate.emit('hello')),
+    });
+    onTestFinished(() => receiver.close());
+    const clock = clockWhoseSleep(async () => void (await once(gate, 'hello')));
+    const agent = guardedAgent({ network, clock, connectTimeoutMs: 60 });
+    expect(await post(`https://127.0.0.1:${receiver.port}/`, agent)).toMatchObject(timedOut);
+    await receiver.idle();
   });
 
   test.runIf(process.platform === 'linux')('covers TCP, and gives up the socket', async () => {
@@ -150,6 +155,10 @@ describe('the connect deadline', () => {
     expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true]);
   });
 });
+
+function clockWhoseSleep(sleep: Clock['sleep']): Clock {
+  return { now: () => 0, monotonicMs: () => 0, sleep };
+}
 
 /** Listens, but never accepts: when its backlog is full, the kernel lets connections wait. */
 async function startDeafListener() {

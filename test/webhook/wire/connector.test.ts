@@ -62,6 +62,14 @@ describe("under 'public'", () => {
     expect(refused.length).toBeGreaterThanOrEqual(60);
   });
 
+  test('asks no resolver about an address', async () => {
+    const { asked, lookup } = resolver({ '127.0.0.1': [PUBLIC], '::1': [PUBLIC] });
+    const agent = guardedAgent({ network: 'public', lookup });
+    expect(await codeOf(`http://127.0.0.1:${canary.port}/`, agent)).toBe('ERR_ADDRESS_REFUSED');
+    expect(await codeOf(`http://[::1]:${canary.port}/`, agent)).toBe('ERR_ADDRESS_REFUSED');
+    expect(asked).toEqual([]);
+  });
+
   test.each(NO_URLS)('never gets to see %j, which is no URL', async (spelling) => {
     const { asked, lookup } = resolver(NAMES);
     const url = spelling.replace('PORT', `${canary.port}`);
