@@ -1,0 +1,59 @@
+/**
+ * `npm run bench -- [--only <row>]… [--runs <n>] [--json]`: measures and prints one table.
+ *
+ * Progress goes to standard error, so that standard output can be kept.
+ */
+import { parseArgs } from 'node:util';
+import { type Comparison, selectComparisons, USUAL_RUNS } from './comparisons.ts';
+import { type Result, resultOf } from './results.ts';
+import { takeSamples } from './sampling.ts';
+import { describeSurroundings, renderSurroundings } from './surroundings.ts';
+import { renderTable } from './table.ts';
+
+const WARM_UPS = 1;
+
+interface Wanted {
+  readonly comparisons: readonly Comparison[];
+  readonly runs: number | undefined;
+  readonly json: boolean;
+}
+
+function readArguments(): Wanted {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string', multiple: true, default: [] },
+      runs: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    },
+  });
+  const { only, runs, json } = values;
+  if (runs !== undefined && !/^[1-9]\d*$/.test(runs)) {
+    throw new Error(`--runs takes a positive integer, not ${runs}`);
+  }
+  return {
+    comparisons: selectComparisons(only),
+    runs: runs === undefined ? undefined : Number(runs),
+    json,
+  };
+}
+
+async function measure(comparison: Comparison, givenRuns: number | undefined): Promise<Result> {
+  const runs = givenRuns ?? comparison.runs ?? USUAL_RUNS;
+  process.stderr.write(`${comparison.name}: ${runs} runs of each side\n`);
+  return resultOf(comparison, await takeSamples(comparison, { warmUps: WARM_UPS, runs }));
+}
+
+try {
+  const { comparisons, runs, json } = readArguments();
+  const surroundings = describeSurroundings(new Date());
+  const results: Result[] = [];
+  for (const comparison of comparisons) results.push(await measure(comparison, runs));
+  process.stdout.write(
+    json
+      ? `${JSON.stringify({ surroundings, results }, null, 2)}\n`
+      : `${renderSurroundings(surroundings)}\n${renderTable(results)}`,
+  );
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}

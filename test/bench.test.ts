@@ -1,0 +1,121 @@
+/** The bench's own arithmetic and rows; what they measure is measured by `npm run bench` alone. */
+import { describe, expect, it } from 'vitest';
+import { type Comparison, selectComparisons } from '../bench/comparisons.ts';
+import { resultOf } from '../bench/results.ts';
+import { interleave } from '../bench/sampling.ts';
+import { spreadOf, summarise } from '../bench/statistics.ts';
+import { renderTable } from '../bench/table.ts';
+
+const ROWS = selectComparisons([]);
+
+const ROW: Comparison = {
+  name: 'row',
+  work: 'work',
+  subject: new URL('file:///subject.mjs'),
+  ours: { label: 'we', side: 'a' },
+  rival: { label: 'they', side: 'b' },
+  operations: 100,
+  itemsPerOperation: 10,
+  unit: 'µs per message',
+};
+
+const samples = (...times: number[]) => times.map((ms) => ({ ms, rssBytes: 1_500_000 }));
+
+describe('statistics', () => {
+  it.each([
+    [[7], { median: 7, from: 7, to: 7 }],
+    [[10, 9, 1], { median: 9, from: 5, to: 9.5 }],
+    [[4, 1, 3, 2], { median: 2.5, from: 1.75, to: 3.25 }],
+    [[100, 2, 3, 4, 1], { median: 3, from: 2, to: 4 }],
+  ])('%j has the quartiles of a spreadsheet', (values, expected) => {
+    expect(summarise(values)).toEqual(expected);
+  });
+
+  it('tells the spread as a share of the median', () => {
+    expect(spreadOf({ median: 8, from: 7, to: 9 })).toBe(0.25);
+  });
+});
+
+describe('sampling', () => {
+  it('takes turns, starts each sample after the one before, and discards the first rounds', async () => {
+    const calls: string[] = [];
+    const side = (name: string) => async () => {
+      calls.push(`${name} starts`);
+      await Promise.resolve();
+      return calls.push(`${name} ends`);
+    };
+    const taken = await interleave(side('a'), side('b'), { warmUps: 1, runs: 2 });
+    const round = ['a starts', 'a ends', 'b starts', 'b ends'];
+    expect(calls).toEqual([...round, ...round, ...round]);
+    expect(taken).toEqual([
+      [6, 10],
+      [8, 12],
+    ]);
+  });
+});
+
+describe('results', () => {
+  it.each([
+    ['µs per record', 3, 6],
+    ['µs per message', 3, 6],
+    ['messages/s', 1000 / 0.003, 1000 / 0.006],
+    ['ms per call', 0.003, 0.006],
+    ['ms', 3, 6],
+  ] as const)('tells the median in %s, and the ratio of the times', (unit, ours, rival) => {
+    const row = { ...ROW, unit };
+    const result = resultOf(row, { ours: samples(9, 3, 1), rival: samples(6, 6, 6) });
+    expect(result.ours.value).toBeCloseTo(ours);
+    expect(result.rival.value).toBeCloseTo(rival);
+    expect(result).toMatchObject({ name: 'row', unit, runs: 3, ratio: 0.5 });
+    expect(result.ours.samplesMs).toEqual([9, 3, 1]);
+  });
+});
+
+describe('the table', () => {
+  it('has one line for a row, with memory only where the row tells it', () => {
+    const taken = { ours: samples(3, 3, 4), rival: samples(1234, 1234, 1234) };
+    const plain = resultOf(ROW, taken);
+    const memory = resultOf({ ...ROW, unit: 'ms', tellsMemory: true }, taken);
+    expect(renderTable([plain, memory]).split('\n').slice(0, 4)).toEqual([
+      '| row | work | ours | rival | ratio | runs | spread |',
+      '| --- | --- | --- | --- | --- | --- | --- |',
+      '| row | work | we: 3.00 µs per message | they: 1,230 µs per message | 0.00 | 3 | 17 %, 0 % |',
+      '| row | work | we: 3.00 ms, 1.5 MB | they: 1,230 ms, 1.5 MB | 0.00 | 3 | 17 %, 0 % |',
+    ]);
+  });
+});
+
+describe('the rows', () => {
+  it('are selected by the beginnings of their names, in their own order', () => {
+    const names = selectComparisons(['import-root', 'write']).map(({ name }) => name);
+    expect(names).toEqual(['write-pino', 'write-winston', 'write-unchecked', 'import-root']);
+    expect(() => selectComparisons(['write', 'nothing'])).toThrow('No row is called nothing.');
+  });
+
+  it('have names of their own, and at least seven runs', () => {
+    expect(new Set(ROWS.map(({ name }) => name)).size).toBe(ROWS.length);
+    expect(ROWS.filter(({ runs = 7 }) => runs < 7)).toEqual([]);
+  });
+
+  it.each(ROWS)(
+    '$name compares two sides that its subject has',
+    async ({ subject, ours, rival }) => {
+      const { sides } = (await import(subject.href)) as { sides: object };
+      expect(Object.keys(sides)).toEqual(expect.arrayContaining([ours.side, rival.side]));
+      expect(ours.side).not.toBe(rival.side);
+    },
+  );
+
+  it('write a record of 994 bytes and send messages of 743', async () => {
+    const inputs = new URL('../bench/subjects/inputs.mjs', import.meta.url);
+    const { attackRecord, securityEvent, envelope } = (await import(inputs.href)) as {
+      attackRecord: () => object;
+      securityEvent: (index: number) => object;
+      envelope: (draft: object, messageId: string, dateCreated: string) => object;
+    };
+    const id = '019394ad-0000-7000-8000-000000000001';
+    const message = envelope(securityEvent(99_999), id, '2026-11-21T10:00:01.000+00:00');
+    expect(JSON.stringify(attackRecord())).toHaveLength(994);
+    expect(JSON.stringify(message)).toHaveLength(743);
+  });
+});
