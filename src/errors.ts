@@ -75,7 +75,7 @@ export const ERROR_TABLE = {
   ERR_ADDRESS_REFUSED: {
     kind: 'environment',
     what: 'The network guard refused the address of the webhook URL',
-    hint: "Use a public address, or set `network: 'allow-private'` if the receiver is meant to be inside.",
+    hint: 'Use a public address; the message says whether a `network` option would allow this one.',
   },
 } as const satisfies Record<string, ErrorRow>;
 
@@ -117,7 +117,7 @@ export class SecurityEventError extends Error {
   readonly path: readonly PropertyKey[];
   /** All faults, where an input was checked against the contract; `path` is the first one's. */
   readonly issues: readonly InputIssue[];
-  readonly #input: unknown;
+  #input: unknown;
 
   constructor(code: SecurityEventErrorCode, details: ErrorDetails = {}) {
     const row: ErrorRow = ERROR_TABLE[code];
@@ -138,5 +138,14 @@ export class SecurityEventError extends Error {
   /** What the caller passed in. Not enumerable: loggers that print the error do not print it. */
   get input(): unknown {
     return this.#input;
+  }
+
+  /**
+   * The same error, handing back `input`: for callers of a check that saw only a part of it.
+   * @internal
+   */
+  about(input: unknown): this {
+    this.#input = input;
+    return this;
   }
 }

@@ -119,7 +119,5 @@ function within(index: number, { path, message }: InputIssue): InputIssue {
 }
 
 function invalidMessage(issues: readonly InputIssue[]): SecurityEventError {
-  const [{ path, message } = { path: [], message: '' }] = issues;
-  const detail = path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`;
-  return new SecurityEventError('ERR_INVALID_MESSAGE', { detail, issues });
+  return new SecurityEventError('ERR_INVALID_MESSAGE', { issues });
 }

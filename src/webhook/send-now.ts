@@ -82,8 +82,6 @@ function readCall({ destination, messages, options }: SendCall, makeId: () => st
     const settings = readSettings(destination, options);
     return { settings, messages: acceptMessages(messages, { ...settings, newId: makeId }) };
   } catch (error) {
-    if (!(error instanceof SecurityEventError)) throw error;
-    // Not enumerable, like the property it covers: loggers do not print it.
-    throw Object.defineProperty(error, 'input', { value: messages });
+    throw error instanceof SecurityEventError ? error.about(messages) : error;
   }
 }

@@ -1,0 +1,72 @@
+import { inspect } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { ERROR_TABLE, SecurityEventError, type SecurityEventErrorCode } from '../src/errors.ts';
+
+const CODES = Object.keys(ERROR_TABLE) as SecurityEventErrorCode[];
+
+describe('the table of errors', () => {
+  test.each(CODES)('%s says what happened, then what to do, in whole sentences', (code) => {
+    const { what, hint, kind } = ERROR_TABLE[code];
+    const error = new SecurityEventError(code);
+    expect(error.message).toBe(`${what}. ${hint}`);
+    expect(what).not.toMatch(/\.$/);
+    expect(hint).toMatch(/\.$/);
+    expect(error).toMatchObject({ name: 'SecurityEventError', code, kind, hint, path: [] });
+    expect(error.issues).toEqual([]);
+  });
+});
+
+describe('an error', () => {
+  const issues = [
+    { path: ['payload', 'ips', 0], message: 'expected an object, found null' },
+    { path: [], message: 'unknown key "x"' },
+  ];
+
+  test('tells its first issue where no detail is given, and points at it', () => {
+    const error = new SecurityEventError('ERR_INVALID_RECORD', { issues });
+    expect(error.message).toContain('contract: payload.ips.0: expected an object, found null. ');
+    expect(error.path).toEqual(['payload', 'ips', 0]);
+    expect(error.issues).toBe(issues);
+  });
+
+  test('tells an issue at the root without a path', () => {
+    const error = new SecurityEventError('ERR_INVALID_RECORD', { issues: issues.slice(1) });
+    expect(error.message).toContain('contract: unknown key "x". ');
+    expect(error.path).toEqual([]);
+  });
+
+  test('prefers its own detail and path to those of the issues', () => {
+    const error = new SecurityEventError('ERR_INVALID_OPTION', {
+      detail: 'sync must be true or false',
+      path: ['sync'],
+      issues,
+    });
+    expect(error.message).toContain('An option is not usable: sync must be true or false. ');
+    expect(error.path).toEqual(['sync']);
+  });
+
+  test('keeps the cause, and has none where none is given', () => {
+    const cause = new Error('disk');
+    expect(new SecurityEventError('ERR_WRITE_FAILED', { cause }).cause).toBe(cause);
+    expect(new SecurityEventError('ERR_WRITE_FAILED')).not.toHaveProperty('cause');
+  });
+
+  test('hands the input back, and shows it neither to inspection, JSON nor enumeration', () => {
+    const input = { password: 'hunter2' };
+    const error = new SecurityEventError('ERR_INVALID_RECORD', { input });
+    expect(error.input).toBe(input);
+    const shown = [
+      inspect(error, { depth: 9, showHidden: true }),
+      JSON.stringify(error),
+      JSON.stringify({ ...error }),
+      String(error.stack),
+    ];
+    expect(shown.join()).not.toContain('hunter2');
+  });
+
+  test('hands back the whole where a check saw only a part', () => {
+    const error = new SecurityEventError('ERR_INVALID_MESSAGE', { input: 'a part' });
+    expect(error.about('the whole')).toBe(error);
+    expect(error.input).toBe('the whole');
+  });
+});
