@@ -116,7 +116,7 @@ export const RECORD_DECISIONS: readonly Decision[] = [
   {
     title: 'D1 refuses a suffix that is not the protection',
     cases: [
-      ...['xss', 'LFI', 'lf', 'lfi.', ' lfi'].map(
+      ...['xss', 'LFI', 'lf', 'fi', 'lfi.', ' lfi'].map(
         (suffix): Change => ({
           ...fails(
             'suffixed exploit',
