@@ -8,6 +8,7 @@
  * The result is a real `ZodUnion` (inference, `options`, JSON Schema), only its choice is ours.
  */
 import * as z from 'zod';
+import { withOwnKeys } from './own-keys.ts';
 import { wording } from './wording.ts';
 
 type Options = readonly z.core.SomeType[];
@@ -61,6 +62,7 @@ const ZodDispatch = /*@__PURE__*/ z.core.$constructor<ZodDispatch, DispatchDef>(
   (inst, def) => {
     initUnion(inst, def);
     inst._zod.parse = (payload, ctx) => {
+      payload.value = withOwnKeys(payload.value);
       const choice = def.choose(payload.value);
       if (typeof choice !== 'number') {
         refuse(payload, choice, inst);

@@ -23,7 +23,7 @@ class JsonFault extends Error {}
  * Objects made by `{}`, `Object.create(null)` or `JSON.parse`, in any realm: test runners and
  * `node:vm` hand over objects whose prototype is not ours.
  */
-function isPlain(value: object): boolean {
+export function isPlain(value: object): boolean {
   const prototype = Object.getPrototypeOf(value) as object | null;
   if (prototype === null || prototype === Object.prototype) return true;
   return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'isPrototypeOf');
