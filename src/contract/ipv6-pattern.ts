@@ -1,6 +1,7 @@
 /**
- * RFC 4291 section 2.2 as a regular expression, for the JSON Schemas. zod checks IPv6 addresses
- * with the URL parser; its own pattern lacks the form with an IPv4 tail (`::ffff:203.0.113.9`).
+ * RFC 4291 section 2.2 as a regular expression, for CIDRs and for the JSON Schemas. zod checks IPv6
+ * addresses with the URL parser; its own pattern lacks the form with an IPv4 tail
+ * (`::ffff:203.0.113.9`).
  */
 const GROUP = '[0-9a-fA-F]{1,4}';
 const OCTET = '(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])';

@@ -51,11 +51,14 @@ export const ipAddress = (): z.ZodType<string, string> =>
 export const channelAAddress = (mode: Mode): z.ZodType<string, string> =>
   mode.dialect === 'strict' ? ipv4() : ipAddress();
 
+const CIDRV6 = new RegExp(CIDRV6_PATTERN);
+
 const cidr = (): z.ZodType<string, string> => {
   const error = expecting('a CIDR such as 203.0.113.9/32');
   return dispatch(
     (input) => (typeof input === 'string' && input.includes(':') ? 1 : 0),
-    [z.cidrv4({ error }), z.cidrv6({ error }).meta({ pattern: CIDRV6_PATTERN })],
+    // zod's cidrv6 takes any number for the mask, 1.5 too.
+    [z.cidrv4({ error }), z.string().regex(CIDRV6, { error })],
   );
 };
 
