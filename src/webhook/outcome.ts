@@ -97,11 +97,11 @@ const STATUS_TABLE: readonly StatusRow[] = [
   { from: 503, to: 503, outcome: 'pause' },
 ];
 
-/** 3xx, which is never followed (D34), other 5xx, and numbers that HTTP does not know. */
-const ANY_OTHER_STATUS: Judgement = { outcome: 'later' };
-
-/** Whatever ended an attempt may be over the next time; a name may even lead to another address. */
-const NO_RESPONSE: Judgement = { outcome: 'later' };
+/**
+ * No response: whatever ended an attempt may be over the next time; a name may even lead to another
+ * address. And 3xx, which is never followed (D34), other 5xx, numbers that HTTP does not know.
+ */
+const ANYTHING_ELSE: Judgement = { outcome: 'later' };
 
 /** What was sent: how large the body was, and how many messages it held. */
 export interface AttemptSize {
@@ -111,12 +111,15 @@ export interface AttemptSize {
 
 /** Pure: what follows from an attempt. */
 export function judgeAttempt(result: AttemptResult, size: AttemptSize): Judgement {
-  if (result.kind === 'failure') return NO_RESPONSE;
-  const row = STATUS_TABLE.find(({ from, to }) => result.status >= from && result.status <= to);
-  if (row === undefined) return ANY_OTHER_STATUS;
+  const row = result.kind === 'response' ? rowOf(result.status) : undefined;
+  if (row === undefined) return ANYTHING_ELSE;
   const isAlone = size.messageCount === 1;
   if (row.outcome === 'smaller') return { outcome: isAlone ? 'dead' : 'smaller' };
   if (row.blamesSize && size.bytes > LARGE_BODY_BYTES && !isAlone) return { outcome: 'smaller' };
   const { outcome, maxAttempts } = row;
   return maxAttempts === undefined ? { outcome } : { outcome, maxAttempts };
+}
+
+function rowOf(status: number): StatusRow | undefined {
+  return STATUS_TABLE.find(({ from, to }) => status >= from && status <= to);
 }

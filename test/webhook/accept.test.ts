@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type AcceptRules, acceptMessages } from '../../src/webhook/accept.ts';
+import { type AcceptedMessage, type AcceptRules, acceptMessages } from '../../src/webhook/accept.ts';
 import { bodyBytes, elementBytes } from '../../src/webhook/encoder.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
 
@@ -16,18 +16,18 @@ function rules(changes: Partial<AcceptRules> = {}): AcceptRules {
   };
 }
 
-function errorOf(messages: unknown, changes: Partial<AcceptRules> = {}): unknown {
-  try {
-    acceptMessages(messages, rules(changes));
-    return undefined;
-  } catch (error) {
-    return error;
-  }
-}
+const accept = (messages: unknown, given: AcceptRules = rules()): Promise<AcceptedMessage[]> =>
+  acceptMessages(messages, given, async () => {});
+
+const errorOf = (messages: unknown, changes: Partial<AcceptRules> = {}): Promise<unknown> =>
+  accept(messages, rules(changes)).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
 
 describe('accepted messages', () => {
-  test('are stored in order, with their index and their application', () => {
-    const accepted = acceptMessages(Object.values(DRAFTS), rules());
+  test('are stored in order, with their index and their application', async () => {
+    const accepted = await accept(Object.values(DRAFTS));
     expect(accepted.map(({ index, application }) => [index, application])).toEqual(
       Object.keys(DRAFTS).map((_, index) => [index, 'app-1']),
     );
@@ -36,53 +36,53 @@ describe('accepted messages', () => {
     );
   });
 
-  test('are given the ids they lack, one each', () => {
+  test('are given the ids they lack, one each', async () => {
     const { message_id: _, ...draft } = EVENT;
-    const accepted = acceptMessages([draft, EVENT, draft], rules());
+    const accepted = await accept([draft, EVENT, draft]);
     expect(accepted.map(({ stored }) => stored.messageId)).toEqual(['new-1', 'msg-1', 'new-2']);
   });
 
-  test('of one id are two messages (D21)', () => {
-    expect(acceptMessages([EVENT, EVENT], rules())).toHaveLength(2);
+  test('of one id are two messages (D21)', async () => {
+    expect(await accept([EVENT, EVENT])).toHaveLength(2);
   });
 
-  test('are stored in the canonical spelling, whatever the caller wrote (D27)', () => {
+  test('are stored in the canonical spelling, whatever the caller wrote (D27)', async () => {
     const { date_occurred, ...message } = EVENT.message;
     const misspelt = { ...EVENT, message: { ...message, date_occured: date_occurred } };
-    const [accepted] = acceptMessages([misspelt], rules());
+    const [accepted] = await accept([misspelt]);
     expect(accepted?.stored.bytes.toString()).toContain(`"date_occurred":"${date_occurred}"`);
   });
 
-  test('do not send what is meant for their v1 form alone', () => {
-    const [accepted] = acceptMessages([DRAFTS['incident to send']], rules());
+  test('do not send what is meant for their v1 form alone', async () => {
+    const [accepted] = await accept([DRAFTS['incident to send']]);
     expect(accepted?.stored.bytes.toString()).not.toContain('pulse_genre');
   });
 
   test.each([
     ['open', 'svc_unheard_of', true],
     ['strict', 'svc_unheard_of', false],
-  ] as const)('follow the dialect %s: the type %s is taken: %s', (dialect, message_type, taken) => {
+  ] as const)('follow the dialect %s: the type %s is taken: %s', async (dialect, message_type, taken) => {
     const incident = { ...DRAFTS['incident to send'], message_type };
-    expect(errorOf([incident], { dialect }) === undefined).toBe(taken);
+    expect((await errorOf([incident], { dialect })) === undefined).toBe(taken);
   });
 
   test.each([
     ['open', true],
     ['strict', false],
-  ] as const)('of format 1 follow the dialect %s: a new genre is taken: %s', (dialect, taken) => {
+  ] as const)('of format 1 follow the dialect %s: a new genre is taken: %s', async (dialect, taken) => {
     const pulse = { ...ELEMENTS.pulse, pulse_genre: 'unheard_of' };
-    expect(errorOf([pulse], { dialect, format: 1 }) === undefined).toBe(taken);
+    expect((await errorOf([pulse], { dialect, format: 1 })) === undefined).toBe(taken);
   });
 
-  test('of format 1 are stored as they are, none with a slot', () => {
+  test('of format 1 are stored as they are, none with a slot', async () => {
     const elements = Object.values(ELEMENTS);
-    const accepted = acceptMessages(elements, rules({ format: 1 }));
+    const accepted = await accept(elements, rules({ format: 1 }));
     expect(accepted.map(({ stored }) => JSON.parse(stored.bytes.toString()))).toEqual(elements);
     expect(accepted.map(({ stored }) => stored.format)).toEqual([1, 1, 1, 1]);
   });
 
-  test('may be none', () => {
-    expect(acceptMessages([], rules())).toEqual([]);
+  test('may be none', async () => {
+    expect(await accept([])).toEqual([]);
   });
 });
 
@@ -93,11 +93,13 @@ describe('a batch is refused', () => {
     ['one message', EVENT, 'an object'],
     ['a string', '[]', 'a string'],
     ['an iterable', new Set([EVENT]), 'an object'],
-  ])('where it is %s instead of an array', (_what, messages, found) => {
-    expect(errorOf(messages)).toMatchObject({
+  ])('where it is %s instead of an array', async (_what, messages, found) => {
+    expect(await errorOf(messages)).toMatchObject({
       code: 'ERR_INVALID_MESSAGE',
       path: [],
-      message: expect.stringContaining(`: expected an array of messages, found ${found}. `),
+      message: expect.stringContaining(
+        `the contract: expected an array of messages, found ${found}. `,
+      ),
     });
   });
 
@@ -134,8 +136,8 @@ describe('a batch is refused', () => {
       [1, 'message', 'ips', 0, 'is_tor'],
       '1.message.ips.0.is_tor: expected true or false, found a number',
     ],
-  ])('where a message %s, told with its index', (_what, wrong, path, detail) => {
-    const error = errorOf([EVENT, wrong, EVENT]);
+  ])('where a message %s, told with its index', async (_what, wrong, path, detail) => {
+    const error = await errorOf([EVENT, wrong, EVENT]);
     expect(error).toMatchObject({
       code: 'ERR_INVALID_MESSAGE',
       path,
@@ -143,25 +145,25 @@ describe('a batch is refused', () => {
     });
   });
 
-  test('where an element does not follow format 1', () => {
+  test('where an element does not follow format 1', async () => {
     const { pulse_genre: _, ...pulse } = ELEMENTS.pulse;
-    expect(errorOf([ELEMENTS.pulse, pulse], { format: 1 })).toMatchObject({
+    expect(await errorOf([ELEMENTS.pulse, pulse], { format: 1 })).toMatchObject({
       code: 'ERR_INVALID_MESSAGE',
       path: [1, 'pulse_genre'],
     });
-    expect(errorOf([EVENT], { format: 1 })).toMatchObject({ path: [0, 'svc_payload_type'] });
-    expect(errorOf([ELEMENTS.pulse], { format: 2 })).toMatchObject({ path: [0, 'message_type'] });
+    expect(await errorOf([EVENT], { format: 1 })).toMatchObject({ path: [0, 'svc_payload_type'] });
+    expect(await errorOf([ELEMENTS.pulse], { format: 2 })).toMatchObject({ path: [0, 'message_type'] });
   });
 
-  test('where it has holes', () => {
+  test('where it has holes', async () => {
     const holes = [EVENT];
     holes[2] = EVENT;
-    expect(errorOf(holes)).toMatchObject({ path: [1] });
+    expect(await errorOf(holes)).toMatchObject({ path: [1] });
   });
 
-  test('with all its faults, in order', () => {
+  test('with all its faults, in order', async () => {
     const wrong = { ...EVENT, message_id: '', message: { ...EVENT.message, ips: 0, event_id: 1 } };
-    expect(errorOf([EVENT, wrong, { ...EVENT, a: 1 }])).toMatchObject({
+    expect(await errorOf([EVENT, wrong, { ...EVENT, a: 1 }])).toMatchObject({
       issues: [
         { path: [1, 'message_id'] },
         { path: [1, 'message', 'event_id'] },
@@ -176,19 +178,19 @@ describe('a batch is refused', () => {
     [100, 100],
     [101, 100],
     [5000, 100],
-  ])('with %i faults of which at most 100 are told: %i', (faults, told) => {
+  ])('with %i faults of which at most 100 are told: %i', async (faults, told) => {
     const wrong = { ...EVENT, message_id: 0 };
-    const error = errorOf(Array.from({ length: faults }, () => wrong));
+    const error = await errorOf(Array.from({ length: faults }, () => wrong));
     expect(error).toHaveProperty('issues.length', told);
   });
 
-  test('with at most 100 faults where one message has more', () => {
+  test('with at most 100 faults where one message has more', async () => {
     const ips = Array.from({ length: 150 }, () => 0);
-    const error = errorOf([{ ...EVENT, message: { ...EVENT.message, ips } }]);
+    const error = await errorOf([{ ...EVENT, message: { ...EVENT.message, ips } }]);
     expect(error).toHaveProperty('issues.length', 100);
   });
 
-  test('where reading a message throws, with the cause', () => {
+  test('where reading a message throws, with the cause', async () => {
     const cause = new Error('lazy loading failed');
     const trap = {
       ...EVENT,
@@ -196,7 +198,7 @@ describe('a batch is refused', () => {
         throw cause;
       },
     };
-    expect(errorOf([EVENT, trap])).toMatchObject({
+    expect(await errorOf([EVENT, trap])).toMatchObject({
       code: 'ERR_INVALID_MESSAGE',
       path: [1],
       cause,
@@ -204,34 +206,34 @@ describe('a batch is refused', () => {
     });
   });
 
-  test('without any of its text in the error', () => {
+  test('without any of its text in the error', async () => {
     const secret = 'private text';
     const message = { ...EVENT.message, event_id: [secret], ips: secret, event_url: secret };
-    expect(String(errorOf([{ ...EVENT, message }]))).not.toContain(secret);
+    expect(String(await errorOf([{ ...EVENT, message }]))).not.toContain(secret);
   });
 });
 
 /** The bytes of a request of this message alone. */
-function measure(message: unknown): number {
-  const [accepted] = acceptMessages([message], rules());
+async function measure(message: unknown): Promise<number> {
+  const [accepted] = await accept([message]);
   return accepted === undefined
     ? 0
     : bodyBytes([elementBytes({ stored: accepted.stored, retryCount: 0 })]);
 }
 
 describe('the byte budget', () => {
-  test('is kept by a message that fills it, and not by one byte less of it', () => {
+  test('is kept by a message that fills it, and not by one byte less of it', async () => {
     const long = { ...EVENT, message: { ...EVENT.message, humanized_description: '\u00e4' } };
-    const bytes = measure(long);
-    expect(bytes).toBe(measure(EVENT) - EVENT.message.humanized_description.length + 2);
-    expect(acceptMessages([EVENT, long], rules({ maxBodyBytes: measure(EVENT) }))).toHaveLength(2);
-    expect(errorOf([long, EVENT], { maxBodyBytes: bytes })).toMatchObject({
+    const bytes = await measure(long);
+    expect(bytes).toBe((await measure(EVENT)) - EVENT.message.humanized_description.length + 2);
+    expect(await accept([EVENT, long], rules({ maxBodyBytes: await measure(EVENT) }))).toHaveLength(2);
+    expect(await errorOf([long, EVENT], { maxBodyBytes: bytes })).toMatchObject({
       code: 'ERR_MESSAGE_TOO_LARGE',
       path: [1],
       message: expect.stringContaining(
-        `: message 1 makes a request of ${measure(EVENT)} bytes, maxBodyBytes is ${bytes}. `,
+        `: message 1 makes a request of ${await measure(EVENT)} bytes, maxBodyBytes is ${bytes}. `,
       ),
     });
-    expect(errorOf([long], { maxBodyBytes: bytes - 1 })).toMatchObject({ path: [0] });
+    expect(await errorOf([long], { maxBodyBytes: bytes - 1 })).toMatchObject({ path: [0] });
   });
 });

@@ -82,7 +82,7 @@ describe('what is delivered at once', () => {
     const played = await play({ messages: batch(3), postMs: 40 });
     expect(posts(played)).toEqual(['0: m0 m1 m2 (0)']);
     const [post] = played.poster.posts;
-    expect(played.report).toEqual({
+    expect(played.report).toStrictEqual({
       ok: true,
       delivered: ['m0', 'm1', 'm2'],
       undelivered: [],
@@ -248,7 +248,7 @@ describe('what fails', () => {
     });
     expect(report.delivered).toEqual(['m1']);
     expect(report.ok).toBe(false);
-    expect(report.undelivered).toEqual(
+    expect(report.undelivered).toStrictEqual(
       [0, 2].map((index) => ({
         index,
         message_id: `m${index}`,
@@ -274,6 +274,19 @@ describe('what fails', () => {
       'close',
       'close',
       'delivered',
+    ]);
+  });
+
+  test('waits for its own time, whoever failed first', async () => {
+    const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1)];
+    const steps = [{ status: 500, retryAfter: '9' }, 500, 500, 200];
+    const played = await play({ messages, steps });
+    expect(posts(played)).toEqual([
+      '0: m0 (0)',
+      '0: m1 (0)',
+      '500: m1 (1)',
+      '2500: m1 (2)',
+      '9000: m0 (1)',
     ]);
   });
 

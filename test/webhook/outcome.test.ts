@@ -56,7 +56,7 @@ describe('judgeAttempt', () => {
   test('judges every status from 100 to 999 as the decisions say (D34, D72, D73)', () => {
     expect(STATUSES).toHaveLength(900);
     for (const { status, judgement } of STATUSES) {
-      expect({ status, ...judgeAttempt(answered(status), BATCH) }).toEqual({
+      expect({ status, ...judgeAttempt(answered(status), BATCH) }).toStrictEqual({
         status,
         ...judgement,
       });

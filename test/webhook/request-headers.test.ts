@@ -31,6 +31,13 @@ describe('requestHeaders', () => {
     });
   });
 
+  test('have one user agent, however it is spelt', () => {
+    expect(requestHeaders({ headers: { 'user-agent': 'shop' } })).toEqual({
+      'Content-Type': 'application/json',
+      'user-agent': 'shop',
+    });
+  });
+
   test('add those given, with their spelling', () => {
     const headers = {
       Authorization: 'Bearer t',

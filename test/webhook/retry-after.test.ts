@@ -49,6 +49,11 @@ describe('a date', () => {
     expect(parseRetryAfter(header, time - 1234)).toBe(1234);
   });
 
+  test('with a year of four digits is of that year, however far', () => {
+    expect(parseRetryAfter('Sat, 01 Jan 2400 00:00:00 GMT', NOW)).toBe(DAY_MS);
+    expect(parseRetryAfter('Mon, 01 Jan 1900 00:00:00 GMT', NOW)).toBe(0);
+  });
+
   test.each([
     [1994, '94', 1994],
     [2026, '26', 2026],

@@ -301,6 +301,17 @@ describe("what the caller did wrong is thrown before anything is sent, with the 
   });
 });
 
+test('an error of a getter of the caller comes back as it is', async () => {
+  const cause = new Error('no secret manager');
+  const destination = {
+    url: 'http://127.0.0.1:1/',
+    get secret(): string {
+      throw cause;
+    },
+  };
+  await expect(sendWebhook(destination, [EVENT])).rejects.toBe(cause);
+});
+
 describe("the caller's signal", () => {
   test('aborted during an attempt ends the call at once', async () => {
     const receiver = await script(hang());
