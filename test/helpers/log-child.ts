@@ -2,7 +2,6 @@ import { type ChildProcess, execFileSync, type StdioOptions, spawn } from 'node:
 import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
 /** A folder that is removed when the test is over. */
@@ -34,18 +33,6 @@ export interface ChildEnd {
   readonly stderr: string;
   readonly durationMs: number;
 }
-
-const fixture = (name: string): string =>
-  fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
-
-/** The command that runs a program of test/fixtures. */
-export const nodeCommand = (program: string, args: readonly string[]): string[] => [
-  process.execPath,
-  '--import',
-  import.meta.resolve('tsx'),
-  fixture(program),
-  ...args,
-];
 
 export function startChild(
   command: readonly string[],

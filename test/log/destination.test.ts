@@ -1,12 +1,13 @@
 import { expect, test, vi } from 'vitest';
 import { createLogWriter } from '../../src/log/writer.ts';
-import { endOf, nodeCommand, startChild } from '../helpers/log-child.ts';
+import { endOf, startChild } from '../helpers/log-child.ts';
+import { programCommand } from '../helpers/log-programs.ts';
 import { parseLines } from '../helpers/log-records.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
 
 /** What log-standard.ts tells of one destination on standard error. */
-async function tell(destination: string, command = nodeCommand('log-standard.ts', [destination])) {
+async function tell(destination: string, command = programCommand('standard', [destination])) {
   const { code, stdout, stderr } = await endOf(startChild(command));
   return { code, lines: parseLines(stdout).length, told: stderr };
 }
@@ -26,7 +27,7 @@ test('process.stderr and a replaced process.stdout are told apart from it', asyn
 });
 
 test('a closed standard output is told by EPIPE, and does not end the host', async () => {
-  const command = ['sh', '-c', '"$@" | true', 'sh', ...nodeCommand('log-standard.ts', ['closed'])];
+  const command = ['sh', '-c', '"$@" | true', 'sh', ...programCommand('standard', ['closed'])];
   expect(await tell('closed', command)).toEqual({ code: 0, lines: 0, told: 'EPIPE EPIPE' });
 });
 

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { endOf, nodeCommand, startChild, temporaryFolder } from '../helpers/log-child.ts';
+import { endOf, startChild, temporaryFolder } from '../helpers/log-child.ts';
+import { programCommand } from '../helpers/log-programs.ts';
 import { parseLines } from '../helpers/log-records.ts';
 
 // Child processes start slowly on a busy machine.
@@ -20,9 +21,7 @@ const ENDINGS = [
 
 async function keptAfter(mode: 'sync' | 'buffered', ending: string) {
   const path = join(temporaryFolder(), 'events.log');
-  const { code, signal } = await endOf(
-    startChild(nodeCommand('log-exit.ts', [path, mode, ending])),
-  );
+  const { code, signal } = await endOf(startChild(programCommand('exit', [path, mode, ending])));
   const names = parseLines(readFileSync(path, 'utf8')).map(
     (line) => (line['context'] as { service: { name: string } }).service.name,
   );

@@ -1,7 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { describe, expect, test, vi } from 'vitest';
 import type { LogWriterStats } from '../../src/log/write-counters.ts';
-import { endOf, nodeCommand, stalledPipe, startChild } from '../helpers/log-child.ts';
+import { endOf, stalledPipe, startChild } from '../helpers/log-child.ts';
+import { programCommand } from '../helpers/log-programs.ts';
 import { parseLines } from '../helpers/log-records.ts';
 
 // Child processes start slowly on a busy machine.
@@ -10,9 +11,9 @@ vi.setConfig({ testTimeout: 30_000 });
 /** How a parent that stops reading looks from inside: Node's own parents give sockets. */
 const STALLED: Readonly<Record<string, (ending: string) => ChildProcess>> = {
   pipe: (ending) =>
-    startChild(nodeCommand('log-flood.ts', [ending]), ['ignore', stalledPipe().fd, 'pipe']),
+    startChild(programCommand('flood', [ending]), ['ignore', stalledPipe().fd, 'pipe']),
   socket: (ending) => {
-    const child = startChild(nodeCommand('log-flood.ts', [ending]));
+    const child = startChild(programCommand('flood', [ending]));
     child.stdout?.pause();
     return child;
   },
@@ -46,7 +47,7 @@ describe('with sync: false', () => {
   test.each(['natural', 'close'])(
     'a reader that reads gets every line before the process ends (%s)',
     async (ending) => {
-      const end = await endOf(startChild(nodeCommand('log-flood.ts', [ending])));
+      const end = await endOf(startChild(programCommand('flood', [ending])));
       expect(end.code).toBe(0);
       expect(parseLines(end.stdout)).toHaveLength(2000);
       expect(JSON.parse(end.stderr)).toMatchObject({ written: 2000, pending: 0, dropped: 0 });

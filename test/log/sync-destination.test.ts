@@ -20,11 +20,11 @@ import { createLogWriter } from '../../src/log/writer.ts';
 import {
   endOf,
   namedPipe,
-  nodeCommand,
   stalledPipe,
   startChild,
   temporaryFolder,
 } from '../helpers/log-child.ts';
+import { programCommand } from '../helpers/log-programs.ts';
 import { parseLines, smallRecord } from '../helpers/log-records.ts';
 
 // Child processes start slowly on a busy machine.
@@ -61,7 +61,7 @@ const descriptorsOf = (path: string): number[] =>
 async function meetTheLimit(mode: string) {
   const path = join(temporaryFolder(), 'events.log');
   const script = 'ulimit -f 16; exec "$@"';
-  const command = nodeCommand('log-full.ts', [path, mode]);
+  const command = programCommand('full', [path, mode]);
   const end = await endOf(startChild(['sh', '-c', script, 'sh', ...command]));
   return { ...end, text: readFileSync(path, 'utf8') };
 }
@@ -196,7 +196,7 @@ describe('two processes that append to one file', () => {
     const path = join(temporaryFolder(), 'events.log');
     const ends = await Promise.all(
       ['left', 'right'].map((name) =>
-        endOf(startChild(nodeCommand('log-append.ts', [path, name, '500']))),
+        endOf(startChild(programCommand('append', [path, name, '500']))),
       ),
     );
     expect(ends.map(({ code }) => code)).toEqual([0, 0]);
