@@ -10,9 +10,9 @@ const built = (path) => import(new URL(`../../dist/${path}`, import.meta.url).hr
 
 /** `work` answers with something of a length, so that it cannot be left out. */
 function repeating(work) {
-  const run = (count) => {
+  const run = async (count) => {
     for (let done = 0; done < count; done += 1) {
-      if (work().length === 0) throw new Error('nothing came out');
+      if ((await work()).length === 0) throw new Error('nothing came out');
     }
   };
   return { warmUp: () => run(WARM_UP_REQUESTS), run };
@@ -23,7 +23,9 @@ const drafts = securityEvents(MESSAGE_COUNT);
 async function accepting() {
   const { acceptMessages } = await built('webhook/accept.js');
   const rules = { format: 2, dialect: 'strict', maxBodyBytes: 1 << 20, newId: randomUUID };
-  return () => acceptMessages(drafts, rules);
+  const { systemClock } = await built('system/clock.js');
+  const { givingWay } = await built('system/giving-way.js');
+  return () => acceptMessages(drafts, rules, givingWay(systemClock));
 }
 
 export const sides = {
@@ -33,7 +35,7 @@ export const sides = {
   'ours, encoding and signing': async () => {
     const { encodeBody } = await built('webhook/encoder.js');
     const { sign } = await built('webhook/signature.js');
-    const accepted = (await accepting())();
+    const accepted = await (await accepting())();
     return repeating(() => {
       const outgoing = accepted.map(({ stored }) => ({ stored, retryCount: 0 }));
       return sign(encodeBody(outgoing, DATE), SECRET);

@@ -42,10 +42,17 @@ const MAX_ISSUES = 100;
 /**
  * All messages, or an error and none: what is refused is refused before anything is sent.
  *
+ * Each message is read and stored in one piece; `giveWay` is awaited between two of them, so that a
+ * large batch does not hold the event loop. The array itself is copied: a host may empty it.
+ *
  * @throws SecurityEventError `ERR_INVALID_MESSAGE` or `ERR_MESSAGE_TOO_LARGE`; its `path` begins
  * with the index of the message.
  */
-export function acceptMessages(messages: unknown, rules: AcceptRules): AcceptedMessage[] {
+export async function acceptMessages(
+  messages: unknown,
+  rules: AcceptRules,
+  giveWay: () => Promise<void>,
+): Promise<AcceptedMessage[]> {
   if (!Array.isArray(messages)) {
     const message = `expected an array of messages, found ${kindOf(messages)}`;
     throw invalidMessage([{ path: [], message }]);
@@ -57,13 +64,18 @@ export function acceptMessages(messages: unknown, rules: AcceptRules): AcceptedM
   const store = rules.format === 2 ? acceptV2 : acceptV1;
   const accepted: AcceptedMessage[] = [];
   const issues: InputIssue[] = [];
-  for (const [index, given] of messages.entries()) {
+  for (const [index, given] of messages.slice().entries()) {
     const parsed = parse(schema, given, index);
-    if (!parsed.success) issues.push(...parsed.error.issues.map((issue) => within(index, issue)));
-    else if (issues.length === 0) accepted.push({ index, ...store(parsed.data, rules.newId) });
-    if (issues.length >= MAX_ISSUES) break;
+    if (parsed.success) {
+      if (issues.length === 0) accepted.push({ index, ...store(parsed.data, rules.newId) });
+    } else {
+      const untold = parsed.error.issues.slice(0, MAX_ISSUES - issues.length);
+      issues.push(...untold.map((issue) => within(index, issue)));
+    }
+    if (issues.length === MAX_ISSUES) break;
+    await giveWay();
   }
-  if (issues.length > 0) throw invalidMessage(issues.slice(0, MAX_ISSUES));
+  if (issues.length > 0) throw invalidMessage(issues);
   for (const message of accepted) checkSize(message, rules.maxBodyBytes);
   return accepted;
 }

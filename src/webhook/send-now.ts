@@ -2,6 +2,7 @@
 import type { Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import { type Clock, systemClock } from '../system/clock.ts';
+import { givingWay } from '../system/giving-way.ts';
 import { newId } from '../system/id.ts';
 import { onAbort } from '../system/on-abort.ts';
 import { type Random, systemRandom } from '../system/random.ts';
@@ -22,7 +23,8 @@ import { createPoster, type Poster, type PosterOptions } from './wire/post.ts';
  * Sends messages to one receiver, with retries, and reports what became of each. One request is in
  * flight at a time; at most 1000 messages of one application share one.
  *
- * What a receiver or the network does never makes it reject: see the report.
+ * What a receiver or the network does never makes it reject: see the report. Leave the messages as
+ * they are until the call has settled: a large batch is read while the event loop turns.
  *
  * @throws SecurityEventError, as a rejection and before anything is sent, for what the caller did
  * wrong: `ERR_INVALID_MESSAGE`, `ERR_MESSAGE_TOO_LARGE`, `ERR_INVALID_OPTION`, `ERR_INVALID_URL`,
@@ -54,7 +56,7 @@ export interface SendSystem {
 }
 
 export async function sendNow(call: SendCall, system: SendSystem): Promise<SendReport> {
-  const { settings, messages } = readCall(call, system.newId);
+  const { settings, messages } = await readCall(call, system);
   const { network, dispatcher, deadlines, signal } = settings;
   const { clock, random } = system;
   // A signal of ours: any number of calls may share the caller's, and each listens to it once.
@@ -77,10 +79,14 @@ interface CheckedCall {
 }
 
 /** Nothing that is refused may disappear: the messages come back on the error, whatever is wrong. */
-function readCall({ destination, messages, options }: SendCall, makeId: () => string): CheckedCall {
+async function readCall(
+  { destination, messages, options }: SendCall,
+  { clock, newId: makeId }: SendSystem,
+): Promise<CheckedCall> {
   try {
     const settings = readSettings(destination, options);
-    return { settings, messages: acceptMessages(messages, { ...settings, newId: makeId }) };
+    const rules = { ...settings, newId: makeId };
+    return { settings, messages: await acceptMessages(messages, rules, givingWay(clock)) };
   } catch (error) {
     throw error instanceof SecurityEventError ? error.about(messages) : error;
   }

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { type AcceptedMessage, type AcceptRules, acceptMessages } from '../../src/webhook/accept.ts';
+import {
+  type AcceptedMessage,
+  type AcceptRules,
+  acceptMessages,
+} from '../../src/webhook/accept.ts';
 import { bodyBytes, elementBytes } from '../../src/webhook/encoder.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
 
@@ -61,24 +65,40 @@ describe('accepted messages', () => {
   test.each([
     ['open', 'svc_unheard_of', true],
     ['strict', 'svc_unheard_of', false],
-  ] as const)('follow the dialect %s: the type %s is taken: %s', async (dialect, message_type, taken) => {
-    const incident = { ...DRAFTS['incident to send'], message_type };
-    expect((await errorOf([incident], { dialect })) === undefined).toBe(taken);
-  });
+  ] as const)(
+    'follow the dialect %s: the type %s is taken: %s',
+    async (dialect, message_type, taken) => {
+      const incident = { ...DRAFTS['incident to send'], message_type };
+      expect((await errorOf([incident], { dialect })) === undefined).toBe(taken);
+    },
+  );
 
   test.each([
     ['open', true],
     ['strict', false],
-  ] as const)('of format 1 follow the dialect %s: a new genre is taken: %s', async (dialect, taken) => {
-    const pulse = { ...ELEMENTS.pulse, pulse_genre: 'unheard_of' };
-    expect((await errorOf([pulse], { dialect, format: 1 })) === undefined).toBe(taken);
-  });
+  ] as const)(
+    'of format 1 follow the dialect %s: a new genre is taken: %s',
+    async (dialect, taken) => {
+      const pulse = { ...ELEMENTS.pulse, pulse_genre: 'unheard_of' };
+      expect((await errorOf([pulse], { dialect, format: 1 })) === undefined).toBe(taken);
+    },
+  );
 
   test('of format 1 are stored as they are, none with a slot', async () => {
     const elements = Object.values(ELEMENTS);
     const accepted = await accept(elements, rules({ format: 1 }));
     expect(accepted.map(({ stored }) => JSON.parse(stored.bytes.toString()))).toEqual(elements);
     expect(accepted.map(({ stored }) => stored.format)).toEqual([1, 1, 1, 1]);
+  });
+
+  test('are taken from the array as it was at the call, with way given after each', async () => {
+    const batch: unknown[] = [EVENT, EVENT, EVENT];
+    let ways = 0;
+    const accepted = await acceptMessages(batch, rules(), async () => {
+      ways += 1;
+      batch.length = 0;
+    });
+    expect([accepted.length, ways, batch.length]).toEqual([3, 3, 0]);
   });
 
   test('may be none', async () => {
@@ -152,7 +172,9 @@ describe('a batch is refused', () => {
       path: [1, 'pulse_genre'],
     });
     expect(await errorOf([EVENT], { format: 1 })).toMatchObject({ path: [0, 'svc_payload_type'] });
-    expect(await errorOf([ELEMENTS.pulse], { format: 2 })).toMatchObject({ path: [0, 'message_type'] });
+    expect(await errorOf([ELEMENTS.pulse], { format: 2 })).toMatchObject({
+      path: [0, 'message_type'],
+    });
   });
 
   test('where it has holes', async () => {
@@ -187,6 +209,13 @@ describe('a batch is refused', () => {
   test('with at most 100 faults where one message has more', async () => {
     const ips = Array.from({ length: 150 }, () => 0);
     const error = await errorOf([{ ...EVENT, message: { ...EVENT.message, ips } }]);
+    expect(error).toHaveProperty('issues.length', 100);
+  });
+
+  test('where one message has more faults than a call may have arguments', async () => {
+    const ips = Array.from({ length: 130_000 }, () => 0);
+    const error = await errorOf([{ ...EVENT, message: { ...EVENT.message, ips } }]);
+    expect(error).toMatchObject({ code: 'ERR_INVALID_MESSAGE', path: [0, 'message', 'ips', 0] });
     expect(error).toHaveProperty('issues.length', 100);
   });
 
@@ -226,7 +255,9 @@ describe('the byte budget', () => {
     const long = { ...EVENT, message: { ...EVENT.message, humanized_description: '\u00e4' } };
     const bytes = await measure(long);
     expect(bytes).toBe((await measure(EVENT)) - EVENT.message.humanized_description.length + 2);
-    expect(await accept([EVENT, long], rules({ maxBodyBytes: await measure(EVENT) }))).toHaveLength(2);
+    expect(await accept([EVENT, long], rules({ maxBodyBytes: await measure(EVENT) }))).toHaveLength(
+      2,
+    );
     expect(await errorOf([long, EVENT], { maxBodyBytes: bytes })).toMatchObject({
       code: 'ERR_MESSAGE_TOO_LARGE',
       path: [1],
