@@ -186,8 +186,8 @@ function readSchedule(options: unknown): RetrySchedule {
   if (given.repeatLast === true && given.horizonMs === undefined) {
     throw invalidOption('schedule.repeatLast needs schedule.horizonMs', ['schedule', 'horizonMs']);
   }
-  const maxWaitMs = given.maxWaitMs ?? DEFAULT_SCHEDULE.maxWaitMs;
-  return { ...given, delaysMs: given.delaysMs ?? DEFAULT_SCHEDULE.delaysMs, maxWaitMs };
+  const { delaysMs = DEFAULT_SCHEDULE.delaysMs, maxWaitMs = DEFAULT_SCHEDULE.maxWaitMs } = given;
+  return Object.assign(given, { delaysMs, maxWaitMs });
 }
 
 interface Subject {
@@ -197,7 +197,10 @@ interface Subject {
   readonly path: readonly string[];
 }
 
-/** Gives a copy, so that later changes and getters of the original do not count. */
+/**
+ * Gives a copy, so that later changes and getters of the original do not count. It has no prototype:
+ * what an attack put on Object.prototype must not become an option, `network` for one.
+ */
 function check<T>(
   given: unknown,
   rules: Rules<keyof T & string>,
@@ -206,7 +209,7 @@ function check<T>(
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw invalidOption(`expected ${name} to be an object`, path);
   }
-  const copy: object = { ...given };
+  const copy: object = Object.assign(Object.create(null), given);
   for (const [key, value] of Object.entries(copy)) {
     const rule = Object.entries<Rule>(rules).find(([known]) => known === key)?.[1];
     if (rule === undefined) {
