@@ -175,10 +175,15 @@ function failureCode(systemCode: string): FailureCode | undefined {
 function systemCodes(error: unknown): string[] {
   const codes: string[] = [];
   let current = error;
-  for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
-    const { code } = current as NodeJS.ErrnoException;
-    codes.push(typeof code === 'string' ? code : current.name);
+  for (let depth = 0; depth < MAX_CAUSES && isError(current); depth += 1) {
+    const { code, name } = current as NodeJS.ErrnoException;
+    codes.push(typeof code === 'string' ? code : name);
     current = current.cause;
   }
   return codes;
+}
+
+/** Not `instanceof` alone: within a sandbox such as Jest's, Node's errors are of another `Error`. */
+function isError(thrown: unknown): thrown is Error {
+  return thrown instanceof Error || Object.prototype.toString.call(thrown) === '[object Error]';
 }

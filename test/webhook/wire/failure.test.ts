@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SecurityEventError } from '../../../src/errors.ts';
@@ -78,6 +79,14 @@ describe('failureOf', () => {
     expect(failureOf(withCode('E_OUTER', withCode('E_INNER')))).toEqual(
       failure('network', 'E_OUTER'),
     );
+  });
+
+  test('knows the errors of another realm, as those of Node are within a sandbox', () => {
+    const script =
+      "new TypeError('x', { cause: Object.assign(new Error('y'), { code: 'EPIPE' }) })";
+    const error: unknown = runInNewContext(script);
+    expect(error).not.toBeInstanceOf(Error);
+    expect(failureOf(error)).toEqual(failure('connection-reset', 'EPIPE'));
   });
 
   test('comes to an end where an error is its own cause', () => {
