@@ -83,6 +83,21 @@ function endingWith(closing: AbortSignal, clock: Clock): Clock {
 
 /** Asked through its own method: it may be of another copy, or another major, of undici. */
 export function foreignTransport(dispatcher: Dispatcher): Transport {
-  const send: SendRequest = (options) => dispatcher.request(options);
+  const send: SendRequest = async (options) => {
+    const response: unknown = await dispatcher.request(options);
+    if (isResponse(response)) return response;
+    throw Object.assign(new TypeError('the dispatcher resolved with something else'), {
+      code: 'ERR_INVALID_RETURN_VALUE',
+    });
+  };
   return { open: () => Promise.resolve(send), close: () => Promise.resolve() };
+}
+
+/** What an attempt uses of a response. */
+function isResponse(value: unknown): value is Dispatcher.ResponseData {
+  const { statusCode, headers, body } = (value ?? {}) as Partial<Dispatcher.ResponseData>;
+  const isReadable = typeof body?.on === 'function' && typeof body.destroy === 'function';
+  return (
+    Number.isInteger(statusCode) && typeof headers === 'object' && headers !== null && isReadable
+  );
 }

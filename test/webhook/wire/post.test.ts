@@ -1,8 +1,9 @@
-import { getEventListeners, once } from 'node:events';
+import { EventEmitter, getEventListeners, once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { Agent, type Dispatcher, MockAgent } from 'undici';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -696,6 +697,27 @@ describe('a dispatcher of the host', () => {
     expect(await poster.post(requestTo('http://127.0.0.1:9/'))).toMatchObject({
       code: 'network',
       detail: expect.stringContaining('(UND_MOCK_ERR_MOCK_NOT_MATCHED)'),
+    });
+  });
+
+  test.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['null', null],
+    ['no status', { headers: {}, body: new PassThrough() }],
+    ['a status that is no number', { statusCode: '200', headers: {}, body: new PassThrough() }],
+    ['no headers', { statusCode: 200, body: new PassThrough() }],
+    ['headers that are null', { statusCode: 200, headers: null, body: new PassThrough() }],
+    ['no body', { statusCode: 200, headers: {} }],
+    ['a body that is null', { statusCode: 200, headers: {}, body: null }],
+    ['a body of events alone', { statusCode: 200, headers: {}, body: new EventEmitter() }],
+    ['a body of text', { statusCode: 200, headers: {}, body: 'ok' }],
+  ])('that resolves with %s fails the attempt as a fault of this side', async (_what, response) => {
+    const dispatcher = { request: async () => response } as unknown as Dispatcher;
+    const poster = openPoster({ network: 'delegated', dispatcher });
+    expect(await poster.post(requestTo('http://127.0.0.1:9/'))).toMatchObject({
+      kind: 'failure',
+      code: 'network',
+      detail: expect.stringContaining('(ERR_INVALID_RETURN_VALUE)'),
     });
   });
 
