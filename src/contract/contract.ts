@@ -2,40 +2,44 @@
 import * as z from 'zod';
 import { SecurityEventError } from '../errors.ts';
 import type { Dialect, Mode, Reading } from './dialect.ts';
-import { logLine } from './log-line.ts';
-import { logRecord } from './log-record.ts';
-import { webhookMessageV1 } from './webhook-v1.ts';
-import { body, webhookMessageV2 } from './webhook-v2.ts';
+import { type LogLineSchema, logLine } from './log-line.ts';
+import { type LogRecordSchema, logRecord } from './log-record.ts';
+import { type MessageV1Schema, webhookMessageV1 } from './webhook-v1.ts';
+import { body, type MessageV2Schema, webhookMessageV2 } from './webhook-v2.ts';
 
-const bareRecord = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) => logRecord(mode, {});
+/** The schemas of one dialect and reading, under the names of the bare exports. */
+export interface Contract<D extends Dialect = 'strict', R extends Reading = 'emitted'> {
+  readonly LogRecord: z.ZodLazy<LogRecordSchema<D, R>>;
+  readonly LogLine: z.ZodLazy<LogLineSchema<D, R>>;
+  readonly WebhookMessageV2: z.ZodLazy<MessageV2Schema<D, R>>;
+  readonly WebhookBodyV2: z.ZodLazy<z.ZodArray<z.ZodLazy<MessageV2Schema<D, R>>>>;
+  readonly WebhookMessageV1: z.ZodLazy<MessageV1Schema<D, R>>;
+  readonly WebhookBodyV1: z.ZodLazy<z.ZodArray<z.ZodLazy<MessageV1Schema<D, R>>>>;
+}
 
 /** Built at the first parse, then kept. */
 const whenUsed = <S extends z.ZodType>(build: () => S): z.ZodLazy<S> => z.lazy(build);
 
-const build = <D extends Dialect, R extends Reading>(dialect: D, reading: R) => {
+const build = <D extends Dialect, R extends Reading>(dialect: D, reading: R): Contract<D, R> => {
   const mode: Mode<D, R> = { dialect, reading };
   const WebhookMessageV2 = whenUsed(() => webhookMessageV2(mode));
   const WebhookMessageV1 = whenUsed(() => webhookMessageV1(mode));
   return {
-    LogRecord: whenUsed(() => bareRecord(mode)),
+    LogRecord: whenUsed(() => logRecord(mode, {})),
     LogLine: whenUsed(() => logLine(mode)),
     WebhookMessageV2,
     WebhookBodyV2: whenUsed(() => body(WebhookMessageV2)),
     WebhookMessageV1,
     WebhookBodyV1: whenUsed(() => body(WebhookMessageV1)),
-  } as const;
+  };
 };
 
-const READINGS = {
+const READINGS: {
+  readonly [D in Dialect]: { readonly [R in Reading]: Contract<D, R> };
+} = {
   strict: { emitted: build('strict', 'emitted'), received: build('strict', 'received') },
   open: { emitted: build('open', 'emitted'), received: build('open', 'received') },
-} as const;
-
-/** The schemas of one dialect and reading, under the names of the bare exports. */
-export type Contract<
-  D extends Dialect = 'strict',
-  R extends Reading = 'emitted',
-> = (typeof READINGS)[D][R];
+};
 
 export interface ContractOptions<D extends Dialect, R extends Reading> {
   /**

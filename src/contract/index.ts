@@ -4,7 +4,7 @@
  * the received reading, and `contract({ dialect, reading })` gives any combination.
  */
 import type * as z from 'zod';
-import { contract } from './contract.ts';
+import { type Contract, contract } from './contract.ts';
 
 const emitted = contract();
 
@@ -12,27 +12,27 @@ const emitted = contract();
 export const received = contract({ reading: 'received' });
 
 /** A record of channel A: envelope, context, payload. Narrows by `event_name`. */
-export const LogRecord = emitted.LogRecord;
+export const LogRecord: Contract['LogRecord'] = emitted.LogRecord;
 export type LogRecord = z.output<typeof LogRecord>;
 
 /** A record with the attributes of a log platform (D17, D18). */
-export const LogLine = emitted.LogLine;
+export const LogLine: Contract['LogLine'] = emitted.LogLine;
 export type LogLine = z.output<typeof LogLine>;
 
 /** A message of channel B as it is on the wire. Narrows by `message_type`. */
-export const WebhookMessageV2 = emitted.WebhookMessageV2;
+export const WebhookMessageV2: Contract['WebhookMessageV2'] = emitted.WebhookMessageV2;
 export type WebhookMessageV2 = z.output<typeof WebhookMessageV2>;
 
 /** The body of a request: 1 to 1000 messages. */
-export const WebhookBodyV2 = emitted.WebhookBodyV2;
+export const WebhookBodyV2: Contract['WebhookBodyV2'] = emitted.WebhookBodyV2;
 export type WebhookBodyV2 = z.output<typeof WebhookBodyV2>;
 
 /** An element of the deprecated format v1. Narrows by `svc_payload_type`. */
-export const WebhookMessageV1 = emitted.WebhookMessageV1;
+export const WebhookMessageV1: Contract['WebhookMessageV1'] = emitted.WebhookMessageV1;
 export type WebhookMessageV1 = z.output<typeof WebhookMessageV1>;
 
 /** The body of a request of format v1. */
-export const WebhookBodyV1 = emitted.WebhookBodyV1;
+export const WebhookBodyV1: Contract['WebhookBodyV1'] = emitted.WebhookBodyV1;
 export type WebhookBodyV1 = z.output<typeof WebhookBodyV1>;
 
 /** What `LogRecord.parse` takes: the record, deviations that the contract shows included. */

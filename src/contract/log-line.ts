@@ -71,3 +71,5 @@ export const logLine = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) 
   ) as PlatformAttributes<R>;
   return logRecord(mode, attributes);
 };
+
+export type LogLineSchema<D extends Dialect, R extends Reading> = ReturnType<typeof logLine<D, R>>;

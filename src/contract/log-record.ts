@@ -143,3 +143,8 @@ export const logRecord = <D extends Dialect, R extends Reading, A extends z.core
     ).check(suffixIsProtection),
   ]);
 };
+
+/** The schema of a record in one mode, without further keys. */
+export type LogRecordSchema<D extends Dialect, R extends Reading> = ReturnType<
+  typeof logRecord<D, R, Record<never, never>>
+>;

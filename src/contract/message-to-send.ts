@@ -50,16 +50,16 @@ const build = <D extends Dialect>(dialect: D) => {
   );
 };
 
-const MESSAGE_TO_SEND = {
+type MessageToSendSchema<D extends Dialect> = z.ZodLazy<ReturnType<typeof build<D>>>;
+
+const MESSAGE_TO_SEND: { readonly [D in Dialect]: MessageToSendSchema<D> } = {
   strict: z.lazy(() => build('strict')),
   open: z.lazy(() => build('open')),
-} as const;
+};
 
 /** The schema of `{ message_type, message, message_id?, v1? }`, built when first used. */
-export const messageToSend = <D extends Dialect>(dialect: D): (typeof MESSAGE_TO_SEND)[D] =>
+export const messageToSend = <D extends Dialect>(dialect: D): MessageToSendSchema<D> =>
   MESSAGE_TO_SEND[dialect];
 
 /** What the senders take in format v2. */
-export type WebhookMessageToSend<D extends Dialect = 'strict'> = z.input<
-  (typeof MESSAGE_TO_SEND)[D]
->;
+export type WebhookMessageToSend<D extends Dialect = 'strict'> = z.input<MessageToSendSchema<D>>;

@@ -92,3 +92,7 @@ export const webhookMessageV1 = <D extends Dialect, R extends Reading>(mode: Mod
     securityResponseV1(mode),
     testV1(mode),
   ]);
+
+export type MessageV1Schema<D extends Dialect, R extends Reading> = ReturnType<
+  typeof webhookMessageV1<D, R>
+>;

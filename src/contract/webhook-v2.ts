@@ -151,6 +151,10 @@ export const webhookMessageV2 = <D extends Dialect, R extends Reading>(mode: Mod
   );
 };
 
+export type MessageV2Schema<D extends Dialect, R extends Reading> = ReturnType<
+  typeof webhookMessageV2<D, R>
+>;
+
 /** D31: a body is an array of 1 to 1000 messages. */
 export const body = <M extends z.ZodType>(message: M): z.ZodArray<M> =>
   z
