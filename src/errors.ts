@@ -88,9 +88,19 @@ export interface InputIssue {
   readonly message: string;
 }
 
+/** Keys of free-form JSON are payload too: a long or odd one, or a long way down, is left out. */
+const SHOWN_KEY = /^[\w.-]{1,64}$/;
+const MAX_SHOWN_KEYS = 12;
+
+function pathText(path: readonly PropertyKey[]): string {
+  const keys = path.map(String).map((key) => (SHOWN_KEY.test(key) ? key : '…'));
+  const shown = keys.slice(0, MAX_SHOWN_KEYS).join('.');
+  return keys.length > MAX_SHOWN_KEYS ? `${shown}.…` : shown;
+}
+
 function describe(issue: InputIssue | undefined): string | undefined {
   if (issue === undefined || issue.path.length === 0) return issue?.message;
-  return `${issue.path.map(String).join('.')}: ${issue.message}`;
+  return `${pathText(issue.path)}: ${issue.message}`;
 }
 
 export interface ErrorDetails {

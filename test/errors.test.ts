@@ -35,6 +35,20 @@ describe('an error', () => {
     expect(error.path).toEqual([]);
   });
 
+  test.each([
+    [['options', 'a b\n"hunter2"', 0], 'options.….0'],
+    [['options', 'k'.repeat(64)], `options.${'k'.repeat(64)}`],
+    [['options', 'k'.repeat(65)], 'options.…'],
+    [Array.from({ length: 12 }, () => 'k'), 'k.k.k.k.k.k.k.k.k.k.k.k'],
+    [Array.from({ length: 13 }, () => 'k'), 'k.k.k.k.k.k.k.k.k.k.k.k.…'],
+  ])('leaves keys that are payload out of its message, not out of its path: %j', (path, text) => {
+    const error = new SecurityEventError('ERR_INVALID_RECORD', {
+      issues: [{ path, message: 'expected a JSON value, found a BigInt' }],
+    });
+    expect(error.message).toContain(`contract: ${text}: expected a JSON value`);
+    expect(error.path).toEqual(path);
+  });
+
   test('prefers its own detail and path to those of the issues', () => {
     const error = new SecurityEventError('ERR_INVALID_OPTION', {
       detail: 'sync must be true or false',
