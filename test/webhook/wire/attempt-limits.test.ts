@@ -19,6 +19,7 @@ function handClock() {
         waits.push({ ms, signal, end: resolve });
         signal.addEventListener('abort', () => resolve());
       }),
+    idle: () => Promise.reject(new Error('the deadlines of an attempt hold the process')),
   };
   return { clock, waits, elapse: (ms: number) => waits.find((wait) => wait.ms === ms)?.end() };
 }

@@ -157,7 +157,7 @@ describe('the connect deadline', () => {
 });
 
 function clockWhoseSleep(sleep: Clock['sleep']): Clock {
-  return { now: () => 0, monotonicMs: () => 0, sleep };
+  return { now: () => 0, monotonicMs: () => 0, sleep, idle: sleep };
 }
 
 /** Listens, but never accepts: when its backlog is full, the kernel lets connections wait. */
