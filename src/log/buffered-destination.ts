@@ -3,8 +3,8 @@
  *
  * fs.writev in libuv's threads never blocks the host, and on a non-blocking descriptor (see
  * LineFile) never blocks a thread either. A stalled reader is asked again in growing steps. After
- * HOLD_MS without a byte taken it is asked at the next `write` only, or while a `flush` waits: a
- * pipe that nobody reads must not keep a process from ending (D80).
+ * HOLD_MS without a byte taken, the time between two askings no longer holds the process unless a
+ * `flush` waits: a pipe that nobody reads must not keep a process from ending (D80).
  */
 import { writev } from 'node:fs';
 import { promisify } from 'node:util';
@@ -19,6 +19,8 @@ const MAX_BATCH_LINES = 256;
 const MAX_PAUSE_MS = 50;
 /** How long a reader that takes nothing holds a process that has nothing else to do. */
 const HOLD_MS = 1000;
+/** How soon it is noticed that such a reader reads again. */
+const REST_MS = 100;
 
 export interface BufferedOptions {
   readonly file: LineFile;
@@ -48,7 +50,7 @@ export class BufferedDestination implements LineSink {
   #isDraining = false;
   #isClosed = false;
   #stalledMs = 0;
-  #wake: () => void = () => {};
+  #rest = new AbortController();
 
   constructor(options: BufferedOptions) {
     this.#file = options.file;
@@ -58,8 +60,6 @@ export class BufferedDestination implements LineSink {
   }
 
   write(line: string): LineOutcome {
-    // Also where the buffer is full: that may be since the reader was not asked.
-    this.#wake();
     const bytes = Buffer.from(line);
     if (this.#pendingBytes + bytes.length > this.#maxBufferBytes) return 'dropped';
     this.#queue.push(bytes);
@@ -74,8 +74,8 @@ export class BufferedDestination implements LineSink {
     if (this.#settled < upTo) {
       await new Promise<void>((resolve) => {
         this.#waiters.push({ upTo, resolve });
-        // A stalled reader may be at rest; from now on it is asked again.
-        this.#wake();
+        // The wait for a stalled reader may be one that does not hold the process: this one does.
+        this.#rest.abort();
       });
     }
     await this.#file.sync();
@@ -88,7 +88,7 @@ export class BufferedDestination implements LineSink {
     this.#queue.length = 0;
     this.#batch = [];
     this.#answerWaiters();
-    this.#wake();
+    this.#rest.abort();
     // A write in progress still uses the descriptor, whose number could be given to another file.
     if (!this.#isDraining) this.#file.close();
     return left;
@@ -169,8 +169,7 @@ export class BufferedDestination implements LineSink {
     const isHolding = this.#waiters.length > 0 || this.#stalledMs < HOLD_MS;
     this.#stalledMs += ms;
     if (isHolding) return this.#clock.sleep(ms);
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-    });
+    this.#rest = new AbortController();
+    await this.#clock.idle(REST_MS, this.#rest.signal);
   }
 }
