@@ -8,6 +8,7 @@ import { SecurityEventError } from '../errors.ts';
 import { type Clock, systemClock } from '../system/clock.ts';
 import { openSink } from './destination.ts';
 import type { LineOutcome, LineSink } from './line-sink.ts';
+import { literal, UNSET_OPTIONS, withoutFirstComma } from './literal.ts';
 import { attributesFor } from './platform.ts';
 import type { WritableRecord } from './record-check.ts';
 import { type LogWriterStats, WriteCounters, writeFailed } from './write-counters.ts';
@@ -164,9 +165,6 @@ function freeze(value: JsonValue): void {
   Object.freeze(value);
 }
 
-/** Strings that pino would hand to UTF-8 unescaped, where a lone surrogate becomes U+FFFD. */
-const LONE_SURROGATE = /\p{Cs}/u;
-
 /**
  * A private pino that makes the line and nothing else: no level, time, pid, host name or message.
  *
@@ -182,8 +180,10 @@ function createSerialiser(): (object: JsonObject) => string {
       timestamp: false,
       errorKey: '',
       serializers: { err: (value: unknown) => value },
-      formatters: { level: () => ({}) },
-      hooks: { streamWrite: withoutFirstComma },
+      // Nothing here may be inherited: literal.ts says why.
+      formatters: { level: () => ({ __proto__: null }), log: (object) => object },
+      hooks: { __proto__: null, streamWrite: withoutFirstComma } as object,
+      ...UNSET_OPTIONS,
     },
     {
       write: (text: string) => {
@@ -192,27 +192,10 @@ function createSerialiser(): (object: JsonObject) => string {
     },
   );
   return (object) => {
-    logger.info(wellFormed(object));
+    // Never the line before it, should a tracer's changes to pino keep this one back.
+    line = '';
+    logger.info(literal(object));
+    if (line === '') throw new Error('pino made no line');
     return line;
-  };
-}
-
-/**
- * pino puts a comma before every key, since the level comes first; with no level the line would
- * begin `{,"`. This is its documented hook for the finished line, so whatever else reads the
- * logger's stream (OpenTelemetry does) reads valid JSON as well. A slice of the string is no copy.
- */
-const withoutFirstComma = (line: string): string =>
-  line.startsWith('{,') ? `{${line.slice(2)}` : line;
-
-function wellFormed(object: JsonObject): object {
-  const odd = Object.entries(object).filter(
-    ([, value]) => typeof value === 'string' && LONE_SURROGATE.test(value),
-  );
-  if (odd.length === 0) return object;
-  // pino gives anything but a string to JSON.stringify, which escapes lone surrogates.
-  return {
-    ...object,
-    ...Object.fromEntries(odd.map(([key, text]) => [key, { toJSON: () => text }])),
   };
 }

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createLogWriter } from '../../src/log/writer.ts';
 import { smallRecord } from '../helpers/log-records.ts';
 
@@ -6,7 +6,7 @@ import { smallRecord } from '../helpers/log-records.ts';
  * What a tracer's instrumentation does to pino when it is loaded: every logger made later gets a
  * mixin, and its stream is wrapped so that lines are read.
  */
-const readByTracer = vi.hoisted((): string[] => []);
+const tracer = vi.hoisted(() => ({ lines: [] as string[], keepsBack: false }));
 
 vi.mock('pino', async (importOriginal) => {
   const { pino } = await importOriginal<typeof import('pino')>();
@@ -16,7 +16,10 @@ vi.mock('pino', async (importOriginal) => {
   ) =>
     pino(
       { ...options, mixin: () => ({ trace_id: 'of the tracer', span_id: 's', payload: 'lost' }) },
-      pino.multistream([{ stream }, { stream: { write: (line) => readByTracer.push(line) } }]),
+      pino.multistream([
+        { stream: { write: (line) => tracer.keepsBack || stream.write(line) } },
+        { stream: { write: (line) => tracer.lines.push(line) } },
+      ]),
     );
   return { pino: instrumented };
 });
@@ -35,5 +38,23 @@ test('keys that a tracer adds to every pino stand beside the record, each once',
     span_id: 's',
   });
   expect(line.match(/"(?:trace_id|payload)":/g)).toHaveLength(2);
-  expect(readByTracer).toEqual(lines);
+  expect(tracer.lines).toEqual(lines);
+});
+
+test('a line that a tracer keeps back is a failure, not the line before it once more', () => {
+  const lines: string[] = [];
+  const writer = createLogWriter({ destination: { write: (line: string) => lines.push(line) } });
+  writer.write(smallRecord('one'));
+  tracer.keepsBack = true;
+  onTestFinished(() => {
+    tracer.keepsBack = false;
+  });
+  expect(() => writer.write(smallRecord('two'))).toThrow(
+    expect.objectContaining({
+      code: 'ERR_WRITE_FAILED',
+      cause: expect.objectContaining({ message: 'pino made no line' }) as Error,
+    }) as Error,
+  );
+  expect(lines).toHaveLength(1);
+  expect(writer.stats()).toMatchObject({ written: 1, failed: 1 });
 });

@@ -43,7 +43,7 @@ describe('a line', () => {
     ]);
   });
 
-  test('is valid JSON for those who subscribe to the stream of every pino, too', () => {
+  test('is the same while somebody listens to how every pino makes its lines', () => {
     const seen: unknown[] = [];
     const listen = (message: unknown): void => void seen.push(message);
     subscribe('tracing:pino_asJson:end', listen);

@@ -1,0 +1,53 @@
+/**
+ * What keeps pino and JSON.stringify from writing anything but what was checked, whatever stands on
+ * `Object.prototype`: prototype pollution is one of the attacks that records tell of.
+ */
+import type { JsonObject, JsonValue } from '../contract/index.ts';
+
+/**
+ * `line` in a form that is written as it stands: without a prototype, since pino takes an object
+ * for a response, a request or an error by keys that may be inherited.
+ */
+export function literal(line: JsonObject): object {
+  const value = hasToJson() ? withoutPrototypes(line) : line;
+  const odd = Object.entries(value).filter(
+    ([, text]) => typeof text === 'string' && LONE_SURROGATE.test(text),
+  );
+  // pino gives anything but a string to JSON.stringify, which escapes lone surrogates.
+  const escaped = odd.map(([key, text]) => [key, { toJSON: () => text }]);
+  return { __proto__: null, ...value, ...Object.fromEntries(escaped) };
+}
+
+/** Strings that pino would hand to UTF-8 unescaped, where a lone surrogate becomes U+FFFD. */
+const LONE_SURROGATE = /\p{Cs}/u;
+
+/** Whether a polluted prototype has a `toJSON` that would change every object or array. */
+const hasToJson = (): boolean => 'toJSON' in Array.prototype;
+
+function withoutPrototypes<T extends JsonValue>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  const bare: object = Array.isArray(value)
+    ? value.map(withoutPrototypes)
+    : Object.fromEntries(
+        Object.entries(value).map(([key, element]) => [key, withoutPrototypes(element)]),
+      );
+  return Object.setPrototypeOf(bare, null) as T;
+}
+
+/** Options that pino gives no default of its own and would inherit. */
+export const UNSET_OPTIONS: object = {
+  crlf: false,
+  mixin: undefined,
+  mixinMergeStrategy: undefined,
+  msgPrefix: undefined,
+  nestedKey: undefined,
+  transport: undefined,
+};
+
+/**
+ * pino puts a comma before every key, since the level comes first; with no level the line would
+ * begin `{,"`. This is its documented hook for the finished line, so whatever else reads the
+ * logger's stream (OpenTelemetry does) reads valid JSON as well. A slice of the string is no copy.
+ */
+export const withoutFirstComma = (line: string): string =>
+  line.startsWith('{,') ? `{${line.slice(2)}` : line;
