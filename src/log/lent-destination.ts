@@ -6,6 +6,7 @@
  * nobody listens to would end the host.
  */
 import { type LateOutcomes, type LineOutcome, type LineSink, systemCode } from './line-sink.ts';
+import { flushStream } from './stream-flush.ts';
 import { kindOf, type LentStream, leavesOf, WANTS_METADATA } from './stream-kind.ts';
 
 export interface LentOptions {
@@ -14,9 +15,6 @@ export interface LentOptions {
   readonly maxBufferBytes: number;
   readonly late: LateOutcomes;
 }
-
-/** fsync was asked of something that has nothing to sync. */
-const NOTHING_TO_SYNC: ReadonlySet<string | undefined> = new Set(['EINVAL', 'ENOTSUP', 'EROFS']);
 
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' &&
@@ -52,6 +50,10 @@ export class LentDestination implements LineSink {
     if (this.#isMuted) throw new Error('the pino destination ignores writes since its pipe broke');
     if (this.#leaves.some(({ destroyed }) => destroyed === true)) {
       throw new Error('the stream is destroyed');
+    }
+    // Writing to it all the same would destroy it, with what the host's own writes left in it.
+    if (this.#leaves.some(({ writableEnded }) => writableEnded === true)) {
+      throw new Error('the stream has been ended');
     }
     if (!this.#options.sync && !this.#hasRoomFor(line)) return 'dropped';
     this.#fault = undefined;
@@ -169,44 +171,4 @@ const NO_METADATA = {
   lastMsg: undefined,
   lastTime: undefined,
   lastLogger: undefined,
-};
-
-/** Resolves when a stream has passed on what it holds, as far as its kind can tell. */
-function flushStream(stream: LentStream): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const done = (error?: unknown): void => {
-      if (error instanceof Error && !NOTHING_TO_SYNC.has(systemCode(error))) reject(error);
-      else resolve();
-    };
-    FLUSHES[kindOf(stream)](stream, done);
-  });
-}
-
-type Flush = (stream: LentStream, done: (error?: unknown) => void) => void;
-
-const flushByCallback: Flush = (stream, done) =>
-  typeof stream.flush === 'function' ? stream.flush(done) : done();
-
-/** A fault is an end as well; the listener for faults has told of it. */
-function whenWritten(stream: LentStream, done: () => void): void {
-  const finish = (): void => {
-    stream.off?.('drain', finish);
-    stream.off?.('error', finish);
-    done();
-  };
-  stream.on?.('drain', finish);
-  stream.on?.('error', finish);
-}
-
-const FLUSHES: Readonly<Record<ReturnType<typeof kindOf>, Flush>> = {
-  // An empty chunk is answered after all that came before it.
-  node: (stream, done) => (Number(stream.writableLength) > 0 ? stream.write('', done) : done()),
-  'sonic-boom': (stream, done) => {
-    if (Number(stream.minLength) > 0) flushByCallback(stream, done);
-    // Without `minLength` its flush answers at once, whatever is still being written.
-    else if (Reflect.get(stream, '_writing') === true) whenWritten(stream, done);
-    else done();
-  },
-  worker: flushByCallback,
-  plain: (_stream, done) => done(),
 };

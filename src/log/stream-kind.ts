@@ -15,6 +15,7 @@ export interface LentStream {
   readonly sync?: unknown;
   readonly minLength?: unknown;
   readonly streams?: unknown;
+  readonly writableEnded?: unknown;
   readonly writableLength?: unknown;
 }
 

@@ -371,6 +371,44 @@ describe('with sync: false', () => {
     expect(writer.stats()).toMatchObject({ failed: 2 });
   });
 
+  test('a stream that the host has ended keeps what the host wrote to it', async () => {
+    const received: string[] = [];
+    const release: (() => void)[] = [];
+    const stream = new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        received.push(chunk.toString());
+        release.push(done);
+      },
+    });
+    const writer = createLogWriter({ destination: stream, sync: false });
+    stream.write('host 1');
+    stream.write('host 2');
+    stream.end();
+    expect(thrownBy(() => writer.write(smallRecord())).cause).toMatchObject({
+      message: 'the stream has been ended',
+    });
+    const isFlushed = writer.flush().then(() => true);
+    expect(await Promise.race([isFlushed, Promise.resolve(false)])).toBe(false);
+    while (!stream.writableFinished) {
+      for (const done of release.splice(0)) done();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(await isFlushed).toBe(true);
+    expect(received).toEqual(['host 1', 'host 2']);
+    expect(writer.stats()).toMatchObject({ failed: 1, written: 0, pending: 0 });
+    await writer.close();
+  });
+
+  test('a stream that the host has destroyed is not waited for', async () => {
+    const stream = new Writable({ write: () => {} });
+    const writer = createLogWriter({ destination: stream, sync: false });
+    stream.write('host 1');
+    stream.destroy();
+    await writer.flush();
+    await writer.close();
+    expect(writer.stats()).toMatchObject({ lastError: undefined });
+  });
+
   test('a stream that is not read takes as much as the buffer may hold', async () => {
     const release: (() => void)[] = [];
     const stream = new Writable({ write: (_chunk, _encoding, done) => void release.push(done) });
