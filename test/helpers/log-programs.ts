@@ -10,11 +10,10 @@ const PROGRAMS = ['append', 'exit', 'flood', 'full', 'standard'] as const;
 
 export type LogProgram = (typeof PROGRAMS)[number];
 
-const OPTIONS = [
-  // Types are checked by `npm run types`; the compiler flags that matter here are those for output.
-  ...['--ignoreConfig', '--noCheck', '--verbatimModuleSyntax', '--rewriteRelativeImportExtensions'],
-  ...['--target', 'es2023', '--module', 'nodenext', '--types', 'node', '--rootDir', root],
-];
+// Types are checked by `npm run types`; the flags that matter here are those for the output.
+const OPTIONS =
+  '--ignoreConfig --noCheck --verbatimModuleSyntax --rewriteRelativeImportExtensions ' +
+  '--target es2023 --module nodenext --types node --rootDir';
 
 let folder: string | undefined;
 
@@ -32,7 +31,14 @@ function compiled(): string {
   folder = mkdtempSync(join(tmpdir(), 'log-programs-'));
   const sources = PROGRAMS.map((name) => join(root, `test/fixtures/log-${name}.ts`));
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
-  execFileSync(process.execPath, [compiler, ...OPTIONS, '--outDir', folder, ...sources]);
+  execFileSync(process.execPath, [
+    compiler,
+    ...OPTIONS.split(' '),
+    root,
+    '--outDir',
+    folder,
+    ...sources,
+  ]);
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   return folder;
