@@ -10,6 +10,7 @@ export interface SideResult {
   /** Of the time, between the quartiles, as a share of the median. */
   readonly spread: number;
   readonly timeMs: Summary;
+  readonly cpuMs: Summary;
   readonly addedMemoryBytes?: number;
   readonly samplesMs: readonly number[];
 }
@@ -23,6 +24,8 @@ export interface Result {
   readonly rival: SideResult;
   /** Our time in the rival's: above 1 we are slower. */
   readonly ratio: number;
+  /** The same of processor time, which other programs' load changes less. */
+  readonly cpuRatio: number;
 }
 
 /** From the time of one sample and the number of items in it. */
@@ -39,7 +42,8 @@ export function resultOf(comparison: Comparison, samples: Samples): Result {
   const ours = sideResult(comparison, comparison.ours.label, samples.ours);
   const rival = sideResult(comparison, comparison.rival.label, samples.rival);
   const ratio = ours.timeMs.median / rival.timeMs.median;
-  return { name, work, unit, runs: samples.ours.length, ours, rival, ratio };
+  const cpuRatio = ours.cpuMs.median / rival.cpuMs.median;
+  return { name, work, unit, runs: samples.ours.length, ours, rival, ratio, cpuRatio };
 }
 
 function sideResult(
@@ -55,6 +59,7 @@ function sideResult(
     value: VALUES[unit](timeMs.median, operations * itemsPerOperation),
     spread: spreadOf(timeMs),
     timeMs,
+    cpuMs: summarise(samples.map(({ cpuMs }) => cpuMs)),
     ...(tellsMemory === true ? { addedMemoryBytes } : {}),
     samplesMs,
   };

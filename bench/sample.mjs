@@ -14,10 +14,12 @@ await warmUp?.();
 // Given by --expose-gc: what the warm-up left behind is not for the timed part to collect.
 globalThis.gc?.();
 const rssBefore = process.memoryUsage.rss();
+const cpuBefore = process.cpuUsage();
 const startedAt = performance.now();
 await run(operations);
 const ms = performance.now() - startedAt;
+const { user, system } = process.cpuUsage(cpuBefore);
 const rssBytes = process.memoryUsage.rss() - rssBefore;
 await check?.(operations);
 await close?.();
-process.stdout.write(`${JSON.stringify({ ms, rssBytes })}\n`);
+process.stdout.write(`${JSON.stringify({ ms, cpuMs: (user + system) / 1000, rssBytes })}\n`);

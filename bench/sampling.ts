@@ -6,6 +6,8 @@ import type { Comparison, Side } from './comparisons.ts';
 
 export interface Sample {
   readonly ms: number;
+  /** Of all threads of the process. */
+  readonly cpuMs: number;
   /** How much resident memory grew meanwhile. */
   readonly rssBytes: number;
 }

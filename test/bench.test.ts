@@ -19,7 +19,8 @@ const ROW: Comparison = {
   unit: 'µs per message',
 };
 
-const samples = (...times: number[]) => times.map((ms) => ({ ms, rssBytes: 1_500_000 }));
+const samples = (...times: number[]) =>
+  times.map((ms) => ({ ms, cpuMs: ms * ms, rssBytes: 1_500_000 }));
 
 describe('statistics', () => {
   it.each([
@@ -66,7 +67,7 @@ describe('results', () => {
     const result = resultOf(row, { ours: samples(9, 3, 1), rival: samples(6, 6, 6) });
     expect(result.ours.value).toBeCloseTo(ours);
     expect(result.rival.value).toBeCloseTo(rival);
-    expect(result).toMatchObject({ name: 'row', unit, runs: 3, ratio: 0.5 });
+    expect(result).toMatchObject({ name: 'row', unit, runs: 3, ratio: 0.5, cpuRatio: 0.25 });
     expect(result.ours.samplesMs).toEqual([9, 3, 1]);
   });
 });
@@ -77,10 +78,10 @@ describe('the table', () => {
     const plain = resultOf(ROW, taken);
     const memory = resultOf({ ...ROW, unit: 'ms', tellsMemory: true }, taken);
     expect(renderTable([plain, memory]).split('\n').slice(0, 4)).toEqual([
-      '| row | work | ours | rival | ratio | runs | spread |',
-      '| --- | --- | --- | --- | --- | --- | --- |',
-      '| row | work | we: 3.00 µs per message | they: 1,230 µs per message | 0.00 | 3 | 17 %, 0 % |',
-      '| row | work | we: 3.00 ms, 1.5 MB | they: 1,230 ms, 1.5 MB | 0.00 | 3 | 17 %, 0 % |',
+      '| row | work | ours | rival | ratio | cpu | runs | spread |',
+      '| --- | --- | --- | --- | --- | --- | --- | --- |',
+      '| row | work | we: 3.00 µs per message | they: 1,230 µs per message | 0.00 | 0.00 | 3 | 17 %, 0 % |',
+      '| row | work | we: 3.00 ms, 1.5 MB | they: 1,230 ms, 1.5 MB | 0.00 | 0.00 | 3 | 17 %, 0 % |',
     ]);
   });
 });
