@@ -85,7 +85,7 @@ export const RECORDS = {
 };
 
 /** The attributes of all log platforms at once (D18). */
-export const PLATFORM_ATTRIBUTES = {
+const PLATFORM_ATTRIBUTES = {
   trace_id: '0af7651916cd43dd8448eb211c80319c',
   span_id: 'b7ad6b7169203331',
   trace_flags: '01',
