@@ -52,7 +52,7 @@ export function settingsOf<D extends Dialect>(options: LogWriterOptions<D>): Wri
     validate = true,
     sync = true,
     maxBufferBytes = DEFAULT_MAX_BUFFER_BYTES,
-  } = options;
+  } = ownOptions(options);
   expect(platform === false || typeof platform === 'function', 'platform', 'false or a function');
   expect(typeof validate === 'boolean', 'validate', 'true or false');
   expect(typeof sync === 'boolean', 'sync', 'true or false');
@@ -67,10 +67,29 @@ export function settingsOf<D extends Dialect>(options: LogWriterOptions<D>): Wri
   };
 }
 
-function expect(isUsable: boolean, option: string, expected: string): void {
-  if (isUsable) return;
-  throw new SecurityEventError('ERR_INVALID_OPTION', {
-    detail: `expected ${option} to be ${expected}`,
-    path: [option],
-  });
+const OPTIONS: ReadonlySet<string> = new Set<keyof LogWriterOptions>([
+  'destination',
+  'dialect',
+  'platform',
+  'validate',
+  'sync',
+  'maxBufferBytes',
+]);
+
+/** What an attack put on Object.prototype must not become an option, `validate` for one. */
+function ownOptions<T extends object>(options: T): T {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw refusal('expected the options to be an object', []);
+  }
+  const own = Object.assign(Object.create(null) as T, options);
+  const unknown = Object.keys(own).find((key) => !OPTIONS.has(key));
+  if (unknown === undefined) return own;
+  throw refusal(`unknown key ${JSON.stringify(unknown)} in the options`, [unknown]);
 }
+
+function expect(isUsable: boolean, option: string, expected: string): void {
+  if (!isUsable) throw refusal(`expected ${option} to be ${expected}`, [option]);
+}
+
+const refusal = (detail: string, path: readonly string[]): SecurityEventError =>
+  new SecurityEventError('ERR_INVALID_OPTION', { detail, path });

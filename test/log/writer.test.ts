@@ -315,10 +315,47 @@ describe('options', () => {
     { maxBufferBytes: 1.5 },
     { maxBufferBytes: Number.POSITIVE_INFINITY },
     { maxBufferBytes: '1' },
+    { destiantion: 2 },
   ])('that cannot be used are refused when the writer is made: %o', (options) => {
     const error = thrownBy(() => createLogWriter(options as never));
     expect(error.code).toBe('ERR_INVALID_OPTION');
     expect(error.path).toEqual(Object.keys(options));
+  });
+
+  test.each([null, 'events.log', 1, [], () => {}])('that are %s are refused', (options) => {
+    expect(thrownBy(() => createLogWriter(options as never))).toMatchObject({
+      code: 'ERR_INVALID_OPTION',
+      path: [],
+    });
+  });
+
+  test('are not taken from a polluted prototype', () => {
+    const { lines, write } = memory();
+    const pollution = { validate: false, platform: () => ({ added: 1 }) };
+    const everything: object = Object.prototype;
+    for (const [key, value] of Object.entries(pollution)) {
+      Object.defineProperty(everything, key, { value, configurable: true });
+    }
+    try {
+      const writer = createLogWriter({ destination: { write } });
+      expect(thrownBy(() => writer.write(unchecked({}))).code).toBe('ERR_INVALID_RECORD');
+      writer.write(smallRecord());
+    } finally {
+      for (const key of Object.keys(pollution)) Reflect.deleteProperty(everything, key);
+    }
+    expect(lines).toEqual([`${JSON.stringify(smallRecord())}\n`]);
+  });
+
+  test('may be undefined, which is their default', () => {
+    const { lines, write } = memory();
+    const options = {
+      dialect: undefined,
+      platform: undefined,
+      sync: undefined,
+      validate: undefined,
+    };
+    createLogWriter({ ...options, destination: { write } } as never).write(smallRecord());
+    expect(lines).toHaveLength(1);
   });
 
   test('may all be left out', async () => {
