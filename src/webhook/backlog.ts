@@ -51,6 +51,7 @@ interface GivingUp {
 
 export class Backlog {
   readonly #options: BacklogOptions;
+  /** What is due first comes first; of those due at the same time, requests keep their order. */
   #pending: PendingRequest[];
   #pausedUntil = Number.NEGATIVE_INFINITY;
   readonly delivered: DeliveredMessage[] = [];
@@ -64,16 +65,16 @@ export class Backlog {
 
   /** When something is due; `undefined` when nothing is left. */
   nextDueAt(): number | undefined {
-    const next = this.#earliest();
+    const [next] = this.#pending;
     return next === undefined ? undefined : Math.max(next.dueAt, this.#pausedUntil);
   }
 
   /** Takes out what is due first, or the part that fits: its bytes may have grown with its counts. */
   take(): PendingRequest | undefined {
-    const next = this.#earliest();
+    const next = this.#pending.shift();
     if (next === undefined) return undefined;
     const [first, ...rest] = this.#fit(next);
-    this.#pending.splice(this.#pending.indexOf(next), 1, ...rest);
+    this.#pending.unshift(...rest);
     return first;
   }
 
@@ -102,15 +103,6 @@ export class Backlog {
     this.#pending = [];
   }
 
-  /** Of those due at the same time the first: requests keep their order. */
-  #earliest(): PendingRequest | undefined {
-    let first = this.#pending[0];
-    for (const request of this.#pending) {
-      if (first !== undefined && request.dueAt < first.dueAt) first = request;
-    }
-    return first;
-  }
-
   #fit(request: PendingRequest): PendingRequest[] {
     const retryCount = request.sends;
     const measure = ({ stored, application }: AcceptedMessage) => ({
@@ -131,7 +123,9 @@ export class Backlog {
     const failed = { step, maxAttempts, retryAfterMs, acceptedAt, now };
     const next = nextAttempt(schedule, failed, random);
     if (next.kind === 'retry') {
-      this.#pending.push({ ...request, step: step + 1, dueAt: next.at });
+      const isBefore = ({ dueAt }: PendingRequest): boolean => dueAt <= next.at;
+      const retry = { ...request, step: step + 1, dueAt: next.at };
+      this.#pending.splice(this.#pending.findLastIndex(isBefore) + 1, 0, retry);
     } else {
       this.#giveUp(request, { reason: next.reason, retryAfterMs: next.waitMs ?? retryAfterMs });
     }
@@ -146,7 +140,8 @@ export class Backlog {
     }
     const dueAt = next?.at ?? request.dueAt;
     const halves = halve(request.messages).map((messages) => ({ ...request, messages, dueAt }));
-    this.#pending.unshift(...halves);
+    const isBefore = (pending: PendingRequest): boolean => pending.dueAt < dueAt;
+    this.#pending.splice(this.#pending.findLastIndex(isBefore) + 1, 0, ...halves);
   }
 
   /** Holds back everything, or gives it up where that would take too long (D71, D72). */

@@ -228,6 +228,14 @@ describe('what fails', () => {
     expect(played.report.delivered).toEqual(['m0', 'm1', 'm2']);
   });
 
+  test('comes after what was due at the same time before it', async () => {
+    const [a] = batch(1, 'a');
+    const [, b] = batch(2, 'b');
+    const options = { schedule: { delaysMs: [0] } };
+    const played = await play({ messages: [a, b], steps: [500, 200], options });
+    expect(posts(played)).toEqual(['0: m0 (0)', '0: m1 (0)', '0: m0 (1)']);
+  });
+
   test('waits its delay from the end of its attempt, lengthened by chance', async () => {
     const played = await play({
       messages: batch(1),
