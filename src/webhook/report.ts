@@ -22,7 +22,10 @@ export interface UndeliveredMessage extends AttemptEnd {
   readonly index: number;
   readonly message_id: string;
   readonly reason: UndeliveredReason;
-  /** How long to wait before it is sent again, in ms, where the receiver or the schedule says so. */
+  /**
+   * How long to wait before it is sent again, in ms, where the receiver or the schedule says so. Not
+   * for `aborted`: a part of that wait may be over.
+   */
   readonly retryAfterMs?: number;
 }
 
