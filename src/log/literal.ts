@@ -4,25 +4,26 @@
  */
 import type { JsonObject, JsonValue } from '../contract/index.ts';
 
-/**
- * `line` in a form that is written as it stands: without a prototype, since pino takes an object
- * for a response, a request or an error by keys that may be inherited.
- */
+/** `line` in a form that is written as it stands. */
 export function literal(line: JsonObject): object {
-  const value = hasToJson() ? withoutPrototypes(line) : line;
-  const odd = Object.entries(value).filter(
-    ([, text]) => typeof text === 'string' && LONE_SURROGATE.test(text),
+  const object = isPolluted() ? withoutPrototypes(line) : line;
+  const odd = Object.entries(object).filter(
+    ([, value]) => typeof value === 'string' && LONE_SURROGATE.test(value),
   );
+  if (odd.length === 0) return object;
   // pino gives anything but a string to JSON.stringify, which escapes lone surrogates.
   const escaped = odd.map(([key, text]) => [key, { toJSON: () => text }]);
-  return { __proto__: null, ...value, ...Object.fromEntries(escaped) };
+  return { __proto__: null, ...object, ...Object.fromEntries(escaped) };
 }
 
 /** Strings that pino would hand to UTF-8 unescaped, where a lone surrogate becomes U+FFFD. */
 const LONE_SURROGATE = /\p{Cs}/u;
 
-/** Whether a polluted prototype has a `toJSON` that would change every object or array. */
-const hasToJson = (): boolean => 'toJSON' in Array.prototype;
+/** JSON.stringify asks for the first; by the others pino tells requests, responses and errors. */
+const TELLING_KEYS = ['toJSON', 'method', 'headers', 'socket', 'setHeader', ''] as const;
+
+/** Arrays inherit from both prototypes that count. An object without a prototype costs time. */
+const isPolluted = (): boolean => TELLING_KEYS.some((key) => key in Array.prototype);
 
 function withoutPrototypes<T extends JsonValue>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;

@@ -9,6 +9,7 @@ const POLLUTIONS: readonly Pollution[] = [
   ['Object.prototype.toJSON', Object.prototype, 'toJSON', () => 'changed'],
   ['Array.prototype.toJSON', Array.prototype, 'toJSON', () => 'changed'],
   ['what pino takes for a response', Object.prototype, 'setHeader', () => 'changed'],
+  ['what makes a request of a record', Object.prototype, 'headers', { changed: true }],
   ['what pino takes for an error', Object.prototype, '', { message: 'changed' }],
   ['a serializer', Object.prototype, 'payload', () => 'changed'],
   ['a nested key', Object.prototype, 'nestedKey', 'changed'],
@@ -68,6 +69,18 @@ describe.each(POLLUTIONS)('with a prototype polluted by %s', (...pollution) => {
     writer.write(record());
     expect(lines).toEqual([written, written, written]);
   });
+});
+
+test('an object that is a request by what it inherits is written as it is', () => {
+  const destination = { write: (line: string) => lines.push(line) };
+  onTestFinished(() => void lines.splice(0));
+  const writer = createLogWriter({ destination, validate: false });
+  const parts = { method: 'GET', headers: {}, socket: {} };
+  for (const [key, value] of Object.entries(parts)) {
+    const { [key as keyof typeof parts]: _inherited, ...own } = parts;
+    polluted(['', Object.prototype, key, value], () => writer.write(own as never));
+    expect(lines.pop()).toBe(`${JSON.stringify(own)}\n`);
+  }
 });
 
 test('an enumerable key of a polluted prototype stands in no line', () => {
