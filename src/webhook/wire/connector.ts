@@ -59,7 +59,13 @@ export function createGuardedConnect(
   const { network, lookup = systemLookup, clock = systemClock } = options;
   const timeoutMs = options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
   // undici's own time-out is off: it would cover TLS alone, and its timers are up to a second late.
-  const startTls = build({ ...options.tls, minVersion: minTlsVersion(), timeout: 0 });
+  const startTls = build({
+    ...options.tls,
+    // Said, so that a host's NODE_TLS_REJECT_UNAUTHORIZED=0 does not let anybody read its events.
+    rejectUnauthorized: true,
+    minVersion: minTlsVersion(),
+    timeout: 0,
+  });
 
   const open = async (target: Target, signal: AbortSignal): Promise<Socket> => {
     const addresses = await resolve(target.hostname, lookup);

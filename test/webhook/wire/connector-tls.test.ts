@@ -2,7 +2,7 @@ import https from 'node:https';
 import type net from 'node:net';
 import tls from 'node:tls';
 import { Agent } from 'undici';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { selfSignedCertificate } from '../../helpers/certificate.ts';
 import { codeOf, guardedAgent, post, resolver } from '../../helpers/guarded-agent.ts';
 import { startReceiver } from '../../helpers/receiver.ts';
@@ -53,6 +53,16 @@ describe('TLS', () => {
     );
     await receiver.idle();
     expect(receiver.requests).toEqual([]);
+  });
+
+  test('checks certificates whatever the environment of the host says', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const receiver = await startReceiver({ tls: certificate });
+    onTestFinished(() => receiver.close());
+    expect(await codeOf(receiver.url, guardedAgent({ network }))).toBe(
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+    );
   });
 
   test('refuses the certificate of another name', async () => {
