@@ -106,9 +106,11 @@ type Accepted = Omit<AcceptedMessage, 'index'>;
 
 /** The id is fixed here, before the first attempt, and never changes (D21). */
 function acceptV2(data: object, newId: () => string): Accepted {
-  const { message_id = newId(), message_type, message } = data as Partial<MessageToStore>;
-  const stored = storeV2({ message_id, message_type, message } as MessageToStore);
-  return { stored, application: applicationOf(message as object) };
+  const { message_type, message, message_id: id } = data as MessageToStore;
+  // An inherited id, of a polluted prototype, would be every message's.
+  const message_id = (Object.hasOwn(data, 'message_id') ? id : undefined) ?? newId();
+  const stored = storeV2({ message_id, message_type, message });
+  return { stored, application: applicationOf(message) };
 }
 
 /** An element of format v1 has no message_id: in the report its own id stands for it. */

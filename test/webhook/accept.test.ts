@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   type AcceptedMessage,
   type AcceptRules,
@@ -44,6 +44,14 @@ describe('accepted messages', () => {
     const { message_id: _, ...draft } = EVENT;
     const accepted = await accept([draft, EVENT, draft]);
     expect(accepted.map(({ stored }) => stored.messageId)).toEqual(['new-1', 'msg-1', 'new-2']);
+  });
+
+  test('get no id that they only inherit, of a polluted prototype', async () => {
+    const { message_id: _, ...draft } = EVENT;
+    Object.defineProperty(Object.prototype, 'message_id', { value: 'all', configurable: true });
+    onTestFinished(() => void Reflect.deleteProperty(Object.prototype, 'message_id'));
+    const accepted = await accept([draft, { ...draft, message_id: undefined }]);
+    expect(accepted.map(({ stored }) => stored.messageId)).toEqual(['new-1', 'new-2']);
   });
 
   test('of one id are two messages (D21)', async () => {
