@@ -2,7 +2,7 @@
  * The attributes of a log platform beside a record (D17, D18). Whatever a platform function does
  * wrong costs its attributes, never the record.
  */
-import { copyJson, type JsonObject, type JsonValue } from '../contract/json-value.ts';
+import { copyJson, isPlain, type JsonObject, type JsonValue } from '../contract/json-value.ts';
 
 /** Gives the attributes for one record, which it must not and cannot change. */
 export type PlatformFunction<R> = (record: R) => Readonly<Record<string, unknown>>;
@@ -45,9 +45,7 @@ export function attributesFor<R extends object>(
 const nothing = (fault: Error): PlatformOutcome => ({ attributes: {}, fault });
 
 function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  const prototype = Object.getPrototypeOf(value) as object | null;
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && isPlain(value);
 }
 
 function pick(answer: Readonly<Record<string, unknown>>, record: object): PlatformOutcome {
