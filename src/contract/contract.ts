@@ -1,11 +1,12 @@
 /** The readings of the contract by name, each built when it is first used (D0). */
-import * as z from 'zod';
+import type * as z from 'zod';
 import { SecurityEventError } from '../errors.ts';
 import type { Dialect, Mode, Reading } from './dialect.ts';
 import { type LogLineSchema, logLine } from './log-line.ts';
 import { type LogRecordSchema, logRecord } from './log-record.ts';
 import { type MessageV1Schema, webhookMessageV1 } from './webhook-v1.ts';
 import { body, type MessageV2Schema, webhookMessageV2 } from './webhook-v2.ts';
+import { whenUsed } from './when-used.ts';
 
 /** The schemas of one dialect and reading, under the names of the bare exports. */
 export interface Contract<D extends Dialect = 'strict', R extends Reading = 'emitted'> {
@@ -16,9 +17,6 @@ export interface Contract<D extends Dialect = 'strict', R extends Reading = 'emi
   readonly WebhookMessageV1: z.ZodLazy<MessageV1Schema<D, R>>;
   readonly WebhookBodyV1: z.ZodLazy<z.ZodArray<z.ZodLazy<MessageV1Schema<D, R>>>>;
 }
-
-/** Built at the first parse, then kept. */
-const whenUsed = <S extends z.ZodType>(build: () => S): z.ZodLazy<S> => z.lazy(build);
 
 const build = <D extends Dialect, R extends Reading>(dialect: D, reading: R): Contract<D, R> => {
   const mode: Mode<D, R> = { dialect, reading };

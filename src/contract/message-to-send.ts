@@ -1,9 +1,10 @@
 /** What a caller hands to the senders: a message without its envelope, which is ours to add (D20). */
-import * as z from 'zod';
+import type * as z from 'zod';
 import { type Dialect, fields, type Mode, nonEmpty } from './dialect.ts';
 import { dispatch } from './dispatch.ts';
 import { pulseDetails } from './webhook-v1.ts';
 import { branches, chooseByMessageType, messageKinds } from './webhook-v2.ts';
+import { whenUsed } from './when-used.ts';
 
 interface Kind<T extends z.ZodType, M extends z.ZodType> {
   readonly type: T;
@@ -53,8 +54,8 @@ const build = <D extends Dialect>(dialect: D) => {
 type MessageToSendSchema<D extends Dialect> = z.ZodLazy<ReturnType<typeof build<D>>>;
 
 const MESSAGE_TO_SEND: { readonly [D in Dialect]: MessageToSendSchema<D> } = {
-  strict: z.lazy(() => build('strict')),
-  open: z.lazy(() => build('open')),
+  strict: whenUsed(() => build('strict')),
+  open: whenUsed(() => build('open')),
 };
 
 /** The schema of `{ message_type, message, message_id?, v1? }`, built when first used. */

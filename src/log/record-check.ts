@@ -26,7 +26,20 @@ export function recordCheck(dialect: Dialect, validate: boolean): RecordCheck {
     if (result.success) return result;
     return { success: false, issues: inputIssues(result.error) };
   };
+  if (validate) buildAhead(parse);
   return (record) => check(validate ? parse : parseJson, record);
+}
+
+/**
+ * Schemas are built at their first parse. That is now: the first report is not to wait for it, and
+ * an attack that has polluted a prototype by then would make it fail.
+ */
+function buildAhead(parse: (record: unknown) => Parsed): void {
+  try {
+    parse(undefined);
+  } catch {
+    // Polluted already: the first record that is written tries again, and tells.
+  }
 }
 
 function check(parse: (record: unknown) => Parsed, record: unknown): JsonObject {

@@ -48,7 +48,7 @@ describe('accepted messages', () => {
 
   test('get no id that they only inherit, of a polluted prototype', async () => {
     const { message_id: _, ...draft } = EVENT;
-    Object.defineProperty(Object.prototype, 'message_id', { value: 'all', configurable: true });
+    Reflect.defineProperty(Object.prototype, 'message_id', { value: 'all', configurable: true });
     onTestFinished(() => void Reflect.deleteProperty(Object.prototype, 'message_id'));
     const accepted = await accept([draft, { ...draft, message_id: undefined }]);
     expect(accepted.map(({ stored }) => stored.messageId)).toEqual(['new-1', 'new-2']);

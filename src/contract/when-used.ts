@@ -1,0 +1,35 @@
+/** Schemas that are built at their first parse (D0): importing the contract costs its names only. */
+import * as z from 'zod';
+
+interface WhenUsedDef<S extends z.ZodType = z.ZodType> extends z.core.$ZodLazyDef<S> {
+  getter: () => S;
+}
+
+// zod's own declarations are looser about optional properties than this project's compiler flags.
+const initLazy = (inst: unknown, def: unknown): void => {
+  const lazy: z.core.$constructor<z.ZodLazy> = z.ZodLazy;
+  lazy.init(inst as z.ZodLazy, def as z.core.$ZodLazyDef);
+};
+
+/**
+ * A `ZodLazy` that outlives a build that failed. zod's own marks itself as being built, and stays
+ * so for ever when the build throws, as it does while `Object.prototype` is polluted: one attack
+ * at the wrong moment would have every later record refused.
+ */
+const WhenUsed = /*@__PURE__*/ z.core.$constructor<z.ZodLazy, WhenUsedDef>(
+  'SecurityEventWhenUsed',
+  (inst, def) => {
+    initLazy(inst, def);
+    inst._zod.parse = (payload, ctx) => def.getter()._zod.run(payload, ctx);
+  },
+);
+
+/** Builds at the first parse, then keeps what was built. */
+export function whenUsed<S extends z.ZodType>(build: () => S): z.ZodLazy<S> {
+  let built: S | undefined;
+  const getter = (): S => {
+    built ??= build();
+    return built;
+  };
+  return new WhenUsed({ type: 'lazy', getter }) as z.ZodLazy<S>;
+}

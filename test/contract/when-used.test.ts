@@ -1,0 +1,84 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import * as z from 'zod';
+import { whenUsed } from '../../src/contract/when-used.ts';
+
+const RECORD = {
+  context: { service: { env: 'production', name: 'shop', svc_id: 'shop-1' } },
+  detected_at: '2026-08-01T12:00:00Z',
+  event_name: 'svc.ev0.threat.attack',
+  event_version: '1.0.0',
+  payload: { ruleset: 'sql_injection' },
+} as const;
+
+function pollute(): void {
+  Reflect.defineProperty(Object.prototype, 'polluted', {
+    value: 'by an attack',
+    enumerable: true,
+    configurable: true,
+  });
+}
+// Assertions are made afterwards: the test runner itself does not bear the pollution.
+const clean = (): boolean => Reflect.deleteProperty(Object.prototype, 'polluted');
+
+function thrownBy(act: () => unknown): unknown {
+  try {
+    return act();
+  } catch (error) {
+    return error;
+  }
+}
+
+describe('a schema that is built when used', () => {
+  test('is built at the first parse, and once', () => {
+    const build = vi.fn<() => z.ZodString>(() => z.string());
+    const schema = whenUsed(build);
+    expect(build).not.toHaveBeenCalled();
+    expect(schema.parse('a')).toBe('a');
+    expect(schema.safeParse(1).success).toBe(false);
+    expect(build).toHaveBeenCalledTimes(1);
+  });
+
+  test('tries again after a build that failed', () => {
+    let isPolluted = true;
+    const schema = whenUsed(() => {
+      if (isPolluted) throw new TypeError('polluted');
+      return z.string();
+    });
+    expect(() => schema.safeParse('a')).toThrow('polluted');
+    isPolluted = false;
+    expect(schema.safeParse('a')).toEqual({ success: true, data: 'a' });
+  });
+
+  test('stays itself in copies, arrays and JSON Schema', () => {
+    const schema = whenUsed(() => z.string().min(1));
+    expect(schema.describe('a name').parse('a')).toBe('a');
+    expect(z.array(schema).safeParse(['']).success).toBe(false);
+    expect(z.toJSONSchema(schema)).toMatchObject({ type: 'string', minLength: 1 });
+    expect(schema.unwrap()).toBeInstanceOf(z.ZodString);
+  });
+});
+
+describe('the contract, used for the first time while Object.prototype is polluted', () => {
+  test('checks records again as soon as the pollution is gone', async () => {
+    vi.resetModules();
+    const { LogRecord } = await import('../../src/contract/index.ts');
+    onTestFinished(() => void clean());
+    pollute();
+    const whilePolluted = thrownBy(() => LogRecord.safeParse(RECORD));
+    clean();
+    expect(whilePolluted).toBeInstanceOf(TypeError);
+    expect(LogRecord.safeParse(RECORD).success).toBe(true);
+  });
+
+  test('was built by a log writer before, so that the attack itself is reported', async () => {
+    vi.resetModules();
+    const { createLogWriter } = await import('../../src/log/writer.ts');
+    const lines: string[] = [];
+    const log = createLogWriter({ destination: { write: (line: string) => lines.push(line) } });
+    onTestFinished(() => void clean());
+    pollute();
+    log.write(RECORD);
+    clean();
+    expect(lines.map((line): unknown => JSON.parse(line))).toEqual([RECORD]);
+  });
+});
