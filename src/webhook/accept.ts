@@ -4,15 +4,8 @@ import type { Contract, WebhookMessageToSend } from '../contract/index.ts';
 import { contract, type Dialect, messageToSend } from '../contract/index.ts';
 import { kindOf } from '../contract/wording.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
-import {
-  bodyBytes,
-  elementBytes,
-  type Format,
-  type MessageToStore,
-  type StoredMessage,
-  storeV1,
-  storeV2,
-} from './encoder.ts';
+import type { Format, StoredMessage } from '../queue/queue.ts';
+import { bodyBytes, elementBytes, type MessageToStore, storeV1, storeV2 } from './encoder.ts';
 import { applicationOf } from './split.ts';
 
 /** What the senders take in each format. */

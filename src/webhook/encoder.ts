@@ -4,20 +4,7 @@
  * byte, what `JSON.stringify` makes of the whole envelopes.
  */
 
-/** 1 is deprecated; its elements have no slots (D45). */
-export type Format = 1 | 2;
-
-/** A message as it waits to be sent. Plain data, so that a queue can keep it. */
-export interface StoredMessage {
-  readonly messageId: string;
-  readonly format: Format;
-  /** UTF-8 JSON; in format 2 the values of `date_created` and `retry_count` are left out. */
-  readonly bytes: Buffer;
-  /** Where `date_created` belongs, within its quotes; 0 in format 1. */
-  readonly dateAt: number;
-  /** Where `retry_count` belongs, behind `dateAt`; 0 in format 1. */
-  readonly countAt: number;
-}
+import type { StoredMessage } from '../queue/queue.ts';
 
 export interface MessageToStore {
   readonly message_id: string;

@@ -1,6 +1,7 @@
 /** `sendWebhook`: one call, its retries and its report, without a queue. */
 import type { Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
+import type { Format } from '../queue/queue.ts';
 import { type Clock, systemClock } from '../system/clock.ts';
 import { givingWay } from '../system/giving-way.ts';
 import { newId } from '../system/id.ts';
@@ -9,7 +10,6 @@ import { type Random, systemRandom } from '../system/random.ts';
 import { type AcceptedMessage, acceptMessages, type MessageToSend } from './accept.ts';
 import { Backlog } from './backlog.ts';
 import { sendAll } from './direct-sending.ts';
-import type { Format } from './encoder.ts';
 import type { SendReport } from './report.ts';
 import {
   readSettings,

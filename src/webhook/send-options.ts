@@ -1,7 +1,7 @@
 /** Where to send, and how: what `sendWebhook` is given, checked before anything is sent. */
 import type { Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
-import type { Format } from './encoder.ts';
+import type { Format } from '../queue/queue.ts';
 import { requestHeaders } from './request-headers.ts';
 import type { RetrySchedule } from './retry.ts';
 import { checkSecret } from './signature.ts';

@@ -19,6 +19,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   {
     files: ['index.ts'],
     ours: ['contract/', 'log/', 'webhook/', 'errors.ts'],
+    oursAsTypes: ['queue/queue.ts'],
     external: [],
   },
   { files: ['errors.ts'], ours: [], external: [] },
@@ -35,6 +36,13 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     files: ['log/'],
     ours: ['contract/', 'errors.ts', 'system/', 'address/'],
     external: ['node:fs', 'node:util'],
+  },
+  { files: ['queue/queue.ts'], ours: [], external: [] },
+  {
+    files: ['queue/'],
+    ours: ['errors.ts', 'system/'],
+    oursAsTypes: ['queue/queue.ts'],
+    external: [],
   },
   {
     files: ['webhook/wire/'],
@@ -53,6 +61,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'webhook/send-options.ts',
     ],
     ours: ['webhook/', 'contract/', 'errors.ts', 'system/'],
+    oursAsTypes: ['queue/queue.ts'],
     external: [],
   },
   {
@@ -67,7 +76,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'webhook/user-agent.ts',
     ],
     ours: ['errors.ts'],
-    oursAsTypes: ['contract/', 'system/', 'webhook/'],
+    oursAsTypes: ['contract/', 'queue/queue.ts', 'system/', 'webhook/'],
     external: [],
   },
 ];

@@ -1,0 +1,285 @@
+/**
+ * Where accepted messages wait: the contract between the delivery engine and its queues. Types only.
+ *
+ * The laws, which every queue keeps and one suite tests:
+ *
+ * 1. `enqueue` is all or nothing for the whole call. Once it has resolved, the messages survive what
+ *    `durability` declares, and no more is promised.
+ * 2. A claim holds due messages of ONE application and ONE format, what has been due longest first,
+ *    and an application has at most one live claim. One claim is one POST: `sends` is raised durably
+ *    by the claim itself, naming its messages, so that a crash counts as a sending (D24); `release`
+ *    undoes it.
+ * 3. Settling is one call with a verdict per message, and writes the application's row. It answers
+ *    `'lost'` and changes nothing where the lease was over. An expired lease makes the messages due
+ *    again, with their `sends`.
+ * 4. What is due is found by application, and within it by (due, sequence). Applications take turns:
+ *    one's backlog or failures cost the others nothing.
+ * 5. Dead letters are kept, listed in pages, replayed (same message_id, `sends` goes on counting) and
+ *    purged.
+ * 6. Bounds are real bytes. A full queue rejects, it never drops.
+ * 7. `stats` counts what waits from the queue's own content, so that
+ *    accepted = delivered + pending + dead + discarded holds whenever it is read (D70).
+ * 8. `close` ends claims: what was claimed and not settled is due again and was not sent.
+ *
+ * Time is the queue's own: waits are told as milliseconds from now, never as times of day, so that
+ * processes whose clocks disagree share a queue (a server queue uses the server's clock).
+ */
+
+/** What an enqueued message survives. */
+export type Durability = 'memory' | 'process-crash' | 'power-loss' | 'server' | 'replicated';
+
+/** 1 is deprecated; its elements have no slots (D45). */
+export type Format = 1 | 2;
+
+/** A message as it waits to be sent. Plain data, so that any queue can keep it. */
+export interface StoredMessage {
+  readonly messageId: string;
+  readonly format: Format;
+  /** UTF-8 JSON; in format 2 the values of `date_created` and `retry_count` are left out. */
+  readonly bytes: Buffer;
+  /** Where `date_created` belongs, within its quotes; 0 in format 1. */
+  readonly dateAt: number;
+  /** Where `retry_count` belongs, behind `dateAt`; 0 in format 1. */
+  readonly countAt: number;
+}
+
+/** A message on its way into the queue. */
+export interface QueueEntry {
+  readonly applicationId: string;
+  readonly stored: StoredMessage;
+  /** What bounds and claims count for it: its element of a request, slots and comma included. */
+  readonly sizeBytes: number;
+  /** Which sender accepted it, and as its how manieth message. */
+  readonly origin: Origin;
+}
+
+export interface Origin {
+  /** One string a sender, shared by all of its entries. */
+  readonly senderId: string;
+  readonly number: number;
+}
+
+/**
+ * Which slots serve a destination (D75): `healthy` are those that are untried or whose last request
+ * succeeded. A closed destination is not claimed, and nothing is enqueued for it (D72).
+ */
+export type Tier = 'healthy' | 'failing' | 'closed';
+
+/** What may be claimed of an application, and its lane. Written by settling and by `release`. */
+export interface ApplicationRow {
+  readonly tier: Tier;
+  /** Largest number of messages in a claim. */
+  readonly maxMessages: number;
+  /** Largest sum of their `sizeBytes`; a larger message goes alone. */
+  readonly maxBytes: number;
+  /** The engine's own, as JSON; `null` before anything was settled. No queue reads it. */
+  readonly lane: Json | null;
+}
+
+/** The row, and for how long nothing of the application may be claimed. */
+export interface RowUpdate extends ApplicationRow {
+  readonly waitMs: number;
+}
+
+export type Json =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Json[]
+  | { readonly [key: string]: Json };
+
+export interface ClaimRequest {
+  readonly tiers: readonly Exclude<Tier, 'closed'>[];
+  /** Upper bounds beside the application's own; at least one message is always claimed. */
+  readonly maxMessages: number;
+  readonly maxBytes: number;
+  readonly leaseMs: number;
+}
+
+/** A message in a claim. */
+export interface ClaimedMessage {
+  readonly stored: StoredMessage;
+  readonly origin: Origin;
+  /** How often it was sent before this claim: its `retry_count` (D24). */
+  readonly sends: number;
+  /** How long ago it was accepted. */
+  readonly ageMs: number;
+  /** What the last verdict left; `null` before the first. */
+  readonly progress: Json | null;
+}
+
+export interface Claim {
+  /** Unique among claims; names the claim in `settle`, `release` and `extend`. */
+  readonly id: string;
+  readonly applicationId: string;
+  readonly format: Format;
+  /** As it was when claimed. */
+  readonly row: ApplicationRow;
+  /**
+   * The queue's time, in ms; only differences mean something, but they do between processes and
+   * restarts. For times within `lane`.
+   */
+  readonly now: number;
+  /** In the order in which they have been due. */
+  readonly messages: readonly ClaimedMessage[];
+}
+
+/** Nothing of these tiers is due. */
+export interface Nothing {
+  /** When something of them will be, as far as is known; absent where nothing waits. */
+  readonly dueInMs?: number;
+}
+
+export type Verdict =
+  | { readonly kind: 'delivered' }
+  /** To the dead letters. */
+  | { readonly kind: 'dead'; readonly reason: DeadReason; readonly end: Json }
+  | {
+      readonly kind: 'again';
+      /** 0: due since when it was due before, so that it goes before what came due later. */
+      readonly afterMs: number;
+      /** The largest claim it may be part of, itself included; absent: no limit of its own. */
+      readonly maxMessages?: number;
+      /** The engine's own, as JSON. No queue reads it. */
+      readonly progress: Json;
+    };
+
+/** Why a message's attempts are over. */
+export type DeadReason =
+  /** the schedule is over, or the attempts that its status allows (D71, D72) */
+  | 'attempts-exhausted'
+  /** the next attempt would be after the horizon (D71), or the message waited until it */
+  | 'horizon-passed'
+  /** alone in its request and refused with 413 (D73) */
+  | 'too-large'
+  /** 410 (D72), or closed by a call */
+  | 'destination-closed';
+
+/** Why an accepted message is neither delivered nor a dead letter. */
+export type DiscardReason =
+  /** a dead letter, by `purge` */
+  | 'purged'
+  /** handed back by `close` of a memory queue (D79) */
+  | 'returned'
+  /** the oldest dead letter of a queue whose room for them is over */
+  | 'evicted'
+  /** to another queue */
+  | 'moved';
+
+export interface DeadLetter {
+  /** Names it in `replay` and `purge`, and is the cursor of the page behind it. */
+  readonly id: string;
+  readonly applicationId: string;
+  readonly stored: StoredMessage;
+  readonly origin: Origin;
+  readonly sends: number;
+  readonly reason: DeadReason;
+  /** How its last attempt ended, as the engine told; `null` where there was none. */
+  readonly end: Json;
+  /** Milliseconds since the epoch. */
+  readonly acceptedAt: number;
+  readonly diedAt: number;
+}
+
+export interface DeadLetterFilter {
+  readonly applicationId?: string;
+  readonly ids?: readonly string[];
+}
+
+export interface DeadLetterPage {
+  readonly items: readonly DeadLetter[];
+  /** Where the next page begins; absent on the last one. */
+  readonly next?: string;
+}
+
+/** accepted = delivered + pending + dead + discarded, summed over its reasons (D70). */
+export interface Ledger {
+  readonly accepted: number;
+  readonly delivered: number;
+  readonly pending: number;
+  readonly dead: number;
+  readonly discarded: Readonly<Partial<Record<DiscardReason, number>>>;
+}
+
+export interface QueueStats extends Ledger {
+  /** Of what waits, as the bounds count them. */
+  readonly pendingBytes: number;
+  /** Of what waits and could be claimed: for how long the oldest has been due; 0 without any. */
+  readonly oldestDueMs: number;
+  readonly applications: ReadonlyMap<string, Ledger & { readonly tier: Tier }>;
+}
+
+/** What `enqueue` did: nothing was stored for these applications, since they are closed (D72). */
+export interface Enqueued {
+  readonly closed: readonly string[];
+}
+
+/** A message handed back by `close` (D79). */
+export interface ReturnedMessage {
+  readonly applicationId: string;
+  readonly stored: StoredMessage;
+  readonly origin: Origin;
+  readonly sends: number;
+}
+
+export interface QueueClosing {
+  /** What a queue that ends with the process hands back; empty for a durable one. */
+  readonly returned: readonly ReturnedMessage[];
+  /** How many messages stay in a durable queue. */
+  readonly left: number;
+}
+
+/**
+ * A queue of messages. Methods reject with a SecurityEventError: `ERR_QUEUE_FULL` (`enqueue`),
+ * `ERR_QUEUE_CLOSED` after `close`, `ERR_QUEUE_FAILED` where the store failed, with its `cause`.
+ */
+export interface MessageQueue {
+  readonly durability: Durability;
+  /** Which row an application has before anything was settled for it. Called once, before all else. */
+  open(initialRow: ApplicationRow): Promise<void>;
+  enqueue(entries: readonly QueueEntry[]): Promise<Enqueued>;
+  claim(request: ClaimRequest): Promise<Claim | Nothing>;
+  /** One verdict a message, in the claim's order. A second call with the same claim is `'lost'`. */
+  settle(claim: Claim, verdicts: readonly Verdict[], row: RowUpdate): Promise<'settled' | 'lost'>;
+  /** The messages are due as they were and were not sent; with `row`, the application's is written. */
+  release(claim: Claim, row?: RowUpdate): Promise<'released' | 'lost'>;
+  /** The lease ends `leaseMs` from now. */
+  extend(claim: Claim, leaseMs: number): Promise<'extended' | 'lost'>;
+  /**
+   * Makes dead letters (`horizon-passed`) of at most `maxMessages` messages that were accepted more
+   * than `olderThanMs` ago and are not claimed. Resolves to them, without their bytes.
+   */
+  expire(olderThanMs: number, maxMessages: number): Promise<readonly ExpiredMessage[]>;
+  /** The row of an application; `undefined` while nothing was enqueued for it. */
+  application(applicationId: string): Promise<ApplicationRow | undefined>;
+  /**
+   * Nothing more is enqueued or claimed for it, and at most `maxMessages` of what waits become dead
+   * letters (`destination-closed`). Resolves to those; call again until there are none.
+   */
+  closeApplication(applicationId: string, maxMessages: number): Promise<readonly ExpiredMessage[]>;
+  /** Its row is the initial one again: what is enqueued from now on is delivered. */
+  reopen(applicationId: string): Promise<void>;
+  /** Oldest first, at most `limit`, beginning behind `after`. */
+  deadLetters(
+    page: DeadLetterFilter & { readonly limit: number; readonly after?: string },
+  ): Promise<DeadLetterPage>;
+  /** Due at once, with no progress and a new age; for a closed application it stays a dead letter. */
+  replay(filter: DeadLetterFilter): Promise<number>;
+  purge(filter: DeadLetterFilter): Promise<number>;
+  stats(): Promise<QueueStats>;
+  /**
+   * Calls `listener` when something may be due earlier than a `claim` has said: after an enqueue, a
+   * replay, a settling or a reopening, here or (where the store can tell) in another process. The
+   * function handed back takes it off.
+   */
+  onDue(listener: () => void): () => void;
+  close(): Promise<QueueClosing>;
+}
+
+/** A message that became a dead letter without an attempt. */
+export interface ExpiredMessage {
+  readonly applicationId: string;
+  readonly messageId: string;
+  readonly origin: Origin;
+}
