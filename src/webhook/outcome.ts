@@ -71,6 +71,8 @@ interface StatusRow extends Judgement {
   readonly to: number;
   /** Said of a body above {@link LARGE_BODY_BYTES} it means the size, whatever the status says. */
   readonly blamesSize?: true;
+  /** One message may be the fault: a request that keeps failing so is bisected (D74). */
+  readonly blamesContent?: true;
 }
 
 /**
@@ -85,15 +87,17 @@ const REFUSED = { outcome: 'later', maxAttempts: 6 } as const;
 /** The first row that holds the status counts. */
 const STATUS_TABLE: readonly StatusRow[] = [
   { from: 200, to: 299, outcome: 'delivered' },
-  { from: 400, to: 401, ...REFUSED, blamesSize: true },
+  { from: 400, to: 400, ...REFUSED, blamesSize: true, blamesContent: true },
+  { from: 401, to: 401, ...REFUSED, blamesSize: true },
   { from: 403, to: 403, ...REFUSED, blamesSize: true },
   { from: 408, to: 408, outcome: 'later' },
   { from: 410, to: 410, outcome: 'close', maxAttempts: 6 },
   { from: 413, to: 413, outcome: 'smaller' },
+  { from: 422, to: 422, ...REFUSED, blamesContent: true },
   { from: 425, to: 425, outcome: 'later' },
   { from: 429, to: 429, outcome: 'pause' },
   { from: 400, to: 499, ...REFUSED },
-  { from: 500, to: 500, outcome: 'later', blamesSize: true },
+  { from: 500, to: 500, outcome: 'later', blamesSize: true, blamesContent: true },
   { from: 503, to: 503, outcome: 'pause' },
 ];
 
@@ -118,6 +122,11 @@ export function judgeAttempt(result: AttemptResult, size: AttemptSize): Judgemen
   if (row.blamesSize && size.bytes > LARGE_BODY_BYTES && !isAlone) return { outcome: 'smaller' };
   const { outcome, maxAttempts } = row;
   return maxAttempts === undefined ? { outcome } : { outcome, maxAttempts };
+}
+
+/** Whether the answer may be the fault of one message among those sent (D74). */
+export function blamesContent(result: AttemptResult): boolean {
+  return result.kind === 'response' && rowOf(result.status)?.blamesContent === true;
 }
 
 function rowOf(status: number): StatusRow | undefined {
