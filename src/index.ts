@@ -28,8 +28,8 @@ export type { LogWriterStats } from './log/write-counters.ts';
 export { createLogWriter, type LogWriter } from './log/writer.ts';
 export type { LogWriterOptions } from './log/writer-options.ts';
 export type { Format } from './queue/queue.ts';
-export type { MessageToSend } from './webhook/accept.ts';
 export type { FailureCode, Outcome } from './webhook/outcome.ts';
+export type { MessageToSend } from './webhook/read-messages.ts';
 export type {
   RequestReport,
   SendReport,

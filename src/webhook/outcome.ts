@@ -79,7 +79,7 @@ interface StatusRow extends Judgement {
  * Receivers in the wild refuse a body above the limit of their JSON parser (100 kB is a common
  * default) with a status that says something else (D73).
  */
-const LARGE_BODY_BYTES = 100_000;
+export const LARGE_BODY_BYTES = 100_000;
 
 /** D72: other refusals of what was sent are not going to change in 72 hours of asking. */
 const REFUSED = { outcome: 'later', maxAttempts: 6 } as const;
@@ -111,15 +111,18 @@ const ANYTHING_ELSE: Judgement = { outcome: 'later' };
 export interface AttemptSize {
   readonly bytes: number;
   readonly messageCount: number;
+  /** Above it a refusal may mean the size. Default 100000. */
+  readonly largeBodyBytes?: number;
 }
 
 /** Pure: what follows from an attempt. */
 export function judgeAttempt(result: AttemptResult, size: AttemptSize): Judgement {
   const row = result.kind === 'response' ? rowOf(result.status) : undefined;
   if (row === undefined) return ANYTHING_ELSE;
+  const { largeBodyBytes = LARGE_BODY_BYTES } = size;
   const isAlone = size.messageCount === 1;
   if (row.outcome === 'smaller') return { outcome: isAlone ? 'dead' : 'smaller' };
-  if (row.blamesSize && size.bytes > LARGE_BODY_BYTES && !isAlone) return { outcome: 'smaller' };
+  if (row.blamesSize && size.bytes > largeBodyBytes && !isAlone) return { outcome: 'smaller' };
   const { outcome, maxAttempts } = row;
   return maxAttempts === undefined ? { outcome } : { outcome, maxAttempts };
 }

@@ -82,8 +82,13 @@ export function nextTime(schedule: RetrySchedule, wait: Wait, random: Random): N
   const horizon = acceptedAt + (schedule.horizonMs ?? Number.POSITIVE_INFINITY);
   if (waitMs > maxWaitMs) return { kind: 'dead', reason: 'wait-too-long', waitMs };
   if (now + waitMs > horizon) return { kind: 'dead', reason: 'horizon-passed', waitMs };
-  const jitteredMs = Math.floor(waitMs * (1 + MAX_JITTER * random()));
-  return { kind: 'retry', at: Math.min(now + Math.min(jitteredMs, maxWaitMs), horizon) };
+  const jitteredMs = Math.min(jittered(waitMs, random), maxWaitMs);
+  return { kind: 'retry', at: Math.min(now + jitteredMs, horizon) };
+}
+
+/** A wait made up to a quarter longer by chance, in whole ms, and never shorter. */
+export function jittered(waitMs: number, random: Random): number {
+  return Math.floor(waitMs * (1 + MAX_JITTER * random()));
 }
 
 function delayAfter({ delaysMs, repeatLast }: RetrySchedule, step: number): number | undefined {

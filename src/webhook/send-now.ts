@@ -7,9 +7,10 @@ import { givingWay } from '../system/giving-way.ts';
 import { newId } from '../system/id.ts';
 import { onAbort } from '../system/on-abort.ts';
 import { type Random, systemRandom } from '../system/random.ts';
-import { type AcceptedMessage, acceptMessages, type MessageToSend } from './accept.ts';
+import { type AcceptedMessage, acceptMessages } from './accept.ts';
 import { Backlog } from './backlog.ts';
 import { sendAll } from './direct-sending.ts';
+import type { MessageToSend } from './read-messages.ts';
 import type { SendReport } from './report.ts';
 import {
   readSettings,

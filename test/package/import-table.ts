@@ -56,6 +56,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'webhook/accept.ts',
       'webhook/backlog.ts',
       'webhook/direct-sending.ts',
+      'webhook/read-messages.ts',
       'webhook/request-headers.ts',
       'webhook/send-now.ts',
       'webhook/send-options.ts',
@@ -65,8 +66,16 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     external: [],
   },
   {
+    // Pure, too, and above those of the next row.
+    files: ['webhook/delivery-policy.ts', 'webhook/lane.ts', 'webhook/verdicts.ts'],
+    ours: ['webhook/byte-budget.ts', 'webhook/outcome.ts', 'webhook/retry.ts'],
+    oursAsTypes: ['queue/queue.ts', 'system/', 'webhook/'],
+    external: [],
+  },
+  {
     // Pure: what they need of time, chance and ids they are given.
     files: [
+      'webhook/byte-budget.ts',
       'webhook/encoder.ts',
       'webhook/outcome.ts',
       'webhook/report.ts',

@@ -1,0 +1,198 @@
+/**
+ * One destination's delivery state and its transitions (D72, D73, D75). Pure: times are the queue's,
+ * chance is an argument. The state is plain JSON, since it is stored with the queue.
+ */
+import type { ApplicationRow, RowUpdate, Tier } from '../queue/queue.ts';
+import type { Random } from '../system/random.ts';
+import { afterPassed, afterTooLarge, type ByteBudget, startBudget } from './byte-budget.ts';
+import type { DeliveryPolicy } from './delivery-policy.ts';
+import type { Outcome } from './outcome.ts';
+import { jittered } from './retry.ts';
+
+export type Lane = {
+  readonly tier: Tier;
+  /** Tells a new URL from the one that this state is about. */
+  readonly urlHash: string;
+  /** Failed requests in a row, those that count (D75). */
+  readonly failures: number;
+  /** No more than one message at a time, and rarely, to see whether the destination is back. */
+  readonly isOpen: boolean;
+  /** Failed probes since it opened. */
+  readonly probes: number;
+  /** Requests of bisections that failed in a row, without a success of any kind (D74). */
+  readonly bisectionFailures: number;
+  /** When 410 was first said, without a success since (D72). */
+  readonly goneAt: number | null;
+  /** When it recovered; `null` where slow start is over. */
+  readonly recoveredAt: number | null;
+  /** How often in a row there was no URL or secret when its turn came. */
+  readonly missing: number;
+  readonly budget: ByteBudget;
+};
+
+export function newLane(urlHash: string, policy: DeliveryPolicy): Lane {
+  return {
+    tier: 'healthy',
+    urlHash,
+    failures: 0,
+    isOpen: false,
+    probes: 0,
+    bisectionFailures: 0,
+    goneAt: null,
+    recoveredAt: null,
+    missing: 0,
+    budget: startBudget(policy),
+  };
+}
+
+/** The row of an application that nothing was sent to yet. */
+export function untriedRow(policy: DeliveryPolicy): ApplicationRow {
+  return {
+    tier: 'healthy',
+    maxMessages: policy.cautiousMaxMessages,
+    maxBytes: policy.maxBodyBytes,
+    lane: null,
+  };
+}
+
+/** What the lane has left in its row; a new one where there is none, or where the URL is another. */
+export function laneOf(row: ApplicationRow, urlHash: string, policy: DeliveryPolicy): Lane {
+  const fresh = newLane(urlHash, policy);
+  const stored = row.lane as Partial<Lane> | null;
+  if (stored === null || stored.urlHash !== urlHash) return fresh;
+  return { ...fresh, ...stored };
+}
+
+/** What happened to a request, as far as its destination is concerned. */
+export interface LaneAttempt {
+  readonly outcome: Outcome;
+  readonly bodyBytes: number;
+  /** Whether a failure counts towards those that open the destination (D75). */
+  readonly counts: boolean;
+  /** Whether it was a request of a bisection (D74). */
+  readonly isBisection: boolean;
+  readonly retryAfterMs: number | undefined;
+  /** When it ended, in the queue's time. */
+  readonly now: number;
+}
+
+export type LaneChange = 'paused' | 'opened' | 'recovered' | 'closed';
+
+export interface LaneStep {
+  readonly lane: Lane;
+  /** For how long nothing goes to the destination. */
+  readonly waitMs: number;
+  readonly changes: readonly LaneChange[];
+}
+
+export function afterAttempt(
+  lane: Lane,
+  attempt: LaneAttempt,
+  policy: DeliveryPolicy,
+  random: Random,
+): LaneStep {
+  const { outcome, bodyBytes } = attempt;
+  if (outcome === 'delivered') return afterSuccess(lane, attempt, policy);
+  if (outcome === 'smaller' || outcome === 'dead') {
+    // 413, the answer of a receiver that works: no failure of the destination's.
+    const budget = afterTooLarge(lane.budget, bodyBytes);
+    return { lane: { ...lane, missing: 0, budget }, waitMs: 0, changes: [] };
+  }
+  return afterFailure(lane, attempt, policy, random);
+}
+
+function afterSuccess(lane: Lane, attempt: LaneAttempt, policy: DeliveryPolicy): LaneStep {
+  const recoveredAt = lane.isOpen ? attempt.now : lane.recoveredAt;
+  const waitMs = slowStartWait(recoveredAt, attempt.now, policy);
+  return {
+    lane: {
+      ...newLane(lane.urlHash, policy),
+      budget: afterPassed(lane.budget, attempt.bodyBytes, policy),
+      recoveredAt: waitMs === 0 ? null : recoveredAt,
+    },
+    waitMs,
+    changes: lane.isOpen ? ['recovered'] : [],
+  };
+}
+
+/** Slow start is over when its requests would be closer than this. */
+const MIN_SPACING_MS = 2;
+
+/** One request in the first step after a recovery, two in the second, four in the third … (D75) */
+function slowStartWait(
+  recoveredAt: number | null,
+  now: number,
+  { slowStartStepMs }: DeliveryPolicy,
+): number {
+  if (recoveredAt === null) return 0;
+  const doublings = Math.floor(Math.max(0, now - recoveredAt) / slowStartStepMs);
+  const spacingMs = slowStartStepMs / 2 ** doublings;
+  return spacingMs < MIN_SPACING_MS ? 0 : Math.ceil(spacingMs);
+}
+
+function afterFailure(
+  lane: Lane,
+  attempt: LaneAttempt,
+  policy: DeliveryPolicy,
+  random: Random,
+): LaneStep {
+  const { outcome, counts, isBisection, retryAfterMs = 0, now } = attempt;
+  const goneAt = outcome === 'close' ? (lane.goneAt ?? now) : lane.goneAt;
+  if (outcome === 'close' && now - (goneAt ?? now) >= policy.goneConfirmMs) {
+    return { lane: { ...lane, goneAt, tier: 'closed' }, waitMs: 0, changes: ['closed'] };
+  }
+  const failures = lane.failures + (counts ? 1 : 0);
+  const isOpen = lane.isOpen || failures >= policy.openAfterFailures;
+  const probes = isOpen ? lane.probes + 1 : 0;
+  const pauseMs = outcome === 'pause' ? retryAfterMs : 0;
+  const probeMs = isOpen ? probeWait(probes, policy) : 0;
+  const changes: LaneChange[] = isOpen && !lane.isOpen ? ['opened'] : [];
+  if (pauseMs > 0) changes.push('paused');
+  return {
+    lane: {
+      ...lane,
+      tier: 'failing',
+      failures,
+      isOpen,
+      probes,
+      bisectionFailures: lane.bisectionFailures + (isBisection ? 1 : 0),
+      goneAt,
+      // What fails again while it is being brought back begins anew, at one request.
+      recoveredAt: lane.recoveredAt === null ? null : now,
+      missing: 0,
+    },
+    waitMs: jittered(Math.max(pauseMs, probeMs), random),
+    changes,
+  };
+}
+
+/** D75: probes come at the schedule's times, but never rarer than `maxProbeWaitMs`. */
+function probeWait(probes: number, { schedule, maxProbeWaitMs }: DeliveryPolicy): number {
+  const { delaysMs } = schedule;
+  const delayMs = delaysMs[probes - 1] ?? delaysMs.at(-1) ?? maxProbeWaitMs;
+  return Math.min(Math.max(delayMs, 0), maxProbeWaitMs);
+}
+
+/** No URL or secret when its turn came: nothing was sent, and it is asked again later (D72). */
+export function afterMissing(lane: Lane, policy: DeliveryPolicy, random: Random): LaneStep {
+  const missing = lane.missing + 1;
+  return {
+    lane: { ...lane, missing },
+    waitMs: jittered(probeWait(missing, policy), random),
+    changes: [],
+  };
+}
+
+/** What the queue is told of a lane. */
+export function rowOf({ lane, waitMs }: LaneStep, policy: DeliveryPolicy): RowUpdate {
+  return { tier: lane.tier, maxMessages: maxMessages(lane, policy), waitMs, ...limits(lane) };
+}
+
+function limits(lane: Lane): Pick<ApplicationRow, 'maxBytes' | 'lane'> {
+  return { maxBytes: lane.budget.maxBytes, lane };
+}
+
+function maxMessages({ isOpen, tier }: Lane, policy: DeliveryPolicy): number {
+  if (isOpen) return 1;
+  return tier === 'healthy' ? policy.maxMessages : policy.cautiousMaxMessages;
+}

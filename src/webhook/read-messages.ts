@@ -1,0 +1,84 @@
+/** A batch as the caller gave it, read message by message: all of it, or an error and nothing. */
+import type { Contract, Dialect, WebhookMessageToSend } from '../contract/index.ts';
+import { kindOf } from '../contract/wording.ts';
+import { type InputIssue, SecurityEventError } from '../errors.ts';
+import type { Format } from '../queue/queue.ts';
+
+/** What the senders take in each format. */
+export type MessageToSend<D extends Dialect = 'strict', F extends Format = 2> = F extends 2
+  ? WebhookMessageToSend<D>
+  : Contract<D>['WebhookMessageV1']['_zod']['input'];
+
+/** What is used of a schema: zod's own types would tie every format to one shape. */
+export interface MessageSchema {
+  safeParse(input: unknown): Parsed;
+}
+
+type Parsed =
+  | { readonly success: true; readonly data: object }
+  | { readonly success: false; readonly error: { readonly issues: readonly InputIssue[] } };
+
+export interface Reading<T> {
+  readonly schema: MessageSchema;
+  /** Called for each message in turn, as long as none was refused. */
+  readonly store: (data: object, index: number) => T | Promise<T>;
+  /** Awaited between two messages, so that a large batch does not hold the event loop. */
+  readonly giveWay: () => Promise<void>;
+}
+
+/** An error names this many faults at most: a wrong batch may hold hundreds of thousands. */
+const MAX_ISSUES = 100;
+
+/**
+ * Each message is read and stored in one piece; the array itself is copied: a host may empty it.
+ *
+ * @throws SecurityEventError `ERR_INVALID_MESSAGE`, with the faults of all messages, or what `store`
+ * throws; `path` begins with the index of the message.
+ */
+export async function readMessages<T>(
+  messages: unknown,
+  { schema, store, giveWay }: Reading<T>,
+): Promise<T[]> {
+  if (!Array.isArray(messages)) {
+    const message = `expected an array of messages, found ${kindOf(messages)}`;
+    throw invalidMessage([{ path: [], message }]);
+  }
+  const stored: T[] = [];
+  const issues: InputIssue[] = [];
+  for (const [index, given] of messages.slice().entries()) {
+    const parsed = parse(schema, given, index);
+    if (!parsed.success) {
+      const untold = parsed.error.issues.slice(0, MAX_ISSUES - issues.length);
+      issues.push(...untold.map((issue) => within(index, issue)));
+    } else if (issues.length === 0) {
+      const result = store(parsed.data, index);
+      // Most are there at once; awaiting those would cost a turn of the microtask queue each.
+      stored.push(result instanceof Promise ? await result : result);
+    }
+    if (issues.length === MAX_ISSUES) break;
+    await giveWay();
+  }
+  if (issues.length > 0) throw invalidMessage(issues);
+  return stored;
+}
+
+function parse(schema: MessageSchema, given: unknown, index: number): Parsed {
+  try {
+    return schema.safeParse(given);
+  } catch (cause) {
+    // A getter or a proxy within the message.
+    throw new SecurityEventError('ERR_INVALID_MESSAGE', {
+      detail: `${index}: reading the message threw`,
+      path: [index],
+      cause,
+    });
+  }
+}
+
+function within(index: number, { path, message }: InputIssue): InputIssue {
+  return { path: [index, ...path], message };
+}
+
+function invalidMessage(issues: readonly InputIssue[]): SecurityEventError {
+  return new SecurityEventError('ERR_INVALID_MESSAGE', { issues });
+}
