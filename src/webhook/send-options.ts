@@ -1,7 +1,14 @@
 /** Where to send, and how: what `sendWebhook` is given, checked before anything is sent. */
 import type { Dialect } from '../contract/index.ts';
-import { SecurityEventError } from '../errors.ts';
 import type { Format } from '../queue/queue.ts';
+import {
+  COMMON_RULES,
+  checkDispatcher,
+  checkSchedule,
+  DEFAULT_MAX_BODY_BYTES,
+  deadlinesOf,
+} from './common-options.ts';
+import { ANYTHING, check, invalidOption, oneOf, type Rules, SIGNAL } from './option-rules.ts';
 import { requestHeaders } from './request-headers.ts';
 import type { RetrySchedule } from './retry.ts';
 import { checkSecret } from './signature.ts';
@@ -70,39 +77,6 @@ export interface SendSettings {
 
 /** D71 */
 const DEFAULT_SCHEDULE = { delaysMs: [500, 2000, 5000], maxWaitMs: 30_000 } as const;
-const DEFAULT_MAX_BODY_BYTES = 1_048_576;
-/** D76 */
-const DEFAULT_DEADLINE_MS = 20_000;
-const HEADERS_MS = 15_000;
-/** What of a longer deadline is left for the response body. */
-const BODY_MS = 5000;
-
-/** The longest wait that a timer of Node's can hold; a longer one would be over at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
-interface Rule {
-  readonly expected: string;
-  readonly isUsable: (value: unknown) => boolean;
-}
-
-type Rules<K extends string> = Readonly<Record<K, Rule>>;
-
-const oneOf = (...words: readonly unknown[]): Rule => ({
-  expected: words.map((word) => JSON.stringify(word)).join(' or '),
-  isUsable: (value) => words.includes(value),
-});
-
-const integer = (min: number, max: number): Rule => ({
-  expected: `an integer from ${min} to ${max}`,
-  isUsable: (value) => isInteger(value, min, max),
-});
-
-const object = (expected: string, isUsable: (value: object) => boolean): Rule => ({
-  expected,
-  isUsable: (value) => typeof value === 'object' && value !== null && isUsable(value),
-});
-
-const ANYTHING: Rule = { expected: 'anything', isUsable: () => true };
 
 const DESTINATION_RULES: Rules<keyof WebhookDestination> = {
   // Both have checks and codes of their own.
@@ -111,35 +85,9 @@ const DESTINATION_RULES: Rules<keyof WebhookDestination> = {
 };
 
 const OPTION_RULES: Rules<keyof SendOptions> = {
+  ...COMMON_RULES,
   format: oneOf(2, 1),
-  dialect: oneOf('strict', 'open'),
-  schedule: ANYTHING,
-  maxBodyBytes: integer(1, Number.MAX_SAFE_INTEGER),
-  deadlineMs: integer(1, MAX_TIMER_MS),
-  network: oneOf('allow-private', 'public', 'delegated'),
-  dispatcher: object(
-    'a dispatcher of undici',
-    (value) => 'request' in value && typeof value.request === 'function',
-  ),
-  // A Headers or a Map has no keys of its own: it would be dropped without a word.
-  headers: object('an object of names and values', (value) => !(Symbol.iterator in value)),
-  userAgent: { expected: 'a string', isUsable: (value) => typeof value === 'string' },
-  signal: object(
-    'an AbortSignal',
-    (value) =>
-      'aborted' in value && typeof value.aborted === 'boolean' && 'addEventListener' in value,
-  ),
-};
-
-const SCHEDULE_RULES: Rules<keyof RetrySchedule> = {
-  delaysMs: {
-    expected: `an array of integers from 0 to ${MAX_TIMER_MS}`,
-    isUsable: (value) =>
-      Array.isArray(value) && value.every((delay) => isInteger(delay, 0, MAX_TIMER_MS)),
-  },
-  repeatLast: oneOf(true, false),
-  horizonMs: integer(0, Number.MAX_SAFE_INTEGER),
-  maxWaitMs: integer(0, MAX_TIMER_MS),
+  signal: SIGNAL,
 };
 
 /**
@@ -157,11 +105,8 @@ export function readSettings(destination: unknown, options: unknown): SendSettin
     name: 'the options',
     path: [],
   });
-  const deadlineMs = given.deadlineMs ?? DEFAULT_DEADLINE_MS;
   const network = given.network ?? 'allow-private';
-  if (given.dispatcher !== undefined && network !== 'delegated') {
-    throw invalidOption("a dispatcher of your own needs network: 'delegated'", ['network']);
-  }
+  checkDispatcher(given.dispatcher, network);
   return {
     url: parseWebhookUrl(url as string),
     secret: checkSecret(secret),
@@ -169,7 +114,7 @@ export function readSettings(destination: unknown, options: unknown): SendSettin
     dialect: given.dialect ?? 'strict',
     schedule: readSchedule(given.schedule),
     maxBodyBytes: given.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
-    deadlines: { headersMs: Math.max(HEADERS_MS, deadlineMs - BODY_MS), totalMs: deadlineMs },
+    deadlines: deadlinesOf(given.deadlineMs),
     network,
     dispatcher: given.dispatcher,
     headers: requestHeaders(given),
@@ -178,55 +123,11 @@ export function readSettings(destination: unknown, options: unknown): SendSettin
 }
 
 function readSchedule(options: unknown): RetrySchedule {
-  const given = check<RetrySchedule>(options ?? {}, SCHEDULE_RULES, {
-    name: 'schedule',
-    path: ['schedule'],
-  });
+  const given = checkSchedule(options);
   // Without an end the call would never return while its receiver fails.
   if (given.repeatLast === true && given.horizonMs === undefined) {
     throw invalidOption('schedule.repeatLast needs schedule.horizonMs', ['schedule', 'horizonMs']);
   }
   const { delaysMs = DEFAULT_SCHEDULE.delaysMs, maxWaitMs = DEFAULT_SCHEDULE.maxWaitMs } = given;
   return Object.assign(given, { delaysMs, maxWaitMs });
-}
-
-interface Subject {
-  /** How the object is called in an error. */
-  readonly name: string;
-  /** Where its keys are in the option's path. */
-  readonly path: readonly string[];
-}
-
-/**
- * Gives a copy, so that later changes and getters of the original do not count. It has no prototype:
- * what an attack put on Object.prototype must not become an option, `network` for one.
- */
-function check<T>(
-  given: unknown,
-  rules: Rules<keyof T & string>,
-  { name, path }: Subject,
-): Partial<T> {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw invalidOption(`expected ${name} to be an object`, path);
-  }
-  const copy: object = Object.assign(Object.create(null), given);
-  for (const [key, value] of Object.entries(copy)) {
-    const rule = Object.entries<Rule>(rules).find(([known]) => known === key)?.[1];
-    if (rule === undefined) {
-      throw invalidOption(`unknown key ${JSON.stringify(key)} in ${name}`, [...path, key]);
-    }
-    if (value !== undefined && !rule.isUsable(value)) {
-      const option = [...path, key].join('.');
-      throw invalidOption(`expected ${option} to be ${rule.expected}`, [...path, key]);
-    }
-  }
-  return copy;
-}
-
-function isInteger(value: unknown, min: number, max: number): boolean {
-  return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
-}
-
-function invalidOption(detail: string, path: readonly string[]): SecurityEventError {
-  return new SecurityEventError('ERR_INVALID_OPTION', { detail, path });
 }

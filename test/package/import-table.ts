@@ -55,7 +55,9 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     files: [
       'webhook/accept.ts',
       'webhook/backlog.ts',
+      'webhook/common-options.ts',
       'webhook/direct-sending.ts',
+      'webhook/option-rules.ts',
       'webhook/read-messages.ts',
       'webhook/request-headers.ts',
       'webhook/send-now.ts',

@@ -1,0 +1,76 @@
+/** Options as a caller gives them: rules as data, and one check that names what is at fault. */
+import { SecurityEventError } from '../errors.ts';
+
+/** The longest wait that a timer of Node's can hold; a longer one would be over at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export interface Rule {
+  readonly expected: string;
+  readonly isUsable: (value: unknown) => boolean;
+}
+
+export type Rules<K extends string> = Readonly<Record<K, Rule>>;
+
+export const oneOf = (...words: readonly unknown[]): Rule => ({
+  expected: words.map((word) => JSON.stringify(word)).join(' or '),
+  isUsable: (value) => words.includes(value),
+});
+
+export const integer = (min: number, max: number): Rule => ({
+  expected: `an integer from ${min} to ${max}`,
+  isUsable: (value) => isInteger(value, min, max),
+});
+
+export const object = (expected: string, isUsable: (value: object) => boolean): Rule => ({
+  expected,
+  isUsable: (value) => typeof value === 'object' && value !== null && isUsable(value),
+});
+
+export const SIGNAL: Rule = object(
+  'an AbortSignal',
+  (value) =>
+    'aborted' in value && typeof value.aborted === 'boolean' && 'addEventListener' in value,
+);
+
+export const ANYTHING: Rule = { expected: 'anything', isUsable: () => true };
+
+export interface Subject {
+  /** How the object is called in an error. */
+  readonly name: string;
+  /** Where its keys are in the option's path. */
+  readonly path: readonly string[];
+}
+
+/**
+ * Gives a copy, so that later changes and getters of the original do not count. It has no prototype:
+ * what an attack put on Object.prototype must not become an option, `network` for one.
+ */
+export function check<T>(
+  given: unknown,
+  rules: Rules<keyof T & string>,
+  { name, path }: Subject,
+): Partial<T> {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw invalidOption(`expected ${name} to be an object`, path);
+  }
+  const copy: object = Object.assign(Object.create(null), given);
+  for (const [key, value] of Object.entries(copy)) {
+    const rule = Object.entries<Rule>(rules).find(([known]) => known === key)?.[1];
+    if (rule === undefined) {
+      throw invalidOption(`unknown key ${JSON.stringify(key)} in ${name}`, [...path, key]);
+    }
+    if (value !== undefined && !rule.isUsable(value)) {
+      const option = [...path, key].join('.');
+      throw invalidOption(`expected ${option} to be ${rule.expected}`, [...path, key]);
+    }
+  }
+  return copy;
+}
+
+export function isInteger(value: unknown, min: number, max: number): boolean {
+  return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
+}
+
+export function invalidOption(detail: string, path: readonly string[]): SecurityEventError {
+  return new SecurityEventError('ERR_INVALID_OPTION', { detail, path });
+}
