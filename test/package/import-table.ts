@@ -27,6 +27,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   { files: ['system/'], ours: [], external: ['node:events'] },
   { files: ['address/'], ours: ['errors.ts'], external: ['node:net', 'ipaddr.js'] },
   { files: ['contract/'], ours: ['errors.ts', 'address/'], external: ['zod'] },
+  { files: ['projection/'], ours: ['contract/', 'errors.ts'], external: [] },
   {
     files: ['log/writer.ts'],
     ours: ['log/', 'contract/', 'errors.ts', 'system/', 'address/'],

@@ -1,0 +1,172 @@
+/** An incident as the pulse of format v1: what the caller says of it, and the rest derived (D43). */
+import {
+  type Contract,
+  contract,
+  type Dialect,
+  PULSE_GENRES,
+  type WebhookMessageV2,
+} from '../contract/index.ts';
+import { SecurityEventError } from '../errors.ts';
+
+type Genre = (typeof PULSE_GENRES)[number];
+
+/** Of an account takeover: the one kind of incident that may list accounts (D29). */
+export type Incident = Extract<WebhookMessageV2, { message_type: 'account_takeover' }>['message'];
+
+type ElementV1 = Contract<Dialect>['WebhookMessageV1']['_zod']['output'];
+type Pulse = Extract<ElementV1, { svc_payload_type: 'pulse' }>;
+
+/** What is said of a pulse beside the incident; `messageToSend` has checked each field. */
+export type PulseHints = Readonly<Record<string, unknown>>;
+
+export interface PulseContext {
+  /** As the settings name it: a pulse says so, an incident of v2 does not. */
+  readonly application: { readonly name: string; readonly environment: string };
+  /** That the message was checked against. */
+  readonly dialect: Dialect;
+}
+
+export interface PulseSource {
+  readonly incident: Incident;
+  readonly genre: string;
+  readonly hints: PulseHints;
+}
+
+/** D48: the word of a message type is its genre's word, where it has a genre. */
+const GENRE_BY_MESSAGE_TYPE: ReadonlyMap<string, Genre> = new Map(
+  PULSE_GENRES.map((genre) => [genre, genre]),
+);
+
+const TITLES = {
+  vulnerable_packages: 'Vulnerable packages',
+  injection_eval: 'Code injection',
+  http_4xx_peak: 'Peak of HTTP 4xx responses',
+  http_5xx_peak: 'Peak of HTTP 5xx responses',
+  injection_lfi: 'Local file inclusion',
+  injection_nosql: 'NoSQL injection',
+  injection_sql: 'SQL injection',
+  injection_shell: 'Shell injection',
+  injection_shellshock: 'Shellshock injection',
+  injection_xss: 'Cross-site scripting',
+  http_scan: 'HTTP scan',
+  failed_auth_peak: 'Peak of failed logins',
+  account_enumeration: 'Account enumeration',
+  user_risk_increased: 'User risk increased',
+  account_takeover_success: 'Successful account takeover',
+  account_enumeration_success: 'Successful account enumeration',
+  account_takeover: 'Account takeover',
+  account_enumeration_real_accounts: 'Enumeration of real accounts',
+} as const satisfies Record<Genre, string>;
+
+const TITLE_BY_GENRE: ReadonlyMap<string, string> = new Map(Object.entries(TITLES));
+
+/** So many are named in a text: an incident may have thousands of addresses and accounts. */
+const MAX_NAMED = 5;
+
+/**
+ * The hints that count: their own keys, for a polluted prototype has no say in them, and those with
+ * a value, for a key whose value is undefined counts as absent (D0).
+ */
+export function pulseHints(given: object = {}): PulseHints {
+  const hints = Object.entries(given).filter(([, value]) => value !== undefined);
+  return own(Object.fromEntries(hints));
+}
+
+/** The genre the caller named, or the message type's; undefined where there is none (D43). */
+export function pulseGenre(messageType: string, hints: PulseHints): string | undefined {
+  const { pulse_genre: genre } = hints;
+  return genre === undefined ? GENRE_BY_MESSAGE_TYPE.get(messageType) : textOf(genre);
+}
+
+/** What is no text is refused with the whole pulse, for the hint itself stands in it. */
+function textOf(hint: unknown): string {
+  return typeof hint === 'string' ? hint : '';
+}
+
+/**
+ * @throws SecurityEventError `ERR_INVALID_MESSAGE` where a hint makes the pulse one that the
+ * contract refuses; its `path` is `['v1', field]`.
+ */
+export function pulse(
+  { incident, genre, hints }: PulseSource,
+  { application, dialect }: PulseContext,
+): Pulse {
+  const id = hints['id'] === undefined ? incident.incident_thread : textOf(hints['id']);
+  const { new_compromised_accounts: accounts = [] } = own(incident);
+  const ips = incident.new_related_ips;
+  const derived: Pulse = {
+    svc_payload_type: 'pulse',
+    pulse_genre: genre,
+    pulse_category: null,
+    date_started: incident.date_started,
+    date_ended: null,
+    humanized_title: title(genre, ips, accounts.length),
+    humanized_accounts: named(accounts.flatMap(identifier), ', '),
+    humanized_geos: named(ips.flatMap(place), '; '),
+    blocked: false,
+    application_id: incident.application_id,
+    application_name: application.name,
+    environment: application.environment,
+    id,
+    // D46
+    url: `urn:uuid:${id}`,
+    incidents_count: 1,
+    user_agents_count: 0,
+    ip_addresses_count: ips.length,
+    accounts_count: accounts.length,
+  };
+  return Object.keys(hints).length === 0 ? derived : checked({ ...derived, ...hints }, dialect);
+}
+
+/** What is derived follows the contract; only a hint can break it. All values are scalars: no copy. */
+function checked(element: Pulse, dialect: Dialect): Pulse {
+  const result = contract({ dialect }).WebhookMessageV1.safeParse(element);
+  if (result.success) return element;
+  const issues = result.error.issues.map(({ path, message }) => ({
+    path: ['v1', ...path],
+    message,
+  }));
+  throw new SecurityEventError('ERR_INVALID_MESSAGE', { issues });
+}
+
+type Ips = Incident['new_related_ips'];
+type Accounts = NonNullable<Incident['new_compromised_accounts']>;
+
+/** A copy that inherits nothing: what is absent must not be found on a polluted prototype. */
+function own<T extends object>(value: T): T {
+  return Object.assign(Object.create(null) as T, value);
+}
+
+/** `SQL injection from 203.0.113.9`, `Account takeover on 2 accounts from 3 IP addresses`. */
+function title(genre: string, ips: Ips, accounts: number): string {
+  // The open dialect has genres of its own; their words are all that is known of them.
+  const what = TITLE_BY_GENRE.get(genre) ?? genre.replaceAll('_', ' ');
+  const on = accounts === 0 ? '' : ` on ${accounts} account${accounts === 1 ? '' : 's'}`;
+  const [first, second] = ips;
+  if (first === undefined) return `${what}${on}`;
+  return `${what}${on} from ${second === undefined ? first.address : `${ips.length} IP addresses`}`;
+}
+
+/** The first of the account's identifiers that is a word or a number. */
+function identifier({ user_identifiers: identifiers }: Accounts[number]): string[] {
+  return Object.values(identifiers)
+    .flatMap((value) => (typeof value === 'string' || typeof value === 'number' ? `${value}` : []))
+    .filter((text) => text !== '')
+    .slice(0, 1);
+}
+
+/** `Lyon, FRA`, or the country alone. */
+function place({ geo }: Ips[number]): string[] {
+  const { city, code } = own<{ city?: string | undefined; code?: string | undefined }>(geo);
+  const parts = [city, code].filter((part) => part !== undefined && part !== '');
+  return parts.length === 0 ? [] : [parts.join(', ')];
+}
+
+/** Each once; null where there is none, as the contract allows. */
+function named(texts: readonly string[], separator: string): string | null {
+  const distinct = [...new Set(texts)];
+  if (distinct.length === 0) return null;
+  const more = distinct.length - MAX_NAMED;
+  const list = distinct.slice(0, MAX_NAMED).join(separator);
+  return more > 0 ? `${list} and ${more} more` : list;
+}

@@ -1,0 +1,445 @@
+import fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  type Dialect,
+  messageToSend,
+  PULSE_GENRES,
+  WebhookMessageV1,
+} from '../../src/contract/index.ts';
+import {
+  type DowngradeContext,
+  type Downgraded,
+  downgrade,
+  type MessageToDowngrade,
+} from '../../src/projection/downgrade.ts';
+import { DRAFTS, PULSE_DETAILS } from '../contract/samples.ts';
+import { messages } from './arbitrary-messages.ts';
+
+const CONTEXT: DowngradeContext = {
+  application: { name: 'shop as the settings say', environment: 'staging' },
+  acceptedAt: '2026-11-21T10:00:01.000+00:00',
+  v1Aliases: false,
+  dialect: 'strict',
+};
+
+const ALIASED = { ...CONTEXT, v1Aliases: true };
+
+const EVENT = DRAFTS['event to send'];
+const RESPONSE = DRAFTS['response to send'];
+const TEST = DRAFTS['test to send'];
+const INCIDENT = DRAFTS['incident to send'].message;
+const [RELATED_IP] = INCIDENT.new_related_ips;
+
+const incident = (
+  changes: Record<string, unknown> = {},
+  { message_type = 'http_scan', ...rest }: Partial<MessageToDowngrade> = {},
+): MessageToDowngrade => ({
+  message_id: 'msg-1',
+  message_type,
+  message: { ...INCIDENT, ...changes },
+  ...rest,
+});
+
+/** The element, once the contract has taken it as it is. */
+function elementOf(given: MessageToDowngrade, context = CONTEXT): Record<string, unknown> {
+  const downgraded = downgrade(given, context);
+  if (downgraded.kind !== 'element') throw new Error(`skipped: ${downgraded.reason}`);
+  expect(WebhookMessageV1.parse(downgraded.element)).toEqual(downgraded.element);
+  return downgraded.element;
+}
+
+function errorOf(given: MessageToDowngrade, context = CONTEXT): unknown {
+  try {
+    return downgrade(given, context);
+  } catch (error) {
+    return error;
+  }
+}
+
+describe('a message of format v2 in format v1', () => {
+  test('is what the strict contract takes as it is, key by key in its order, or is skipped', () => {
+    const seen = new Map<string, number>();
+    fc.assert(
+      fc.property(messages, fc.boolean(), (draft, v1Aliases) => {
+        const given = messageToSend('strict').parse(draft) as MessageToDowngrade;
+        const context = { ...CONTEXT, v1Aliases };
+        const downgraded = downgrade(given, context);
+        const kind =
+          downgraded.kind === 'skipped' ? downgraded.reason : downgraded.element.svc_payload_type;
+        seen.set(kind, (seen.get(kind) ?? 0) + 1);
+        if (downgraded.kind === 'skipped') return;
+        const written = JSON.stringify(downgraded.element);
+        expect(JSON.stringify(WebhookMessageV1.parse(downgraded.element))).toBe(written);
+      }),
+      { numRuns: 400 },
+    );
+    // The property would hold for one type alone.
+    expect([...seen.keys()].toSorted()).toEqual([
+      'no-v1-genre',
+      'pulse',
+      'security_event',
+      'security_response',
+      'test',
+      'v1-incident-update',
+    ]);
+  });
+
+  test('D41 of a security event is its content flattened under svc_payload_type', () => {
+    expect(elementOf(EVENT)).toEqual({ svc_payload_type: 'security_event', ...EVENT.message });
+  });
+
+  test('D41 of a security event has id, url and risk besides, where aliases are wanted', () => {
+    expect(elementOf(EVENT, ALIASED)).toEqual({
+      svc_payload_type: 'security_event',
+      ...EVENT.message,
+      risk: 50,
+      id: 'ev-1',
+      url: 'https://dashboard.example/events/ev-1',
+    });
+  });
+
+  test('D41 of a test is its content flattened, with risk where aliases are wanted', () => {
+    expect(elementOf(TEST)).toEqual({ svc_payload_type: 'test', ...TEST.message });
+    expect(elementOf(TEST, ALIASED)).toEqual({
+      svc_payload_type: 'test',
+      ...TEST.message,
+      risk: 50,
+    });
+  });
+
+  test.each([false, true])(
+    'D41 of a security response has its message_id and when it was accepted (aliases: %s)',
+    (v1Aliases) => {
+      expect(elementOf(RESPONSE, { ...CONTEXT, v1Aliases })).toEqual({
+        id: 'msg-1',
+        svc_payload_type: 'security_response',
+        date_created: '2026-11-21T10:00:01.000+00:00',
+        ...RESPONSE.message,
+      });
+    },
+  );
+
+  test.each([false, true])('D43 of an incident is a pulse, derived (aliases: %s)', (v1Aliases) => {
+    expect(elementOf(incident(), { ...CONTEXT, v1Aliases })).toEqual({
+      svc_payload_type: 'pulse',
+      pulse_genre: 'http_scan',
+      pulse_category: null,
+      date_started: '2026-11-21T09:00:00.000+00:00',
+      date_ended: null,
+      humanized_title: 'HTTP scan from 2001:db8::9',
+      humanized_accounts: null,
+      humanized_geos: 'Lyon, FRA',
+      blocked: false,
+      application_id: 'app-1',
+      application_name: 'shop as the settings say',
+      environment: 'staging',
+      id: 'inc-1',
+      url: 'urn:uuid:inc-1',
+      incidents_count: 1,
+      user_agents_count: 0,
+      ip_addresses_count: 1,
+      accounts_count: 0,
+    });
+  });
+
+  test('has the fields that the interface document lists, by type, and no others', () => {
+    const pulse = 'pulse_genre pulse_category date_started date_ended humanized_title';
+    const humanized = 'humanized_accounts humanized_geos blocked application_id application_name';
+    const counts = 'incidents_count user_agents_count ip_addresses_count accounts_count';
+    expect(Object.keys(elementOf(incident())).join(' ')).toBe(
+      `svc_payload_type ${pulse} ${humanized} environment id url ${counts}`,
+    );
+    expect(Object.keys(elementOf(RESPONSE)).join(' ')).toBe(
+      'id svc_payload_type date_created application properties playbook',
+    );
+    expect(Object.keys(elementOf(EVENT)).toSorted().join(' ')).toBe(
+      'application_id application_name date_occurred environment event_category event_id event_kind event_url humanized_description ips svc_payload_type',
+    );
+  });
+
+  test('leaves the message as it was', () => {
+    const frozen = structuredClone(EVENT);
+    Object.freeze(frozen.message);
+    elementOf(Object.freeze(frozen), ALIASED);
+    expect(frozen).toEqual(EVENT);
+  });
+});
+
+describe('the genre of a pulse', () => {
+  // D48, and vulnerable_packages, which no channel A incident becomes.
+  test.each([
+    ['http_scan', 'http_scan'],
+    ['injection_sql', 'injection_sql'],
+    ['injection_nosql', 'injection_nosql'],
+    ['injection_shellshock', 'injection_shellshock'],
+    ['injection_shell', 'injection_shell'],
+    ['injection_xss', 'injection_xss'],
+    ['injection_lfi', 'injection_lfi'],
+    ['injection_eval', 'injection_eval'],
+    ['account_takeover', 'account_takeover'],
+    ['user_risk_increased', 'user_risk_increased'],
+    ['vulnerable_packages', 'vulnerable_packages'],
+  ])('D48 of a message of type %s is %s', (message_type, genre) => {
+    expect(elementOf(incident({}, { message_type }))['pulse_genre']).toBe(genre);
+  });
+
+  test.each([
+    'injection_ssrf',
+    'injection_xxe',
+    'injection_deserialization',
+    // Of the open dialect (D25).
+    'svc_unheard_of',
+    'constructor',
+    '__proto__',
+  ])('D48 is none for the message type %s, which is skipped and told', (message_type) => {
+    expect(downgrade(incident({}, { message_type }), CONTEXT)).toEqual({
+      kind: 'skipped',
+      reason: 'no-v1-genre',
+    } satisfies Downgraded);
+  });
+
+  test.each(['injection_xxe', 'account_takeover'])(
+    'D43 is the one the caller names, for a type with a genre or without: %s',
+    (message_type) => {
+      const v1 = { pulse_genre: 'failed_auth_peak' };
+      expect(elementOf(incident({}, { message_type, v1 }))).toMatchObject({
+        pulse_genre: 'failed_auth_peak',
+        humanized_title: 'Peak of failed logins from 2001:db8::9',
+      });
+    },
+  );
+
+  test.each(['http_scan', 'injection_xxe'])(
+    'D44 does not matter for an update, which is skipped and told: %s',
+    (message_type) => {
+      const v1 = { pulse_genre: 'http_scan' };
+      const update = incident({ incident_status: 'updated' }, { message_type, v1 });
+      expect(downgrade(update, CONTEXT)).toEqual({ kind: 'skipped', reason: 'v1-incident-update' });
+    },
+  );
+});
+
+const ip = (address: string, geo: object = {}): object => ({ ...RELATED_IP, address, geo });
+const place = (city: string | undefined, code: string): object => ({
+  ...(city === undefined ? {} : { city }),
+  code,
+  point: [0, 0],
+});
+
+const account = (user_identifiers: object): object => ({
+  svc_id: 'svc-7',
+  user_identifiers,
+  ip_address: '203.0.113.9',
+});
+
+describe('what a pulse tells in words', () => {
+  test.each<[string, string, number, number]>([
+    ['Account takeover', 'account_takeover', 0, 0],
+    ['Account takeover from 203.0.113.0', 'account_takeover', 0, 1],
+    ['Account takeover from 2 IP addresses', 'account_takeover', 0, 2],
+    ['Account takeover on 1 account from 203.0.113.0', 'account_takeover', 1, 1],
+    ['Account takeover on 2 accounts from 3 IP addresses', 'account_takeover', 2, 3],
+    ['Account takeover on 2 accounts', 'account_takeover', 2, 0],
+    ['SQL injection from 2 IP addresses', 'injection_sql', 0, 2],
+  ])('is in its title and its counts: %s', (humanized_title, message_type, accounts, ips) => {
+    const found = {
+      new_related_ips: Array.from({ length: ips }, (_, index) => ip(`203.0.113.${index}`)),
+      new_compromised_accounts: Array.from({ length: accounts }, () => account({})),
+    };
+    expect(elementOf(incident(found, { message_type }))).toMatchObject({
+      humanized_title,
+      ip_addresses_count: ips,
+      accounts_count: accounts,
+      incidents_count: 1,
+    });
+  });
+
+  test('has a title of its own for each of the 18 genres', () => {
+    const titles = PULSE_GENRES.map(
+      (pulse_genre) =>
+        elementOf(incident({ new_related_ips: [] }, { v1: { pulse_genre } }))['humanized_title'],
+    );
+    expect(titles).toMatchInlineSnapshot(`
+      [
+        "Vulnerable packages",
+        "Code injection",
+        "Peak of HTTP 4xx responses",
+        "Peak of HTTP 5xx responses",
+        "Local file inclusion",
+        "NoSQL injection",
+        "SQL injection",
+        "Shell injection",
+        "Shellshock injection",
+        "Cross-site scripting",
+        "HTTP scan",
+        "Peak of failed logins",
+        "Account enumeration",
+        "User risk increased",
+        "Successful account takeover",
+        "Successful account enumeration",
+        "Account takeover",
+        "Enumeration of real accounts",
+      ]
+    `);
+    expect(new Set(titles).size).toBe(18);
+  });
+
+  test('is a genre’s own words in the open dialect', () => {
+    const v1 = { pulse_genre: 'credential_stuffing_peak' };
+    expect(
+      downgrade(incident({ new_related_ips: [] }, { v1 }), { ...CONTEXT, dialect: 'open' }),
+    ).toMatchObject({ element: { humanized_title: 'credential stuffing peak' } });
+  });
+
+  test.each<[string, object[], string | null]>([
+    ['nothing without an address', [], null],
+    ['nothing without a place', [{}], null],
+    ['the country alone without a city', [place(undefined, 'FRA'), place('', 'ITA')], 'FRA; ITA'],
+    ['each place once', [place('Lyon', 'FRA'), {}, place('Lyon', 'FRA')], 'Lyon, FRA'],
+    [
+      'five places',
+      ['A', 'B', 'C', 'D', 'E'].map((city) => place(city, 'FRA')),
+      'A, FRA; B, FRA; C, FRA; D, FRA; E, FRA',
+    ],
+    [
+      'five places and how many more',
+      ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'G'].map((city) => place(city, 'FRA')),
+      'A, FRA; B, FRA; C, FRA; D, FRA; E, FRA and 2 more',
+    ],
+  ])('names %s', (_what, geos, humanized_geos) => {
+    const new_related_ips = geos.map((geo) => ip('203.0.113.9', geo));
+    expect(elementOf(incident({ new_related_ips }))).toMatchObject({
+      humanized_geos,
+      ip_addresses_count: geos.length,
+    });
+  });
+
+  test.each<[string, object[] | undefined, string | null]>([
+    ['no account where none is listed', undefined, null],
+    ['no account where there is none', [], null],
+    ['no account without a word', [{}, { id: null }, { deep: { id: 'x' } }, { id: '' }], null],
+    [
+      'the first word of each account',
+      [{ a: null, b: '', c: 'jane', d: 'x' }, { id: 7 }],
+      'jane, 7',
+    ],
+    [
+      'each account once',
+      [{ email: 'j@example.com' }, { email: 'j@example.com' }],
+      'j@example.com',
+    ],
+    ['a zero too', [{ id: 0 }], '0'],
+    [
+      'five accounts and how many more',
+      [1, 2, 3, 4, 5, 6].map((id) => ({ id })),
+      '1, 2, 3, 4, 5 and 1 more',
+    ],
+  ])('names %s', (_what, accounts, humanized_accounts) => {
+    const new_compromised_accounts = accounts?.map(account);
+    const found = accounts === undefined ? {} : { new_compromised_accounts };
+    expect(elementOf(incident(found, { message_type: 'account_takeover' }))).toMatchObject({
+      humanized_accounts,
+      accounts_count: accounts?.length ?? 0,
+    });
+  });
+});
+
+describe('what the caller says in v1', () => {
+  test.each(Object.entries({ ...PULSE_DETAILS, blocked: true, incidents_count: 9 }))(
+    'D43 stands in the pulse instead of what would be derived: %s',
+    (key, value) => {
+      const derived = elementOf(incident());
+      const said = elementOf(incident({}, { v1: { [key]: value } }));
+      expect(said[key]).toEqual(value);
+      expect(Object.keys(said)).toEqual(Object.keys(derived));
+    },
+  );
+
+  test.each<[string, object | undefined]>([
+    ['no fields', {}],
+    ['undefined', undefined],
+    ['a field that is undefined', { pulse_genre: undefined, id: undefined, blocked: undefined }],
+  ])('counts for nothing where it is %s', (_what, v1) => {
+    expect(elementOf(incident({}, { v1 }))).toEqual(elementOf(incident()));
+  });
+
+  test('of the id is in the URL too, unless that is said as well (D46)', () => {
+    expect(elementOf(incident({}, { v1: { id: 'p-1' } }))['url']).toBe('urn:uuid:p-1');
+    const v1 = { id: 'p-1', url: 'https://dashboard.example/p-1' };
+    expect(elementOf(incident({}, { v1 }))).toMatchObject(v1);
+  });
+
+  test.each<[string, object, PropertyKey[], string]>([
+    [
+      'a genre that does not exist',
+      { pulse_genre: 'unheard_of' },
+      ['v1', 'pulse_genre'],
+      'v1.pulse_genre: expected one of "vulnerable_packages", ',
+    ],
+    ['a genre that is no word', { pulse_genre: 5 }, ['v1', 'pulse_genre'], 'found 5'],
+    [
+      'a genre that is null',
+      { pulse_genre: null },
+      ['v1', 'pulse_genre'],
+      'expected one of "vulnerable_packages", ',
+    ],
+    [
+      'a count that is none',
+      { incidents_count: 1.5 },
+      ['v1', 'incidents_count'],
+      'v1.incidents_count: expected an integer, found a number',
+    ],
+    ['an id that is none', { id: 5 }, ['v1', 'id'], 'v1.id: expected a string, found a number'],
+    ['a field that no pulse has', { severity: 'major' }, ['v1'], 'v1: unknown key "severity"'],
+  ])('is refused with %s', (_what, v1, path, says) => {
+    const error = errorOf(incident({}, { v1 }));
+    expect(error).toMatchObject({ code: 'ERR_INVALID_MESSAGE', path });
+    expect((error as Error).message).toContain(says);
+    expect((error as Error).message).not.toContain('inc-1');
+  });
+
+  test('is refused with every fault', () => {
+    const error = errorOf(incident({}, { v1: { blocked: 'no', url: 7 } }));
+    expect(error).toMatchObject({
+      issues: [
+        { path: ['v1', 'blocked'], message: 'expected true or false, found a string' },
+        { path: ['v1', 'url'], message: 'expected a string, found a number' },
+      ],
+    });
+  });
+
+  test.each<[Dialect, boolean]>([
+    ['strict', false],
+    ['open', true],
+  ])('follows the dialect %s: a genre of its own is taken: %s', (dialect, taken) => {
+    const given = incident({}, { v1: { pulse_genre: 'unheard_of' } });
+    const outcome = errorOf(given, { ...CONTEXT, dialect });
+    expect((outcome as Downgraded).kind === 'element').toBe(taken);
+  });
+});
+
+const pollute = (key: string, property: PropertyDescriptor): void => {
+  Reflect.defineProperty(Object.prototype, key, { ...property, configurable: true });
+  onTestFinished(() => void Reflect.deleteProperty(Object.prototype, key));
+};
+
+describe('a polluted prototype', () => {
+  test.each<[string, unknown]>([
+    ['v1', { humanized_title: 'evil' }],
+    ['pulse_genre', 'injection_xss'],
+    ['id', 'evil'],
+    ['city', 'evil'],
+    ['code', 'evil'],
+    ['new_compromised_accounts', [{ user_identifiers: { id: 'evil' } }]],
+  ])('has no say in a pulse: %s', (key, value) => {
+    const given = incident({ new_related_ips: [ip('203.0.113.9')] });
+    const hinted = { ...given, v1: { blocked: true } };
+    const downgraded = (): string =>
+      JSON.stringify([given, hinted].map((message) => downgrade(message, CONTEXT)));
+    const clean = downgraded();
+    pollute(key, { value });
+    expect(downgraded()).toBe(clean);
+    pollute(key, { value, enumerable: true, writable: true });
+    expect(downgraded()).toBe(clean);
+  });
+});
