@@ -56,16 +56,21 @@ function acceptV2(data: object, newId: () => string): Accepted {
 
 /** The id is fixed here, before the first attempt, and never changes (D21). */
 export function identify(data: object, newId: () => string): MessageToStore {
-  const { message_type, message, message_id: id } = data as MessageToStore;
-  // An inherited id, of a polluted prototype, would be every message's.
-  const message_id = (Object.hasOwn(data, 'message_id') ? id : undefined) ?? newId();
-  return { message_id, message_type, message };
+  const { message_type, message } = data as MessageToStore;
+  return { message_id: ownId(data, 'message_id') ?? newId(), message_type, message };
 }
 
 /** An element of format v1 has no message_id: in the report its own id stands for it. */
 function acceptV1(data: object, newId: () => string): Accepted {
-  const { id, event_id } = data as { readonly id?: string | null; readonly event_id?: string };
-  return { stored: storeV1(id || event_id || newId(), data), application: applicationOf(data) };
+  const messageId = ownId(data, 'id') || ownId(data, 'event_id') || newId();
+  return { stored: storeV1(messageId, data), application: applicationOf(data) };
+}
+
+type Ids = Readonly<Partial<Record<'message_id' | 'id' | 'event_id', string | null>>>;
+
+/** An inherited id, of a polluted prototype, would be every message's. */
+function ownId(data: Ids, key: keyof Ids): string | null | undefined {
+  return Object.hasOwn(data, key) ? data[key] : undefined;
 }
 
 /** @throws SecurityEventError `ERR_MESSAGE_TOO_LARGE` where not even a request of its own would do. */
