@@ -1,25 +1,21 @@
 /** Who called, and with what request: the context of a record, from a node:http request. */
 import type { IncomingMessage } from 'node:http';
 import { BlockList } from 'node:net';
-import { type LogRecordInput, VERBS } from 'security-event-delivery/contract';
+import { type LogActor, type LogHttp, VERBS } from 'security-event-delivery/contract';
 
-type RecordContext = LogRecordInput['context'];
-type Actor = NonNullable<RecordContext['actor']>;
-type Http = NonNullable<RecordContext['http']>;
-
-export type IpFacts = Actor['ip'];
+export type IpFacts = LogActor['ip'];
 
 /** The record's context without `service`, which is the same for all records. */
 export interface RequestContext {
-  readonly actor: Actor;
-  readonly http: Http;
+  readonly actor: LogActor;
+  readonly http: LogHttp;
 }
 
 export interface Answer {
   readonly status: number;
   readonly isBlocked?: boolean;
   /** Who asked, where that is known. */
-  readonly identifiers?: Actor['identifiers'];
+  readonly identifiers?: LogActor['identifiers'];
 }
 
 const ranges = (...cidrs: readonly (readonly [network: string, prefix: number])[]): BlockList => {
@@ -64,7 +60,7 @@ function ipFacts(address: string): IpFacts {
  * The contract wants the request's facts complete or not at all, so a verb that it does not know
  * (HEAD) gives `{}`.
  */
-function requestFacts(request: IncomingMessage): Http['request'] {
+function requestFacts(request: IncomingMessage): LogHttp['request'] {
   const { localPort, remoteAddress, remotePort } = request.socket;
   const verb = VERBS.find((known) => known === request.method);
   if (!verb || !localPort || !remoteAddress || !remotePort) return {};
@@ -75,8 +71,9 @@ function requestFacts(request: IncomingMessage): Http['request'] {
     parameters: { query: Object.fromEntries(url.searchParams) },
     path: url.pathname,
     port: localPort,
+    referer: null,
     remote_ip: remoteAddress,
-    remote_port: remotePort,
+    remote_port: String(remotePort),
     scheme: 'http',
     user_agent: request.headers['user-agent'] ?? '',
     verb,

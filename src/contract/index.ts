@@ -15,6 +15,13 @@ export const received = contract({ reading: 'received' });
 export const LogRecord: Contract['LogRecord'] = emitted.LogRecord;
 export type LogRecord = z.output<typeof LogRecord>;
 
+/** Where an event happened, and as far as it is known who caused it by what request. */
+export type LogContext = LogRecord['context'];
+/** Who caused an event: identifiers and address. */
+export type LogActor = NonNullable<LogContext['actor']>;
+/** The request that caused an event, and how it was answered. */
+export type LogHttp = NonNullable<LogContext['http']>;
+
 /** A record with the attributes of a log platform (D17, D18). */
 export const LogLine: Contract['LogLine'] = emitted.LogLine;
 export type LogLine = z.output<typeof LogLine>;

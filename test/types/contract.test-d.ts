@@ -4,6 +4,9 @@
 import type * as z from 'zod';
 import type {
   Contract,
+  LogActor,
+  LogContext,
+  LogHttp,
   LogRecord,
   LogRecordInput,
   received,
@@ -21,6 +24,40 @@ same<Equal<IsAny<LogRecord>, false>>();
 same<Equal<IsAny<WebhookMessageV2>, false>>();
 same<Equal<IsAny<WebhookMessageV1>, false>>();
 same<Equal<IsAny<WebhookMessageToSend>, false>>();
+
+// The parts of a record have names of their own, and what has them can be written.
+same<Equal<IsAny<LogContext | LogActor | LogHttp>, false>>();
+same<LogContext extends LogRecordInput['context'] ? true : false>();
+export const actor: LogActor = {
+  identifiers: { id: 'u-1', age: 44, admin: false },
+  ip: {
+    address: '203.0.113.9',
+    geo: {},
+    metadata: {
+      datacenter: null,
+      global: true,
+      loopback: false,
+      multicast: false,
+      network_type: 'public',
+      private: false,
+      proxy: false,
+      reserved: false,
+      tor: false,
+      unspecified: false,
+      version: 4,
+      vpn: false,
+    },
+  },
+  svc_identifier: null,
+};
+export const http: LogHttp = { request: {}, response: { blocked: true } };
+export const context: LogContext = {
+  actor,
+  http,
+  service: { env: 'prod', name: 'shop', svc_id: 's' },
+};
+// @ts-expect-error a context without a service (D4)
+export const wrongContext: LogContext = { actor, http };
 
 export function narrowsByEventName(record: LogRecord): string {
   if (record.event_name === 'svc.ev0.incident') {
