@@ -1,19 +1,50 @@
 import { defineConfig } from 'vitest/config';
 
+/**
+ * Test files that get a process of their own: they put other modules in the place of real ones,
+ * change what a process has once (TLS defaults, Object.prototype, a module's first use), count its
+ * open files, or are mostly about other processes. A process costs each of them half a second.
+ */
+const ALONE = [
+  'test/*.test.ts',
+  'test/log/**/*.test.ts',
+  'test/package/**/*.test.ts',
+  'test/contract/{own-keys,when-used}.test.ts',
+  'test/webhook/send-options.test.ts',
+  'test/webhook/wire/{connector-tls,load-undici,post,transport}.test.ts',
+];
+
+// What each project says for itself.
+const COMMON = {
+  // Child processes: the suite forks programs, opens sockets and checks globals, which threads share.
+  pool: 'forks',
+  // Real programs and sockets on a busy machine; what should be quick is measured by its own test.
+  testTimeout: 30_000,
+  hookTimeout: 120_000,
+} as const;
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    // Child processes: the suite forks programs, opens sockets and checks globals, which threads share.
-    pool: 'forks',
     maxWorkers: 2,
-    // Real programs and sockets on a busy machine; what should be quick is measured by its own test.
-    testTimeout: 30_000,
-    hookTimeout: 120_000,
+    globalSetup: 'test/helpers/compiled-fixtures.ts',
     coverage: {
       provider: 'v8',
       include: ['src/**'],
       reporter: ['text', 'json-summary'],
       thresholds: { lines: 95, branches: 95, functions: 95, statements: 95 },
     },
+    // They run in the order of their names: the long ones first.
+    projects: [
+      { test: { ...COMMON, name: 'alone', include: ALONE } },
+      {
+        test: {
+          ...COMMON,
+          name: 'together',
+          include: ['test/**/*.test.ts'],
+          exclude: ALONE,
+          isolate: false,
+        },
+      },
+    ],
   },
 });

@@ -4,25 +4,31 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
+/** Tells what to do when the test is over; a concurrent test has one of its own in its context. */
+export type OnFinished = typeof onTestFinished;
+
 /** A folder that is removed when the test is over. */
-export function temporaryFolder(): string {
+export function temporaryFolder(onFinished: OnFinished = onTestFinished): string {
   const folder = mkdtempSync(join(tmpdir(), 'log-writer-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  onFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
 /** The path of a named pipe that nobody has open. */
-export function namedPipe(): string {
-  const path = join(temporaryFolder(), 'pipe');
+export function namedPipe(onFinished: OnFinished = onTestFinished): string {
+  const path = join(temporaryFolder(onFinished), 'pipe');
   execFileSync('mkfifo', [path]);
   return path;
 }
 
 /** A named pipe, and a descriptor that keeps it open at both ends without reading from it. */
-export function stalledPipe(): { readonly path: string; readonly fd: number } {
-  const path = namedPipe();
+export function stalledPipe(onFinished: OnFinished = onTestFinished): {
+  readonly path: string;
+  readonly fd: number;
+} {
+  const path = namedPipe(onFinished);
   const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
-  onTestFinished(() => closeSync(fd));
+  onFinished(() => closeSync(fd));
   return { path, fd };
 }
 
@@ -37,10 +43,11 @@ export interface ChildEnd {
 export function startChild(
   command: readonly string[],
   stdio: StdioOptions = ['ignore', 'pipe', 'pipe'],
+  onFinished: OnFinished = onTestFinished,
 ): ChildProcess {
   const [file, ...args] = command as [string, ...string[]];
   const child = spawn(file, args, { stdio });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  onFinished(() => void child.kill('SIGKILL'));
   return child;
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { fixtureCommand } from './fixture-command.ts';
 
 export interface FixtureRun {
   readonly exitCode: number | null;
@@ -16,8 +16,8 @@ export async function runFixture(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<FixtureRun> {
-  const file = fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', file, ...args], {
+  const [file = '', ...rest] = fixtureCommand(name.replace(/\.ts$/, ''), args);
+  const child = spawn(file, rest, {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

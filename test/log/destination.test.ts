@@ -1,34 +1,58 @@
 import { expect, test, vi } from 'vitest';
 import { createLogWriter } from '../../src/log/writer.ts';
-import { endOf, startChild } from '../helpers/log-child.ts';
+import { endOf, type OnFinished, startChild } from '../helpers/log-child.ts';
 import { programCommand } from '../helpers/log-programs.ts';
 import { parseLines } from '../helpers/log-records.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
 
 /** What log-standard.ts tells of one destination on standard error. */
-async function tell(destination: string, command = programCommand('standard', [destination])) {
-  const { code, stdout, stderr } = await endOf(startChild(command));
+async function tell(
+  onFinished: OnFinished,
+  destination: string,
+  command = programCommand('standard', [destination]),
+) {
+  const { code, stdout, stderr } = await endOf(startChild(command, undefined, onFinished));
   return { code, lines: parseLines(stdout).length, told: stderr };
 }
 
-test('by default, and for process.stdout, 64 kB and more reach a pipe before process.exit', async () => {
-  const [byDefault, stream] = await Promise.all([tell('default'), tell('process.stdout')]);
+test.concurrent('by default, and for process.stdout, 64 kB and more reach a pipe before process.exit', async ({
+  onTestFinished,
+}) => {
+  const destinations = ['default', 'process.stdout'];
+  const [byDefault, stream] = await Promise.all(
+    destinations.map((destination) => tell(onTestFinished, destination)),
+  );
   expect(byDefault).toEqual({ code: 0, lines: 1000, told: 'written 1000' });
   expect(stream).toEqual({ code: 0, lines: 1000, told: 'written 1000' });
 });
 
-test('process.stderr and a replaced process.stdout are told apart from it', async () => {
-  const [stderr, replaced] = await Promise.all([tell('process.stderr'), tell('replaced')]);
+test.concurrent('process.stderr and a replaced process.stdout are told apart from it', async ({
+  onTestFinished,
+}) => {
+  const [stderr, replaced] = await Promise.all([
+    tell(onTestFinished, 'process.stderr'),
+    tell(onTestFinished, 'replaced'),
+  ]);
   expect(stderr.code).toBe(0);
   expect(stderr.lines).toBe(0);
   expect(stderr.told).toContain('"event_name":"svc.ev0.threat.attack"');
   expect(replaced).toEqual({ code: 0, lines: 0, told: 'ERR_DESTINATION_NOT_SYNCHRONOUS' });
 });
 
-test('a closed standard output is told by EPIPE, and does not end the host', async () => {
+test.concurrent('a closed standard output is told by EPIPE, and does not end the host', async ({
+  onTestFinished,
+}) => {
   const command = ['sh', '-c', '"$@" | true', 'sh', ...programCommand('standard', ['closed'])];
-  expect(await tell('closed', command)).toEqual({ code: 0, lines: 0, told: 'EPIPE EPIPE' });
+  const closed = await tell(onTestFinished, 'closed', command);
+  expect(closed).toEqual({ code: 0, lines: 0, told: 'EPIPE EPIPE' });
+});
+
+test.concurrent('standard output stays open, and free, when the writer is closed', async ({
+  onTestFinished,
+}) => {
+  const closed = await tell(onTestFinished, 'close');
+  expect(closed).toEqual({ code: 0, lines: 1, told: 'ended by itself' });
 });
 
 test.each(['stdout', 'stderr'] as const)('process.%s gets no listener', async (name) => {
@@ -38,8 +62,4 @@ test.each(['stdout', 'stderr'] as const)('process.%s gets no listener', async (n
   expect(stream.eventNames().map((event) => stream.listenerCount(event))).toEqual(before);
   await writer.close();
   expect(stream.destroyed).toBe(false);
-});
-
-test('standard output stays open, and free, when the writer is closed', async () => {
-  expect(await tell('close')).toEqual({ code: 0, lines: 1, told: 'ended by itself' });
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { endOf, startChild, temporaryFolder } from '../helpers/log-child.ts';
+import { endOf, type OnFinished, startChild, temporaryFolder } from '../helpers/log-child.ts';
 import { programCommand } from '../helpers/log-programs.ts';
 import { parseLines } from '../helpers/log-records.ts';
 
@@ -19,26 +19,28 @@ const ENDINGS = [
   { ending: 'SIGKILL', code: null, signal: 'SIGKILL', buffered: 0 },
 ] as const;
 
-async function keptAfter(mode: 'sync' | 'buffered', ending: string) {
-  const path = join(temporaryFolder(), 'events.log');
-  const { code, signal } = await endOf(startChild(programCommand('exit', [path, mode, ending])));
+async function keptAfter(mode: 'sync' | 'buffered', ending: string, onFinished: OnFinished) {
+  const path = join(temporaryFolder(onFinished), 'events.log');
+  const command = programCommand('exit', [path, mode, ending]);
+  const { code, signal } = await endOf(startChild(command, undefined, onFinished));
   const names = parseLines(readFileSync(path, 'utf8')).map(
     (line) => (line['context'] as { service: { name: string } }).service.name,
   );
   return { code, signal, names };
 }
 
-test.each(ENDINGS)(
+test.concurrent.for(ENDINGS)(
   'a synchronous file keeps 3 records of 3 after $ending',
-  async ({ ending, code, signal }) => {
-    expect(await keptAfter('sync', ending)).toEqual({ code, signal, names: WRITTEN });
+  async ({ ending, code, signal }, { onTestFinished }) => {
+    const end = await keptAfter('sync', ending, onTestFinished);
+    expect(end).toEqual({ code, signal, names: WRITTEN });
   },
 );
 
-test.each(ENDINGS)(
+test.concurrent.for(ENDINGS)(
   'with sync: false a file keeps at least $buffered of 3 after $ending: whole lines, from the first',
-  async ({ ending, code, signal, buffered }) => {
-    const end = await keptAfter('buffered', ending);
+  async ({ ending, code, signal, buffered }, { onTestFinished }) => {
+    const end = await keptAfter('buffered', ending, onTestFinished);
     expect(end).toEqual({ code, signal, names: WRITTEN.slice(0, end.names.length) });
     expect(end.names.length).toBeGreaterThanOrEqual(buffered);
   },

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { describe, expect, test, vi } from 'vitest';
 import type { LogWriterStats } from '../../src/log/write-counters.ts';
-import { endOf, stalledPipe, startChild } from '../helpers/log-child.ts';
+import { endOf, type OnFinished, stalledPipe, startChild } from '../helpers/log-child.ts';
 import { programCommand } from '../helpers/log-programs.ts';
 import { parseLines } from '../helpers/log-records.ts';
 
@@ -9,15 +9,18 @@ import { parseLines } from '../helpers/log-records.ts';
 vi.setConfig({ testTimeout: 30_000 });
 
 /** How a parent that stops reading looks from inside: Node's own parents give sockets. */
-const STALLED: Readonly<Record<string, (ending: string) => ChildProcess>> = {
-  pipe: (ending) =>
-    startChild(programCommand('flood', [ending]), ['ignore', stalledPipe().fd, 'pipe']),
-  socket: (ending) => {
-    const child = startChild(programCommand('flood', [ending]));
-    child.stdout?.pause();
-    return child;
-  },
-};
+const STALLED: Readonly<Record<string, (ending: string, onFinished: OnFinished) => ChildProcess>> =
+  {
+    pipe: (ending, onFinished) => {
+      const { fd } = stalledPipe(onFinished);
+      return startChild(programCommand('flood', [ending]), ['ignore', fd, 'pipe'], onFinished);
+    },
+    socket: (ending, onFinished) => {
+      const child = startChild(programCommand('flood', [ending]), undefined, onFinished);
+      child.stdout?.pause();
+      return child;
+    },
+  };
 
 /** Like `endOf`, without reading standard output. */
 async function endUnread(
@@ -31,11 +34,13 @@ async function endUnread(
   return { code, stats: JSON.parse(told) as LogWriterStats };
 }
 
-describe('with sync: false', () => {
-  test.each(['natural', 'exit'])(
+describe.concurrent('with sync: false', () => {
+  test.for(['natural', 'exit'])(
     'a pipe or socket that nobody reads does not keep the process from ending (%s)',
-    async (ending) => {
-      const ends = await Promise.all(Object.values(STALLED).map((run) => endUnread(run(ending))));
+    async (ending, { onTestFinished }) => {
+      const ends = await Promise.all(
+        Object.values(STALLED).map((run) => endUnread(run(ending, onTestFinished))),
+      );
       for (const { code, stats } of ends) {
         expect(code).toBe(0);
         expect(stats.pending).toBeGreaterThan(0);
@@ -44,10 +49,11 @@ describe('with sync: false', () => {
     },
   );
 
-  test.each(['natural', 'close'])(
+  test.for(['natural', 'close'])(
     'a reader that reads gets every line before the process ends (%s)',
-    async (ending) => {
-      const end = await endOf(startChild(programCommand('flood', [ending])));
+    async (ending, { onTestFinished }) => {
+      const child = startChild(programCommand('flood', [ending]), undefined, onTestFinished);
+      const end = await endOf(child);
       expect(end.code).toBe(0);
       expect(parseLines(end.stdout)).toHaveLength(2000);
       expect(JSON.parse(end.stderr)).toMatchObject({ written: 2000, pending: 0, dropped: 0 });

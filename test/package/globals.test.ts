@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { manifest, root } from '../helpers/package-files.ts';
+import { runProgram } from '../helpers/run-program.ts';
 
 const fixture = join(root, 'test/fixtures/import-traces.mjs');
 const folder = mkdtempSync(join(tmpdir(), 'traces-'));
@@ -24,26 +24,23 @@ const NOTHING = {
 };
 
 /** What importing a file leaves behind, told by a process of its own. */
-function tracesOf(file: string): unknown {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [fixture, file], {
-    encoding: 'utf8',
-    timeout: 20_000,
-  });
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+async function tracesOf(file: string): Promise<unknown> {
+  const { exitCode, stdout, stderr } = await runProgram([fixture, file], { cwd: root });
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   return JSON.parse(stdout);
 }
 
-describe('importing the built package', () => {
+describe.concurrent('importing the built package', () => {
   const entries = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
     typeof target === 'string' ? [] : [[subpath, target.default] as const],
   );
 
-  it.each(entries)('%s leaves no trace in the process but those of zod', (_, file) => {
-    expect(tracesOf(join(root, file))).toEqual(NOTHING);
+  it.each(entries)('%s leaves no trace in the process but those of zod', async (_, file) => {
+    expect(await tracesOf(join(root, file))).toEqual(NOTHING);
   });
 });
 
-describe('the search for traces', () => {
+describe.concurrent('the search for traces', () => {
   it.each([
     ['nothing', '', { ...NOTHING, changedGlobals: [] }],
     ['a global', 'globalThis.left = 1;', { changedGlobals: ['left'] }],
@@ -65,9 +62,9 @@ describe('the search for traces', () => {
       `import ${JSON.stringify(join(root, 'node_modules/undici/lib/core/symbols.js'))};`,
       { undiciFiles: 1 },
     ],
-  ])('sees %s', (_, source, traces) => {
-    const file = join(folder, 'left.mjs');
+  ])('sees %s', async (what, source, traces) => {
+    const file = join(folder, `${what.replaceAll(' ', '-')}.mjs`);
     writeFileSync(file, source);
-    expect(tracesOf(file)).toMatchObject(traces);
+    expect(await tracesOf(file)).toMatchObject(traces);
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { loadUndici } from '../../../src/webhook/wire/load-undici.ts';
 import { startReceiver } from '../../helpers/receiver.ts';
 import { runFixture } from '../../helpers/run-fixture.ts';
@@ -45,7 +45,8 @@ const SCENES: readonly (readonly [title: string, scene: string, told: object])[]
 ];
 
 describe('loadUndici', () => {
-  test.each(SCENES)('%s', { timeout: 20_000 }, async (_title, scene, told) => {
+  test.concurrent.for(SCENES)('%s', { timeout: 20_000 }, async (row, { onTestFinished }) => {
+    const [, scene, told] = row;
     const receiver = await startReceiver();
     onTestFinished(() => receiver.close());
     const run = await runFixture('wire-host.ts', [scene, receiver.url]);
@@ -55,9 +56,9 @@ describe('loadUndici', () => {
   });
 
   test('hands out what the entry of undici hands out', async () => {
-    const { Agent, buildConnector, request } = await loadUndici();
+    const { Client, buildConnector, request } = await loadUndici();
     const entry = await import('undici');
-    expect(Agent).toBe(entry.Agent);
+    expect(Client).toBe(entry.Client);
     expect(buildConnector).toBe(entry.buildConnector);
     expect(request).toBeTypeOf('function');
   });

@@ -1,0 +1,9 @@
+import { join } from 'node:path';
+import { inject } from 'vitest';
+
+/** The command that runs a program of test/fixtures: its name without `.ts`. */
+export const fixtureCommand = (name: string, args: readonly string[] = []): string[] => [
+  process.execPath,
+  join(inject('compiledFolder'), `test/fixtures/${name}.js`),
+  ...args,
+];
