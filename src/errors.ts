@@ -72,6 +72,11 @@ export const ERROR_TABLE = {
     what: 'The log writer is closed',
     hint: 'Write before `close`, or make a new writer; `input` holds the record.',
   },
+  ERR_SETTINGS_FAILED: {
+    kind: 'environment',
+    what: 'The settings could not be read',
+    hint: 'See `cause`: what you gave as settings threw or rejected.',
+  },
   ERR_ADDRESS_REFUSED: {
     kind: 'environment',
     what: 'The network guard refused the address of the webhook URL',

@@ -28,6 +28,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   { files: ['address/'], ours: ['errors.ts'], external: ['node:net', 'ipaddr.js'] },
   { files: ['contract/'], ours: ['errors.ts', 'address/'], external: ['zod'] },
   { files: ['projection/'], ours: ['contract/', 'errors.ts'], external: [] },
+  { files: ['settings/'], ours: ['contract/', 'errors.ts', 'system/'], external: ['zod'] },
   {
     files: ['log/writer.ts'],
     ours: ['log/', 'contract/', 'errors.ts', 'system/', 'address/'],
