@@ -9,7 +9,7 @@ import { isPlain } from './json-value.ts';
 const BARE = {};
 
 /** An enumerable key that every object has, if there is one. */
-function inheritedKey(): string | undefined {
+export function inheritedKey(): string | undefined {
   for (const key in BARE) return key;
   return undefined;
 }

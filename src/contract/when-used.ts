@@ -1,5 +1,6 @@
 /** Schemas that are built at their first parse (D0): importing the contract costs its names only. */
 import * as z from 'zod';
+import { inheritedKey } from './own-keys.ts';
 
 interface WhenUsedDef<S extends z.ZodType = z.ZodType> extends z.core.$ZodLazyDef<S> {
   getter: () => S;
@@ -24,11 +25,19 @@ const WhenUsed = /*@__PURE__*/ z.core.$constructor<z.ZodLazy, WhenUsedDef>(
   },
 );
 
-/** Builds at the first parse, then keeps what was built. */
+/**
+ * Builds at the first parse, then keeps what was built, unless `Object.prototype` is polluted by
+ * then: zod looks for its settings by name, so a `length` that every object inherits is built in as
+ * a limit. Such a schema is used no longer than the pollution lasts.
+ */
 export function whenUsed<S extends z.ZodType>(build: () => S): z.ZodLazy<S> {
   let built: S | undefined;
+  let isSuspect = false;
   const getter = (): S => {
-    built ??= build();
+    if (built === undefined || (isSuspect && inheritedKey() === undefined)) {
+      built = build();
+      isSuspect = inheritedKey() !== undefined;
+    }
     return built;
   };
   return new WhenUsed({ type: 'lazy', getter }) as z.ZodLazy<S>;

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import * as z from 'zod';
 import { whenUsed } from '../../src/contract/when-used.ts';
+import { MESSAGES, RECORDS } from './samples.ts';
 
 const RECORD = {
   context: { service: { env: 'production', name: 'shop', svc_id: 'shop-1' } },
@@ -10,15 +11,16 @@ const RECORD = {
   payload: { ruleset: 'sql_injection' },
 } as const;
 
-function pollute(): void {
-  Reflect.defineProperty(Object.prototype, 'polluted', {
+function pollute(key = 'polluted'): void {
+  Reflect.defineProperty(Object.prototype, key, {
     value: 'by an attack',
     enumerable: true,
     configurable: true,
+    writable: true,
   });
 }
 // Assertions are made afterwards: the test runner itself does not bear the pollution.
-const clean = (): boolean => Reflect.deleteProperty(Object.prototype, 'polluted');
+const clean = (key = 'polluted'): boolean => Reflect.deleteProperty(Object.prototype, key);
 
 function thrownBy(act: () => unknown): unknown {
   try {
@@ -49,6 +51,32 @@ describe('a schema that is built when used', () => {
     expect(schema.safeParse('a')).toEqual({ success: true, data: 'a' });
   });
 
+  test('is built anew, and once, when the pollution is gone that it was built under', () => {
+    const build = vi.fn<() => z.ZodString>(() => z.string());
+    const schema = whenUsed(build);
+    onTestFinished(() => void clean());
+    pollute();
+    schema.safeParse('a');
+    schema.safeParse('a');
+    clean();
+    expect(build).toHaveBeenCalledTimes(1);
+    schema.safeParse('a');
+    schema.safeParse('a');
+    expect(build).toHaveBeenCalledTimes(2);
+  });
+
+  test('is not built anew for a pollution that came later', () => {
+    const build = vi.fn<() => z.ZodString>(() => z.string());
+    const schema = whenUsed(build);
+    onTestFinished(() => void clean());
+    schema.safeParse('a');
+    pollute();
+    schema.safeParse('a');
+    clean();
+    schema.safeParse('a');
+    expect(build).toHaveBeenCalledTimes(1);
+  });
+
   test('stays itself in copies, arrays and JSON Schema', () => {
     const schema = whenUsed(() => z.string().min(1));
     expect(schema.describe('a name').parse('a')).toBe('a');
@@ -69,6 +97,30 @@ describe('the contract, used for the first time while Object.prototype is pollut
     expect(whilePolluted).toBeInstanceOf(TypeError);
     expect(LogRecord.safeParse(RECORD).success).toBe(true);
   });
+
+  // Names that zod looks for while it builds: no build fails, but what is built is wrong.
+  test.each(['length', 'maximum', 'check'])(
+    'keeps nothing of an inherited %s when the pollution is gone',
+    async (key) => {
+      vi.resetModules();
+      const { contract } = await import('../../src/contract/index.ts');
+      const suffixed = RECORDS['suffixed exploit'];
+      // zod's own classes are made ready by their first use, which fails while there is pollution.
+      contract({ dialect: 'open' }).LogRecord.parse(suffixed);
+      contract({ dialect: 'open' }).WebhookBodyV2.parse([MESSAGES.test]);
+      const { LogRecord, WebhookBodyV2 } = contract();
+      onTestFinished(() => void clean(key));
+      pollute(key);
+      const whilePolluted = [
+        thrownBy(() => LogRecord.parse(suffixed)),
+        thrownBy(() => WebhookBodyV2.parse([MESSAGES.test])),
+      ];
+      clean(key);
+      expect(whilePolluted).toContainEqual(expect.any(Error));
+      expect(LogRecord.safeParse(suffixed).success).toBe(true);
+      expect(WebhookBodyV2.safeParse([MESSAGES.test]).success).toBe(true);
+    },
+  );
 
   test('was built by a log writer before, so that the attack itself is reported', async () => {
     vi.resetModules();
