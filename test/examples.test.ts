@@ -1,18 +1,31 @@
-/** Each example is run as its readers run it, as a process of its own, from the built package. */
-import { closeSync, openSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+/**
+ * Each example is run as a process of its own, from the built package: the web application as its
+ * readers run it, the others and the web application with a fault as plain JavaScript, since the
+ * TypeScript loader takes longer to start than they take to run.
+ */
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contract } from '../src/contract/index.ts';
+import { compilePrograms } from './helpers/compile-programs.ts';
+import { root } from './helpers/package-files.ts';
 import { type ProgramRun, runProgram } from './helpers/run-program.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const WEB_APPLICATION = 'examples/web-application/main';
+const RECEIVER = 'examples/web-application/receiver';
+const BATCH = 'examples/send-batch';
+const IN_TESTS = 'examples/validate-in-tests/login-record.test';
 
-const runExample = (
-  args: readonly string[],
-  options: { env?: Record<string, string>; stdout?: number } = {},
-): Promise<ProgramRun> => runProgram(['--import', 'tsx', ...args], { cwd: root, ...options });
+// Inside the package, since that is where its name leads to itself.
+mkdirSync(join(root, 'reports'), { recursive: true });
+const folder = mkdtempSync(join(root, 'reports/examples-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const WEB_APPLICATION = ['examples/web-application/main.ts'];
+const runCompiled = (
+  program: string,
+  options: { args?: string[]; env?: Record<string, string>; stdout?: number } = {},
+): Promise<ProgramRun> =>
+  runProgram([...(options.args ?? []), join(folder, `${program}.js`)], { cwd: root, ...options });
 
 /** The lines of the summary that differ: what, expected, arrived. */
 const differences = ({ stderr }: ProgramRun): string[] =>
@@ -23,21 +36,46 @@ const differences = ({ stderr }: ProgramRun): string[] =>
 // Two cold starts of the TypeScript loader, on a machine that is busy with other tests.
 const SLOW = { timeout: 60_000 };
 
+function runOnFullDisk(): Promise<ProgramRun> {
+  const fullDisk = openSync('/dev/full', 'w');
+  const options = { env: { EXAMPLE_FAULT: 'lost-message' }, stdout: fullDisk };
+  return runCompiled(WEB_APPLICATION, options).finally(() => closeSync(fullDisk));
+}
+
+/** All at the same time: they wait for each other's requests most of theirs. */
+function runAll() {
+  const whole = runProgram(['--import', 'tsx', `${WEB_APPLICATION}.ts`], { cwd: root });
+  const programs = [WEB_APPLICATION, RECEIVER, BATCH, IN_TESTS].map((program) => `${program}.ts`);
+  compilePrograms(folder, programs);
+  // The application starts it by this name, which the compiler leaves as it is in a string.
+  symlinkSync('receiver.js', join(folder, `${RECEIVER}.ts`));
+  return {
+    whole,
+    otherSecret: runCompiled(WEB_APPLICATION, { env: { EXAMPLE_FAULT: 'wrong-secret' } }),
+    onFullDisk: runOnFullDisk(),
+    batch: runCompiled(BATCH),
+    inTests: runCompiled(IN_TESTS, { args: ['--test-reporter=tap'] }),
+  };
+}
+
+let runs: ReturnType<typeof runAll>;
+beforeAll(() => {
+  runs = runAll();
+});
+
 const visits = ({ stderr }: ProgramRun): string[] =>
   stderr.split('\n').filter((line) => line.startsWith('visitor'));
 
 describe('the web application', SLOW, () => {
-  const whole = runExample(WEB_APPLICATION);
-
   it('ends by itself with exit code 0 and a summary without a difference', async () => {
-    const run = await whole;
+    const run = await runs.whole;
     expect(run.stderr).toContain('\nEverything expected arrived.\n');
     expect(differences(run)).toEqual([]);
     expect(run.exitCode).toBe(0);
   });
 
   it('answers an attack and an exploit with 403 and lets everybody else through', async () => {
-    expect(visits(await whole)).toEqual([
+    expect(visits(await runs.whole)).toEqual([
       'visitor     200: GET /products?search=shoes',
       "visitor     403: GET /products?search=' OR 'a'='a",
       "visitor     403: GET /products?search=x'; DROP TABLE users; --",
@@ -49,7 +87,7 @@ describe('the web application', SLOW, () => {
   });
 
   it('prints nothing but valid log lines on standard output, one of each event', async () => {
-    const { stdout } = await whole;
+    const { stdout } = await runs.whole;
     const lines = stdout.trimEnd().split('\n');
     const records = lines.map((line) => contract().LogLine.parse(JSON.parse(line)));
     expect(records.map(({ event_name }) => event_name)).toEqual([
@@ -67,7 +105,7 @@ describe('the web application', SLOW, () => {
   });
 
   it('takes the context of a record from the request that caused it', async () => {
-    const [attack] = (await whole).stdout.split('\n');
+    const [attack] = (await runs.whole).stdout.split('\n');
     const { context } = contract().LogRecord.parse(JSON.parse(attack ?? ''));
     expect(context.actor?.ip).toMatchObject({
       address: '127.0.0.1',
@@ -85,7 +123,7 @@ describe('the web application', SLOW, () => {
   });
 
   it('has the incident created, then updated, under one id', async () => {
-    const incidents = (await whole).stdout
+    const incidents = (await runs.whole).stdout
       .split('\n')
       .filter((line) => line.includes('svc.ev0.incident'))
       .map((line) => JSON.parse(line) as { payload: { event_type: string; incident_id: string } })
@@ -95,12 +133,14 @@ describe('the web application', SLOW, () => {
   });
 
   it('keeps passwords out of the records', async () => {
-    expect((await whole).stdout).not.toContain('a guess');
-    expect((await whole).stdout).toContain('ada@example.com');
+    expect((await runs.whole).stdout).not.toContain('a guess');
+    expect((await runs.whole).stdout).toContain('ada@example.com');
   });
 
   it('has the first message refused once and delivered with retry_count 1', async () => {
-    const story = (await whole).stderr.split('\n').filter((line) => line.startsWith('receiver'));
+    const story = (await runs.whole).stderr
+      .split('\n')
+      .filter((line) => line.startsWith('receiver'));
     expect(story).toEqual([
       'receiver    503: the first request is refused, signature ok',
       'receiver    204: security_event, retry_count 1, signature ok',
@@ -113,7 +153,7 @@ describe('the web application', SLOW, () => {
   });
 
   it('exits with 1 and names what is missing when the secrets of the two ends differ', async () => {
-    const run = await runExample(WEB_APPLICATION, { env: { EXAMPLE_FAULT: 'wrong-secret' } });
+    const run = await runs.otherSecret;
     expect(differences(run)).toEqual([
       'security_event: 3, 0',
       'injection_sql: 2, 0',
@@ -129,9 +169,7 @@ describe('the web application', SLOW, () => {
 
   // Two faults in one run, since each run costs seconds; every line of the summary is on its own.
   it('names each record that a full disk took and the one message that the receiver lost', async () => {
-    const fullDisk = openSync('/dev/full', 'w');
-    const options = { env: { EXAMPLE_FAULT: 'lost-message' }, stdout: fullDisk };
-    const run = await runExample(WEB_APPLICATION, options).finally(() => closeSync(fullDisk));
+    const run = await runs.onFullDisk;
     expect(differences(run)).toEqual([
       'svc.ev0.threat.attack: 2, 0',
       'svc.ev0.threat.vulnerability_exploit: 1, 0',
@@ -145,21 +183,18 @@ describe('the web application', SLOW, () => {
     ]);
     expect(run.exitCode).toBe(1);
     // The visitors noticed nothing.
-    expect(visits(run)).toEqual(visits(await whole));
+    expect(visits(run)).toEqual(visits(await runs.whole));
   });
 });
 
 describe('the other examples', SLOW, () => {
   it('send a batch in one request', async () => {
-    const run = await runExample(['examples/send-batch.ts']);
+    const run = await runs.batch;
     expect(run).toEqual({ exitCode: 0, stdout: 'delivered 2 of 2 in 1 request\n', stderr: '' });
   });
 
   it('validate records in a unit test', async () => {
-    const run = await runExample([
-      '--test-reporter=tap',
-      'examples/validate-in-tests/login-record.test.ts',
-    ]);
+    const run = await runs.inTests;
     expect(run.stdout).toContain('\n# pass 2\n# fail 0\n');
     expect(run.exitCode).toBe(0);
   });

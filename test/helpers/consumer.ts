@@ -2,10 +2,12 @@
  * The packed package installed into an empty folder, as a consumer has it. Nothing in that folder
  * can see this repository: what is found there was in the tarball or among its dependencies.
  */
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { manifest, root } from './package-files.ts';
 
 export interface Ran {
@@ -18,37 +20,43 @@ export class Consumer {
   readonly folder = mkdtempSync(join(tmpdir(), 'consumer-'));
   readonly installed = join(this.folder, 'node_modules', manifest.name);
 
-  write(file: string, text: string): string {
+  write(file: string, content: string): string {
     const path = join(this.folder, file);
-    writeFileSync(path, text);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, content);
     return path;
   }
 
-  run(command: string, args: readonly string[], cwd = this.folder): Ran {
+  async run(command: string, args: readonly string[], cwd = this.folder): Promise<Ran> {
     // Not the environment of the test runner: its NODE_OPTIONS and worker ids are not a consumer's.
     const { PATH, HOME, TMPDIR } = process.env;
     const env = { PATH, HOME, TMPDIR, NO_COLOR: '1', CI: '1' };
-    const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: 'utf8' });
+    const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const [stdout, stderr, [status]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'close') as Promise<[number | null]>,
+    ]);
     return { status, stdout, stderr };
   }
 
-  node(...args: string[]): Ran {
+  node(...args: string[]): Promise<Ran> {
     return this.run(process.execPath, args);
   }
 
   /** Runs a bin of ours: consumers bring the same tools, which need not be installed twice. */
-  tool(path: string, ...args: string[]): Ran {
+  tool(path: string, ...args: string[]): Promise<Ran> {
     return this.node(join(root, 'node_modules', path), ...args);
   }
 
   /** Packs what the build left; scripts are off, since tests must not build. */
-  install(): void {
+  async install(): Promise<void> {
     const pack = ['pack', '--ignore-scripts', '--pack-destination', this.folder];
-    this.#orThrow(this.run('npm', pack, root));
+    this.#orThrow(await this.run('npm', pack, root));
     const tarball = readdirSync(this.folder).find((file) => file.endsWith('.tgz'));
     this.write('package.json', '{ "private": true }');
     const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
-    this.#orThrow(this.run('npm', ['install', ...quiet, `./${tarball}`]));
+    this.#orThrow(await this.run('npm', ['install', ...quiet, `./${tarball}`]));
   }
 
   remove(): void {

@@ -27,6 +27,8 @@ export function startProgram(args: readonly string[], options: ProgramOptions): 
     // A test runner's own settings and warnings are no business of the program's.
     env: { ...process.env, NODE_OPTIONS: '', NODE_TEST_CONTEXT: undefined, ...options.env },
     stdio: ['ignore', options.stdout ?? 'pipe', 'pipe'],
+    // One that hangs shall fail the tests that are about it.
+    timeout: 60_000,
   });
   let stdout = '';
   let stderr = '';
