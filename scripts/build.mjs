@@ -23,7 +23,8 @@ const remove = (path) => rmSync(path, { recursive: true, force: true });
 
 function compile() {
   const project = join(root, 'tsconfig.build.json');
-  execFileSync(process.execPath, [tsc, '-p', project, '--outDir', dist], {
+  // Several checkers on few cores would each check the libraries' types: half as much work again.
+  execFileSync(process.execPath, [tsc, '-p', project, '--outDir', dist, '--checkers', '1'], {
     cwd: root,
     stdio: 'inherit',
   });
