@@ -82,6 +82,11 @@ export const ERROR_TABLE = {
     what: 'The network guard refused the address of the webhook URL',
     hint: 'Use a public address; the message says whether a `network` option would allow this one.',
   },
+  ERR_TIMED_OUT: {
+    kind: 'environment',
+    what: 'What a test waited for did not happen in time',
+    hint: 'See what the code under test did instead, or wait longer.',
+  },
 } as const satisfies Record<string, ErrorRow>;
 
 /** The closed union of codes; codes are never renamed, and a retired one is never used again. */

@@ -27,13 +27,25 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
     'slugify',
     'verify',
   ],
+  './testing': [
+    'FAULTS',
+    'createCertificate',
+    'createFakeClock',
+    'createLineSink',
+    'createSeededRandom',
+    'sampleMessage',
+    'sampleMessageToSend',
+    'sampleMessageV1',
+    'sampleRecord',
+    'startReceiver',
+  ],
 };
 
 describe('the exports map', () => {
   it('names files that the build makes', () => {
     const named = entries.flatMap(({ types, require, default: file }) => [types, require, file]);
     expect(named.filter((file) => !existsSync(join(root, file)))).toEqual([]);
-    expect(entries.map(({ subpath }) => subpath)).toEqual(['.', './contract']);
+    expect(entries.map(({ subpath }) => subpath)).toEqual(['.', './contract', './testing']);
   });
 
   it('gives the types first and the module itself last, as resolvers read top down', () => {

@@ -92,4 +92,18 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     oursAsTypes: ['contract/', 'queue/queue.ts', 'system/', 'webhook/'],
     external: [],
   },
+  {
+    files: ['testing/'],
+    ours: ['contract/index.ts', 'errors.ts', 'system/', 'webhook/signature.ts'],
+    oursAsTypes: ['queue/queue.ts'],
+    external: [
+      'node:crypto',
+      'node:events',
+      'node:http',
+      'node:net',
+      'node:stream',
+      'node:tls',
+      'node:zlib',
+    ],
+  },
 ];

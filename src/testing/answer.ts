@@ -1,0 +1,146 @@
+/** How each step answers a request that was read. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import type { Connection } from './connections.ts';
+import { type Fault, headersOf, OK, type Reply, type Step } from './step.ts';
+
+/** A request that is read and not answered. */
+export interface Exchange {
+  readonly incoming: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly connection: Connection;
+  /** The receiver's URL. */
+  readonly url: string;
+  readonly bodyBytes: number;
+  /** Whether the request was read to its end. */
+  readonly isWhole: boolean;
+  /** Told as a final status goes out. */
+  readonly onStatus: (status: number) => void;
+}
+
+type Act<S> = (step: S, exchange: Exchange) => unknown;
+
+const MIB = 1024 * 1024;
+const DEFAULT_INFLATED_BYTES = 1024 * MIB;
+const DEFAULT_DRIP_MS = 100;
+const DEFAULT_INTERIM_MS = 10;
+const RESET_AFTER_MS = 20;
+/** What responses announce that are never whole. */
+const ANNOUNCED = { 'content-length': '100000' };
+const INTERIM = 'HTTP/1.1 103 Early Hints\r\nlink: </hook.css>; rel=preload\r\n\r\n';
+const CHUNK = Buffer.alloc(16 * 1024, 'x');
+const HEADER_LINE = Buffer.from(`x-endless: ${'x'.repeat(1000)}\r\n`);
+
+const ACTS: { readonly [F in Fault['fault']]: Act<Extract<Fault, { readonly fault: F }>> } = {
+  // On a connection that is open already.
+  'reset-on-connect': (_, { connection }) => connection.reset(),
+  'slow-tls': (_, exchange) => reply(OK, exchange),
+  'reset-during-body': (_, { connection }) => connection.reset(),
+  'body-limit': ({ maxBytes, status = 413 }, exchange) => {
+    if (exchange.isWhole && exchange.bodyBytes <= maxBytes) reply(OK, exchange);
+    else refuseBody(status, exchange);
+  },
+  hang: () => {},
+  'hang-after-headers': ({ status = 200 }, exchange) => begin(status, ANNOUNCED, exchange),
+  'reset-before-response': (_, { connection }) => connection.reset(),
+  'reset-after-headers': async ({ status = 200 }, exchange) => {
+    begin(status, ANNOUNCED, exchange);
+    exchange.response.write('x');
+    // A sender that finds the reset together with what was written may take it for a proper end.
+    if (await exchange.connection.wait(RESET_AFTER_MS)) exchange.connection.reset();
+  },
+  drip: async ({ everyMs = DEFAULT_DRIP_MS, status = 200 }, exchange) => {
+    begin(status, ANNOUNCED, exchange);
+    while (await exchange.connection.wait(everyMs)) exchange.response.write('x');
+  },
+  'endless-body': ({ status = 200 }, exchange) => {
+    begin(status, {}, exchange);
+    pour(exchange.response, CHUNK);
+  },
+  'endless-headers': ({ status = 200 }, { incoming: { socket }, onStatus }) => {
+    onStatus(status);
+    socket.write(`HTTP/1.1 ${status} Endless\r\n`);
+    pour(socket, HEADER_LINE);
+  },
+  'interim-flood': async (
+    { everyMs = DEFAULT_INTERIM_MS },
+    { incoming: { socket }, connection },
+  ) => {
+    do {
+      if (!socket.writableNeedDrain) socket.write(INTERIM);
+    } while (await connection.wait(everyMs));
+  },
+  'gzip-bomb': ({ inflatedBytes = DEFAULT_INFLATED_BYTES, status = 200 }, exchange) => {
+    const body = gzipBomb(inflatedBytes);
+    reply({ status, headers: { 'content-encoding': 'gzip' }, body }, exchange);
+  },
+  'redirect-loop': ({ status = 307 }, exchange) =>
+    reply({ status, headers: { location: exchange.url } }, exchange),
+  'not-http': (_, { incoming: { socket } }) => void socket.end('SSH-2.0-OpenSSH_9.9\r\n'),
+  'close-idle': ({ afterMs = 0 }, exchange) => {
+    exchange.response.once('finish', () => void closeLater(afterMs, exchange));
+    reply(OK, exchange);
+  },
+};
+
+/** Resolves when nothing more is done for the request. */
+export async function answer(step: Step, exchange: Exchange): Promise<void> {
+  if ('fault' in step) {
+    await (ACTS[step.fault] as Act<Step>)(step, exchange);
+    return;
+  }
+  if (step.delayMs !== undefined && !(await exchange.connection.wait(step.delayMs))) return;
+  reply(step, exchange);
+}
+
+function reply(step: Reply, { response, onStatus }: Exchange): void {
+  onStatus(step.status);
+  // Not `writeHead`, after which Node does not count the body: the response would be chunked.
+  response.statusCode = step.status;
+  for (const [name, value] of Object.entries(headersOf(step))) response.setHeader(name, value);
+  response.end(step.body);
+}
+
+function begin(
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  { response, onStatus }: Exchange,
+): void {
+  onStatus(status);
+  response.writeHead(status, headers).flushHeaders();
+}
+
+/**
+ * The rest of the body is read and thrown away: closing a socket with unread bytes is a reset, which
+ * could overtake the answer.
+ */
+function refuseBody(status: number, exchange: Exchange): void {
+  const { incoming, response } = exchange;
+  begin(status, { 'content-length': '0', connection: 'close' }, exchange);
+  if (incoming.readableEnded) {
+    response.end();
+    return;
+  }
+  incoming.once('end', () => response.end());
+  incoming.resume();
+}
+
+async function closeLater(ms: number, { incoming, connection }: Exchange): Promise<void> {
+  if (ms === 0 || (await connection.wait(ms))) incoming.socket.end();
+}
+
+/** Writes the same again and again, as fast as it is read. */
+function pour(stream: Writable, chunk: Buffer): void {
+  const write = (): void => {
+    while (!stream.destroyed && stream.write(chunk));
+  };
+  stream.on('drain', write);
+  write();
+}
+
+/** Members of one MiB each (RFC 1952 section 2.2): made at once, however large the whole is. */
+function gzipBomb(inflatedBytes: number): Buffer {
+  const member = gzipSync(Buffer.alloc(MIB));
+  return Buffer.concat(Array.from({ length: Math.ceil(inflatedBytes / MIB) }, () => member));
+}

@@ -1,0 +1,42 @@
+/** Those who wait for something to come in. */
+import { SecurityEventError } from '../errors.ts';
+import { systemClock } from '../system/clock.ts';
+
+/** Waits for conditions on what came in; all end with `end`. */
+export class Arrivals {
+  readonly #checks = new Set<() => void>();
+  #end: Error | undefined;
+
+  /** To be called whenever something came in. */
+  changed(): void {
+    for (const check of this.#checks) check();
+  }
+
+  /** Every wait, and each that begins later, rejects with this, but where its condition holds. */
+  end(error: Error): void {
+    this.#end ??= error;
+    this.changed();
+  }
+
+  /** Rejects with ERR_TIMED_OUT; `detail` tells then how far it has come. */
+  until(isSo: () => boolean, timeoutMs: number, detail: () => string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timeUp = new AbortController();
+      const settle = (error?: Error): void => {
+        this.#checks.delete(check);
+        timeUp.abort();
+        if (error === undefined) resolve();
+        else reject(error);
+      };
+      const check = (): void => {
+        if (isSo()) settle();
+        else if (this.#end !== undefined) settle(this.#end);
+      };
+      this.#checks.add(check);
+      void systemClock.sleep(timeoutMs, timeUp.signal).then(() => {
+        settle(new SecurityEventError('ERR_TIMED_OUT', { detail: detail() }));
+      });
+      check();
+    });
+  }
+}

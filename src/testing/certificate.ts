@@ -1,0 +1,86 @@
+/** Certificates for tests, made with node:crypto alone. RFC 5280. */
+import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { isIPv4 } from 'node:net';
+import { SecurityEventError } from '../errors.ts';
+import { systemClock } from '../system/clock.ts';
+import { bitString, der, integer, objectId, sequence, TAG, time } from './der.ts';
+
+/** PEM texts, as `tls.createServer` takes them. The certificate is also what a client trusts (`ca`). */
+export interface Certificate {
+  readonly key: string;
+  readonly cert: string;
+}
+
+export interface CertificateOptions {
+  /** The names and IPv4 addresses it is for. Default: `localhost` and `127.0.0.1`. */
+  readonly hosts?: readonly string[];
+  /** In milliseconds since the epoch. Default: an hour ago. */
+  readonly validFrom?: number;
+  /** Likewise. Default: in a day. */
+  readonly validTo?: number;
+}
+
+const HOUR_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * HOUR_MS;
+
+const COMMON_NAME = objectId('2.5.4.3');
+const SUBJECT_ALT_NAME = objectId('2.5.29.17');
+const BASIC_CONSTRAINTS = objectId('2.5.29.19');
+const ECDSA_WITH_SHA256 = sequence(objectId('1.2.840.10045.4.3.2'));
+const VERSION_3 = der(TAG.context0, integer(Buffer.from([2])));
+const YES = der(TAG.boolean, Buffer.from([0xff]));
+const SERIAL_BYTES = 15;
+
+/**
+ * A new key (P-256) and a certificate that it has signed itself.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION` where `hosts` is empty or has an IPv6 address.
+ */
+export function createCertificate(options: CertificateOptions = {}): Certificate {
+  const { hosts = ['localhost', '127.0.0.1'] } = options;
+  const { validFrom = systemClock.now() - HOUR_MS, validTo = systemClock.now() + DAY_MS } = options;
+  if (hosts.length === 0 || hosts.some((host) => host.includes(':'))) {
+    throw new SecurityEventError('ERR_INVALID_OPTION', {
+      detail: 'hosts: expected at least one name or IPv4 address',
+      path: ['hosts'],
+    });
+  }
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  const name = nameOf('security-event-delivery test');
+  const content = sequence(
+    VERSION_3,
+    integer(Buffer.concat([Buffer.from([1]), randomBytes(SERIAL_BYTES)])),
+    ECDSA_WITH_SHA256,
+    name,
+    sequence(time(validFrom), time(validTo)),
+    name,
+    publicKey.export({ type: 'spki', format: 'der' }),
+    der(TAG.context3, extensions(hosts)),
+  );
+  const signature = sign('sha256', content, privateKey);
+  return {
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    cert: pem(sequence(content, ECDSA_WITH_SHA256, bitString(signature))),
+  };
+}
+
+const nameOf = (text: string): Buffer =>
+  sequence(der(TAG.set, sequence(COMMON_NAME, der(TAG.utf8String, Buffer.from(text)))));
+
+/** An authority (cA) and for these hosts: so that a client can trust it by itself. */
+function extensions(hosts: readonly string[]): Buffer {
+  const names = hosts.map((host) =>
+    isIPv4(host)
+      ? der(TAG.ipAddress, Buffer.from(host.split('.').map(Number)))
+      : der(TAG.dnsName, Buffer.from(host)),
+  );
+  return sequence(
+    sequence(BASIC_CONSTRAINTS, YES, der(TAG.octetString, sequence(YES))),
+    sequence(SUBJECT_ALT_NAME, der(TAG.octetString, sequence(...names))),
+  );
+}
+
+function pem(bytes: Buffer): string {
+  const lines = bytes.toString('base64').match(/.{1,64}/g) ?? [];
+  return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n');
+}

@@ -1,0 +1,106 @@
+/** The connections of a receiver: counted, secured, and parsed as HTTP. */
+import { once } from 'node:events';
+import {
+  createServer as createHttpServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { systemClock } from '../system/clock.ts';
+import type { ConnectionFault } from './step.ts';
+
+export interface Connection {
+  /** From 1. */
+  readonly id: number;
+  /** Ends it by RST. */
+  readonly reset: () => void;
+  /** Resolves to whether it is still open then. */
+  readonly wait: (ms: number) => Promise<boolean>;
+}
+
+/** A request whose headers were read, on its connection. */
+export interface Arrival {
+  readonly connection: Connection;
+  readonly incoming: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+interface ConnectionsOptions {
+  /** Makes TLS sockets of plain ones. */
+  readonly secure: ((raw: Socket) => Socket) | undefined;
+  readonly nextFault: () => ConnectionFault | undefined;
+  readonly onRequest: (arrival: Arrival) => void;
+}
+
+export class Connections {
+  count = 0;
+  readonly #options: ConnectionsOptions;
+  readonly #open = new Set<Socket>();
+  readonly #byHttpSocket = new WeakMap<Socket, Connection>();
+  readonly #server: Server = createServer((raw) => void this.#accept(raw));
+  /**
+   * Never listens itself: it is given connections that have been had before they are HTTP. A
+   * receiver closes no connection of its own accord.
+   */
+  readonly #http: HttpServer = createHttpServer({
+    keepAliveTimeout: 0,
+    requestTimeout: 0,
+    headersTimeout: 0,
+  });
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+    this.#http.on('request', (incoming, response) => {
+      const connection = this.#byHttpSocket.get(incoming.socket) as Connection;
+      options.onRequest({ connection, incoming, response });
+    });
+  }
+
+  get openCount(): number {
+    return this.#open.size;
+  }
+
+  /** Resolves to the port. */
+  async listen(): Promise<number> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  async close(): Promise<void> {
+    for (const raw of this.#open) raw.destroy();
+    if (!this.#server.listening) return;
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  async #accept(raw: Socket): Promise<void> {
+    const ended = new AbortController();
+    this.count += 1;
+    const connection: Connection = {
+      id: this.count,
+      reset: () => void raw.resetAndDestroy(),
+      wait: async (ms) => {
+        await systemClock.sleep(ms, ended.signal);
+        return !ended.signal.aborted;
+      },
+    };
+    this.#open.add(raw);
+    // A sender that resets is nothing that would have to be told.
+    raw.on('error', () => {});
+    raw.once('close', () => {
+      this.#open.delete(raw);
+      ended.abort();
+    });
+    const fault = this.#options.nextFault();
+    if (fault?.fault === 'reset-on-connect') {
+      connection.reset();
+      return;
+    }
+    if (fault !== undefined && !(await connection.wait(fault.delayMs))) return;
+    const socket = this.#options.secure?.(raw) ?? raw;
+    this.#byHttpSocket.set(socket, connection);
+    this.#http.emit('connection', socket);
+  }
+}

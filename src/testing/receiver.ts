@@ -1,0 +1,198 @@
+/** A receiver of webhooks on a real socket, which does to each request what its script says. */
+import type { IncomingMessage } from 'node:http';
+import { SecurityEventError } from '../errors.ts';
+import { systemClock } from '../system/clock.ts';
+import { answer } from './answer.ts';
+import { Arrivals } from './arrivals.ts';
+import { type Arrival, Connections } from './connections.ts';
+import { type IncomingRequest, readBody } from './received-request.ts';
+import { type CertificateKind, certificateOf, type ReceiverTls, securing } from './receiver-tls.ts';
+import { longestBody, type Reading, readUpTo } from './request-reading.ts';
+import { createSteps, type Script, type Steps } from './script.ts';
+import type { Step } from './step.ts';
+
+export interface ReceiverOptions {
+  /** What requests are signed with; several while it is being changed. Default: none is checked. */
+  readonly secret?: string | readonly string[];
+  /**
+   * One step a request, in the order in which their headers come in; or a function that is given each
+   * request once it is read. Steps about connecting are taken by the next connection, and what they
+   * say of connections they can only say in a list; a step about reading that a function gives acts
+   * on a request that is read.
+   */
+  readonly script?: Script;
+  /** For requests beyond the script. Default `{ status: 200 }`. */
+  readonly otherwise?: Step;
+  /** Makes it an https receiver. */
+  readonly tls?: CertificateKind | ReceiverTls;
+  /** Of `url`; requests to others are taken, too. Default `/hook`. */
+  readonly path?: string;
+}
+
+/** A request, and what was done to it. */
+export interface ReceivedRequest extends IncomingRequest {
+  readonly step: Step;
+}
+
+export interface Receiver extends AsyncDisposable {
+  /** `http://127.0.0.1:<port>/hook`, or https. */
+  readonly url: string;
+  /** In the order in which they were read. Requests that ended before are not among them. */
+  readonly requests: readonly ReceivedRequest[];
+  /** How many connections came in so far (with TLS: before the handshake). */
+  readonly connectionCount: number;
+  readonly openConnectionCount: number;
+  /** PEM, for a client to trust as `ca`; absent without TLS. */
+  readonly certificate: string | undefined;
+  /**
+   * Each message that was taken, with how often: a sender may take it for delivered as soon as it
+   * sees a 2xx status, whatever follows, so that is what counts.
+   */
+  messageIds(): ReadonlyMap<string, number>;
+  /**
+   * Resolves to the requests as soon as `count` were read.
+   *
+   * Rejects with `ERR_TIMED_OUT` after `timeoutMs` (default 10,000) or when the receiver is closed,
+   * and with what a script's function has thrown.
+   */
+  waitForRequests(
+    count: number,
+    options?: { readonly timeoutMs?: number },
+  ): Promise<readonly ReceivedRequest[]>;
+  /**
+   * Ends every connection, stops listening, and resolves when nothing is left that would hold the
+   * process. Rejects with what a script's function has thrown.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a receiver on 127.0.0.1, on a free port.
+ *
+ * Rejects with `ERR_INVALID_OPTION` for a step that cannot be played.
+ */
+export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
+  const receiver = new SocketReceiver(options);
+  await receiver.listen(options.path ?? '/hook');
+  return receiver;
+}
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+
+class SocketReceiver implements Receiver {
+  readonly requests: ReceivedRequest[] = [];
+  readonly certificate: string | undefined;
+  url = '';
+  readonly #secrets: readonly string[];
+  readonly #steps: Steps;
+  readonly #connections: Connections;
+  readonly #taken = new Map<string, number>();
+  readonly #arrivals = new Arrivals();
+  #scriptError: Error | undefined;
+
+  constructor({ secret = [], script, otherwise, tls }: ReceiverOptions) {
+    this.#secrets = typeof secret === 'string' ? [secret] : secret;
+    this.#steps = createSteps(script, otherwise);
+    const settings = tls && certificateOf(tls);
+    this.certificate = settings?.cert;
+    this.#connections = new Connections({
+      secure: settings && securing(settings),
+      nextFault: () => this.#steps.ofConnection(),
+      onRequest: (arrival) => void this.#serve(arrival),
+    });
+  }
+
+  async listen(path: string): Promise<void> {
+    const port = await this.#connections.listen();
+    const scheme = this.certificate === undefined ? 'http' : 'https';
+    this.url = `${scheme}://127.0.0.1:${port}${path}`;
+  }
+
+  get connectionCount(): number {
+    return this.#connections.count;
+  }
+
+  get openConnectionCount(): number {
+    return this.#connections.openCount;
+  }
+
+  messageIds(): ReadonlyMap<string, number> {
+    return new Map(this.#taken);
+  }
+
+  async waitForRequests(
+    count: number,
+    { timeoutMs = DEFAULT_TIMEOUT_MS }: { readonly timeoutMs?: number } = {},
+  ): Promise<readonly ReceivedRequest[]> {
+    const progress = (): string => `${this.requests.length} of ${count} requests`;
+    await this.#arrivals.until(() => this.requests.length >= count, timeoutMs, progress);
+    return this.requests;
+  }
+
+  async close(): Promise<void> {
+    const detail = 'the receiver was closed';
+    this.#arrivals.end(new SecurityEventError('ERR_TIMED_OUT', { detail }));
+    await this.#connections.close();
+    if (this.#scriptError !== undefined) throw this.#scriptError;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #serve({ connection, incoming, response }: Arrival): Promise<void> {
+    const early = this.#steps.ofHeaders();
+    const reading = await readUpTo(incoming, longestBody(early, incoming));
+    if (reading === undefined) return;
+    const request = this.#requestOf(incoming, reading, connection.id);
+    const step = early ?? this.#decide(request);
+    if (step === undefined) {
+      connection.reset();
+      return;
+    }
+    this.requests.push({ ...request, step });
+    this.#arrivals.changed();
+    await answer(step, {
+      incoming,
+      response,
+      connection,
+      url: this.url,
+      bodyBytes: reading.body.length,
+      isWhole: reading.isWhole,
+      onStatus: (status) => {
+        // A sender that has gone sees no status.
+        if (!incoming.socket.destroyed) this.#count(status, request);
+      },
+    });
+  }
+
+  #requestOf(incoming: IncomingMessage, reading: Reading, socketId: number): IncomingRequest {
+    const { method = '', url: path = '', headers } = incoming;
+    const signature = headers['x-svc-integrity'];
+    return {
+      index: this.requests.length,
+      receivedAt: systemClock.now(),
+      method,
+      path,
+      headers,
+      ...readBody({ ...reading, secrets: this.#secrets, signature }),
+      socketId,
+    };
+  }
+
+  /** What a script's function throws is for the test, which hears of it where it waits. */
+  #decide(request: IncomingRequest): Step | undefined {
+    try {
+      return this.#steps.ofRequest(request);
+    } catch (error) {
+      this.#scriptError ??= error instanceof Error ? error : new Error(String(error));
+      this.#arrivals.end(this.#scriptError);
+      return undefined;
+    }
+  }
+
+  #count(status: number, { messageIds }: IncomingRequest): void {
+    if (status > 299) return;
+    for (const id of messageIds) this.#taken.set(id, (this.#taken.get(id) ?? 0) + 1);
+  }
+}

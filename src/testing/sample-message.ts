@@ -1,0 +1,178 @@
+/** Valid messages of channel B: on the wire, as a sender takes them, and in format v1. */
+import {
+  API_VERSION,
+  type WebhookMessageToSend,
+  type WebhookMessageV1,
+  type WebhookMessageV2,
+} from '../contract/index.ts';
+import { type Overrides, override } from './override.ts';
+
+/** The message types, `injection_` and a word among them (D25). */
+export type SampleMessageType = WebhookMessageV2['message_type'];
+export type SamplePayloadType = WebhookMessageV1['svc_payload_type'];
+
+type MemberWith<T, K extends PropertyKey, N> = T extends { readonly [_ in K]: infer E }
+  ? N extends E
+    ? T
+    : never
+  : never;
+
+/** The message of one type; of several where `N` is a union. */
+export type MessageOf<N extends SampleMessageType> = N extends unknown
+  ? MemberWith<WebhookMessageV2, 'message_type', N>
+  : never;
+export type MessageToSendOf<N extends SampleMessageType> = N extends unknown
+  ? MemberWith<WebhookMessageToSend, 'message_type', N>
+  : never;
+export type MessageV1Of<N extends SamplePayloadType> = N extends unknown
+  ? MemberWith<WebhookMessageV1, 'svc_payload_type', N>
+  : never;
+
+export interface SampleOptions {
+  /** Makes the id of the message. Default: always the same id. */
+  readonly newId?: () => string;
+}
+
+const HAPPENED_AT = '2026-11-21T10:00:00.000+00:00';
+const MESSAGE_ID = '01a1fd8c-6900-7000-8000-000000000001';
+
+const APPLICATION = {
+  application_id: 'shop-1',
+  application_name: 'shop',
+  environment: 'production',
+};
+
+const IP = { address: '203.0.113.9', date_resolved: HAPPENED_AT, geo: {}, is_tor: false };
+
+const EVENT = {
+  ...APPLICATION,
+  date_occurred: HAPPENED_AT,
+  event_category: 'injection',
+  event_id: 'event-1',
+  event_kind: 'sql_injection',
+  event_url: 'https://dashboard.example/events/event-1',
+  humanized_description: 'SQL injection from 203.0.113.9',
+  ips: [IP],
+};
+
+const RESPONSE = {
+  application: { name: 'shop', environment: 'production', id: 'shop-1' },
+  properties: { ips: [{ ip_cidr: '203.0.113.9/32' }], user_identifiers: [] },
+  playbook: { name: 'Block IPs', id: 'block_ips' },
+};
+
+const TEST = {
+  ...APPLICATION,
+  id: 'test-1',
+  event_category: 'test',
+  event_kind: 'test_kind',
+  date_occurred: HAPPENED_AT,
+  humanized_description: 'A test',
+  url: 'https://dashboard.example/tests/test-1',
+  ips: [],
+};
+
+const INCIDENT: MessageOf<'http_scan'>['message'] = {
+  incident_thread: 'incident-1',
+  incident_status: 'created',
+  date_started: HAPPENED_AT,
+  date_last_updated: HAPPENED_AT,
+  application_id: 'shop-1',
+  new_related_ips: [],
+};
+
+const PULSE: Omit<MessageV1Of<'pulse'>, 'svc_payload_type'> = {
+  pulse_genre: 'http_scan',
+  pulse_category: null,
+  date_started: HAPPENED_AT,
+  date_ended: null,
+  humanized_title: 'Security scan',
+  humanized_accounts: null,
+  humanized_geos: null,
+  blocked: false,
+  ...APPLICATION,
+  id: 'incident-1',
+  url: 'https://dashboard.example/incidents/incident-1',
+  incidents_count: 1,
+  user_agents_count: 1,
+  ip_addresses_count: 1,
+  accounts_count: 0,
+};
+
+type InjectionType = `injection_${string}`;
+
+/** What each type tells; every injection is an incident. */
+const CONTENTS: {
+  readonly [N in Exclude<SampleMessageType, InjectionType>]: MessageOf<N>['message'];
+} = {
+  security_event: EVENT,
+  security_response: RESPONSE,
+  test: TEST,
+  vulnerable_packages: INCIDENT,
+  http_scan: INCIDENT,
+  user_risk_increased: INCIDENT,
+  account_takeover: INCIDENT,
+};
+
+/** Of each `svc_payload_type` what follows it. */
+const ELEMENTS: {
+  readonly [N in SamplePayloadType]: Omit<MessageV1Of<N>, 'svc_payload_type'>;
+} = {
+  security_event: EVENT,
+  pulse: PULSE,
+  security_response: { id: MESSAGE_ID, date_created: HAPPENED_AT, ...RESPONSE },
+  test: TEST,
+};
+
+const contentOf = (type: SampleMessageType): object =>
+  Object.hasOwn(CONTENTS, type) ? CONTENTS[type as keyof typeof CONTENTS] : INCIDENT;
+
+const idOf = (options: SampleOptions): string => options.newId?.() ?? MESSAGE_ID;
+
+/**
+ * A valid v2 message as it is on the wire, new at each call and always the same: the smallest of its
+ * type (default `security_event`), with the given fields changed. What is changed is not checked, so
+ * that it can also be made wrong.
+ */
+export function sampleMessage<N extends SampleMessageType = 'security_event'>(
+  messageType?: N,
+  overrides?: Overrides<MessageOf<N>>,
+  options: SampleOptions = {},
+): MessageOf<N> {
+  const message_type: SampleMessageType = messageType ?? 'security_event';
+  const message = {
+    message_id: idOf(options),
+    api_version: API_VERSION,
+    date_created: HAPPENED_AT,
+    message_type,
+    retry_count: 0,
+    message: contentOf(message_type),
+  };
+  return override(message, overrides ?? {}) as unknown as MessageOf<N>;
+}
+
+/** Likewise as `sendWebhook` takes it: without an envelope, but with a `message_id`. */
+export function sampleMessageToSend<N extends SampleMessageType = 'security_event'>(
+  messageType?: N,
+  overrides?: Overrides<MessageToSendOf<N>>,
+  options: SampleOptions = {},
+): MessageToSendOf<N> {
+  const message_type: SampleMessageType = messageType ?? 'security_event';
+  const message = { message_id: idOf(options), message_type, message: contentOf(message_type) };
+  return override(message, overrides ?? {}) as unknown as MessageToSendOf<N>;
+}
+
+/**
+ * Likewise an element of format v1 (default `security_event`), which has no id of its own but in
+ * security responses: `newId` makes that one.
+ */
+export function sampleMessageV1<N extends SamplePayloadType = 'security_event'>(
+  payloadType?: N,
+  overrides?: Overrides<MessageV1Of<N>>,
+  options: SampleOptions = {},
+): MessageV1Of<N> {
+  const svc_payload_type: SamplePayloadType = payloadType ?? 'security_event';
+  const element = { svc_payload_type, ...ELEMENTS[svc_payload_type] };
+  if (svc_payload_type === 'security_response') Object.assign(element, { id: idOf(options) });
+  return override(element, overrides ?? {}) as unknown as MessageV1Of<N>;
+}

@@ -1,0 +1,135 @@
+/** What a receiver does to one request, as plain data. */
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { SecurityEventError } from '../errors.ts';
+
+/** An answer, whole and in order. */
+export interface Reply {
+  /** 200 to 599. */
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Seconds, a time, or the header's text as it is. */
+  readonly retryAfter?: number | Date | string;
+  readonly body?: string | Uint8Array;
+  /** How long the answer takes to begin. Default 0. */
+  readonly delayMs?: number;
+}
+
+/** Before a request is read. */
+export type ConnectionFault =
+  /** The next connection is reset as it comes in. */
+  | { readonly fault: 'reset-on-connect' }
+  /** The TLS handshake of the next connection begins late. */
+  | { readonly fault: 'slow-tls'; readonly delayMs: number };
+
+/** While a request is read. */
+export type ReadingFault =
+  /** A reset as soon as so many bytes of the body were read. Default 1. */
+  | { readonly fault: 'reset-during-body'; readonly afterBytes?: number }
+  /**
+   * Bodies up to `maxBytes` are answered 200, larger ones with `status` (default 413; receivers in
+   * the wild say 400, 401, 403 or 500) as soon as it shows, and the rest of the body is ignored.
+   */
+  | { readonly fault: 'body-limit'; readonly maxBytes: number; readonly status?: number };
+
+/** Instead of a proper answer, once a request is read. `status` is 200 by default. */
+export type AnswerFault =
+  | { readonly fault: 'hang' }
+  /** Response headers that announce a body, and nothing more. */
+  | { readonly fault: 'hang-after-headers'; readonly status?: number }
+  | { readonly fault: 'reset-before-response' }
+  /** Response headers and a part of the body, then a reset. */
+  | { readonly fault: 'reset-after-headers'; readonly status?: number }
+  /** Response headers, then a byte of the body every `everyMs`. Default 100. */
+  | { readonly fault: 'drip'; readonly everyMs?: number; readonly status?: number }
+  /** A body without end, as fast as it is read. */
+  | { readonly fault: 'endless-body'; readonly status?: number }
+  /** Likewise, header fields. */
+  | { readonly fault: 'endless-headers'; readonly status?: number }
+  /** 103 (Early Hints) every `everyMs` (default 10), and never a final answer. */
+  | { readonly fault: 'interim-flood'; readonly everyMs?: number }
+  /** A small gzip body that becomes so many bytes. Default 1 GiB; in whole MiB. */
+  | { readonly fault: 'gzip-bomb'; readonly inflatedBytes?: number; readonly status?: number }
+  /** A redirect (default 307) to the receiver's own URL. */
+  | { readonly fault: 'redirect-loop'; readonly status?: number }
+  /** The greeting of another protocol, then the end of the connection. */
+  | { readonly fault: 'not-http' }
+  /** A proper 200; then the connection is closed while it is idle, `afterMs` (default 0) later. */
+  | { readonly fault: 'close-idle'; readonly afterMs?: number };
+
+export type Fault = ConnectionFault | ReadingFault | AnswerFault;
+
+/** What is done to one request. */
+export type Step = Reply | Fault;
+
+export const OK: Reply = { status: 200 };
+
+/** Which faults there are, each with when it acts. */
+const STAGES = {
+  'reset-on-connect': 'connection',
+  'slow-tls': 'connection',
+  'reset-during-body': 'reading',
+  'body-limit': 'reading',
+  hang: 'answer',
+  'hang-after-headers': 'answer',
+  'reset-before-response': 'answer',
+  'reset-after-headers': 'answer',
+  drip: 'answer',
+  'endless-body': 'answer',
+  'endless-headers': 'answer',
+  'interim-flood': 'answer',
+  'gzip-bomb': 'answer',
+  'redirect-loop': 'answer',
+  'not-http': 'answer',
+  'close-idle': 'answer',
+} as const satisfies {
+  readonly [F in Fault as F['fault']]: F extends ConnectionFault
+    ? 'connection'
+    : F extends ReadingFault
+      ? 'reading'
+      : 'answer';
+};
+
+const stageOf = (step: Step): string => ('fault' in step ? STAGES[step.fault] : 'answer');
+
+export const isConnectionFault = (step: Step): step is ConnectionFault =>
+  stageOf(step) === 'connection';
+
+export const isReadingFault = (step: Step): step is ReadingFault => stageOf(step) === 'reading';
+
+/** The names of all faults, for tests that go through them. */
+export const FAULTS = Object.keys(STAGES) as readonly Fault['fault'][];
+
+/** The headers of a reply, `Retry-After` among them. */
+export function headersOf({ headers = {}, retryAfter }: Reply): Record<string, string> {
+  if (retryAfter === undefined) return { ...headers };
+  const text = retryAfter instanceof Date ? retryAfter.toUTCString() : String(retryAfter);
+  return { ...headers, 'retry-after': text };
+}
+
+/**
+ * A step that can be played.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION` for an unknown fault, a status out of range and
+ * headers that are not fit to be sent.
+ */
+export function checkStep(step: Step, path: readonly PropertyKey[]): Step {
+  const refuse = (detail: string): never => {
+    throw new SecurityEventError('ERR_INVALID_OPTION', { detail, path });
+  };
+  if ('fault' in step && !Object.hasOwn(STAGES, step.fault)) return refuse('an unknown fault');
+  if ('status' in step && !isFinalStatus(step.status)) return refuse('status: expected 200 to 599');
+  if ('fault' in step) return step;
+  if (step.status === undefined) return refuse('expected a fault or a status');
+  try {
+    for (const [name, value] of Object.entries(headersOf(step))) {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+    }
+  } catch {
+    return refuse('a header that cannot be sent');
+  }
+  return step;
+}
+
+const isFinalStatus = (status: number | undefined): boolean =>
+  Number.isInteger(status) && Number(status) >= 200 && Number(status) <= 599;

@@ -1,0 +1,67 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { createCertificate } from '../../src/testing/index.ts';
+
+const read = (options?: Parameters<typeof createCertificate>[0]): X509Certificate =>
+  new X509Certificate(createCertificate(options).cert);
+
+describe('createCertificate', () => {
+  test('makes one for localhost, signed by itself and good as an authority', () => {
+    const { key, cert } = createCertificate();
+    const certificate = new X509Certificate(cert);
+    expect(certificate.subjectAltName).toBe('DNS:localhost, IP Address:127.0.0.1');
+    expect(certificate.ca).toBe(true);
+    expect(certificate.verify(certificate.publicKey)).toBe(true);
+    expect(certificate.checkIssued(certificate)).toBe(true);
+    expect(certificate.checkPrivateKey(createPrivateKey(key))).toBe(true);
+    expect(certificate.subject).toBe('CN=security-event-delivery test');
+  });
+
+  test('is good from an hour ago until in a day', () => {
+    const { validFrom, validTo } = read();
+    const hours = [validFrom, validTo].map((text) => (Date.parse(text) - Date.now()) / 3_600_000);
+    expect(hours.map((hour) => Math.round(hour * 10) / 10)).toEqual([-1, 24]);
+  });
+
+  test.each([
+    ['1999-12-31T23:59:59Z', '2049-12-31T23:59:59Z'],
+    ['2049-12-31T23:59:59Z', '2050-01-01T00:00:00Z'],
+  ])('is good from %s until %s where that is said', (from, to) => {
+    const { validFrom, validTo } = read({ validFrom: Date.parse(from), validTo: Date.parse(to) });
+    expect([validFrom, validTo].map((text) => Date.parse(text))).toEqual([
+      Date.parse(from),
+      Date.parse(to),
+    ]);
+  });
+
+  test('is for the hosts that are given, many of them, too', () => {
+    const hosts = [
+      '*.shop.example',
+      '10.0.0.255',
+      ...Array.from({ length: 40 }, (_, n) => `h${n}.example`),
+    ];
+    const names = read({ hosts }).subjectAltName?.split(', ');
+    expect(names).toEqual([
+      'DNS:*.shop.example',
+      'IP Address:10.0.0.255',
+      ...hosts.slice(2).map((host) => `DNS:${host}`),
+    ]);
+  });
+
+  test('has a key and a serial number of its own', () => {
+    const [one, other] = [read(), read()];
+    expect(one.serialNumber).toMatch(/^01[0-9A-F]{30}$/);
+    expect(one.serialNumber).not.toBe(other.serialNumber);
+    expect(one.publicKey.equals(other.publicKey)).toBe(false);
+  });
+
+  test.each([[[]], [['localhost', '::1']]])('refuses the hosts %j', (hosts) => {
+    expect(() => createCertificate({ hosts })).toThrow(
+      expect.objectContaining({
+        code: 'ERR_INVALID_OPTION',
+        path: ['hosts'],
+        message: expect.stringContaining('hosts: expected at least one name or IPv4 address'),
+      }),
+    );
+  });
+});

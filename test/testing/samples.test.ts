@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest';
+import {
+  EVENT_NAMES,
+  INCIDENT_MESSAGE_TYPES,
+  LogRecord,
+  MESSAGE_TYPES,
+  messageToSend,
+  SVC_PAYLOAD_TYPES,
+  WebhookMessageV1,
+  WebhookMessageV2,
+} from '../../src/contract/index.ts';
+import {
+  sampleMessage,
+  sampleMessageToSend,
+  sampleMessageV1,
+  sampleRecord,
+} from '../../src/testing/index.ts';
+import { override } from '../../src/testing/override.ts';
+
+const TYPES = [...MESSAGE_TYPES, ...INCIDENT_MESSAGE_TYPES, 'injection_sql'] as const;
+
+const newId = (): string => 'made';
+
+describe('sampleRecord', () => {
+  test.each([...EVENT_NAMES, 'svc.ev0.threat.vulnerability_exploit.lfi'] as const)(
+    '%s is a strict record of that name, and nothing of it has to be changed',
+    (name) => {
+      const record = sampleRecord(name);
+      expect(record.event_name).toBe(name);
+      expect(LogRecord.parse(record)).toStrictEqual(record);
+    },
+  );
+
+  test('is an attack where nothing is said', () => {
+    expect(sampleRecord()).toStrictEqual({
+      context: { service: { env: 'production', name: 'shop', svc_id: 'shop-1' } },
+      detected_at: '2026-11-21T10:00:00.000+00:00',
+      event_name: 'svc.ev0.threat.attack',
+      event_version: '1.0.0',
+      payload: { ruleset: 'sql_injection' },
+    });
+  });
+
+  test('has the protection of a suffixed name', () => {
+    const record = sampleRecord('svc.ev0.threat.vulnerability_exploit.sqli.blind');
+    expect(record.payload).toEqual({ protection: 'sqli.blind' });
+  });
+
+  test('takes overrides at any depth, and leaves the rest', () => {
+    const record = sampleRecord('svc.ev0.user_event.login', {
+      payload: { success: false },
+      context: { service: { name: 'pay' } },
+    });
+    expect(record.payload).toEqual({ success: false });
+    expect(record.context.service).toEqual({ env: 'production', name: 'pay', svc_id: 'shop-1' });
+    expect(LogRecord.safeParse(record).success).toBe(true);
+  });
+});
+
+describe('sampleMessage', () => {
+  test.each(TYPES)('%s is a strict message of that type', (type) => {
+    const message = sampleMessage(type);
+    expect(message.message_type).toBe(type);
+    expect(WebhookMessageV2.parse(message)).toStrictEqual(message);
+  });
+
+  test.each(TYPES)('%s to send is one that senders take', (type) => {
+    const message = sampleMessageToSend(type);
+    expect(message.message_type).toBe(type);
+    expect(messageToSend('strict').parse(message)).toStrictEqual(message);
+    expect(message.message).toEqual(sampleMessage(type).message);
+  });
+
+  test('is a security event where nothing is said, and always the same', () => {
+    expect(sampleMessage().message_type).toBe('security_event');
+    expect(sampleMessage()).toStrictEqual(sampleMessage('security_event'));
+    expect(sampleMessageToSend()).toStrictEqual({
+      message_id: '01a1fd8c-6900-7000-8000-000000000001',
+      message_type: 'security_event',
+      message: sampleMessage().message,
+    });
+  });
+
+  test('has the id that is made for it, but where an override gives one', () => {
+    expect(sampleMessage('test', {}, { newId }).message_id).toBe('made');
+    expect(sampleMessageToSend('test', {}, { newId }).message_id).toBe('made');
+    expect(sampleMessage('test', { message_id: 'given' }, { newId }).message_id).toBe('given');
+  });
+
+  test('is new at each call: changing one changes no other', () => {
+    const message = sampleMessage();
+    message.message.ips.length = 0;
+    message.message.application_id = 'other';
+    expect(sampleMessage().message.ips).toHaveLength(1);
+    expect(sampleMessage().message.application_id).toBe('shop-1');
+  });
+});
+
+describe('sampleMessageV1', () => {
+  test.each(SVC_PAYLOAD_TYPES)('%s is a strict element of that type', (type) => {
+    const element = sampleMessageV1(type);
+    expect(element.svc_payload_type).toBe(type);
+    expect(WebhookMessageV1.parse(element)).toStrictEqual(element);
+  });
+
+  test('is a security event where nothing is said', () => {
+    expect(sampleMessageV1().svc_payload_type).toBe('security_event');
+  });
+
+  test('gives an id that is made to the one type that has one', () => {
+    expect(sampleMessageV1('security_response', {}, { newId }).id).toBe('made');
+    expect(sampleMessageV1('pulse', {}, { newId }).id).toBe('incident-1');
+    expect(sampleMessageV1('pulse', { pulse_genre: 'injection_sql' }).pulse_genre).toBe(
+      'injection_sql',
+    );
+  });
+});
+
+describe('override', () => {
+  const nested = { b: 1, c: 2 };
+  const base = { a: nested, list: [1, 2] };
+
+  test.each([
+    ['replaces a value', { list: [3] }, { a: { b: 1, c: 2 }, list: [3] }],
+    ['merges objects', { a: { b: 5 } }, { a: { b: 5, c: 2 }, list: [1, 2] }],
+    ['leaves out what is undefined', { a: { b: undefined } }, { a: { c: 2 }, list: [1, 2] }],
+    ['adds', { d: { e: null } }, { ...base, d: { e: null } }],
+    ['replaces an object by something else', { a: 7 }, { a: 7, list: [1, 2] }],
+    ['replaces an object by null', { a: null }, { a: null, list: [1, 2] }],
+    ['replaces a list by an object', { list: { a: 1 } }, { ...base, list: { a: 1 } }],
+    [
+      'takes __proto__ as a key like any other',
+      JSON.parse('{"a":{"__proto__":{"x":1}}}'),
+      JSON.parse('{"a":{"b":1,"c":2,"__proto__":{"x":1}},"list":[1,2]}'),
+    ],
+  ])('%s', (_, overrides, result) => {
+    expect(override(base, overrides)).toStrictEqual(result);
+  });
+
+  test('changes neither and shares nothing with the base', () => {
+    const result = override(base, { d: 1 });
+    expect(base).toStrictEqual({ a: { b: 1, c: 2 }, list: [1, 2] });
+    expect(result.a).not.toBe(nested);
+    expect(result.list).not.toBe(base.list);
+  });
+});

@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest';
+import type { IncomingRequest } from '../../src/testing/index.ts';
+import { createSteps } from '../../src/testing/script.ts';
+import { headersOf, type Step } from '../../src/testing/step.ts';
+
+const REQUEST = { index: 3 } as IncomingRequest;
+const RESET = { fault: 'reset-on-connect' } as const;
+const HANG = { fault: 'hang' } as const;
+
+describe('a list of steps', () => {
+  test('is one a request, then the default', () => {
+    const steps = createSteps([{ status: 503 }, HANG], { status: 204 });
+    expect([1, 2, 3, 4].map(() => steps.ofHeaders())).toEqual([
+      { status: 503 },
+      HANG,
+      { status: 204 },
+      { status: 204 },
+    ]);
+  });
+
+  test('ends with 200 where nothing is said', () => {
+    expect(createSteps().ofHeaders()).toEqual({ status: 200 });
+  });
+
+  test('gives a connection only the next step, and only where it is about connecting', () => {
+    const steps = createSteps([HANG, RESET, { status: 503 }]);
+    expect(steps.ofConnection()).toBeUndefined();
+    expect(steps.ofHeaders()).toEqual(HANG);
+    expect(steps.ofConnection()).toEqual(RESET);
+    expect(steps.ofConnection()).toBeUndefined();
+    expect(steps.ofHeaders()).toEqual({ status: 503 });
+    expect(steps.ofConnection()).toBeUndefined();
+  });
+
+  test('gives the default to every connection where that is about connecting', () => {
+    const steps = createSteps([HANG], RESET);
+    expect(steps.ofConnection()).toBeUndefined();
+    steps.ofHeaders();
+    expect([1, 2].map(() => steps.ofConnection())).toEqual([RESET, RESET]);
+  });
+});
+
+describe('a function', () => {
+  test('decides when a request is read, or leaves it to the default', () => {
+    const steps = createSteps(({ index }) => (index === 3 ? HANG : undefined), { status: 204 });
+    expect(steps.ofHeaders()).toBeUndefined();
+    expect(steps.ofConnection()).toBeUndefined();
+    expect(steps.ofRequest(REQUEST)).toEqual(HANG);
+    expect(steps.ofRequest({ ...REQUEST, index: 4 })).toEqual({ status: 204 });
+  });
+
+  test('leaves connections to the default', () => {
+    expect(createSteps(() => HANG, RESET).ofConnection()).toEqual(RESET);
+  });
+
+  test('is held to steps that can be played', () => {
+    const steps = createSteps(() => ({ status: 99 }));
+    expect(() => steps.ofRequest(REQUEST)).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['script'] }),
+    );
+  });
+});
+
+describe('a step that cannot be played is refused:', () => {
+  test.each<[string, unknown]>([
+    ['an unknown fault', { fault: 'explode' }],
+    ['an unknown fault', { fault: 'toString' }],
+    ['status: expected 200 to 599', { status: 199 }],
+    ['status: expected 200 to 599', { status: 600 }],
+    ['status: expected 200 to 599', { status: 200.5 }],
+    ['status: expected 200 to 599', { fault: 'drip', status: 101 }],
+    ['expected a fault or a status', {}],
+    ['a header that cannot be sent', { status: 200, headers: { 'x-a': 'a\nb' } }],
+    ['a header that cannot be sent', { status: 200, headers: { 'x a': 'b' } }],
+    ['a header that cannot be sent', { status: 503, retryAfter: '1\r\n' }],
+  ])('%s, of %j', (detail, step) => {
+    const fault = (path: unknown[]) =>
+      expect.objectContaining({
+        code: 'ERR_INVALID_OPTION',
+        path,
+        message: expect.stringContaining(detail),
+      });
+    const bad = step as Step;
+    expect(() => createSteps([{ status: 200 }, bad])).toThrow(fault(['script', 1]));
+    expect(() => createSteps([], bad)).toThrow(fault(['otherwise']));
+  });
+
+  test.each([200, 599])('but not the status %i', (status) => {
+    expect(createSteps([{ status }]).ofHeaders()).toEqual({ status });
+  });
+});
+
+test.each([
+  ['seconds', 120, '120'],
+  ['no time at all', 0, '0'],
+  ['a time', new Date(Date.UTC(2026, 10, 21, 10, 0, 5)), 'Sat, 21 Nov 2026 10:00:05 GMT'],
+  ['any text', 'soon', 'soon'],
+])('Retry-After may be %s', (_, retryAfter, value) => {
+  expect(headersOf({ status: 503, headers: { 'x-a': '1' }, retryAfter })).toEqual({
+    'x-a': '1',
+    'retry-after': value,
+  });
+});
+
+test('there is no Retry-After where none is given', () => {
+  expect(headersOf({ status: 503 })).toEqual({});
+});
