@@ -1,6 +1,6 @@
 /** The bench's own arithmetic and rows; what they measure is measured by `npm run bench` alone. */
 import { describe, expect, it } from 'vitest';
-import { type Comparison, selectComparisons } from '../bench/comparisons.ts';
+import { type Comparison, selectComparisons, USUAL_RUNS } from '../bench/comparisons.ts';
 import { resultOf } from '../bench/results.ts';
 import { interleave } from '../bench/sampling.ts';
 import { spreadOf, summarise } from '../bench/statistics.ts';
@@ -95,7 +95,7 @@ describe('the rows', () => {
 
   it('have names of their own, and at least seven runs', () => {
     expect(new Set(ROWS.map(({ name }) => name)).size).toBe(ROWS.length);
-    expect(ROWS.filter(({ runs = 7 }) => runs < 7)).toEqual([]);
+    expect(ROWS.filter(({ runs = USUAL_RUNS }) => runs < 7)).toEqual([]);
   });
 
   it.each(ROWS)(
