@@ -82,6 +82,31 @@ export const ERROR_TABLE = {
     what: 'The network guard refused the address of the webhook URL',
     hint: 'Use a public address; the message says whether a `network` option would allow this one.',
   },
+  ERR_UNKNOWN_APPLICATION: {
+    kind: 'caller',
+    what: 'A message is of an application without settings',
+    hint: 'Add the application to the settings; `input` holds the messages, none of which was accepted.',
+  },
+  ERR_SENDER_CLOSED: {
+    kind: 'lifecycle',
+    what: 'The sender is closed',
+    hint: 'Send before `close`, or make a new sender; `input` holds the messages.',
+  },
+  ERR_QUEUE_FULL: {
+    kind: 'environment',
+    what: 'The queue has no room for the messages',
+    hint: 'None of them was accepted: try again later, or raise the bound that `path` names.',
+  },
+  ERR_QUEUE_CLOSED: {
+    kind: 'lifecycle',
+    what: 'The queue is closed',
+    hint: 'Use a queue between its `open` and its `close`; nothing of the call was done.',
+  },
+  ERR_QUEUE_FAILED: {
+    kind: 'environment',
+    what: 'The queue could not do what was asked of it',
+    hint: 'See `cause` and try again later; after a lost answer it may have been done all the same.',
+  },
   ERR_TIMED_OUT: {
     kind: 'environment',
     what: 'What a test waited for did not happen in time',

@@ -1,0 +1,183 @@
+import type {
+  ApplicationRow,
+  DeadLetterFilter,
+  DeadReason,
+  ExpiredMessage,
+  Json,
+  QueueEntry,
+  QueueStats,
+  ReturnedMessage,
+  Verdict,
+} from '../queue.ts';
+import { Application } from './application.ts';
+import { DeadLetters, type Owned } from './dead-letters.ts';
+import type { MemoryQueueOptions } from './memory-options.ts';
+import { memoryStats } from './memory-stats.ts';
+import type { Moment } from './moment.ts';
+import { Room } from './room.ts';
+import { Turns } from './turns.ts';
+import {
+  type Acceptance,
+  originOf,
+  postpone,
+  renew,
+  storedOf,
+  type WaitingMessage,
+  waitingMessage,
+} from './waiting-message.ts';
+
+interface Ending {
+  readonly reason: DeadReason;
+  readonly end: Json;
+}
+
+/** Messages of an application that are over without an attempt. */
+interface Expiry {
+  readonly application: Application;
+  readonly messages: readonly WaitingMessage[];
+  readonly reason: DeadReason;
+}
+
+/** What the queue holds, and how a message moves within it: each step keeps the ledger (law 7). */
+export class Content {
+  readonly room: Room;
+  readonly dead: DeadLetters;
+  readonly turns = new Turns();
+  readonly #applications = new Map<string, Application>();
+  #lastSequence = 0;
+
+  constructor(options: Required<MemoryQueueOptions>) {
+    this.room = new Room(options);
+    this.dead = new DeadLetters(options.maxDeadBytes);
+  }
+
+  find(applicationId: string): Application | undefined {
+    return this.#applications.get(applicationId);
+  }
+
+  ensure(applicationId: string, initialRow: ApplicationRow): Application {
+    const known = this.#applications.get(applicationId);
+    if (known !== undefined) return known;
+    const application = new Application(applicationId, initialRow);
+    this.#applications.set(applicationId, application);
+    return application;
+  }
+
+  all(): Iterable<Application> {
+    return this.#applications.values();
+  }
+
+  /** Room was taken for it. */
+  accept(application: Application, entry: QueueEntry, { nowMs }: Moment): void {
+    application.counts.accepted += 1;
+    application.waiting.append(waitingMessage(entry, this.#acceptance(nowMs)));
+    this.turns.place(application, nowMs);
+  }
+
+  /** Of a message whose claim ends. */
+  settle(owned: Owned, verdict: Verdict, at: Moment): void {
+    const { application, message } = owned;
+    switch (verdict.kind) {
+      case 'delivered':
+        this.room.give(message.sizeBytes);
+        application.counts.delivered += 1;
+        break;
+      case 'dead':
+        this.#bury(owned, verdict, at);
+        break;
+      case 'again':
+        postpone(message, verdict, verdict.afterMs > 0 ? at.after(verdict.afterMs) : message.dueMs);
+        this.comeBack(owned, at);
+    }
+  }
+
+  /** Due as it is written; to a closed application nothing comes back, for it would wait for ever. */
+  comeBack(owned: Owned, at: Moment): void {
+    const { application, message } = owned;
+    if (!application.isClosed) application.waiting.putBack(message);
+    else this.#bury(owned, { reason: 'destination-closed', end: null }, at);
+  }
+
+  /** Makes dead letters of messages that were taken out. */
+  expire({ application, messages, reason }: Expiry, at: Moment): ExpiredMessage[] {
+    for (const message of messages) this.#bury({ application, message }, { reason, end: null }, at);
+    this.turns.place(application, at.nowMs);
+    return messages.map((message) => ({
+      applicationId: application.id,
+      messageId: message.messageId,
+      origin: originOf(message),
+    }));
+  }
+
+  /** Dead letters wait again, the oldest first, as long as there is room. */
+  revive(filter: DeadLetterFilter, at: Moment): number {
+    const letters = this.dead.take(
+      filter,
+      ({ application, message }) => !application.isClosed && this.room.takeOne(message.sizeBytes),
+    );
+    for (const { application, message } of letters) {
+      renew(message, this.#acceptance(at.nowMs));
+      application.waiting.append(message);
+      this.turns.place(application, at.nowMs);
+    }
+    return letters.length;
+  }
+
+  /** Ends the leases that are over, and gives those a turn whose time has come. */
+  wake(at: Moment): void {
+    for (;;) {
+      const application = this.turns.woken(at.nowMs);
+      if (application === undefined) return;
+      const { claim } = application;
+      application.claim = undefined;
+      for (const message of claim?.messages ?? []) this.comeBack({ application, message }, at);
+      this.turns.place(application, at.nowMs);
+    }
+  }
+
+  /** Hands back what waits; what was claimed was not sent (law 8). */
+  empty({ nowMs }: Moment): ReturnedMessage[] {
+    const returned: ReturnedMessage[] = [];
+    for (const application of this.all()) {
+      for (const message of application.claim?.messages ?? []) {
+        message.sends -= 1;
+        application.waiting.putBack(message);
+      }
+      application.claim = undefined;
+      for (const message of application.waiting.takeFirst(Number.POSITIVE_INFINITY)) {
+        this.room.give(message.sizeBytes);
+        application.discard('returned');
+        returned.push({
+          applicationId: application.id,
+          stored: storedOf(message),
+          origin: originOf(message),
+          sends: message.sends,
+        });
+      }
+      this.turns.place(application, nowMs);
+    }
+    return returned;
+  }
+
+  stats({ nowMs }: Moment): QueueStats {
+    return memoryStats({
+      applications: this.all(),
+      isClaimable: (application) => this.turns.isReady(application),
+      pendingBytes: this.room.bytes,
+      nowMs,
+    });
+  }
+
+  #bury(owned: Owned, { reason, end }: Ending, { nowMs, epochMs }: Moment): void {
+    const { message } = owned;
+    this.room.give(message.sizeBytes);
+    // Told from its age: the wall clock may have been set since.
+    const acceptedAt = epochMs - (nowMs - message.acceptedMs);
+    this.dead.add({ ...owned, reason, end, acceptedAt, diedAt: epochMs });
+  }
+
+  #acceptance(nowMs: number): Acceptance {
+    this.#lastSequence += 1;
+    return { sequence: this.#lastSequence, nowMs };
+  }
+}

@@ -1,0 +1,109 @@
+import type { DeadLetter, DeadLetterFilter, DeadLetterPage, DeadReason, Json } from '../queue.ts';
+import type { Application } from './application.ts';
+import { Fifo } from './fifo.ts';
+import { originOf, storedOf, type WaitingMessage } from './waiting-message.ts';
+
+/** A message, and whose it is. */
+export interface Owned {
+  readonly application: Application;
+  readonly message: WaitingMessage;
+}
+
+interface Death extends Owned {
+  readonly reason: DeadReason;
+  readonly end: Json;
+  /** Milliseconds since the epoch. */
+  readonly acceptedAt: number;
+  readonly diedAt: number;
+}
+
+interface Numbered extends Death {
+  /** Ascending; as text, the letter's id. */
+  readonly id: number;
+}
+
+export interface PageRequest extends DeadLetterFilter {
+  readonly limit: number;
+  readonly after?: string;
+}
+
+/** Dead letters in the order of death, up to so many bytes: past them the oldest are discarded. */
+export class DeadLetters {
+  readonly #letters = new Fifo<Numbered>();
+  readonly #maxBytes: number;
+  #bytes = 0;
+  #lastId = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  add(death: Death): void {
+    this.#lastId += 1;
+    this.#letters.push({ ...death, id: this.#lastId });
+    this.#bytes += death.message.sizeBytes;
+    death.application.counts.dead += 1;
+    while (this.#bytes > this.#maxBytes) {
+      const oldest = this.#letters.shift() as Numbered;
+      this.#forget(oldest);
+      oldest.application.discard('evicted');
+    }
+  }
+
+  page({ limit, after, ...filter }: PageRequest): DeadLetterPage {
+    const isMeant = matching(filter);
+    const found: Numbered[] = [];
+    let index = after === undefined ? 0 : this.#indexBehind(Number(after));
+    // One more than is shown tells whether there is another page.
+    for (; index < this.#letters.size && found.length <= limit; index += 1) {
+      const letter = this.#letters.at(index) as Numbered;
+      if (isMeant(letter)) found.push(letter);
+    }
+    const items = found.slice(0, limit).map(shown);
+    const next = found.length > limit ? items.at(-1)?.id : undefined;
+    return next === undefined ? { items } : { items, next };
+  }
+
+  /** Takes out what the filter means and `mayLeave` lets go, oldest first. */
+  take(filter: DeadLetterFilter, mayLeave: (death: Death) => boolean = () => true): Death[] {
+    const isMeant = matching(filter);
+    const taken = this.#letters.extract((letter) => isMeant(letter) && mayLeave(letter));
+    for (const letter of taken) this.#forget(letter);
+    return taken;
+  }
+
+  #forget({ application, message }: Death): void {
+    this.#bytes -= message.sizeBytes;
+    application.counts.dead -= 1;
+  }
+
+  /** The letter of that id need not be there any more. */
+  #indexBehind(id: number): number {
+    let low = 0;
+    let high = this.#letters.size;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#letters.at(middle) as Numbered).id > id) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+}
+
+function matching({ applicationId, ids }: DeadLetterFilter): (letter: Numbered) => boolean {
+  const wanted = ids === undefined ? undefined : new Set(ids);
+  return ({ id, application }) =>
+    (applicationId === undefined || applicationId === application.id) &&
+    (wanted === undefined || wanted.has(String(id)));
+}
+
+function shown({ id, application, message, ...death }: Numbered): DeadLetter {
+  return {
+    id: String(id),
+    applicationId: application.id,
+    stored: storedOf(message),
+    origin: originOf(message),
+    sends: message.sends,
+    ...death,
+  };
+}

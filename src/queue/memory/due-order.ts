@@ -1,0 +1,82 @@
+import { Fifo } from './fifo.ts';
+import { Heap } from './heap.ts';
+import { isDueBefore, type WaitingMessage } from './waiting-message.ts';
+
+export interface ClaimLimits {
+  readonly maxMessages: number;
+  readonly maxBytes: number;
+}
+
+/**
+ * What waits of one application, in the order (due, sequence). What is accepted is due in the order
+ * in which it comes: only what was claimed before has to be sorted in.
+ */
+export class DueOrder {
+  readonly #accepted = new Fifo<WaitingMessage>();
+  readonly #again = new Heap<WaitingMessage>(isDueBefore);
+
+  get size(): number {
+    return this.#accepted.size + this.#again.size;
+  }
+
+  first(): WaitingMessage | undefined {
+    const accepted = this.#accepted.at(0);
+    const again = this.#again.first();
+    if (accepted === undefined || again === undefined) return accepted ?? again;
+    return isDueBefore(again, accepted) ? again : accepted;
+  }
+
+  shift(): WaitingMessage | undefined {
+    const first = this.first();
+    return first === this.#again.first() ? this.#again.shift() : this.#accepted.shift();
+  }
+
+  /** Of a message that is due now, with the highest sequence yet. */
+  append(message: WaitingMessage): void {
+    this.#accepted.push(message);
+  }
+
+  putBack(message: WaitingMessage): void {
+    this.#again.push(message);
+  }
+
+  /** The messages of one claim (law 2). */
+  take(limits: ClaimLimits, nowMs: number): WaitingMessage[] {
+    const taken: WaitingMessage[] = [];
+    let { maxMessages } = limits;
+    let bytes = 0;
+    for (;;) {
+      const next = this.first();
+      if (next === undefined || next.dueMs > nowMs) return taken;
+      maxMessages = Math.min(maxMessages, next.maxMessages ?? maxMessages);
+      bytes += next.sizeBytes;
+      const isWithin = taken.length < maxMessages && bytes <= limits.maxBytes;
+      const first = taken[0] ?? next;
+      if (first !== next && !(isWithin && first.format === next.format)) return taken;
+      taken.push(next);
+      this.shift();
+    }
+  }
+
+  takeFirst(max: number): WaitingMessage[] {
+    const taken: WaitingMessage[] = [];
+    while (taken.length < max) {
+      const next = this.shift();
+      if (next === undefined) break;
+      taken.push(next);
+    }
+    return taken;
+  }
+
+  /** Takes out at most `max` messages that were accepted before `acceptedMs`. */
+  takeOlder(acceptedMs: number, max: number): WaitingMessage[] {
+    const isOlder = (message: WaitingMessage): boolean => message.acceptedMs < acceptedMs;
+    const taken = this.#again.extract(isOlder, max);
+    for (;;) {
+      const next = this.#accepted.at(0);
+      if (next === undefined || taken.length >= max || !isOlder(next)) return taken;
+      taken.push(next);
+      this.#accepted.shift();
+    }
+  }
+}

@@ -1,0 +1,236 @@
+import { SecurityEventError } from '../../errors.ts';
+import type {
+  ApplicationRow,
+  Claim,
+  ClaimRequest,
+  DeadLetterFilter,
+  DeadLetterPage,
+  Enqueued,
+  ExpiredMessage,
+  MessageQueue,
+  Nothing,
+  QueueClosing,
+  QueueEntry,
+  QueueStats,
+  RowUpdate,
+  Verdict,
+} from '../queue.ts';
+import type { Application, LiveClaim } from './application.ts';
+import { Content } from './content.ts';
+import type { PageRequest } from './dead-letters.ts';
+import type { MemoryQueueOptions } from './memory-options.ts';
+import { type Moment, momentOf, type QueueClock } from './moment.ts';
+import { claimedMessage, type WaitingMessage } from './waiting-message.ts';
+
+/**
+ * Each method does all it does in one go, so that none sees half of another. There is no timer: what
+ * time changes is noticed by the next call.
+ */
+export class MemoryQueue implements MessageQueue {
+  readonly durability = 'memory';
+  readonly #clock: QueueClock;
+  readonly #content: Content;
+  readonly #listeners = new Set<() => void>();
+  #initialRow: ApplicationRow | undefined;
+  #closing: QueueClosing | undefined;
+  #lastClaim = 0;
+
+  constructor(options: Required<MemoryQueueOptions>, clock: QueueClock) {
+    this.#clock = clock;
+    this.#content = new Content(options);
+  }
+
+  async open(initialRow: ApplicationRow): Promise<void> {
+    if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
+    this.#initialRow = initialRow;
+  }
+
+  async enqueue(entries: readonly QueueEntry[]): Promise<Enqueued> {
+    const { at, initialRow } = this.#begin();
+    const isClosed = ({ applicationId }: QueueEntry): boolean =>
+      this.#content.find(applicationId)?.isClosed === true;
+    const closed = new Set(entries.filter(isClosed).map(({ applicationId }) => applicationId));
+    const open = entries.filter(({ applicationId }) => !closed.has(applicationId));
+    this.#content.room.take(
+      open.length,
+      open.reduce((bytes, { sizeBytes }) => bytes + sizeBytes, 0),
+    );
+    for (const entry of open) {
+      this.#content.accept(this.#content.ensure(entry.applicationId, initialRow), entry, at);
+    }
+    if (open.length > 0) this.#tellListeners();
+    return { closed: [...closed] };
+  }
+
+  async claim({ tiers, maxMessages, maxBytes, leaseMs }: ClaimRequest): Promise<Claim | Nothing> {
+    const { at } = this.#begin();
+    const { turns } = this.#content;
+    const application = turns.next(tiers);
+    if (application === undefined) {
+      const nextAtMs = turns.nextAtMs(tiers);
+      return nextAtMs === undefined ? {} : { dueInMs: nextAtMs - at.nowMs };
+    }
+    const { id: applicationId, row } = application;
+    const limits = {
+      maxMessages: Math.min(maxMessages, row.maxMessages),
+      maxBytes: Math.min(maxBytes, row.maxBytes),
+    };
+    const taken = application.waiting.take(limits, at.nowMs);
+    this.#lastClaim += 1;
+    const id = String(this.#lastClaim);
+    application.claim = { id, application, messages: taken, endsAtMs: at.after(leaseMs) };
+    turns.place(application, at.nowMs);
+    const messages = taken.map((message) => claimedMessage(message, at.nowMs));
+    for (const message of taken) message.sends += 1;
+    const [{ format }] = taken as [WaitingMessage, ...WaitingMessage[]];
+    return { id, applicationId, format, row, now: at.nowMs, messages };
+  }
+
+  async settle(
+    claim: Claim,
+    verdicts: readonly Verdict[],
+    row: RowUpdate,
+  ): Promise<'settled' | 'lost'> {
+    const { at } = this.#begin();
+    const held = this.#held(claim);
+    if (held === undefined) return 'lost';
+    const { application, messages } = held;
+    if (verdicts.length !== messages.length) {
+      const detail = `${verdicts.length} verdicts for ${messages.length} messages`;
+      throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
+    }
+    for (const [index, message] of messages.entries()) {
+      this.#content.settle({ application, message }, verdicts[index] as Verdict, at);
+    }
+    this.#endClaim(application, row, at);
+    return 'settled';
+  }
+
+  async release(claim: Claim, row?: RowUpdate): Promise<'released' | 'lost'> {
+    const { at } = this.#begin();
+    const held = this.#held(claim);
+    if (held === undefined) return 'lost';
+    const { application, messages } = held;
+    for (const message of messages) {
+      message.sends -= 1;
+      this.#content.comeBack({ application, message }, at);
+    }
+    this.#endClaim(application, row, at);
+    return 'released';
+  }
+
+  async extend(claim: Claim, leaseMs: number): Promise<'extended' | 'lost'> {
+    const { at } = this.#begin();
+    const held = this.#held(claim);
+    if (held === undefined) return 'lost';
+    held.endsAtMs = at.after(leaseMs);
+    this.#content.turns.place(held.application, at.nowMs);
+    return 'extended';
+  }
+
+  async expire(olderThanMs: number, maxMessages: number): Promise<readonly ExpiredMessage[]> {
+    const { at } = this.#begin();
+    const expired: ExpiredMessage[] = [];
+    for (const application of this.#content.all()) {
+      const left = maxMessages - expired.length;
+      if (left <= 0) break;
+      const messages = application.waiting.takeOlder(at.nowMs - olderThanMs, left);
+      const expiry = { application, messages, reason: 'horizon-passed' } as const;
+      for (const message of this.#content.expire(expiry, at)) expired.push(message);
+    }
+    return expired;
+  }
+
+  async application(applicationId: string): Promise<ApplicationRow | undefined> {
+    this.#begin();
+    return this.#content.find(applicationId)?.row;
+  }
+
+  async closeApplication(
+    applicationId: string,
+    maxMessages: number,
+  ): Promise<readonly ExpiredMessage[]> {
+    const { at, initialRow } = this.#begin();
+    const application = this.#content.ensure(applicationId, initialRow);
+    application.close();
+    const messages = application.waiting.takeFirst(maxMessages);
+    return this.#content.expire({ application, messages, reason: 'destination-closed' }, at);
+  }
+
+  async reopen(applicationId: string): Promise<void> {
+    const { at, initialRow } = this.#begin();
+    const application = this.#content.find(applicationId);
+    if (application === undefined) return;
+    application.reopen(initialRow);
+    this.#content.turns.place(application, at.nowMs);
+    this.#tellListeners();
+  }
+
+  async deadLetters(page: PageRequest): Promise<DeadLetterPage> {
+    this.#begin();
+    return this.#content.dead.page(page);
+  }
+
+  /** As many as there is room for: the oldest of them. */
+  async replay(filter: DeadLetterFilter): Promise<number> {
+    const { at } = this.#begin();
+    const revived = this.#content.revive(filter, at);
+    if (revived > 0) this.#tellListeners();
+    return revived;
+  }
+
+  async purge(filter: DeadLetterFilter): Promise<number> {
+    this.#begin();
+    const purged = this.#content.dead.take(filter);
+    for (const { application } of purged) application.discard('purged');
+    return purged.length;
+  }
+
+  /** Also after `close`: it tells what was handed back. */
+  async stats(): Promise<QueueStats> {
+    const at = momentOf(this.#clock);
+    this.#content.wake(at);
+    return this.#content.stats(at);
+  }
+
+  onDue(listener: () => void): () => void {
+    const call = (): void => listener();
+    this.#listeners.add(call);
+    return () => void this.#listeners.delete(call);
+  }
+
+  async close(): Promise<QueueClosing> {
+    this.#closing ??= { returned: this.#content.empty(momentOf(this.#clock)), left: 0 };
+    this.#listeners.clear();
+    return this.#closing;
+  }
+
+  /** What every call begins with: it sees no lease that is over. */
+  #begin(): { readonly at: Moment; readonly initialRow: ApplicationRow } {
+    const initialRow = this.#initialRow;
+    if (initialRow === undefined || this.#closing !== undefined) {
+      throw new SecurityEventError('ERR_QUEUE_CLOSED');
+    }
+    const at = momentOf(this.#clock);
+    this.#content.wake(at);
+    return { at, initialRow };
+  }
+
+  /** The claim as it is kept, while it is live. */
+  #held({ id, applicationId }: Claim): LiveClaim | undefined {
+    const held = this.#content.find(applicationId)?.claim;
+    return held?.id === id ? held : undefined;
+  }
+
+  /** Its messages have gone where they belong. */
+  #endClaim(application: Application, row: RowUpdate | undefined, at: Moment): void {
+    application.claim = undefined;
+    if (row !== undefined) application.write(row, at.after(row.waitMs));
+    this.#content.turns.place(application, at.nowMs);
+    this.#tellListeners();
+  }
+
+  #tellListeners(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}

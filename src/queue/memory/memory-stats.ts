@@ -1,0 +1,39 @@
+import type { Ledger, QueueStats, Tier } from '../queue.ts';
+import type { Application } from './application.ts';
+
+type Counts = { -readonly [Key in keyof Ledger]: Ledger[Key] };
+
+interface Content {
+  readonly applications: Iterable<Application>;
+  readonly isClaimable: (application: Application) => boolean;
+  readonly pendingBytes: number;
+  readonly nowMs: number;
+}
+
+export function memoryStats(content: Content): QueueStats {
+  const applications = new Map<string, Ledger & { readonly tier: Tier }>();
+  const total: Counts = { accepted: 0, delivered: 0, pending: 0, dead: 0, discarded: {} };
+  let oldestDueMs = 0;
+  for (const application of content.applications) {
+    const ledger = application.ledger();
+    applications.set(application.id, { ...ledger, tier: application.row.tier });
+    add(total, ledger);
+    const first = application.waiting.first();
+    if (first !== undefined && content.isClaimable(application)) {
+      oldestDueMs = Math.max(oldestDueMs, content.nowMs - first.dueMs);
+    }
+  }
+  return { ...total, pendingBytes: content.pendingBytes, oldestDueMs, applications };
+}
+
+function add(total: Counts, { accepted, delivered, pending, dead, discarded }: Ledger): void {
+  total.accepted += accepted;
+  total.delivered += delivered;
+  total.pending += pending;
+  total.dead += dead;
+  const sums = Object.entries(discarded).map(([reason, count]) => [
+    reason,
+    count + (total.discarded[reason as keyof Ledger['discarded']] ?? 0),
+  ]);
+  total.discarded = { ...total.discarded, ...(Object.fromEntries(sums) as Ledger['discarded']) };
+}

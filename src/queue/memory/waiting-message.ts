@@ -1,0 +1,107 @@
+/**
+ * How a message waits. Its bytes are a string of one-byte characters: a Buffer costs some 200 bytes
+ * beside its content where it has memory of its own, and where it lies in Node's pool it holds 8 KiB
+ * for as long as it waits, after all its neighbours were delivered.
+ */
+import type {
+  ClaimedMessage,
+  Format,
+  Json,
+  Origin,
+  QueueEntry,
+  StoredMessage,
+  Verdict,
+} from '../queue.ts';
+
+/** One flat object: each further one would cost as much again as three fields. */
+export interface WaitingMessage {
+  readonly messageId: string;
+  readonly format: Format;
+  /** Latin-1, one character a byte. */
+  readonly content: string;
+  readonly dateAt: number;
+  readonly countAt: number;
+  readonly sizeBytes: number;
+  readonly senderId: string;
+  readonly number: number;
+  /** Its place among what is due at the same time. */
+  sequence: number;
+  acceptedMs: number;
+  dueMs: number;
+  /** Raised by a claim, lowered again by its release. */
+  sends: number;
+  /** Of a claim that it is part of; `undefined`: no limit of its own. */
+  maxMessages: number | undefined;
+  progress: Json | null;
+}
+
+export interface Acceptance {
+  readonly sequence: number;
+  readonly nowMs: number;
+}
+
+export function waitingMessage(
+  { stored, sizeBytes, origin }: QueueEntry,
+  { sequence, nowMs }: Acceptance,
+): WaitingMessage {
+  return {
+    messageId: stored.messageId,
+    format: stored.format,
+    content: stored.bytes.toString('latin1'),
+    dateAt: stored.dateAt,
+    countAt: stored.countAt,
+    sizeBytes,
+    senderId: origin.senderId,
+    number: origin.number,
+    sequence,
+    acceptedMs: nowMs,
+    dueMs: nowMs,
+    sends: 0,
+    maxMessages: undefined,
+    progress: null,
+  };
+}
+
+/** As if it came in only now, but for its `sends` (D24). */
+export function renew(message: WaitingMessage, { sequence, nowMs }: Acceptance): void {
+  message.sequence = sequence;
+  message.acceptedMs = nowMs;
+  message.dueMs = nowMs;
+  message.maxMessages = undefined;
+  message.progress = null;
+}
+
+/** What a verdict leaves with it. */
+export function postpone(
+  message: WaitingMessage,
+  { maxMessages, progress }: Extract<Verdict, { readonly kind: 'again' }>,
+  dueMs: number,
+): void {
+  message.dueMs = dueMs;
+  message.maxMessages = maxMessages;
+  message.progress = progress;
+}
+
+export function claimedMessage(message: WaitingMessage, nowMs: number): ClaimedMessage {
+  return {
+    stored: storedOf(message),
+    origin: originOf(message),
+    sends: message.sends,
+    ageMs: nowMs - message.acceptedMs,
+    progress: message.progress,
+  };
+}
+
+export function storedOf(message: WaitingMessage): StoredMessage {
+  const { messageId, format, content, dateAt, countAt } = message;
+  return { messageId, format, bytes: Buffer.from(content, 'latin1'), dateAt, countAt };
+}
+
+export function originOf({ senderId, number }: WaitingMessage): Origin {
+  return { senderId, number };
+}
+
+export function isDueBefore(message: WaitingMessage, other: WaitingMessage): boolean {
+  if (message.dueMs !== other.dueMs) return message.dueMs < other.dueMs;
+  return message.sequence < other.sequence;
+}

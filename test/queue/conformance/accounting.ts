@@ -1,0 +1,194 @@
+/** Laws 1, 6 and 7: all or nothing, bounds and the ledger; and who is told of what is due. */
+import { describe, expect, test } from 'vitest';
+import type { MessageQueue } from '../../../src/queue/queue.ts';
+import type { QueueHarness } from './harness.ts';
+import { counted, DEAD, DELIVERED, entryOf, ROW, Trial } from './trial.ts';
+
+export function describeAccounting(harness: QueueHarness): void {
+  describe('a full queue', () => {
+    test.each([
+      { bound: 'maxPendingMessages', bounds: { maxPendingMessages: 3 }, detail: '(3)' },
+      { bound: 'maxPendingBytes', bounds: { maxPendingBytes: 300 }, detail: '(300)' },
+    ])('rejects all of a call that would pass $bound, and has room again', async (row) => {
+      const trial = await Trial.start(harness, row.bounds);
+      await trial.enqueue('one', 'a', 'b');
+      await expect(trial.queue.enqueue([entryOf('one'), entryOf('two')])).rejects.toMatchObject({
+        code: 'ERR_QUEUE_FULL',
+        path: [row.bound],
+      });
+      expect(await trial.counts()).toEqual([2, 0, 2, 0]);
+      expect(await trial.queue.application('two')).toBeUndefined();
+      await trial.enqueue('one', 'c');
+      await expect(trial.enqueue('one', 'd')).rejects.toThrow(row.detail);
+      // What is claimed still waits; what was settled does not.
+      const claim = await trial.claim({ maxMessages: 2 });
+      await expect(trial.enqueue('one', 'd')).rejects.toMatchObject({ code: 'ERR_QUEUE_FULL' });
+      await trial.settle(claim, [DELIVERED, DEAD]);
+      await trial.enqueue('one', 'd', 'e');
+      expect(await trial.counts()).toEqual([5, 1, 3, 1]);
+      expect((await trial.queue.stats()).pendingBytes).toBe(300);
+    });
+
+    test('counts nothing for what is not stored', async () => {
+      const trial = await Trial.start(harness, { maxPendingMessages: 1 });
+      await trial.queue.closeApplication('closed', 1);
+      expect(await trial.queue.enqueue([])).toEqual({ closed: [] });
+      const entries = ['closed', 'closed', 'one'].map((name) => entryOf(name));
+      expect(await trial.queue.enqueue(entries)).toEqual({ closed: ['closed'] });
+      expect(await trial.counts()).toEqual([1, 0, 1, 0]);
+    });
+  });
+
+  describe('stats', () => {
+    test('tell each application its own ledger, and the sums', async () => {
+      const trial = await Trial.start(harness);
+      await trial.queue.enqueue([entryOf('one', { sizeBytes: 70 }), entryOf('one')]);
+      await trial.enqueue('two', 'c', 'd');
+      await trial.settle(await trial.claim(), [DELIVERED, DEAD], { tier: 'failing' });
+      await trial.queue.purge({});
+      await trial.settle(await trial.claim(), [DEAD, trial.again(0)]);
+      const { applications, discarded, ...total } = await trial.queue.stats();
+      expect(total).toMatchObject({
+        accepted: 4,
+        delivered: 1,
+        pending: 1,
+        dead: 1,
+        pendingBytes: 100,
+      });
+      expect(counted(discarded)).toEqual({ purged: 1 });
+      const rows = [...applications].map(([name, row]) => [
+        name,
+        { ...row, discarded: counted(row.discarded) },
+      ]);
+      expect(Object.fromEntries(rows)).toEqual({
+        one: {
+          tier: 'failing',
+          accepted: 2,
+          delivered: 1,
+          pending: 0,
+          dead: 0,
+          discarded: { purged: 1 },
+        },
+        two: { tier: 'healthy', accepted: 2, delivered: 0, pending: 1, dead: 1, discarded: {} },
+      });
+    });
+
+    test('tell for how long the oldest has been due of what could be claimed', async () => {
+      const trial = await Trial.start(harness);
+      const oldest = async (): Promise<number> => (await trial.queue.stats()).oldestDueMs;
+      expect(await oldest()).toBe(0);
+      await trial.enqueue('one', 'a', 'b');
+      await trial.advance(1);
+      await trial.enqueue('two', 'c');
+      await trial.advance(2);
+      expect(trial.units(await oldest())).toBe(3);
+      const claim = await trial.claim({ maxMessages: 1 });
+      expect(trial.units(await oldest())).toBe(2);
+      await trial.settle(await trial.claim(), trial.again(1));
+      expect(await oldest()).toBe(0);
+      await trial.settle(claim, DELIVERED);
+      expect(trial.units(await oldest())).toBe(3);
+      await trial.queue.closeApplication('one', 0);
+      expect(await oldest()).toBe(0);
+      await trial.advance(3);
+      expect(trial.units(await oldest())).toBe(2);
+    });
+
+    test('tell of a lease that is over that its messages wait', async () => {
+      const trial = await Trial.start(harness);
+      await trial.enqueue('one', 'a');
+      await trial.claim({ leaseMs: trial.ms(1) });
+      expect((await trial.queue.stats()).oldestDueMs).toBe(0);
+      await trial.advance(2);
+      expect(trial.units((await trial.queue.stats()).oldestDueMs)).toBe(2);
+      expect(await trial.counts()).toEqual([1, 0, 1, 0]);
+    });
+  });
+
+  describe('a listener', () => {
+    test.each<[string, (trial: Trial) => Promise<unknown>]>([
+      ['an enqueue', (trial) => trial.enqueue('one', 'z')],
+      ['a replay', (trial) => trial.queue.replay({})],
+      ['a reopening', (trial) => trial.queue.reopen('closed')],
+      ['a settling', async (trial) => trial.settle(await trial.claim(), trial.again(1))],
+      ['a release', async (trial) => trial.queue.release(await trial.claim())],
+    ])('is told after %s, until it is taken off', async (_title, act) => {
+      const trial = await Trial.start(harness);
+      await trial.enqueue('closed', 'a');
+      await trial.queue.closeApplication('closed', 0);
+      await trial.enqueue('dead', 'b');
+      await trial.settle(await trial.claim(), DEAD);
+      await trial.enqueue('one', 'c');
+      let calls = 0;
+      const takeOff = trial.queue.onDue(() => {
+        calls += 1;
+      });
+      await act(trial);
+      expect(calls).toBeGreaterThan(0);
+      const before = calls;
+      takeOff();
+      takeOff();
+      await trial.enqueue('one', 'd');
+      expect(calls).toBe(before);
+    });
+
+    test('finds due what it was told of, and may listen twice', async () => {
+      const trial = await Trial.start(harness);
+      const seen: Promise<unknown>[] = [];
+      const listener = (): void => void seen.push(trial.queue.claim(trial.request()));
+      const takeOff = trial.queue.onDue(listener);
+      trial.queue.onDue(listener);
+      takeOff();
+      await trial.enqueue('one', 'a');
+      expect(seen).toHaveLength(1);
+      expect(await seen[0]).toMatchObject({ applicationId: 'one' });
+    });
+  });
+
+  describe('close', () => {
+    const CALLS: readonly [string, (queue: MessageQueue) => Promise<unknown>][] = [
+      ['open', (queue) => queue.open(ROW)],
+      ['enqueue', (queue) => queue.enqueue([entryOf('one')])],
+      ['claim', (queue) => queue.claim({ tiers: [], maxMessages: 1, maxBytes: 1, leaseMs: 1 })],
+      ['application', (queue) => queue.application('one')],
+      ['expire', (queue) => queue.expire(0, 1)],
+      ['closeApplication', (queue) => queue.closeApplication('one', 1)],
+      ['reopen', (queue) => queue.reopen('one')],
+      ['deadLetters', (queue) => queue.deadLetters({ limit: 1 })],
+      ['replay', (queue) => queue.replay({})],
+      ['purge', (queue) => queue.purge({})],
+    ];
+
+    test.each(CALLS)('is the end of %s', async (_name, call) => {
+      const trial = await Trial.start(harness);
+      await trial.queue.close();
+      await expect(call(trial.queue)).rejects.toMatchObject({ code: 'ERR_QUEUE_CLOSED' });
+    });
+
+    test('is the end of what a claim is used for', async () => {
+      const trial = await Trial.start(harness);
+      await trial.enqueue('one', 'a');
+      const claim = await trial.claim();
+      await trial.queue.close();
+      const closed = { code: 'ERR_QUEUE_CLOSED' };
+      await expect(trial.settle(claim, DELIVERED)).rejects.toMatchObject(closed);
+      await expect(trial.queue.release(claim)).rejects.toMatchObject(closed);
+      await expect(trial.queue.extend(claim, 1)).rejects.toMatchObject(closed);
+    });
+
+    test('waits for what was begun, tells of every message that waits, and twice the same', async () => {
+      const trial = await Trial.start(harness);
+      const entries = ['one', 'two', 'one'].map((name) => entryOf(name));
+      await trial.queue.enqueue(entries);
+      await trial.settle(await trial.claim({ maxMessages: 1 }), trial.again(2));
+      await trial.claim();
+      const begun = trial.queue.enqueue([entryOf('three')]);
+      const closing = trial.queue.close();
+      expect(await begun).toEqual({ closed: [] });
+      const { returned, left } = await closing;
+      const expected = harness.capabilities.durable ? [0, 4] : [4, 0];
+      expect([returned.length, left]).toEqual(expected);
+      expect(await trial.queue.close()).toEqual({ returned, left });
+    });
+  });
+}

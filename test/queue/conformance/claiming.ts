@@ -1,0 +1,256 @@
+/** Laws 2 and 4: what a claim holds, and whose turn it is. */
+import { describe, expect, test } from 'vitest';
+import type { ClaimRequest, QueueEntry } from '../../../src/queue/queue.ts';
+import type { QueueHarness } from './harness.ts';
+import { DELIVERED, entryOf, idsOf, isClaim, ROW, Trial } from './trial.ts';
+
+interface LimitCase {
+  readonly title: string;
+  readonly sizes: readonly number[];
+  readonly request?: Partial<ClaimRequest>;
+  readonly row?: { readonly maxMessages?: number; readonly maxBytes?: number };
+  readonly claimed: number;
+}
+
+const LIMIT_CASES: readonly LimitCase[] = [
+  {
+    title: 'all that waits where that is within the limits',
+    sizes: [10, 20, 30],
+    request: { maxMessages: 3, maxBytes: 60 },
+    claimed: 3,
+  },
+  {
+    title: 'no more messages than the request says',
+    sizes: [10, 10, 10],
+    request: { maxMessages: 2 },
+    claimed: 2,
+  },
+  {
+    title: 'no more messages than the row says',
+    sizes: [10, 10, 10],
+    row: { maxMessages: 2 },
+    claimed: 2,
+  },
+  {
+    title: 'no more bytes than the request says',
+    sizes: [20, 20, 20],
+    request: { maxBytes: 59 },
+    claimed: 2,
+  },
+  {
+    title: 'no more bytes than the row says',
+    sizes: [20, 20, 20],
+    row: { maxBytes: 59 },
+    claimed: 2,
+  },
+  {
+    title: 'a message that is too large for any claim, alone',
+    sizes: [100, 1],
+    request: { maxBytes: 60 },
+    claimed: 1,
+  },
+  {
+    title: 'nothing behind a message that does not fit, though it would',
+    sizes: [10, 100, 10],
+    request: { maxBytes: 60 },
+    claimed: 1,
+  },
+  { title: 'one message at least', sizes: [10, 10], request: { maxMessages: 0 }, claimed: 1 },
+];
+
+export function describeClaiming(harness: QueueHarness): void {
+  describe('a claim', () => {
+    test.each(LIMIT_CASES)('holds $title', async ({ sizes, request, row, claimed }) => {
+      const trial = await Trial.start(harness);
+      await trial.enqueue('one', 'first');
+      await trial.settle(await trial.claim(), DELIVERED, row);
+      await trial.queue.enqueue(sizes.map((sizeBytes) => entryOf('one', { sizeBytes })));
+      expect((await trial.claim(request)).messages).toHaveLength(claimed);
+    });
+
+    test('tells each message as it was accepted, byte by byte', async () => {
+      const trial = await Trial.start(harness);
+      const contents = [
+        Buffer.alloc(0),
+        Buffer.from([0]),
+        Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
+        Buffer.from('{"a":"\u00e4\u{1f512}"}'),
+        Buffer.alloc(1_100_000, 'x\u00ff', 'latin1'),
+      ];
+      const entries = contents.map((bytes) => entryOf('one', { bytes, sizeBytes: 1 }));
+      await trial.queue.enqueue(entries);
+      const { messages, ...claim } = await trial.claim();
+      expect(claim).toMatchObject({ applicationId: 'one', format: 2, row: ROW });
+      expect(messages).toHaveLength(contents.length);
+      for (const [index, { stored, ...rest }] of messages.entries()) {
+        const { stored: accepted, origin } = entries[index] as QueueEntry;
+        expect(rest).toMatchObject({ origin, sends: 0, progress: null });
+        expect({ ...stored, bytes: 0 }).toEqual({ ...accepted, bytes: 0 });
+        expect(Buffer.isBuffer(stored.bytes)).toBe(true);
+        expect(accepted.bytes.equals(stored.bytes)).toBe(true);
+      }
+    });
+
+    test('holds messages of one application, in the order of their acceptance', async () => {
+      const trial = await Trial.start(harness);
+      await trial.queue.enqueue(
+        ['one', 'two', 'one', 'two'].map((application, index) =>
+          entryOf(application, { messageId: `${application}:${index}` }),
+        ),
+      );
+      await trial.enqueue('one', 'one:4');
+      expect(idsOf(await trial.claim())).toEqual(['one:0', 'one:2', 'one:4']);
+      expect(idsOf(await trial.claim())).toEqual(['two:1', 'two:3']);
+    });
+
+    test('stops before the first message of another format', async () => {
+      const trial = await Trial.start(harness);
+      const formats = [1, 1, 2, 1] as const;
+      await trial.queue.enqueue(formats.map((format) => entryOf('one', { format })));
+      const seen: unknown[] = [];
+      for (let claims = 0; claims < 3; claims += 1) {
+        const claim = await trial.claim();
+        seen.push([claim.format, ...claim.messages.map(({ stored }) => stored.format)]);
+        await trial.settle(claim, DELIVERED);
+      }
+      expect(seen).toEqual([
+        [1, 1, 1],
+        [2, 2],
+        [1, 1],
+      ]);
+    });
+
+    test('tells how old its messages are, and the time', async () => {
+      const trial = await Trial.start(harness);
+      await trial.enqueue('one', 'a');
+      await trial.advance(2);
+      await trial.enqueue('two', 'b');
+      await trial.advance(1);
+      const first = await trial.claim();
+      await trial.advance(4);
+      const second = await trial.claim();
+      expect(trial.units(first.messages[0]?.ageMs)).toBe(3);
+      expect(trial.units(second.messages[0]?.ageMs)).toBe(5);
+      expect(trial.units(second.now - first.now)).toBe(4);
+      expect(second.id).not.toBe(first.id);
+    });
+
+    test.each([
+      { own: [3, undefined, undefined, undefined], claimed: 3, when: 'the first one has it' },
+      { own: [undefined, 2, undefined, undefined], claimed: 2, when: 'the second one has it' },
+      { own: [undefined, undefined, 2, undefined], claimed: 2, when: 'joining would pass it' },
+      { own: [undefined, undefined, 3, undefined], claimed: 3, when: 'joining reaches it' },
+      { own: [4, 3, 2, undefined], claimed: 2, when: 'each has another' },
+      { own: [1, undefined, undefined, undefined], claimed: 1, when: 'it goes alone' },
+      { own: [undefined, 1, undefined, undefined], claimed: 1, when: 'the second goes alone' },
+    ])("keeps a message's own limit where $when", async ({ own, claimed }) => {
+      const trial = await Trial.start(harness);
+      await trial.enqueue('one', 'a', 'b', 'c', 'd');
+      const verdicts = own.map((maxMessages) =>
+        trial.again(0, maxMessages === undefined ? {} : { maxMessages }),
+      );
+      await trial.settle(await trial.claim(), verdicts);
+      expect(idsOf(await trial.claim())).toEqual(['a', 'b', 'c', 'd'].slice(0, claimed));
+    });
+
+    test('is the only live one of its application, however many ask at once', async () => {
+      const trial = await Trial.start(harness);
+      const other = await trial.join();
+      for (const name of ['one', 'two', 'three'])
+        await trial.enqueue(name, `${name}:a`, `${name}:b`);
+      const claims = await Promise.all(
+        Array.from({ length: 8 }, (_, index) =>
+          (index % 2 === 0 ? trial.queue : other).claim(trial.request({ maxMessages: 1 })),
+        ),
+      );
+      const held = claims.filter(isClaim).map(({ applicationId }) => applicationId);
+      expect(held.toSorted()).toEqual(['one', 'three', 'two']);
+    });
+
+    test.each([
+      { tiers: ['healthy'], claimed: ['well'] },
+      { tiers: ['failing'], claimed: ['ill'] },
+      { tiers: ['failing', 'healthy'], claimed: ['ill', 'well'] },
+      { tiers: [], claimed: [] },
+    ] as const)('is of an application of the tiers $tiers', async ({ tiers, claimed }) => {
+      const trial = await Trial.start(harness);
+      await trial.enqueue('ill', 'a', 'b');
+      await trial.settle(await trial.claim({ maxMessages: 1 }), DELIVERED, { tier: 'failing' });
+      await trial.enqueue('well', 'c');
+      const names: string[] = [];
+      for (;;) {
+        const claim = await trial.queue.claim(trial.request({ tiers }));
+        if (!isClaim(claim)) break;
+        names.push(claim.applicationId);
+      }
+      expect(names.toSorted()).toEqual([...claimed]);
+    });
+  });
+
+  describe('applications', () => {
+    test('take turns, whatever comes in for one of them', async () => {
+      const trial = await Trial.start(harness);
+      for (const name of ['one', 'two', 'three']) await trial.enqueue(name, 'a', 'b', 'c');
+      const names: string[] = [];
+      for (let turn = 0; turn < 9; turn += 1) {
+        await trial.enqueue('one', 'more');
+        const claim = await trial.claim({ maxMessages: 1 });
+        names.push(claim.applicationId);
+        await trial.settle(claim, DELIVERED);
+      }
+      expect(names).toEqual(Array.from({ length: 3 }, () => ['one', 'two', 'three']).flat());
+    });
+
+    test('of both tiers take turns with each other where both are asked for', async () => {
+      const trial = await Trial.start(harness);
+      await trial.enqueue('ill', 'a', 'b', 'c');
+      await trial.settle(await trial.claim({ maxMessages: 1 }), DELIVERED, { tier: 'failing' });
+      await trial.enqueue('well', 'd', 'e', 'f');
+      const names: string[] = [];
+      for (let turn = 0; turn < 4; turn += 1) {
+        const claim = await trial.claim({ maxMessages: 1 });
+        names.push(claim.applicationId);
+        await trial.settle(claim, DELIVERED, { tier: claim.row.tier });
+      }
+      expect(names.slice(0, 2).toSorted()).toEqual(['ill', 'well']);
+      expect(names.slice(2).toSorted()).toEqual(['ill', 'well']);
+    });
+
+    test('are served one by one beside a destination that never answers', async () => {
+      const trial = await Trial.start(harness);
+      const size = 1000;
+      for (let left = harness.blackHoleMessages; left > 0; left -= size) {
+        const count = Math.min(size, left);
+        await trial.queue.enqueue(Array.from({ length: count }, () => entryOf('black hole')));
+      }
+      const names = Array.from({ length: 100 }, (_, index) => `well:${index}`);
+      await trial.queue.enqueue(names.map((name) => entryOf(name)));
+      const served: string[] = [];
+      // One slot is held by the black hole for good: the first claim is its, and is never settled.
+      const hole = await trial.claim({ leaseMs: trial.ms(1e6) });
+      for (let claims = 0; claims < names.length; claims += 1) {
+        const claim = await trial.claim();
+        served.push(claim.applicationId);
+        await trial.settle(claim, DELIVERED);
+      }
+      expect(hole.applicationId).toBe('black hole');
+      expect(served.toSorted()).toEqual(names.toSorted());
+      expect((await trial.nothing()).dueInMs).toBeGreaterThan(0);
+    });
+
+    test('are all served where many have one message each', async () => {
+      const trial = await Trial.start(harness);
+      const names = Array.from({ length: harness.crowd }, (_, index) => `crowd:${index}`);
+      await trial.queue.enqueue(names.map((name) => entryOf(name)));
+      const served = new Set<string>();
+      for (const _ of names) {
+        const claim = await trial.claim();
+        served.add(claim.applicationId);
+        await trial.settle(claim, DELIVERED);
+      }
+      expect(served.size).toBe(harness.crowd);
+      expect(await trial.nothing()).toEqual({});
+      expect(await trial.counts()).toEqual([harness.crowd, harness.crowd, 0, 0]);
+    });
+  });
+}

@@ -1,0 +1,161 @@
+/** Law 5. */
+import { describe, expect, test } from 'vitest';
+import type { DeadLetterFilter } from '../../../src/queue/queue.ts';
+import type { QueueHarness } from './harness.ts';
+import { counted, DEAD, DELIVERED, entryOf, idsOf, Trial } from './trial.ts';
+
+/** a, b and c of `one`, d and e of `two`. */
+async function fiveDead(harness: QueueHarness): Promise<Trial> {
+  const trial = await Trial.start(harness);
+  await trial.enqueue('one', 'a', 'b', 'c');
+  await trial.enqueue('two', 'd', 'e');
+  await trial.bury();
+  return trial;
+}
+
+const namesIn = async (trial: Trial, filter: DeadLetterFilter = {}): Promise<string[]> => {
+  const { items } = await trial.queue.deadLetters({ ...filter, limit: 100 });
+  return items.map(({ stored }) => stored.messageId);
+};
+
+/** Filters are told by names, since ids are the queue's. */
+const FILTERS = [
+  { title: 'all', names: undefined, applicationId: undefined, meant: ['a', 'b', 'c', 'd', 'e'] },
+  { title: 'of an application', names: undefined, applicationId: 'two', meant: ['d', 'e'] },
+  { title: 'by id', names: ['e', 'b'], applicationId: undefined, meant: ['b', 'e'] },
+  { title: 'by id, of an application', names: ['e', 'b'], applicationId: 'one', meant: ['b'] },
+  { title: 'by no id', names: [], applicationId: undefined, meant: [] },
+  { title: 'of an unknown application', names: undefined, applicationId: 'none', meant: [] },
+] as const;
+
+async function filterOf(
+  trial: Trial,
+  { names, applicationId }: Pick<(typeof FILTERS)[number], 'names' | 'applicationId'>,
+): Promise<DeadLetterFilter> {
+  const letters = await trial.deadLetters();
+  const wanted = new Set<string>(names);
+  const ids = letters.filter(({ stored }) => wanted.has(stored.messageId)).map(({ id }) => id);
+  return {
+    ...(names === undefined ? {} : { ids }),
+    ...(applicationId === undefined ? {} : { applicationId }),
+  };
+}
+
+export function describeDeadLetters(harness: QueueHarness): void {
+  describe('dead letters', () => {
+    test('tell the message, how often it was sent, why it died and when', async () => {
+      const trial = await Trial.start(harness);
+      const entry = entryOf('one', { bytes: Buffer.from([0, 255, 10]) });
+      await trial.queue.enqueue([entry]);
+      await trial.settle(await trial.claim(), trial.again(0));
+      await trial.advance(3);
+      const end = { status: 413, more: [null] };
+      await trial.settle(await trial.claim(), { kind: 'dead', reason: 'too-large', end });
+      const [letter] = await trial.deadLetters();
+      expect(letter).toMatchObject({
+        applicationId: 'one',
+        origin: entry.origin,
+        sends: 2,
+        reason: 'too-large',
+        end,
+      });
+      expect(letter?.stored).toEqual(entry.stored);
+      expect(trial.units((letter?.diedAt ?? 0) - (letter?.acceptedAt ?? 0))).toBe(3);
+      expect(new Date(letter?.diedAt ?? 0).getUTCFullYear()).toBeGreaterThan(2025);
+    });
+
+    test('come in pages, oldest first, also behind one that is gone', async () => {
+      const trial = await fiveDead(harness);
+      const pages: string[][] = [];
+      let after: string | undefined;
+      for (let count = 0; count < 5; count += 1) {
+        const page = await trial.queue.deadLetters({
+          limit: 2,
+          ...(after === undefined ? {} : { after }),
+        });
+        pages.push(page.items.map(({ stored }) => stored.messageId));
+        after = page.next;
+        if (after === undefined) break;
+        expect(after).toBe(page.items.at(-1)?.id);
+        await trial.queue.purge({ ids: [after] });
+      }
+      expect(pages).toEqual([['a', 'b'], ['c', 'd'], ['e']]);
+      expect(await namesIn(trial)).toEqual(['a', 'c', 'e']);
+    });
+
+    test('have no next page where the last one is full', async () => {
+      const trial = await fiveDead(harness);
+      expect(await trial.queue.deadLetters({ limit: 5 })).not.toHaveProperty('next');
+      const { next } = await trial.queue.deadLetters({ limit: 2, applicationId: 'one' });
+      const rest = await trial.queue.deadLetters({
+        limit: 1,
+        applicationId: 'one',
+        after: next as string,
+      });
+      expect(rest.items.map(({ stored }) => stored.messageId)).toEqual(['c']);
+      expect(rest).not.toHaveProperty('next');
+    });
+
+    test.each(FILTERS)('are listed $title', async ({ meant, ...filter }) => {
+      const trial = await fiveDead(harness);
+      expect(await namesIn(trial, await filterOf(trial, filter))).toEqual([...meant]);
+    });
+
+    test.each(FILTERS)('are purged $title', async ({ meant, ...filter }) => {
+      const trial = await fiveDead(harness);
+      const count = meant.length;
+      expect(await trial.queue.purge(await filterOf(trial, filter))).toBe(count);
+      const left = ['a', 'b', 'c', 'd', 'e'].filter((name) => !meant.some((one) => one === name));
+      expect(await namesIn(trial)).toEqual(left);
+      expect(await trial.counts()).toEqual([5, 0, 0, 5 - count]);
+      const { discarded } = await trial.queue.stats();
+      expect(counted(discarded)).toEqual(count === 0 ? {} : { purged: count });
+    });
+
+    test.each(FILTERS)('are replayed $title', async ({ meant, ...filter }) => {
+      const trial = await fiveDead(harness);
+      expect(await trial.queue.replay(await filterOf(trial, filter))).toBe(meant.length);
+      expect(await trial.counts()).toEqual([5, 0, meant.length, 5 - meant.length]);
+      const { pendingBytes } = await trial.queue.stats();
+      expect(pendingBytes).toBe(meant.length * 100);
+      const names: string[] = [];
+      for (const _ of new Set(meant.map((name) => (name < 'd' ? 'one' : 'two')))) {
+        names.push(...idsOf(await trial.claim()));
+      }
+      expect(names.toSorted()).toEqual([...meant]);
+    });
+
+    test('that are replayed go on counting, are young, and have no past', async () => {
+      const trial = await Trial.start(harness);
+      const entry = entryOf('one');
+      await trial.queue.enqueue([entry]);
+      await trial.settle(await trial.claim(), trial.again(0, { maxMessages: 1, progress: 4 }));
+      await trial.settle(await trial.claim(), DEAD);
+      await trial.advance(5);
+      await trial.enqueue('one', 'b');
+      await trial.queue.replay({});
+      await trial.advance(1);
+      const claim = await trial.claim();
+      expect(idsOf(claim)).toEqual(['b', entry.stored.messageId]);
+      expect(claim.messages[1]).toMatchObject({
+        sends: 2,
+        progress: null,
+        origin: entry.origin,
+        stored: entry.stored,
+      });
+      expect(trial.units(claim.messages[1]?.ageMs)).toBe(1);
+      await trial.settle(claim, DELIVERED);
+      expect(await trial.counts()).toEqual([2, 2, 0, 0]);
+    });
+
+    test('of a closed application are not replayed, others are', async () => {
+      const trial = await fiveDead(harness);
+      await trial.queue.closeApplication('one', 10);
+      expect(await trial.queue.replay({})).toBe(2);
+      expect(await namesIn(trial)).toEqual(['a', 'b', 'c']);
+      await trial.queue.reopen('one');
+      expect(await trial.queue.replay({ applicationId: 'one' })).toBe(3);
+      expect(await trial.counts()).toEqual([5, 0, 5, 0]);
+    });
+  });
+}

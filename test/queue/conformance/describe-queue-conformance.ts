@@ -1,0 +1,22 @@
+/** The suite that every queue passes: the laws of src/queue/queue.ts as cases. */
+import { describe } from 'vitest';
+import { describeAccounting } from './accounting.ts';
+import { describeApplications } from './applications.ts';
+import { describeClaiming } from './claiming.ts';
+import { describeDeadLetters } from './dead-letters.ts';
+import type { QueueHarness } from './harness.ts';
+import { describeRandomRun } from './random-run.ts';
+import { describeSettling } from './settling.ts';
+import { describeStorage } from './storage.ts';
+
+export function describeQueueConformance(name: string, harness: QueueHarness): void {
+  describe(`${name} keeps the laws of queues:`, () => {
+    describeClaiming(harness);
+    describeSettling(harness);
+    describeDeadLetters(harness);
+    describeApplications(harness);
+    describeAccounting(harness);
+    describeStorage(harness);
+    describeRandomRun(harness);
+  });
+}

@@ -1,0 +1,34 @@
+/** What the suite needs of a queue that it judges. */
+import type { MessageQueue } from '../../../src/queue/queue.ts';
+
+export interface QueueBounds {
+  readonly maxPendingBytes?: number;
+  readonly maxPendingMessages?: number;
+}
+
+export interface QueueUnderTest {
+  /** On fresh storage, and not opened yet. */
+  readonly queue: MessageQueue;
+  /** Lets at least so much of the queue's time pass, and less than a unit more. */
+  advance(ms: number): Promise<void>;
+  /** Of a durable queue: a new handle on the same storage, not opened yet; the old one is done with. */
+  reopen?(how: 'closed' | 'crashed'): Promise<MessageQueue>;
+  /** Of a distributed queue: another handle beside the first, not opened yet. */
+  join?(): Promise<MessageQueue>;
+  dispose(): Promise<void>;
+}
+
+export interface QueueHarness {
+  create(bounds?: QueueBounds): Promise<QueueUnderTest>;
+  readonly capabilities: { readonly durable: boolean; readonly distributed: boolean };
+  /** The suite counts time in units: a real clock wants small ones. */
+  readonly unitMs: number;
+  /** How far the times that the queue tells may be off; 0 with a clock that the test moves. */
+  readonly toleranceMs: number;
+  /** How many messages a destination that never answers has waiting. */
+  readonly blackHoleMessages: number;
+  /** How many applications have one message each. */
+  readonly crowd: number;
+  /** Of the random run. */
+  readonly randomRuns: number;
+}

@@ -1,0 +1,237 @@
+/** The laws as naive code: what a queue should hold, in plain arrays. */
+import type {
+  ApplicationRow,
+  ClaimRequest,
+  DeadReason,
+  Json,
+  QueueEntry,
+  RowUpdate,
+  Verdict,
+} from '../../../src/queue/queue.ts';
+import { ROW } from './trial.ts';
+
+export interface ModelMessage {
+  readonly entry: QueueEntry;
+  sequence: number;
+  acceptedMs: number;
+  dueMs: number;
+  sends: number;
+  maxMessages: number;
+  progress: Json;
+}
+
+export interface ModelClaim {
+  readonly applicationId: string;
+  readonly messages: readonly ModelMessage[];
+  endsMs: number;
+}
+
+interface ModelApplication {
+  row: ApplicationRow;
+  notBeforeMs: number;
+  readonly counts: { accepted: number; delivered: number; purged: number };
+}
+
+export interface ModelDeath {
+  readonly message: ModelMessage;
+  readonly reason: DeadReason;
+}
+
+const appOf = ({ entry }: ModelMessage): string => entry.applicationId;
+const without = <T>(list: readonly T[], gone: readonly T[]): T[] =>
+  list.filter((item) => !gone.includes(item));
+
+export class Model {
+  nowMs = 0;
+  waiting: ModelMessage[] = [];
+  live: ModelClaim[] = [];
+  dead: ModelDeath[] = [];
+  readonly applications = new Map<string, ModelApplication>();
+  #sequence = 0;
+
+  application(id: string): ModelApplication {
+    const counts = { accepted: 0, delivered: 0, purged: 0 };
+    const made = this.applications.get(id) ?? { row: ROW, notBeforeMs: 0, counts };
+    this.applications.set(id, made);
+    return made;
+  }
+
+  isClosed = (id: string): boolean => this.applications.get(id)?.row.tier === 'closed';
+
+  enqueue(entries: readonly QueueEntry[]): string[] {
+    const isClosed = ({ applicationId }: QueueEntry): boolean => this.isClosed(applicationId);
+    for (const entry of entries.filter((one) => !isClosed(one))) {
+      this.application(entry.applicationId).counts.accepted += 1;
+      const sends = 0;
+      this.waiting.push(this.#fresh({ entry, sends }));
+    }
+    return [...new Set(entries.filter(isClosed).map(({ applicationId }) => applicationId))];
+  }
+
+  #fresh({ entry, sends }: Pick<ModelMessage, 'entry' | 'sends'>): ModelMessage {
+    this.#sequence += 1;
+    const { nowMs } = this;
+    const past = { maxMessages: Number.POSITIVE_INFINITY, progress: null };
+    return { entry, sends, sequence: this.#sequence, acceptedMs: nowMs, dueMs: nowMs, ...past };
+  }
+
+  /** In the order of law 4. */
+  waitingOf(id: string): ModelMessage[] {
+    return this.waiting
+      .filter((message) => appOf(message) === id)
+      .toSorted((one, other) => one.dueMs - other.dueMs || one.sequence - other.sequence);
+  }
+
+  /** When something of it can be claimed; `undefined`: only another call can change that. */
+  claimableMs(id: string): number | undefined {
+    const claim = this.live.find(({ applicationId }) => applicationId === id);
+    const [first] = this.waitingOf(id);
+    if (this.isClosed(id)) return undefined;
+    if (claim !== undefined) return claim.endsMs;
+    return first && Math.max(first.dueMs, this.application(id).notBeforeMs);
+  }
+
+  /** Of each application of the tiers of which something waits. */
+  times(tiers: ClaimRequest['tiers']): Map<string, number> {
+    const times = new Map<string, number>();
+    for (const [id, { row }] of this.applications) {
+      const atMs = this.claimableMs(id);
+      if (atMs !== undefined && tiers.some((tier) => tier === row.tier)) times.set(id, atMs);
+    }
+    return times;
+  }
+
+  claim(id: string, request: ClaimRequest): ModelClaim {
+    const { row } = this.application(id);
+    const due = this.waitingOf(id).filter(({ dueMs }) => dueMs <= this.nowMs);
+    const isAllowed = (messages: readonly ModelMessage[]): boolean =>
+      new Set(messages.map(({ entry }) => entry.stored.format)).size === 1 &&
+      messages.reduce((sum, { entry }) => sum + entry.sizeBytes, 0) <=
+        Math.min(row.maxBytes, request.maxBytes) &&
+      messages.length <=
+        Math.min(row.maxMessages, request.maxMessages, ...messages.map((one) => one.maxMessages));
+    let count = 1;
+    while (count < due.length && isAllowed(due.slice(0, count + 1))) count += 1;
+    const messages = due.slice(0, count);
+    const claim = { applicationId: id, messages, endsMs: this.nowMs + request.leaseMs };
+    for (const message of messages) message.sends += 1;
+    this.waiting = without(this.waiting, messages);
+    this.live.push(claim);
+    return claim;
+  }
+
+  end(claim: ModelClaim, row: RowUpdate | undefined): void {
+    this.live = without(this.live, [claim]);
+    if (row === undefined) return;
+    const { waitMs, ...rest } = row;
+    const application = this.application(claim.applicationId);
+    const isClosed = application.row.tier === 'closed';
+    application.row = isClosed ? { ...rest, tier: 'closed' } : rest;
+    application.notBeforeMs = this.nowMs + waitMs;
+  }
+
+  settle(claim: ModelClaim, verdicts: readonly Verdict[], row: RowUpdate): void {
+    for (const [index, message] of claim.messages.entries()) {
+      const verdict = verdicts[index] as Verdict;
+      if (verdict.kind === 'delivered') {
+        this.application(claim.applicationId).counts.delivered += 1;
+      } else if (verdict.kind === 'dead') {
+        this.dead.push({ message, reason: verdict.reason });
+      } else {
+        if (verdict.afterMs > 0) message.dueMs = this.nowMs + verdict.afterMs;
+        message.maxMessages = verdict.maxMessages ?? Number.POSITIVE_INFINITY;
+        message.progress = verdict.progress;
+        this.comeBack([message]);
+      }
+    }
+    this.end(claim, row);
+  }
+
+  release(claim: ModelClaim, row: RowUpdate | undefined): void {
+    for (const message of claim.messages) message.sends -= 1;
+    this.comeBack(claim.messages);
+    this.end(claim, row);
+  }
+
+  comeBack(messages: readonly ModelMessage[]): void {
+    for (const message of messages) {
+      if (this.isClosed(appOf(message))) this.dead.push({ message, reason: 'destination-closed' });
+      else this.waiting.push(message);
+    }
+  }
+
+  advance(ms: number): void {
+    this.nowMs += ms;
+    for (const claim of this.live.filter(({ endsMs }) => endsMs <= this.nowMs)) {
+      this.comeBack(claim.messages);
+      this.live = without(this.live, [claim]);
+    }
+  }
+
+  bury(messages: readonly ModelMessage[], reason: DeadReason): void {
+    this.waiting = without(this.waiting, messages);
+    this.dead.push(...messages.map((message) => ({ message, reason })));
+  }
+
+  close(id: string): void {
+    const application = this.application(id);
+    application.row = { ...application.row, tier: 'closed' };
+  }
+
+  reopen(id: string): void {
+    if (!this.applications.has(id)) return;
+    Object.assign(this.application(id), { row: ROW, notBeforeMs: 0 });
+  }
+
+  replay(isMeant: (death: ModelDeath) => boolean): number {
+    const meant = this.dead.filter(
+      (death) => isMeant(death) && !this.isClosed(appOf(death.message)),
+    );
+    this.dead = without(this.dead, meant);
+    this.waiting.push(...meant.map(({ message }) => this.#fresh(message)));
+    return meant.length;
+  }
+
+  purge(isMeant: (death: ModelDeath) => boolean): number {
+    const meant = this.dead.filter(isMeant);
+    this.dead = without(this.dead, meant);
+    for (const { message } of meant) this.application(appOf(message)).counts.purged += 1;
+    return meant.length;
+  }
+
+  /** What `stats` should tell, but for `discarded`, which may tell zeros. */
+  stats(): object {
+    const claimed = this.live.flatMap(({ messages }) => messages);
+    const pending = [...this.waiting, ...claimed];
+    const ledgerOf = (isOf: (id: string) => boolean) => {
+      const counts = [...this.applications].filter(([id]) => isOf(id)).map(([, one]) => one.counts);
+      const sum = (key: 'accepted' | 'delivered' | 'purged'): number =>
+        counts.reduce((total, one) => total + one[key], 0);
+      return {
+        accepted: sum('accepted'),
+        delivered: sum('delivered'),
+        pending: pending.filter((message) => isOf(appOf(message))).length,
+        dead: this.dead.filter(({ message }) => isOf(appOf(message))).length,
+        discarded: sum('purged') > 0 ? { purged: sum('purged') } : {},
+      };
+    };
+    return {
+      ...ledgerOf(() => true),
+      pendingBytes: pending.reduce((sum, { entry }) => sum + entry.sizeBytes, 0),
+      applications: Object.fromEntries(
+        [...this.applications].map(([id, { row }]) => [
+          id,
+          { ...ledgerOf((one) => one === id), tier: row.tier },
+        ]),
+      ),
+    };
+  }
+
+  oldestDueMs(): number {
+    const claimed = new Set(this.live.map(({ applicationId }) => applicationId));
+    const ready = [...this.times(['healthy', 'failing'])].filter(
+      ([id, atMs]) => atMs <= this.nowMs && !claimed.has(id),
+    );
+    return Math.max(0, ...ready.map(([id]) => this.nowMs - (this.waitingOf(id)[0]?.dueMs ?? 0)));
+  }
+}

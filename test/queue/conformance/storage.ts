@@ -1,0 +1,77 @@
+/** What only a queue can keep that outlives its handle, or is shared. */
+import { describe, expect, test } from 'vitest';
+import type { QueueHarness } from './harness.ts';
+import { counted, DEAD, DELIVERED, entryOf, idsOf, Trial } from './trial.ts';
+
+export function describeStorage(harness: QueueHarness): void {
+  const { durable, distributed } = harness.capabilities;
+
+  // A queue that is not durable has no storage to come back to.
+  describe.runIf(durable)('a durable queue', () => {
+    test.each(['closed', 'crashed'] as const)('that was %s still has all it had', async (how) => {
+      const trial = await Trial.start(harness);
+      const row = { tier: 'failing', maxMessages: 5, maxBytes: 5000, lane: { a: [1] } } as const;
+      const entry = entryOf('one', { bytes: Buffer.from([0, 255]) });
+      await trial.queue.enqueue([entry, entryOf('one'), entryOf('one')]);
+      const verdicts = [trial.again(0, { maxMessages: 2, progress: 3 }), DELIVERED, DEAD];
+      await trial.settle(await trial.claim(), verdicts, row);
+      await trial.enqueue('two', 'b', 'c');
+      await trial.queue.closeApplication('two', 1);
+      const before = await trial.queue.stats();
+      const letters = await trial.deadLetters();
+      await trial.reopen(how);
+      const after = await trial.queue.stats();
+      expect({ ...after, oldestDueMs: 0 }).toEqual({ ...before, oldestDueMs: 0 });
+      expect(counted(after.discarded)).toEqual(counted(before.discarded));
+      expect(await trial.deadLetters()).toEqual(letters);
+      expect((await trial.enqueue('two', 'd')).closed).toEqual(['two']);
+      const claim = await trial.claim();
+      expect(claim).toMatchObject({ applicationId: 'one', row });
+      expect(claim.messages[0]).toMatchObject({
+        stored: entry.stored,
+        origin: entry.origin,
+        sends: 1,
+        progress: 3,
+      });
+    });
+
+    test('whose claims ended with close did not send; after a crash they count', async () => {
+      const trial = await Trial.start(harness);
+      await trial.enqueue('one', 'a');
+      await trial.claim({ leaseMs: trial.ms(2) });
+      await trial.reopen('closed');
+      const released = await trial.claim({ leaseMs: trial.ms(2) });
+      expect(released.messages[0]?.sends).toBe(0);
+      await trial.reopen('crashed');
+      await trial.advance(2);
+      const claim = await trial.claim();
+      expect([idsOf(claim), claim.messages[0]?.sends]).toEqual([['a'], 1]);
+    });
+  });
+
+  // A queue of one process has no other handle.
+  describe.runIf(distributed)('a distributed queue', () => {
+    test('is one queue, whichever handle is used', async () => {
+      const trial = await Trial.start(harness);
+      const other = await trial.join();
+      let told = 0;
+      const isTold = new Promise<void>((resolve) => {
+        other.onDue(() => {
+          told += 1;
+          resolve();
+        });
+      });
+      await trial.enqueue('one', 'a');
+      await isTold;
+      expect(told).toBeGreaterThan(0);
+      const claim = await other.claim(trial.request());
+      expect(claim).toMatchObject({ applicationId: 'one' });
+      await trial.nothing();
+      await other.close();
+      const again = await trial.claim();
+      expect(again.messages[0]?.sends).toBe(0);
+      await trial.settle(again, DELIVERED);
+      expect(await trial.counts()).toEqual([1, 1, 0, 0]);
+    });
+  });
+}

@@ -1,0 +1,172 @@
+/** One queue and the few words in which the cases speak of it. */
+import assert from 'node:assert/strict';
+import { onTestFinished } from 'vitest';
+import type {
+  ApplicationRow,
+  Claim,
+  ClaimRequest,
+  DeadLetter,
+  Enqueued,
+  Format,
+  MessageQueue,
+  Nothing,
+  QueueEntry,
+  RowUpdate,
+  Verdict,
+} from '../../../src/queue/queue.ts';
+import type { QueueBounds, QueueHarness, QueueUnderTest } from './harness.ts';
+
+export const ROW: ApplicationRow = {
+  tier: 'healthy',
+  maxMessages: 1000,
+  maxBytes: 1_000_000,
+  lane: null,
+};
+
+export const DELIVERED: Verdict = { kind: 'delivered' };
+export const DEAD: Verdict = { kind: 'dead', reason: 'attempts-exhausted', end: { status: 500 } };
+
+let messages = 0;
+
+interface MessageOptions {
+  readonly messageId?: string;
+  readonly format?: Format;
+  readonly sizeBytes?: number;
+  readonly bytes?: Buffer;
+}
+
+export function entryOf(applicationId: string, options: MessageOptions = {}): QueueEntry {
+  messages += 1;
+  const { messageId = `message-${messages}`, format = 2 } = options;
+  const bytes = options.bytes ?? Buffer.from(`{"message_id":"${messageId}","date_created":""}`);
+  const slots = format === 2 ? { dateAt: 5, countAt: 9 } : { dateAt: 0, countAt: 0 };
+  return {
+    applicationId,
+    stored: { messageId, format, bytes, ...slots },
+    sizeBytes: options.sizeBytes ?? 100,
+    origin: { senderId: 'sender', number: messages },
+  };
+}
+
+export const idsOf = (claim: Claim): string[] =>
+  claim.messages.map(({ stored }) => stored.messageId);
+
+export const isClaim = (claimed: Claim | Nothing): claimed is Claim => 'messages' in claimed;
+
+/** Counts that are 0 need not be told. */
+export const counted = (discarded: Readonly<Record<string, number | undefined>>) =>
+  Object.fromEntries(Object.entries(discarded).filter(([, count]) => (count ?? 0) > 0));
+
+export class Trial {
+  readonly harness: QueueHarness;
+  readonly #subject: QueueUnderTest;
+  queue: MessageQueue;
+
+  constructor(harness: QueueHarness, subject: QueueUnderTest) {
+    this.harness = harness;
+    this.#subject = subject;
+    this.queue = subject.queue;
+  }
+
+  static async start(harness: QueueHarness, bounds?: QueueBounds): Promise<Trial> {
+    const subject = await harness.create(bounds);
+    onTestFinished(() => subject.dispose());
+    const trial = new Trial(harness, subject);
+    await trial.queue.open(ROW);
+    return trial;
+  }
+
+  ms(units: number): number {
+    return units * this.harness.unitMs;
+  }
+
+  advance(units: number): Promise<void> {
+    return this.#subject.advance(this.ms(units));
+  }
+
+  /** A time that the queue told, in units: whole ones, where it is as near as can be asked. */
+  units(ms: number | undefined): number {
+    const exact = (ms ?? Number.NaN) / this.harness.unitMs;
+    const whole = Math.round(exact);
+    const offMs = Math.abs(exact - whole) * this.harness.unitMs;
+    return offMs <= this.harness.toleranceMs ? whole : exact;
+  }
+
+  /** The queue goes on from its storage. */
+  async reopen(how: 'closed' | 'crashed'): Promise<void> {
+    if (how === 'closed') await this.queue.close();
+    this.queue = (await this.#subject.reopen?.(how)) ?? this.queue;
+    await this.queue.open(ROW);
+  }
+
+  async join(): Promise<MessageQueue> {
+    const other = (await this.#subject.join?.()) ?? this.queue;
+    if (other !== this.queue) await other.open(ROW);
+    return other;
+  }
+
+  /** One message each; they are named by what is given. */
+  enqueue(applicationId: string, ...messageIds: string[]): Promise<Enqueued> {
+    return this.queue.enqueue(messageIds.map((messageId) => entryOf(applicationId, { messageId })));
+  }
+
+  request(request: Partial<ClaimRequest> = {}): ClaimRequest {
+    return {
+      tiers: ['healthy', 'failing'],
+      maxMessages: 1000,
+      maxBytes: 1_000_000,
+      leaseMs: this.ms(10),
+      ...request,
+    };
+  }
+
+  async claim(request?: Partial<ClaimRequest>): Promise<Claim> {
+    const claimed = await this.queue.claim(this.request(request));
+    if (!isClaim(claimed)) throw new Error(`nothing was claimed: ${JSON.stringify(claimed)}`);
+    return claimed;
+  }
+
+  async nothing(request?: Partial<ClaimRequest>): Promise<Nothing> {
+    const claimed = await this.queue.claim(this.request(request));
+    if (isClaim(claimed)) throw new Error(`claimed: ${idsOf(claimed).join()}`);
+    return claimed;
+  }
+
+  again(units: number, more: { maxMessages?: number; progress?: number } = {}): Verdict {
+    return { kind: 'again', afterMs: this.ms(units), progress: null, ...more };
+  }
+
+  /** With the last verdict for those beyond. */
+  settle(
+    claim: Claim,
+    verdicts: Verdict | readonly Verdict[],
+    row: Partial<RowUpdate> = {},
+  ): Promise<'settled' | 'lost'> {
+    const given = Array.isArray(verdicts)
+      ? (verdicts as readonly Verdict[])
+      : [verdicts as Verdict];
+    const each = claim.messages.map((_, index) => given[index] ?? (given.at(-1) as Verdict));
+    return this.queue.settle(claim, each, { ...ROW, waitMs: 0, ...row });
+  }
+
+  /** Makes dead letters of what is due, application by application. */
+  async bury(verdict: Verdict = DEAD): Promise<void> {
+    for (;;) {
+      const claimed = await this.queue.claim(this.request());
+      if (!isClaim(claimed)) return;
+      await this.settle(claimed, verdict);
+    }
+  }
+
+  async deadLetters(): Promise<readonly DeadLetter[]> {
+    return (await this.queue.deadLetters({ limit: 10_000 })).items;
+  }
+
+  /** accepted, delivered, pending and dead; and that they add up (law 7). */
+  async counts(): Promise<[number, number, number, number]> {
+    const { accepted, delivered, pending, dead, discarded } = await this.queue.stats();
+    const sum = Object.values(discarded).reduce((total, count) => total + count, 0);
+    assert.equal(delivered + pending + dead + sum, accepted);
+    return [accepted, delivered, pending, dead];
+  }
+}

@@ -1,0 +1,325 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { createMemoryQueue, type MemoryQueueOptions } from '../../src/queue/memory.ts';
+import type { Claim, MessageQueue, QueueEntry } from '../../src/queue/queue.ts';
+import { type FakeClock, fakeClock } from '../helpers/fake-clock.ts';
+import { runProgram } from '../helpers/run-program.ts';
+import { describeQueueConformance } from './conformance/describe-queue-conformance.ts';
+import { DEAD, DELIVERED, entryOf, idsOf, ROW } from './conformance/trial.ts';
+
+describeQueueConformance('the memory queue', {
+  create: (bounds) => {
+    const clock = fakeClock();
+    return Promise.resolve({
+      queue: createMemoryQueue(bounds, clock),
+      advance: (ms) => Promise.resolve(clock.advance(ms)),
+      dispose: () => Promise.resolve(),
+    });
+  },
+  capabilities: { durable: false, distributed: false },
+  unitMs: 1000,
+  toleranceMs: 0,
+  blackHoleMessages: 99_000,
+  crowd: 10_000,
+  randomRuns: 100,
+});
+
+const REQUEST = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 1000 } as const;
+const LAST = { ...ROW, waitMs: 0 };
+
+interface Opened {
+  readonly queue: MessageQueue;
+  readonly clock: FakeClock;
+  readonly claim: () => Promise<Claim>;
+  /** Claims all that is due of one application and makes dead letters of it. */
+  readonly bury: () => Promise<void>;
+}
+
+async function opened(options?: MemoryQueueOptions): Promise<Opened> {
+  const clock = fakeClock();
+  const queue = createMemoryQueue(options, clock);
+  await queue.open(ROW);
+  const claim = async (): Promise<Claim> => (await queue.claim(REQUEST)) as Claim;
+  const bury = async (): Promise<void> => {
+    const claimed = await claim();
+    await queue.settle(claimed, Array(claimed.messages.length).fill(DEAD), LAST);
+  };
+  return { queue, clock, claim, bury };
+}
+
+const sized = (sizeBytes: number): QueueEntry => entryOf('one', { sizeBytes });
+
+const lettersOf = async (queue: MessageQueue): Promise<string[]> =>
+  (await queue.deadLetters({ limit: 100 })).items.map(({ stored }) => stored.messageId);
+
+describe('the options of a memory queue', () => {
+  test.each([
+    [null, []],
+    [[], []],
+    ['64', []],
+    [{ maxBytes: 1 }, ['maxBytes']],
+    [{ toString: 1 }, ['toString']],
+    ...(['maxPendingBytes', 'maxPendingMessages', 'maxDeadBytes'] as const).flatMap((name) =>
+      [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, '1', null].map(
+        (value) => [{ [name]: value }, [name]] as const,
+      ),
+    ),
+    [{ maxPendingBytes: 0 }, ['maxPendingBytes']],
+    [{ maxPendingMessages: 0 }, ['maxPendingMessages']],
+  ] as const)('refuse %j', (options, path) => {
+    expect(() => createMemoryQueue(options as MemoryQueueOptions)).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path }),
+    );
+  });
+
+  test.each([
+    [{ maxDeadBytes: -1 }, 'expected maxDeadBytes to be an integer of at least 0'],
+    [{ maxPendingBytes: 0 }, 'expected maxPendingBytes to be an integer of at least 1'],
+    [{ more: 0 }, 'unknown key "more" in the options'],
+    [[], 'expected the options to be an object'],
+  ])('refuse %j and say why', (options, text) => {
+    expect(() => createMemoryQueue(options as MemoryQueueOptions)).toThrow(text);
+  });
+
+  test('are not read from a polluted prototype, and undefined counts as absent', async () => {
+    const polluted = Object.create({ maxPendingMessages: 1 }) as MemoryQueueOptions;
+    const { queue } = await opened(Object.assign(polluted, { maxPendingBytes: undefined }));
+    expect(await queue.enqueue([sized(1), sized(1)])).toEqual({ closed: [] });
+  });
+
+  test.each([
+    { when: '64 MiB wait', entries: [sized(64 * 1024 * 1024)], path: ['maxPendingBytes'] },
+    {
+      when: '100,000 messages wait',
+      entries: Array.from({ length: 100_000 }, () => sized(1)),
+      path: ['maxPendingMessages'],
+    },
+  ])('have defaults: a queue is full where $when', async ({ entries, path }) => {
+    const { queue } = await opened();
+    await queue.enqueue(entries);
+    const full = { code: 'ERR_QUEUE_FULL', path };
+    await expect(queue.enqueue([sized(1)])).rejects.toMatchObject(full);
+  });
+
+  test('have a default: 16 MiB of dead letters are kept', async () => {
+    const { queue, bury } = await opened();
+    // The second one is too large for a claim with others.
+    await queue.enqueue([sized(1), sized(16 * 1024 * 1024 - 1)]);
+    await bury();
+    await bury();
+    expect(await lettersOf(queue)).toHaveLength(2);
+    await queue.enqueue([sized(1)]);
+    await bury();
+    expect(await lettersOf(queue)).toHaveLength(2);
+  });
+});
+
+describe('the memory queue', () => {
+  test('says what its messages survive, and keeps no timer', async () => {
+    const { queue, clock, claim } = await opened();
+    expect(queue.durability).toBe('memory');
+    await queue.enqueue([sized(1)]);
+    await queue.settle(await claim(), [{ kind: 'again', afterMs: 5, progress: null }], LAST);
+    expect([clock.sleeps, clock.idles]).toEqual([[], []]);
+  });
+
+  test('uses the real clock where none is given', async () => {
+    const queue = createMemoryQueue();
+    await queue.open(ROW);
+    const startedAt = Date.now();
+    await queue.enqueue([sized(1)]);
+    expect(await queue.expire(-1, 10)).toHaveLength(1);
+    const [letter] = (await queue.deadLetters({ limit: 1 })).items;
+    expect(letter?.diedAt).toBeGreaterThanOrEqual(startedAt);
+    expect(letter?.diedAt).toBeLessThanOrEqual(Date.now());
+  });
+
+  test('is of no use before it is opened', async () => {
+    const queue = createMemoryQueue();
+    const closed = { code: 'ERR_QUEUE_CLOSED' };
+    await expect(queue.enqueue([sized(1)])).rejects.toMatchObject(closed);
+    await expect(queue.claim(REQUEST)).rejects.toMatchObject(closed);
+  });
+
+  test('does not keep the bytes it was given, so what is done to them later does not count', async () => {
+    const { queue, claim } = await opened();
+    const bytes = Buffer.from('abc');
+    await queue.enqueue([entryOf('one', { bytes })]);
+    bytes.fill('x');
+    const [first] = (await claim()).messages;
+    expect(first?.stored.bytes.toString()).toBe('abc');
+  });
+
+  test.each([0, 1, 3])('refuses %i verdicts for 2 messages, and keeps the claim', async (count) => {
+    const { queue, claim } = await opened();
+    await queue.enqueue([sized(1), sized(1)]);
+    const claimed = await claim();
+    const verdicts = Array<typeof DELIVERED>(count).fill(DELIVERED);
+    await expect(queue.settle(claimed, verdicts, LAST)).rejects.toMatchObject({
+      code: 'ERR_QUEUE_FAILED',
+      message: expect.stringContaining(`${count} verdicts for 2 messages`) as string,
+    });
+    expect(await queue.stats()).toMatchObject({ delivered: 0, pending: 2 });
+    expect(await queue.settle(claimed, [DELIVERED, DELIVERED], LAST)).toBe('settled');
+  });
+
+  test('discards the oldest dead letters past its bytes for them, of whichever application', async () => {
+    const { queue, bury } = await opened({ maxDeadBytes: 250 });
+    for (const [name, messageId] of [
+      ['one', 'a'],
+      ['two', 'b'],
+      ['two', 'c'],
+    ] as const) {
+      await queue.enqueue([entryOf(name, { messageId })]);
+      await bury();
+    }
+    expect(await lettersOf(queue)).toEqual(['b', 'c']);
+    await queue.enqueue([entryOf('one', { messageId: 'huge', sizeBytes: 251 })]);
+    await bury();
+    expect(await lettersOf(queue)).toEqual([]);
+    const { applications, ...total } = await queue.stats();
+    expect(total).toMatchObject({ accepted: 4, pending: 0, dead: 0, discarded: { evicted: 4 } });
+    expect(applications.get('one')).toMatchObject({ dead: 0, discarded: { evicted: 2 } });
+    expect(applications.get('two')).toMatchObject({ dead: 0, discarded: { evicted: 2 } });
+  });
+
+  test('has room for dead letters again after a purge and a replay', async () => {
+    const { queue, bury } = await opened({ maxDeadBytes: 200 });
+    const buryOne = async (messageId: string): Promise<void> => {
+      await queue.enqueue([entryOf(messageId, { messageId })]);
+      await bury();
+    };
+    await buryOne('a');
+    await buryOne('b');
+    await queue.purge({ applicationId: 'a' });
+    await buryOne('c');
+    expect(await lettersOf(queue)).toEqual(['b', 'c']);
+    await queue.replay({ applicationId: 'b' });
+    await bury();
+    expect(await lettersOf(queue)).toEqual(['c', 'b']);
+    expect((await queue.stats()).discarded).toEqual({ purged: 1 });
+  });
+
+  test('replays the oldest dead letters for which there is room; the rest stay', async () => {
+    const { queue, bury } = await opened({ maxPendingMessages: 2, maxPendingBytes: 250 });
+    for (const messageId of ['a', 'b', 'c']) {
+      await queue.enqueue([entryOf('one', { messageId })]);
+      await bury();
+    }
+    expect(await queue.replay({})).toBe(2);
+    expect(await lettersOf(queue)).toEqual(['c']);
+    expect(await queue.stats()).toMatchObject({ pending: 2, pendingBytes: 200, dead: 1 });
+    await expect(queue.enqueue([sized(1)])).rejects.toMatchObject({ code: 'ERR_QUEUE_FULL' });
+  });
+
+  test('is ready at the very millisecond, not before, whatever fractions the clock has', async () => {
+    const { queue, clock, claim } = await opened();
+    await queue.enqueue([sized(1)]);
+    clock.advance(0.5);
+    await queue.settle(await claim(), [{ kind: 'again', afterMs: 10.25, progress: null }], LAST);
+    expect(await queue.claim(REQUEST)).toEqual({ dueInMs: 11 });
+    clock.advance(10.25);
+    expect(await queue.claim(REQUEST)).toEqual({ dueInMs: 1 });
+    clock.advance(0.25);
+    expect(await claim()).toHaveProperty('messages.length', 1);
+    expect(await queue.claim(REQUEST)).toEqual({ dueInMs: 1000 });
+    clock.advance(999);
+    expect(await queue.claim(REQUEST)).toEqual({ dueInMs: 1 });
+    clock.advance(1);
+    expect(await claim()).toHaveProperty('messages.length', 1);
+  });
+
+  test('holds nothing back for a wait of 0, whatever fractions the clock has', async () => {
+    const { queue, clock, claim } = await opened();
+    await queue.enqueue([sized(1), sized(1)]);
+    clock.advance(0.5);
+    const again = { kind: 'again', afterMs: 0, progress: null } as const;
+    await queue.settle(await claim(), [DELIVERED, again], LAST);
+    expect((await claim()).messages).toHaveLength(1);
+  });
+
+  test('goes by a clock that does not jump, and tells when by the one on the wall', async () => {
+    const { queue, clock } = await opened();
+    await queue.enqueue([sized(1)]);
+    clock.advance(5000);
+    clock.setWallClock(Date.UTC(2031, 0, 1));
+    expect(await queue.expire(5000, 10)).toEqual([]);
+    expect(await queue.expire(4999, 10)).toHaveLength(1);
+    const { items } = await queue.deadLetters({ limit: 1 });
+    expect(items[0]).toMatchObject({
+      acceptedAt: Date.UTC(2031, 0, 1) - 5000,
+      diedAt: Date.UTC(2031, 0, 1),
+    });
+  });
+
+  test('expires at most as many as it may, of what waits again before what never was claimed', async () => {
+    const { queue, clock, claim } = await opened();
+    await queue.enqueue(['a', 'b', 'c'].map((messageId) => entryOf('one', { messageId })));
+    await queue.release(await claim());
+    await queue.enqueue(['d', 'e'].map((messageId) => entryOf('one', { messageId })));
+    clock.advance(1);
+    const sizes = [await queue.expire(0, 2), await queue.expire(0, 2), await queue.expire(0, 0)];
+    expect(sizes.map(({ length }) => length)).toEqual([2, 2, 0]);
+    expect((await claim()).messages).toHaveLength(1);
+  });
+
+  test('buries at once what a lease that ends would bring back to a closed application', async () => {
+    const { queue, clock, claim } = await opened();
+    await queue.enqueue([sized(1)]);
+    await claim();
+    await queue.closeApplication('one', 10);
+    clock.advance(999);
+    expect(await queue.stats()).toMatchObject({ pending: 1, dead: 0 });
+    clock.advance(1);
+    expect(await queue.stats()).toMatchObject({ pending: 0, dead: 1 });
+  });
+
+  test('hands back on close all that was not delivered, as often sent as it was', async () => {
+    const { queue, claim, bury } = await opened();
+    const entries = ['a', 'b', 'c'].map((messageId) => entryOf('one', { messageId }));
+    await queue.enqueue(entries);
+    const again = { kind: 'again', afterMs: 50, progress: null } as const;
+    await queue.settle(await claim(), [again, DELIVERED, { ...again, afterMs: 0 }], LAST);
+    await queue.enqueue([entryOf('dead')]);
+    const claimed = await claim();
+    await bury();
+    await queue.enqueue([entryOf('closed', { messageId: 'd' })]);
+    await queue.closeApplication('closed', 0);
+    const { returned, left } = await queue.close();
+    expect(idsOf(claimed)).toEqual(['c']);
+    expect(left).toBe(0);
+    expect(
+      returned.map(({ stored, sends, applicationId }) => [applicationId, stored.messageId, sends]),
+    ).toEqual([
+      ['one', 'c', 1],
+      ['one', 'a', 1],
+      ['closed', 'd', 0],
+    ]);
+    expect(returned[1]).toEqual({
+      applicationId: 'one',
+      stored: entries[0]?.stored,
+      origin: entries[0]?.origin,
+      sends: 1,
+    });
+    expect(await queue.stats()).toMatchObject({
+      accepted: 5,
+      delivered: 1,
+      pending: 0,
+      pendingBytes: 0,
+      dead: 1,
+      discarded: { returned: 3 },
+    });
+  });
+
+  test('holds at most 1.3 times the bytes of 200,000 waiting messages and 20 MB', async () => {
+    const root = fileURLToPath(new URL('../..', import.meta.url));
+    const args = ['--expose-gc', '--import', 'tsx', 'test/fixtures/queue-memory.ts'];
+    const { stdout, stderr } = await runProgram(args, { cwd: root });
+    expect(stderr).toBe('');
+    const { pending, bytes, held } = JSON.parse(stdout) as Record<string, number>;
+    expect(pending).toBe(200_000);
+    expect(bytes).toBeGreaterThan(200_000 * 700);
+    expect(held).toBeGreaterThan(bytes as number);
+    expect(held).toBeLessThan((bytes as number) * 1.3 + 20e6);
+  });
+});
