@@ -70,7 +70,7 @@ async function attempt(request: PendingRequest, sending: DirectSending): Promise
       message_ids: messages.map(({ stored }) => stored.messageId),
       retry_count: sends,
       bytes,
-      durationMs: result.durationMs,
+      durationMs: result.timings.totalMs,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     },
   };

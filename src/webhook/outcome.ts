@@ -28,22 +28,47 @@ export type FailureCode =
   | 'aborted'
   | 'network';
 
+/**
+ * How long each phase of an attempt took, in ms on a clock that never jumps. A phase is absent where
+ * it did not happen (as on a connection used again, or under a dispatcher of the host's own) or did
+ * not end.
+ */
+export interface PhaseTimings {
+  /** The name look-up; absent also where the URL holds an address. */
+  readonly dnsMs?: number;
+  readonly tcpMs?: number;
+  readonly tlsMs?: number;
+  /** From the attempt's start, connecting included, to the response headers. */
+  readonly firstByteMs?: number;
+  /** From the attempt's start to its end: the response body's, or the failure. */
+  readonly totalMs: number;
+}
+
+interface AttemptCourse {
+  readonly timings: PhaseTimings;
+  /**
+   * Whether the attempt had a connection that had served one before. Absent where nobody knows:
+   * under a dispatcher of the host's own, or where the attempt ended before it needed any.
+   */
+  readonly reusedConnection?: boolean;
+}
+
 /** One attempt as the wire saw it. */
-export type AttemptResult =
-  | {
-      readonly kind: 'response';
-      readonly status: number;
-      /** The Retry-After header as received. */
-      readonly retryAfter: string | undefined;
-      readonly durationMs: number;
-    }
-  | {
-      readonly kind: 'failure';
-      readonly code: FailureCode;
-      /** One sentence that names rule, phase and system error code; no received text. */
-      readonly detail: string;
-      readonly durationMs: number;
-    };
+export type AttemptResult = AttemptCourse &
+  (
+    | {
+        readonly kind: 'response';
+        readonly status: number;
+        /** The Retry-After header as received. */
+        readonly retryAfter: string | undefined;
+      }
+    | {
+        readonly kind: 'failure';
+        readonly code: FailureCode;
+        /** One sentence that names rule, phase and system error code; no received text. */
+        readonly detail: string;
+      }
+  );
 
 /** What follows from an attempt for its messages, and for the destination. */
 export type Outcome =

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import type { FakeClock } from '../../src/testing/index.ts';
 import type { AttemptResult, FailureCode } from '../../src/webhook/outcome.ts';
 import type { Poster, PosterOptions, PostRequest } from '../../src/webhook/wire/post.ts';
-import type { FakeClock } from './fake-clock.ts';
 
 /** What one post comes to: a status, or more. */
 export type PostStep = number | Answer | FailureCode;
@@ -57,7 +57,7 @@ export function scriptedPoster(clock: FakeClock, script: PostScript): ScriptedPo
     posts.push(posted);
     const step = stepOf(posted);
     await turn();
-    clock.advance(postMs);
+    clock.elapse(postMs);
     inFlight -= 1;
     return resultOf(request.signal?.aborted === true ? 'aborted' : step, postMs);
   };
@@ -81,10 +81,11 @@ export function scriptedPoster(clock: FakeClock, script: PostScript): ScriptedPo
   };
 }
 
-function resultOf(step: PostStep, durationMs: number): AttemptResult {
+function resultOf(step: PostStep, totalMs: number): AttemptResult {
+  const course = { timings: { totalMs }, reusedConnection: false };
   if (typeof step === 'string') {
-    return { kind: 'failure', code: step, detail: `scripted ${step}`, durationMs };
+    return { kind: 'failure', code: step, detail: `scripted ${step}`, ...course };
   }
   const { status, retryAfter }: Answer = typeof step === 'number' ? { status: step } : step;
-  return { kind: 'response', status, retryAfter, durationMs };
+  return { kind: 'response', status, retryAfter, ...course };
 }

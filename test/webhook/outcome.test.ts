@@ -17,7 +17,7 @@ const answered = (status: number): AttemptResult => ({
   kind: 'response',
   status,
   retryAfter: undefined,
-  durationMs: 1,
+  timings: { totalMs: 1 },
 });
 
 const DELIVERED: Judgement = { outcome: 'delivered' };
@@ -104,7 +104,7 @@ describe('judgeAttempt', () => {
   };
 
   test.each(Object.keys(FAILURES) as FailureCode[])('tries again after the failure %s', (code) => {
-    const result: AttemptResult = { kind: 'failure', code, detail: '', durationMs: 1 };
+    const result: AttemptResult = { kind: 'failure', code, detail: '', timings: { totalMs: 1 } };
     expect(judgeAttempt(result, BATCH)).toEqual(LATER);
     expect(judgeAttempt(result, LARGE)).toEqual(LATER);
   });

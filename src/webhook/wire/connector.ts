@@ -12,7 +12,10 @@ import tls from 'node:tls';
 import type { buildConnector } from 'undici';
 import { SecurityEventError } from '../../errors.ts';
 import { type Clock, systemClock } from '../../system/clock.ts';
+import { onAbort } from '../../system/on-abort.ts';
+import type { PhaseTimings } from '../outcome.ts';
 import { judgeAddress, type NetworkPolicy } from './network-guard.ts';
+import { type TlsCredentials, tlsOptions } from './tls-credentials.ts';
 
 /** `dns.lookup`, asked for all answers. */
 export type LookupAll = (
@@ -27,10 +30,28 @@ export interface GuardedConnectOptions {
   readonly connectTimeoutMs?: number | undefined;
   /** Default: the system's resolver (`dns.lookup`). */
   readonly lookup?: LookupAll | undefined;
-  /** As `tls.connect` takes them. */
-  readonly tls?: Pick<tls.ConnectionOptions, 'ca' | 'cert' | 'key'> | undefined;
+  readonly tls?: TlsCredentials | undefined;
   readonly clock?: Clock | undefined;
 }
+
+/** The parts of connecting, in their order. */
+export type ConnectPhase = 'dnsMs' | 'tcpMs' | 'tlsMs';
+
+export type ConnectPhases = Pick<PhaseTimings, ConnectPhase>;
+
+/** Who watches one connect. */
+export interface ConnectWatch {
+  /** Ends the connect at once where it is under way; otherwise does nothing. */
+  readonly signal: AbortSignal;
+  /** Told of each phase that ends well. */
+  readonly onPhase: (phase: ConnectPhase, ms: number) => void;
+}
+
+export type GuardedConnect = (
+  target: buildConnector.Options,
+  callback: buildConnector.Callback,
+  watch?: ConnectWatch,
+) => void;
 
 type Target = buildConnector.Options;
 
@@ -47,7 +68,8 @@ const SOCKET_OPTIONS = {
 } as const;
 
 /**
- * For `new Agent({ connect })`. `build` is undici's `buildConnector`.
+ * For undici's option `connect`. `build` is undici's `buildConnector`. What was made with other
+ * credentials must not share it: it keeps the TLS sessions.
  *
  * The connector fails with a SecurityEventError `ERR_ADDRESS_REFUSED`, with an error of code
  * `UND_ERR_CONNECT_TIMEOUT`, or with the resolver's, the system's or OpenSSL's own error.
@@ -55,43 +77,63 @@ const SOCKET_OPTIONS = {
 export function createGuardedConnect(
   build: typeof buildConnector,
   options: GuardedConnectOptions,
-): buildConnector.connector {
+): GuardedConnect {
   const { network, lookup = systemLookup, clock = systemClock } = options;
   const timeoutMs = options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
   // undici's own time-out is off: it would cover TLS alone, and its timers are up to a second late.
   const startTls = build({
-    ...options.tls,
+    ...tlsOptions(options.tls ?? {}),
     // Said, so that a host's NODE_TLS_REJECT_UNAUTHORIZED=0 does not let anybody read its events.
     rejectUnauthorized: true,
     minVersion: minTlsVersion(),
     timeout: 0,
   });
 
-  const open = async (target: Target, signal: AbortSignal): Promise<Socket> => {
-    const addresses = await resolve(target.hostname, lookup);
+  const open = async (target: Target, signal: AbortSignal, time: Stopwatch): Promise<Socket> => {
+    const { hostname } = target;
+    // An address is its own answer, and no resolver is asked: `net` would not ask one, either.
+    const addresses: Answers =
+      isIP(hostname) === 0 ? await time('dnsMs', resolve(hostname, lookup)) : [answer(hostname)];
     for (const { address } of addresses) refuse(address, network);
     signal.throwIfAborted();
-    const socket = await openTcp(target, addresses, signal);
-    checkPeer(socket, network);
-    return target.protocol === 'https:' ? await upgrade(startTls, target, socket) : socket;
+    const socket = await time('tcpMs', openTcp(target, addresses, signal));
+    try {
+      checkPeer(socket, network);
+      if (target.protocol !== 'https:') return socket;
+      return await time('tlsMs', upgrade(startTls, target, socket));
+    } catch (error) {
+      socket.destroy();
+      throw error;
+    }
   };
 
-  const connect = async (target: Target, callback: buildConnector.Callback): Promise<void> => {
+  const connect = async (...[target, callback, watch]: Parameters<GuardedConnect>) => {
+    const time = stopwatch(clock, watch);
+    const limits = { clock, timeoutMs, ending: watch?.signal };
     let socket: Socket;
     try {
-      socket = await withDeadline(clock, timeoutMs, (signal) => open(target, signal));
+      socket = await withDeadline(limits, (signal) => open(target, signal, time));
     } catch (error) {
       callback(error as Error, null);
       return;
     }
     callback(null, socket);
   };
-  return (target, callback) => void connect(target, callback);
+  return (...parts) => void connect(...parts);
 }
 
-/** An address is its own answer, and no resolver is asked: `net` would not ask one, either. */
+type Stopwatch = <T>(phase: ConnectPhase, work: Promise<T>) => Promise<T>;
+
+function stopwatch(clock: Clock, watch: ConnectWatch | undefined): Stopwatch {
+  return async (phase, work) => {
+    const startedAt = clock.monotonicMs();
+    const result = await work;
+    watch?.onPhase(phase, clock.monotonicMs() - startedAt);
+    return result;
+  };
+}
+
 function resolve(hostname: string, lookup: LookupAll): Promise<Answers> {
-  if (isIP(hostname) !== 0) return Promise.resolve([answer(hostname)]);
   return new Promise((settle, reject) => {
     lookup(hostname, { all: true }, (error, answers) => {
       if (error) {
@@ -143,16 +185,10 @@ function answerFrom(addresses: Answers): LookupFunction {
 }
 
 /** Something between us and the kernel (a preloaded proxy, a patched `net`) may have led elsewhere. */
-function checkPeer(socket: Socket, network: NetworkPolicy): void {
-  const { remoteAddress } = socket;
-  try {
-    // Unknown where the peer was gone again at once: that is no verdict about its address.
-    if (remoteAddress === undefined) throw codedError('ECONNRESET', 'the peer closed at once');
-    refuse(remoteAddress, network);
-  } catch (error) {
-    socket.destroy();
-    throw error;
-  }
+function checkPeer({ remoteAddress }: Socket, network: NetworkPolicy): void {
+  // Unknown where the peer was gone again at once: that is no verdict about its address.
+  if (remoteAddress === undefined) throw codedError('ECONNRESET', 'the peer closed at once');
+  refuse(remoteAddress, network);
 }
 
 function upgrade(
@@ -169,22 +205,32 @@ function upgrade(
   });
 }
 
+interface ConnectLimits {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  /** Brings the end forward. */
+  readonly ending: AbortSignal | undefined;
+}
+
 /** The signal is aborted only when time is up, never by what `work` comes to. */
 async function withDeadline<T>(
-  clock: Clock,
-  timeoutMs: number,
+  { clock, timeoutMs, ending }: ConnectLimits,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const expiry = new AbortController();
-  const finished = new AbortController();
-  const deadline = clock.sleep(timeoutMs, finished.signal).then(() => {
-    if (!finished.signal.aborted) expiry.abort();
+  const wait = new AbortController();
+  let isFinished = false;
+  const deadline = clock.sleep(timeoutMs, wait.signal).then(() => {
+    if (!isFinished) expiry.abort();
     throw codedError('UND_ERR_CONNECT_TIMEOUT', `no connection within ${timeoutMs} ms`);
   });
+  const letGo = ending && onAbort(ending, () => wait.abort());
   try {
     return await Promise.race([work(expiry.signal), deadline]);
   } finally {
-    finished.abort();
+    isFinished = true;
+    letGo?.();
+    wait.abort();
   }
 }
 

@@ -16,10 +16,10 @@
  *
  * Node's module cache makes the second call cheap; nothing is kept here.
  */
-import type { Agent, buildConnector, Dispatcher } from 'undici';
+import type { buildConnector, Client, Dispatcher } from 'undici';
 
 export interface Undici {
-  readonly Agent: typeof Agent;
+  readonly Client: typeof Client;
   readonly buildConnector: typeof buildConnector;
   /** One request over the given dispatcher; never over a global one. */
   readonly request: (
@@ -30,13 +30,13 @@ export interface Undici {
 
 /** Rejects only where undici 7 is not installed as our package.json asks. */
 export async function loadUndici(): Promise<Undici> {
-  const [agent, connect, apiRequest] = await Promise.all([
-    import('undici/lib/dispatcher/agent.js'),
+  const [client, connect, apiRequest] = await Promise.all([
+    import('undici/lib/dispatcher/client.js'),
     import('undici/lib/core/connect.js'),
     import('undici/lib/api/api-request.js'),
   ]);
   return {
-    Agent: agent.default,
+    Client: client.default,
     buildConnector: connect.default,
     request: (dispatcher, options) => apiRequest.default.call(dispatcher, options),
   };

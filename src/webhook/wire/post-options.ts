@@ -16,6 +16,8 @@ export interface PosterOptions {
   readonly deadlines?: GivenDeadlines | undefined;
   /** Bytes of response body that are read to keep the connection. Default 8192; 0 is legal. */
   readonly maxResponseBytes?: number | undefined;
+  /** Connections kept for later requests, to all receivers together. Default 256; 0 is legal. */
+  readonly maxIdleConnections?: number | undefined;
   readonly clock: Clock;
 }
 
@@ -23,6 +25,7 @@ export interface PosterOptions {
 export interface PosterSettings extends PosterOptions {
   readonly deadlines: Deadlines;
   readonly maxResponseBytes: number;
+  readonly maxIdleConnections: number;
 }
 
 const DEFAULT_DEADLINES: Deadlines = { connectMs: 5000, headersMs: 15_000, totalMs: 20_000 };
@@ -30,19 +33,24 @@ const DEFAULT_DEADLINES: Deadlines = { connectMs: 5000, headersMs: 15_000, total
 /** D76 */
 const DEFAULT_MAX_RESPONSE_BYTES = 8192;
 
+const DEFAULT_MAX_IDLE_CONNECTIONS = 256;
+
 /** The longest wait that a timer of Node's can hold; a longer one would be over at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 type Range = readonly [min: number, max: number];
 const DEADLINE_RANGE_MS: Range = [1, MAX_TIMER_MS];
-const RESPONSE_BYTES_RANGE: Range = [0, Number.MAX_SAFE_INTEGER];
+const COUNT_RANGE: Range = [0, Number.MAX_SAFE_INTEGER];
 
 /** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option. */
 export function checkPosterOptions(options: PosterOptions): PosterSettings {
   const maxResponseBytes = options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES;
-  checkInteger(maxResponseBytes, RESPONSE_BYTES_RANGE, ['maxResponseBytes']);
+  const maxIdleConnections = options.maxIdleConnections ?? DEFAULT_MAX_IDLE_CONNECTIONS;
+  checkInteger(maxResponseBytes, COUNT_RANGE, ['maxResponseBytes']);
+  checkInteger(maxIdleConnections, COUNT_RANGE, ['maxIdleConnections']);
   checkDispatcher(options);
-  return { ...options, maxResponseBytes, deadlines: checkedDeadlines(options.deadlines ?? {}) };
+  const deadlines = checkedDeadlines(options.deadlines ?? {});
+  return { ...options, maxResponseBytes, maxIdleConnections, deadlines };
 }
 
 function checkedDeadlines(given: GivenDeadlines): Deadlines {

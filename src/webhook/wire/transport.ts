@@ -1,96 +1,102 @@
 /** Where a request goes out: over connections of ours, or over the host's own dispatcher. */
 import type { Dispatcher } from 'undici';
-import type { Clock } from '../../system/clock.ts';
-import { onAbort } from '../../system/on-abort.ts';
-import { createGuardedConnect } from './connector.ts';
-import { loadUndici } from './load-undici.ts';
+import { createConnection } from './connection.ts';
+import { createConnectionPool, type Lease } from './connection-pool.ts';
+import { createGuardedConnect, type GuardedConnect } from './connector.ts';
+import { loadUndici, type Undici } from './load-undici.ts';
 import type { PosterSettings } from './post-options.ts';
+import { credentialsIdentity, type TlsCredentials } from './tls-credentials.ts';
 
-export type SendRequest = (options: Dispatcher.RequestOptions) => Promise<Dispatcher.ResponseData>;
+export interface Destination {
+  readonly origin: string;
+  readonly tls: TlsCredentials | undefined;
+}
+
+/** What one request goes out over. */
+export interface Line extends Pick<Lease, 'course' | 'end'> {
+  send(options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData>;
+}
 
 export interface Transport {
-  /** Apart from sending, so that an attempt that ends meanwhile connects to nothing. */
-  open(): Promise<SendRequest>;
+  /** Apart from taking a line, so that an attempt that ends meanwhile connects to nothing. */
+  open(): Promise<TakeLine>;
   close(): Promise<void>;
 }
 
-/**
- * Shorter than what common receivers grant idle connections (Node and uvicorn 5 s): whoever closes
- * later may write into a connection that is already dead.
- */
-const KEEP_ALIVE_MS = 4000;
+export type TakeLine = (destination: Destination) => Line;
 
-/** Node's default, fixed here: the host may have raised its own for other reasons. */
-const MAX_RESPONSE_HEADER_BYTES = 16_384;
+/** How many credentials are remembered; what is forgotten costs a full TLS handshake. */
+const MAX_CREDENTIALS = 256;
 
 /** Built when first opened: a poster that never sends never loads undici. */
 export function ownTransport(settings: PosterSettings): Transport {
-  const { network, deadlines, maxResponseBytes } = settings;
-  const closing = new AbortController();
-  const clock = endingWith(closing.signal, settings.clock);
-  const build = async () => {
-    const { Agent, buildConnector, request } = await loadUndici();
-    const agent = new Agent({
-      connect: createGuardedConnect(buildConnector, {
-        network,
-        connectTimeoutMs: deadlines.connectMs,
-        clock,
-      }),
-      pipelining: 1,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      keepAliveMaxTimeout: KEEP_ALIVE_MS,
-      maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
-      // Its end is the connection's: read or not, nothing larger came in.
-      maxResponseSize: maxResponseBytes,
-    });
-    const send: SendRequest = (outgoing) => request(agent, outgoing);
-    return { agent, send };
+  const { clock, maxIdleConnections, maxResponseBytes } = settings;
+  const pool = createConnectionPool(clock, maxIdleConnections);
+  const build = async (): Promise<TakeLine> => {
+    const undici = await loadUndici();
+    const connectWith = connectsByCredentials(settings, undici);
+    return ({ origin, tls }) => {
+      const { id, connect } = connectWith(tls);
+      const { Client } = undici;
+      const lease = pool.lease(`${id} ${origin}`, (onLost) =>
+        createConnection({ Client, origin, connect, maxResponseBytes, onLost }),
+      );
+      return { ...lease, send: (options) => undici.request(lease.dispatcher, options) };
+    };
   };
-  let built: ReturnType<typeof build> | undefined;
+  let built: Promise<TakeLine> | undefined;
 
   return {
-    open: async () => {
+    open: () => {
       built ??= build();
-      return (await built).send;
+      return built;
     },
-    close: async () => {
-      closing.abort();
-      // What failed to load has nothing to close, and its attempts have told why.
-      await built?.then(
-        ({ agent }) => agent.destroy(),
-        () => {},
-      );
-    },
+    close: () => pool.close(),
+  };
+}
+
+interface SharedConnect {
+  /** Tells those of other credentials apart. */
+  readonly id: number;
+  readonly connect: GuardedConnect;
+}
+
+/** One connect for all who have the same credentials, since it keeps their TLS sessions. */
+function connectsByCredentials(settings: PosterSettings, { buildConnector }: Undici) {
+  const { network, deadlines, clock } = settings;
+  const connects = new Map<string, SharedConnect>();
+  let count = 0;
+  return (tls: TlsCredentials | undefined): SharedConnect => {
+    const identity = credentialsIdentity(tls);
+    const known = connects.get(identity);
+    if (known !== undefined) return known;
+    const options = { network, connectTimeoutMs: deadlines.connectMs, tls, clock };
+    const made = { id: count, connect: createGuardedConnect(buildConnector, options) };
+    count += 1;
+    const [oldest] = connects.keys();
+    if (connects.size >= MAX_CREDENTIALS && oldest !== undefined) connects.delete(oldest);
+    connects.set(identity, made);
+    return made;
   };
 }
 
 /**
- * A clock whose waits are over when the transport closes. undici does not reach a connection that
- * is still being made; its connect deadline, brought forward, does.
+ * Asked through its own method: it may be of another copy, or another major, of undici. TLS and
+ * connections are its own affair.
  */
-function endingWith(closing: AbortSignal, clock: Clock): Clock {
-  return {
-    ...clock,
-    sleep: async (ms, signal) => {
-      const wait = new AbortController();
-      const endings = [closing, signal].filter((ending) => ending !== undefined);
-      const letGo = endings.map((ending) => onAbort(ending, () => wait.abort()));
-      await clock.sleep(ms, wait.signal);
-      for (const takeOff of letGo) takeOff();
-    },
-  };
-}
-
-/** Asked through its own method: it may be of another copy, or another major, of undici. */
 export function foreignTransport(dispatcher: Dispatcher): Transport {
-  const send: SendRequest = async (options) => {
-    const response: unknown = await dispatcher.request(options);
-    if (isResponse(response)) return response;
-    throw Object.assign(new TypeError('the dispatcher resolved with something else'), {
-      code: 'ERR_INVALID_RETURN_VALUE',
-    });
+  const line: Line = {
+    send: async (options) => {
+      const response: unknown = await dispatcher.request(options);
+      if (isResponse(response)) return response;
+      throw Object.assign(new TypeError('the dispatcher resolved with something else'), {
+        code: 'ERR_INVALID_RETURN_VALUE',
+      });
+    },
+    course: () => ({ phases: {} }),
+    end: () => {},
   };
-  return { open: () => Promise.resolve(send), close: () => Promise.resolve() };
+  return { open: () => Promise.resolve(() => line), close: () => Promise.resolve() };
 }
 
 /** What an attempt uses of a response. */

@@ -11,12 +11,17 @@ function integerFault(name: string, range: string): string {
   return `An option is not usable: ${name} must be an integer from ${range}. Set the option that \`path\` names as its documentation says.`;
 }
 
+const deadlineFault = (name: string): string =>
+  integerFault(`deadlines.${name}`, '1 to 2147483647');
+const countFault = (name: string): string => integerFault(name, '0 to 9007199254740991');
+
 describe('checkPosterOptions', () => {
   test('adds the defaults of D76', () => {
     expect(checkPosterOptions(MINIMAL)).toEqual({
       ...MINIMAL,
       deadlines: { connectMs: 5000, headersMs: 15_000, totalMs: 20_000 },
       maxResponseBytes: 8192,
+      maxIdleConnections: 256,
     });
   });
 
@@ -37,14 +42,13 @@ describe('checkPosterOptions', () => {
     ],
     ['no byte of response body', { maxResponseBytes: 0 }],
     ['any safe number of bytes', { maxResponseBytes: Number.MAX_SAFE_INTEGER }],
+    ['no idle connection', { maxIdleConnections: 0 }],
+    ['any safe number of idle connections', { maxIdleConnections: Number.MAX_SAFE_INTEGER }],
     ['a dispatcher that the network is delegated to', { network: 'delegated', dispatcher }],
   ])('keeps %s', (_what, options) => {
     expect(checkPosterOptions({ ...MINIMAL, ...options })).toMatchObject(options);
   });
 
-  const deadlineFault = (name: string): string =>
-    integerFault(`deadlines.${name}`, '1 to 2147483647');
-  const BYTES_FAULT = integerFault('maxResponseBytes', '0 to 9007199254740991');
   const DELEGATE =
     "An option is not usable: a dispatcher of your own needs network: 'delegated'. Set the option that `path` names as its documentation says.";
 
@@ -72,13 +76,15 @@ describe('checkPosterOptions', () => {
         ],
       ),
     ),
-    ...[-1, 1.5, Number.NaN, Infinity, Number.MAX_SAFE_INTEGER + 1, '5'].map(
-      (bytes): [string, object, readonly string[], string] => [
-        `${JSON.stringify(bytes)} as maxResponseBytes`,
-        { maxResponseBytes: bytes },
-        ['maxResponseBytes'],
-        BYTES_FAULT,
-      ],
+    ...(['maxResponseBytes', 'maxIdleConnections'] as const).flatMap((name) =>
+      [-1, 1.5, Number.NaN, Infinity, Number.MAX_SAFE_INTEGER + 1, '5'].map(
+        (count): [string, object, readonly string[], string] => [
+          `${JSON.stringify(count)} as ${name}`,
+          { [name]: count },
+          [name],
+          countFault(name),
+        ],
+      ),
     ),
   ])('refuses %s', (_what, options, path, message) => {
     expect(() => checkPosterOptions({ ...MINIMAL, ...options })).toThrow(
