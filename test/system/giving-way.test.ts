@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { givingWay } from '../../src/system/giving-way.ts';
-import { fakeClock } from '../helpers/fake-clock.ts';
+import { createFakeClock } from '../../src/testing/index.ts';
 
 /** How many of these pieces of work came before the event loop turned; all where it did not. */
 async function piecesBeforeTurn(piecesMs: readonly number[]): Promise<number> {
-  const clock = fakeClock();
+  const clock = createFakeClock();
   const giveWay = givingWay(clock);
   let done = 0;
   let doneBefore: number | undefined;
@@ -12,7 +12,7 @@ async function piecesBeforeTurn(piecesMs: readonly number[]): Promise<number> {
     doneBefore = done;
   });
   for (const ms of piecesMs) {
-    clock.advance(ms);
+    clock.elapse(ms);
     done += 1;
     await giveWay();
   }
@@ -31,7 +31,7 @@ test.each<[readonly number[], number]>([
 });
 
 test('each turn begins a new slice', async () => {
-  const clock = fakeClock();
+  const clock = createFakeClock();
   const giveWay = givingWay(clock);
   const turnsAfter: number[] = [];
   let turns = 0;
@@ -41,7 +41,7 @@ test('each turn begins a new slice', async () => {
   });
   for (let pieces = 1; pieces <= 6; pieces += 1) {
     const before = turns;
-    clock.advance(5);
+    clock.elapse(5);
     await giveWay();
     if (turns > before) turnsAfter.push(pieces);
   }

@@ -5,38 +5,44 @@ import { sendNow } from '../../src/webhook/send-now.ts';
 import type { SendOptions } from '../../src/webhook/send-options.ts';
 import { verify } from '../../src/webhook/signature.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
-import { type FakeClock, type FakeClockOptions, fakeClock } from '../helpers/fake-clock.ts';
 import {
   type PostScript,
   type ScriptedPoster,
   scriptedPoster,
 } from '../helpers/scripted-poster.ts';
+import {
+  type WatchedClock,
+  type WatchedClockOptions,
+  watchedClock,
+} from '../helpers/watched-clock.ts';
 
 const DESTINATION = { url: 'http://receiver.example/hook', secret: 'top secret' };
 const NO_RETRY = { delaysMs: [] };
+const A_YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 
 interface Scene extends Partial<PostScript> {
   readonly messages: readonly unknown[];
   readonly options?: SendOptions<'strict', 1 | 2>;
   readonly random?: () => number;
-  readonly clock?: FakeClockOptions;
+  readonly clock?: WatchedClockOptions;
 }
 
 interface Played {
   readonly report: SendReport;
   readonly poster: ScriptedPoster;
-  readonly clock: FakeClock;
+  readonly clock: WatchedClock;
 }
 
 async function play(scene: Scene): Promise<Played> {
-  const clock = fakeClock(scene.clock);
+  const clock = watchedClock(scene.clock);
   const poster = scriptedPoster(clock, { steps: [200], ...scene });
   const { createPoster } = poster;
   let ids = 0;
-  const report = await sendNow(
+  const sending = sendNow(
     { destination: DESTINATION, messages: scene.messages, options: scene.options },
     { clock, random: scene.random ?? (() => 0), newId: () => `new-${++ids}`, createPoster },
   );
+  const report = await clock.runUntilSettled(sending, A_YEAR_MS);
   return { report, poster, clock };
 }
 
@@ -593,12 +599,13 @@ describe("the caller's signal", () => {
 
 describe('time', () => {
   test('that is set meanwhile does not change a wait', async () => {
-    const clock = fakeClock({ onSleep: () => clock.setWallClock(0) });
+    const clock = watchedClock({ onSleep: () => clock.setWallClock(0) });
     const poster = scriptedPoster(clock, { steps: [500, 200] });
-    await sendNow(
+    const sending = sendNow(
       { destination: DESTINATION, messages: batch(1) },
       { clock, random: () => 0, newId: String, createPoster: poster.createPoster },
     );
+    await clock.runUntilSettled(sending);
     expect(poster.posts.map(({ atMs }) => atMs)).toEqual([0, 500]);
     expect(poster.posts[1]?.messages[0]?.['date_created']).toBe('1970-01-01T00:00:00.500+00:00');
   });
@@ -648,7 +655,7 @@ describe('the poster', () => {
   });
 
   test('is closed even when something unforeseen is thrown', async () => {
-    const clock = fakeClock();
+    const clock = watchedClock();
     const poster = scriptedPoster(clock, {
       steps: () => {
         throw new Error('unforeseen');

@@ -3,13 +3,13 @@ import type net from 'node:net';
 import tls from 'node:tls';
 import { Agent } from 'undici';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { selfSignedCertificate } from '../../helpers/certificate.ts';
+import { createCertificate } from '../../../src/testing/index.ts';
 import { codeOf, guardedAgent, post, resolver } from '../../helpers/guarded-agent.ts';
 import { startReceiver } from '../../helpers/receiver.ts';
 
 describe('TLS', () => {
   const network = 'allow-private';
-  const certificate = selfSignedCertificate('DNS:hooks.test,IP:127.0.0.1');
+  const certificate = createCertificate({ hosts: ['hooks.test', '127.0.0.1'] });
   const { lookup } = resolver({ 'hooks.test': ['127.0.0.1'], 'other.test': ['127.0.0.1'] });
 
   /** Answers with what it saw of the handshake, and closes, so that each request is a handshake. */

@@ -8,6 +8,7 @@ import { gzipSync } from 'node:zlib';
 import { Agent, type Dispatcher, MockAgent } from 'undici';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Clock, systemClock } from '../../../src/system/clock.ts';
+import { type Certificate, createCertificate } from '../../../src/testing/index.ts';
 import type { FailureCode } from '../../../src/webhook/outcome.ts';
 import {
   createPoster,
@@ -15,7 +16,6 @@ import {
   type PosterOptions,
   type PostRequest,
 } from '../../../src/webhook/wire/post.ts';
-import { type Certificate, selfSignedCertificate } from '../../helpers/certificate.ts';
 import {
   dripBody,
   dripHeaders,
@@ -399,7 +399,7 @@ describe('a failure', () => {
 describe('over TLS', () => {
   let certificate: Certificate;
   beforeAll(() => {
-    certificate = selfSignedCertificate();
+    certificate = createCertificate();
   });
 
   test('a self-signed certificate is refused, and no request is sent', async () => {
