@@ -2,17 +2,17 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { createMemoryQueue, type MemoryQueueOptions } from '../../src/queue/memory.ts';
 import type { Claim, MessageQueue, QueueEntry } from '../../src/queue/queue.ts';
-import { type FakeClock, fakeClock } from '../helpers/fake-clock.ts';
+import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import { runProgram } from '../helpers/run-program.ts';
 import { describeQueueConformance } from './conformance/describe-queue-conformance.ts';
 import { DEAD, DELIVERED, entryOf, idsOf, ROW } from './conformance/trial.ts';
 
 describeQueueConformance('the memory queue', {
   create: (bounds) => {
-    const clock = fakeClock();
+    const clock = createFakeClock();
     return Promise.resolve({
       queue: createMemoryQueue(bounds, clock),
-      advance: (ms) => Promise.resolve(clock.advance(ms)),
+      advance: (ms) => clock.advance(ms),
       dispose: () => Promise.resolve(),
     });
   },
@@ -36,7 +36,7 @@ interface Opened {
 }
 
 async function opened(options?: MemoryQueueOptions): Promise<Opened> {
-  const clock = fakeClock();
+  const clock = createFakeClock();
   const queue = createMemoryQueue(options, clock);
   await queue.open(ROW);
   const claim = async (): Promise<Claim> => (await queue.claim(REQUEST)) as Claim;
@@ -120,7 +120,7 @@ describe('the memory queue', () => {
     expect(queue.durability).toBe('memory');
     await queue.enqueue([sized(1)]);
     await queue.settle(await claim(), [{ kind: 'again', afterMs: 5, progress: null }], LAST);
-    expect([clock.sleeps, clock.idles]).toEqual([[], []]);
+    expect(clock.pending).toBe(0);
   });
 
   test('uses the real clock where none is given', async () => {
@@ -215,24 +215,24 @@ describe('the memory queue', () => {
   test('is ready at the very millisecond, not before, whatever fractions the clock has', async () => {
     const { queue, clock, claim } = await opened();
     await queue.enqueue([sized(1)]);
-    clock.advance(0.5);
+    clock.elapse(0.5);
     await queue.settle(await claim(), [{ kind: 'again', afterMs: 10.25, progress: null }], LAST);
     expect(await queue.claim(REQUEST)).toEqual({ dueInMs: 11 });
-    clock.advance(10.25);
+    clock.elapse(10.25);
     expect(await queue.claim(REQUEST)).toEqual({ dueInMs: 1 });
-    clock.advance(0.25);
+    clock.elapse(0.25);
     expect(await claim()).toHaveProperty('messages.length', 1);
     expect(await queue.claim(REQUEST)).toEqual({ dueInMs: 1000 });
-    clock.advance(999);
+    clock.elapse(999);
     expect(await queue.claim(REQUEST)).toEqual({ dueInMs: 1 });
-    clock.advance(1);
+    clock.elapse(1);
     expect(await claim()).toHaveProperty('messages.length', 1);
   });
 
   test('holds nothing back for a wait of 0, whatever fractions the clock has', async () => {
     const { queue, clock, claim } = await opened();
     await queue.enqueue([sized(1), sized(1)]);
-    clock.advance(0.5);
+    clock.elapse(0.5);
     const again = { kind: 'again', afterMs: 0, progress: null } as const;
     await queue.settle(await claim(), [DELIVERED, again], LAST);
     expect((await claim()).messages).toHaveLength(1);
@@ -241,7 +241,7 @@ describe('the memory queue', () => {
   test('goes by a clock that does not jump, and tells when by the one on the wall', async () => {
     const { queue, clock } = await opened();
     await queue.enqueue([sized(1)]);
-    clock.advance(5000);
+    clock.elapse(5000);
     clock.setWallClock(Date.UTC(2031, 0, 1));
     expect(await queue.expire(5000, 10)).toEqual([]);
     expect(await queue.expire(4999, 10)).toHaveLength(1);
@@ -257,7 +257,7 @@ describe('the memory queue', () => {
     await queue.enqueue(['a', 'b', 'c'].map((messageId) => entryOf('one', { messageId })));
     await queue.release(await claim());
     await queue.enqueue(['d', 'e'].map((messageId) => entryOf('one', { messageId })));
-    clock.advance(1);
+    clock.elapse(1);
     const sizes = [await queue.expire(0, 2), await queue.expire(0, 2), await queue.expire(0, 0)];
     expect(sizes.map(({ length }) => length)).toEqual([2, 2, 0]);
     expect((await claim()).messages).toHaveLength(1);
@@ -268,9 +268,9 @@ describe('the memory queue', () => {
     await queue.enqueue([sized(1)]);
     await claim();
     await queue.closeApplication('one', 10);
-    clock.advance(999);
+    clock.elapse(999);
     expect(await queue.stats()).toMatchObject({ pending: 1, dead: 0 });
-    clock.advance(1);
+    clock.elapse(1);
     expect(await queue.stats()).toMatchObject({ pending: 0, dead: 1 });
   });
 
