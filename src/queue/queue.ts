@@ -12,8 +12,8 @@
  * 3. Settling is one call with a verdict per message, and writes the application's row. It answers
  *    `'lost'` and changes nothing where the lease was over. An expired lease makes the messages due
  *    again, with their `sends`.
- * 4. What is due is found by application, and within it by (due, sequence). Applications take turns:
- *    one's backlog or failures cost the others nothing.
+ * 4. What is due is found by application, and within it by (due, sequence), where the sequence is that
+ *    of acceptance or replay. Applications take turns: one's backlog or failures cost the others nothing.
  * 5. Dead letters are kept, listed in pages, replayed (same message_id, `sends` goes on counting) and
  *    purged.
  * 6. Bounds are real bytes. A full queue rejects, it never drops.
@@ -255,7 +255,9 @@ export interface MessageQueue {
   application(applicationId: string): Promise<ApplicationRow | undefined>;
   /**
    * Nothing more is enqueued or claimed for it, and at most `maxMessages` of what waits become dead
-   * letters (`destination-closed`). Resolves to those; call again until there are none.
+   * letters (`destination-closed`). Resolves to those; call again until there are none. A live claim
+   * may still be settled or released: what it would bring back becomes such a dead letter, without an
+   * `end`, and its row leaves the application closed.
    */
   closeApplication(applicationId: string, maxMessages: number): Promise<readonly ExpiredMessage[]>;
   /** Its row is the initial one again: what is enqueued from now on is delivered. */
@@ -264,14 +266,17 @@ export interface MessageQueue {
   deadLetters(
     page: DeadLetterFilter & { readonly limit: number; readonly after?: string },
   ): Promise<DeadLetterPage>;
-  /** Due at once, with no progress and a new age; for a closed application it stays a dead letter. */
+  /**
+   * Due at once, with no progress and a new age; for a closed application it stays a dead letter, and
+   * so does what a bounded queue has no room for. Resolves to how many were replayed.
+   */
   replay(filter: DeadLetterFilter): Promise<number>;
   purge(filter: DeadLetterFilter): Promise<number>;
   stats(): Promise<QueueStats>;
   /**
    * Calls `listener` when something may be due earlier than a `claim` has said: after an enqueue, a
-   * replay, a settling or a reopening, here or (where the store can tell) in another process. The
-   * function handed back takes it off.
+   * replay, a settling, a release or a reopening, here or (where the store can tell) in another
+   * process. It must not throw. The function handed back takes it off.
    */
   onDue(listener: () => void): () => void;
   close(): Promise<QueueClosing>;

@@ -263,6 +263,16 @@ describe('the memory queue', () => {
     expect((await claim()).messages).toHaveLength(1);
   });
 
+  test('ends a lease of 0 with the next call', async () => {
+    const { queue, claim } = await opened();
+    await queue.enqueue([sized(1)]);
+    const stale = (await queue.claim({ ...REQUEST, leaseMs: 0 })) as Claim;
+    expect(await queue.extend(stale, 9)).toBe('lost');
+    await queue.claim({ ...REQUEST, leaseMs: 0 });
+    expect((await claim()).messages[0]?.sends).toBe(2);
+    expect(await queue.claim(REQUEST)).toEqual({ dueInMs: 1000 });
+  });
+
   test('buries at once what a lease that ends would bring back to a closed application', async () => {
     const { queue, clock, claim } = await opened();
     await queue.enqueue([sized(1)]);
