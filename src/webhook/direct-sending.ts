@@ -7,11 +7,12 @@ import { type AttemptEnd, type RequestReport, reportOf, type SendReport } from '
 import { SIGNATURE_HEADER } from './request-headers.ts';
 import { parseRetryAfter } from './retry-after.ts';
 import { sign } from './signature.ts';
-import type { Poster } from './wire/post.ts';
+import type { Poster, PostRequest } from './wire/post.ts';
 
 export interface DirectSending {
   readonly url: URL;
   readonly secret: string;
+  readonly tls?: PostRequest['tls'];
   /** All but the signature. */
   readonly headers: Readonly<Record<string, string>>;
   readonly backlog: Backlog;
@@ -56,7 +57,7 @@ async function attempt(request: PendingRequest, sending: DirectSending): Promise
   const outgoing = messages.map(({ stored }) => ({ stored, retryCount: sends }));
   const body = encodeBody(outgoing, formatTimestamp(clock.now()));
   const headers = { ...sending.headers, [SIGNATURE_HEADER]: sign(body, secret) };
-  const result = await poster.post({ url, body, headers, signal });
+  const result = await poster.post({ url, body, headers, signal, tls: sending.tls });
 
   const bytes = body.length;
   const judgement = judgeAttempt(result, { bytes, messageCount: messages.length });

@@ -2,12 +2,13 @@
  * One destination's delivery state and its transitions (D72, D73, D75). Pure: times are the queue's,
  * chance is an argument. The state is plain JSON, since it is stored with the queue.
  */
-import type { ApplicationRow, RowUpdate, Tier } from '../queue/queue.ts';
-import type { Random } from '../system/random.ts';
+import type { ApplicationRow, RowUpdate, Tier } from '../../queue/queue.ts';
+import type { Random } from '../../system/random.ts';
+import type { Outcome } from '../outcome.ts';
+import { jittered } from '../retry.ts';
+import { sign } from '../signature.ts';
 import { afterPassed, afterTooLarge, type ByteBudget, startBudget } from './byte-budget.ts';
-import type { DeliveryPolicy } from './delivery-policy.ts';
-import type { Outcome } from './outcome.ts';
-import { jittered } from './retry.ts';
+import type { DeliveryPolicy } from './policy.ts';
 
 export type Lane = {
   readonly tier: Tier;
@@ -29,6 +30,11 @@ export type Lane = {
   readonly missing: number;
   readonly budget: ByteBudget;
 };
+
+/** The lane that is kept must not hold the URL, which may have a token in it. */
+export function hashOfUrl(url: URL): string {
+  return sign(url.href, 'lane');
+}
 
 export function newLane(urlHash: string, policy: DeliveryPolicy): Lane {
   return {

@@ -2,11 +2,11 @@
  * What becomes of each message of a request that was sent (D71-D74). Pure: ages and waits instead of
  * times, chance is an argument.
  */
-import type { ClaimedMessage, DeadReason, Json, Verdict } from '../queue/queue.ts';
-import type { Random } from '../system/random.ts';
-import type { DeliveryPolicy } from './delivery-policy.ts';
-import type { Judgement } from './outcome.ts';
-import { nextAttempt, nextTime } from './retry.ts';
+import type { ClaimedMessage, DeadReason, Json, Verdict } from '../../queue/queue.ts';
+import type { Random } from '../../system/random.ts';
+import type { Judgement } from '../outcome.ts';
+import { nextAttempt, nextTime } from '../retry.ts';
+import type { DeliveryPolicy } from './policy.ts';
 
 /** What a message has behind it; stored with it, so plain JSON. */
 export type Progress = {

@@ -1,6 +1,6 @@
 /** Every number of the delivery engine, with its default. */
-import { LARGE_BODY_BYTES } from './outcome.ts';
-import type { RetrySchedule } from './retry.ts';
+import { LARGE_BODY_BYTES } from '../outcome.ts';
+import type { RetrySchedule } from '../retry.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;

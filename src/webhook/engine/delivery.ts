@@ -1,0 +1,209 @@
+/** From a claim to its settling: what the scheduler runs for each claim. */
+import type { Claim, MessageQueue, RowUpdate, Verdict } from '../../queue/queue.ts';
+import type { Random } from '../../system/random.ts';
+import { jittered } from '../retry.ts';
+import {
+  type Destination,
+  encodeClaim,
+  type FindApplication,
+  findDestination,
+  type MissingDestination,
+  postBody,
+  type Sending,
+} from './attempt.ts';
+import type { DeliveryEvents } from './events.ts';
+import { afterMissing, hashOfUrl, type Lane, laneOf, newLane, rowOf } from './lane.ts';
+import type { Observe } from './observe.ts';
+import type { DeliveryPolicy } from './policy.ts';
+import { type Attempted, type Settlement, settle } from './settlement.ts';
+import type { Slot } from './slots.ts';
+import type { Tracker } from './tracker.ts';
+
+export interface DeliveryParts extends Sending {
+  readonly queue: MessageQueue;
+  readonly find: FindApplication;
+  readonly policy: DeliveryPolicy;
+  readonly random: Random;
+  readonly observe: Observe;
+  readonly tracker: Tracker;
+  /** An attempt without response headers after this moves to the failing slots, in ms (D75). */
+  readonly lateHeadersMs: number;
+  readonly leaseMs: number;
+  readonly onSlotMoved: () => void;
+  /** A destination has closed: what waits for it is to become dead letters. */
+  readonly onClosed: (applicationId: string) => void;
+}
+
+/** The settings may be asked for in the host's own code, which may never answer. */
+const FIND_MS = 10_000;
+
+/** How long to wait before the queue is told again what became of a claim, in ms. */
+const SETTLE_DELAYS_MS = [100, 500, 2000, 5000, 10_000] as const;
+
+export class Delivery {
+  readonly #parts: DeliveryParts;
+  #attempts = 0;
+
+  constructor(parts: DeliveryParts) {
+    this.#parts = parts;
+  }
+
+  /** How many attempts were started. */
+  get attempts(): number {
+    return this.#attempts;
+  }
+
+  /** Never rejects. */
+  async deliver(claim: Claim, slot: Slot): Promise<void> {
+    const { clock } = this.#parts;
+    const startedAt = clock.monotonicMs();
+    const destination = await this.#find(claim.applicationId);
+    if (typeof destination === 'string') {
+      await this.#release(claim, destination);
+      return;
+    }
+    if (this.#parts.signal.aborted) {
+      await this.#tell('release', () => this.#parts.queue.release(claim));
+      return;
+    }
+    await this.#attempt({ claim, destination, slot, startedAt });
+  }
+
+  async #find(applicationId: string): Promise<Destination | MissingDestination> {
+    const { find, clock } = this.#parts;
+    const decided = new AbortController();
+    const late = clock.idle(FIND_MS, decided.signal).then((): MissingDestination => 'failed');
+    try {
+      return await Promise.race([findDestination(applicationId, find), late]);
+    } finally {
+      decided.abort();
+    }
+  }
+
+  async #attempt({ claim, destination, slot, startedAt }: Attempt): Promise<void> {
+    const { policy, random, clock, observe } = this.#parts;
+    const { applicationId, format, messages, row } = claim;
+    const lane = laneOf(row, hashOfUrl(destination.url), policy);
+    const { body, maxRetryCount } = encodeClaim(claim, clock);
+    this.#attempts += 1;
+    const started = {
+      applicationId,
+      attempt: this.#attempts,
+      format,
+      messageCount: messages.length,
+      bytes: body.length,
+      maxRetryCount,
+      isProbe: lane.isOpen,
+    };
+    if (lane.isOpen) observe('destination-probing', () => ({ applicationId }));
+    observe('attempt-started', () => started);
+    const { result, retryAfterMs } = await this.#post(body, destination, slot);
+    const now = claim.now + (clock.monotonicMs() - startedAt);
+    const attempted: Attempted = { claim, lane, result, bodyBytes: body.length, retryAfterMs, now };
+    const settlement = settle(attempted, policy, random);
+    const answer = await this.#settle(claim, settlement);
+    this.#report({ attempted, settlement, started, isLost: answer !== 'settled' });
+  }
+
+  async #post(body: Buffer, destination: Destination, slot: Slot): ReturnType<typeof postBody> {
+    const { clock, lateHeadersMs, onSlotMoved } = this.#parts;
+    const headers = new AbortController();
+    void clock.idle(lateHeadersMs, headers.signal).then(() => {
+      if (!headers.signal.aborted && slot.moveToFailing()) onSlotMoved();
+    });
+    try {
+      return await postBody(body, destination, this.#parts, () => headers.abort());
+    } finally {
+      headers.abort();
+    }
+  }
+
+  async #settle(
+    claim: Claim,
+    { verdicts, row }: Settlement,
+  ): Promise<'settled' | 'lost' | undefined> {
+    return await this.#tell('settle', () => this.#parts.queue.settle(claim, verdicts, row));
+  }
+
+  /** Nothing was sent: the destination's turn comes again later (D72). */
+  async #release(claim: Claim, because: MissingDestination): Promise<void> {
+    const { policy, random, observe, queue } = this.#parts;
+    const { applicationId, row } = claim;
+    const stored = row.lane as Partial<Lane> | null;
+    const lane = stored === null ? newLane('', policy) : laneOf(row, stored.urlHash ?? '', policy);
+    const step = afterMissing(lane, policy, random);
+    const update: RowUpdate = {
+      ...rowOf(step, policy),
+      tier: row.tier,
+      maxMessages: row.maxMessages,
+    };
+    observe('destination-missing', () => ({ applicationId, waitMs: step.waitMs, because }));
+    await this.#tell('release', () => queue.release(claim, update));
+  }
+
+  /** Again until the lease is over: then the messages are due again by themselves (law 3). */
+  async #tell<T>(operation: string, call: () => Promise<T>): Promise<T | undefined> {
+    const { clock, random, observe, leaseMs } = this.#parts;
+    const startedAt = clock.monotonicMs();
+    for (let failures = 0; ; failures += 1) {
+      try {
+        return await call();
+      } catch {
+        const delayMs = SETTLE_DELAYS_MS[failures] ?? SETTLE_DELAYS_MS.at(-1) ?? 0;
+        const retryInMs = jittered(delayMs, random);
+        observe('queue-failed', () => ({ operation, retryInMs }));
+        if (clock.monotonicMs() - startedAt + retryInMs > leaseMs) return undefined;
+        await clock.idle(retryInMs);
+      }
+    }
+  }
+
+  #report({ attempted, settlement, started, isLost }: Report): void {
+    const { observe } = this.#parts;
+    const { claim, result, retryAfterMs } = attempted;
+    const { applicationId } = claim;
+    const { outcome, row } = settlement;
+    const { reusedConnection } = result;
+    observe('attempt-settled', () => ({
+      ...started,
+      outcome,
+      ...(result.kind === 'response' ? { status: result.status } : { failure: result.code }),
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      timings: result.timings,
+      ...(reusedConnection === undefined ? {} : { reusedConnection }),
+    }));
+    // What another process has settled meanwhile is that process's to tell.
+    if (isLost) return;
+    for (const change of settlement.changes) {
+      const { waitMs } = row;
+      observe(`destination-${change}`, () => ({ applicationId, waitMs }));
+      if (change === 'closed') this.#parts.onClosed(applicationId);
+    }
+    for (const [index, verdict] of settlement.verdicts.entries())
+      this.#settled(claim, index, verdict);
+  }
+
+  #settled({ applicationId, messages }: Claim, index: number, verdict: Verdict): void {
+    const message = messages[index];
+    if (message === undefined || verdict.kind === 'again') return;
+    const { origin, stored } = message;
+    this.#parts.tracker.settled(origin, verdict.kind);
+    if (verdict.kind === 'delivered') return;
+    const { reason } = verdict;
+    this.#parts.observe('dead', () => ({ applicationId, message_id: stored.messageId, reason }));
+  }
+}
+
+interface Attempt {
+  readonly claim: Claim;
+  readonly destination: Destination;
+  readonly slot: Slot;
+  readonly startedAt: number;
+}
+
+interface Report {
+  readonly attempted: Attempted;
+  readonly settlement: Settlement;
+  readonly started: DeliveryEvents['attempt-started'];
+  readonly isLost: boolean;
+}

@@ -1,0 +1,208 @@
+/** The delivery engine behind `createWebhookSender`: intake at one end, scheduler at the other. */
+import { SecurityEventError } from '../../errors.ts';
+import type { Enqueued, MessageQueue } from '../../queue/queue.ts';
+import type { ResolvedApplication } from '../../settings/source.ts';
+import type { Clock } from '../../system/clock.ts';
+import { givingWay } from '../../system/giving-way.ts';
+import type { SendReport } from '../report.ts';
+import { type AcceptedEntry, type IntakeRules, type SendSelection, takeIn } from './intake.ts';
+import { DeadMessage } from './kept-message.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import type { Observe } from './observe.ts';
+import type {
+  CloseResult,
+  DeadLetterList,
+  DeadLetterQuery,
+  DeadLetterSelection,
+  FlushResult,
+  SenderStats,
+  SendResult,
+  WebhookSender,
+} from './sender.ts';
+import type { SkippedMessage, SkipReason } from './skip.ts';
+import type { Slots } from './slots.ts';
+import type { Tracker } from './tracker.ts';
+
+export interface EngineParts {
+  readonly queue: MessageQueue;
+  readonly find: (applicationId: string) => Promise<ResolvedApplication | undefined>;
+  /** Resolves when the queue can be used. */
+  readonly ready: () => Promise<void>;
+  readonly intake: Pick<IntakeRules, 'dialect' | 'maxBodyBytes' | 'v1Aliases' | 'newId'>;
+  /** Whether the URL is another than the one that the queue's row tells of. */
+  readonly hasNewUrl: (applicationId: string, url: string) => Promise<boolean>;
+  readonly tracker: Tracker;
+  readonly slots: Slots;
+  readonly lifecycle: Lifecycle;
+  readonly observe: Observe;
+  readonly clock: Clock;
+  readonly attempts: () => number;
+  readonly sendTest: (applicationId: string) => Promise<SendReport>;
+}
+
+const DEFAULT_PAGE = 100;
+const MAX_PAGE = 1000;
+
+export class Engine implements WebhookSender {
+  readonly #parts: EngineParts;
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+  }
+
+  async send(messages: unknown, selection: SendSelection = {}): Promise<SendResult> {
+    const { lifecycle } = this.#parts;
+    try {
+      return await lifecycle.accepting(() => this.#accept(messages, selection));
+    } catch (error) {
+      // Nothing that is refused may disappear.
+      throw error instanceof SecurityEventError ? error.about(messages) : error;
+    }
+  }
+
+  async sendTest(applicationId: string): Promise<SendReport> {
+    const { lifecycle, sendTest } = this.#parts;
+    return await lifecycle.accepting(() => sendTest(applicationId));
+  }
+
+  async stats(): Promise<SenderStats> {
+    const { queue, ready, slots, attempts } = this.#parts;
+    await ready();
+    return { ...(await queue.stats()), inFlight: slots.inUse(), attempts: attempts() };
+  }
+
+  async deadLetters(query: DeadLetterQuery = {}): Promise<DeadLetterList> {
+    const { limit = DEFAULT_PAGE } = query;
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
+      const detail = `expected limit to be an integer from 1 to ${MAX_PAGE}`;
+      throw new SecurityEventError('ERR_INVALID_OPTION', { detail, path: ['limit'] });
+    }
+    await this.#parts.ready();
+    const { items, next } = await this.#parts.queue.deadLetters({ ...query, limit });
+    const messages = items.map((letter) => new DeadMessage(letter));
+    return { items: messages, ...(next === undefined ? {} : { next }) };
+  }
+
+  async replay(selection: DeadLetterSelection = {}): Promise<number> {
+    return await this.#changing((queue) => queue.replay(selection));
+  }
+
+  async purge(selection: DeadLetterSelection = {}): Promise<number> {
+    const count = await this.#changing((queue) => queue.purge(selection));
+    if (count > 0) this.#parts.observe('discarded', () => ({ reason: 'purged', count }));
+    return count;
+  }
+
+  async reopen(applicationId: string): Promise<void> {
+    await this.#changing((queue) => queue.reopen(applicationId));
+  }
+
+  flush(options: { readonly signal?: AbortSignal } = {}): Promise<FlushResult> {
+    return this.#parts.lifecycle.flush(options.signal);
+  }
+
+  close(options: { readonly deadlineMs?: number } = {}): Promise<CloseResult> {
+    return this.#parts.lifecycle.close(options.deadlineMs);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #changing<T>(change: (queue: MessageQueue) => Promise<T>): Promise<T> {
+    const { lifecycle, queue, ready } = this.#parts;
+    return lifecycle.accepting(async () => {
+      await ready();
+      return await change(queue);
+    });
+  }
+
+  async #accept(messages: unknown, selection: SendSelection): Promise<SendResult> {
+    const { intake, find, tracker, clock } = this.#parts;
+    const { entries, skipped } = await takeIn(messages, selection, clock.now(), {
+      ...intake,
+      find,
+      newOrigin: () => tracker.newOrigin(),
+      giveWay: givingWay(clock),
+    });
+    const closed = entries.length === 0 ? new Set<string>() : await this.#enqueue(entries);
+    const refused = entries.filter(({ applicationId }) => closed.has(applicationId));
+    const accepted = entries.filter(({ applicationId }) => !closed.has(applicationId));
+    const all = [...skipped, ...refused.map(closedSkip)].sort((a, b) => a.index - b.index);
+    this.#tell(accepted, all);
+    return { accepted: accepted.map(({ stored }) => stored.messageId), skipped: all };
+  }
+
+  /** Gives the applications for which nothing was taken, since they are closed. */
+  async #enqueue(entries: readonly AcceptedEntry[]): Promise<ReadonlySet<string>> {
+    const { closed } = await this.#put(entries);
+    const open = new Set(closed);
+    for (const applicationId of closed) {
+      if (await this.#reopenForNewUrl(applicationId)) open.delete(applicationId);
+    }
+    const again = entries.filter(
+      ({ applicationId }) => closed.includes(applicationId) && !open.has(applicationId),
+    );
+    if (again.length === 0) return open;
+    const second = await this.#put(again).catch(() => ({ closed: again.map(idOf) }));
+    return new Set([...open, ...second.closed]);
+  }
+
+  async #put(entries: readonly AcceptedEntry[]): Promise<Enqueued> {
+    const { queue, ready, tracker } = this.#parts;
+    await ready();
+    tracker.expect(entries.length);
+    const forget = (those: readonly AcceptedEntry[]): void => {
+      for (const { origin } of those) tracker.forget(origin);
+    };
+    try {
+      const enqueued = await queue.enqueue(entries);
+      forget(entries.filter(({ applicationId }) => enqueued.closed.includes(applicationId)));
+      return enqueued;
+    } catch (error) {
+      forget(entries);
+      throw error;
+    }
+  }
+
+  /** D72: the new URL of a destination that was closed has not said 410 yet. */
+  async #reopenForNewUrl(applicationId: string): Promise<boolean> {
+    const { find, hasNewUrl, queue } = this.#parts;
+    const url = (await find(applicationId))?.url;
+    if (url === undefined || !(await hasNewUrl(applicationId, url))) return false;
+    await queue.reopen(applicationId);
+    return true;
+  }
+
+  #tell(accepted: readonly AcceptedEntry[], skipped: readonly SkippedMessage[]): void {
+    const { observe } = this.#parts;
+    for (const [applicationId, group] of groups(accepted, idOf)) {
+      const format = group[0].stored.format;
+      observe('accepted', () => ({ applicationId, format, count: group.length }));
+    }
+    for (const [applicationId, group] of groups(skipped, idOf)) {
+      for (const [reason, { length }] of groups(group, ({ reason: why }) => why)) {
+        observe('skipped', () => ({ applicationId, reason, count: length }));
+      }
+    }
+  }
+}
+
+function idOf({ applicationId }: { readonly applicationId: string }): string {
+  return applicationId;
+}
+
+function closedSkip({ index, applicationId }: AcceptedEntry): SkippedMessage {
+  return { index, applicationId, reason: 'destination-closed' satisfies SkipReason };
+}
+
+function groups<T, K>(list: readonly T[], keyOf: (one: T) => K): Map<K, [T, ...T[]]> {
+  const found = new Map<K, [T, ...T[]]>();
+  for (const one of list) {
+    const key = keyOf(one);
+    const group = found.get(key);
+    if (group === undefined) found.set(key, [one]);
+    else group.push(one);
+  }
+  return found;
+}

@@ -1,0 +1,157 @@
+/**
+ * A batch on its way into the queue: checked, routed, projected to its destination's format and
+ * serialised, once. Later changes by the caller change nothing.
+ */
+import { type Dialect, messageToSend, slugify } from '../../contract/index.ts';
+import { SecurityEventError } from '../../errors.ts';
+import { downgrade } from '../../projection/downgrade.ts';
+import type { QueueEntry, StoredMessage } from '../../queue/queue.ts';
+import { type Routing, route } from '../../settings/routing.ts';
+import type { ResolvedApplication } from '../../settings/source.ts';
+import { checkSize, identify } from '../accept.ts';
+import {
+  elementBytes,
+  formatTimestamp,
+  type MessageToStore,
+  storeV1,
+  storeV2,
+} from '../encoder.ts';
+import { readMessages } from '../read-messages.ts';
+import { applicationOf } from '../split.ts';
+import type { SkippedMessage, SkipReason } from './skip.ts';
+
+export interface IntakeRules {
+  readonly dialect: Dialect;
+  readonly maxBodyBytes: number;
+  /** Whether v1 elements also have the names that real receivers read (D41). */
+  readonly v1Aliases: boolean;
+  readonly newId: () => string;
+  /** The settings of an application; `undefined` where it is unknown. */
+  readonly find: (applicationId: string) => Promise<ResolvedApplication | undefined>;
+  /** As what the next message is accepted. */
+  readonly newOrigin: () => QueueEntry['origin'];
+  readonly giveWay: () => Promise<void>;
+}
+
+/** Of one call: what its messages were detected by, and for which playbook (D60). */
+export interface SendSelection {
+  readonly module?: string | undefined;
+  /** Its name or its slug. */
+  readonly playbook?: string | undefined;
+}
+
+export interface Intake {
+  readonly entries: readonly AcceptedEntry[];
+  readonly skipped: readonly SkippedMessage[];
+}
+
+export interface AcceptedEntry extends QueueEntry {
+  readonly index: number;
+}
+
+type Read = AcceptedEntry | SkippedMessage;
+
+/** A later sending has a longer `retry_count`; and each element but the first has a comma. */
+const MAX_RETRY_COUNT = 9_999_999_999;
+const COMMA_BYTES = 1;
+
+/**
+ * All messages, or an error and none.
+ *
+ * @throws SecurityEventError `ERR_INVALID_MESSAGE`, `ERR_MESSAGE_TOO_LARGE`,
+ * `ERR_UNKNOWN_APPLICATION` or what `find` rejects with; `path` begins with the message's index.
+ */
+export async function takeIn(
+  messages: unknown,
+  selection: SendSelection,
+  acceptedAtMs: number,
+  rules: IntakeRules,
+): Promise<Intake> {
+  const acceptedAt = formatTimestamp(acceptedAtMs);
+  const known = new Map<string, ResolvedApplication>();
+  const store = (data: object, index: number): Read | Promise<Read> => {
+    const message = identify(data, rules.newId);
+    const applicationId = applicationOf(message.message) ?? '';
+    const take = (application: ResolvedApplication): Read =>
+      project(
+        { index, applicationId, application, message, data },
+        { selection, acceptedAt, rules },
+      );
+    const application = known.get(applicationId);
+    if (application !== undefined) return take(application);
+    return rules.find(applicationId).then((found) => {
+      if (found === undefined) throw unknownApplication(index, applicationId);
+      known.set(applicationId, found);
+      return take(found);
+    });
+  };
+  const schema = messageToSend(rules.dialect);
+  const read = await readMessages<Read>(messages, { schema, store, giveWay: rules.giveWay });
+  const entries = read.filter((one): one is AcceptedEntry => 'stored' in one);
+  for (const { index, stored } of entries) checkSize(index, stored, rules.maxBodyBytes);
+  return { entries, skipped: read.filter((one): one is SkippedMessage => 'reason' in one) };
+}
+
+interface Routed {
+  readonly index: number;
+  readonly applicationId: string;
+  readonly application: ResolvedApplication;
+  readonly message: MessageToStore;
+  /** As it was checked: with `v1`, where the caller gave it. */
+  readonly data: object;
+}
+
+interface Projection {
+  readonly selection: SendSelection;
+  readonly acceptedAt: string;
+  readonly rules: IntakeRules;
+}
+
+function project(routed: Routed, { selection, acceptedAt, rules }: Projection): Read {
+  const { index, applicationId, application, message, data } = routed;
+  const skip = (reason: SkipReason): Read => ({ index, applicationId, reason });
+  const way = route(application, routingOf(selection, message));
+  if (way.kind === 'skip') return skip(way.reason);
+  if (application.format !== 1) return entry(index, applicationId, storeV2(message), rules);
+  const { name, environment } = application;
+  // Of its own: what a polluted prototype has is nobody's hint.
+  const v1Hints = Object.hasOwn(data, 'v1') ? (data as { readonly v1?: object }).v1 : undefined;
+  const given = { ...message, v1: v1Hints };
+  const { dialect, v1Aliases } = rules;
+  const v1 = downgrade(given, {
+    application: { name, environment },
+    acceptedAt,
+    dialect,
+    v1Aliases,
+  });
+  if (v1.kind === 'skipped') return skip(v1.reason);
+  return entry(index, applicationId, storeV1(message.message_id, v1.element), rules);
+}
+
+/** D60: a response is of the playbook that it names, unless the call says otherwise. */
+function routingOf({ module, playbook }: SendSelection, { message }: MessageToStore): Routing {
+  const own = Object.hasOwn(message, 'playbook') ? (message as OfPlaybook).playbook : undefined;
+  const name = playbook ?? own?.name;
+  return { module, playbookSlug: name === undefined ? undefined : slugify(name) };
+}
+
+interface OfPlaybook {
+  readonly playbook?: { readonly name: string };
+}
+
+function entry(
+  index: number,
+  applicationId: string,
+  stored: StoredMessage,
+  { newOrigin }: IntakeRules,
+): AcceptedEntry {
+  const sizeBytes = elementBytes({ stored, retryCount: MAX_RETRY_COUNT }) + COMMA_BYTES;
+  return { index, applicationId, stored, sizeBytes, origin: newOrigin() };
+}
+
+function unknownApplication(index: number, applicationId: string): SecurityEventError {
+  return new SecurityEventError('ERR_UNKNOWN_APPLICATION', {
+    detail: `message ${index} is of an application that the settings do not have`,
+    path: [index, 'message', applicationId === '' ? 'application' : 'application_id'],
+  });
+}

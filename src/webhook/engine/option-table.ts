@@ -1,0 +1,184 @@
+/** Every option of a sender, its rule, its default and what it is for; docs/options.md is made of it. */
+import { MAX_MESSAGES_PER_REQUEST } from '../../contract/index.ts';
+import { COMMON_RULES } from '../common-options.ts';
+import { integer, MAX_TIMER_MS, object, oneOf, type Rule } from '../option-rules.ts';
+import type { DeliveryOptions } from './options.ts';
+import { DEFAULT_POLICY, type DeliveryPolicy } from './policy.ts';
+
+export interface OptionRow {
+  readonly rule: Rule;
+  /** As it is shown in the documentation. */
+  readonly default: string;
+  readonly what: string;
+}
+
+const BYTES = integer(1, Number.MAX_SAFE_INTEGER);
+const MS = integer(1, MAX_TIMER_MS);
+const WAIT_MS = integer(0, MAX_TIMER_MS);
+const COUNT = integer(1, 1_000_000);
+
+const shown = (value: number): string => String(value);
+const policyRow = (
+  name: Exclude<keyof DeliveryPolicy, 'schedule'>,
+  rule: Rule,
+  what: string,
+): OptionRow => ({
+  rule,
+  default: shown(DEFAULT_POLICY[name]),
+  what,
+});
+
+export const SENDER_OPTION_TABLE: Readonly<Record<keyof DeliveryOptions, OptionRow>> = {
+  queue: {
+    rule: object('a message queue', (value) => 'claim' in value && 'enqueue' in value),
+    default: 'a queue in memory',
+    what: 'Where messages wait. It belongs to this sender: `close` closes it.',
+  },
+  role: {
+    rule: oneOf('both', 'enqueue', 'deliver'),
+    default: "'both'",
+    what: 'Whether this process accepts messages, delivers what waits, or both.',
+  },
+  dialect: {
+    rule: COMMON_RULES.dialect,
+    default: "'strict'",
+    what: "The contract's dialect that messages are checked against.",
+  },
+  v1Aliases: {
+    rule: oneOf(true, false),
+    default: 'false',
+    what: 'In format 1, writes `id`, `url` and `risk` besides `event_id` and `event_url` (D41).',
+  },
+  schedule: {
+    rule: COMMON_RULES.schedule,
+    default: 'see docs/delivery.md',
+    what: 'When a failed message is sent again: `delaysMs`, `repeatLast`, `horizonMs` (D71).',
+  },
+  lingerMs: {
+    rule: WAIT_MS,
+    default: '0',
+    what: 'How long an idle destination waits for more messages, in ms. 0 sends at once.',
+  },
+  maxPendingBytes: {
+    rule: BYTES,
+    default: '67108864',
+    what: 'Of the queue in memory: bytes that may wait; `send` rejects past it (D78).',
+  },
+  maxPendingMessages: {
+    rule: integer(1, Number.MAX_SAFE_INTEGER),
+    default: '100000',
+    what: 'Of the queue in memory: messages that may wait; `send` rejects past it (D78).',
+  },
+  maxDeadBytes: {
+    rule: BYTES,
+    default: '16777216',
+    what: 'Of the queue in memory: bytes of dead letters; past it the oldest are discarded.',
+  },
+  maxBodyBytes: policyRow('maxBodyBytes', BYTES, 'The largest body of a request (D73).'),
+  maxMessages: policyRow(
+    'maxMessages',
+    integer(1, MAX_MESSAGES_PER_REQUEST),
+    'The most messages in a request (D31).',
+  ),
+  cautiousMaxMessages: policyRow(
+    'cautiousMaxMessages',
+    integer(1, MAX_MESSAGES_PER_REQUEST),
+    'The same while a destination is untried or failing (D75).',
+  ),
+  refusedMaxAttempts: policyRow(
+    'refusedMaxAttempts',
+    COUNT,
+    'Attempts of a message that is refused with a 4xx, but for 408, 413, 425 and 429 (D72).',
+  ),
+  largeBodyBytes: policyRow(
+    'largeBodyBytes',
+    BYTES,
+    'A larger body that is refused with 400, 401, 403 or 500 may be too large (D73).',
+  ),
+  bisectionMaxFailures: policyRow(
+    'bisectionMaxFailures',
+    COUNT,
+    'Requests in a row without a success after which a bisection ends (D74).',
+  ),
+  openAfterFailures: policyRow(
+    'openAfterFailures',
+    COUNT,
+    'Failed requests in a row after which a destination is only probed (D75).',
+  ),
+  maxProbeWaitMs: policyRow('maxProbeWaitMs', MS, 'The longest wait between two probes (D75).'),
+  slowStartStepMs: policyRow(
+    'slowStartStepMs',
+    MS,
+    'After a recovery one request in this time, then two, four, eight … (D75).',
+  ),
+  goneConfirmMs: policyRow(
+    'goneConfirmMs',
+    WAIT_MS,
+    'How far apart two answers of 410 close a destination (D72).',
+  ),
+  growAfterSuccesses: policyRow(
+    'growAfterSuccesses',
+    COUNT,
+    'Successes after which a learned byte budget grows by a tenth (D73).',
+  ),
+  healthySlots: {
+    rule: COUNT,
+    default: '64',
+    what: 'Requests in flight to destinations that are untried or work (D75).',
+  },
+  failingSlots: {
+    rule: COUNT,
+    default: '256',
+    what: 'Requests in flight to destinations whose last request failed (D75).',
+  },
+  lateHeadersMs: {
+    rule: MS,
+    default: '2000',
+    what: 'An attempt without response headers after it moves to the failing slots (D75).',
+  },
+  leaseMs: {
+    rule: MS,
+    default: '60000, or three times `deadlineMs`',
+    what: 'How long a claim is held. Longer than an attempt: past it another one may begin.',
+  },
+  upkeepMs: {
+    rule: MS,
+    default: '60000',
+    what: 'How often expired messages are looked for, and those that nobody picked up.',
+  },
+  stalledAfterMs: {
+    rule: MS,
+    default: '60000',
+    what: 'A message that could be sent and has been due for longer is told of.',
+  },
+  flushBeforeExitMs: {
+    rule: WAIT_MS,
+    default: '0',
+    what: 'When the process has nothing else to do, waits so long for what is pending. 0: not at all.',
+  },
+  deadlineMs: {
+    rule: COMMON_RULES.deadlineMs,
+    default: '20000',
+    what: 'How long one attempt may take in all (D76).',
+  },
+  network: {
+    rule: COMMON_RULES.network,
+    default: "'public'",
+    what: 'Which addresses may be connected to (D77).',
+  },
+  dispatcher: {
+    rule: COMMON_RULES.dispatcher,
+    default: 'connections of its own',
+    what: "An undici dispatcher, for a proxy say. Needs `network: 'delegated'`.",
+  },
+  headers: {
+    rule: COMMON_RULES.headers,
+    default: 'none',
+    what: 'Further headers. Those of the contract cannot be changed (D35).',
+  },
+  userAgent: {
+    rule: COMMON_RULES.userAgent,
+    default: '`security-event-delivery/<version>`',
+    what: 'The header User-Agent.',
+  },
+};

@@ -1,0 +1,96 @@
+/** The public face of the delivery engine: what a caller may ask of it. */
+import type { Dialect } from '../../contract/index.ts';
+import type { DeadLetterFilter, QueueStats } from '../../queue/queue.ts';
+import type { MessageToSend } from '../read-messages.ts';
+import type { SendReport } from '../report.ts';
+import type { SendSelection } from './intake.ts';
+import type { DeadMessage, KeptMessage } from './kept-message.ts';
+import type { SkippedMessage } from './skip.ts';
+import type { Pool } from './slots.ts';
+import type { FateCounts } from './tracker.ts';
+
+/** What a call of `send` came to. */
+export interface SendResult {
+  /** Ids, in the order in which the messages were given; these are delivered at least once. */
+  readonly accepted: readonly string[];
+  /** Those that are not to be sent, and why (D60). */
+  readonly skipped: readonly SkippedMessage[];
+}
+
+/** What became of the messages that a call of `flush` waited for. */
+export interface FlushResult extends FateCounts {
+  /** Not settled, where the wait was ended by its signal. */
+  readonly pending: number;
+}
+
+export interface CloseResult extends FateCounts {
+  /** What a queue in memory handed back: these were not delivered (D79). */
+  readonly returned: readonly KeptMessage[];
+  /** How many messages stay in a durable queue. */
+  readonly left: number;
+}
+
+export interface SenderStats extends QueueStats {
+  /** Requests in flight, by the slots that they take (D75). */
+  readonly inFlight: Readonly<Record<Pool, number>>;
+  /** POSTs since the sender was made. */
+  readonly attempts: number;
+}
+
+export interface DeadLetterList {
+  readonly items: readonly DeadMessage[];
+  /** To be given as `after`; absent on the last page. */
+  readonly next?: string;
+}
+
+export interface DeadLetterQuery {
+  readonly applicationId?: string;
+  /** 1 to 1000; default 100. */
+  readonly limit?: number;
+  readonly after?: string;
+}
+
+/** Which dead letters: all of them, an application's, or those of these ids. */
+export type DeadLetterSelection = DeadLetterFilter;
+
+/**
+ * Delivers messages at least once (D70), in the background. Every method but `stats` and
+ * `deadLetters` rejects with `ERR_SENDER_CLOSED` after `close`; what the queue rejects with
+ * (`ERR_QUEUE_FULL`, `ERR_QUEUE_FAILED`) is passed on.
+ */
+export interface WebhookSender<D extends Dialect = 'strict'> extends AsyncDisposable {
+  /**
+   * Accepts messages: all of them, or it rejects and none. Once it has resolved they are delivered
+   * as long as the queue's `durability` holds. Never waits for a receiver.
+   *
+   * Rejects with `ERR_INVALID_MESSAGE`, `ERR_MESSAGE_TOO_LARGE`, `ERR_UNKNOWN_APPLICATION`,
+   * `ERR_QUEUE_FULL` or `ERR_SENDER_CLOSED`; `input` of the error holds the messages.
+   */
+  send(messages: readonly MessageToSend<D>[], selection?: SendSelection): Promise<SendResult>;
+  /**
+   * Really sends a `test` message to an application, once and at once, past the queue. Rejects with
+   * `ERR_UNKNOWN_APPLICATION` where there is no usable URL and secret for it.
+   */
+  sendTest(applicationId: string): Promise<SendReport>;
+  /** What waits and what became of the rest, counted by the queue (D70). */
+  stats(): Promise<SenderStats>;
+  /** In pages, oldest first. */
+  deadLetters(query?: DeadLetterQuery): Promise<DeadLetterList>;
+  /** Sends dead letters again, under their ids; their `retry_count` goes on. Resolves to how many. */
+  replay(selection?: DeadLetterSelection): Promise<number>;
+  /** Discards dead letters for good. Resolves to how many. */
+  purge(selection?: DeadLetterSelection): Promise<number>;
+  /** Delivers again to a destination that has closed itself with 410 (D72). */
+  reopen(applicationId: string): Promise<void>;
+  /**
+   * Waits until everything that was accepted before the call is settled: delivered, dead or
+   * discarded. That may take as long as the schedule; `signal` ends the wait, and `pending` says how
+   * many were left. With `role: 'enqueue'` it waits for the queue to take them, and counts nothing.
+   */
+  flush(options?: { readonly signal?: AbortSignal }): Promise<FlushResult>;
+  /**
+   * Accepts nothing more, delivers what can be delivered within `deadlineMs` (default 10000), ends
+   * what is in flight, and closes the queue. Idempotent: the first call's report is everybody's.
+   */
+  close(options?: { readonly deadlineMs?: number }): Promise<CloseResult>;
+}

@@ -1,0 +1,102 @@
+/**
+ * What a sender has accepted and what became of it: counters only, however much waits. `flush` asks
+ * it for an end.
+ */
+import type { Origin } from '../../queue/queue.ts';
+
+/** How a message ended. */
+export type Fate = 'delivered' | 'dead' | 'discarded';
+
+export interface FateCounts {
+  readonly delivered: number;
+  readonly dead: number;
+  readonly discarded: number;
+}
+
+/** What was accepted before a call of `flush`. */
+export interface Watch {
+  /** Settled since the watch began, and what is not settled yet. */
+  counts(): FateCounts & { readonly pending: number };
+  /** Resolves when nothing of it is pending. */
+  readonly done: Promise<void>;
+}
+
+interface Mark {
+  readonly upTo: number;
+  left: number;
+  readonly fates: Record<Fate, number>;
+  readonly finish: () => void;
+}
+
+export class Tracker {
+  readonly #senderId: string;
+  #lastNumber = 0;
+  #pending = 0;
+  /** Those of dead letters: a replay may settle them a second time. */
+  readonly #dead = new Set<number>();
+  readonly #marks = new Set<Mark>();
+
+  constructor(senderId: string) {
+    this.#senderId = senderId;
+  }
+
+  /** Of this sender, accepted and not settled. */
+  get pending(): number {
+    return this.#pending;
+  }
+
+  /** The last number given: what is accepted later has a higher one. */
+  get lastNumber(): number {
+    return this.#lastNumber;
+  }
+
+  newOrigin(): Origin {
+    this.#lastNumber += 1;
+    return { senderId: this.#senderId, number: this.#lastNumber };
+  }
+
+  /** Before the messages are enqueued: they may be delivered before that call is over. */
+  expect(count: number): void {
+    this.#pending += count;
+  }
+
+  /** It was not accepted after all. */
+  forget({ number }: Origin): void {
+    this.#leave(number);
+  }
+
+  settled({ senderId, number }: Origin, fate: Fate): void {
+    if (senderId !== this.#senderId) return;
+    if (this.#dead.has(number)) {
+      if (fate !== 'dead') this.#dead.delete(number);
+      return;
+    }
+    if (fate === 'dead') this.#dead.add(number);
+    this.#leave(number, fate);
+  }
+
+  #leave(number: number, fate?: Fate): void {
+    this.#pending -= 1;
+    for (const mark of this.#marks) {
+      if (number > mark.upTo) continue;
+      mark.left -= 1;
+      if (fate !== undefined) mark.fates[fate] += 1;
+      if (mark.left > 0) continue;
+      this.#marks.delete(mark);
+      mark.finish();
+    }
+  }
+
+  /** Of everything accepted so far that is not settled yet. */
+  watch(): Watch {
+    const fates = { delivered: 0, dead: 0, discarded: 0 };
+    const left = this.#pending;
+    let mark: Mark | undefined;
+    const done = new Promise<void>((finish) => {
+      if (left === 0) finish();
+      else mark = { upTo: this.#lastNumber, left, fates, finish };
+    });
+    if (mark !== undefined) this.#marks.add(mark);
+    return { counts: () => ({ ...fates, pending: mark?.left ?? 0 }), done };
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * What nobody's turn brings about: messages that wait past their horizon become dead letters, and so
+ * does what waits for a closed destination; a message that nobody picks up is told of.
+ */
+import type { DeadReason, ExpiredMessage, MessageQueue } from '../../queue/queue.ts';
+import type { Clock } from '../../system/clock.ts';
+import type { Observe } from './observe.ts';
+import type { Tracker } from './tracker.ts';
+
+export interface UpkeepParts {
+  readonly queue: MessageQueue;
+  readonly horizonMs: number;
+  readonly everyMs: number;
+  /** A message that could be claimed and has been due for longer is told of. */
+  readonly stalledAfterMs: number;
+  readonly clock: Clock;
+  readonly observe: Observe;
+  readonly tracker: Tracker;
+  /** Makes the scheduler look again. */
+  readonly wake: () => void;
+}
+
+/** So that dead letters by the thousand do not hold the event loop. */
+const PAGE = 1000;
+
+/** The last attempt may be due at the horizon itself, and should be made. */
+const GRACE_MS = 60_000;
+
+export class Upkeep {
+  readonly #parts: UpkeepParts;
+  readonly #stop = new AbortController();
+  #loop: Promise<void> | undefined;
+  #closing: Promise<void> = Promise.resolve();
+
+  constructor(parts: UpkeepParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#loop ??= this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#loop;
+    await this.#closing;
+  }
+
+  /** In pages; what fails is done by the next round. */
+  closeApplication(applicationId: string): void {
+    this.#closing = this.#closing.then(() => this.#try('close', () => this.#empty(applicationId)));
+  }
+
+  async #run(): Promise<void> {
+    const { clock, everyMs } = this.#parts;
+    while (!this.#stop.signal.aborted) {
+      await clock.idle(everyMs, this.#stop.signal);
+      if (!this.#stop.signal.aborted) await this.#try('upkeep', () => this.#round());
+    }
+  }
+
+  async #round(): Promise<void> {
+    const { queue, horizonMs, stalledAfterMs, observe, wake } = this.#parts;
+    await this.#inPages('horizon-passed', () => queue.expire(horizonMs + GRACE_MS, PAGE));
+    const { applications, oldestDueMs } = await queue.stats();
+    for (const [applicationId, { tier, pending }] of applications) {
+      if (tier === 'closed' && pending > 0) await this.#empty(applicationId);
+    }
+    if (oldestDueMs <= stalledAfterMs) return;
+    observe('stalled', () => ({ oldestDueMs }));
+    wake();
+  }
+
+  async #empty(applicationId: string): Promise<void> {
+    const { queue } = this.#parts;
+    await this.#inPages('destination-closed', () => queue.closeApplication(applicationId, PAGE));
+  }
+
+  async #inPages(
+    reason: DeadReason,
+    next: () => Promise<readonly ExpiredMessage[]>,
+  ): Promise<void> {
+    const { observe, tracker } = this.#parts;
+    for (;;) {
+      const page = await next();
+      for (const { applicationId, messageId, origin } of page) {
+        tracker.settled(origin, 'dead');
+        observe('dead', () => ({ applicationId, message_id: messageId, reason }));
+      }
+      if (page.length < PAGE || this.#stop.signal.aborted) return;
+    }
+  }
+
+  async #try(operation: string, work: () => Promise<void>): Promise<void> {
+    const { observe, everyMs } = this.#parts;
+    try {
+      await work();
+    } catch {
+      observe('queue-failed', () => ({ operation, retryInMs: everyMs }));
+    }
+  }
+}
