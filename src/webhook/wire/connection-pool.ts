@@ -1,8 +1,7 @@
 /** Who gets which connection, and how long one is kept. */
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../system/clock.ts';
-import type { Connection } from './connection.ts';
-import type { ConnectPhases } from './connector.ts';
+import type { ConnectCourse, Connection } from './connection.ts';
 import { createIdleList } from './idle-list.ts';
 
 /** A connection for one request. */
@@ -15,14 +14,6 @@ export interface Lease {
    * the connection may serve another request.
    */
   end(how: 'clean' | 'broken'): void;
-}
-
-/** How a request got its connection. */
-export interface ConnectCourse {
-  /** Empty where it was reused. */
-  readonly phases: ConnectPhases;
-  /** Absent where nobody tells. */
-  readonly reusedConnection?: boolean;
 }
 
 export interface ConnectionPool {
@@ -41,6 +32,8 @@ interface Pooled {
   readonly key: string;
   readonly madeAtMs: number;
   readonly connection: Connection;
+  /** Set once it is being destroyed. */
+  destroyed?: Promise<void>;
 }
 
 /** `maxIdle` counts all keys together; the longest idle goes first. */
@@ -48,9 +41,9 @@ export function createConnectionPool(clock: Clock, maxIdle: number): ConnectionP
   const idle = createIdleList<Pooled>(maxIdle);
   const all = new Set<Pooled>();
 
-  const discard = async (pooled: Pooled): Promise<void> => {
-    await pooled.connection.destroy();
-    all.delete(pooled);
+  const discard = (pooled: Pooled): Promise<void> => {
+    pooled.destroyed ??= pooled.connection.destroy().finally(() => all.delete(pooled));
+    return pooled.destroyed;
   };
   const open = (key: string, make: MakeConnection): Pooled => {
     const connection = make(() => {
@@ -70,10 +63,9 @@ export function createConnectionPool(clock: Clock, maxIdle: number): ConnectionP
   return {
     lease: (key, make) => {
       const pooled = idle.take(key) ?? open(key, make);
-      const { connection } = pooled;
       return {
-        dispatcher: connection.dispatcher,
-        course: courseFromNow(connection),
+        dispatcher: pooled.connection.dispatcher,
+        course: pooled.connection.begin(),
         end: (how) => {
           if (how === 'clean') giveBack(pooled);
           else void discard(pooled);
@@ -83,14 +75,5 @@ export function createConnectionPool(clock: Clock, maxIdle: number): ConnectionP
     close: async () => {
       await Promise.all([...all].map(discard));
     },
-  };
-}
-
-/** undici connects again where an idle connection turns out to be dead before anything is written. */
-function courseFromNow(connection: Connection): () => ConnectCourse {
-  const countBefore = connection.connectCount;
-  return () => {
-    const reusedConnection = countBefore > 0 && connection.connectCount === countBefore;
-    return { phases: reusedConnection ? {} : connection.phases, reusedConnection };
   };
 }

@@ -2,6 +2,7 @@
  * An undici Client over the guarded connect: one connection, one request at a time. So whatever is
  * seen of connecting belongs to the request that waits for it.
  */
+import type { Socket } from 'node:net';
 import type { Client, Dispatcher } from 'undici';
 import type { ConnectPhases, GuardedConnect } from './connector.ts';
 
@@ -15,13 +16,19 @@ export interface ConnectionOptions {
   readonly onLost: () => void;
 }
 
+/** How a request got its connection. */
+export interface ConnectCourse {
+  /** Empty where it was reused. */
+  readonly phases: ConnectPhases;
+  /** Absent where nobody tells. */
+  readonly reusedConnection?: boolean;
+}
+
 export interface Connection {
   readonly dispatcher: Dispatcher;
   readonly isConnected: boolean;
-  /** How often it began to connect. */
-  readonly connectCount: number;
-  /** What has ended of the last connect. */
-  readonly phases: ConnectPhases;
+  /** To be called before each request; the function handed back tells what is known by now. */
+  begin(): () => ConnectCourse;
   /** What is under way ends, connecting too. Resolves when the socket is closed. */
   destroy(): Promise<void>;
 }
@@ -38,6 +45,13 @@ const MAX_KEEP_ALIVE_MS = 60_000;
 /** Node's default, fixed here: the host may have raised its own for other reasons. */
 const MAX_RESPONSE_HEADER_BYTES = 16_384;
 
+/**
+ * What a receiver may send beside the body: headers, interim responses, the framing of chunks. undici
+ * counts some of these, but not all: chunk extensions, reason phrases, white space and empty lines
+ * without end would keep the CPU busy until the deadline.
+ */
+const MAX_BYTES_BESIDE_BODY = 32_768;
+
 /** Connects when first used, and again where the connection was lost before a request went out. */
 export function createConnection(options: ConnectionOptions): Connection {
   const { Client: UndiciClient, origin, connect, maxResponseBytes, onLost } = options;
@@ -45,12 +59,21 @@ export function createConnection(options: ConnectionOptions): Connection {
   let isConnected = false;
   let connectCount = 0;
   let phases: ConnectPhases = {};
+  let allowance: Allowance | undefined;
 
   const client = new UndiciClient(origin, {
     connect: (target, callback) => {
       connectCount += 1;
       phases = {};
-      connect(target, callback, {
+      const limited: typeof callback = (...result) => {
+        callback(...result);
+        const [, socket] = result;
+        // Behind undici's listeners: where it finds a status in what came in, that is the result.
+        allowance = socket
+          ? limitBytes(socket, maxResponseBytes + MAX_BYTES_BESIDE_BODY)
+          : undefined;
+      };
+      connect(target, limited, {
         signal: ending.signal,
         onPhase: (phase, ms) => {
           phases = { ...phases, [phase]: ms };
@@ -77,16 +100,37 @@ export function createConnection(options: ConnectionOptions): Connection {
     get isConnected() {
       return isConnected;
     },
-    get connectCount() {
-      return connectCount;
-    },
-    get phases() {
-      return phases;
+    begin: () => {
+      const countBefore = connectCount;
+      allowance?.renew();
+      return () => {
+        const reusedConnection = countBefore > 0 && connectCount === countBefore;
+        return { phases: reusedConnection ? {} : phases, reusedConnection };
+      };
     },
     destroy: async () => {
       // undici does not reach a connection that is still being made.
       ending.abort();
       await client.destroy();
+    },
+  };
+}
+
+interface Allowance {
+  renew(): void;
+}
+
+/** Destroys a socket that reads more than so many bytes between two renewals. */
+function limitBytes(socket: Socket, maxBytes: number): Allowance {
+  let bytesBefore = 0;
+  socket.on('readable', () => {
+    if (socket.bytesRead - bytesBefore <= maxBytes) return;
+    const error = new Error(`more than ${maxBytes} bytes came in`);
+    socket.destroy(Object.assign(error, { code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE' }));
+  });
+  return {
+    renew: () => {
+      bytesBefore = socket.bytesRead;
     },
   };
 }

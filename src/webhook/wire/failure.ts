@@ -104,6 +104,7 @@ const FAILURE_TABLE: Readonly<Record<FailureCode, FailureRow>> = {
       'HTTPParserError',
       'UND_ERR_HEADERS_OVERFLOW',
       'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+      'UND_ERR_RES_EXCEEDED_MAX_SIZE',
     ],
   },
   aborted: {
@@ -121,6 +122,8 @@ const FAILURE_TABLE: Readonly<Record<FailureCode, FailureRow>> = {
 /** Families of codes: OpenSSL's, Node's TLS and HTTP parser's, the resolver's. */
 const CODE_PREFIXES: readonly (readonly [prefix: string, code: FailureCode])[] = [
   ['ERR_SSL_', 'tls'],
+  // Credentials of ours that OpenSSL cannot read.
+  ['ERR_OSSL_', 'tls'],
   ['ERR_TLS_', 'tls'],
   ['CRL_', 'tls'],
   ['HPE_', 'protocol'],
