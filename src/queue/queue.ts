@@ -236,8 +236,12 @@ export interface QueueClosing {
  */
 export interface MessageQueue {
   readonly durability: Durability;
-  /** Which row an application has before anything was settled for it. Called once, before all else. */
-  open(initialRow: ApplicationRow): Promise<void>;
+  /**
+   * Which row an application has before anything was settled for it, and for how long one waits for
+   * company (default 0): it is claimed once its first message has been due for `lingerMs`, or as
+   * many wait as a claim may have. Called before all else.
+   */
+  open(initialRow: ApplicationRow, lingerMs?: number): Promise<void>;
   enqueue(entries: readonly QueueEntry[]): Promise<Enqueued>;
   claim(request: ClaimRequest): Promise<Claim | Nothing>;
   /** One verdict a message, in the claim's order. A second call with the same claim is `'lost'`. */

@@ -26,13 +26,16 @@ export class Application {
   readonly counts = { accepted: 0, delivered: 0, dead: 0 };
   row: ApplicationRow;
   claim: LiveClaim | undefined;
+  /** How long what waits is left to wait for company, unless a claim is full. */
+  readonly #lingerMs: number;
   /** Nothing may be claimed before. */
   #notBeforeMs = Number.NEGATIVE_INFINITY;
   readonly #discarded: Partial<Record<DiscardReason, number>> = {};
 
-  constructor(id: string, row: ApplicationRow) {
+  constructor(id: string, row: ApplicationRow, lingerMs: number) {
     this.id = id;
     this.row = row;
+    this.#lingerMs = lingerMs;
   }
 
   get isClosed(): boolean {
@@ -60,7 +63,8 @@ export class Application {
     if (this.claim !== undefined) return this.claim.endsAtMs;
     const first = this.waiting.first();
     if (first === undefined || this.isClosed) return undefined;
-    return Math.max(first.dueMs, this.#notBeforeMs);
+    const lingerMs = this.waiting.size < this.row.maxMessages ? this.#lingerMs : 0;
+    return Math.max(first.dueMs + lingerMs, this.#notBeforeMs);
   }
 
   discard(reason: DiscardReason): void {

@@ -7,6 +7,7 @@ import type {
   QueueEntry,
   QueueStats,
   ReturnedMessage,
+  StoredMessage,
   Verdict,
 } from '../queue.ts';
 import { Application } from './application.ts';
@@ -21,7 +22,7 @@ import {
   originOf,
   postpone,
   renew,
-  storedOf,
+  storedMessages,
   type WaitingMessage,
   waitingMessage,
 } from './waiting-message.ts';
@@ -43,6 +44,8 @@ export class Content {
   readonly room: Room;
   readonly dead: DeadLetters;
   readonly turns = new Turns();
+  /** Of applications that come from now on. */
+  lingerMs = 0;
   readonly #applications = new Map<string, Application>();
   #lastSequence = 0;
 
@@ -58,7 +61,7 @@ export class Content {
   ensure(applicationId: string, initialRow: ApplicationRow): Application {
     const known = this.#applications.get(applicationId);
     if (known !== undefined) return known;
-    const application = new Application(applicationId, initialRow);
+    const application = new Application(applicationId, initialRow, this.lingerMs);
     this.#applications.set(applicationId, application);
     return application;
   }
@@ -137,7 +140,7 @@ export class Content {
 
   /** Hands back what waits; what was claimed was not sent (law 8). */
   empty({ nowMs }: Moment): ReturnedMessage[] {
-    const returned: ReturnedMessage[] = [];
+    const owned: Owned[] = [];
     for (const application of this.all()) {
       for (const message of application.claim?.messages ?? []) {
         message.sends -= 1;
@@ -147,16 +150,17 @@ export class Content {
       for (const message of application.waiting.takeFirst(Number.POSITIVE_INFINITY)) {
         this.room.give(message.sizeBytes);
         application.discard('returned');
-        returned.push({
-          applicationId: application.id,
-          stored: storedOf(message),
-          origin: originOf(message),
-          sends: message.sends,
-        });
+        owned.push({ application, message });
       }
       this.turns.place(application, nowMs);
     }
-    return returned;
+    const stored = storedMessages(owned.map(({ message }) => message));
+    return owned.map(({ application, message }, index) => ({
+      applicationId: application.id,
+      stored: stored[index] as StoredMessage,
+      origin: originOf(message),
+      sends: message.sends,
+    }));
   }
 
   stats({ nowMs }: Moment): QueueStats {

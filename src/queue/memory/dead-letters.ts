@@ -1,7 +1,14 @@
-import type { DeadLetter, DeadLetterFilter, DeadLetterPage, DeadReason, Json } from '../queue.ts';
+import type {
+  DeadLetter,
+  DeadLetterFilter,
+  DeadLetterPage,
+  DeadReason,
+  Json,
+  StoredMessage,
+} from '../queue.ts';
 import type { Application } from './application.ts';
 import { Fifo } from './fifo.ts';
-import { originOf, storedOf, type WaitingMessage } from './waiting-message.ts';
+import { originOf, storedMessages, type WaitingMessage } from './waiting-message.ts';
 
 /** A message, and whose it is. */
 export interface Owned {
@@ -59,7 +66,7 @@ export class DeadLetters {
       const letter = this.#letters.at(index) as Numbered;
       if (isMeant(letter)) found.push(letter);
     }
-    const items = found.slice(0, limit).map(shown);
+    const items = shown(found.slice(0, limit));
     const next = found.length > limit ? items.at(-1)?.id : undefined;
     return next === undefined ? { items } : { items, next };
   }
@@ -97,13 +104,14 @@ function matching({ applicationId, ids }: DeadLetterFilter): (letter: Numbered) 
     (wanted === undefined || wanted.has(String(id)));
 }
 
-function shown({ id, application, message, ...death }: Numbered): DeadLetter {
-  return {
+function shown(letters: readonly Numbered[]): DeadLetter[] {
+  const stored = storedMessages(letters.map(({ message }) => message));
+  return letters.map(({ id, application, message, ...death }, index) => ({
     id: String(id),
     applicationId: application.id,
-    stored: storedOf(message),
+    stored: stored[index] as StoredMessage,
     origin: originOf(message),
     sends: message.sends,
     ...death,
-  };
+  }));
 }

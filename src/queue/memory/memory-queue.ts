@@ -20,7 +20,7 @@ import { Content } from './content.ts';
 import type { PageRequest } from './dead-letters.ts';
 import type { MemoryQueueOptions } from './memory-options.ts';
 import { type Moment, momentOf, type QueueClock } from './moment.ts';
-import { claimedMessage, type WaitingMessage } from './waiting-message.ts';
+import { claimedMessages, type WaitingMessage } from './waiting-message.ts';
 
 /**
  * Each method does all it does in one go, so that none sees half of another. There is no timer: what
@@ -40,9 +40,10 @@ export class MemoryQueue implements MessageQueue {
     this.#content = new Content(options);
   }
 
-  async open(initialRow: ApplicationRow): Promise<void> {
+  async open(initialRow: ApplicationRow, lingerMs = 0): Promise<void> {
     if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
     this.#initialRow = initialRow;
+    this.#content.lingerMs = lingerMs;
   }
 
   async enqueue(entries: readonly QueueEntry[]): Promise<Enqueued> {
@@ -80,7 +81,7 @@ export class MemoryQueue implements MessageQueue {
     const id = String(this.#lastClaim);
     application.claim = { id, application, messages: taken, endsAtMs: at.after(leaseMs) };
     turns.place(application, at.nowMs);
-    const messages = taken.map((message) => claimedMessage(message, at.nowMs));
+    const messages = claimedMessages(taken, at.nowMs);
     for (const message of taken) message.sends += 1;
     const [{ format }] = taken as [WaitingMessage, ...WaitingMessage[]];
     return { id, applicationId, format, row, now: at.nowMs, messages };

@@ -82,19 +82,28 @@ export function postpone(
   message.progress = progress;
 }
 
-export function claimedMessage(message: WaitingMessage, nowMs: number): ClaimedMessage {
-  return {
-    stored: storedOf(message),
-    origin: originOf(message),
-    sends: message.sends,
-    ageMs: nowMs - message.acceptedMs,
-    progress: message.progress,
-  };
+export function claimedMessages(
+  messages: readonly WaitingMessage[],
+  nowMs: number,
+): ClaimedMessage[] {
+  return storedMessages(messages).map((stored, index) => {
+    const message = messages[index] as WaitingMessage;
+    const { sends, progress, acceptedMs } = message;
+    return { stored, origin: originOf(message), sends, ageMs: nowMs - acceptedMs, progress };
+  });
 }
 
-export function storedOf(message: WaitingMessage): StoredMessage {
-  const { messageId, format, content, dateAt, countAt } = message;
-  return { messageId, format, bytes: Buffer.from(content, 'latin1'), dateAt, countAt };
+/** What is shown together is let go together: one Buffer for all is several times quicker. */
+export function storedMessages(messages: readonly WaitingMessage[]): StoredMessage[] {
+  const all = Buffer.allocUnsafeSlow(
+    messages.reduce((bytes, { content }) => bytes + content.length, 0),
+  );
+  let end = 0;
+  return messages.map(({ messageId, format, content, dateAt, countAt }) => {
+    const start = end;
+    end += all.write(content, start, 'latin1');
+    return { messageId, format, bytes: all.subarray(start, end), dateAt, countAt };
+  });
 }
 
 export function originOf({ senderId, number }: WaitingMessage): Origin {

@@ -120,10 +120,10 @@ export function makeSender(options: unknown, system: SenderSystem): WebhookSende
 }
 
 /** Opens the queue when it is first needed; one that could not be opened is opened again. */
-function opener(queue: MessageQueue, { policy }: SenderSettings): () => Promise<void> {
+function opener(queue: MessageQueue, { policy, lingerMs }: SenderSettings): () => Promise<void> {
   let opened: Promise<void> | undefined;
   return () => {
-    opened ??= queue.open(untriedRow(policy)).catch((error: unknown) => {
+    opened ??= queue.open(untriedRow(policy), lingerMs).catch((error: unknown) => {
       opened = undefined;
       throw error;
     });

@@ -238,6 +238,22 @@ export function describeClaiming(harness: QueueHarness): void {
       expect((await trial.nothing()).dueInMs).toBeGreaterThan(0);
     });
 
+    test('wait for company as long as open says, unless a claim is full', async () => {
+      const trial = await Trial.start(harness);
+      await trial.queue.open({ ...ROW, maxMessages: 3 }, trial.ms(10));
+      await trial.enqueue('app', 'a');
+      expect(trial.units((await trial.nothing()).dueInMs)).toBe(10);
+      await trial.advance(4);
+      await trial.enqueue('app', 'b');
+      expect(trial.units((await trial.nothing()).dueInMs)).toBe(6);
+      await trial.advance(6);
+      const lingered = await trial.claim();
+      expect(idsOf(lingered)).toEqual(['a', 'b']);
+      await trial.settle(lingered, DELIVERED);
+      await trial.enqueue('other', 'd', 'e', 'f');
+      expect(idsOf(await trial.claim())).toEqual(['d', 'e', 'f']);
+    });
+
     test('are all served where many have one message each', async () => {
       const trial = await Trial.start(harness);
       const names = Array.from({ length: harness.crowd }, (_, index) => `crowd:${index}`);
