@@ -63,41 +63,33 @@ export type Step = Reply | Fault;
 
 export const OK: Reply = { status: 200 };
 
-/** Which faults there are, each with when it acts. */
-const STAGES = {
-  'reset-on-connect': 'connection',
-  'slow-tls': 'connection',
-  'reset-during-body': 'reading',
-  'body-limit': 'reading',
-  hang: 'answer',
-  'hang-after-headers': 'answer',
-  'reset-before-response': 'answer',
-  'reset-after-headers': 'answer',
-  drip: 'answer',
-  'endless-body': 'answer',
-  'endless-headers': 'answer',
-  'interim-flood': 'answer',
-  'gzip-bomb': 'answer',
-  'redirect-loop': 'answer',
-  'not-http': 'answer',
-  'close-idle': 'answer',
+/** Which faults there are, and whether a connection takes them. */
+const IS_OF_CONNECTING = {
+  'reset-on-connect': true,
+  'slow-tls': true,
+  'reset-during-body': false,
+  'body-limit': false,
+  hang: false,
+  'hang-after-headers': false,
+  'reset-before-response': false,
+  'reset-after-headers': false,
+  drip: false,
+  'endless-body': false,
+  'endless-headers': false,
+  'interim-flood': false,
+  'gzip-bomb': false,
+  'redirect-loop': false,
+  'not-http': false,
+  'close-idle': false,
 } as const satisfies {
-  readonly [F in Fault as F['fault']]: F extends ConnectionFault
-    ? 'connection'
-    : F extends ReadingFault
-      ? 'reading'
-      : 'answer';
+  readonly [F in Fault as F['fault']]: F extends ConnectionFault ? true : false;
 };
 
-const stageOf = (step: Step): string => ('fault' in step ? STAGES[step.fault] : 'answer');
-
 export const isConnectionFault = (step: Step): step is ConnectionFault =>
-  stageOf(step) === 'connection';
-
-export const isReadingFault = (step: Step): step is ReadingFault => stageOf(step) === 'reading';
+  'fault' in step && IS_OF_CONNECTING[step.fault];
 
 /** The names of all faults, for tests that go through them. */
-export const FAULTS = Object.keys(STAGES) as readonly Fault['fault'][];
+export const FAULTS = Object.keys(IS_OF_CONNECTING) as readonly Fault['fault'][];
 
 /** The headers of a reply, `Retry-After` among them. */
 export function headersOf({ headers = {}, retryAfter }: Reply): Record<string, string> {
@@ -116,7 +108,8 @@ export function checkStep(step: Step, path: readonly PropertyKey[]): Step {
   const refuse = (detail: string): never => {
     throw new SecurityEventError('ERR_INVALID_OPTION', { detail, path });
   };
-  if ('fault' in step && !Object.hasOwn(STAGES, step.fault)) return refuse('an unknown fault');
+  if ('fault' in step && !Object.hasOwn(IS_OF_CONNECTING, step.fault))
+    return refuse('an unknown fault');
   if ('status' in step && !isFinalStatus(step.status)) return refuse('status: expected 200 to 599');
   if ('fault' in step) return step;
   if (step.status === undefined) return refuse('expected a fault or a status');

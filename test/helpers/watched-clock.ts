@@ -15,7 +15,7 @@ export interface WatchedClockOptions {
 /** A fake clock that tells how it was waited on. */
 export function watchedClock({ onSleep, lasts }: WatchedClockOptions = {}): WatchedClock {
   const clock = createFakeClock();
-  const { sleep } = clock;
+  const sleep = clock.sleep.bind(clock);
   const sleeps: number[] = [];
   return Object.assign(clock, {
     sleeps,
