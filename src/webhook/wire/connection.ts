@@ -3,8 +3,8 @@
  * seen of connecting belongs to the request that waits for it.
  */
 import type { Socket } from 'node:net';
-import type { Client, Dispatcher } from 'undici';
-import type { ConnectPhases, GuardedConnect } from './connector.ts';
+import type { buildConnector, Client, Dispatcher } from 'undici';
+import type { ConnectPhases, ConnectWatch, GuardedConnect } from './connector.ts';
 
 export interface ConnectionOptions {
   readonly Client: typeof Client;
@@ -54,32 +54,13 @@ const MAX_BYTES_BESIDE_BODY = 32_768;
 
 /** Connects when first used, and again where the connection was lost before a request went out. */
 export function createConnection(options: ConnectionOptions): Connection {
-  const { Client: UndiciClient, origin, connect, maxResponseBytes, onLost } = options;
+  const { Client: UndiciClient, origin, maxResponseBytes, onLost } = options;
   const ending = new AbortController();
+  const { connect, begin } = watchConnects(options, ending.signal);
   let isConnected = false;
-  let connectCount = 0;
-  let phases: ConnectPhases = {};
-  let allowance: Allowance | undefined;
 
   const client = new UndiciClient(origin, {
-    connect: (target, callback) => {
-      connectCount += 1;
-      phases = {};
-      const limited: typeof callback = (...result) => {
-        callback(...result);
-        const [, socket] = result;
-        // Behind undici's listeners: where it finds a status in what came in, that is the result.
-        allowance = socket
-          ? limitBytes(socket, maxResponseBytes + MAX_BYTES_BESIDE_BODY)
-          : undefined;
-      };
-      connect(target, limited, {
-        signal: ending.signal,
-        onPhase: (phase, ms) => {
-          phases = { ...phases, [phase]: ms };
-        },
-      });
-    },
+    connect,
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
@@ -100,6 +81,44 @@ export function createConnection(options: ConnectionOptions): Connection {
     get isConnected() {
       return isConnected;
     },
+    begin,
+    destroy: async () => {
+      // undici does not reach a connection that is still being made.
+      ending.abort();
+      await client.destroy();
+    },
+  };
+}
+
+interface WatchedConnects {
+  readonly connect: buildConnector.connector;
+  readonly begin: () => () => ConnectCourse;
+}
+
+function watchConnects(
+  { connect, maxResponseBytes }: ConnectionOptions,
+  signal: AbortSignal,
+): WatchedConnects {
+  const maxBytes = maxResponseBytes + MAX_BYTES_BESIDE_BODY;
+  let connectCount = 0;
+  let phases: ConnectPhases = {};
+  let allowance: Allowance | undefined;
+
+  const onPhase: ConnectWatch['onPhase'] = (phase, ms) => {
+    phases = { ...phases, [phase]: ms };
+  };
+  return {
+    connect: (target, callback) => {
+      connectCount += 1;
+      phases = {};
+      const limited: typeof callback = (...result) => {
+        callback(...result);
+        const [, socket] = result;
+        // Behind undici's listeners: where it finds a status in what came in, that is the result.
+        allowance = socket ? limitBytes(socket, maxBytes) : undefined;
+      };
+      connect(target, limited, { signal, onPhase });
+    },
     begin: () => {
       const countBefore = connectCount;
       allowance?.renew();
@@ -107,11 +126,6 @@ export function createConnection(options: ConnectionOptions): Connection {
         const reusedConnection = countBefore > 0 && connectCount === countBefore;
         return { phases: reusedConnection ? {} : phases, reusedConnection };
       };
-    },
-    destroy: async () => {
-      // undici does not reach a connection that is still being made.
-      ending.abort();
-      await client.destroy();
     },
   };
 }

@@ -93,14 +93,16 @@ export function createGuardedConnect(
     const { hostname } = target;
     // An address is its own answer, and no resolver is asked: `net` would not ask one, either.
     const addresses: Answers =
-      isIP(hostname) === 0 ? await time('dnsMs', resolve(hostname, lookup)) : [answer(hostname)];
+      isIP(hostname) === 0
+        ? await time('dnsMs', () => resolve(hostname, lookup))
+        : [answer(hostname)];
     for (const { address } of addresses) refuse(address, network);
     signal.throwIfAborted();
-    const socket = await time('tcpMs', openTcp(target, addresses, signal));
+    const socket = await time('tcpMs', () => openTcp(target, addresses, signal));
     try {
       checkPeer(socket, network);
       if (target.protocol !== 'https:') return socket;
-      return await time('tlsMs', upgrade(startTls, target, socket));
+      return await time('tlsMs', () => upgrade(startTls, target, socket));
     } catch (error) {
       socket.destroy();
       throw error;
@@ -122,12 +124,12 @@ export function createGuardedConnect(
   return (...parts) => void connect(...parts);
 }
 
-type Stopwatch = <T>(phase: ConnectPhase, work: Promise<T>) => Promise<T>;
+type Stopwatch = <T>(phase: ConnectPhase, work: () => Promise<T>) => Promise<T>;
 
 function stopwatch(clock: Clock, watch: ConnectWatch | undefined): Stopwatch {
   return async (phase, work) => {
     const startedAt = clock.monotonicMs();
-    const result = await work;
+    const result = await work();
     watch?.onPhase(phase, clock.monotonicMs() - startedAt);
     return result;
   };
