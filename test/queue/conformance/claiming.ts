@@ -141,6 +141,7 @@ export function describeClaiming(harness: QueueHarness): void {
       { own: [undefined, undefined, 2, undefined], claimed: 2, when: 'joining would pass it' },
       { own: [undefined, undefined, 3, undefined], claimed: 3, when: 'joining reaches it' },
       { own: [4, 3, 2, undefined], claimed: 2, when: 'each has another' },
+      { own: [2, 4, undefined, undefined], claimed: 2, when: 'one that joins allows more' },
       { own: [1, undefined, undefined, undefined], claimed: 1, when: 'it goes alone' },
       { own: [undefined, 1, undefined, undefined], claimed: 1, when: 'the second goes alone' },
     ])("keeps a message's own limit where $when", async ({ own, claimed }) => {
