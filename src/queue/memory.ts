@@ -6,6 +6,7 @@ import type { QueueClock } from './memory/moment.ts';
 import type { MessageQueue } from './queue.ts';
 
 export type { MemoryQueueOptions } from './memory/memory-options.ts';
+export type { MessageQueue } from './queue.ts';
 
 /**
  * Makes a queue whose durability is `'memory'`: what it accepted ends with the process, and `close`

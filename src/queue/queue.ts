@@ -205,7 +205,7 @@ export interface Ledger {
 export interface QueueStats extends Ledger {
   /** Of what waits, as the bounds count them. */
   readonly pendingBytes: number;
-  /** Of what waits and could be claimed: for how long the oldest has been due; 0 without any. */
+  /** Of what waits and could be claimed: for how long the first could have been; 0 without any. */
   readonly oldestDueMs: number;
   readonly applications: ReadonlyMap<string, Ledger & { readonly tier: Tier }>;
 }
@@ -260,8 +260,8 @@ export interface MessageQueue {
   /**
    * Nothing more is enqueued or claimed for it, and at most `maxMessages` of what waits become dead
    * letters (`destination-closed`). Resolves to those; call again until there are none. A live claim
-   * may still be settled or released: what it would bring back becomes such a dead letter, without an
-   * `end`, and its row leaves the application closed.
+   * may still be settled or released: what it brings back waits for the next call, and its row leaves
+   * the application closed.
    */
   closeApplication(applicationId: string, maxMessages: number): Promise<readonly ExpiredMessage[]>;
   /** Its row is the initial one again: what is enqueued from now on is delivered. */

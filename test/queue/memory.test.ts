@@ -273,15 +273,17 @@ describe('the memory queue', () => {
     expect(await queue.claim(REQUEST)).toEqual({ dueInMs: 1000 });
   });
 
-  test('buries at once what a lease that ends would bring back to a closed application', async () => {
+  test('tells the watchdog nothing of a pause that has just ended', async () => {
     const { queue, clock, claim } = await opened();
     await queue.enqueue([sized(1)]);
-    await claim();
-    await queue.closeApplication('one', 10);
-    clock.elapse(999);
-    expect(await queue.stats()).toMatchObject({ pending: 1, dead: 0 });
-    clock.elapse(1);
-    expect(await queue.stats()).toMatchObject({ pending: 0, dead: 1 });
+    await queue.settle(await claim(), [{ kind: 'again', afterMs: 0, progress: null }], {
+      ...LAST,
+      waitMs: 5000,
+    });
+    clock.elapse(5000);
+    expect(await queue.stats()).toMatchObject({ pending: 1, oldestDueMs: 0 });
+    clock.elapse(7);
+    expect(await queue.stats()).toMatchObject({ oldestDueMs: 7 });
   });
 
   test('hands back on close all that was not delivered, as often sent as it was', async () => {

@@ -90,15 +90,8 @@ export class Content {
         break;
       case 'again':
         postpone(message, verdict, verdict.afterMs > 0 ? at.after(verdict.afterMs) : message.dueMs);
-        this.comeBack(owned, at);
+        application.waiting.putBack(message);
     }
-  }
-
-  /** Due as it is written; to a closed application nothing comes back, for it would wait for ever. */
-  comeBack(owned: Owned, at: Moment): void {
-    const { application, message } = owned;
-    if (!application.isClosed) application.waiting.putBack(message);
-    else this.#bury(owned, { reason: 'destination-closed', end: null }, at);
   }
 
   /** Makes dead letters of messages that were taken out. */
@@ -133,34 +126,37 @@ export class Content {
       if (application === undefined) return;
       const { claim } = application;
       application.claim = undefined;
-      for (const message of claim?.messages ?? []) this.comeBack({ application, message }, at);
+      for (const message of claim?.messages ?? []) application.waiting.putBack(message);
       this.turns.place(application, at.nowMs);
     }
   }
 
-  /** Hands back what waits; what was claimed was not sent (law 8). */
-  empty({ nowMs }: Moment): ReturnedMessage[] {
-    const owned: Owned[] = [];
+  /** Hands back what waits, in slices; what was claimed was not sent (law 8). */
+  *empty(sliceMessages: number): Iterable<ReturnedMessage[]> {
     for (const application of this.all()) {
       for (const message of application.claim?.messages ?? []) {
         message.sends -= 1;
         application.waiting.putBack(message);
       }
       application.claim = undefined;
-      for (const message of application.waiting.takeFirst(Number.POSITIVE_INFINITY)) {
-        this.room.give(message.sizeBytes);
-        application.discard('returned');
-        owned.push({ application, message });
-      }
-      this.turns.place(application, nowMs);
+      while (application.waiting.size > 0) yield this.#handBack(application, sliceMessages);
+      this.turns.place(application, 0);
     }
-    const stored = storedMessages(owned.map(({ message }) => message));
-    return owned.map(({ application, message }, index) => ({
-      applicationId: application.id,
-      stored: stored[index] as StoredMessage,
-      origin: originOf(message),
-      sends: message.sends,
-    }));
+  }
+
+  #handBack(application: Application, max: number): ReturnedMessage[] {
+    const messages = application.waiting.takeFirst(max);
+    const stored = storedMessages(messages);
+    return messages.map((message, index) => {
+      this.room.give(message.sizeBytes);
+      application.discard('returned');
+      return {
+        applicationId: application.id,
+        stored: stored[index] as StoredMessage,
+        origin: originOf(message),
+        sends: message.sends,
+      };
+    });
   }
 
   stats({ nowMs }: Moment): QueueStats {

@@ -1,4 +1,5 @@
 import { SecurityEventError } from '../../errors.ts';
+import { givingWay } from '../../system/giving-way.ts';
 import type {
   ApplicationRow,
   Claim,
@@ -12,6 +13,7 @@ import type {
   QueueClosing,
   QueueEntry,
   QueueStats,
+  ReturnedMessage,
   RowUpdate,
   Verdict,
 } from '../queue.ts';
@@ -22,9 +24,12 @@ import type { MemoryQueueOptions } from './memory-options.ts';
 import { type Moment, momentOf, type QueueClock } from './moment.ts';
 import { claimedMessages, type WaitingMessage } from './waiting-message.ts';
 
+/** Between two of these an enqueue looks whether it has held the event loop for long enough. */
+const SLICE_MESSAGES = 100;
+
 /**
- * Each method does all it does in one go, so that none sees half of another. There is no timer: what
- * time changes is noticed by the next call.
+ * Each method but `enqueue` and `close` does all it does in one go, so that none sees half of
+ * another. There is no timer: what time changes is noticed by the next call.
  */
 export class MemoryQueue implements MessageQueue {
   readonly durability = 'memory';
@@ -32,7 +37,9 @@ export class MemoryQueue implements MessageQueue {
   readonly #content: Content;
   readonly #listeners = new Set<() => void>();
   #initialRow: ApplicationRow | undefined;
-  #closing: QueueClosing | undefined;
+  /** Calls of `enqueue` that are not over. */
+  readonly #entering = new Set<Promise<void>>();
+  #closing: Promise<QueueClosing> | undefined;
   #lastClaim = 0;
 
   constructor(options: Required<MemoryQueueOptions>, clock: QueueClock) {
@@ -46,21 +53,38 @@ export class MemoryQueue implements MessageQueue {
     this.#content.lingerMs = lingerMs;
   }
 
+  /** Room is taken for all of it first; then it comes in in slices, which do not hold the host. */
   async enqueue(entries: readonly QueueEntry[]): Promise<Enqueued> {
-    const { at, initialRow } = this.#begin();
+    this.#begin();
     const isClosed = ({ applicationId }: QueueEntry): boolean =>
       this.#content.find(applicationId)?.isClosed === true;
     const closed = new Set(entries.filter(isClosed).map(({ applicationId }) => applicationId));
-    const open = entries.filter(({ applicationId }) => !closed.has(applicationId));
+    const open = closed.size === 0 ? entries : entries.filter((entry) => !isClosed(entry));
     this.#content.room.take(
       open.length,
       open.reduce((bytes, { sizeBytes }) => bytes + sizeBytes, 0),
     );
-    for (const entry of open) {
-      this.#content.accept(this.#content.ensure(entry.applicationId, initialRow), entry, at);
-    }
-    if (open.length > 0) this.#tellListeners();
+    const entering = this.#enter(open);
+    this.#entering.add(entering);
+    await entering.finally(() => this.#entering.delete(entering));
     return { closed: [...closed] };
+  }
+
+  async #enter(entries: readonly QueueEntry[]): Promise<void> {
+    const giveWay = givingWay(this.#clock);
+    for (let start = 0; start < entries.length; start += SLICE_MESSAGES) {
+      if (start > 0) await giveWay();
+      const at = momentOf(this.#clock);
+      this.#content.wake(at);
+      for (const entry of entries.slice(start, start + SLICE_MESSAGES)) {
+        const application = this.#content.ensure(
+          entry.applicationId,
+          this.#initialRow as ApplicationRow,
+        );
+        this.#content.accept(application, entry, at);
+      }
+      this.#tellListeners();
+    }
   }
 
   async claim({ tiers, maxMessages, maxBytes, leaseMs }: ClaimRequest): Promise<Claim | Nothing> {
@@ -114,7 +138,7 @@ export class MemoryQueue implements MessageQueue {
     const { application, messages } = held;
     for (const message of messages) {
       message.sends -= 1;
-      this.#content.comeBack({ application, message }, at);
+      application.waiting.putBack(message);
     }
     this.#endClaim(application, row, at);
     return 'released';
@@ -201,9 +225,21 @@ export class MemoryQueue implements MessageQueue {
   }
 
   async close(): Promise<QueueClosing> {
-    this.#closing ??= { returned: this.#content.empty(momentOf(this.#clock)), left: 0 };
+    this.#closing ??= this.#end();
+    return await this.#closing;
+  }
+
+  /** What was being accepted is accepted first (law 8). */
+  async #end(): Promise<QueueClosing> {
+    await Promise.all(this.#entering);
     this.#listeners.clear();
-    return this.#closing;
+    const giveWay = givingWay(this.#clock);
+    const returned: ReturnedMessage[] = [];
+    for (const slice of this.#content.empty(SLICE_MESSAGES)) {
+      for (const message of slice) returned.push(message);
+      await giveWay();
+    }
+    return { returned, left: 0 };
   }
 
   /** What every call begins with: it sees no lease that is over. */

@@ -18,9 +18,10 @@ export function memoryStats(content: Content): QueueStats {
     const ledger = application.ledger();
     applications.set(application.id, { ...ledger, tier: application.row.tier });
     add(total, ledger);
-    const first = application.waiting.first();
-    if (first !== undefined && content.isClaimable(application)) {
-      oldestDueMs = Math.max(oldestDueMs, content.nowMs - first.dueMs);
+    // Not since its first message is due: a pause that has just ended is nobody's fault.
+    const sinceMs = application.claimableAtMs();
+    if (sinceMs !== undefined && content.isClaimable(application)) {
+      oldestDueMs = Math.max(oldestDueMs, content.nowMs - sinceMs);
     }
   }
   return { ...total, pendingBytes: content.pendingBytes, oldestDueMs, applications };

@@ -154,10 +154,7 @@ export class Model {
   }
 
   comeBack(messages: readonly ModelMessage[]): void {
-    for (const message of messages) {
-      if (this.isClosed(appOf(message))) this.dead.push({ message, reason: 'destination-closed' });
-      else this.waiting.push(message);
-    }
+    this.waiting.push(...messages);
   }
 
   advance(ms: number): void {
@@ -232,6 +229,6 @@ export class Model {
     const ready = [...this.times(['healthy', 'failing'])].filter(
       ([id, atMs]) => atMs <= this.nowMs && !claimed.has(id),
     );
-    return Math.max(0, ...ready.map(([id]) => this.nowMs - (this.waitingOf(id)[0]?.dueMs ?? 0)));
+    return Math.max(0, ...ready.map(([, atMs]) => this.nowMs - atMs));
   }
 }
