@@ -136,6 +136,10 @@ describe('the timings of an attempt', () => {
   });
 });
 
+function refuse(): never {
+  throw new Error('not my attempt');
+}
+
 describe('onHeaders', () => {
   const POSTERS = [
     ['connections of ours', () => openPoster({ deadlines: { totalMs: 400 } })],
@@ -163,11 +167,8 @@ describe('onHeaders', () => {
   test.each(POSTERS)('may throw, and changes nothing, over %s', async (_what, open) => {
     const receiver = await openReceiver({ script: [respond({ body: 'ok' })] });
     const poster = open();
-    const onHeaders = (): never => {
-      throw new Error('not my attempt');
-    };
     for (let sends = 0; sends < 2; sends += 1) {
-      const result = await poster.post(requestTo(receiver.url, { onHeaders }));
+      const result = await poster.post(requestTo(receiver.url, { onHeaders: refuse }));
       expect(result).toMatchObject({ kind: 'response', status: 200 });
     }
     expect(receiver.connectionCount).toBe(1);

@@ -23,7 +23,7 @@ function watchedConnect(options: Omit<GuardedConnectOptions, 'network'>, url: st
   const { hostname, host, protocol, port } = new URL(url);
   const done = new Promise<net.Socket | Error>((resolve) => {
     const target = { hostname, host, protocol, port, servername: hostname };
-    connect(target, (error, socket) => resolve(error ?? (socket as net.Socket)), {
+    connect(target, (error, socket) => resolve(error ?? socket), {
       signal: ending.signal,
       onPhase: (phase, ms) => phases.push([phase, ms]),
     });
@@ -35,22 +35,22 @@ function watchedConnect(options: Omit<GuardedConnectOptions, 'network'>, url: st
   return { done, phases, end: () => ending.abort() };
 }
 
-describe('the watch of a connect', () => {
-  /** A clock that only events move: 7 ms in the look-up, 11 in TCP, 13 in TLS. */
-  function steppedClock() {
-    let nowMs = 1000;
-    const lookup: LookupAll = (_hostname, _options, callback) => {
-      nowMs += 7;
-      callback(null, [{ address: '127.0.0.1', family: 4 }]);
-    };
-    watchSockets((socket) => socket.once('connect', () => (nowMs += 11)));
-    const SNICallback = (_name: string, settle: (error: null) => void): void => {
-      nowMs += 13;
-      settle(null);
-    };
-    return { lookup, SNICallback, clock: { ...systemClock, monotonicMs: () => nowMs } };
-  }
+/** A clock that only events move: 7 ms in the look-up, 11 in TCP, 13 in TLS. */
+function steppedClock() {
+  let nowMs = 1000;
+  const lookup: LookupAll = (_hostname, _options, callback) => {
+    nowMs += 7;
+    callback(null, [{ address: '127.0.0.1', family: 4 }]);
+  };
+  watchSockets((socket) => socket.once('connect', () => (nowMs += 11)));
+  const SNICallback = (_name: string, settle: (error: null) => void): void => {
+    nowMs += 13;
+    settle(null);
+  };
+  return { lookup, SNICallback, clock: { ...systemClock, monotonicMs: () => nowMs } };
+}
 
+describe('the watch of a connect', () => {
   test('is told how long look-up, TCP and TLS took, in this order', async () => {
     const { lookup, SNICallback, clock } = steppedClock();
     const server = https.createServer({ ...certificate, SNICallback });

@@ -36,7 +36,7 @@ async function startServer(options: https.ServerOptions = {}) {
   });
   server.on('tlsClientError', () => {});
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close().closeAllConnections());
+  onTestFinished(() => server.close().closeAllConnections());
   const url = `https://localhost:${(server.address() as net.AddressInfo).port}/`;
   return { url, shown, sockets, resumed };
 }
