@@ -27,8 +27,54 @@ export type { WritableRecord, WrittenRecord } from './log/record-check.ts';
 export type { LogWriterStats } from './log/write-counters.ts';
 export { createLogWriter, type LogWriter } from './log/writer.ts';
 export type { LogWriterOptions } from './log/writer-options.ts';
-export type { Format } from './queue/queue.ts';
-export type { FailureCode, Outcome } from './webhook/outcome.ts';
+export type {
+  DeadReason,
+  DiscardReason,
+  Durability,
+  Format,
+  Ledger,
+  MessageQueue,
+  QueueStats,
+  Tier,
+} from './queue/queue.ts';
+export type {
+  ApplicationSettings,
+  ApplicationTls,
+  OrganisationFormat,
+  OrganisedApplication,
+  Pem,
+  Settings,
+} from './settings/schema.ts';
+export type { SettingsFunction, SettingsSource } from './settings/source.ts';
+export { createWebhookSender } from './webhook/engine/create-sender.ts';
+export type { DeliveryEvent, DeliveryEventName, DeliveryEvents } from './webhook/engine/events.ts';
+export {
+  type ExplainedAttempt,
+  type ExplainedSchedule,
+  explainSchedule,
+  type ScheduleToExplain,
+} from './webhook/engine/explain-schedule.ts';
+export type { SendSelection } from './webhook/engine/intake.ts';
+export type { DeadMessage, KeptMessage } from './webhook/engine/kept-message.ts';
+export type {
+  DeliveryOptions,
+  ManyDestinations,
+  OneDestination,
+  SenderRole,
+  WebhookSenderOptions,
+} from './webhook/engine/options.ts';
+export type {
+  CloseResult,
+  DeadLetterList,
+  DeadLetterQuery,
+  DeadLetterSelection,
+  FlushResult,
+  SenderStats,
+  SendResult,
+  WebhookSender,
+} from './webhook/engine/sender.ts';
+export type { SkippedMessage, SkipReason } from './webhook/engine/skip.ts';
+export type { FailureCode, Outcome, PhaseTimings } from './webhook/outcome.ts';
 export type { MessageToSend } from './webhook/read-messages.ts';
 export type {
   RequestReport,

@@ -43,7 +43,8 @@ export async function acceptMessages(
     ...accept(data, rules.newId),
   });
   const accepted = await readMessages(messages, { schema, store, giveWay });
-  for (const { index, stored } of accepted) checkSize(index, stored, rules.maxBodyBytes);
+  const first = { retryCount: 0, maxBodyBytes: rules.maxBodyBytes };
+  for (const { index, stored } of accepted) checkSize(index, stored, first);
   return accepted;
 }
 
@@ -73,9 +74,16 @@ function ownId(data: Ids, key: keyof Ids): string | null | undefined {
   return Object.hasOwn(data, key) ? data[key] : undefined;
 }
 
-/** @throws SecurityEventError `ERR_MESSAGE_TOO_LARGE` where not even a request of its own would do. */
-export function checkSize(index: number, stored: StoredMessage, maxBodyBytes: number): void {
-  const bytes = bodyBytes([elementBytes({ stored, retryCount: 0 })]);
+/**
+ * @throws SecurityEventError `ERR_MESSAGE_TOO_LARGE` where not even a request of its own would do,
+ * with this `retryCount`: its digits count, too.
+ */
+export function checkSize(
+  index: number,
+  stored: StoredMessage,
+  { retryCount, maxBodyBytes }: { readonly retryCount: number; readonly maxBodyBytes: number },
+): void {
+  const bytes = bodyBytes([elementBytes({ stored, retryCount })]);
   if (bytes <= maxBodyBytes) return;
   throw new SecurityEventError('ERR_MESSAGE_TOO_LARGE', {
     detail: `message ${index} makes a request of ${bytes} bytes, maxBodyBytes is ${maxBodyBytes}`,

@@ -112,7 +112,7 @@ export function readSettings(destination: unknown, options: unknown): SendSettin
     secret: checkSecret(secret),
     format: given.format ?? 2,
     dialect: given.dialect ?? 'strict',
-    schedule: readSchedule(given.schedule),
+    schedule: directSchedule(given.schedule),
     maxBodyBytes: given.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
     deadlines: deadlinesOf(given.deadlineMs),
     network,
@@ -122,7 +122,12 @@ export function readSettings(destination: unknown, options: unknown): SendSettin
   };
 }
 
-function readSchedule(options: unknown): RetrySchedule {
+/**
+ * A schedule with the defaults of `sendWebhook`.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` begins with `schedule`.
+ */
+export function directSchedule(options: unknown): RetrySchedule {
   const given = checkSchedule(options);
   // Without an end the call would never return while its receiver fails.
   if (given.repeatLast === true && given.horizonMs === undefined) {

@@ -1,5 +1,6 @@
 /** `createWebhookSender`: from options to a running engine. */
-import type { Dialect } from '../../contract/index.ts';
+import { type Dialect, messageToSend } from '../../contract/index.ts';
+import { SecurityEventError } from '../../errors.ts';
 import { readMemoryOptions } from '../../queue/memory/memory-options.ts';
 import { MemoryQueue } from '../../queue/memory/memory-queue.ts';
 import type { MessageQueue } from '../../queue/queue.ts';
@@ -9,10 +10,11 @@ import { givingWay } from '../../system/giving-way.ts';
 import { newId } from '../../system/id.ts';
 import { type Random, systemRandom } from '../../system/random.ts';
 import { createPoster, type Poster, type PosterOptions } from '../wire/post.ts';
+import { findDestination } from './attempt.ts';
 import { flushBeforeExit } from './before-exit.ts';
 import { Delivery } from './delivery.ts';
 import { Engine } from './engine.ts';
-import { hashOfUrl, type Lane, untriedRow } from './lane.ts';
+import { hashOfUrl, isOfAnotherUrl, untriedRow } from './lane.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { createObserver } from './observe.ts';
 import type { WebhookSenderOptions } from './options.ts';
@@ -59,7 +61,13 @@ export function makeSender(options: unknown, system: SenderSystem): WebhookSende
   const stopping = new AbortController();
   const poster = system.createPoster({ ...settings.wire, clock });
   const wire = { poster, clock, headers: settings.headers, signal: stopping.signal };
-  const shared = { ...settings, ...system, queue, find, observe, tracker };
+  const hasMoved = async (applicationId: string): Promise<boolean> => {
+    const row = await queue.application(applicationId);
+    const destination = await findDestination(applicationId, find);
+    if (row === undefined || typeof destination === 'string') return false;
+    return isOfAnotherUrl(row, hashOfUrl(destination.url));
+  };
+  const shared = { hasMoved, ...settings, ...system, queue, find, observe, tracker };
 
   const scheduler: Scheduler = new Scheduler({
     ...shared,
@@ -100,6 +108,8 @@ export function makeSender(options: unknown, system: SenderSystem): WebhookSende
     scheduler.start();
     upkeep.start();
   }
+  // Now, and not at the first message: while a prototype is polluted, zod makes no schema.
+  if (settings.role !== 'deliver') messageToSend(settings.dialect).safeParse(undefined);
   const intake = { ...settings, ...settings.policy, newId: system.newId };
   return new Engine({
     ...shared,
@@ -108,13 +118,6 @@ export function makeSender(options: unknown, system: SenderSystem): WebhookSende
     intake,
     lifecycle,
     attempts: () => delivery.attempts,
-    hasNewUrl: async (applicationId, url) => {
-      const lane = (await queue.application(applicationId))?.lane as
-        | Partial<Lane>
-        | null
-        | undefined;
-      return lane?.urlHash !== hashOfUrl(new URL(url));
-    },
     sendTest: (applicationId) => sendTestMessage(applicationId, { ...intake, ...wire, find }),
   });
 }
@@ -122,12 +125,16 @@ export function makeSender(options: unknown, system: SenderSystem): WebhookSende
 /** Opens the queue when it is first needed; one that could not be opened is opened again. */
 function opener(queue: MessageQueue, { policy, lingerMs }: SenderSettings): () => Promise<void> {
   let opened: Promise<void> | undefined;
-  return () => {
+  return async () => {
     opened ??= queue.open(untriedRow(policy), lingerMs).catch((error: unknown) => {
       opened = undefined;
       throw error;
     });
-    return opened;
+    await opened.catch((cause: unknown) => {
+      const code = cause instanceof SecurityEventError ? cause.code : 'ERR_QUEUE_FAILED';
+      // One for each caller: the error of `send` holds the messages of its call.
+      throw new SecurityEventError(code, { cause });
+    });
   };
 }
 

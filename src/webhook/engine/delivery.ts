@@ -1,5 +1,6 @@
 /** From a claim to its settling: what the scheduler runs for each claim. */
 import type { Claim, MessageQueue, RowUpdate, Verdict } from '../../queue/queue.ts';
+import { onAbort } from '../../system/on-abort.ts';
 import type { Random } from '../../system/random.ts';
 import { jittered } from '../retry.ts';
 import {
@@ -11,8 +12,17 @@ import {
   postBody,
   type Sending,
 } from './attempt.ts';
-import type { DeliveryEvents } from './events.ts';
-import { afterMissing, hashOfUrl, type Lane, laneOf, newLane, rowOf } from './lane.ts';
+import type { DeliveryEvents, QueueOperation } from './events.ts';
+import {
+  afterMissing,
+  hashOfUrl,
+  isOfAnotherUrl,
+  type Lane,
+  laneOf,
+  newLane,
+  rowOf,
+  untriedRow,
+} from './lane.ts';
 import type { Observe } from './observe.ts';
 import type { DeliveryPolicy } from './policy.ts';
 import { type Attempted, type Settlement, settle } from './settlement.ts';
@@ -58,32 +68,39 @@ export class Delivery {
     const { clock } = this.#parts;
     const startedAt = clock.monotonicMs();
     const destination = await this.#find(claim.applicationId);
-    if (typeof destination === 'string') {
-      await this.#release(claim, destination);
-      return;
-    }
     if (this.#parts.signal.aborted) {
       await this.#tell('release', () => this.#parts.queue.release(claim));
+      return;
+    }
+    if (typeof destination === 'string') {
+      await this.#release(claim, destination);
       return;
     }
     await this.#attempt({ claim, destination, slot, startedAt });
   }
 
   async #find(applicationId: string): Promise<Destination | MissingDestination> {
-    const { find, clock } = this.#parts;
+    const { find, clock, signal } = this.#parts;
     const decided = new AbortController();
+    const letGo = onAbort(signal, () => decided.abort());
     const late = clock.idle(FIND_MS, decided.signal).then((): MissingDestination => 'failed');
     try {
       return await Promise.race([findDestination(applicationId, find), late]);
     } finally {
+      letGo();
       decided.abort();
     }
   }
 
   async #attempt({ claim, destination, slot, startedAt }: Attempt): Promise<void> {
-    const { policy, random, clock, observe } = this.#parts;
+    const { policy, random, clock, observe, queue } = this.#parts;
     const { applicationId, format, messages, row } = claim;
     const lane = laneOf(row, hashOfUrl(destination.url), policy);
+    if (isOfAnotherUrl(row, lane.urlHash) && messages.length > policy.cautiousMaxMessages) {
+      // Claimed by what the old URL was good for: the new one is untried (D75).
+      await this.#tell('release', () => queue.release(claim, { ...untriedRow(policy), waitMs: 0 }));
+      return;
+    }
     const { body, maxRetryCount } = encodeClaim(claim, clock);
     this.#attempts += 1;
     const started = {
@@ -101,7 +118,7 @@ export class Delivery {
     const now = claim.now + (clock.monotonicMs() - startedAt);
     const attempted: Attempted = { claim, lane, result, bodyBytes: body.length, retryAfterMs, now };
     const settlement = settle(attempted, policy, random);
-    const answer = await this.#settle(claim, settlement);
+    const answer = await this.#settle(claim, settlement, startedAt);
     this.#report({ attempted, settlement, started, isLost: answer !== 'settled' });
   }
 
@@ -121,8 +138,17 @@ export class Delivery {
   async #settle(
     claim: Claim,
     { verdicts, row }: Settlement,
+    claimedAt: number,
   ): Promise<'settled' | 'lost' | undefined> {
-    return await this.#tell('settle', () => this.#parts.queue.settle(claim, verdicts, row));
+    const { queue, clock, leaseMs } = this.#parts;
+    let calls = 0;
+    return await this.#tell('settle', async () => {
+      calls += 1;
+      const answer = await queue.settle(claim, verdicts, row);
+      // Before its lease is over a claim is lost to nobody but a call of ours whose answer was lost.
+      const isOurs = calls > 1 && clock.monotonicMs() - claimedAt < leaseMs;
+      return isOurs ? 'settled' : answer;
+    });
   }
 
   /** Nothing was sent: the destination's turn comes again later (D72). */
@@ -142,8 +168,8 @@ export class Delivery {
   }
 
   /** Again until the lease is over: then the messages are due again by themselves (law 3). */
-  async #tell<T>(operation: string, call: () => Promise<T>): Promise<T | undefined> {
-    const { clock, random, observe, leaseMs } = this.#parts;
+  async #tell<T>(operation: QueueOperation, call: () => Promise<T>): Promise<T | undefined> {
+    const { clock, random, observe, leaseMs, signal } = this.#parts;
     const startedAt = clock.monotonicMs();
     for (let failures = 0; ; failures += 1) {
       try {
@@ -152,8 +178,10 @@ export class Delivery {
         const delayMs = SETTLE_DELAYS_MS[failures] ?? SETTLE_DELAYS_MS.at(-1) ?? 0;
         const retryInMs = jittered(delayMs, random);
         observe('queue-failed', () => ({ operation, retryInMs }));
-        if (clock.monotonicMs() - startedAt + retryInMs > leaseMs) return undefined;
-        await clock.idle(retryInMs);
+        // Once the sender is being closed a queue that fails must not hold it up (D79).
+        const isOver = clock.monotonicMs() - startedAt + retryInMs > leaseMs;
+        if (isOver || signal.aborted) return undefined;
+        await clock.idle(retryInMs, signal);
       }
     }
   }
@@ -176,7 +204,11 @@ export class Delivery {
     if (isLost) return;
     for (const change of settlement.changes) {
       const { waitMs } = row;
-      observe(`destination-${change}`, () => ({ applicationId, waitMs }));
+      if (change === 'paused' || change === 'opened') {
+        observe(`destination-${change}`, () => ({ applicationId, waitMs }));
+      } else {
+        observe(`destination-${change}`, () => ({ applicationId }));
+      }
       if (change === 'closed') this.#parts.onClosed(applicationId);
     }
     for (const [index, verdict] of settlement.verdicts.entries())

@@ -1,6 +1,6 @@
 /** The delivery engine behind `createWebhookSender`: intake at one end, scheduler at the other. */
 import { SecurityEventError } from '../../errors.ts';
-import type { Enqueued, MessageQueue } from '../../queue/queue.ts';
+import type { Enqueued, MessageQueue, QueueEntry } from '../../queue/queue.ts';
 import type { ResolvedApplication } from '../../settings/source.ts';
 import type { Clock } from '../../system/clock.ts';
 import { givingWay } from '../../system/giving-way.ts';
@@ -29,8 +29,8 @@ export interface EngineParts {
   /** Resolves when the queue can be used. */
   readonly ready: () => Promise<void>;
   readonly intake: Pick<IntakeRules, 'dialect' | 'maxBodyBytes' | 'v1Aliases' | 'newId'>;
-  /** Whether the URL is another than the one that the queue's row tells of. */
-  readonly hasNewUrl: (applicationId: string, url: string) => Promise<boolean>;
+  /** Whether an application's URL is another than the one that its row in the queue is about. */
+  readonly hasMoved: (applicationId: string) => Promise<boolean>;
   readonly tracker: Tracker;
   readonly slots: Slots;
   readonly lifecycle: Lifecycle;
@@ -118,72 +118,82 @@ export class Engine implements WebhookSender {
   }
 
   async #accept(messages: unknown, selection: SendSelection): Promise<SendResult> {
-    const { intake, find, tracker, clock } = this.#parts;
-    const { entries, skipped } = await takeIn(messages, selection, clock.now(), {
-      ...intake,
-      find,
-      newOrigin: () => tracker.newOrigin(),
-      giveWay: givingWay(clock),
-    });
-    const closed = entries.length === 0 ? new Set<string>() : await this.#enqueue(entries);
-    const refused = entries.filter(({ applicationId }) => closed.has(applicationId));
-    const accepted = entries.filter(({ applicationId }) => !closed.has(applicationId));
-    const all = [...skipped, ...refused.map(closedSkip)].sort((a, b) => a.index - b.index);
+    const { intake, find, clock } = this.#parts;
+    const giveWay = givingWay(clock);
+    const rules = { ...intake, find, giveWay };
+    const { entries, skipped } = await takeIn(messages, selection, clock.now(), rules);
+    await giveWay();
+    const closed = entries.length === 0 ? new Set<string>() : await this.#enqueue(entries, giveWay);
+    const isClosed = ({ applicationId }: AcceptedEntry): boolean => closed.has(applicationId);
+    const accepted = closed.size === 0 ? entries : entries.filter((entry) => !isClosed(entry));
+    const refused = closed.size === 0 ? [] : entries.filter(isClosed).map(closedSkip);
+    await giveWay();
+    const all = [...skipped, ...refused].sort((a, b) => a.index - b.index);
     this.#tell(accepted, all);
     return { accepted: accepted.map(({ stored }) => stored.messageId), skipped: all };
   }
 
   /** Gives the applications for which nothing was taken, since they are closed. */
-  async #enqueue(entries: readonly AcceptedEntry[]): Promise<ReadonlySet<string>> {
-    const { closed } = await this.#put(entries);
+  async #enqueue(
+    entries: readonly AcceptedEntry[],
+    giveWay: () => Promise<void>,
+  ): Promise<ReadonlySet<string>> {
+    const { closed } = await this.#put(entries, giveWay);
+    if (closed.length === 0) return new Set();
     const open = new Set(closed);
     for (const applicationId of closed) {
-      if (await this.#reopenForNewUrl(applicationId)) open.delete(applicationId);
+      // The others are accepted by now: whatever fails here must not tell the caller otherwise.
+      const isOpen = await this.#reopenForNewUrl(applicationId).catch(() => false);
+      if (isOpen) open.delete(applicationId);
     }
     const again = entries.filter(
       ({ applicationId }) => closed.includes(applicationId) && !open.has(applicationId),
     );
     if (again.length === 0) return open;
-    const second = await this.#put(again).catch(() => ({ closed: again.map(idOf) }));
+    const second = await this.#put(again, giveWay).catch(() => ({ closed: again.map(idOf) }));
     return new Set([...open, ...second.closed]);
   }
 
-  async #put(entries: readonly AcceptedEntry[]): Promise<Enqueued> {
+  async #put(accepted: readonly AcceptedEntry[], giveWay: () => Promise<void>): Promise<Enqueued> {
     const { queue, ready, tracker } = this.#parts;
     await ready();
-    tracker.expect(entries.length);
-    const forget = (those: readonly AcceptedEntry[]): void => {
-      for (const { origin } of those) tracker.forget(origin);
-    };
+    const entries = accepted.map((entry) => ({ ...entry, origin: tracker.expect() }));
+    await giveWay();
     try {
       const enqueued = await queue.enqueue(entries);
-      forget(entries.filter(({ applicationId }) => enqueued.closed.includes(applicationId)));
+      const closed = new Set(enqueued.closed);
+      if (closed.size === 0) return enqueued;
+      for (const { applicationId, origin } of entries) {
+        if (closed.has(applicationId)) tracker.forget(origin);
+      }
       return enqueued;
     } catch (error) {
-      forget(entries);
-      throw error;
+      for (const { origin } of entries) tracker.forget(origin);
+      if (error instanceof SecurityEventError) throw error;
+      throw new SecurityEventError('ERR_QUEUE_FAILED', { cause: error });
     }
   }
 
   /** D72: the new URL of a destination that was closed has not said 410 yet. */
   async #reopenForNewUrl(applicationId: string): Promise<boolean> {
-    const { find, hasNewUrl, queue } = this.#parts;
-    const url = (await find(applicationId))?.url;
-    if (url === undefined || !(await hasNewUrl(applicationId, url))) return false;
+    const { hasMoved, queue } = this.#parts;
+    if (!(await hasMoved(applicationId))) return false;
     await queue.reopen(applicationId);
     return true;
   }
 
   #tell(accepted: readonly AcceptedEntry[], skipped: readonly SkippedMessage[]): void {
     const { observe } = this.#parts;
-    for (const [applicationId, group] of groups(accepted, idOf)) {
-      const format = group[0].stored.format;
-      observe('accepted', () => ({ applicationId, format, count: group.length }));
+    for (const { first, count } of tallies(accepted, idOf)) {
+      const { applicationId, stored } = first;
+      observe('accepted', () => ({ applicationId, format: stored.format, count }));
     }
-    for (const [applicationId, group] of groups(skipped, idOf)) {
-      for (const [reason, { length }] of groups(group, ({ reason: why }) => why)) {
-        observe('skipped', () => ({ applicationId, reason, count: length }));
-      }
+    for (const { first, count } of tallies(
+      skipped,
+      (one) => `${one.reason} ${one.applicationId}`,
+    )) {
+      const { applicationId, reason } = first;
+      observe('skipped', () => ({ applicationId, reason, count }));
     }
   }
 }
@@ -196,13 +206,19 @@ function closedSkip({ index, applicationId }: AcceptedEntry): SkippedMessage {
   return { index, applicationId, reason: 'destination-closed' satisfies SkipReason };
 }
 
-function groups<T, K>(list: readonly T[], keyOf: (one: T) => K): Map<K, [T, ...T[]]> {
-  const found = new Map<K, [T, ...T[]]>();
+interface Tally<T> {
+  readonly first: T;
+  count: number;
+}
+
+/** How many there are of each key, in the order in which the keys come. */
+function tallies<T>(list: readonly T[], keyOf: (one: T) => string): Iterable<Readonly<Tally<T>>> {
+  const found = new Map<string, Tally<T>>();
   for (const one of list) {
     const key = keyOf(one);
-    const group = found.get(key);
-    if (group === undefined) found.set(key, [one]);
-    else group.push(one);
+    const tally = found.get(key);
+    if (tally === undefined) found.set(key, { first: one, count: 1 });
+    else tally.count += 1;
   }
-  return found;
+  return found.values();
 }

@@ -61,8 +61,11 @@ export interface DeliveryEvents {
   readonly dead: OfMessage & { readonly reason: DeadReason };
   readonly discarded: { readonly reason: DiscardReason; readonly count: number };
   readonly stalled: { readonly oldestDueMs: number };
-  readonly 'queue-failed': { readonly operation: string; readonly retryInMs: number };
+  readonly 'queue-failed': { readonly operation: QueueOperation; readonly retryInMs: number };
 }
+
+/** What was asked of a queue that failed; `upkeep` and `close` are about what became of messages in it. */
+export type QueueOperation = 'claim' | 'settle' | 'release' | 'upkeep' | 'close';
 
 export type DeliveryEventName = keyof DeliveryEvents;
 

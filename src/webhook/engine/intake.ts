@@ -28,8 +28,6 @@ export interface IntakeRules {
   readonly newId: () => string;
   /** The settings of an application; `undefined` where it is unknown. */
   readonly find: (applicationId: string) => Promise<ResolvedApplication | undefined>;
-  /** As what the next message is accepted. */
-  readonly newOrigin: () => QueueEntry['origin'];
   readonly giveWay: () => Promise<void>;
 }
 
@@ -45,7 +43,8 @@ export interface Intake {
   readonly skipped: readonly SkippedMessage[];
 }
 
-export interface AcceptedEntry extends QueueEntry {
+/** An entry for the queue, but for its origin, which it is given when it is enqueued. */
+export interface AcceptedEntry extends Omit<QueueEntry, 'origin'> {
   readonly index: number;
 }
 
@@ -69,27 +68,30 @@ export async function takeIn(
 ): Promise<Intake> {
   const acceptedAt = formatTimestamp(acceptedAtMs);
   const known = new Map<string, ResolvedApplication>();
-  const store = (data: object, index: number): Read | Promise<Read> => {
+  const entries: AcceptedEntry[] = [];
+  const skipped: SkippedMessage[] = [];
+  const take = (routed: Routed): void => {
+    const read = project(routed, { selection, acceptedAt, rules });
+    if ('stored' in read) entries.push(read);
+    else skipped.push(read);
+  };
+  const store = (data: object, index: number): void | Promise<void> => {
     const message = identify(data, rules.newId);
     const applicationId = applicationOf(message.message) ?? '';
-    const take = (application: ResolvedApplication): Read =>
-      project(
-        { index, applicationId, application, message, data },
-        { selection, acceptedAt, rules },
-      );
     const application = known.get(applicationId);
-    if (application !== undefined) return take(application);
+    if (application !== undefined) {
+      take({ index, applicationId, application, message, data });
+      return undefined;
+    }
     return rules.find(applicationId).then((found) => {
-      if (found === undefined) throw unknownApplication(index, applicationId);
+      if (found === undefined) throw unknownApplication(index, message);
       known.set(applicationId, found);
-      return take(found);
+      take({ index, applicationId, application: found, message, data });
     });
   };
   const schema = messageToSend(rules.dialect);
-  const read = await readMessages<Read>(messages, { schema, store, giveWay: rules.giveWay });
-  const entries = read.filter((one): one is AcceptedEntry => 'stored' in one);
-  for (const { index, stored } of entries) checkSize(index, stored, rules.maxBodyBytes);
-  return { entries, skipped: read.filter((one): one is SkippedMessage => 'reason' in one) };
+  await readMessages(messages, { schema, store, giveWay: rules.giveWay });
+  return { entries, skipped };
 }
 
 interface Routed {
@@ -143,15 +145,18 @@ function entry(
   index: number,
   applicationId: string,
   stored: StoredMessage,
-  { newOrigin }: IntakeRules,
+  { maxBodyBytes }: IntakeRules,
 ): AcceptedEntry {
+  checkSize(index, stored, { retryCount: MAX_RETRY_COUNT, maxBodyBytes });
+  checkSize(index, stored, { retryCount: MAX_RETRY_COUNT, maxBodyBytes });
   const sizeBytes = elementBytes({ stored, retryCount: MAX_RETRY_COUNT }) + COMMA_BYTES;
-  return { index, applicationId, stored, sizeBytes, origin: newOrigin() };
+  return { index, applicationId, stored, sizeBytes };
 }
 
-function unknownApplication(index: number, applicationId: string): SecurityEventError {
+function unknownApplication(index: number, { message }: MessageToStore): SecurityEventError {
+  const field = Object.hasOwn(message, 'application') ? ['application', 'id'] : ['application_id'];
   return new SecurityEventError('ERR_UNKNOWN_APPLICATION', {
     detail: `message ${index} is of an application that the settings do not have`,
-    path: [index, 'message', applicationId === '' ? 'application' : 'application_id'],
+    path: [index, 'message', ...field],
   });
 }

@@ -14,6 +14,8 @@ export type Lane = {
   readonly tier: Tier;
   /** Tells a new URL from the one that this state is about. */
   readonly urlHash: string;
+  /** Whether it has taken a request: until then it is untried, whatever it has answered (D75). */
+  readonly isProven: boolean;
   /** Failed requests in a row, those that count (D75). */
   readonly failures: number;
   /** No more than one message at a time, and rarely, to see whether the destination is back. */
@@ -40,6 +42,7 @@ export function newLane(urlHash: string, policy: DeliveryPolicy): Lane {
   return {
     tier: 'healthy',
     urlHash,
+    isProven: false,
     failures: 0,
     isOpen: false,
     probes: 0,
@@ -67,6 +70,11 @@ export function laneOf(row: ApplicationRow, urlHash: string, policy: DeliveryPol
   const stored = row.lane as Partial<Lane> | null;
   if (stored === null || stored.urlHash !== urlHash) return fresh;
   return { ...fresh, ...stored };
+}
+
+/** Whether the row is about a URL, and not this one. */
+export function isOfAnotherUrl({ lane }: ApplicationRow, urlHash: string): boolean {
+  return lane !== null && (lane as Partial<Lane>).urlHash !== urlHash;
 }
 
 /** What happened to a request, as far as its destination is concerned. */
@@ -102,7 +110,8 @@ export function afterAttempt(
   if (outcome === 'smaller' || outcome === 'dead') {
     // 413, the answer of a receiver that works: no failure of the destination's.
     const budget = afterTooLarge(lane.budget, bodyBytes);
-    return { lane: { ...lane, missing: 0, budget }, waitMs: 0, changes: [] };
+    const waitMs = slowStartWait(lane.recoveredAt, attempt.now, policy);
+    return { lane: { ...lane, missing: 0, budget }, waitMs, changes: [] };
   }
   return afterFailure(lane, attempt, policy, random);
 }
@@ -113,6 +122,7 @@ function afterSuccess(lane: Lane, attempt: LaneAttempt, policy: DeliveryPolicy):
   return {
     lane: {
       ...newLane(lane.urlHash, policy),
+      isProven: true,
       budget: afterPassed(lane.budget, attempt.bodyBytes, policy),
       recoveredAt: waitMs === 0 ? null : recoveredAt,
     },
@@ -152,6 +162,9 @@ function afterFailure(
   const probes = isOpen ? lane.probes + 1 : 0;
   const pauseMs = outcome === 'pause' ? retryAfterMs : 0;
   const probeMs = isOpen ? probeWait(probes, policy) : 0;
+  // What fails again while it is being brought back begins anew, at one request.
+  const recoveredAt = lane.recoveredAt === null ? null : now;
+  const slowMs = slowStartWait(recoveredAt, now, policy);
   const changes: LaneChange[] = isOpen && !lane.isOpen ? ['opened'] : [];
   if (pauseMs > 0) changes.push('paused');
   return {
@@ -163,11 +176,10 @@ function afterFailure(
       probes,
       bisectionFailures: lane.bisectionFailures + (isBisection ? 1 : 0),
       goneAt,
-      // What fails again while it is being brought back begins anew, at one request.
-      recoveredAt: lane.recoveredAt === null ? null : now,
+      recoveredAt,
       missing: 0,
     },
-    waitMs: jittered(Math.max(pauseMs, probeMs), random),
+    waitMs: jittered(Math.max(pauseMs, probeMs, slowMs), random),
     changes,
   };
 }
@@ -198,7 +210,7 @@ function limits(lane: Lane): Pick<ApplicationRow, 'maxBytes' | 'lane'> {
   return { maxBytes: lane.budget.maxBytes, lane };
 }
 
-function maxMessages({ isOpen, tier }: Lane, policy: DeliveryPolicy): number {
+function maxMessages({ isOpen, isProven, tier }: Lane, policy: DeliveryPolicy): number {
   if (isOpen) return 1;
-  return tier === 'healthy' ? policy.maxMessages : policy.cautiousMaxMessages;
+  return tier === 'healthy' && isProven ? policy.maxMessages : policy.cautiousMaxMessages;
 }

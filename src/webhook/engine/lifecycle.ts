@@ -30,7 +30,9 @@ interface Flushing {
   readonly callCount: number;
   /** As far as it is now. */
   readonly counts: () => FlushResult;
-  readonly promise: Promise<FlushResult>;
+  readonly done: Promise<FlushResult>;
+  /** The same for callers without a signal, for whom the process is held. */
+  held?: Promise<FlushResult>;
 }
 
 export class Lifecycle {
@@ -60,8 +62,11 @@ export class Lifecycle {
   /** Calls between which nothing was accepted share one promise. */
   flush(signal?: AbortSignal): Promise<FlushResult> {
     if (this.#flushing?.callCount !== this.#callCount) this.#flushing = this.#startFlush();
-    const { promise } = this.#flushing;
-    return signal === undefined ? promise : this.#untilAborted(this.#flushing, signal);
+    const flushing = this.#flushing;
+    // Each wait holds the process for itself: one that was ended must not go on holding it.
+    if (signal !== undefined) return this.#held(this.#untilAborted(flushing, signal));
+    flushing.held ??= this.#held(flushing.done);
+    return flushing.held;
   }
 
   close(deadlineMs = DEFAULT_CLOSE_MS): Promise<CloseResult> {
@@ -92,7 +97,7 @@ export class Lifecycle {
     const flushing: Flushing = {
       callCount: this.#callCount,
       counts: () => watch?.counts() ?? { ...none, pending: tracker.pending },
-      promise: this.#held(settleAll()).finally(() => {
+      done: settleAll().finally(() => {
         if (this.#flushing === flushing) this.#flushing = undefined;
       }),
     };
@@ -101,7 +106,7 @@ export class Lifecycle {
 
   async #untilAborted(flushing: Flushing, signal: AbortSignal): Promise<FlushResult> {
     const abort = abortOf(signal);
-    await Promise.race([flushing.promise, abort.happened]);
+    await Promise.race([flushing.done, abort.happened]);
     abort.letGo();
     return flushing.counts();
   }
@@ -123,6 +128,8 @@ export class Lifecycle {
     const count = returned.length;
     if (count > 0) observe('discarded', () => ({ reason: 'returned', count }));
     const { delivered, dead, discarded } = watch.counts();
+    // What stays in the queue is another process's to deliver: nobody waits for it here any more.
+    tracker.endWatches();
     const messages = returned.map((message) => new KeptMessage(message));
     return { delivered, dead, discarded, returned: messages, left };
   }

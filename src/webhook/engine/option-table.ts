@@ -1,8 +1,8 @@
 /** Every option of a sender, its rule, its default and what it is for; docs/options.md is made of it. */
 import { MAX_MESSAGES_PER_REQUEST } from '../../contract/index.ts';
 import { COMMON_RULES } from '../common-options.ts';
-import { integer, MAX_TIMER_MS, object, oneOf, type Rule } from '../option-rules.ts';
-import type { DeliveryOptions } from './options.ts';
+import { ANYTHING, integer, MAX_TIMER_MS, object, oneOf, type Rule } from '../option-rules.ts';
+import type { DeliveryOptions, ManyDestinations, OneDestination } from './options.ts';
 import { DEFAULT_POLICY, type DeliveryPolicy } from './policy.ts';
 
 export interface OptionRow {
@@ -13,9 +13,13 @@ export interface OptionRow {
 }
 
 const BYTES = integer(1, Number.MAX_SAFE_INTEGER);
+const BYTES_OR_NONE = integer(0, Number.MAX_SAFE_INTEGER);
 const MS = integer(1, MAX_TIMER_MS);
 const WAIT_MS = integer(0, MAX_TIMER_MS);
 const COUNT = integer(1, 1_000_000);
+
+/** Something else judges it, with errors of its own. */
+const judgedElsewhere = (expected: string): Rule => ({ ...ANYTHING, expected });
 
 const shown = (value: number): string => String(value);
 const policyRow = (
@@ -28,6 +32,42 @@ const policyRow = (
   what,
 });
 
+type DestinationOptions = OneDestination & ManyDestinations;
+
+/** Where to send: `url` and `secret`, or `settings`. */
+export const DESTINATION_OPTION_TABLE: Readonly<Record<keyof DestinationOptions, OptionRow>> = {
+  url: {
+    rule: judgedElsewhere('an absolute http or https URL without credentials'),
+    default: 'required',
+    what: 'Where requests go; used as it is (D33).',
+  },
+  secret: {
+    rule: judgedElsewhere('a non-empty string'),
+    default: 'required',
+    what: 'The key of the signature (D32).',
+  },
+  application: {
+    rule: judgedElsewhere('`{ id, name, environment }`, all strings'),
+    default: "any application's messages",
+    what: 'Whose messages are taken. `name` and `environment` are told to receivers of format 1.',
+  },
+  format: {
+    rule: oneOf(1, 2),
+    default: '2',
+    what: 'The format that the receiver reads; 1 is deprecated (D40).',
+  },
+  tls: {
+    rule: judgedElsewhere('`{ ca, cert, key }` in PEM form, `cert` and `key` together'),
+    default: 'none',
+    what: 'For a receiver whose certificate Node does not trust, or that asks for one.',
+  },
+  settings: {
+    rule: judgedElsewhere('an object of applications, or a function'),
+    default: 'none',
+    what: "In the place of the five above: where each application's messages go (D60).",
+  },
+};
+
 export const SENDER_OPTION_TABLE: Readonly<Record<keyof DeliveryOptions, OptionRow>> = {
   queue: {
     rule: object('a message queue', (value) => 'claim' in value && 'enqueue' in value),
@@ -37,7 +77,7 @@ export const SENDER_OPTION_TABLE: Readonly<Record<keyof DeliveryOptions, OptionR
   role: {
     rule: oneOf('both', 'enqueue', 'deliver'),
     default: "'both'",
-    what: 'Whether this process accepts messages, delivers what waits, or both.',
+    what: 'Whether this process accepts messages, delivers what waits, or both. Others need a `queue`.',
   },
   dialect: {
     rule: COMMON_RULES.dialect,
@@ -50,9 +90,9 @@ export const SENDER_OPTION_TABLE: Readonly<Record<keyof DeliveryOptions, OptionR
     what: 'In format 1, writes `id`, `url` and `risk` besides `event_id` and `event_url` (D41).',
   },
   schedule: {
-    rule: COMMON_RULES.schedule,
-    default: 'see docs/delivery.md',
-    what: 'When a failed message is sent again: `delaysMs`, `repeatLast`, `horizonMs` (D71).',
+    rule: judgedElsewhere('an object of `delaysMs`, `repeatLast`, `horizonMs` and `maxWaitMs`'),
+    default: '5 s to 12 h in 10 steps, then every 12 h',
+    what: 'When a message that failed is sent again, and until when (D71).',
   },
   lingerMs: {
     rule: WAIT_MS,
@@ -70,7 +110,7 @@ export const SENDER_OPTION_TABLE: Readonly<Record<keyof DeliveryOptions, OptionR
     what: 'Of the queue in memory: messages that may wait; `send` rejects past it (D78).',
   },
   maxDeadBytes: {
-    rule: BYTES,
+    rule: BYTES_OR_NONE,
     default: '16777216',
     what: 'Of the queue in memory: bytes of dead letters; past it the oldest are discarded.',
   },
@@ -139,7 +179,7 @@ export const SENDER_OPTION_TABLE: Readonly<Record<keyof DeliveryOptions, OptionR
   leaseMs: {
     rule: MS,
     default: '60000, or three times `deadlineMs`',
-    what: 'How long a claim is held. Longer than an attempt: past it another one may begin.',
+    what: 'How long a claim is held, longer than `deadlineMs`: past it others may send.',
   },
   upkeepMs: {
     rule: MS,

@@ -1,4 +1,5 @@
 /** Every number of the delivery engine, with its default. */
+import { checkSchedule } from '../common-options.ts';
 import { LARGE_BODY_BYTES } from '../outcome.ts';
 import type { RetrySchedule } from '../retry.ts';
 
@@ -6,37 +7,61 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** How the engine delivers, retries and holds back. Durations are in ms. */
+/** How the engine delivers, retries and holds back. */
 export interface DeliveryPolicy {
+  /** When a message that failed is sent again, and until when (D71). */
+  readonly schedule: EngineSchedule;
   /**
-   * When a message that failed is sent again, and until when (D71). Default: after 5 s, 30 s, 2 min,
-   * 10 min, 30 min, 1 h, 2 h, 4 h, 8 h, 12 h, then every 12 h, until the horizon: 72 h after
-   * acceptance for a durable queue, 1 h for one in memory.
+   * The largest body of a request, in bytes (D73); `send` refuses a message that is larger by itself.
+   * 1 to 9007199254740991; default 1048576.
    */
-  readonly schedule: RetrySchedule & { readonly horizonMs: number };
-  /** The largest body of a request, in bytes (D73). Default 1048576. */
   readonly maxBodyBytes: number;
-  /** The most messages in a request. Default 1000, which is also the most (D31). */
+  /** The most messages in a request (D31). 1 to 1000; default 1000. */
   readonly maxMessages: number;
-  /** The same for a destination that is untried or whose last request failed (D75). Default 100. */
+  /**
+   * The same while the destination is untried or its last request failed (D75). 1 to 1000; default
+   * 100.
+   */
   readonly cautiousMaxMessages: number;
-  /** Attempts of a message that is refused with a status like 400 or 404 (D72). Default 6. */
+  /**
+   * How many attempts in all a message has that is refused with a 4xx, but for 408, 413, 425 and 429
+   * (D72). 1 to 1000000; default 6.
+   */
   readonly refusedMaxAttempts: number;
-  /** A larger body refused with 400, 401, 403 or 500 may be too large (D73). Default 100000. */
+  /**
+   * A body of more bytes that is refused with 400, 401, 403 or 500 may be too large (D73). 1 to
+   * 9007199254740991; default 100000.
+   */
   readonly largeBodyBytes: number;
-  /** Requests of a bisection that fail in a row before it ends (D74). Default 12. */
+  /**
+   * After how many requests in a row without a success a bisection ends (D74). 1 to 1000000; default
+   * 12.
+   */
   readonly bisectionMaxFailures: number;
-  /** Failed requests in a row before a destination is open (D75). Default 5. */
+  /**
+   * After how many failed requests in a row a destination is open, which is: only probed (D75). 1 to
+   * 1000000; default 5.
+   */
   readonly openAfterFailures: number;
-  /** The longest wait between two probes of an open destination (D75). Default 300000. */
+  /** The longest wait between two probes, in ms (D75). 1 to 2147483647; default 300000. */
   readonly maxProbeWaitMs: number;
-  /** After a recovery one request in this time, then two in the next, four … (D75). Default 1000. */
+  /**
+   * After a recovery there is one request in this time, in ms, then two, four, eight … (D75). 1 to
+   * 2147483647; default 1000.
+   */
   readonly slowStartStepMs: number;
-  /** How far two answers of 410 are apart that close a destination (D72). Default 60000. */
+  /**
+   * How far apart two answers of 410 must be that close a destination, in ms (D72). 0 to 2147483647;
+   * default 60000.
+   */
   readonly goneConfirmMs: number;
-  /** After so many successes a learned byte budget grows by a tenth (D73). Default 20. */
+  /**
+   * After how many successes a learned byte budget grows by a tenth (D73). 1 to 1000000; default 20.
+   */
   readonly growAfterSuccesses: number;
 }
+
+export type EngineSchedule = RetrySchedule & { readonly horizonMs: number };
 
 export const DEFAULT_DELAYS_MS = [
   5 * SECOND_MS,
@@ -69,3 +94,15 @@ export const DEFAULT_POLICY: DeliveryPolicy = {
   goneConfirmMs: MINUTE_MS,
   growAfterSuccesses: 20,
 };
+
+/**
+ * A schedule with the engine's defaults. One with delays of its own ends where they end, unless it
+ * says otherwise.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` begins with `schedule`.
+ */
+export function engineSchedule(options: unknown, horizonMs: number): EngineSchedule {
+  const given = checkSchedule(options);
+  const { delaysMs = DEFAULT_DELAYS_MS, repeatLast = given.delaysMs === undefined } = given;
+  return { ...given, delaysMs, repeatLast, horizonMs: given.horizonMs ?? horizonMs };
+}

@@ -3,30 +3,31 @@ import type { Dialect } from '../../contract/index.ts';
 import type { MemoryQueueOptions } from '../../queue/memory.ts';
 import type { MessageQueue } from '../../queue/queue.ts';
 import type { SettingsSource } from '../../settings/source.ts';
-import { checkDispatcher, checkSchedule, deadlinesOf } from '../common-options.ts';
-import { ANYTHING, check, invalidOption, type Rule } from '../option-rules.ts';
+import { checkDispatcher, DEFAULT_DEADLINE_MS, deadlinesOf } from '../common-options.ts';
+import { check, invalidOption, type Rule } from '../option-rules.ts';
 import { requestHeaders } from '../request-headers.ts';
-import { checkSecret } from '../signature.ts';
 import type { PosterOptions } from '../wire/post.ts';
-import { parseWebhookUrl } from '../wire/webhook-url.ts';
-import { SENDER_OPTION_TABLE } from './option-table.ts';
+import { DESTINATION_OPTION_TABLE, SENDER_OPTION_TABLE } from './option-table.ts';
 import type { DeliveryOptions, ManyDestinations, OneDestination, SenderRole } from './options.ts';
 import {
   DEFAULT_POLICY,
   type DeliveryPolicy,
   DURABLE_HORIZON_MS,
+  engineSchedule,
   MEMORY_HORIZON_MS,
 } from './policy.ts';
-
-const DESTINATION_OPTIONS = ['url', 'secret', 'application', 'format', 'tls', 'settings'] as const;
+import { sourceOf } from './read-destination.ts';
 
 type AllOptions = DeliveryOptions<Dialect> & Partial<OneDestination> & Partial<ManyDestinations>;
 
-const ALL_RULES = {
-  ...Object.fromEntries(Object.entries(SENDER_OPTION_TABLE).map(([name, row]) => [name, row.rule])),
-  // Each has a check of its own.
-  ...Object.fromEntries(DESTINATION_OPTIONS.map((name) => [name, ANYTHING])),
-} as unknown as Readonly<Record<keyof AllOptions, Rule>>;
+const ALL_RULES = Object.fromEntries(
+  Object.entries({ ...DESTINATION_OPTION_TABLE, ...SENDER_OPTION_TABLE }).map(([name, row]) => [
+    name,
+    row.rule,
+  ]),
+) as Readonly<Record<keyof AllOptions, Rule>>;
+
+const MEMORY_OPTIONS = ['maxPendingBytes', 'maxPendingMessages', 'maxDeadBytes'] as const;
 
 /** Options with their defaults, checked. */
 export interface SenderSettings {
@@ -54,22 +55,24 @@ export interface SenderSettings {
  */
 export function readSenderOptions(options: unknown): SenderSettings {
   const given = check<AllOptions>(options, ALL_RULES, { name: 'the options', path: [] });
-  const network = given.network ?? 'public';
+  const { role = 'both', network = 'public', queue } = given;
   checkDispatcher(given.dispatcher, network);
+  if (queue === undefined && role !== 'both') {
+    throw invalidOption(`role: '${role}' needs a queue that processes share`, ['queue']);
+  }
   const deadlines = deadlinesOf(given.deadlineMs);
-  const { maxPendingBytes, maxPendingMessages, maxDeadBytes } = given;
   return {
     source: sourceOf(given),
-    queue: given.queue,
-    memory: withoutUndefined({ maxPendingBytes, maxPendingMessages, maxDeadBytes }),
-    role: given.role ?? 'both',
+    queue,
+    memory: memoryOf(given),
+    role,
     dialect: given.dialect ?? 'strict',
     v1Aliases: given.v1Aliases ?? false,
     lingerMs: given.lingerMs ?? 0,
     policy: policyOf(given),
     slots: { healthySlots: given.healthySlots ?? 64, failingSlots: given.failingSlots ?? 256 },
     lateHeadersMs: given.lateHeadersMs ?? 2000,
-    leaseMs: given.leaseMs ?? Math.max(60_000, 3 * (deadlines.totalMs ?? 0)),
+    leaseMs: leaseOf(given.leaseMs, given.deadlineMs),
     upkeepMs: given.upkeepMs ?? 60_000,
     stalledAfterMs: given.stalledAfterMs ?? 60_000,
     flushBeforeExitMs: given.flushBeforeExitMs ?? 0,
@@ -78,49 +81,33 @@ export function readSenderOptions(options: unknown): SenderSettings {
   };
 }
 
-function policyOf(given: Partial<AllOptions>): DeliveryPolicy {
-  const { delaysMs, repeatLast, ...rest } = checkSchedule(given.schedule);
-  const isDurable = given.queue !== undefined && given.queue.durability !== 'memory';
-  const schedule = {
-    delaysMs: delaysMs ?? DEFAULT_POLICY.schedule.delaysMs,
-    // A schedule of one's own ends where it ends.
-    repeatLast: repeatLast ?? delaysMs === undefined,
-    horizonMs: isDurable ? DURABLE_HORIZON_MS : MEMORY_HORIZON_MS,
-    ...withoutUndefined(rest),
-  };
-  const numbers = Object.keys(DEFAULT_POLICY).filter((name) => name !== 'schedule');
-  const own = numbers.map(
-    (name) => [name, given[name as Exclude<keyof DeliveryPolicy, 'schedule'>]] as const,
-  );
-  return { ...DEFAULT_POLICY, ...withoutUndefined(Object.fromEntries(own)), schedule };
-}
-
-function sourceOf(given: Partial<AllOptions>): SettingsSource {
-  const { settings, url, secret, application, format = 2, tls } = given;
-  if (settings !== undefined) {
-    const extra = DESTINATION_OPTIONS.find(
-      (name) => name !== 'settings' && given[name] !== undefined,
-    );
-    if (extra === undefined) return settings;
-    throw invalidOption(`${extra} belongs into settings where settings are given`, [extra]);
+/** A bound that is not kept would be worse than none. */
+function memoryOf(given: Partial<AllOptions>): MemoryQueueOptions {
+  const names = MEMORY_OPTIONS.filter((name) => given[name] !== undefined);
+  const [first] = names;
+  if (given.queue !== undefined && first !== undefined) {
+    throw invalidOption(`${first} is of the queue in memory; your queue has its own`, [first]);
   }
-  // Their own errors, and now: not at the first message.
-  parseWebhookUrl(url as string);
-  checkSecret(secret);
-  const destination = {
-    ...withoutUndefined({ tls }),
-    url: url as string,
-    secret: secret as string,
-  };
-  if (application === undefined)
-    return () => ({ name: '', environment: '', ...destination, format });
-  const { id, ...names } = application;
-  return { format, applications: { [id]: { ...names, ...destination } } };
+  return Object.fromEntries(names.map((name) => [name, given[name]]));
 }
 
-function withoutUndefined<T extends object>(
-  given: T,
-): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const kept = Object.entries(given).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(kept) as { [K in keyof T]?: Exclude<T[K], undefined> };
+/** Two attempts of one message at a time would be two requests to one destination (D75). */
+function leaseOf(leaseMs: number | undefined, deadlineMs = DEFAULT_DEADLINE_MS): number {
+  if (leaseMs === undefined) return Math.max(60_000, 3 * deadlineMs);
+  if (leaseMs > deadlineMs) return leaseMs;
+  throw invalidOption(`expected leaseMs to be more than deadlineMs (${deadlineMs})`, ['leaseMs']);
+}
+
+function policyOf(given: Partial<AllOptions>): DeliveryPolicy {
+  const isDurable = given.queue !== undefined && given.queue.durability !== 'memory';
+  const horizonMs = isDurable ? DURABLE_HORIZON_MS : MEMORY_HORIZON_MS;
+  const numbers = Object.keys(DEFAULT_POLICY)
+    .filter((name) => name !== 'schedule')
+    .map((name) => [name, given[name as Exclude<keyof DeliveryPolicy, 'schedule'>]] as const)
+    .filter(([, value]) => value !== undefined);
+  return {
+    ...DEFAULT_POLICY,
+    ...Object.fromEntries(numbers),
+    schedule: engineSchedule(given.schedule, horizonMs),
+  };
 }

@@ -54,8 +54,8 @@ export interface DeadLetterQuery {
 export type DeadLetterSelection = DeadLetterFilter;
 
 /**
- * Delivers messages at least once (D70), in the background. Every method but `stats` and
- * `deadLetters` rejects with `ERR_SENDER_CLOSED` after `close`; what the queue rejects with
+ * Delivers messages at least once (D70), in the background. After `close` what would change the
+ * queue rejects with `ERR_SENDER_CLOSED`, and `flush` has nothing to wait for; what the queue rejects with
  * (`ERR_QUEUE_FULL`, `ERR_QUEUE_FAILED`) is passed on.
  */
 export interface WebhookSender<D extends Dialect = 'strict'> extends AsyncDisposable {

@@ -50,14 +50,11 @@ export class Tracker {
     return this.#lastNumber;
   }
 
-  newOrigin(): Origin {
+  /** Before a message is enqueued: it may be delivered before that call is over. */
+  expect(): Origin {
     this.#lastNumber += 1;
+    this.#pending += 1;
     return { senderId: this.#senderId, number: this.#lastNumber };
-  }
-
-  /** Before the messages are enqueued: they may be delivered before that call is over. */
-  expect(count: number): void {
-    this.#pending += count;
   }
 
   /** It was not accepted after all. */
@@ -98,5 +95,11 @@ export class Tracker {
     });
     if (mark !== undefined) this.#marks.add(mark);
     return { counts: () => ({ ...fates, pending: mark?.left ?? 0 }), done };
+  }
+
+  /** Nothing more is waited for: `counts` says how much was left. */
+  endWatches(): void {
+    for (const { finish } of this.#marks) finish();
+    this.#marks.clear();
   }
 }

@@ -1,9 +1,11 @@
 /**
  * What nobody's turn brings about: messages that wait past their horizon become dead letters, and so
- * does what waits for a closed destination; a message that nobody picks up is told of.
+ * does what waits for a closed destination; a new URL does not wait for what the old one asked for; a
+ * message that nobody picks up is told of.
  */
 import type { DeadReason, ExpiredMessage, MessageQueue } from '../../queue/queue.ts';
 import type { Clock } from '../../system/clock.ts';
+import type { QueueOperation } from './events.ts';
 import type { Observe } from './observe.ts';
 import type { Tracker } from './tracker.ts';
 
@@ -16,6 +18,8 @@ export interface UpkeepParts {
   readonly clock: Clock;
   readonly observe: Observe;
   readonly tracker: Tracker;
+  /** Whether an application's URL is another than the one that its row in the queue is about. */
+  readonly hasMoved: (applicationId: string) => Promise<boolean>;
   /** Makes the scheduler look again. */
   readonly wake: () => void;
 }
@@ -60,11 +64,13 @@ export class Upkeep {
   }
 
   async #round(): Promise<void> {
-    const { queue, horizonMs, stalledAfterMs, observe, wake } = this.#parts;
+    const { queue, horizonMs, stalledAfterMs, observe, hasMoved, wake } = this.#parts;
     await this.#inPages('horizon-passed', () => queue.expire(horizonMs + GRACE_MS, PAGE));
     const { applications, oldestDueMs } = await queue.stats();
     for (const [applicationId, { tier, pending }] of applications) {
-      if (tier === 'closed' && pending > 0) await this.#empty(applicationId);
+      if (pending === 0) continue;
+      if (tier === 'closed') await this.#empty(applicationId);
+      if (tier === 'failing' && (await hasMoved(applicationId))) await queue.reopen(applicationId);
     }
     if (oldestDueMs <= stalledAfterMs) return;
     observe('stalled', () => ({ oldestDueMs }));
@@ -91,7 +97,7 @@ export class Upkeep {
     }
   }
 
-  async #try(operation: string, work: () => Promise<void>): Promise<void> {
+  async #try(operation: QueueOperation, work: () => Promise<void>): Promise<void> {
     const { observe, everyMs } = this.#parts;
     try {
       await work();
