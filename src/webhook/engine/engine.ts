@@ -1,6 +1,6 @@
 /** The delivery engine behind `createWebhookSender`: intake at one end, scheduler at the other. */
 import { SecurityEventError } from '../../errors.ts';
-import type { Enqueued, MessageQueue, QueueEntry } from '../../queue/queue.ts';
+import type { Enqueued, MessageQueue } from '../../queue/queue.ts';
 import type { ResolvedApplication } from '../../settings/source.ts';
 import type { Clock } from '../../system/clock.ts';
 import { givingWay } from '../../system/giving-way.ts';
