@@ -62,8 +62,7 @@ async function takeLine({ transport, request, limits }: Attempt): Promise<Line |
     const { origin } = new URL(request.url);
     if (limits.signal.aborted) return await limits.reached;
     const take = await Promise.race([limits.reached, transport.open()]);
-    if (typeof take !== 'function') return take;
-    if (limits.signal.aborted) return await limits.reached;
+    if (typeof take !== 'function' || limits.signal.aborted) return await limits.reached;
     return take({ origin, tls: request.tls });
   } catch (error) {
     return failureOf(error);

@@ -3,7 +3,7 @@ import type net from 'node:net';
 import { rootCertificates, type TLSSocket } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/system/clock.ts';
-import { createCertificate } from '../../../src/testing/index.ts';
+import { createCertificate, startReceiver } from '../../../src/testing/index.ts';
 import {
   createPoster,
   type Poster,
@@ -120,6 +120,18 @@ describe('the credentials of a request', () => {
     expect(shown).toEqual([OURS.cert, THEIRS.cert, OURS.cert, THEIRS.cert]);
     expect(sockets.size).toBe(2);
     expect(resumed).toEqual([false, false, false, false]);
+  });
+
+  test('are remembered for 256 others at most, the oldest forgotten first', async () => {
+    const receiver = await startReceiver();
+    onTestFinished(() => receiver.close());
+    const poster = openPoster({ maxIdleConnections: 1000 });
+    // Over http they play no part, but are told apart all the same.
+    const isReused = async (ca: string) =>
+      (await post(poster, receiver.url, { ca })).reusedConnection;
+    for (let count = 0; count < 256; count += 1) await isReused(`${count}`);
+    expect([await isReused('0'), await isReused('256')]).toEqual([true, false]);
+    expect([await isReused('1'), await isReused('0')]).toEqual([true, false]);
   });
 
   test('take up their own TLS session again', async () => {
