@@ -19,14 +19,17 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
     'EVENT_VERSION',
     'SecurityEventError',
     'createLogWriter',
+    'createWebhookSender',
     'decodeSvcIdentifier',
     'encodeSvcIdentifier',
+    'explainSchedule',
     'generateSecret',
     'sendWebhook',
     'sign',
     'slugify',
     'verify',
   ],
+  './queue/memory': ['createMemoryQueue'],
   './testing': [
     'FAULTS',
     'createCertificate',
@@ -45,7 +48,12 @@ describe('the exports map', () => {
   it('names files that the build makes', () => {
     const named = entries.flatMap(({ types, require, default: file }) => [types, require, file]);
     expect(named.filter((file) => !existsSync(join(root, file)))).toEqual([]);
-    expect(entries.map(({ subpath }) => subpath)).toEqual(['.', './contract', './testing']);
+    expect(entries.map(({ subpath }) => subpath)).toEqual([
+      '.',
+      './contract',
+      './queue/memory',
+      './testing',
+    ]);
   });
 
   it('gives the types first and the module itself last, as resolvers read top down', () => {

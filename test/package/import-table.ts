@@ -55,8 +55,8 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   {
     // The composition: the only file that knows a queue by name.
     files: ['webhook/engine/create-sender.ts'],
-    ours: ['webhook/', 'queue/memory/', 'settings/', 'system/'],
-    oursAsTypes: ['contract/', 'queue/queue.ts'],
+    ours: ['webhook/', 'contract/', 'errors.ts', 'queue/memory/', 'settings/', 'system/'],
+    oursAsTypes: ['queue/queue.ts'],
     external: [],
   },
   {
@@ -69,6 +69,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     files: [
       'webhook/engine/byte-budget.ts',
       'webhook/engine/events.ts',
+      'webhook/engine/explain-schedule.ts',
       'webhook/engine/lane.ts',
       'webhook/engine/policy.ts',
       'webhook/engine/settlement.ts',
@@ -90,6 +91,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'errors.ts',
       'projection/downgrade.ts',
       'settings/routing.ts',
+      'settings/schema.ts',
       'system/',
     ],
     oursAsTypes: ['queue/', 'settings/'],

@@ -71,7 +71,7 @@ describe.concurrent('the installed package', () => {
     expect(JSON.parse(stdout)).toEqual(FACTS);
   });
 
-  it.each(['', '/contract', '/testing'])(
+  it.each(['', '/contract', '/queue/memory', '/testing'])(
     'gives the same instances by require and import%s',
     async (subpath) => {
       const specifier = `${name}${subpath}`;

@@ -53,10 +53,11 @@ export function explainSchedule(what: ScheduleToExplain = {}): ExplainedSchedule
   const { horizonMs } = schedule;
   const horizon = horizonMs === undefined ? {} : { horizonMs };
   const attempts: ExplainedAttempt[] = [FIRST];
-  for (let last = FIRST; attempts.length < MAX_ATTEMPTS; ) {
-    const earliest = after(schedule, last.attempt, last.earliestMs, LEAST);
+  for (let last = FIRST; ; ) {
+    const earliest = after(schedule, { attempt: last.attempt, now: last.earliestMs }, LEAST);
     if (earliest.kind === 'dead') return { attempts, end: earliest.reason, ...horizon };
-    const latest = after(schedule, last.attempt, last.latestMs, MOST);
+    if (attempts.length === MAX_ATTEMPTS) return { attempts, end: 'list-full', ...horizon };
+    const latest = after(schedule, { attempt: last.attempt, now: last.latestMs }, MOST);
     last = {
       attempt: last.attempt + 1,
       earliestMs: earliest.at,
@@ -66,7 +67,6 @@ export function explainSchedule(what: ScheduleToExplain = {}): ExplainedSchedule
     };
     attempts.push(last);
   }
-  return { attempts, end: 'list-full', ...horizon };
 }
 
 const FIRST: ExplainedAttempt = { attempt: 1, earliestMs: 0, latestMs: 0, isCertain: true };
@@ -77,8 +77,7 @@ const MOST = (): number => 1;
 
 function after(
   schedule: RetrySchedule,
-  attempt: number,
-  now: number,
+  { attempt, now }: { readonly attempt: number; readonly now: number },
   random: () => number,
 ): NextAttempt {
   return nextAttempt(schedule, { step: attempt - 1, acceptedAt: 0, now }, random);

@@ -25,8 +25,8 @@ export interface DeliveryOptions<D extends Dialect = 'strict'> extends Partial<P
    */
   readonly queue?: MessageQueue;
   /**
-   * Whether this process accepts messages, delivers what waits, or both. All but the default
-   * `'both'` need a `queue`.
+   * Whether this process accepts messages, delivers what waits, or both. Default `'both'`; the others
+   * need a `queue`.
    */
   readonly role?: SenderRole;
   /** The contract's dialect that messages are checked against (D0). Default `'strict'`. */
@@ -73,7 +73,8 @@ export interface DeliveryOptions<D extends Dialect = 'strict'> extends Partial<P
   readonly lateHeadersMs?: number;
   /**
    * How long a claim is held, in ms; past it the messages may be sent by another process. Longer than
-   * `deadlineMs`. 1 to 2147483647; default 60000, or three times `deadlineMs` where that is more.
+   * `deadlineMs`. 1 to 2147483647; default 60000, or three times `deadlineMs`, if
+   * that is more.
    */
   readonly leaseMs?: number;
   /**
@@ -118,7 +119,7 @@ export interface OneDestination {
   readonly secret: string;
   /**
    * Whose messages are taken; others are refused with `ERR_UNKNOWN_APPLICATION`. Name and environment
-   * are told to receivers of format 1. Default any application's, which all go to this URL.
+   * are told to receivers of format 1. Default any application's messages, all to this URL.
    */
   readonly application?: {
     /** Not empty. */

@@ -104,5 +104,6 @@ export const DEFAULT_POLICY: DeliveryPolicy = {
 export function engineSchedule(options: unknown, horizonMs: number): EngineSchedule {
   const given = checkSchedule(options);
   const { delaysMs = DEFAULT_DELAYS_MS, repeatLast = given.delaysMs === undefined } = given;
-  return { ...given, delaysMs, repeatLast, horizonMs: given.horizonMs ?? horizonMs };
+  // Not spread: without a prototype, so that no attack on Object.prototype sets `maxWaitMs`.
+  return Object.assign(given, { delaysMs, repeatLast, horizonMs: given.horizonMs ?? horizonMs });
 }

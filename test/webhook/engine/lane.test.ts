@@ -1,0 +1,404 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  afterAttempt,
+  afterMissing,
+  hashOfUrl,
+  isOfAnotherUrl,
+  type Lane,
+  type LaneAttempt,
+  type LaneStep,
+  laneOf,
+  newLane,
+  rowOf,
+  untriedRow,
+} from '../../../src/webhook/engine/lane.ts';
+import { DEFAULT_POLICY, type DeliveryPolicy } from '../../../src/webhook/engine/policy.ts';
+import { HASH, LANE, POLICY } from '../../helpers/claims.ts';
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60_000;
+const NOW = 10_000_000;
+
+const least = () => 0;
+const most = () => 1 - Number.EPSILON / 2;
+
+const FAILURE: LaneAttempt = {
+  outcome: 'later',
+  bodyBytes: 500,
+  counts: true,
+  isBisection: false,
+  retryAfterMs: undefined,
+  now: NOW,
+};
+const SUCCESS: LaneAttempt = { ...FAILURE, outcome: 'delivered' };
+
+const follow = (lane: Partial<Lane>, attempt: Partial<LaneAttempt>, random = least): LaneStep =>
+  afterAttempt({ ...LANE, ...lane }, { ...FAILURE, ...attempt }, POLICY, random);
+
+const OPEN: Partial<Lane> = { tier: 'failing', isOpen: true, failures: 5, probes: 1 };
+
+describe('a new lane', () => {
+  test('is healthy, untried, and may have the largest body', () => {
+    expect(newLane('h', POLICY)).toEqual({
+      tier: 'healthy',
+      urlHash: 'h',
+      isProven: false,
+      failures: 0,
+      isOpen: false,
+      probes: 0,
+      bisectionFailures: 0,
+      goneAt: null,
+      recoveredAt: null,
+      missing: 0,
+      budget: { maxBytes: 1_048_576, passedBytes: 0, successes: 0 },
+    });
+  });
+
+  test('has the row that a queue is opened with: cautious, and without a state', () => {
+    expect(untriedRow(POLICY)).toEqual({
+      tier: 'healthy',
+      maxMessages: 100,
+      maxBytes: 1_048_576,
+      lane: null,
+    });
+  });
+
+  test('knows its URL by a hash that does not hold it', () => {
+    const url = new URL('https://receiver.example/hook?token=hunter2');
+    expect(hashOfUrl(url)).toMatch(/^[0-9a-f]{64}$/);
+    expect(hashOfUrl(url)).toBe(hashOfUrl(new URL(url.href)));
+    expect(hashOfUrl(url)).not.toBe(hashOfUrl(new URL(`${url.href}x`)));
+  });
+
+  test('survives being stored as JSON', () => {
+    for (const step of [follow({}, {}), follow(OPEN, SUCCESS), follow({}, { outcome: 'close' })]) {
+      expect(JSON.parse(JSON.stringify(step.lane))).toEqual(step.lane);
+    }
+  });
+});
+
+const rowWith = (lane: object | null) => ({ ...untriedRow(POLICY), lane: lane as never });
+
+describe('the lane of a row', () => {
+  test('is new where nothing was settled', () => {
+    expect(laneOf(rowWith(null), HASH, POLICY)).toEqual(LANE);
+    expect(isOfAnotherUrl(rowWith(null), HASH)).toBe(false);
+  });
+
+  test('is what was left there', () => {
+    const stored = { ...LANE, failures: 3, tier: 'failing' };
+    expect(laneOf(rowWith(stored), HASH, POLICY)).toEqual(stored);
+    expect(isOfAnotherUrl(rowWith(stored), HASH)).toBe(false);
+  });
+
+  test('is new where the URL is another: it has not failed yet (D72)', () => {
+    const stored = { ...LANE, failures: 3, urlHash: 'of another' };
+    expect(laneOf(rowWith(stored), HASH, POLICY)).toEqual(LANE);
+    expect(isOfAnotherUrl(rowWith(stored), HASH)).toBe(true);
+  });
+
+  test('is completed where an older version of this library left it', () => {
+    expect(laneOf(rowWith({ urlHash: HASH, failures: 2 }), HASH, POLICY)).toEqual({
+      ...LANE,
+      failures: 2,
+    });
+  });
+});
+
+describe('a success', () => {
+  test('makes the destination proven and forgets its failures', () => {
+    const lane = {
+      tier: 'failing',
+      failures: 4,
+      bisectionFailures: 7,
+      goneAt: 5,
+      missing: 2,
+    } as const;
+    expect(follow(lane, SUCCESS)).toEqual({
+      lane: {
+        ...LANE,
+        isProven: true,
+        budget: { maxBytes: 1_048_576, passedBytes: 500, successes: 0 },
+      },
+      waitMs: 0,
+      changes: [],
+    });
+  });
+
+  test('of a probe brings an open destination back, slowly', () => {
+    const { lane, waitMs, changes } = follow(OPEN, SUCCESS);
+    expect(changes).toEqual(['recovered']);
+    expect(waitMs).toBe(SECOND_MS);
+    expect(lane).toMatchObject({
+      tier: 'healthy',
+      isOpen: false,
+      isProven: true,
+      failures: 0,
+      probes: 0,
+      recoveredAt: NOW,
+    });
+  });
+
+  test.each([
+    [0, 1000],
+    [999, 1000],
+    [1000, 500],
+    [1999, 500],
+    [2000, 250],
+    [3000, 125],
+    [4000, 63],
+    [5000, 32],
+    [6000, 16],
+    [7000, 8],
+    [8000, 4],
+    [8999, 4],
+    [9000, 0],
+    [MINUTE_MS, 0],
+    [-500, 1000],
+  ])('%i ms after a recovery is followed by a wait of %i ms (D75)', (sinceMs, waitMs) => {
+    const recoveredAt = NOW - sinceMs;
+    const step = follow({ isProven: true, recoveredAt }, SUCCESS);
+    expect(step.waitMs).toBe(waitMs);
+    expect(step.lane.recoveredAt).toBe(waitMs === 0 ? null : recoveredAt);
+    expect(step.changes).toEqual([]);
+  });
+
+  test('has a slow start of the length that the policy says', () => {
+    const policy = { ...POLICY, slowStartStepMs: 8 };
+    const start = { ...LANE, ...OPEN };
+    expect(afterAttempt(start, SUCCESS, policy, least).waitMs).toBe(8);
+    const later = { ...LANE, recoveredAt: NOW - 16 };
+    expect(afterAttempt(later, SUCCESS, policy, least)).toMatchObject({ waitMs: 2 });
+    const end = { ...LANE, recoveredAt: NOW - 24 };
+    expect(afterAttempt(end, SUCCESS, policy, least)).toMatchObject({ waitMs: 0 });
+  });
+});
+
+describe('a failure', () => {
+  test('moves the destination to the failing ones, at first without a wait', () => {
+    expect(follow({ missing: 3 }, {})).toEqual({
+      lane: { ...LANE, tier: 'failing', failures: 1 },
+      waitMs: 0,
+      changes: [],
+    });
+  });
+
+  test('opens it where it is the fifth in a row, and not before', () => {
+    expect(follow({ failures: 3 }, {})).toMatchObject({
+      lane: { failures: 4, isOpen: false, probes: 0 },
+      waitMs: 0,
+      changes: [],
+    });
+    expect(follow({ failures: 4 }, {})).toMatchObject({
+      lane: { failures: 5, isOpen: true, probes: 1, tier: 'failing' },
+      waitMs: 5 * SECOND_MS,
+      changes: ['opened'],
+    });
+  });
+
+  test('does not open it where it is the message that fails (D74, D75)', () => {
+    const { lane, waitMs, changes } = follow({ failures: 4 }, { counts: false });
+    expect(lane).toMatchObject({ failures: 4, isOpen: false, tier: 'failing' });
+    expect([waitMs, changes]).toEqual([0, []]);
+  });
+
+  test('leaves it open, whatever failed', () => {
+    expect(follow(OPEN, { counts: false })).toMatchObject({
+      lane: { isOpen: true, probes: 2, failures: 5 },
+      waitMs: 30 * SECOND_MS,
+      changes: [],
+    });
+  });
+
+  test.each([
+    [0, 5],
+    [1, 30],
+    [2, 120],
+    [3, 300],
+    [4, 300],
+    [9, 300],
+    [500, 300],
+  ])('after %i probes waits for the next one %i s: by the schedule, at most 5 min', (probes, s) => {
+    const step = follow({ ...OPEN, probes }, {});
+    expect(step.waitMs).toBe(s * SECOND_MS);
+    expect(step.lane.probes).toBe(probes + 1);
+    expect(follow({ ...OPEN, probes }, {}, most).waitMs).toBe(s * 1250);
+  });
+
+  test.each<[string, Partial<DeliveryPolicy>, number]>([
+    ['the last delay of a short schedule', { schedule: { delaysMs: [1, 7], horizonMs: 1 } }, 7],
+    ['a delay of 0', { schedule: { delaysMs: [0], horizonMs: 1 } }, 0],
+    ['the longest wait without delays', { schedule: { delaysMs: [], horizonMs: 1 } }, 300_000],
+    ['the longest wait that is set', { maxProbeWaitMs: 50 }, 50],
+  ])('probes after %s', (_title, own, waitMs) => {
+    const policy = { ...POLICY, ...own };
+    const lane = { ...LANE, ...OPEN, probes: 3 };
+    expect(afterAttempt(lane, FAILURE, policy, least).waitMs).toBe(waitMs);
+  });
+
+  test('counts as one of a bisection where it was one', () => {
+    expect(follow({ bisectionFailures: 3 }, { isBisection: true }).lane.bisectionFailures).toBe(4);
+    expect(follow({ bisectionFailures: 3 }, {}).lane.bisectionFailures).toBe(3);
+  });
+
+  test('while it is being brought back begins the slow start anew', () => {
+    const step = follow({ recoveredAt: NOW - 3500, isProven: true }, {});
+    expect(step).toMatchObject({ lane: { recoveredAt: NOW, failures: 1 }, waitMs: SECOND_MS });
+  });
+});
+
+describe('a receiver that asks for a pause', () => {
+  test.each<[string, Partial<Lane>, Partial<LaneAttempt>, number, readonly string[]]>([
+    ['gets it', {}, { outcome: 'pause', retryAfterMs: 7000 }, 7000, ['paused']],
+    ['gets none for 0', {}, { outcome: 'pause', retryAfterMs: 0 }, 0, []],
+    ['gets none without Retry-After', {}, { outcome: 'pause' }, 0, []],
+    ['gets none with another status', {}, { retryAfterMs: 7000 }, 0, []],
+    [
+      'gets the longer wait of a probe',
+      OPEN,
+      { outcome: 'pause', retryAfterMs: 9 },
+      30_000,
+      ['paused'],
+    ],
+    ['gets the longer pause', OPEN, { outcome: 'pause', retryAfterMs: 31_000 }, 31_000, ['paused']],
+    [
+      'is opened and paused',
+      { failures: 4 },
+      { outcome: 'pause', retryAfterMs: 6000 },
+      6000,
+      ['opened', 'paused'],
+    ],
+  ])('%s', (_title, lane, attempt, waitMs, changes) => {
+    expect(follow(lane, attempt)).toMatchObject({ waitMs, changes });
+  });
+
+  test('never waits less than it asked for, and at most a quarter more', () => {
+    fc.assert(
+      fc.property(
+        fc.nat({ max: 86_400_000 }),
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        (retryAfterMs, chance) => {
+          const { waitMs } = follow({}, { outcome: 'pause', retryAfterMs }, () => chance);
+          expect(waitMs).toBeGreaterThanOrEqual(retryAfterMs);
+          expect(waitMs).toBeLessThanOrEqual(retryAfterMs * 1.25);
+        },
+      ),
+    );
+  });
+});
+
+describe('410', () => {
+  test('said once is a failure that is remembered (D72)', () => {
+    expect(follow({}, { outcome: 'close' })).toMatchObject({
+      lane: { goneAt: NOW, tier: 'failing', failures: 1 },
+      changes: [],
+    });
+  });
+
+  test.each([
+    [59_999, 'failing', []],
+    [60_000, 'closed', ['closed']],
+    [3_600_000, 'closed', ['closed']],
+  ])('said again after %i ms leaves it %s', (sinceMs, tier, changes) => {
+    const goneAt = NOW - sinceMs;
+    const step = follow({ tier: 'failing', goneAt }, { outcome: 'close' });
+    expect(step).toMatchObject({ lane: { tier, goneAt }, waitMs: 0, changes });
+  });
+
+  test('is remembered over other failures, and forgotten after a success', () => {
+    const goneAt = NOW - 1;
+    expect(follow({ goneAt }, {}).lane.goneAt).toBe(goneAt);
+    expect(follow({ goneAt }, { outcome: 'smaller' }).lane.goneAt).toBe(goneAt);
+    expect(follow({ goneAt }, SUCCESS).lane.goneAt).toBeNull();
+  });
+
+  test('closes at once where no second one is to be waited for', () => {
+    const policy = { ...POLICY, goneConfirmMs: 0 };
+    const gone = { ...FAILURE, outcome: 'close' } as const;
+    expect(afterAttempt(LANE, gone, policy, least).changes).toEqual(['closed']);
+  });
+});
+
+describe('a body that was too large', () => {
+  test.each(['smaller', 'dead'] as const)(
+    '(%s) teaches the budget and is no failure',
+    (outcome) => {
+      expect(follow({ missing: 1, failures: 2 }, { outcome, bodyBytes: 8000 })).toEqual({
+        lane: {
+          ...LANE,
+          failures: 2,
+          budget: { maxBytes: 4000, passedBytes: 0, successes: 0 },
+        },
+        waitMs: 0,
+        changes: [],
+      });
+    },
+  );
+});
+
+describe('a destination that is missing', () => {
+  test.each([
+    [0, 5],
+    [1, 30],
+    [8, 300],
+  ])('for the time after %i others is asked again after %i s (D72)', (missing, s) => {
+    expect(afterMissing({ ...LANE, missing }, POLICY, least)).toEqual({
+      lane: { ...LANE, missing: missing + 1 },
+      waitMs: s * SECOND_MS,
+      changes: [],
+    });
+  });
+});
+
+describe('the row of a lane', () => {
+  test.each<[string, Partial<Lane>, number]>([
+    ['untried', {}, 100],
+    ['proven', { isProven: true }, 1000],
+    ['failing, though it was proven', { tier: 'failing', isProven: true }, 100],
+    ['open', { ...OPEN, isProven: true }, 1],
+    ['closed', { tier: 'closed', isProven: true }, 100],
+  ])('of a destination that is %s', (_title, own, maxMessages) => {
+    const lane = { ...LANE, ...own, budget: { maxBytes: 77, passedBytes: 1, successes: 2 } };
+    expect(rowOf({ lane, waitMs: 9, changes: [] }, POLICY)).toEqual({
+      tier: lane.tier,
+      maxMessages,
+      maxBytes: 77,
+      waitMs: 9,
+      lane,
+    });
+  });
+
+  const anyAttempt: fc.Arbitrary<Partial<LaneAttempt>> = fc.record({
+    outcome: fc.constantFrom('delivered', 'later', 'smaller', 'pause', 'close', 'dead'),
+    bodyBytes: fc.integer({ min: 2, max: DEFAULT_POLICY.maxBodyBytes }),
+    counts: fc.boolean(),
+    isBisection: fc.boolean(),
+    retryAfterMs: fc.option(fc.nat({ max: 86_400_000 }), { nil: undefined }),
+  });
+
+  test('is within the limits of the policy, whatever happens and whenever', () => {
+    const happening = fc.tuple(anyAttempt, fc.nat({ max: 400_000 }));
+    fc.assert(
+      fc.property(fc.array(happening, { maxLength: 40 }), (happenings) => {
+        let lane: Lane = LANE;
+        let now = NOW;
+        for (const [attempt, laterMs] of happenings) {
+          now += laterMs;
+          const step = follow(lane, { ...attempt, now }, most);
+          const row = rowOf(step, POLICY);
+          lane = step.lane;
+          expect(row.maxBytes).toBeGreaterThanOrEqual(1);
+          expect(row.maxBytes).toBeLessThanOrEqual(POLICY.maxBodyBytes);
+          expect([1, POLICY.cautiousMaxMessages, POLICY.maxMessages]).toContain(row.maxMessages);
+          expect(row.maxMessages > POLICY.cautiousMaxMessages).toBe(
+            row.tier === 'healthy' && lane.isProven,
+          );
+          expect(row.waitMs).toBeGreaterThanOrEqual(0);
+          expect(Number.isInteger(row.waitMs)).toBe(true);
+          expect(lane.isOpen && row.tier === 'healthy').toBe(false);
+        }
+      }),
+    );
+  });
+});
