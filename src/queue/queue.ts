@@ -54,7 +54,7 @@ export interface QueueEntry {
 }
 
 export interface Origin {
-  /** One string a sender, shared by all of its entries. */
+  /** One string a sender, shared by all of its entries; empty, and the number 0, after a replay. */
   readonly senderId: string;
   readonly number: number;
 }
@@ -271,8 +271,9 @@ export interface MessageQueue {
     page: DeadLetterFilter & { readonly limit: number; readonly after?: string },
   ): Promise<DeadLetterPage>;
   /**
-   * Due at once, with no progress and a new age; for a closed application it stays a dead letter, and
-   * so does what a bounded queue has no room for. Resolves to how many were replayed.
+   * Due at once, with no progress, a new age and no origin (its sender was told of its end); for a
+   * closed application it stays a dead letter, and so does what a bounded queue has no room for.
+   * Resolves to how many were replayed.
    */
   replay(filter: DeadLetterFilter): Promise<number>;
   purge(filter: DeadLetterFilter): Promise<number>;

@@ -48,7 +48,7 @@ export const COMMON_RULES: Rules<CommonOption> = {
   userAgent: { expected: 'a string', isUsable: (value) => typeof value === 'string' },
 };
 
-const SCHEDULE_RULES: Rules<keyof RetrySchedule> = {
+export const SCHEDULE_RULES: Rules<keyof RetrySchedule> = {
   delaysMs: {
     expected: `an array of integers from 0 to ${MAX_TIMER_MS}`,
     isUsable: (value) =>

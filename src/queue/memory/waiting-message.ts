@@ -22,8 +22,8 @@ export interface WaitingMessage {
   readonly dateAt: number;
   readonly countAt: number;
   readonly sizeBytes: number;
-  readonly senderId: string;
-  readonly number: number;
+  senderId: string;
+  number: number;
   /** Its place among what is due at the same time. */
   sequence: number;
   acceptedMs: number;
@@ -62,8 +62,10 @@ export function waitingMessage(
   };
 }
 
-/** As if it came in only now, but for its `sends` (D24). */
+/** As if it came in only now, but for its `sends` (D24); its sender has been told of its end. */
 export function renew(message: WaitingMessage, { sequence, nowMs }: Acceptance): void {
+  message.senderId = '';
+  message.number = 0;
   message.sequence = sequence;
   message.acceptedMs = nowMs;
   message.dueMs = nowMs;

@@ -14,6 +14,7 @@ import { findDestination } from './attempt.ts';
 import { flushBeforeExit } from './before-exit.ts';
 import { Delivery } from './delivery.ts';
 import { Engine } from './engine.ts';
+import { inTime } from './in-time.ts';
 import { hashOfUrl, isOfAnotherUrl, untriedRow } from './lane.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { createObserver } from './observe.ts';
@@ -54,7 +55,8 @@ export function makeSender(options: unknown, system: SenderSystem): WebhookSende
   const { clock } = system;
   const senderId = system.newId();
   const observe = createObserver(senderId);
-  const tracker = new Tracker(senderId);
+  const isDelivering = settings.role !== 'enqueue';
+  const tracker = new Tracker(senderId, isDelivering);
   const slots = new Slots(settings.slots);
   const queue = settings.queue ?? new MemoryQueue(readMemoryOptions(settings.memory), clock);
   const ready = opener(queue, settings);
@@ -63,7 +65,8 @@ export function makeSender(options: unknown, system: SenderSystem): WebhookSende
   const wire = { poster, clock, headers: settings.headers, signal: stopping.signal };
   const hasMoved = async (applicationId: string): Promise<boolean> => {
     const row = await queue.application(applicationId);
-    const destination = await findDestination(applicationId, find);
+    const search = findDestination(applicationId, find);
+    const destination = (await inTime(search, { clock, signal: stopping.signal })) ?? 'failed';
     if (row === undefined || typeof destination === 'string') return false;
     return isOfAnotherUrl(row, hashOfUrl(destination.url));
   };
@@ -84,7 +87,6 @@ export function makeSender(options: unknown, system: SenderSystem): WebhookSende
     onSlotMoved: wake,
     onClosed: (applicationId) => upkeep.closeApplication(applicationId),
   });
-  const isDelivering = settings.role !== 'enqueue';
   const stopListening = isDelivering ? queue.onDue(wake) : undefined;
   const lifecycle: Lifecycle = new Lifecycle({
     ...shared,

@@ -1,6 +1,5 @@
 /** From a claim to its settling: what the scheduler runs for each claim. */
 import type { Claim, MessageQueue, RowUpdate, Verdict } from '../../queue/queue.ts';
-import { onAbort } from '../../system/on-abort.ts';
 import type { Random } from '../../system/random.ts';
 import { jittered } from '../retry.ts';
 import {
@@ -13,6 +12,7 @@ import {
   type Sending,
 } from './attempt.ts';
 import type { DeliveryEvents, QueueOperation } from './events.ts';
+import { inTime } from './in-time.ts';
 import {
   afterMissing,
   hashOfUrl,
@@ -43,9 +43,6 @@ export interface DeliveryParts extends Sending {
   /** A destination has closed: what waits for it is to become dead letters. */
   readonly onClosed: (applicationId: string) => void;
 }
-
-/** The settings may be asked for in the host's own code, which may never answer. */
-const FIND_MS = 10_000;
 
 /** How long to wait before the queue is told again what became of a claim, in ms. */
 const SETTLE_DELAYS_MS = [100, 500, 2000, 5000, 10_000] as const;
@@ -80,16 +77,9 @@ export class Delivery {
   }
 
   async #find(applicationId: string): Promise<Destination | MissingDestination> {
-    const { find, clock, signal } = this.#parts;
-    const decided = new AbortController();
-    const letGo = onAbort(signal, () => decided.abort());
-    const late = clock.idle(FIND_MS, decided.signal).then((): MissingDestination => 'failed');
-    try {
-      return await Promise.race([findDestination(applicationId, find), late]);
-    } finally {
-      letGo();
-      decided.abort();
-    }
+    return (
+      (await inTime(findDestination(applicationId, this.#parts.find), this.#parts)) ?? 'failed'
+    );
   }
 
   async #attempt({ claim, destination, slot, startedAt }: Attempt): Promise<void> {

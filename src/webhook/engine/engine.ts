@@ -1,6 +1,6 @@
 /** The delivery engine behind `createWebhookSender`: intake at one end, scheduler at the other. */
 import { SecurityEventError } from '../../errors.ts';
-import type { Enqueued, MessageQueue } from '../../queue/queue.ts';
+import type { Enqueued, MessageQueue, QueueEntry } from '../../queue/queue.ts';
 import type { ResolvedApplication } from '../../settings/source.ts';
 import type { Clock } from '../../system/clock.ts';
 import { givingWay } from '../../system/giving-way.ts';
@@ -157,8 +157,11 @@ export class Engine implements WebhookSender {
   async #put(accepted: readonly AcceptedEntry[], giveWay: () => Promise<void>): Promise<Enqueued> {
     const { queue, ready, tracker } = this.#parts;
     await ready();
-    const entries = accepted.map((entry) => ({ ...entry, origin: tracker.expect() }));
-    await giveWay();
+    const entries: QueueEntry[] = [];
+    for (const entry of accepted) {
+      entries.push({ ...entry, origin: tracker.expect() });
+      await giveWay();
+    }
     try {
       const enqueued = await queue.enqueue(entries);
       const closed = new Set(enqueued.closed);

@@ -6,12 +6,10 @@ import { onAbort } from '../../system/on-abort.ts';
 import { hold } from './hold.ts';
 import { KeptMessage } from './kept-message.ts';
 import type { Observe } from './observe.ts';
-import type { SenderRole } from './options.ts';
 import type { CloseResult, FlushResult } from './sender.ts';
 import type { Tracker, Watch } from './tracker.ts';
 
 export interface LifecycleParts {
-  readonly role: SenderRole;
   readonly queue: MessageQueue;
   readonly tracker: Tracker;
   readonly clock: Clock;
@@ -33,11 +31,16 @@ interface Flushing {
   readonly done: Promise<FlushResult>;
   /** The same for callers without a signal, for whom the process is held. */
   held?: Promise<FlushResult>;
+  /** Nobody waits for it any more. */
+  readonly end: () => void;
+  waiters: number;
 }
 
 export class Lifecycle {
   readonly #parts: LifecycleParts;
   readonly #calls = new Set<Promise<unknown>>();
+  /** Of flushes that are not over. */
+  readonly #watches = new Set<Watch>();
   #callCount = 0;
   #flushing: Flushing | undefined;
   #closing: Promise<CloseResult> | undefined;
@@ -63,9 +66,8 @@ export class Lifecycle {
   flush(signal?: AbortSignal): Promise<FlushResult> {
     if (this.#flushing?.callCount !== this.#callCount) this.#flushing = this.#startFlush();
     const flushing = this.#flushing;
-    // Each wait holds the process for itself: one that was ended must not go on holding it.
-    if (signal !== undefined) return this.#held(this.#untilAborted(flushing, signal));
-    flushing.held ??= this.#held(flushing.done);
+    if (signal !== undefined) return this.#wait(flushing, this.#untilAborted(flushing, signal));
+    flushing.held ??= this.#wait(flushing, flushing.done);
     return flushing.held;
   }
 
@@ -84,24 +86,39 @@ export class Lifecycle {
   }
 
   #startFlush(): Flushing {
-    const { tracker, role } = this.#parts;
+    const { tracker } = this.#parts;
     let watch: Watch | undefined;
+    let isEnded = false;
+    const none = { delivered: 0, dead: 0, discarded: 0 };
+    const counts = (): FlushResult => watch?.counts() ?? { ...none, pending: tracker.pending };
     const settleAll = async (): Promise<FlushResult> => {
       await Promise.allSettled(this.#calls);
+      if (isEnded) return counts();
       watch = tracker.watch();
-      // Another process delivers: that the queue has taken them is all that can be known here.
-      if (role !== 'enqueue') await watch.done;
-      return watch.counts();
+      this.#watches.add(watch);
+      await watch.done;
+      this.#watches.delete(watch);
+      return counts();
     };
-    const none = { delivered: 0, dead: 0, discarded: 0 };
-    const flushing: Flushing = {
-      callCount: this.#callCount,
-      counts: () => watch?.counts() ?? { ...none, pending: tracker.pending },
-      done: settleAll().finally(() => {
+    const end = (): void => {
+      isEnded = true;
+      watch?.end();
+    };
+    return { callCount: this.#callCount, counts, done: settleAll(), end, waiters: 0 };
+  }
+
+  /** Each wait holds the process for itself; after the last one nothing is left of the flush. */
+  async #wait(flushing: Flushing, work: Promise<FlushResult>): Promise<FlushResult> {
+    flushing.waiters += 1;
+    try {
+      return await this.#held(work);
+    } finally {
+      flushing.waiters -= 1;
+      if (flushing.waiters === 0) {
+        flushing.end();
         if (this.#flushing === flushing) this.#flushing = undefined;
-      }),
-    };
-    return flushing;
+      }
+    }
   }
 
   async #untilAborted(flushing: Flushing, signal: AbortSignal): Promise<FlushResult> {
@@ -129,7 +146,7 @@ export class Lifecycle {
     if (count > 0) observe('discarded', () => ({ reason: 'returned', count }));
     const { delivered, dead, discarded } = watch.counts();
     // What stays in the queue is another process's to deliver: nobody waits for it here any more.
-    tracker.endWatches();
+    for (const waiting of this.#watches) waiting.end();
     const messages = returned.map((message) => new KeptMessage(message));
     return { delivered, dead, discarded, returned: messages, left };
   }

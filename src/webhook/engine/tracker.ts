@@ -17,8 +17,10 @@ export interface FateCounts {
 export interface Watch {
   /** Settled since the watch began, and what is not settled yet. */
   counts(): FateCounts & { readonly pending: number };
-  /** Resolves when nothing of it is pending. */
+  /** Resolves when nothing of it is pending, or at `end`. */
   readonly done: Promise<void>;
+  /** Nobody waits for it any more. */
+  end(): void;
 }
 
 interface Mark {
@@ -30,14 +32,15 @@ interface Mark {
 
 export class Tracker {
   readonly #senderId: string;
+  readonly #isDeliveredHere: boolean;
   #lastNumber = 0;
   #pending = 0;
-  /** Those of dead letters: a replay may settle them a second time. */
-  readonly #dead = new Set<number>();
   readonly #marks = new Set<Mark>();
 
-  constructor(senderId: string) {
+  /** `isDeliveredHere` is false where another process delivers: then nothing is waited for. */
+  constructor(senderId: string, isDeliveredHere: boolean) {
     this.#senderId = senderId;
+    this.#isDeliveredHere = isDeliveredHere;
   }
 
   /** Of this sender, accepted and not settled. */
@@ -53,22 +56,18 @@ export class Tracker {
   /** Before a message is enqueued: it may be delivered before that call is over. */
   expect(): Origin {
     this.#lastNumber += 1;
-    this.#pending += 1;
+    if (this.#isDeliveredHere) this.#pending += 1;
     return { senderId: this.#senderId, number: this.#lastNumber };
   }
 
   /** It was not accepted after all. */
   forget({ number }: Origin): void {
-    this.#leave(number);
+    if (this.#isDeliveredHere) this.#leave(number);
   }
 
+  /** Once for each message: what is replayed has no origin any more. */
   settled({ senderId, number }: Origin, fate: Fate): void {
     if (senderId !== this.#senderId) return;
-    if (this.#dead.has(number)) {
-      if (fate !== 'dead') this.#dead.delete(number);
-      return;
-    }
-    if (fate === 'dead') this.#dead.add(number);
     this.#leave(number, fate);
   }
 
@@ -87,19 +86,20 @@ export class Tracker {
   /** Of everything accepted so far that is not settled yet. */
   watch(): Watch {
     const fates = { delivered: 0, dead: 0, discarded: 0 };
-    const left = this.#pending;
-    let mark: Mark | undefined;
-    const done = new Promise<void>((finish) => {
-      if (left === 0) finish();
-      else mark = { upTo: this.#lastNumber, left, fates, finish };
+    let finish = (): void => {};
+    const done = new Promise<void>((resolve) => {
+      finish = resolve;
     });
-    if (mark !== undefined) this.#marks.add(mark);
-    return { counts: () => ({ ...fates, pending: mark?.left ?? 0 }), done };
-  }
-
-  /** Nothing more is waited for: `counts` says how much was left. */
-  endWatches(): void {
-    for (const { finish } of this.#marks) finish();
-    this.#marks.clear();
+    const mark = { upTo: this.#lastNumber, left: this.#pending, fates, finish };
+    if (mark.left === 0) finish();
+    else this.#marks.add(mark);
+    return {
+      counts: () => ({ ...fates, pending: mark.left }),
+      done,
+      end: () => {
+        this.#marks.delete(mark);
+        finish();
+      },
+    };
   }
 }

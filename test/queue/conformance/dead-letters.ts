@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { DeadLetterFilter } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
-import { counted, DEAD, DELIVERED, entryOf, idsOf, Trial } from './trial.ts';
+import { counted, DEAD, DELIVERED, entryOf, idsOf, NOBODY, Trial } from './trial.ts';
 
 /** a, b and c of `one`, d and e of `two`. */
 async function fiveDead(harness: QueueHarness): Promise<Trial> {
@@ -125,7 +125,7 @@ export function describeDeadLetters(harness: QueueHarness): void {
       expect(names.toSorted()).toEqual([...meant]);
     });
 
-    test('that are replayed go on counting, are young, and have no past', async () => {
+    test('that are replayed go on counting, are young, have no sender and no past', async () => {
       const trial = await Trial.start(harness);
       const entry = entryOf('one');
       await trial.queue.enqueue([entry]);
@@ -140,7 +140,7 @@ export function describeDeadLetters(harness: QueueHarness): void {
       expect(claim.messages[1]).toMatchObject({
         sends: 2,
         progress: null,
-        origin: entry.origin,
+        origin: NOBODY,
         stored: entry.stored,
       });
       expect(trial.units(claim.messages[1]?.ageMs)).toBe(1);

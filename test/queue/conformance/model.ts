@@ -8,7 +8,7 @@ import type {
   RowUpdate,
   Verdict,
 } from '../../../src/queue/queue.ts';
-import { ROW } from './trial.ts';
+import { NOBODY, ROW } from './trial.ts';
 
 export interface ModelMessage {
   readonly entry: QueueEntry;
@@ -185,7 +185,10 @@ export class Model {
       (death) => isMeant(death) && !this.isClosed(appOf(death.message)),
     );
     this.dead = without(this.dead, meant);
-    this.waiting.push(...meant.map(({ message }) => this.#fresh(message)));
+    const replayed = meant.map(({ message: { entry, sends } }) =>
+      this.#fresh({ entry: { ...entry, origin: NOBODY }, sends }),
+    );
+    this.waiting.push(...replayed);
     return meant.length;
   }
 

@@ -10,6 +10,7 @@ import type {
   Format,
   MessageQueue,
   Nothing,
+  Origin,
   QueueEntry,
   RowUpdate,
   Verdict,
@@ -22,6 +23,9 @@ export const ROW: ApplicationRow = {
   maxBytes: 1_000_000,
   lane: null,
 };
+
+/** Of what was replayed: its sender was told of its end. */
+export const NOBODY: Origin = { senderId: '', number: 0 };
 
 export const DELIVERED: Verdict = { kind: 'delivered' };
 export const DEAD: Verdict = { kind: 'dead', reason: 'attempts-exhausted', end: { status: 500 } };
