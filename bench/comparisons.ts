@@ -2,6 +2,7 @@
 
 const SUBJECTS = {
   check: new URL('./subjects/check.mjs', import.meta.url),
+  deliver: new URL('./subjects/deliver.mjs', import.meta.url),
   encode: new URL('./subjects/encode.mjs', import.meta.url),
   load: new URL('./subjects/load.mjs', import.meta.url),
   send: new URL('./subjects/send.mjs', import.meta.url),
@@ -9,7 +10,13 @@ const SUBJECTS = {
 } as const;
 
 /** How a row's time is told. */
-export type Unit = 'µs per record' | 'µs per message' | 'messages/s' | 'ms per call' | 'ms';
+export type Unit =
+  | 'µs per record'
+  | 'µs per message'
+  | 'messages/s'
+  | 'ms per call'
+  | 'ms per message'
+  | 'ms';
 
 export interface Side {
   readonly label: string;
@@ -130,6 +137,24 @@ const COMPARISONS: readonly Comparison[] = [
     unit: 'ms per call',
     ours: side('`sendWebhook`', 'ours singly'),
     rival: side('plain loop', 'plain loop singly'),
+  },
+  {
+    name: 'isolation-throughput',
+    work: '160 healthy destinations of 200: 20 others never answer, 20 answer 500',
+    subject: SUBJECTS.deliver,
+    operations: 40_000,
+    unit: 'messages/s',
+    ours: side('some failing', 'throughput, some failing'),
+    rival: side('all well', 'throughput, all well'),
+  },
+  {
+    name: 'isolation-latency',
+    work: 'the same at 500 messages/s: 99th percentile from `send` to arrival at the healthy',
+    subject: SUBJECTS.deliver,
+    operations: 500,
+    unit: 'ms per message',
+    ours: side('some failing', 'latency, some failing'),
+    rival: side('all well', 'latency, all well'),
   },
   {
     name: 'import-contract',

@@ -34,6 +34,7 @@ const VALUES: Readonly<Record<Unit, (ms: number, items: number) => number>> = {
   'µs per message': (ms, items) => (ms * 1000) / items,
   'messages/s': (ms, items) => (items * 1000) / ms,
   'ms per call': (ms, items) => ms / items,
+  'ms per message': (ms, items) => ms / items,
   ms: (ms) => ms,
 };
 
