@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest';
+import { createMemoryQueue } from '../../../src/queue/memory.ts';
+import {
+  batches,
+  ids,
+  listen,
+  message,
+  messages,
+  openReceiver,
+  rejection,
+  senderTo,
+} from '../../helpers/sender.ts';
+import { createFailingQueue, wrapQueue } from '../../helpers/wrapped-queue.ts';
+
+const NONE = { delivered: 0, dead: 0, discarded: 0, pending: 0 } as const;
+
+async function openFailing(options: Parameters<typeof senderTo>[1] = {}) {
+  const receiver = await openReceiver();
+  const failing = createFailingQueue(createMemoryQueue());
+  const told = listen();
+  const sender = senderTo(receiver, { ...options, queue: failing.queue });
+  return { receiver, ...failing, told, sender };
+}
+
+describe('a queue that fails', () => {
+  test('at taking messages in refuses the call, and hands it back', async () => {
+    const { sender, receiver, fail } = await openFailing();
+    fail('enqueue', 1);
+    const given = messages(3);
+    const error = await rejection(sender.send(given));
+    expect(error).toMatchObject({ code: 'ERR_QUEUE_FAILED', input: given });
+    expect(await sender.flush()).toEqual(NONE);
+    await sender.send(given);
+    expect(await sender.flush()).toEqual({ ...NONE, delivered: 3 });
+    expect(batches(receiver)).toEqual([ids(3)]);
+  });
+
+  test('in another way than it should hands the call back all the same', async () => {
+    const receiver = await openReceiver();
+    const cause = new Error('a driver of the host');
+    const queue = wrapQueue(createMemoryQueue(), { enqueue: () => Promise.reject(cause) });
+    const sender = senderTo(receiver, { queue });
+    const given = messages(2);
+    const error = await rejection(sender.send(given));
+    expect(error).toMatchObject({ code: 'ERR_QUEUE_FAILED', input: given, cause });
+  });
+
+  test('at being opened refuses calls, each with its own messages, and is opened again', async () => {
+    const { sender, receiver, fail } = await openFailing({ role: 'enqueue' });
+    fail('open', 1);
+    const [first, second] = [messages(1), [message('m-1')]];
+    const errors = await Promise.all([
+      rejection(sender.send(first)),
+      rejection(sender.send(second)),
+    ]);
+    expect(errors).toMatchObject([
+      { code: 'ERR_QUEUE_FAILED', input: first },
+      { code: 'ERR_QUEUE_FAILED', input: second },
+    ]);
+    await sender.send(messages(2));
+    expect(await sender.stats()).toMatchObject({ accepted: 2, pending: 2 });
+    expect(receiver.requests).toEqual([]);
+  });
+
+  test('at giving messages out is asked again, and nothing is lost', async () => {
+    const { sender, receiver, fail, told } = await openFailing();
+    fail('claim', 2);
+    await sender.send(messages(3));
+    expect(await sender.flush()).toEqual({ ...NONE, delivered: 3 });
+    expect(batches(receiver)).toEqual([ids(3)]);
+    const failures = told.of('queue-failed');
+    expect(failures.map(({ operation }) => operation)).toEqual(['claim', 'claim']);
+    const [first, second] = failures.map(({ retryInMs }) => retryInMs);
+    expect(first).toBeGreaterThanOrEqual(100);
+    expect(first).toBeLessThanOrEqual(125);
+    expect(second).toBeGreaterThanOrEqual(500);
+    expect(second).toBeLessThanOrEqual(625);
+  });
+
+  test('at settling is told again what was delivered, and nothing is sent twice', async () => {
+    const { sender, receiver, fail, told } = await openFailing();
+    fail('settle', 1);
+    await sender.send(messages(3));
+    expect(await sender.flush()).toEqual({ ...NONE, delivered: 3 });
+    expect(batches(receiver)).toEqual([ids(3)]);
+    expect(told.of('queue-failed')).toMatchObject([{ operation: 'settle' }]);
+    expect(await sender.stats()).toMatchObject({ delivered: 3, pending: 0 });
+  });
+
+  test('whose answer to a settling is lost does not leave a flush waiting for ever', async () => {
+    const { sender, receiver, loseAnswer, told } = await openFailing();
+    loseAnswer('settle');
+    await sender.send(messages(3));
+    expect(await sender.flush()).toEqual({ ...NONE, delivered: 3 });
+    expect(batches(receiver)).toEqual([ids(3)]);
+    expect(told.of('queue-failed')).toMatchObject([{ operation: 'settle' }]);
+  });
+
+  test('at settling until the lease is over makes the messages be sent again, counted', async () => {
+    const { sender, receiver, fail } = await openFailing({ leaseMs: 150, deadlineMs: 100 });
+    fail('settle', 2);
+    await sender.send(messages(2));
+    expect(await sender.flush()).toEqual({ ...NONE, delivered: 2 });
+    expect(receiver.requests.map(({ retryCounts }) => retryCounts)).toEqual([
+      [0, 0],
+      [1, 1],
+    ]);
+  });
+
+  test('at its upkeep is asked again by the next round', async () => {
+    const { sender, fail, told } = await openFailing({ upkeepMs: 5 });
+    fail('expire', 1);
+    await told.until('queue-failed');
+    expect(told.of('queue-failed')).toMatchObject([{ operation: 'upkeep', retryInMs: 5 }]);
+    await sender.send(messages(1));
+    expect(await sender.flush()).toEqual({ ...NONE, delivered: 1 });
+  });
+
+  test('at settling for ever does not hold up close', async () => {
+    const { sender, receiver, fail } = await openFailing();
+    fail('settle', 1_000_000);
+    await sender.send(messages(2));
+    const report = await sender.close({ deadlineMs: 300 });
+    expect(report.returned.map(({ message_id }) => message_id)).toEqual(ids(2));
+    expect(batches(receiver)).toEqual([ids(2)]);
+  });
+});
