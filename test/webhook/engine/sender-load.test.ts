@@ -1,0 +1,33 @@
+import { describe, expect, test } from 'vitest';
+import { fixtureCommand } from '../../helpers/fixture-command.ts';
+import { root } from '../../helpers/package-files.ts';
+import { runProgram } from '../../helpers/run-program.ts';
+import { openReceiver } from '../../helpers/sender.ts';
+
+const HANG = { fault: 'hang' } as const;
+
+async function load(scene: string): Promise<Record<string, number>> {
+  const { url } = await openReceiver({ script: [{ status: 200 }], otherwise: HANG });
+  const [, ...command] = fixtureCommand('sender-load', [scene, url]);
+  const { stdout, stderr, exitCode } = await runProgram(['--expose-gc', ...command], { cwd: root });
+  expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
+  return JSON.parse(stdout) as Record<string, number>;
+}
+
+describe('a sender', () => {
+  test('does not hold the event loop while it accepts 100,000 messages in one call (D80)', async () => {
+    const { accepted, turns = 0, longestMs = 0, totalMs = 0 } = await load('turns');
+    expect(accepted).toBe(100_000);
+    // Relative, since machines differ: 20 ms are about an eightieth of it.
+    expect(longestMs).toBeLessThan(totalMs / 12);
+    expect(turns).toBeGreaterThan(50);
+  }, 90_000);
+
+  test('holds at most 1.3 times the bytes of 200,000 messages and 20 MB while all receivers hang', async () => {
+    const { pending, pendingBytes = 0, held } = await load('memory');
+    expect(pending).toBe(200_001);
+    expect(pendingBytes / 200_001).toBeCloseTo(743, -1);
+    expect(held).toBeLessThan(pendingBytes * 1.3 + 20e6);
+    expect(held).toBeGreaterThan(pendingBytes);
+  }, 90_000);
+});
