@@ -3,7 +3,7 @@ import type net from 'node:net';
 import { rootCertificates, type TLSSocket } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/system/clock.ts';
-import { createCertificate, startReceiver } from '../../../src/testing/index.ts';
+import { createCertificate } from '../../../src/testing/index.ts';
 import {
   createPoster,
   type Poster,
@@ -11,6 +11,7 @@ import {
   type TlsCredentials,
 } from '../../../src/webhook/wire/post.ts';
 import { credentialsIdentity } from '../../../src/webhook/wire/tls-credentials.ts';
+import { respond, startReceiver } from '../../helpers/receiver.ts';
 
 const SERVER = createCertificate();
 const [OURS, THEIRS] = [createCertificate(), createCertificate()];
@@ -123,7 +124,9 @@ describe('the credentials of a request', () => {
   });
 
   test('are remembered for 256 others at most, the oldest forgotten first', async () => {
-    const receiver = await startReceiver();
+    // Idle for 4 s only, the first might be gone before the last is sent on a busy machine.
+    const headers = { connection: 'keep-alive', 'keep-alive': 'timeout=60' };
+    const receiver = await startReceiver({ script: [respond({ headers })] });
     onTestFinished(() => receiver.close());
     const poster = openPoster({ maxIdleConnections: 1000 });
     // Over http they play no part, but are told apart all the same.
