@@ -68,6 +68,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     // Pure: what they need of time, chance and ids they are given.
     files: [
       'webhook/engine/byte-budget.ts',
+      'webhook/engine/event-words.ts',
       'webhook/engine/events.ts',
       'webhook/engine/explain-schedule.ts',
       'webhook/engine/lane.ts',

@@ -41,7 +41,7 @@ export const FIELD_TABLE: Readonly<Record<EventField, string>> = {
 const OUTCOMES: Readonly<Record<Outcome | 'aborted', string>> = {
   delivered: 'answered with 200 to 299',
   later: 'failed; the messages are due again by the schedule',
-  smaller: 'failed for its size or for one of its messages: due again in smaller requests',
+  smaller: 'failed for its size: the messages are due again at once, in smaller requests',
   pause: 'like `later`, and the destination waits for its Retry-After',
   close: 'like `later`; said twice it closes the destination',
   dead: 'one message alone, and too large',

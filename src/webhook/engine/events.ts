@@ -99,7 +99,7 @@ export const EVENT_TABLE: EventTable = {
   },
   'attempt-started': { when: 'a request is about to be sent', fields: ATTEMPT },
   'attempt-settled': {
-    when: 'a request has ended, and the queue knows',
+    when: 'a request has ended, and the queue was told',
     fields: [
       ...ATTEMPT,
       'outcome',
@@ -127,7 +127,7 @@ export const EVENT_TABLE: EventTable = {
     fields: ['applicationId'],
   },
   'destination-closed': {
-    when: 'a receiver has said 410 twice: what waits for it become dead letters',
+    when: 'a receiver has said 410 twice: what waits for it becomes dead letters',
     fields: ['applicationId'],
   },
   'destination-missing': {

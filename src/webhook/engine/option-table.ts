@@ -77,7 +77,7 @@ export const SENDER_OPTION_TABLE: Readonly<Record<keyof DeliveryOptions, OptionR
   role: {
     rule: oneOf('both', 'enqueue', 'deliver'),
     default: "'both'",
-    what: 'Whether this process accepts messages, delivers what waits, or both. Others need a `queue`.',
+    what: 'Whether this process accepts messages, delivers what waits, or both. The others need a `queue`.',
   },
   dialect: {
     rule: COMMON_RULES.dialect,
@@ -87,7 +87,7 @@ export const SENDER_OPTION_TABLE: Readonly<Record<keyof DeliveryOptions, OptionR
   v1Aliases: {
     rule: oneOf(true, false),
     default: 'false',
-    what: 'In format 1, writes `id`, `url` and `risk` besides `event_id` and `event_url` (D41).',
+    what: 'In format 1, writes `id`, `url` and `risk` beside `event_id` and `event_url` (D41).',
   },
   schedule: {
     rule: judgedElsewhere('an object of `delaysMs`, `repeatLast`, `horizonMs` and `maxWaitMs`'),
@@ -154,7 +154,7 @@ export const SENDER_OPTION_TABLE: Readonly<Record<keyof DeliveryOptions, OptionR
   goneConfirmMs: policyRow(
     'goneConfirmMs',
     WAIT_MS,
-    'How far apart two answers of 410 close a destination (D72).',
+    'How far apart two answers of 410 must be to close a destination; 0: the first one does (D72).',
   ),
   growAfterSuccesses: policyRow(
     'growAfterSuccesses',

@@ -51,8 +51,8 @@ export interface DeliveryPolicy {
    */
   readonly slowStartStepMs: number;
   /**
-   * How far apart two answers of 410 must be that close a destination, in ms (D72). 0 to 2147483647;
-   * default 60000.
+   * How far apart two answers of 410 must be to close a destination, in ms; with 0 the first one does
+   * (D72). 0 to 2147483647; default 60000.
    */
   readonly goneConfirmMs: number;
   /**

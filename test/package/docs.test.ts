@@ -1,0 +1,59 @@
+/** The generated pages: each is what `npm run docs` makes of the tables in the sources. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import * as errors from '../../src/errors.ts';
+import * as common from '../../src/webhook/common-options.ts';
+import * as words from '../../src/webhook/engine/event-words.ts';
+import * as events from '../../src/webhook/engine/events.ts';
+import * as options from '../../src/webhook/engine/option-table.ts';
+import { root } from '../helpers/package-files.ts';
+
+interface Page {
+  readonly page: string;
+  readonly generator: string;
+  readonly tables: object;
+}
+
+const PAGES: readonly Page[] = [
+  { page: 'docs/errors.md', generator: 'errors', tables: errors },
+  { page: 'docs/events.md', generator: 'events', tables: { ...events, ...words } },
+  { page: 'docs/options.md', generator: 'options', tables: { ...options, ...common } },
+];
+
+const read = (page: string): string => readFileSync(join(root, page), 'utf8');
+
+describe.each(PAGES)('$page', ({ page, generator, tables }) => {
+  it('is what its generator makes of the tables: run `npm run docs` and commit it', async () => {
+    const module = (await import(
+      /* @vite-ignore */ join(root, 'scripts/pages', `${generator}.mjs`)
+    )) as Readonly<Record<string, (tables: object) => string>>;
+    expect(module[`${generator}Page`]?.(tables)).toBe(read(page));
+  });
+
+  it('has tables whose rows have as many cells as their heads', () => {
+    for (const table of read(page).match(/(?:^\|.*\n)+/gm) ?? []) {
+      const widths = table
+        .trimEnd()
+        .split('\n')
+        .map((row) => row.split('|').length);
+      expect(new Set(widths).size).toBe(1);
+    }
+  });
+
+  it('is listed among the guides', () => {
+    const name = page.replace('docs/', '');
+    expect(read('docs/README.md')).toContain(`| [${name}](${name}) |`);
+  });
+});
+
+it('docs/events.md has a row for every event, docs/options.md one for every option', () => {
+  const eventRows = read('docs/events.md').match(/^\| `security-event-delivery:[\w-]+`/gm);
+  expect(eventRows).toHaveLength(Object.keys(events.EVENT_TABLE).length);
+  const names = Object.keys({
+    ...options.DESTINATION_OPTION_TABLE,
+    ...options.SENDER_OPTION_TABLE,
+  });
+  const page = read('docs/options.md');
+  expect(names.filter((name) => !page.includes(`\n| \`${name}\` |`))).toEqual([]);
+});
