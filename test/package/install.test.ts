@@ -125,6 +125,10 @@ describe.concurrent('the installed package', () => {
 });
 
 describe.concurrent('the installed types', () => {
+  /** So that the declarations of every entry are checked, used below or not. */
+  const entries = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
+    typeof target === 'string' ? [] : [subpath.replace('.', name)],
+  );
   const USE_TYPES = `
     import { createLogWriter, SecurityEventError, sign, type LogWriter } from '${name}';
     import { LogRecord } from '${name}/contract';
@@ -139,6 +143,7 @@ describe.concurrent('the installed types', () => {
     // @ts-expect-error a code of the closed union
     new SecurityEventError('ERR_NONE');
     export { code, record, signature, wrong };
+    ${entries.map((entry) => `export type * from '${entry}';`).join('\n    ')}
   `;
   const compile = (module: string, resolution: string, files: readonly string[]) => {
     const folder = `types-${module}`;
