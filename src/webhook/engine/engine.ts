@@ -5,7 +5,7 @@ import type { ResolvedApplication } from '../../settings/source.ts';
 import type { Clock } from '../../system/clock.ts';
 import { givingWay } from '../../system/giving-way.ts';
 import type { SendReport } from '../report.ts';
-import { type AcceptedEntry, type IntakeRules, type SendSelection, takeIn } from './intake.ts';
+import { type AcceptedEntry, type IntakeRules, takeIn } from './intake.ts';
 import { DeadMessage } from './kept-message.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Observe } from './observe.ts';
@@ -50,7 +50,7 @@ export class Engine implements WebhookSender {
     this.#parts = parts;
   }
 
-  async send(messages: unknown, selection: SendSelection = {}): Promise<SendResult> {
+  async send(messages: unknown, selection: unknown = {}): Promise<SendResult> {
     const { lifecycle } = this.#parts;
     try {
       return await lifecycle.accepting(() => this.#accept(messages, selection));
@@ -117,18 +117,19 @@ export class Engine implements WebhookSender {
     });
   }
 
-  async #accept(messages: unknown, selection: SendSelection): Promise<SendResult> {
+  async #accept(messages: unknown, selection: unknown): Promise<SendResult> {
     const { intake, find, clock } = this.#parts;
     const giveWay = givingWay(clock);
     const rules = { ...intake, find, giveWay };
-    const { entries, skipped } = await takeIn(messages, selection, clock.now(), rules);
+    const call = { messages, selection, acceptedAtMs: clock.now() };
+    const { entries, skipped } = await takeIn(call, rules);
     await giveWay();
     const closed = entries.length === 0 ? new Set<string>() : await this.#enqueue(entries, giveWay);
     const isClosed = ({ applicationId }: AcceptedEntry): boolean => closed.has(applicationId);
     const accepted = closed.size === 0 ? entries : entries.filter((entry) => !isClosed(entry));
     const refused = closed.size === 0 ? [] : entries.filter(isClosed).map(closedSkip);
     await giveWay();
-    const all = [...skipped, ...refused].sort((a, b) => a.index - b.index);
+    const all = [...skipped, ...refused].toSorted((a, b) => a.index - b.index);
     this.#tell(accepted, all);
     return { accepted: accepted.map(({ stored }) => stored.messageId), skipped: all };
   }

@@ -16,6 +16,7 @@ import {
   storeV1,
   storeV2,
 } from '../encoder.ts';
+import { check, type Rule, type Rules } from '../option-rules.ts';
 import { readMessages } from '../read-messages.ts';
 import { applicationOf } from '../split.ts';
 import type { SkippedMessage, SkipReason } from './skip.ts';
@@ -54,18 +55,30 @@ type Read = AcceptedEntry | SkippedMessage;
 const MAX_RETRY_COUNT = 9_999_999_999;
 const COMMA_BYTES = 1;
 
+/** One call of `send`. */
+export interface IntakeCall {
+  readonly messages: unknown;
+  readonly selection: unknown;
+  /** Milliseconds since the epoch. */
+  readonly acceptedAtMs: number;
+}
+
+const NAME: Rule = { expected: 'a string', isUsable: (value) => typeof value === 'string' };
+const SELECTION_RULES: Rules<keyof SendSelection> = { module: NAME, playbook: NAME };
+
 /**
  * All messages, or an error and none.
  *
- * @throws SecurityEventError `ERR_INVALID_MESSAGE`, `ERR_MESSAGE_TOO_LARGE`,
- * `ERR_UNKNOWN_APPLICATION` or what `find` rejects with; `path` begins with the message's index.
+ * @throws SecurityEventError `ERR_INVALID_MESSAGE`, `ERR_MESSAGE_TOO_LARGE` or
+ * `ERR_UNKNOWN_APPLICATION`, whose `path` begins with the message's index, `ERR_INVALID_OPTION` for
+ * the selection, or what `find` rejects with.
  */
 export async function takeIn(
-  messages: unknown,
-  selection: SendSelection,
-  acceptedAtMs: number,
+  { messages, selection: given, acceptedAtMs }: IntakeCall,
   rules: IntakeRules,
 ): Promise<Intake> {
+  const subject = { name: 'the selection', path: ['selection'] };
+  const selection = check<SendSelection>(given, SELECTION_RULES, subject);
   const acceptedAt = formatTimestamp(acceptedAtMs);
   const known = new Map<string, ResolvedApplication>();
   const entries: AcceptedEntry[] = [];
@@ -114,20 +127,27 @@ function project(routed: Routed, { selection, acceptedAt, rules }: Projection): 
   const skip = (reason: SkipReason): Read => ({ index, applicationId, reason });
   const way = route(application, routingOf(selection, message));
   if (way.kind === 'skip') return skip(way.reason);
-  if (application.format !== 1) return entry(index, applicationId, storeV2(message), rules);
+  if (application.format !== 1) return entry(routed, storeV2(message), rules);
   const { name, environment } = application;
   // Of its own: what a polluted prototype has is nobody's hint.
   const v1Hints = Object.hasOwn(data, 'v1') ? (data as { readonly v1?: object }).v1 : undefined;
   const given = { ...message, v1: v1Hints };
   const { dialect, v1Aliases } = rules;
-  const v1 = downgrade(given, {
-    application: { name, environment },
-    acceptedAt,
-    dialect,
-    v1Aliases,
-  });
+  const context = { application: { name, environment }, acceptedAt, dialect, v1Aliases };
+  const v1 = within(index, () => downgrade(given, context));
   if (v1.kind === 'skipped') return skip(v1.reason);
-  return entry(index, applicationId, storeV1(message.message_id, v1.element), rules);
+  return entry(routed, storeV1(message.message_id, v1.element), rules);
+}
+
+/** An error tells which of the messages it is about. */
+function within<T>(index: number, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof SecurityEventError)) throw error;
+    const issues = error.issues.map(({ path, message }) => ({ path: [index, ...path], message }));
+    throw new SecurityEventError(error.code, { issues });
+  }
 }
 
 /** D60: a response is of the playbook that it names, unless the call says otherwise. */
@@ -142,12 +162,10 @@ interface OfPlaybook {
 }
 
 function entry(
-  index: number,
-  applicationId: string,
+  { index, applicationId }: Routed,
   stored: StoredMessage,
   { maxBodyBytes }: IntakeRules,
 ): AcceptedEntry {
-  checkSize(index, stored, { retryCount: MAX_RETRY_COUNT, maxBodyBytes });
   checkSize(index, stored, { retryCount: MAX_RETRY_COUNT, maxBodyBytes });
   const sizeBytes = elementBytes({ stored, retryCount: MAX_RETRY_COUNT }) + COMMA_BYTES;
   return { index, applicationId, stored, sizeBytes };
