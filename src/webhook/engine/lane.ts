@@ -8,7 +8,7 @@ import type { Outcome } from '../outcome.ts';
 import { jittered } from '../retry.ts';
 import { sign } from '../signature.ts';
 import { afterPassed, afterTooLarge, type ByteBudget, startBudget } from './byte-budget.ts';
-import type { DeliveryPolicy } from './policy.ts';
+import type { Decision, DeliveryPolicy } from './policy.ts';
 
 export type Lane = {
   readonly tier: Tier;
@@ -99,12 +99,8 @@ export interface LaneStep {
   readonly changes: readonly LaneChange[];
 }
 
-export function afterAttempt(
-  lane: Lane,
-  attempt: LaneAttempt,
-  policy: DeliveryPolicy,
-  random: Random,
-): LaneStep {
+export function afterAttempt(lane: Lane, attempt: LaneAttempt, decision: Decision): LaneStep {
+  const { policy } = decision;
   const { outcome, bodyBytes } = attempt;
   if (outcome === 'delivered') return afterSuccess(lane, attempt, policy);
   if (outcome === 'smaller' || outcome === 'dead') {
@@ -113,7 +109,7 @@ export function afterAttempt(
     const waitMs = slowStartWait(lane.recoveredAt, attempt.now, policy);
     return { lane: { ...lane, missing: 0, budget }, waitMs, changes: [] };
   }
-  return afterFailure(lane, attempt, policy, random);
+  return afterFailure(lane, attempt, decision);
 }
 
 function afterSuccess(lane: Lane, attempt: LaneAttempt, policy: DeliveryPolicy): LaneStep {
@@ -146,12 +142,7 @@ function slowStartWait(
   return spacingMs < MIN_SPACING_MS ? 0 : Math.ceil(spacingMs);
 }
 
-function afterFailure(
-  lane: Lane,
-  attempt: LaneAttempt,
-  policy: DeliveryPolicy,
-  random: Random,
-): LaneStep {
+function afterFailure(lane: Lane, attempt: LaneAttempt, { policy, random }: Decision): LaneStep {
   const { outcome, counts, isBisection, retryAfterMs = 0, now } = attempt;
   const goneAt = outcome === 'close' ? (lane.goneAt ?? now) : lane.goneAt;
   if (outcome === 'close' && now - (goneAt ?? now) >= policy.goneConfirmMs) {

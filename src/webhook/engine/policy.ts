@@ -1,4 +1,5 @@
 /** Every number of the delivery engine, with its default. */
+import type { Random } from '../../system/random.ts';
 import { checkSchedule } from '../common-options.ts';
 import { LARGE_BODY_BYTES } from '../outcome.ts';
 import type { RetrySchedule } from '../retry.ts';
@@ -59,6 +60,12 @@ export interface DeliveryPolicy {
    * After how many successes a learned byte budget grows by a tenth (D73). 1 to 1000000; default 20.
    */
   readonly growAfterSuccesses: number;
+}
+
+/** What decisions are made by: the numbers, and chance. */
+export interface Decision {
+  readonly policy: DeliveryPolicy;
+  readonly random: Random;
 }
 
 export type EngineSchedule = RetrySchedule & { readonly horizonMs: number };

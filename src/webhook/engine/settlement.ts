@@ -44,8 +44,7 @@ export function settle(attempted: Attempted, policy: DeliveryPolicy, random: Ran
       retryAfterMs: attempted.retryAfterMs,
       now: attempted.now,
     },
-    policy,
-    random,
+    { policy, random },
   );
   const end: RequestEnd = {
     ...judgement,
@@ -56,7 +55,7 @@ export function settle(attempted: Attempted, policy: DeliveryPolicy, random: Ran
   };
   return {
     outcome: judgement.outcome,
-    verdicts: verdictsOf(messages, end, policy, random),
+    verdicts: verdictsOf(messages, end, { policy, random }),
     row: rowOf(step, policy),
     changes: step.changes,
   };

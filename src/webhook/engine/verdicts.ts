@@ -6,7 +6,7 @@ import type { ClaimedMessage, DeadReason, Json, Verdict } from '../../queue/queu
 import type { Random } from '../../system/random.ts';
 import type { Judgement } from '../outcome.ts';
 import { nextAttempt, nextTime } from '../retry.ts';
-import type { DeliveryPolicy } from './policy.ts';
+import type { Decision, DeliveryPolicy } from './policy.ts';
 
 /** What a message has behind it; stored with it, so plain JSON. */
 export type Progress = {
@@ -39,8 +39,7 @@ export interface RequestEnd extends Judgement {
 export function verdictsOf(
   messages: readonly ClaimedMessage[],
   end: RequestEnd,
-  policy: DeliveryPolicy,
-  random: Random,
+  { policy, random }: Decision,
 ): Verdict[] {
   const chance = random();
   const context = { end, policy, count: messages.length, random: () => chance };

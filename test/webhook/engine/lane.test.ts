@@ -34,7 +34,11 @@ const FAILURE: LaneAttempt = {
 const SUCCESS: LaneAttempt = { ...FAILURE, outcome: 'delivered' };
 
 const follow = (lane: Partial<Lane>, attempt: Partial<LaneAttempt>, random = least): LaneStep =>
-  afterAttempt({ ...LANE, ...lane }, { ...FAILURE, ...attempt }, POLICY, random);
+  afterAttempt(
+    { ...LANE, ...lane },
+    { ...FAILURE, ...attempt },
+    { policy: POLICY, random: random },
+  );
 
 const OPEN: Partial<Lane> = { tier: 'failing', isOpen: true, failures: 5, probes: 1 };
 
@@ -167,11 +171,15 @@ describe('a success', () => {
   test('has a slow start of the length that the policy says', () => {
     const policy = { ...POLICY, slowStartStepMs: 8 };
     const start = { ...LANE, ...OPEN };
-    expect(afterAttempt(start, SUCCESS, policy, least).waitMs).toBe(8);
+    expect(afterAttempt(start, SUCCESS, { policy: policy, random: least }).waitMs).toBe(8);
     const later = { ...LANE, recoveredAt: NOW - 16 };
-    expect(afterAttempt(later, SUCCESS, policy, least)).toMatchObject({ waitMs: 2 });
+    expect(afterAttempt(later, SUCCESS, { policy: policy, random: least })).toMatchObject({
+      waitMs: 2,
+    });
     const end = { ...LANE, recoveredAt: NOW - 24 };
-    expect(afterAttempt(end, SUCCESS, policy, least)).toMatchObject({ waitMs: 0 });
+    expect(afterAttempt(end, SUCCESS, { policy: policy, random: least })).toMatchObject({
+      waitMs: 0,
+    });
   });
 });
 
@@ -234,7 +242,7 @@ describe('a failure', () => {
   ])('probes after %s', (_title, own, waitMs) => {
     const policy = { ...POLICY, ...own };
     const lane = { ...LANE, ...OPEN, probes: 3 };
-    expect(afterAttempt(lane, FAILURE, policy, least).waitMs).toBe(waitMs);
+    expect(afterAttempt(lane, FAILURE, { policy: policy, random: least }).waitMs).toBe(waitMs);
   });
 
   test('counts as one of a bisection where it was one', () => {
@@ -316,7 +324,7 @@ describe('410', () => {
   test('closes at once where no second one is to be waited for', () => {
     const policy = { ...POLICY, goneConfirmMs: 0 };
     const gone = { ...FAILURE, outcome: 'close' } as const;
-    expect(afterAttempt(LANE, gone, policy, least).changes).toEqual(['closed']);
+    expect(afterAttempt(LANE, gone, { policy: policy, random: least }).changes).toEqual(['closed']);
   });
 });
 
@@ -335,6 +343,12 @@ describe('a body that was too large', () => {
       });
     },
   );
+
+  test('waits its turn while the destination is brought back', () => {
+    const recoveredAt = NOW - 2500;
+    const step = follow({ isProven: true, recoveredAt }, { outcome: 'smaller' });
+    expect(step).toMatchObject({ lane: { recoveredAt }, waitMs: 250 });
+  });
 });
 
 describe('a destination that is missing', () => {

@@ -42,7 +42,11 @@ function judge({ progress, end, count = 1, ageMs = 0, policy, random = least }: 
   const messages = Array.from({ length: count }, (_, index) =>
     claimed(`m-${index}`, { progress: stored, ageMs }),
   );
-  const verdicts = verdictsOf(messages, { ...END, ...end }, { ...POLICY, ...policy }, random);
+  const verdicts = verdictsOf(
+    messages,
+    { ...END, ...end },
+    { policy: { ...POLICY, ...policy }, random },
+  );
   expect(verdicts).toHaveLength(count);
   const [first] = verdicts;
   expect(verdicts).toEqual(messages.map(() => first));
@@ -276,7 +280,7 @@ test('messages that failed together are due together, however chance falls', () 
     return calls / 10;
   };
   const messages = [claimed('a'), claimed('b'), claimed('c')];
-  const verdicts = verdictsOf(messages, END, POLICY, random);
+  const verdicts = verdictsOf(messages, END, { policy: POLICY, random: random });
   expect(verdicts).toEqual(messages.map(() => again(5125, { failures: 1 })));
 });
 
@@ -286,7 +290,7 @@ test('each message is judged by its own progress and age', () => {
     claimed('tried', { progress: { failures: 2 } }),
     claimed('old', { ageMs: 72 * HOUR_MS }),
   ];
-  expect(verdictsOf(messages, END, POLICY, least)).toEqual([
+  expect(verdictsOf(messages, END, { policy: POLICY, random: least })).toEqual([
     again(5000, { failures: 1 }),
     again(120_000, { failures: 3 }),
     dead('horizon-passed'),
@@ -335,7 +339,7 @@ test('there is one verdict a message, none before Retry-After, none past the hor
       anyChance,
       (given, end, chance) => {
         const messages = given.map((message, index) => claimed(`m-${index}`, message));
-        const verdicts = verdictsOf(messages, end, POLICY, () => chance);
+        const verdicts = verdictsOf(messages, end, { policy: POLICY, random: () => chance });
         expect(verdicts).toHaveLength(messages.length);
         for (const [index, verdict] of verdicts.entries()) {
           expect(JSON.parse(JSON.stringify(verdict))).toEqual(verdict);
