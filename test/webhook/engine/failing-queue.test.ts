@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { createMemoryQueue } from '../../../src/queue/memory.ts';
 import {
+  applicationsOf,
   batches,
   ids,
   listen,
   message,
   messages,
   openReceiver,
+  openSender,
   rejection,
   senderTo,
 } from '../../helpers/sender.ts';
@@ -123,5 +125,22 @@ describe('a queue that fails', () => {
     const report = await sender.close({ deadlineMs: 300 });
     expect(report.returned.map(({ message_id }) => message_id)).toEqual(ids(2));
     expect(batches(receiver)).toEqual([ids(2)]);
+  });
+
+  test('at looking a closed destination up does not make a call fail that others were taken of', async () => {
+    const gone = await openReceiver({ otherwise: { status: 410 } });
+    const healthy = await openReceiver();
+    const { queue, fail } = createFailingQueue(createMemoryQueue());
+    const settings = applicationsOf({ gone, healthy });
+    const sender = openSender({ queue, settings, goneConfirmMs: 0 });
+    await sender.send([message('m-0', 'gone')]);
+    await sender.flush();
+    fail('application', 1);
+    expect(await sender.send([message('m-1', 'gone'), message('m-2', 'healthy')])).toEqual({
+      accepted: ['m-2'],
+      skipped: [{ index: 0, applicationId: 'gone', reason: 'destination-closed' }],
+    });
+    await sender.flush();
+    expect(batches(healthy)).toEqual([['m-2']]);
   });
 });
