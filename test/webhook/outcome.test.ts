@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import {
   type AttemptResult,
+  blamesContent,
   type FailureCode,
   type Judgement,
   judgeAttempt,
+  LARGE_BODY_BYTES,
 } from '../../src/webhook/outcome.ts';
 
 const BATCH = { bytes: 5000, messageCount: 7 };
@@ -52,6 +54,28 @@ const STATUSES = EXPECTED.flatMap(([from, to, judgement]) =>
   Array.from({ length: to - from + 1 }, (_, index) => ({ status: from + index, judgement })),
 );
 
+const failed = (code: FailureCode): AttemptResult => ({
+  kind: 'failure',
+  code,
+  detail: '',
+  timings: { totalMs: 1 },
+});
+
+const FAILURES: Record<FailureCode, true> = {
+  'address-refused': true,
+  dns: true,
+  'connection-refused': true,
+  'network-unreachable': true,
+  'connect-timeout': true,
+  tls: true,
+  'headers-timeout': true,
+  deadline: true,
+  'connection-reset': true,
+  protocol: true,
+  aborted: true,
+  network: true,
+};
+
 describe('judgeAttempt', () => {
   test('judges every status from 100 to 999 as the decisions say (D34, D72, D73)', () => {
     expect(STATUSES).toHaveLength(900);
@@ -88,24 +112,29 @@ describe('judgeAttempt', () => {
     expect(judgeAttempt(answered(413), { bytes: 10, messageCount: 2 })).toEqual(SMALLER);
   });
 
-  const FAILURES: Record<FailureCode, true> = {
-    'address-refused': true,
-    dns: true,
-    'connection-refused': true,
-    'network-unreachable': true,
-    'connect-timeout': true,
-    tls: true,
-    'headers-timeout': true,
-    deadline: true,
-    'connection-reset': true,
-    protocol: true,
-    aborted: true,
-    network: true,
-  };
+  test('takes as large what the caller says', () => {
+    expect(LARGE_BODY_BYTES).toBe(100_000);
+    const size = { bytes: 300, messageCount: 2 };
+    expect(judgeAttempt(answered(403), { ...size, largeBodyBytes: 300 })).toEqual(REFUSED);
+    expect(judgeAttempt(answered(403), { ...size, largeBodyBytes: 299 })).toEqual(SMALLER);
+    expect(judgeAttempt(answered(403), { ...LARGE, largeBodyBytes: 1_000_000 })).toEqual(REFUSED);
+    expect(judgeAttempt(answered(404), { ...size, largeBodyBytes: 1 })).toEqual(REFUSED);
+  });
 
   test.each(Object.keys(FAILURES) as FailureCode[])('tries again after the failure %s', (code) => {
-    const result: AttemptResult = { kind: 'failure', code, detail: '', timings: { totalMs: 1 } };
-    expect(judgeAttempt(result, BATCH)).toEqual(LATER);
-    expect(judgeAttempt(result, LARGE)).toEqual(LATER);
+    expect(judgeAttempt(failed(code), BATCH)).toEqual(LATER);
+    expect(judgeAttempt(failed(code), LARGE)).toEqual(LATER);
+  });
+});
+
+describe('blamesContent', () => {
+  test('is so of 400, 422 and 500: one message may be the fault (D74)', () => {
+    const blaming = STATUSES.filter(({ status }) => blamesContent(answered(status)));
+    expect(blaming.map(({ status }) => status)).toEqual([400, 422, 500]);
+  });
+
+  test('is not so of what was not answered', () => {
+    const codes = Object.keys(FAILURES) as FailureCode[];
+    expect(codes.filter((code) => blamesContent(failed(code)))).toEqual([]);
   });
 });
