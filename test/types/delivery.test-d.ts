@@ -1,0 +1,120 @@
+/** What the compiler promises to those who deliver in the background. */
+import {
+  type CloseResult,
+  createWebhookSender,
+  type DeadMessage,
+  type DeliveryEvent,
+  type DeliveryEventName,
+  type DeliveryEvents,
+  type DeliveryOptions,
+  type ExplainedSchedule,
+  explainSchedule,
+  type FlushResult,
+  type KeptMessage,
+  type MessageQueue,
+  type MessageToSend,
+  type SenderStats,
+  type SendReport,
+  type SendResult,
+  type Settings,
+  type SkipReason,
+  type WebhookSender,
+  type WebhookSenderOptions,
+} from '../../src/index.ts';
+import { createMemoryQueue, type MemoryQueueOptions } from '../../src/queue/memory.ts';
+
+type Equal<A, B> =
+  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+const same = <_T extends true>(): void => {};
+type IsAny<T> = 0 extends 1 & T ? true : false;
+
+same<Equal<IsAny<WebhookSender>, false>>();
+same<Equal<IsAny<WebhookSenderOptions>, false>>();
+same<Equal<IsAny<DeliveryOptions[keyof DeliveryOptions]>, false>>();
+same<Equal<IsAny<SendResult>, false>>();
+
+const destination = { url: 'https://receiver.example', secret: 'key' };
+const settings: Settings = { applications: {} };
+
+declare const v2: MessageToSend;
+declare const v1: MessageToSend<'strict', 1>;
+declare const open: MessageToSend<'open'>;
+
+export const senders: readonly WebhookSender[] = [
+  createWebhookSender(destination),
+  createWebhookSender({ settings }),
+  createWebhookSender({ settings: () => undefined }),
+  createWebhookSender({ settings: async (id) => ({ name: id, environment: 'test', format: 1 }) }),
+  createWebhookSender({ ...destination, queue: createMemoryQueue(), role: 'deliver' }),
+  // @ts-expect-error nowhere to send
+  createWebhookSender({}),
+  // @ts-expect-error a URL without a secret
+  createWebhookSender({ url: destination.url }),
+  // @ts-expect-error an option that does not exist
+  createWebhookSender({ ...destination, retries: 3 }),
+  // @ts-expect-error a role that does not exist
+  createWebhookSender({ ...destination, role: 'agent' }),
+  // @ts-expect-error a number in words
+  createWebhookSender({ ...destination, lingerMs: '5' }),
+];
+
+const openSender = createWebhookSender({ ...destination, dialect: 'open' });
+same<Equal<typeof openSender, WebhookSender<'open'>>>();
+
+export async function takesMessagesOfItsDialect(sender: WebhookSender): Promise<SendResult[]> {
+  same<Equal<Awaited<ReturnType<typeof sender.send>>, SendResult>>();
+  return [
+    await sender.send([v2]),
+    await sender.send([v2], { module: 'waf', playbook: 'Block IPs' }),
+    await openSender.send([open]),
+    // @ts-expect-error an element of format v1 (D40)
+    await sender.send([v1]),
+    // @ts-expect-error a message of the open dialect
+    await sender.send([open]),
+    // @ts-expect-error no array
+    await sender.send(v2),
+    // @ts-expect-error a selection that does not exist
+    await sender.send([v2], { modules: ['waf'] }),
+  ];
+}
+
+/** What it hands back has closed vocabularies and hides its content. */
+export async function readsWhatItIsTold(sender: WebhookSender): Promise<unknown[]> {
+  const stats: SenderStats = await sender.stats();
+  const flushed: FlushResult = await sender.flush({ signal: AbortSignal.timeout(5) });
+  const closed: CloseResult = await sender.close({ deadlineMs: 5 });
+  const report: SendReport = await sender.sendTest('shop-1');
+  const { items } = await sender.deadLetters({ applicationId: 'shop-1', limit: 5 });
+  const [letter] = items;
+  same<Equal<typeof letter, DeadMessage | undefined>>();
+  same<Equal<KeptMessage['content'], Readonly<Record<string, unknown>>>>();
+  // @ts-expect-error perhaps it was never answered
+  const status: number = letter?.status;
+  // @ts-expect-error not a reason
+  if (letter?.reason === 'tired') return [];
+  // @ts-expect-error for the queue
+  void letter?.stored;
+  // @ts-expect-error not a tier
+  if (stats.applications.get('shop-1')?.tier === 'tired') return [];
+  return [status, flushed.pending, closed.returned, report.ok];
+}
+
+export async function closesItselfAtTheEndOfABlock(): Promise<void> {
+  const sender: AsyncDisposable = createWebhookSender(destination);
+  await sender[Symbol.asyncDispose]();
+}
+
+same<Equal<SkipReason, Awaited<SendResult>['skipped'][number]['reason']>>();
+same<Equal<DeliveryEventName, keyof DeliveryEvents>>();
+same<Equal<DeliveryEvent['senderId'], string>>();
+same<Equal<DeliveryEvents['dead']['message_id'], string>>();
+// @ts-expect-error an attempt tells no URL
+export type Leak = DeliveryEvents['attempt-started']['url'];
+
+same<Equal<ReturnType<typeof explainSchedule>, ExplainedSchedule>>();
+explainSchedule({ of: 'memory', schedule: { delaysMs: [1] } });
+// @ts-expect-error a sender that does not exist
+explainSchedule({ of: 'agent' });
+
+const bounds: MemoryQueueOptions = { maxDeadBytes: 0 };
+export const queue: MessageQueue = createMemoryQueue(bounds);
