@@ -33,13 +33,13 @@ class LongFirst extends BaseSequencer {
 // What each project says for itself.
 const COMMON = {
   // Child processes: the suite forks programs, opens sockets and checks globals, which threads share.
-  pool: 'forks',
+  pool: 'forks' as const,
   // Real programs and sockets on a busy machine; what should be quick is measured by its own test.
   testTimeout: 30_000,
   hookTimeout: 120_000,
   // The built package is loaded by Node, as everywhere.
   server: { deps: { external: [/\/dist\//] } },
-} as const;
+};
 
 export default defineConfig({
   test: {
