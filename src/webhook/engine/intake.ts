@@ -134,20 +134,9 @@ function project(routed: Routed, { selection, acceptedAt, rules }: Projection): 
   const given = { ...message, v1: v1Hints };
   const { dialect, v1Aliases } = rules;
   const context = { application: { name, environment }, acceptedAt, dialect, v1Aliases };
-  const v1 = within(index, () => downgrade(given, context));
+  const v1 = downgrade(given, context);
   if (v1.kind === 'skipped') return skip(v1.reason);
   return entry(routed, storeV1(message.message_id, v1.element), rules);
-}
-
-/** An error tells which of the messages it is about. */
-function within<T>(index: number, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (!(error instanceof SecurityEventError)) throw error;
-    const issues = error.issues.map(({ path, message }) => ({ path: [index, ...path], message }));
-    throw new SecurityEventError(error.code, { issues });
-  }
 }
 
 /** D60: a response is of the playbook that it names, unless the call says otherwise. */
