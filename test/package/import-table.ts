@@ -72,6 +72,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'webhook/engine/events.ts',
       'webhook/engine/explain-schedule.ts',
       'webhook/engine/lane.ts',
+      'webhook/engine/occasion.ts',
       'webhook/engine/policy.ts',
       'webhook/engine/settlement.ts',
       'webhook/engine/skip.ts',

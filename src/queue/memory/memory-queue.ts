@@ -38,7 +38,7 @@ export class MemoryQueue implements MessageQueue {
   readonly #listeners = new Set<() => void>();
   #initialRow: ApplicationRow | undefined;
   /** Calls of `enqueue` that are not over. */
-  readonly #entering = new Set<Promise<void>>();
+  readonly #entering = new Set<Promise<unknown>>();
   #closing: Promise<QueueClosing> | undefined;
   #lastClaim = 0;
 
@@ -53,21 +53,41 @@ export class MemoryQueue implements MessageQueue {
     this.#content.lingerMs = lingerMs;
   }
 
-  /** Room is taken for all of it first; then it comes in in slices, which do not hold the host. */
   async enqueue(entries: readonly QueueEntry[]): Promise<Enqueued> {
     this.#begin();
-    const isClosed = ({ applicationId }: QueueEntry): boolean =>
-      this.#content.find(applicationId)?.isClosed === true;
-    const closed = new Set(entries.filter(isClosed).map(({ applicationId }) => applicationId));
-    const open = closed.size === 0 ? entries : entries.filter((entry) => !isClosed(entry));
-    this.#content.room.take(
-      open.length,
-      open.reduce((bytes, { sizeBytes }) => bytes + sizeBytes, 0),
-    );
-    const entering = this.#enter(open);
+    const entering = this.#take(entries);
     this.#entering.add(entering);
-    await entering.finally(() => this.#entering.delete(entering));
-    return { closed: [...closed] };
+    return await entering.finally(() => this.#entering.delete(entering));
+  }
+
+  /** Room is taken for all of it first; then it comes in in slices, which do not hold the host. */
+  async #take(entries: readonly QueueEntry[]): Promise<Enqueued> {
+    const sums = await this.#sumUp(entries);
+    const isClosed = (applicationId: string): boolean =>
+      this.#content.find(applicationId)?.isClosed === true;
+    const closed = [...sums.keys()].filter(isClosed);
+    for (const applicationId of closed) sums.delete(applicationId);
+    const open =
+      closed.length === 0
+        ? entries
+        : entries.filter(({ applicationId }) => sums.has(applicationId));
+    const bytes = [...sums.values()].reduce((sum, size) => sum + size, 0);
+    this.#content.room.take(open.length, bytes);
+    await this.#enter(open);
+    return { closed };
+  }
+
+  /** The bytes of each application's messages, in slices. */
+  async #sumUp(entries: readonly QueueEntry[]): Promise<Map<string, number>> {
+    const giveWay = givingWay(this.#clock);
+    const sums = new Map<string, number>();
+    for (let start = 0; start < entries.length; start += SLICE_MESSAGES) {
+      if (start > 0) await giveWay();
+      for (const { applicationId, sizeBytes } of entries.slice(start, start + SLICE_MESSAGES)) {
+        sums.set(applicationId, (sums.get(applicationId) ?? 0) + sizeBytes);
+      }
+    }
+    return sums;
   }
 
   async #enter(entries: readonly QueueEntry[]): Promise<void> {
@@ -231,7 +251,7 @@ export class MemoryQueue implements MessageQueue {
 
   /** What was being accepted is accepted first (law 8). */
   async #end(): Promise<QueueClosing> {
-    await Promise.all(this.#entering);
+    await Promise.allSettled(this.#entering);
     this.#listeners.clear();
     const giveWay = givingWay(this.#clock);
     const returned: ReturnedMessage[] = [];

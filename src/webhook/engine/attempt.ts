@@ -74,8 +74,7 @@ export interface AttemptEndOfWire {
 export async function postBody(
   body: Buffer,
   { url, secret, tls }: Destination,
-  { poster, clock, headers, signal }: Sending,
-  onHeaders: () => void,
+  { poster, clock, headers, signal, onHeaders }: Sending & Pick<PostRequest, 'onHeaders'>,
 ): Promise<AttemptEndOfWire> {
   const signed = { ...headers, [SIGNATURE_HEADER]: sign(body, secret) };
   const result = await poster.post({ url, body, headers: signed, signal, tls, onHeaders });

@@ -38,7 +38,7 @@ export function createWebhookSender<D extends Dialect = 'strict'>(
   options: WebhookSenderOptions<D>,
 ): WebhookSender<D> {
   const system = { clock: systemClock, random: systemRandom, newId, createPoster };
-  return makeSender(options, system) as WebhookSender as WebhookSender<D>;
+  return makeSender(options, system) as WebhookSender<D>;
 }
 
 /** What a sender needs of the world. */
@@ -50,53 +50,18 @@ export interface SenderSystem {
 }
 
 export function makeSender(options: unknown, system: SenderSystem): WebhookSender {
-  const settings = readSenderOptions(options);
-  const { find } = createSettings(settings.source);
-  const { clock } = system;
-  const senderId = system.newId();
-  const observe = createObserver(senderId);
-  const isDelivering = settings.role !== 'enqueue';
-  const tracker = new Tracker(senderId, isDelivering);
-  const slots = new Slots(settings.slots);
-  const queue = settings.queue ?? new MemoryQueue(readMemoryOptions(settings.memory), clock);
-  const ready = opener(queue, settings);
-  const stopping = new AbortController();
-  const poster = system.createPoster({ ...settings.wire, clock });
-  const wire = { poster, clock, headers: settings.headers, signal: stopping.signal };
-  const hasMoved = async (applicationId: string): Promise<boolean> => {
-    const row = await queue.application(applicationId);
-    const search = findDestination(applicationId, find);
-    const destination = (await inTime(search, { clock, signal: stopping.signal })) ?? 'failed';
-    if (row === undefined || typeof destination === 'string') return false;
-    return isOfAnotherUrl(row, hashOfUrl(destination.url));
-  };
-  const shared = { hasMoved, ...settings, ...system, queue, find, observe, tracker };
-
-  const scheduler: Scheduler = new Scheduler({
-    ...shared,
-    slots,
-    ready,
-    giveWay: givingWay(clock),
-    deliver: (claim, slot) => delivery.deliver(claim, slot),
-  });
-  const wake = (): void => scheduler.wake();
-  const upkeep = new Upkeep({ ...shared, ...upkeepTimes(settings), wake });
-  const delivery = new Delivery({
-    ...shared,
-    ...wire,
-    onSlotMoved: wake,
-    onClosed: (applicationId) => upkeep.closeApplication(applicationId),
-  });
-  const stopListening = isDelivering ? queue.onDue(wake) : undefined;
+  const core = makeCore(readSenderOptions(options), system);
+  const { settings, clock, tracker, queue, observe } = core;
+  const dispatch = makeDispatch(core);
   const lifecycle: Lifecycle = new Lifecycle({
-    ...shared,
-    quiet: (untilMs, signal) => (isDelivering ? scheduler.quiet(untilMs, signal) : nothing()),
+    clock,
+    tracker,
+    queue,
+    observe,
+    quiet: dispatch.quiet,
     stop: async () => {
-      stopping.abort();
-      stopListening?.();
       stopBeforeExit();
-      await Promise.all([scheduler.stop(), upkeep.stop()]);
-      await poster.close();
+      await dispatch.stop();
     },
   });
   const stopBeforeExit = flushBeforeExit({
@@ -106,22 +71,97 @@ export function makeSender(options: unknown, system: SenderSystem): WebhookSende
     pending: () => tracker.pending,
     flush: (signal) => lifecycle.flush(signal),
   });
-  if (isDelivering) {
-    scheduler.start();
-    upkeep.start();
-  }
   // Now, and not at the first message: while a prototype is polluted, zod makes no schema.
   if (settings.role !== 'deliver') messageToSend(settings.dialect).safeParse(undefined);
+  if (core.isDelivering) dispatch.start();
   const intake = { ...settings, ...settings.policy, newId: system.newId };
+  const test = { ...intake, ...core.wire, find: core.find };
   return new Engine({
-    ...shared,
-    slots,
-    ready,
+    ...core,
     intake,
     lifecycle,
-    attempts: () => delivery.attempts,
-    sendTest: (applicationId) => sendTestMessage(applicationId, { ...intake, ...wire, find }),
+    attempts: dispatch.attempts,
+    hasMoved: dispatch.hasMoved,
+    sendTest: (applicationId) => sendTestMessage(applicationId, test),
   });
+}
+
+type Core = ReturnType<typeof makeCore>;
+
+/** What intake and delivery share. */
+function makeCore(settings: SenderSettings, system: SenderSystem) {
+  const { clock } = system;
+  const { find } = createSettings(settings.source);
+  const senderId = system.newId();
+  const isDelivering = settings.role !== 'enqueue';
+  const queue = settings.queue ?? new MemoryQueue(readMemoryOptions(settings.memory), clock);
+  const stopping = new AbortController();
+  const poster = system.createPoster({ ...settings.wire, clock });
+  return {
+    ...system,
+    settings,
+    find,
+    isDelivering,
+    queue,
+    stopping,
+    wire: { poster, clock, headers: settings.headers, signal: stopping.signal },
+    ready: opener(queue, settings),
+    observe: createObserver(senderId),
+    tracker: new Tracker(senderId, isDelivering),
+    slots: new Slots(settings.slots),
+  };
+}
+
+interface Dispatch {
+  readonly start: () => void;
+  readonly stop: () => Promise<void>;
+  readonly quiet: (untilMs: number, signal: AbortSignal) => Promise<void>;
+  readonly attempts: () => number;
+  readonly hasMoved: (applicationId: string) => Promise<boolean>;
+}
+
+/** The end of the queue at which messages are claimed. */
+function makeDispatch(core: Core): Dispatch {
+  const { settings, queue, clock, find, stopping, wire, isDelivering } = core;
+  const hasMoved = async (applicationId: string): Promise<boolean> => {
+    const row = await queue.application(applicationId);
+    const search = findDestination(applicationId, find);
+    const destination = (await inTime(search, { clock, signal: stopping.signal })) ?? 'failed';
+    if (row === undefined || typeof destination === 'string') return false;
+    return isOfAnotherUrl(row, hashOfUrl(destination.url));
+  };
+  const parts = { ...settings, ...core };
+  const scheduler: Scheduler = new Scheduler({
+    ...parts,
+    giveWay: givingWay(clock),
+    deliver: (claim, slot) => delivery.deliver(claim, slot),
+  });
+  const wake = (): void => scheduler.wake();
+  const upkeep = new Upkeep({ ...parts, ...upkeepTimes(settings), hasMoved, wake });
+  const delivery = new Delivery({
+    ...parts,
+    ...wire,
+    onSlotMoved: wake,
+    onClosed: (applicationId) => upkeep.closeApplication(applicationId),
+  });
+  const stopListening = isDelivering ? queue.onDue(wake) : nothing;
+  return {
+    start: () => {
+      scheduler.start();
+      upkeep.start();
+    },
+    stop: async () => {
+      stopping.abort();
+      stopListening();
+      await Promise.all([scheduler.stop(), upkeep.stop()]);
+      await wire.poster.close();
+    },
+    quiet: async (untilMs, signal) => {
+      if (isDelivering) await scheduler.quiet(untilMs, signal);
+    },
+    attempts: () => delivery.attempts,
+    hasMoved,
+  };
 }
 
 /** Opens the queue when it is first needed; one that could not be opened is opened again. */
@@ -144,4 +184,4 @@ function upkeepTimes({ policy, upkeepMs, stalledAfterMs }: SenderSettings) {
   return { horizonMs: policy.schedule.horizonMs, everyMs: upkeepMs, stalledAfterMs };
 }
 
-const nothing = (): Promise<void> => Promise.resolve();
+const nothing = (): void => {};

@@ -119,7 +119,10 @@ export class Delivery {
       if (!headers.signal.aborted && slot.moveToFailing()) onSlotMoved();
     });
     try {
-      return await postBody(body, destination, this.#parts, () => headers.abort());
+      return await postBody(body, destination, {
+        ...this.#parts,
+        onHeaders: () => headers.abort(),
+      });
     } finally {
       headers.abort();
     }

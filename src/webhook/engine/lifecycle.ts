@@ -6,6 +6,7 @@ import { onAbort } from '../../system/on-abort.ts';
 import { hold } from './hold.ts';
 import { KeptMessage } from './kept-message.ts';
 import type { Observe } from './observe.ts';
+import { occasion } from './occasion.ts';
 import type { CloseResult, FlushResult } from './sender.ts';
 import type { Tracker, Watch } from './tracker.ts';
 
@@ -168,9 +169,6 @@ interface Abort {
 }
 
 function abortOf(signal: AbortSignal): Abort {
-  let letGo = (): void => {};
-  const happened = new Promise<void>((resolve) => {
-    letGo = onAbort(signal, resolve);
-  });
-  return { happened, letGo };
+  const { happened, tell } = occasion();
+  return { happened, letGo: onAbort(signal, tell) };
 }

@@ -3,6 +3,7 @@
  * it for an end.
  */
 import type { Origin } from '../../queue/queue.ts';
+import { occasion } from './occasion.ts';
 
 /** How a message ended. */
 export type Fate = 'delivered' | 'dead' | 'discarded';
@@ -86,10 +87,7 @@ export class Tracker {
   /** Of everything accepted so far that is not settled yet. */
   watch(): Watch {
     const fates = { delivered: 0, dead: 0, discarded: 0 };
-    let finish = (): void => {};
-    const done = new Promise<void>((resolve) => {
-      finish = resolve;
-    });
+    const { happened: done, tell: finish } = occasion();
     const mark = { upTo: this.#lastNumber, left: this.#pending, fates, finish };
     if (mark.left === 0) finish();
     else this.#marks.add(mark);
