@@ -4,19 +4,22 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import * as errors from '../dist/errors.js';
-import * as common from '../dist/webhook/common-options.js';
-import * as words from '../dist/webhook/engine/event-words.js';
-import * as events from '../dist/webhook/engine/events.js';
-import * as options from '../dist/webhook/engine/option-table.js';
+import { ERROR_TABLE } from '../dist/errors.js';
+import { SCHEDULE_RULES } from '../dist/webhook/common-options.js';
+import { EVENT_WORDS, FIELD_TABLE } from '../dist/webhook/engine/event-words.js';
+import { CHANNEL_PREFIX, EVENT_TABLE } from '../dist/webhook/engine/events.js';
+import {
+  DESTINATION_OPTION_TABLE,
+  SENDER_OPTION_TABLE,
+} from '../dist/webhook/engine/option-table.js';
 import { errorsPage } from './pages/errors.mjs';
 import { eventsPage } from './pages/events.mjs';
 import { optionsPage } from './pages/options.mjs';
 
 const PAGES = {
-  'docs/errors.md': errorsPage(errors),
-  'docs/events.md': eventsPage({ ...events, ...words }),
-  'docs/options.md': optionsPage({ ...options, ...common }),
+  'docs/errors.md': errorsPage({ ERROR_TABLE }),
+  'docs/events.md': eventsPage({ CHANNEL_PREFIX, EVENT_TABLE, EVENT_WORDS, FIELD_TABLE }),
+  'docs/options.md': optionsPage({ DESTINATION_OPTION_TABLE, SENDER_OPTION_TABLE, SCHEDULE_RULES }),
 };
 const isCheck = process.argv.includes('--check');
 
