@@ -62,7 +62,10 @@ export class MemoryQueue implements MessageQueue {
 
   /** Room is taken for all of it first; then it comes in in slices, which do not hold the host. */
   async #take(entries: readonly QueueEntry[]): Promise<Enqueued> {
-    const sums = await this.#sumUp(entries);
+    const sums = new Map<string, number>();
+    // Not awaited where there is little: then all of it is in before this call is over.
+    if (entries.length <= SLICE_MESSAGES) addSizes(sums, entries);
+    else await this.#sumUp(sums, entries);
     const isClosed = (applicationId: string): boolean =>
       this.#content.find(applicationId)?.isClosed === true;
     const closed = [...sums.keys()].filter(isClosed);
@@ -77,17 +80,12 @@ export class MemoryQueue implements MessageQueue {
     return { closed };
   }
 
-  /** The bytes of each application's messages, in slices. */
-  async #sumUp(entries: readonly QueueEntry[]): Promise<Map<string, number>> {
+  async #sumUp(sums: Map<string, number>, entries: readonly QueueEntry[]): Promise<void> {
     const giveWay = givingWay(this.#clock);
-    const sums = new Map<string, number>();
     for (let start = 0; start < entries.length; start += SLICE_MESSAGES) {
-      if (start > 0) await giveWay();
-      for (const { applicationId, sizeBytes } of entries.slice(start, start + SLICE_MESSAGES)) {
-        sums.set(applicationId, (sums.get(applicationId) ?? 0) + sizeBytes);
-      }
+      addSizes(sums, entries.slice(start, start + SLICE_MESSAGES));
+      await giveWay();
     }
-    return sums;
   }
 
   async #enter(entries: readonly QueueEntry[]): Promise<void> {
@@ -289,5 +287,12 @@ export class MemoryQueue implements MessageQueue {
 
   #tellListeners(): void {
     for (const listener of this.#listeners) listener();
+  }
+}
+
+/** Of each application's messages. */
+function addSizes(sums: Map<string, number>, entries: readonly QueueEntry[]): void {
+  for (const { applicationId, sizeBytes } of entries) {
+    sums.set(applicationId, (sums.get(applicationId) ?? 0) + sizeBytes);
   }
 }
