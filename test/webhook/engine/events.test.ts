@@ -347,7 +347,10 @@ describe('the table of events', () => {
       for (const field of Object.keys(event)) known.add(field);
       fields.set(name, known);
     }
-    const listed = Object.entries(EVENT_TABLE).map(([name, row]) => [name, [...row.fields].map(String).toSorted()]);
+    const listed = Object.entries(EVENT_TABLE).map(([name, row]) => [
+      name,
+      [...row.fields].map(String).toSorted(),
+    ]);
     expect(
       Object.fromEntries([...fields].map(([name, known]) => [name, [...known].toSorted()])),
     ).toEqual(Object.fromEntries(listed));
