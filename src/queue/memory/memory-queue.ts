@@ -18,14 +18,12 @@ import type {
   Verdict,
 } from '../queue.ts';
 import type { Application, LiveClaim } from './application.ts';
+import { addSizes, SLICE_MESSAGES, slicesOf } from './batch.ts';
 import { Content } from './content.ts';
 import type { PageRequest } from './dead-letters.ts';
 import type { MemoryQueueOptions } from './memory-options.ts';
 import { type Moment, momentOf, type QueueClock } from './moment.ts';
 import { claimedMessages, type WaitingMessage } from './waiting-message.ts';
-
-/** Between two of these an enqueue looks whether it has held the event loop for long enough. */
-const SLICE_MESSAGES = 100;
 
 /**
  * Each method but `enqueue` and `close` does all it does in one go, so that none sees half of
@@ -53,56 +51,53 @@ export class MemoryQueue implements MessageQueue {
     this.#content.lingerMs = lingerMs;
   }
 
+  /** Room is taken for all of it first; a large batch then comes in in slices (D80). */
   async enqueue(entries: readonly QueueEntry[]): Promise<Enqueued> {
     this.#begin();
-    const entering = this.#take(entries);
+    if (entries.length <= SLICE_MESSAGES) {
+      const { open, closed } = this.#admit(entries, addSizes(new Map(), entries));
+      this.#accept(open);
+      return { closed };
+    }
+    const entering = this.#takeInSlices(entries);
     this.#entering.add(entering);
     return await entering.finally(() => this.#entering.delete(entering));
   }
 
-  /** Room is taken for all of it first; then it comes in in slices, which do not hold the host. */
-  async #take(entries: readonly QueueEntry[]): Promise<Enqueued> {
-    const sums = new Map<string, number>();
-    // Not awaited where there is little: then all of it is in before this call is over.
-    if (entries.length <= SLICE_MESSAGES) addSizes(sums, entries);
-    else await this.#sumUp(sums, entries);
-    const isClosed = (applicationId: string): boolean =>
-      this.#content.find(applicationId)?.isClosed === true;
-    const closed = [...sums.keys()].filter(isClosed);
-    for (const applicationId of closed) sums.delete(applicationId);
-    const open =
-      closed.length === 0
-        ? entries
-        : entries.filter(({ applicationId }) => sums.has(applicationId));
-    const bytes = [...sums.values()].reduce((sum, size) => sum + size, 0);
-    this.#content.room.take(open.length, bytes);
-    await this.#enter(open);
+  async #takeInSlices(entries: readonly QueueEntry[]): Promise<Enqueued> {
+    const giveWay = givingWay(this.#clock);
+    const sizes = new Map<string, number>();
+    for (const slice of slicesOf(entries)) {
+      addSizes(sizes, slice);
+      await giveWay();
+    }
+    const { open, closed } = this.#admit(entries, sizes);
+    for (const slice of slicesOf(open)) {
+      await giveWay();
+      this.#accept(slice);
+    }
     return { closed };
   }
 
-  async #sumUp(sums: Map<string, number>, entries: readonly QueueEntry[]): Promise<void> {
-    const giveWay = givingWay(this.#clock);
-    for (let start = 0; start < entries.length; start += SLICE_MESSAGES) {
-      addSizes(sums, entries.slice(start, start + SLICE_MESSAGES));
-      await giveWay();
-    }
+  /** What is not of a closed application, for which room was taken. */
+  #admit(entries: readonly QueueEntry[], sizes: Map<string, number>) {
+    const closed = [...sizes.keys()].filter((id) => this.#content.find(id)?.isClosed === true);
+    for (const applicationId of closed) sizes.delete(applicationId);
+    const isOpen = ({ applicationId }: QueueEntry): boolean => sizes.has(applicationId);
+    const open = closed.length === 0 ? entries : entries.filter(isOpen);
+    const bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+    this.#content.room.take(open.length, bytes);
+    return { open, closed };
   }
 
-  async #enter(entries: readonly QueueEntry[]): Promise<void> {
-    const giveWay = givingWay(this.#clock);
-    for (let start = 0; start < entries.length; start += SLICE_MESSAGES) {
-      if (start > 0) await giveWay();
-      const at = momentOf(this.#clock);
-      this.#content.wake(at);
-      for (const entry of entries.slice(start, start + SLICE_MESSAGES)) {
-        const application = this.#content.ensure(
-          entry.applicationId,
-          this.#initialRow as ApplicationRow,
-        );
-        this.#content.accept(application, entry, at);
-      }
-      this.#tellListeners();
+  #accept(entries: readonly QueueEntry[]): void {
+    const at = momentOf(this.#clock);
+    this.#content.wake(at);
+    for (const entry of entries) {
+      const row = this.#initialRow as ApplicationRow;
+      this.#content.accept(this.#content.ensure(entry.applicationId, row), entry, at);
     }
+    if (entries.length > 0) this.#tellListeners();
   }
 
   async claim({ tiers, maxMessages, maxBytes, leaseMs }: ClaimRequest): Promise<Claim | Nothing> {
@@ -287,12 +282,5 @@ export class MemoryQueue implements MessageQueue {
 
   #tellListeners(): void {
     for (const listener of this.#listeners) listener();
-  }
-}
-
-/** Of each application's messages. */
-function addSizes(sums: Map<string, number>, entries: readonly QueueEntry[]): void {
-  for (const { applicationId, sizeBytes } of entries) {
-    sums.set(applicationId, (sums.get(applicationId) ?? 0) + sizeBytes);
   }
 }

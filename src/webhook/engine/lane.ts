@@ -104,10 +104,12 @@ export function afterAttempt(lane: Lane, attempt: LaneAttempt, decision: Decisio
   const { outcome, bodyBytes } = attempt;
   if (outcome === 'delivered') return afterSuccess(lane, attempt, policy);
   if (outcome === 'smaller' || outcome === 'dead') {
-    // 413, the answer of a receiver that works: no failure of the destination's.
+    // 413, the answer of a receiver that works: no failure of the destination's, and no recovery.
     const budget = afterTooLarge(lane.budget, bodyBytes);
-    const waitMs = slowStartWait(lane.recoveredAt, attempt.now, policy);
-    return { lane: { ...lane, missing: 0, budget }, waitMs, changes: [] };
+    const probes = lane.isOpen ? lane.probes + 1 : 0;
+    const probeMs = lane.isOpen ? jittered(probeWait(probes, policy), decision.random) : 0;
+    const waitMs = Math.max(probeMs, slowStartWait(lane.recoveredAt, attempt.now, policy));
+    return { lane: { ...lane, missing: 0, probes, budget }, waitMs, changes: [] };
   }
   return afterFailure(lane, attempt, decision);
 }
