@@ -351,6 +351,15 @@ describe('a body that was too large', () => {
   });
 });
 
+describe('an open destination that answers 413', () => {
+  test('stays open, and is probed at the times of a failing one', () => {
+    const step = follow(OPEN, { outcome: 'dead' });
+    expect(step.lane).toMatchObject({ isOpen: true, probes: 2, failures: 5 });
+    expect(step.waitMs).toBe(30 * SECOND_MS);
+    expect(step.changes).toEqual([]);
+  });
+});
+
 describe('a destination that is missing', () => {
   test.each([
     [0, 5],
