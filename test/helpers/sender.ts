@@ -18,9 +18,13 @@ export const SECRET = 'a secret nobody sees';
 /** How long a test may wait for something: the machine may be busy with other things. */
 export const PATIENCE = { timeoutMs: 25_000 } as const;
 
-export async function openReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
+/** A concurrent test gives the `onTestFinished` of its own context: the other is of any test. */
+export async function openReceiver(
+  options: ReceiverOptions = {},
+  onFinished = onTestFinished,
+): Promise<Receiver> {
   const receiver = await startReceiver({ secret: SECRET, ...options });
-  onTestFinished(() => receiver.close());
+  onFinished(() => receiver.close());
   return receiver;
 }
 
