@@ -20,9 +20,12 @@ export interface StartedProgram {
   readonly ended: Promise<ProgramRun>;
 }
 
+/** Node waits at its end for what V8 still compiles, and may so for seconds for undici's WebAssembly. */
+export const QUICK_END = '--liftoff-only';
+
 /** Starts `node ...args` as a process of its own. */
 export function startProgram(args: readonly string[], options: ProgramOptions): StartedProgram {
-  const child = spawn(process.execPath, args, {
+  const child = spawn(process.execPath, [QUICK_END, ...args], {
     cwd: options.cwd,
     // A test runner's own settings and warnings are no business of the program's.
     env: { ...process.env, NODE_OPTIONS: '', NODE_TEST_CONTEXT: undefined, ...options.env },
