@@ -70,7 +70,7 @@ export interface Decision {
 
 export type EngineSchedule = RetrySchedule & { readonly horizonMs: number };
 
-export const DEFAULT_DELAYS_MS = [
+const DEFAULT_DELAYS_MS = [
   5 * SECOND_MS,
   30 * SECOND_MS,
   2 * MINUTE_MS,

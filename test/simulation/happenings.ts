@@ -1,0 +1,102 @@
+/** What goes wrong in a world beside its receivers, and what its people do. */
+import type { SeededRandom } from '../../src/testing/index.ts';
+import type { SenderRole } from '../../src/webhook/engine/options.ts';
+import { chance, times } from './chance.ts';
+import type { ApplicationScenario, Happening } from './scenario.ts';
+
+interface Where {
+  readonly applications: readonly ApplicationScenario[];
+  readonly processes: readonly SenderRole[];
+  readonly isDurable: boolean;
+  readonly spanMs: number;
+  /** When something is sent. */
+  readonly busyMs: readonly number[];
+}
+
+type Make = (random: SeededRandom, at: Place) => Happening;
+
+interface Place {
+  readonly atMs: number;
+  readonly application: number;
+  readonly process: number;
+  readonly spanMs: number;
+}
+
+/** Mostly short: a world in which nothing works for most of the time shows little. */
+const duration = (random: SeededRandom, spanMs: number): number =>
+  chance(random, 0.1) ? spanMs : 1000 + Math.floor((spanMs / 3) * random() ** 3);
+
+const ANYWHERE: readonly Make[] = [
+  (random, { atMs, process }) => ({
+    kind: 'flush',
+    atMs,
+    process,
+    budgetMs: chance(random, 0.5) ? random.integer(0, 60_000) : undefined,
+  }),
+  (_, { atMs, application }) => ({ kind: 'new-url', atMs, application }),
+  (_, { atMs, application }) => ({ kind: 'new-secret', atMs, application }),
+  (_, { atMs, application }) => ({ kind: 'new-format', atMs, application }),
+  (_, { atMs, application }) => ({ kind: 'reopen', atMs, application }),
+  (random, { atMs, application, spanMs }) => ({
+    kind: 'settings',
+    atMs,
+    application,
+    how: random.pick([
+      'removed',
+      'secret-throws',
+      'settings-throw',
+      'settings-hang',
+      'bad-url',
+    ] as const),
+    forMs: duration(random, spanMs),
+  }),
+  (random, { atMs, spanMs }) => ({
+    kind: 'slow-settings',
+    atMs,
+    delayMs: random.integer(1, 3000),
+    forMs: duration(random, spanMs),
+  }),
+  (random, { atMs }) => ({ kind: 'clock', atMs, byMs: random.integer(-3_600_000, 3_600_000) }),
+  (_, { atMs }) => ({ kind: 'replay', atMs }),
+  (_, { atMs }) => ({ kind: 'purge', atMs }),
+];
+
+const DURABLE: readonly Make[] = [
+  (random, { atMs, process, spanMs }) => ({
+    kind: 'crash',
+    atMs,
+    process,
+    isMidAttempt: chance(random, 0.7),
+    downMs: duration(random, spanMs),
+  }),
+  (random, { atMs, process, spanMs }) => ({
+    kind: 'close',
+    atMs,
+    process,
+    isMidAttempt: chance(random, 0.5),
+    downMs: duration(random, spanMs),
+    deadlineMs: random.pick([0, 500, 10_000]),
+  }),
+  (random, { atMs }) => ({
+    kind: 'queue',
+    atMs,
+    how: random.pick(['rejects', 'loses-answer'] as const),
+    forMs: random.integer(100, 20_000),
+  }),
+];
+
+export function generateHappenings(random: SeededRandom, where: Where): Happening[] {
+  const { applications, processes, isDurable, spanMs, busyMs } = where;
+  const makes = isDurable ? [...ANYWHERE, ...DURABLE, ...DURABLE, ...DURABLE] : ANYWHERE;
+  return times(random, random.integer(0, 10), spanMs).map((anyMs) =>
+    random.pick(makes)(random, {
+      // Mostly while something waits.
+      atMs: chance(random, 0.7)
+        ? Math.min(random.pick(busyMs) + random.integer(0, 2000), spanMs)
+        : anyMs,
+      application: random.integer(0, applications.length - 1),
+      process: random.integer(0, processes.length - 1),
+      spanMs,
+    }),
+  );
+}

@@ -1,0 +1,79 @@
+/**
+ * `npm run simulate -- …`: `--seeds 1000 --from 1` runs many worlds, `--seed 4711` tells one of them
+ * step by step, `--planted` runs the planted bugs.
+ */
+import { parseArgs } from 'node:util';
+import { Coverage } from './coverage.ts';
+import { runPlanted } from './planted.ts';
+import { missingPairs } from './required-pairs.ts';
+import { type Outcome, simulate } from './simulation.ts';
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '100' },
+    from: { type: 'string', default: '1' },
+    seed: { type: 'string' },
+    /** Ends at the first seed that fails. */
+    first: { type: 'boolean', default: false },
+    table: { type: 'boolean', default: false },
+    planted: { type: 'boolean', default: false },
+  },
+});
+
+const say = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+
+/** What a failing seed is told by, and how it is run again. */
+const LAST_EVENTS = 25;
+
+async function tell(seed: number, lines: number): Promise<Outcome> {
+  const trace: string[] = [];
+  const outcome = await simulate(seed, trace);
+  say(trace.slice(-lines).join('\n'));
+  return outcome;
+}
+
+async function runSeeds(from: number, count: number): Promise<boolean> {
+  const startedAt = process.cpuUsage();
+  const coverage = new Coverage();
+  const sum = { seeds: 0, failed: 0, attempts: 0, messages: 0, steps: 0, virtualMs: 0 };
+  for (let seed = from; seed < from + count; seed += 1) {
+    const outcome = await simulate(seed);
+    const { violation, attempts, messages, steps, virtualMs } = outcome;
+    coverage.add(outcome.coverage);
+    sum.seeds += 1;
+    sum.attempts += attempts;
+    sum.messages += messages;
+    sum.steps += steps;
+    sum.virtualMs += virtualMs;
+    if (violation === undefined) continue;
+    sum.failed += 1;
+    say(`FAILED seed ${seed}: ${violation.invariant}: ${violation.detail}`);
+    if (values.first) return false;
+    await tell(seed, LAST_EVENTS);
+    say(`again: npm run simulate -- --seed ${seed}\n`);
+  }
+  if (values.table) say(coverage.table().join('\n'));
+  const { user, system } = process.cpuUsage(startedAt);
+  const days = (sum.virtualMs / 86_400_000).toFixed(1);
+  say(
+    `${sum.seeds} seeds, ${sum.failed} failed: ${sum.messages} messages, ${sum.attempts} attempts, ` +
+      `${sum.steps} steps, ${days} days; ${((user + system) / 1000 / sum.seeds).toFixed(0)} ms of CPU a seed`,
+  );
+  const missing = count >= 1000 ? missingPairs(coverage) : [];
+  for (const pair of missing) say(`never met: ${pair}`);
+  return sum.failed === 0 && missing.length === 0;
+}
+
+async function main(): Promise<boolean> {
+  if (values.planted) return await runPlanted(say);
+  if (values.seed === undefined) return await runSeeds(Number(values.from), Number(values.seeds));
+  const outcome = await tell(Number(values.seed), Number.POSITIVE_INFINITY);
+  say(
+    outcome.violation === undefined ? 'nothing is wrong' : `FAILED: ${outcome.violation.invariant}`,
+  );
+  return outcome.violation === undefined;
+}
+
+process.exitCode = (await main()) ? 0 : 1;

@@ -1,0 +1,104 @@
+/** Messages with a key of the simulation's own, which is found again in whatever form they are sent. */
+import { sampleMessageToSend } from '../../src/testing/index.ts';
+import { bodyBytes, elementBytes, storeV2 } from '../../src/webhook/encoder.ts';
+import type { MessagePlan, Policy } from './scenario.ts';
+
+/** As `send` takes it. */
+export interface GivenMessage {
+  readonly message_type: string;
+  readonly message: object;
+  readonly message_id?: string;
+}
+
+export interface ComposedMessage {
+  readonly key: string;
+  readonly given: GivenMessage;
+}
+
+export function compose(
+  plan: MessagePlan,
+  key: string,
+  at: { readonly applicationId: string; readonly policy: Policy },
+): ComposedMessage {
+  const { applicationId, policy } = at;
+  const id = plan.hasOwnId ? { message_id: `own-${key}` } : {};
+  if (plan.padBytes !== 'all') {
+    return { key, given: { ...content(plan, { key, applicationId, pad: plan.padBytes }), ...id } };
+  }
+  // Exactly as large as a request may be.
+  const bare = { message_id: `own-${key}`, ...content(plan, { key, applicationId, pad: 0 }) };
+  const bytes = bodyBytes([elementBytes({ stored: storeV2(bare), retryCount: 0 })]);
+  const pad = Math.max(0, Math.min(policy.maxBodyBytes, 5000) - bytes);
+  const given = { ...content(plan, { key, applicationId, pad }), message_id: bare.message_id };
+  return { key, given };
+}
+
+interface Content {
+  readonly key: string;
+  readonly applicationId: string;
+  readonly pad: number;
+}
+
+function content({ kind }: MessagePlan, of: Content): GivenMessage {
+  return CONTENTS[kind](of);
+}
+
+const textOf = ({ pad }: Content): string => 'é'.repeat(pad / 2) + 'x'.repeat(pad % 2);
+
+const CONTENTS: Readonly<Record<MessagePlan['kind'], (of: Content) => GivenMessage>> = {
+  security_event: (of) => {
+    const { key, applicationId } = of;
+    const ids = { event_id: key, application_id: applicationId };
+    const message = { ...ids, humanized_description: textOf(of) };
+    return withoutId(sampleMessageToSend('security_event', { message }));
+  },
+  security_response: (of) => {
+    const application = { id: of.applicationId, name: textOf(of) };
+    const message = { application, playbook: { name: 'Block IPs', id: of.key } };
+    return withoutId(sampleMessageToSend('security_response', { message }));
+  },
+  http_scan: ({ key, applicationId }) => {
+    const message = { incident_thread: key, application_id: applicationId };
+    return withoutId(sampleMessageToSend('http_scan', { message }));
+  },
+};
+
+const withoutId = ({ message_type, message }: Omit<GivenMessage, 'message_id'>): GivenMessage => ({
+  message_type,
+  message,
+});
+
+/** One element of a request, in either format. */
+export interface WireElement {
+  readonly message_id?: string;
+  readonly api_version?: string;
+  readonly date_created?: string;
+  readonly retry_count?: number;
+  readonly message?: Told;
+  readonly svc_payload_type?: string;
+}
+
+interface Told {
+  readonly event_id?: string;
+  readonly application_id?: string;
+  readonly application?: { readonly id?: string };
+  readonly playbook?: { readonly id?: string };
+  readonly incident_thread?: string;
+  readonly id?: string;
+}
+
+export const isV1 = (element: WireElement): boolean => element.svc_payload_type !== undefined;
+
+/** In format 1 the envelope and what it tells are one. */
+const toldBy = (element: WireElement): Told =>
+  isV1(element) ? (element as Told) : (element.message ?? {});
+
+export function keyOf(element: WireElement): string {
+  const { event_id, playbook, incident_thread, id } = toldBy(element);
+  return event_id ?? playbook?.id ?? incident_thread ?? id ?? '';
+}
+
+export function applicationIdOf(element: WireElement): string {
+  const { application_id, application } = toldBy(element);
+  return application_id ?? application?.id ?? '';
+}

@@ -1,0 +1,95 @@
+/** Sets of numbers that make worlds of different length: limits are reached with few messages. */
+import type { SeededRandom } from '../../src/testing/index.ts';
+import { DEFAULT_POLICY } from '../../src/webhook/engine/policy.ts';
+import type { Policy } from './scenario.ts';
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+export interface Profile {
+  /** How often it is chosen, beside the others. */
+  readonly weight: number;
+  readonly schedule: Policy['schedule'];
+  readonly maxProbeWaitMs: number;
+  /** For how long things go wrong, at most. */
+  readonly spanMs: number;
+  readonly maxRetryAfterMs: number;
+}
+
+const PROFILES: readonly Profile[] = [
+  {
+    weight: 10,
+    schedule: { delaysMs: [1000, 5000, 20_000, 60_000], repeatLast: true, horizonMs: 2 * HOUR_MS },
+    maxProbeWaitMs: 30_000,
+    spanMs: 20 * MINUTE_MS,
+    maxRetryAfterMs: 2 * MINUTE_MS,
+  },
+  {
+    weight: 3,
+    schedule: { delaysMs: [500, 2000, 4000], repeatLast: false, horizonMs: 10 * MINUTE_MS },
+    maxProbeWaitMs: 10_000,
+    spanMs: 10 * MINUTE_MS,
+    maxRetryAfterMs: MINUTE_MS,
+  },
+  {
+    // No wait at all: what failed is due again at once.
+    weight: 1,
+    schedule: { delaysMs: [0, 0, 2000, 30_000], repeatLast: true, horizonMs: 20 * MINUTE_MS },
+    maxProbeWaitMs: 30_000,
+    spanMs: 10 * MINUTE_MS,
+    maxRetryAfterMs: MINUTE_MS,
+  },
+  {
+    // What a queue in memory has by default.
+    weight: 3,
+    schedule: { delaysMs: DEFAULT_POLICY.schedule.delaysMs, repeatLast: true, horizonMs: HOUR_MS },
+    maxProbeWaitMs: 5 * MINUTE_MS,
+    spanMs: 2 * HOUR_MS,
+    maxRetryAfterMs: HOUR_MS,
+  },
+  {
+    // What a durable one has: days.
+    weight: 1,
+    schedule: {
+      delaysMs: DEFAULT_POLICY.schedule.delaysMs,
+      repeatLast: true,
+      horizonMs: 72 * HOUR_MS,
+    },
+    maxProbeWaitMs: 5 * MINUTE_MS,
+    spanMs: 30 * HOUR_MS,
+    maxRetryAfterMs: 30 * HOUR_MS,
+  },
+];
+
+const WEIGHTED = PROFILES.flatMap((profile) =>
+  Array.from({ length: profile.weight }, () => profile),
+);
+
+export const pickProfile = (random: SeededRandom): Profile => random.pick(WEIGHTED);
+
+export function pickPolicy(random: SeededRandom, profile: Profile): Policy {
+  const { schedule, maxProbeWaitMs } = profile;
+  const maxMessages = random.pick([2, 4, 8, 16, 1000]);
+  const isTight = random() < 0.3;
+  return {
+    schedule,
+    maxProbeWaitMs,
+    maxMessages,
+    cautiousMaxMessages: random.pick([1, 2, 3, 6, 100]),
+    maxBodyBytes: random.pick([2000, 4000, 12_000, 1_048_576]),
+    largeBodyBytes: random.pick([1200, 3000, 100_000]),
+    refusedMaxAttempts: random.integer(3, 6),
+    bisectionMaxFailures: random.pick([2, 6, 12]),
+    openAfterFailures: random.integer(3, 5),
+    slowStartStepMs: 1000,
+    goneConfirmMs: random.pick([10_000, 60_000]),
+    growAfterSuccesses: random.pick([2, 5, 20]),
+    healthySlots: isTight ? random.integer(1, 3) : 64,
+    failingSlots: isTight ? random.pick([1, 2, 3, 256]) : 256,
+    lateHeadersMs: 2000,
+    leaseMs: 60_000,
+    upkeepMs: random.pick([60_000, 300_000]),
+    stalledAfterMs: 60_000,
+  };
+}

@@ -1,0 +1,128 @@
+/** Sends a batch by a process, and checks what comes of it. */
+import { SecurityEventError } from '../../src/errors.ts';
+import type { SendResult } from '../../src/webhook/engine/sender.ts';
+import { type ComposedMessage, compose } from './messages.ts';
+import type { Batch, MessagePlan } from './scenario.ts';
+import type { SenderProcess } from './sender-process.ts';
+import type { Tracked } from './tracked.ts';
+import type { World } from './world.ts';
+
+interface Given extends ComposedMessage {
+  readonly plan: MessagePlan;
+  readonly applicationId: string;
+}
+
+export async function sendBatch(world: World, process: SenderProcess, batch: Batch): Promise<void> {
+  const { policy, applications } = world.scenario;
+  const given = batch.messages.map((plan): Given => {
+    const applicationId = applications[plan.application]?.id ?? '';
+    const composed = compose(plan, `k${world.given.size + 1}`, { applicationId, policy });
+    const message = JSON.stringify(composed.given.message);
+    world.given.set(composed.key, { isPoison: plan.isPoison, message });
+    return { ...composed, plan, applicationId };
+  });
+  const messages = given.map((one) => one.given);
+  world.tell(
+    () => `send ${given.map(({ key, applicationId }) => `${key}>${applicationId}`).join(' ')}`,
+  );
+  const wasClosed = closedApplications(world);
+  try {
+    const selection = batch.module === undefined ? {} : { module: batch.module };
+    const result = await process.call((sender) => sender.send(messages as never, selection));
+    if (process.isAlive) checkAccepted(world, { given, result, batch, wasClosed });
+  } catch (error) {
+    if (process.isAlive) checkRefused(world, given, error);
+  }
+  // Later changes by the caller change nothing.
+  for (const { message } of messages)
+    Object.assign(message, { event_id: 'changed', application_id: 'changed' });
+}
+
+const closedApplications = (world: World): ReadonlySet<string> =>
+  new Set(
+    [...world.book.applications.values()]
+      .filter(({ tier }) => tier === 'closed')
+      .map(({ id }) => id),
+  );
+
+interface Sent {
+  readonly given: readonly Given[];
+  readonly result: SendResult;
+  readonly batch: Batch;
+  /** Before it was sent. */
+  readonly wasClosed: ReadonlySet<string>;
+}
+
+function checkAccepted(world: World, { given, result, batch, wasClosed }: Sent): void {
+  const byKey = keysOf(world);
+  const skipped = new Map(result.skipped.map(({ index, reason }) => [index, reason]));
+  const accepted = given.filter((_, index) => !skipped.has(index));
+  const isTold = accepted.every(
+    ({ key }, index) => byKey.get(key)?.messageId === result.accepted[index],
+  );
+  world.check(
+    isTold && accepted.length === result.accepted.length,
+    'send-result',
+    () =>
+      `accepted ${result.accepted.join(' ')} instead of ${accepted.map(({ key }) => key).join(' ')}`,
+  );
+  for (const [index, one] of given.entries()) {
+    const reason = skipped.get(index);
+    const isClosed =
+      wasClosed.has(one.applicationId) || closedApplications(world).has(one.applicationId);
+    const expected = routeSkip(world, one, batch) ?? (isClosed ? 'destination-closed' : undefined);
+    const isReopened = expected === 'destination-closed' && reason === undefined;
+    world.check(
+      reason === expected || isReopened,
+      'send-result',
+      () => `${one.key} is skipped for ${reason} instead of ${expected}`,
+    );
+    world.check(
+      reason === undefined || !byKey.has(one.key),
+      'send-result',
+      () => `${one.key} was skipped for ${reason}, and is in the queue`,
+    );
+    if (reason !== undefined) world.coverage.hit('send', `skipped: ${reason}`);
+  }
+}
+
+/** D60 */
+function routeSkip(
+  world: World,
+  { plan, applicationId }: Given,
+  { module }: Batch,
+): string | undefined {
+  const { modules, playbooks } = world.settingsOf(applicationId).plan;
+  if (module !== undefined && modules !== undefined && modules[module] !== true)
+    return 'module-not-selected';
+  const isResponse = plan.kind === 'security_response';
+  return isResponse && playbooks?.['Block IPs'] === false ? 'playbook-not-selected' : undefined;
+}
+
+function checkRefused(world: World, given: readonly Given[], error: unknown): void {
+  const byKey = keysOf(world);
+  const code = error instanceof SecurityEventError ? error.code : String(error);
+  world.check(
+    EXPECTED.has(code) && given.every(({ key }) => !byKey.has(key)),
+    'send-result',
+    () =>
+      `send rejects with ${code}, and ${given.filter(({ key }) => byKey.has(key)).length} were accepted`,
+  );
+  world.coverage.hit('send', `refused: ${code}`);
+  if (code === 'ERR_QUEUE_FULL')
+    for (const { applicationId } of given) world.meet(applicationId, 'queue-full');
+}
+
+const EXPECTED: ReadonlySet<string> = new Set([
+  'ERR_QUEUE_FULL',
+  'ERR_QUEUE_FAILED',
+  'ERR_QUEUE_CLOSED',
+  'ERR_SENDER_CLOSED',
+  'ERR_SETTINGS_FAILED',
+  'ERR_UNKNOWN_APPLICATION',
+  'ERR_MESSAGE_TOO_LARGE',
+]);
+
+function keysOf(world: World): ReadonlyMap<string, Tracked> {
+  return new Map([...world.book.messages.values()].map((message) => [message.key, message]));
+}

@@ -1,0 +1,296 @@
+/**
+ * One process's way to the queue: it keeps the books, fails when it is told to, and hears of nothing
+ * once its process is dead.
+ */
+import { SecurityEventError } from '../../src/errors.ts';
+import type {
+  ApplicationRow,
+  Claim,
+  ClaimRequest,
+  DeadLetterFilter,
+  DeadLetterPage,
+  DeadReason,
+  Enqueued,
+  ExpiredMessage,
+  MessageQueue,
+  Nothing,
+  QueueClosing,
+  QueueEntry,
+  QueueStats,
+  RowUpdate,
+  Verdict,
+} from '../../src/queue/queue.ts';
+import { checkClaim, checkRelease } from './check-claim.ts';
+import { checkSettling } from './check-settling.ts';
+import { keyOf } from './messages.ts';
+import type { SenderProcess } from './sender-process.ts';
+import type { Tracked } from './tracked.ts';
+import type { World } from './world.ts';
+
+export class WatchedQueue implements MessageQueue {
+  readonly durability;
+  readonly #world: World;
+  readonly #process: SenderProcess;
+  #isClosed = false;
+  #stopListening: (() => void)[] = [];
+  #calls = 0;
+  #calledAt = 0;
+
+  constructor(world: World, process: SenderProcess) {
+    this.#world = world;
+    this.#process = process;
+    this.durability = world.scenario.isDurable ? ('process-crash' as const) : ('memory' as const);
+  }
+
+  open(row: ApplicationRow, lingerMs?: number): Promise<void> {
+    return this.#run(() => this.#world.queue.open(row, lingerMs));
+  }
+
+  enqueue(entries: readonly QueueEntry[]): Promise<Enqueued> {
+    return this.#run(async () => {
+      const { book, queue } = this.#world;
+      const expected = entries.map((entry) => this.#expect(entry));
+      try {
+        const enqueued = await queue.enqueue(entries);
+        for (const message of expected) {
+          if (!enqueued.closed.includes(message.applicationId)) book.accept(message);
+        }
+        return enqueued;
+      } finally {
+        for (const message of expected) book.forget(message);
+      }
+    });
+  }
+
+  #expect(entry: QueueEntry): Tracked {
+    const { book, now, given } = this.#world;
+    const key = keyOfEntry(entry);
+    const isPoison = given.get(key)?.isPoison === true;
+    return book.expect(entry, { key, isPoison, acceptedBy: this.#process.key, now });
+  }
+
+  claim(request: ClaimRequest): Promise<Claim | Nothing> {
+    return this.#run(async () => {
+      const world = this.#world;
+      world.book.wake(world.now);
+      const answer = await world.queue.claim(request);
+      if (!('id' in answer)) return answer;
+      const endsAt = world.now + request.leaseMs;
+      const destination = world.destination(answer.applicationId);
+      const at = { heldBy: this.#process.key, claimedAt: world.now, endsAt, destination };
+      const held = world.book.claim(answer, at);
+      held.isUnheard = world.queueFault === 'loses-answer';
+      if (!held.isUnheard) checkClaim(world, held, this.#process);
+      return answer;
+    }, UNHEARD);
+  }
+
+  settle(claim: Claim, verdicts: readonly Verdict[], row: RowUpdate): Promise<'settled' | 'lost'> {
+    return this.#run(async () => {
+      const world = this.#world;
+      world.book.wake(world.now);
+      const answer = await world.queue.settle(claim, verdicts, row);
+      const held = world.book.held(claim);
+      world.check(
+        (held !== undefined) === (answer === 'settled'),
+        'ledger',
+        () =>
+          `the books have the claim ${held === undefined ? 'lost' : 'live'}, the queue: ${answer}`,
+      );
+      if (held === undefined) return answer;
+      checkSettling(world, held, { verdicts, row });
+      world.book.settle(held, verdicts, world.now);
+      world.deathCount += verdicts.filter(({ kind }) => kind === 'dead').length;
+      world.book.write(claim.applicationId, row, world.now);
+      return answer;
+    }, UNHEARD);
+  }
+
+  release(claim: Claim, row?: RowUpdate): Promise<'released' | 'lost'> {
+    return this.#run(async () => {
+      const world = this.#world;
+      world.book.wake(world.now);
+      const answer = await world.queue.release(claim, row);
+      const held = world.book.held(claim);
+      if (held === undefined) return answer;
+      checkRelease(world, held, { row, process: this.#process });
+      world.book.release(held, world.now);
+      if (row !== undefined) world.book.write(claim.applicationId, row, world.now);
+      return answer;
+    }, UNHEARD);
+  }
+
+  extend(claim: Claim, leaseMs: number): Promise<'extended' | 'lost'> {
+    return this.#run(() => this.#world.queue.extend(claim, leaseMs));
+  }
+
+  expire(olderThanMs: number, maxMessages: number): Promise<readonly ExpiredMessage[]> {
+    const { horizonMs } = this.#world.scenario.policy.schedule;
+    return this.#ending('horizon-passed', {
+      work: () => this.#world.queue.expire(olderThanMs, maxMessages),
+      isTrue: ({ acceptedAt }) => this.#world.now - acceptedAt >= horizonMs,
+    });
+  }
+
+  application(applicationId: string): Promise<ApplicationRow | undefined> {
+    return this.#run(() => this.#world.queue.application(applicationId));
+  }
+
+  closeApplication(applicationId: string, maxMessages: number): Promise<readonly ExpiredMessage[]> {
+    const { book, queue } = this.#world;
+    // Only a receiver closes one here, by its second 410.
+    const isClosed = book.application(applicationId).tier === 'closed';
+    return this.#ending('destination-closed', {
+      work: () => queue.closeApplication(applicationId, maxMessages),
+      isTrue: () => isClosed,
+    });
+  }
+
+  reopen(applicationId: string): Promise<void> {
+    return this.#run(async () => {
+      await this.#world.queue.reopen(applicationId);
+      this.#world.book.reopen(applicationId);
+      this.#world.newDestination(applicationId);
+    });
+  }
+
+  deadLetters(page: DeadLetterFilter & { limit: number; after?: string }): Promise<DeadLetterPage> {
+    return this.#run(() => this.#world.queue.deadLetters(page));
+  }
+
+  replay(filter: DeadLetterFilter): Promise<number> {
+    return this.#leaving(
+      () => this.#world.queue.replay(filter),
+      (messageId) => this.#world.book.revive(messageId, this.#world.now),
+    );
+  }
+
+  purge(filter: DeadLetterFilter): Promise<number> {
+    return this.#leaving(
+      () => this.#world.queue.purge(filter),
+      (messageId) => this.#world.book.discard(messageId, 'purged'),
+    );
+  }
+
+  stats(): Promise<QueueStats> {
+    return this.#run(() => this.#world.queue.stats());
+  }
+
+  onDue(listener: () => void): () => void {
+    const stop = this.#world.queue.onDue(() => {
+      if (this.#process.isAlive) listener();
+    });
+    this.#stopListening.push(stop);
+    return stop;
+  }
+
+  /** A durable queue outlives its process; the other one hands back what waits (D79). */
+  close(): Promise<QueueClosing> {
+    return this.#run(async () => {
+      const { queue, book, scenario } = this.#world;
+      this.letGo();
+      this.#isClosed = true;
+      if (scenario.isDurable) return { returned: [], left: (await queue.stats()).pending };
+      const closing = await queue.close();
+      for (const { stored } of closing.returned) book.discard(stored.messageId, 'returned');
+      return closing;
+    });
+  }
+
+  letGo(): void {
+    for (const stop of this.#stopListening) stop();
+    this.#stopListening = [];
+  }
+
+  #ending(reason: DeadReason, { work, isTrue }: Ending): Promise<readonly ExpiredMessage[]> {
+    return this.#run(async () => {
+      const world = this.#world;
+      const { book, now } = world;
+      book.wake(now);
+      const ended = await work();
+      for (const { messageId } of ended) {
+        const message = book.message(messageId);
+        world.check(
+          isTrue(message),
+          'dead-reason',
+          () => `${message.key} did not die of ${reason}`,
+        );
+        book.end(messageId, reason, now);
+        world.deathCount += 1;
+        world.coverage.hit('upkeep', reason);
+      }
+      return ended;
+    });
+  }
+
+  async #leaving(work: () => Promise<number>, leave: (messageId: string) => void): Promise<number> {
+    return await this.#run(async () => {
+      const before = await this.#deadIds();
+      const count = await work();
+      const after = new Set(await this.#deadIds());
+      for (const messageId of before) if (!after.has(messageId)) leave(messageId);
+      return count;
+    });
+  }
+
+  async #deadIds(): Promise<string[]> {
+    const { items } = await this.#world.queue.deadLetters({ limit: 1000 });
+    return items.map(({ stored }) => stored.messageId);
+  }
+
+  /** The engine takes whatever is thrown for a failure of the queue: ours must be seen. */
+  async #watched<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      const isOfQueue = error instanceof SecurityEventError;
+      this.#world.check(isOfQueue, 'ledger', () => (error as Error).stack ?? String(error));
+      throw error;
+    }
+  }
+
+  /** Work without end in one moment of the clock would never come back to it. */
+  #isSpinning(): boolean {
+    const world = this.#world;
+    this.#calls = this.#calledAt === world.now ? this.#calls + 1 : 0;
+    this.#calledAt = world.now;
+    const isSpinning = this.#calls > MAX_CALLS_AT_ONCE;
+    world.check(!isSpinning, 'no-standstill', () => 'the queue is called without end');
+    return isSpinning;
+  }
+
+  /** The one place where a process's calls are refused, lost or made to fail. */
+  async #run<T>(work: () => Promise<T>, { mayBeUnheard = false } = {}): Promise<T> {
+    const world = this.#world;
+    const never = new Promise<never>(() => {});
+    if (!this.#process.isAlive) return await never;
+    if (this.#isSpinning()) return await never;
+    if (this.#isClosed) throw new SecurityEventError('ERR_QUEUE_CLOSED');
+    if (world.queueFault === 'rejects') throw failed();
+    const answer = await this.#watched(work);
+    if (mayBeUnheard && world.queueFault === 'loses-answer') throw failed();
+    return this.#process.isAlive ? answer : await never;
+  }
+}
+
+/** Far more than what all destinations together may need. */
+const MAX_CALLS_AT_ONCE = 5000;
+
+interface Ending {
+  readonly work: () => Promise<readonly ExpiredMessage[]>;
+  readonly isTrue: (message: Tracked) => boolean;
+}
+
+/** What was enqueued must not be refused: that is the caller's to know (law 1). */
+const UNHEARD = { mayBeUnheard: true };
+
+const failed = (): SecurityEventError =>
+  new SecurityEventError('ERR_QUEUE_FAILED', { detail: 'simulated' });
+
+/** Of what is stored, which is the element without the slots of format 2. */
+function keyOfEntry({ stored }: QueueEntry): string {
+  const { bytes, format, countAt } = stored;
+  if (format === 1) return keyOf(JSON.parse(bytes.toString()) as object);
+  const text = `${bytes.subarray(0, countAt).toString()}0${bytes.subarray(countAt).toString()}`;
+  return keyOf(JSON.parse(text) as object);
+}

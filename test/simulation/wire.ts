@@ -1,0 +1,160 @@
+/** The wire of one process: modelled receivers behind what the engine takes for its poster. */
+import type { AttemptResult } from '../../src/webhook/outcome.ts';
+import type { Poster, PostRequest } from '../../src/webhook/wire/post.ts';
+import { type Attempt, isSuccess } from './attempt.ts';
+import { checkRequest } from './check-request.ts';
+import type { WireElement } from './messages.ts';
+import { answerOf, retryAfterOf } from './receiver.ts';
+import type { SenderProcess } from './sender-process.ts';
+import type { World } from './world.ts';
+
+const never = (): Promise<never> => new Promise(() => {});
+
+export function createWire(world: World, process: SenderProcess): Poster {
+  const closed = new AbortController();
+  return {
+    post: (request) =>
+      process.isAlive ? post({ world, process, request, closed: closed.signal }) : never(),
+    close: () => {
+      closed.abort();
+      return Promise.resolve();
+    },
+  };
+}
+
+interface Posting {
+  readonly world: World;
+  readonly process: SenderProcess;
+  readonly request: PostRequest;
+  readonly closed: AbortSignal;
+}
+
+async function post(posting: Posting): Promise<AttemptResult> {
+  const { world, process, request, closed } = posting;
+  const elements = JSON.parse(request.body.toString()) as WireElement[];
+  const applicationId = new URL(request.url).hostname.replace('.example', '');
+  world.check(
+    !process.isClosed && !closed.aborted,
+    'nothing-after-end',
+    () => 'a request after close',
+  );
+  const held = world.book.application(applicationId).claim;
+  if (held?.heldBy !== process.key) {
+    world.check(
+      false,
+      'claimed-messages',
+      () => `${process.key} holds no claim of ${applicationId}`,
+    );
+    return await never();
+  }
+  checkRequest(world, { applicationId, elements, request, held });
+  const attempt = begin(posting, { applicationId, elements });
+  held.isPosted = true;
+  world.attempts.set(held.claim.id, attempt);
+  for (const message of held.messages) {
+    message.posts += 1;
+    message.met.add(attempt.fault);
+  }
+  world.inFlight.add(attempt);
+  process.attemptBegan();
+  const result = await play(posting, attempt);
+  world.inFlight.delete(attempt);
+  return result;
+}
+
+function begin(
+  { world, process, request }: Posting,
+  {
+    applicationId,
+    elements,
+  }: { readonly applicationId: string; readonly elements: readonly WireElement[] },
+): Attempt {
+  const messages = world.book.application(applicationId).claim?.messages ?? [];
+  const bytes = request.body.length;
+  const { fault, reaction, phase } = answerOf(world, { applicationId, messages, bytes });
+  const others = [...world.inFlight].filter((one) => one.applicationId === applicationId);
+  world.check(others.length === 0, 'one-in-flight', () => `${applicationId}: ${others.length + 1}`);
+  world.attemptCount += 1;
+  const attempt: Attempt = {
+    number: world.attemptCount,
+    sentBy: process.key,
+    applicationId,
+    destination: world.destination(applicationId),
+    startedAt: world.now,
+    bytes,
+    messages,
+    fault,
+    reaction,
+    retryAfter: { header: undefined, waitMs: undefined },
+    phase,
+    isTaken: false,
+    hasHeaders: false,
+    end: undefined,
+  };
+  const keys =
+    elements.length > 6 ? `${elements.length} messages` : messages.map(({ key }) => key).join(' ');
+  world.tell(
+    () =>
+      `POST ${attempt.number} ${applicationId} by ${process.key}: ${keys}, ${bytes} B, meets ${fault}`,
+  );
+  return attempt;
+}
+
+/** Follows the reaction in time, until it ends or somebody ends it. */
+async function play(
+  { world, process, request, closed }: Posting,
+  attempt: Attempt,
+): Promise<AttemptResult> {
+  const { reaction } = attempt;
+  const stop = new AbortController();
+  const end = (): void => stop.abort();
+  for (const signal of [closed, request.signal]) signal?.addEventListener('abort', end);
+  const times = [reaction.takenMs, reaction.headersMs, reaction.endMs].filter(
+    (ms) => ms !== undefined,
+  );
+  for (const ms of [...new Set(times)].toSorted((a, b) => a - b)) {
+    const leftMs = attempt.startedAt + ms - world.now;
+    if (leftMs > 0) await world.clock.sleep(leftMs, stop.signal);
+    if (!process.isAlive) return await never();
+    if (stop.signal.aborted) break;
+    if (ms === reaction.takenMs) take(attempt);
+    if (ms === reaction.headersMs) hear(world, attempt, request);
+  }
+  for (const signal of [closed, request.signal]) signal?.removeEventListener('abort', end);
+  return resultOf(world, attempt, stop.signal.aborted);
+}
+
+function take(attempt: Attempt): void {
+  attempt.isTaken = true;
+  for (const message of attempt.messages) message.taken += 1;
+}
+
+function hear(world: World, attempt: Attempt, request: PostRequest): void {
+  const { status = 0 } = attempt.reaction;
+  attempt.hasHeaders = true;
+  attempt.retryAfter = retryAfterOf(attempt.phase, status, world.clock.now());
+  if (isSuccess({ status })) for (const message of attempt.messages) message.confirmed += 1;
+  request.onHeaders?.();
+}
+
+function resultOf(world: World, attempt: Attempt, isStopped: boolean): AttemptResult {
+  const { reaction, hasHeaders, retryAfter, startedAt } = attempt;
+  const timings = { totalMs: world.now - startedAt };
+  const { status } = reaction;
+  const isAborted = isStopped && !hasHeaders;
+  if (isAborted) for (const message of attempt.messages) message.met.add('closed-mid-attempt');
+  attempt.end = {
+    at: world.now,
+    isAborted,
+    ...(hasHeaders && status !== undefined ? { status } : {}),
+  };
+  world.tell(
+    () =>
+      `     ${attempt.number} ends: ${isAborted ? 'aborted' : (status ?? reaction.failure)} ${retryAfter.header ?? ''}`,
+  );
+  if (hasHeaders && status !== undefined) {
+    return { kind: 'response', status, retryAfter: retryAfter.header, timings };
+  }
+  const code = isAborted ? 'aborted' : (reaction.failure ?? 'network');
+  return { kind: 'failure', code, detail: 'simulated', timings };
+}

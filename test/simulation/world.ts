@@ -1,0 +1,131 @@
+/** What all parts of a simulated world share. */
+import { createHmac } from 'node:crypto';
+import { readMemoryOptions } from '../../src/queue/memory/memory-options.ts';
+import { MemoryQueue } from '../../src/queue/memory/memory-queue.ts';
+import { createFakeClock, createSeededRandom } from '../../src/testing/index.ts';
+import type { Attempt } from './attempt.ts';
+import { Book } from './book.ts';
+import { Coverage, type FaultMet } from './coverage.ts';
+import { Destination } from './destination.ts';
+import { generate } from './generate.ts';
+import type { InvariantName } from './invariants.ts';
+import { Observed } from './observed.ts';
+import type { ApplicationScenario, QueueFault, Scenario, SettingsFault } from './scenario.ts';
+
+export interface Violation {
+  readonly invariant: InvariantName;
+  readonly detail: string;
+}
+
+/** The settings of an application, as they are at the moment. */
+export interface LiveSettings {
+  readonly plan: ApplicationScenario;
+  url: string;
+  secret: string;
+  format: 1 | 2;
+  fault: SettingsFault | undefined;
+}
+
+/** 2026-11-21T10:00:00Z */
+const WALL_START_MS = Date.UTC(2026, 10, 21, 10);
+
+export class World {
+  readonly scenario: Scenario;
+  readonly clock = createFakeClock(WALL_START_MS);
+  readonly startedAt = this.clock.monotonicMs();
+  /** What happens by chance while it runs; the engine has chance of its own. */
+  readonly random;
+  readonly engineRandom;
+  readonly queue: MemoryQueue;
+  readonly book: Book;
+  readonly observed: Observed;
+  readonly coverage = new Coverage();
+  readonly settings = new Map<string, LiveSettings>();
+  readonly destinations = new Map<string, Destination>();
+  /** By the id of their claim. */
+  readonly attempts = new Map<string, Attempt>();
+  readonly inFlight = new Set<Attempt>();
+  /** What was given to `send`, by key. */
+  readonly given = new Map<string, { readonly isPoison: boolean; readonly message: string }>();
+  /** Since when nothing fails. */
+  healedAt: number | undefined;
+  slowSettingsMs = 0;
+  queueFault: QueueFault | undefined;
+  /** Until when the engine may still wait because its queue failed. */
+  troubledUntil = 0;
+  attemptCount = 0;
+  /** Those that a sender was told of. */
+  deathCount = 0;
+  stepCount = 0;
+  changesChecked = -1;
+  violation: Violation | undefined;
+  readonly #trace: string[] | undefined;
+  #ids = 0;
+
+  constructor(seed: number, trace?: string[]) {
+    this.scenario = generate(seed);
+    this.#trace = trace;
+    // Far from the seeds of worlds, so that no two streams are the same.
+    this.random = createSeededRandom((seed + 0x5000_0000) % 2 ** 32);
+    this.engineRandom = createSeededRandom((seed + 0xa000_0000) % 2 ** 32);
+    const { maxPendingMessages, policy, applications } = this.scenario;
+    this.queue = new MemoryQueue(readMemoryOptions({ maxPendingMessages }), this.clock);
+    this.observed = new Observed(this);
+    this.book = new Book(policy.cautiousMaxMessages);
+    for (const plan of applications) {
+      const { id, format } = plan;
+      const [url, secret] = [`https://${id}.example/hook/0`, `secret-${id}-0`];
+      this.settings.set(id, { plan, url, secret, format, fault: undefined });
+      this.newDestination(id);
+    }
+  }
+
+  /** On the queue's clock, in ms. */
+  get now(): number {
+    return this.clock.monotonicMs();
+  }
+
+  get sinceStartMs(): number {
+    return this.now - this.startedAt;
+  }
+
+  newId(): string {
+    this.#ids += 1;
+    return `made-${this.#ids}`;
+  }
+
+  destination(applicationId: string): Destination {
+    return this.destinations.get(applicationId) as Destination;
+  }
+
+  newDestination(applicationId: string): Destination {
+    const made = new Destination(this.scenario.policy);
+    this.destinations.set(applicationId, made);
+    return made;
+  }
+
+  settingsOf(applicationId: string): LiveSettings {
+    return this.settings.get(applicationId) as LiveSettings;
+  }
+
+  /** The first violation stands: what follows may be its consequence. */
+  check(holds: boolean, invariant: InvariantName, detail: () => string): void {
+    if (holds || this.violation !== undefined) return;
+    this.violation = { invariant, detail: detail() };
+    this.tell(() => `VIOLATION ${invariant}: ${this.violation?.detail}`);
+  }
+
+  /** Costs nothing where nobody wants to know: a seed that fails is run again with a trace. */
+  tell(line: () => string): void {
+    this.#trace?.push(`${(this.sinceStartMs / 1000).toFixed(3).padStart(10)} s  ${line()}`);
+  }
+
+  /** Everything that waits for an application has met it. */
+  meet(applicationId: string, fault: FaultMet): void {
+    for (const message of this.book.application(applicationId).waiting) message.met.add(fault);
+  }
+
+  signature(body: Buffer, applicationId: string): string {
+    return createHmac('sha256', this.settingsOf(applicationId).secret).update(body).digest('hex');
+  }
+}
