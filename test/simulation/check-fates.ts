@@ -84,5 +84,9 @@ function checkEvents(world: World, processes: readonly SenderProcess[]): void {
     () => `${started} attempts were told, ${settled} of them as settled, of ${attemptCount}`,
   );
   const dead = observed.count('dead');
-  world.check(!isWhole || dead === deathCount, 'events', () => `${dead} deaths were told of ${deathCount}`);
+  world.check(
+    !isWhole || dead === deathCount,
+    'events',
+    () => `${dead} deaths were told of ${deathCount}`,
+  );
 }
