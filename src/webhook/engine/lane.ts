@@ -199,8 +199,11 @@ export function rowOf({ lane, waitMs }: LaneStep, policy: DeliveryPolicy): RowUp
   return { tier: lane.tier, maxMessages: maxMessages(lane, policy), waitMs, ...limits(lane) };
 }
 
+/** The budget is a body's, the row's limit is of what stands between its brackets. */
+const BRACKET_BYTES = 2;
+
 function limits(lane: Lane): Pick<ApplicationRow, 'maxBytes' | 'lane'> {
-  return { maxBytes: lane.budget.maxBytes, lane };
+  return { maxBytes: Math.max(1, lane.budget.maxBytes - BRACKET_BYTES), lane };
 }
 
 function maxMessages({ isOpen, isProven, tier }: Lane, policy: DeliveryPolicy): number {

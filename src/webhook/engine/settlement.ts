@@ -27,7 +27,12 @@ export interface Settlement {
 export function settle(attempted: Attempted, policy: DeliveryPolicy, random: Random): Settlement {
   const { claim, lane, result } = attempted;
   if (result.kind === 'failure' && result.code === 'aborted') return stopped(claim, lane, policy);
-  const { messages } = claim;
+  const elapsedMs = attempted.now - claim.now;
+  // As old as they are now: an attempt takes time, and the horizon is measured from its end (D71).
+  const messages = claim.messages.map((message) => ({
+    ...message,
+    ageMs: message.ageMs + elapsedMs,
+  }));
   const progress = messages.map(progressOf);
   const size = { messageCount: messages.length, bytes: attempted.bodyBytes };
   const judgement = judgeAttempt(result, { ...size, largeBodyBytes: policy.largeBodyBytes });

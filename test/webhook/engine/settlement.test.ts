@@ -46,6 +46,19 @@ const again = (afterMs: number, failures: number, more: object = {}): object => 
 });
 
 describe('after an attempt', () => {
+  test.each([
+    ['is due again at it', 0, 'again'],
+    ['is dead past it', 1, 'dead'],
+  ])(
+    'that took its time, a message %s: the horizon is measured at the end',
+    (_title, over, kind) => {
+      // After its first failure it is due again after 5 s.
+      const now = claimOf([]).now + POLICY.schedule.horizonMs - 5000 + over;
+      const { verdicts } = settleAfter({ result: failed('dns'), now });
+      expect(verdicts).toMatchObject([{ kind }]);
+    },
+  );
+
   test('that was delivered every message is, and the destination is proven', () => {
     expect(settleAfter({ messages: [null, { failures: 3 }] })).toEqual({
       outcome: 'delivered',
@@ -53,7 +66,7 @@ describe('after an attempt', () => {
       row: {
         tier: 'healthy',
         maxMessages: 1000,
-        maxBytes: 1_048_576,
+        maxBytes: 1_048_574,
         waitMs: 0,
         lane: {
           ...LANE,
@@ -72,7 +85,7 @@ describe('after an attempt', () => {
       row: {
         tier: 'failing',
         maxMessages: 100,
-        maxBytes: 1_048_576,
+        maxBytes: 1_048_574,
         waitMs: 0,
         lane: { ...LANE, tier: 'failing', failures: 1 },
       },
@@ -105,7 +118,7 @@ describe('after an attempt', () => {
     expect(settlement).toMatchObject({
       outcome: 'smaller',
       verdicts: [1, 2, 3].map(() => ({ kind: 'again', afterMs: 0, maxMessages: 1 })),
-      row: { tier: 'healthy', maxBytes: 200, maxMessages: 100 },
+      row: { tier: 'healthy', maxBytes: 198, maxMessages: 100 },
       changes: [],
     });
   });
@@ -210,7 +223,7 @@ describe('an attempt that we ended ourselves', () => {
       row: {
         tier: 'failing',
         maxMessages: 100,
-        maxBytes: 1_048_576,
+        maxBytes: 1_048_574,
         waitMs: 0,
         lane: { ...LANE, ...lane },
       },
