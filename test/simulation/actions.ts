@@ -3,6 +3,7 @@ import { chance } from './chance.ts';
 import { watchClose, watchFlush } from './check-ends.ts';
 import type { Happening } from './scenario.ts';
 import type { SenderProcess } from './sender-process.ts';
+import { mend } from './settings.ts';
 import type { Simulation } from './simulation.ts';
 
 type Kind = Happening['kind'];
@@ -47,11 +48,12 @@ const ACTIONS: { readonly [K in Kind]: Action<K> } = {
   },
   settings: ({ world, of }, { application, how, forMs }) => {
     const settings = of(application);
+    mend(settings);
     settings.fault = how;
     world.tell(() => `${settings.plan.id}: ${how} for ${forMs} ms`);
     world.meet(settings.plan.id, how);
     void world.clock.sleep(forMs).then(() => {
-      if (settings.fault === how) settings.fault = undefined;
+      if (settings.fault === how) mend(settings);
     });
   },
   'slow-settings': ({ world }, { delayMs, forMs }) => {

@@ -104,7 +104,9 @@ export class Book {
     const application = this.application(claim.applicationId);
     const messages = claim.messages.map(({ stored }) => this.message(stored.messageId));
     for (const message of messages) {
+      // Its acceptance, or its replay, may not have been heard of yet.
       this.accept(message);
+      this.revive(message.messageId, at.claimedAt);
       application.waiting.delete(message);
       message.state = 'claimed';
       message.sends += 1;
@@ -175,8 +177,9 @@ export class Book {
   }
 
   revive(messageId: string, now: number): void {
-    this.changes += 1;
     const message = this.message(messageId);
+    if (message.state !== 'dead') return;
+    this.changes += 1;
     revive(message, now);
     this.application(message.applicationId).waiting.add(message);
   }

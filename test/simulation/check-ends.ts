@@ -8,7 +8,7 @@ const isPending = ({ state }: Tracked): boolean => state === 'waiting' || state 
 /** Of a sender: accepted by it, and pending. */
 function pendingOf(world: World, { key }: SenderProcess): Tracked[] {
   return [...world.book.messages.values()].filter(
-    (message) => message.acceptedBy === key && isPending(message),
+    (message) => message.acceptedBy === key && isPending(message) && !message.isReplayed,
   );
 }
 
@@ -20,7 +20,6 @@ export async function watchFlush(
   budgetMs: number | undefined,
 ): Promise<void> {
   const asked = { at: world.now, pending: pendingOf(world, process), calls: process.callCount };
-  const lives = asked.pending.map(({ acceptedAt }) => acceptedAt);
   const budget = new AbortController();
   if (budgetMs !== undefined) void world.clock.sleep(budgetMs).then(() => budget.abort());
   const flushing = process.flush(budgetMs === undefined ? undefined : budget.signal);
@@ -42,10 +41,7 @@ export async function watchFlush(
     world.check(isAtOnce, 'flush', told);
     return;
   }
-  // A replay begins another life.
-  const open = asked.pending.filter(
-    (message, index) => isPending(message) && message.acceptedAt === lives[index],
-  );
+  const open = asked.pending.filter((message) => isPending(message) && !message.isReplayed);
   world.check(
     pending === 0 && open.length === 0,
     'flush',

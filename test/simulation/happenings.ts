@@ -48,7 +48,7 @@ const ANYWHERE: readonly Make[] = [
       'settings-hang',
       'bad-url',
     ] as const),
-    forMs: duration(random, spanMs),
+    forMs: chance(random, 0.3) ? spanMs : duration(random, spanMs),
   }),
   (random, { atMs, spanMs }) => ({
     kind: 'slow-settings',

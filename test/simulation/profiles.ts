@@ -27,7 +27,7 @@ const PROFILES: readonly Profile[] = [
   },
   {
     weight: 3,
-    schedule: { delaysMs: [500, 2000, 4000], repeatLast: false, horizonMs: 10 * MINUTE_MS },
+    schedule: { delaysMs: [500, 2000, 4000], repeatLast: false, horizonMs: 4 * MINUTE_MS },
     maxProbeWaitMs: 10_000,
     spanMs: 10 * MINUTE_MS,
     maxRetryAfterMs: MINUTE_MS,

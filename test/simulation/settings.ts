@@ -4,16 +4,21 @@ import type { SettingsFunction } from '../../src/settings/source.ts';
 import type { SenderProcess } from './sender-process.ts';
 import type { LiveSettings, World } from './world.ts';
 
-/** How often a settings function that hangs looks whether it may go on, in ms. */
-const HANG_STEP_MS = 4000;
+export function mend(settings: LiveSettings): void {
+  settings.fault = undefined;
+  for (const goOn of settings.hanging.splice(0)) goOn();
+}
+
+const hang = ({ hanging }: LiveSettings): Promise<void> =>
+  new Promise((goOn) => {
+    hanging.push(goOn);
+  });
 
 export function settingsOf(world: World, process: SenderProcess): SettingsFunction {
   return async (applicationId) => {
     const settings = world.settingsOf(applicationId);
     if (world.slowSettingsMs > 0) await world.clock.sleep(world.slowSettingsMs);
-    while (settings.fault === 'settings-hang' && process.isAlive) {
-      await world.clock.sleep(HANG_STEP_MS);
-    }
+    if (settings.fault === 'settings-hang') await hang(settings);
     if (!process.isAlive) return await new Promise<never>(() => {});
     if (settings.fault === 'settings-throw') throw new Error('simulated: no settings');
     return settings.fault === 'removed' ? undefined : answer(settings);

@@ -6,6 +6,7 @@ import { checkStep } from './check-step.ts';
 import type { Coverage } from './coverage.ts';
 import { liveness } from './liveness.ts';
 import { SenderProcess } from './sender-process.ts';
+import { mend } from './settings.ts';
 import { sendBatch } from './traffic.ts';
 import { type LiveSettings, type Violation, World } from './world.ts';
 
@@ -70,7 +71,7 @@ export class Simulation {
   startLater(place: number, ms: number): void {
     const { world } = this;
     if (!world.scenario.isDurable) return;
-    void world.clock.sleep(ms).then(() => this.#start(place));
+    void world.clock.sleep(this.#isHealed ? 0 : ms).then(() => this.#start(place));
   }
 
   #start(place: number): void {
@@ -115,7 +116,7 @@ export class Simulation {
     world.healedAt = world.now;
     world.queueFault = undefined;
     world.slowSettingsMs = 0;
-    for (const settings of world.settings.values()) settings.fault = undefined;
+    for (const settings of world.settings.values()) mend(settings);
     for (const process of this.#processes) process.onNextAttempt = undefined;
     for (const place of this.running.keys()) this.#start(place);
     if (world.scenario.replaysAtEnd) void this.#replayAll();

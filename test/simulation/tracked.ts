@@ -16,6 +16,8 @@ export interface Tracked {
   readonly acceptedBy: string;
   /** Everything but what each sending makes anew. */
   content: string | undefined;
+  /** Since a replay nobody's flush waits for it. */
+  isReplayed: boolean;
   /** Of the last acceptance: a replay is one. */
   acceptedAt: number;
   state: MessageState;
@@ -62,6 +64,7 @@ export function track({ applicationId, stored, sizeBytes }: QueueEntry, by: Acce
     isPoison,
     acceptedBy,
     content: undefined,
+    isReplayed: false,
     sends: 0,
     posts: 0,
     lostClaims: 0,
@@ -92,5 +95,5 @@ function afresh(now: number) {
 }
 
 export function revive(message: Tracked, now: number): void {
-  Object.assign(message, afresh(now), { notBefore: 0, deadReason: undefined });
+  Object.assign(message, afresh(now), { notBefore: 0, deadReason: undefined, isReplayed: true });
 }

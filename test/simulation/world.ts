@@ -24,6 +24,8 @@ export interface LiveSettings {
   secret: string;
   format: 1 | 2;
   fault: SettingsFault | undefined;
+  /** Calls of a settings function that hangs. */
+  readonly hanging: (() => void)[];
 }
 
 /** 2026-11-21T10:00:00Z */
@@ -75,7 +77,7 @@ export class World {
     for (const plan of applications) {
       const { id, format } = plan;
       const [url, secret] = [`https://${id}.example/hook/0`, `secret-${id}-0`];
-      this.settings.set(id, { plan, url, secret, format, fault: undefined });
+      this.settings.set(id, { plan, url, secret, format, fault: undefined, hanging: [] });
       this.newDestination(id);
     }
   }

@@ -1,0 +1,16 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { MUTATIONS } from './mutations.ts';
+
+const source = (file: string): string =>
+  readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8');
+
+test.each(MUTATIONS)('"$name" still has its one place in $file', ({ file, from, to }) => {
+  expect(source(file).split(from)).toHaveLength(2);
+  expect(to).not.toBe(from);
+});
+
+test('there are at least 15 planted bugs, each of its own', () => {
+  expect(MUTATIONS.length).toBeGreaterThanOrEqual(15);
+  expect(new Set(MUTATIONS.map(({ name }) => name)).size).toBe(MUTATIONS.length);
+});
