@@ -184,13 +184,6 @@ export const MUTATIONS: readonly Mutation[] = [
     withinSeeds: 100,
   },
   {
-    name: 'a late attempt keeps its slot',
-    file: `${ENGINE}/slots.ts`,
-    from: "!isHeld || pool === 'failing' || free.failing === 0",
-    to: "!isHeld || pool !== 'failing' || free.failing === 0",
-    withinSeeds: 300,
-  },
-  {
     name: 'flush counts what was accepted after it',
     file: `${ENGINE}/tracker.ts`,
     from: 'if (number > mark.upTo) continue;',
