@@ -33,5 +33,8 @@ renamed, and a retired one is never used again.
 | Code | Kind | What happened | What to do |
 |---|---|---|---|
 ${Object.entries(ERROR_TABLE).map(errorRow).join('\n')}
+
+A request that fails throws nothing. \`ERR_ADDRESS_REFUSED\` stands underneath the failure
+\`address-refused\` that reports and events name.
 `;
 }

@@ -29,6 +29,38 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
     'slugify',
     'verify',
   ],
+  './contract': [
+    'API_VERSION',
+    'EVENT_CATEGORIES',
+    'EVENT_KINDS',
+    'EVENT_NAMES',
+    'EVENT_VERSION',
+    'INCIDENT_EVENT_TYPES',
+    'INCIDENT_MESSAGE_TYPES',
+    'INCIDENT_STATUSES',
+    'INCIDENT_TYPES',
+    'LogLine',
+    'LogRecord',
+    'MAX_MESSAGES_PER_REQUEST',
+    'MESSAGE_TYPES',
+    'PULSE_GENRES',
+    'RULESETS',
+    'SCHEMES',
+    'SEVERITIES',
+    'SVC_PAYLOAD_TYPES',
+    'VERBS',
+    'WebhookBodyV1',
+    'WebhookBodyV2',
+    'WebhookMessageV1',
+    'WebhookMessageV2',
+    'contract',
+    'decodeSvcIdentifier',
+    'encodeSvcIdentifier',
+    'messageToSend',
+    'parseLogLine',
+    'received',
+    'slugify',
+  ],
   './queue/memory': ['createMemoryQueue'],
   './testing': [
     'FAULTS',
@@ -73,6 +105,10 @@ describe('the exports map', () => {
       ),
     ).toEqual([]);
     expect(tokens.filter(({ text }) => text === '*')).toEqual([]);
+  });
+
+  it('is pinned here entry by entry', () => {
+    expect(Object.keys(PUBLIC_VALUES)).toEqual(entries.map(({ subpath }) => subpath));
   });
 
   it.each(Object.entries(PUBLIC_VALUES))(
