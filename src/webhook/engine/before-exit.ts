@@ -26,8 +26,22 @@ export function flushBeforeExit(parts: BeforeExit): () => void {
     void clock.sleep(budgetMs, done.signal).then(() => budget.abort());
     void flush(budget.signal).then(() => done.abort());
   };
+  moveLimit(1);
   process.on('beforeExit', listener);
+  let isListening = true;
   return () => {
+    if (!isListening) return;
+    isListening = false;
     process.off('beforeExit', listener);
+    moveLimit(-1);
   };
+}
+
+/**
+ * Of the host's process: our listeners do not count towards Node's leak warning, which would go to
+ * the host's console (D80). 0 is no limit.
+ */
+function moveLimit(by: 1 | -1): void {
+  const limit = process.getMaxListeners();
+  if (limit > 0) process.setMaxListeners(limit + by);
 }

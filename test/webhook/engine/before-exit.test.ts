@@ -82,6 +82,37 @@ describe('a process with nothing else to do', () => {
     expect(flushes).toHaveLength(2);
   });
 
+  test('warns of no leak where there are many senders, and its limit is as it was afterwards', async () => {
+    const limit = process.getMaxListeners();
+    const warnings: Error[] = [];
+    const take = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', take);
+    process.setMaxListeners(listeners().length + 1);
+    onTestFinished(() => {
+      process.setMaxListeners(limit);
+      process.off('warning', take);
+    });
+    const set = process.getMaxListeners();
+    const senders = [start(500), start(500), start(500)];
+    await new Promise(setImmediate);
+    expect(warnings).toEqual([]);
+    for (const { takeOff } of senders) takeOff();
+    expect(process.getMaxListeners()).toBe(set);
+  });
+
+  test.each([0, Number.POSITIVE_INFINITY])(
+    'has no limit afterwards where it had none: %j',
+    (none) => {
+      const limit = process.getMaxListeners();
+      process.setMaxListeners(none);
+      onTestFinished(() => void process.setMaxListeners(limit));
+      const { takeOff } = start(500);
+      expect(process.getMaxListeners()).toBe(none);
+      takeOff();
+      expect(process.getMaxListeners()).toBe(none);
+    },
+  );
+
   test('is listened to until it is told otherwise, and by that sender only', () => {
     const others = listeners();
     const { added, takeOff } = start(500);
