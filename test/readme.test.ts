@@ -178,7 +178,15 @@ const anchorsOf = (markdown: string): string[] =>
   );
 
 describe('the links of the pages', () => {
-  const linking = [...allPages, 'examples/README.md'];
+  const linking = [
+    ...allPages,
+    'ARCHITECTURE.md',
+    'CHANGELOG.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    'bench/README.md',
+    'examples/README.md',
+  ];
 
   it.each(linking)('lead to files and headings that exist: %s', (page) => {
     const broken = [
