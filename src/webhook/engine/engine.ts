@@ -5,6 +5,15 @@ import type { ResolvedApplication } from '../../settings/source.ts';
 import type { Clock } from '../../system/clock.ts';
 import { givingWay } from '../../system/giving-way.ts';
 import type { SendReport } from '../report.ts';
+import {
+  CLOSE_RULES,
+  type CloseOptions,
+  FLUSH_RULES,
+  type FlushOptions,
+  QUERY_RULES,
+  readCall,
+  SELECTION_RULES,
+} from './call-options.ts';
 import { type AcceptedEntry, type IntakeRules, takeIn } from './intake.ts';
 import { DeadMessage } from './kept-message.ts';
 import type { Lifecycle } from './lifecycle.ts';
@@ -41,7 +50,6 @@ export interface EngineParts {
 }
 
 const DEFAULT_PAGE = 100;
-const MAX_PAGE = 1000;
 
 export class Engine implements WebhookSender {
   readonly #parts: EngineParts;
@@ -71,24 +79,23 @@ export class Engine implements WebhookSender {
     return { ...(await queue.stats()), inFlight: slots.inUse(), attempts: attempts() };
   }
 
-  async deadLetters(query: DeadLetterQuery = {}): Promise<DeadLetterList> {
-    const { limit = DEFAULT_PAGE } = query;
-    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
-      const detail = `expected limit to be an integer from 1 to ${MAX_PAGE}`;
-      throw new SecurityEventError('ERR_INVALID_OPTION', { detail, path: ['limit'] });
-    }
+  async deadLetters(query: unknown = {}): Promise<DeadLetterList> {
+    const { limit = DEFAULT_PAGE, ...rest } = readCall<DeadLetterQuery>(query, QUERY_RULES);
     await this.#parts.ready();
-    const { items, next } = await this.#parts.queue.deadLetters({ ...query, limit });
+    const { items, next } = await this.#parts.queue.deadLetters({ ...rest, limit });
     const messages = items.map((letter) => new DeadMessage(letter));
     return { items: messages, ...(next === undefined ? {} : { next }) };
   }
 
-  async replay(selection: DeadLetterSelection = {}): Promise<number> {
-    return await this.#changing((queue) => queue.replay(selection));
+  async replay(selection: unknown = {}): Promise<number> {
+    const filter = readCall<DeadLetterSelection>(selection, SELECTION_RULES);
+    return await this.#changing((queue) => queue.replay(filter));
   }
 
-  async purge(selection: DeadLetterSelection = {}): Promise<number> {
-    const count = await this.#changing((queue) => queue.purge(selection));
+  async purge(selection: unknown = {}): Promise<number> {
+    // A filter that is misspelt must not discard everything.
+    const filter = readCall<DeadLetterSelection>(selection, SELECTION_RULES);
+    const count = await this.#changing((queue) => queue.purge(filter));
     if (count > 0) this.#parts.observe('discarded', () => ({ reason: 'purged', count }));
     return count;
   }
@@ -97,12 +104,23 @@ export class Engine implements WebhookSender {
     await this.#changing((queue) => queue.reopen(applicationId));
   }
 
-  flush(options: { readonly signal?: AbortSignal } = {}): Promise<FlushResult> {
-    return this.#parts.lifecycle.flush(options.signal);
+  /** Not async, and no more `close` is: their callers share one promise. */
+  flush(options: unknown = {}): Promise<FlushResult> {
+    try {
+      const { signal } = readCall<FlushOptions>(options, FLUSH_RULES);
+      return this.#parts.lifecycle.flush(signal);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
-  close(options: { readonly deadlineMs?: number } = {}): Promise<CloseResult> {
-    return this.#parts.lifecycle.close(options.deadlineMs);
+  close(options: unknown = {}): Promise<CloseResult> {
+    try {
+      const { deadlineMs } = readCall<CloseOptions>(options, CLOSE_RULES);
+      return this.#parts.lifecycle.close(deadlineMs);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -141,18 +159,17 @@ export class Engine implements WebhookSender {
   ): Promise<ReadonlySet<string>> {
     const { closed } = await this.#put(entries, giveWay);
     if (closed.length === 0) return new Set();
-    const open = new Set(closed);
+    const reopened = new Set<string>();
     for (const applicationId of closed) {
       // The others are accepted by now: whatever fails here must not tell the caller otherwise.
       const isOpen = await this.#reopenForNewUrl(applicationId).catch(() => false);
-      if (isOpen) open.delete(applicationId);
+      if (isOpen) reopened.add(applicationId);
     }
-    const again = entries.filter(
-      ({ applicationId }) => closed.includes(applicationId) && !open.has(applicationId),
-    );
-    if (again.length === 0) return open;
-    const second = await this.#put(again, giveWay).catch(() => ({ closed: again.map(idOf) }));
-    return new Set([...open, ...second.closed]);
+    if (reopened.size === 0) return new Set(closed);
+    const again = entries.filter(({ applicationId }) => reopened.has(applicationId));
+    const second = await this.#put(again, giveWay).catch(() => ({ closed: [...reopened] }));
+    const isStillClosed = (id: string): boolean => !reopened.has(id) || second.closed.includes(id);
+    return new Set(closed.filter(isStillClosed));
   }
 
   async #put(accepted: readonly AcceptedEntry[], giveWay: () => Promise<void>): Promise<Enqueued> {

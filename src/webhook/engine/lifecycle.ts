@@ -1,6 +1,6 @@
 /** From the first message to the last: what is being accepted, `flush` and `close` (D79, D80). */
 import { SecurityEventError } from '../../errors.ts';
-import type { MessageQueue } from '../../queue/queue.ts';
+import type { MessageQueue, ReturnedMessage } from '../../queue/queue.ts';
 import type { Clock } from '../../system/clock.ts';
 import { onAbort } from '../../system/on-abort.ts';
 import { hold } from './hold.ts';
@@ -22,7 +22,6 @@ export interface LifecycleParts {
 }
 
 const DEFAULT_CLOSE_MS = 10_000;
-const MAX_CLOSE_MS = 2 ** 31 - 1;
 
 interface Flushing {
   /** How many calls had begun to accept messages when it began. */
@@ -32,7 +31,7 @@ interface Flushing {
   readonly done: Promise<FlushResult>;
   /** The same for callers without a signal, for whom the process is held. */
   held?: Promise<FlushResult>;
-  /** Nobody waits for it any more. */
+  /** Ends it, whatever is left. */
   readonly end: () => void;
   waiters: number;
 }
@@ -40,11 +39,12 @@ interface Flushing {
 export class Lifecycle {
   readonly #parts: LifecycleParts;
   readonly #calls = new Set<Promise<unknown>>();
-  /** Of flushes that are not over. */
-  readonly #watches = new Set<Watch>();
+  /** Those that somebody waits for. */
+  readonly #flushes = new Set<Flushing>();
   #callCount = 0;
   #flushing: Flushing | undefined;
   #closing: Promise<CloseResult> | undefined;
+  #isClosed = false;
 
   constructor(parts: LifecycleParts) {
     this.#parts = parts;
@@ -58,26 +58,24 @@ export class Lifecycle {
     this.#calls.add(call);
     try {
       return await call;
+    } catch (error) {
+      throw this.#closing === undefined ? error : asOfClosed(error);
     } finally {
       this.#calls.delete(call);
     }
   }
 
-  /** Calls between which nothing was accepted share one promise. */
+  /** Calls between which nothing was accepted share one promise. After `close` it is over at once. */
   flush(signal?: AbortSignal): Promise<FlushResult> {
     if (this.#flushing?.callCount !== this.#callCount) this.#flushing = this.#startFlush();
     const flushing = this.#flushing;
+    if (this.#isClosed) flushing.end();
     if (signal !== undefined) return this.#wait(flushing, this.#untilAborted(flushing, signal));
     flushing.held ??= this.#wait(flushing, flushing.done);
     return flushing.held;
   }
 
   close(deadlineMs = DEFAULT_CLOSE_MS): Promise<CloseResult> {
-    if (!Number.isInteger(deadlineMs) || deadlineMs < 0 || deadlineMs > MAX_CLOSE_MS) {
-      const detail = `expected deadlineMs to be an integer from 0 to ${MAX_CLOSE_MS}`;
-      const error = new SecurityEventError('ERR_INVALID_OPTION', { detail, path: ['deadlineMs'] });
-      return Promise.reject(error);
-    }
     if (this.#closing === undefined) {
       this.#closing = this.#held(this.#close(deadlineMs));
       // A host that does not look at the report must not end for a queue that failed to close (D80).
@@ -88,22 +86,16 @@ export class Lifecycle {
 
   #startFlush(): Flushing {
     const { tracker } = this.#parts;
+    const { happened: ended, tell: end } = occasion();
     let watch: Watch | undefined;
-    let isEnded = false;
     const none = { delivered: 0, dead: 0, discarded: 0 };
     const counts = (): FlushResult => watch?.counts() ?? { ...none, pending: tracker.pending };
     const settleAll = async (): Promise<FlushResult> => {
-      await Promise.allSettled(this.#calls);
-      if (isEnded) return counts();
+      await Promise.race([Promise.allSettled(this.#calls), ended]);
       watch = tracker.watch();
-      this.#watches.add(watch);
-      await watch.done;
-      this.#watches.delete(watch);
+      await Promise.race([watch.done, ended]);
+      watch.end();
       return counts();
-    };
-    const end = (): void => {
-      isEnded = true;
-      watch?.end();
     };
     return { callCount: this.#callCount, counts, done: settleAll(), end, waiters: 0 };
   }
@@ -111,11 +103,13 @@ export class Lifecycle {
   /** Each wait holds the process for itself; after the last one nothing is left of the flush. */
   async #wait(flushing: Flushing, work: Promise<FlushResult>): Promise<FlushResult> {
     flushing.waiters += 1;
+    this.#flushes.add(flushing);
     try {
       return await this.#held(work);
     } finally {
       flushing.waiters -= 1;
       if (flushing.waiters === 0) {
+        this.#flushes.delete(flushing);
         flushing.end();
         if (this.#flushing === flushing) this.#flushing = undefined;
       }
@@ -130,26 +124,35 @@ export class Lifecycle {
   }
 
   async #close(deadlineMs: number): Promise<CloseResult> {
-    const { tracker, clock, quiet, stop, queue, observe } = this.#parts;
+    const { tracker, clock, quiet, stop, queue } = this.#parts;
+    const fates = tracker.tally();
     const untilMs = clock.monotonicMs() + deadlineMs;
     const deadline = new AbortController();
     const done = new AbortController();
     void clock.sleep(deadlineMs, done.signal).then(() => deadline.abort());
     const late = abortOf(deadline.signal);
-    await Promise.race([Promise.allSettled(this.#calls), late.happened]);
-    const watch = tracker.watch();
-    await quiet(untilMs, deadline.signal);
-    await stop();
-    done.abort();
-    const { returned, left } = await queue.close();
+    try {
+      await Promise.race([Promise.allSettled(this.#calls), late.happened]);
+      await quiet(untilMs, deadline.signal);
+      await stop();
+      const { returned, left } = await queue.close();
+      this.#tellReturned(returned);
+      const messages = returned.map((message) => new KeptMessage(message));
+      return { ...fates(), returned: messages, left };
+    } finally {
+      done.abort();
+      // What stays in the queue is another process's to deliver: nobody waits for it here any more,
+      // nor for a call that does not end.
+      this.#isClosed = true;
+      for (const flushing of this.#flushes) flushing.end();
+    }
+  }
+
+  #tellReturned(returned: readonly ReturnedMessage[]): void {
+    const { tracker, observe } = this.#parts;
     for (const { origin } of returned) tracker.settled(origin, 'discarded');
     const count = returned.length;
     if (count > 0) observe('discarded', () => ({ reason: 'returned', count }));
-    const { delivered, dead, discarded } = watch.counts();
-    // What stays in the queue is another process's to deliver: nobody waits for it here any more.
-    for (const waiting of this.#watches) waiting.end();
-    const messages = returned.map((message) => new KeptMessage(message));
-    return { delivered, dead, discarded, returned: messages, left };
   }
 
   /** The process lives until it is over. */
@@ -171,4 +174,10 @@ interface Abort {
 function abortOf(signal: AbortSignal): Abort {
   const { happened, tell } = occasion();
   return { happened, letGo: onAbort(signal, tell) };
+}
+
+/** A call that began before `close`, and found the queue closed. */
+function asOfClosed(error: unknown): unknown {
+  const isOfQueue = error instanceof SecurityEventError && error.code === 'ERR_QUEUE_CLOSED';
+  return isOfQueue ? new SecurityEventError('ERR_SENDER_CLOSED', { cause: error }) : error;
 }

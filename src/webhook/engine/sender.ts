@@ -23,6 +23,10 @@ export interface FlushResult extends FateCounts {
   readonly pending: number;
 }
 
+/**
+ * What became of this sender's messages since the call. What was replayed is counted among them only
+ * where it is handed back or left.
+ */
 export interface CloseResult extends FateCounts {
   /** What a queue in memory handed back: these were not delivered (D79). */
   readonly returned: readonly KeptMessage[];
@@ -56,7 +60,8 @@ export type DeadLetterSelection = DeadLetterFilter;
 /**
  * Delivers messages at least once (D70), in the background. After `close` what would change the
  * queue rejects with `ERR_SENDER_CLOSED`, and `flush` has nothing to wait for; what the queue rejects with
- * (`ERR_QUEUE_FULL`, `ERR_QUEUE_FAILED`) is passed on.
+ * (`ERR_QUEUE_FULL`, `ERR_QUEUE_FAILED`) is passed on. Options that are none are an
+ * `ERR_INVALID_OPTION` of any call.
  */
 export interface WebhookSender<D extends Dialect = 'strict'> extends AsyncDisposable {
   /**
@@ -64,7 +69,9 @@ export interface WebhookSender<D extends Dialect = 'strict'> extends AsyncDispos
    * as long as the queue's `durability` holds. Never waits for a receiver.
    *
    * Rejects with `ERR_INVALID_MESSAGE`, `ERR_MESSAGE_TOO_LARGE`, `ERR_UNKNOWN_APPLICATION`,
-   * `ERR_QUEUE_FULL` or `ERR_SENDER_CLOSED`; `input` of the error holds the messages.
+   * `ERR_INVALID_OPTION` (the selection, or an application of the settings), `ERR_SETTINGS_FAILED`,
+   * `ERR_QUEUE_FULL`, `ERR_QUEUE_FAILED` or `ERR_SENDER_CLOSED`; `input` of the error holds the
+   * messages.
    */
   send(messages: readonly MessageToSend<D>[], selection?: SendSelection): Promise<SendResult>;
   /**
@@ -84,8 +91,8 @@ export interface WebhookSender<D extends Dialect = 'strict'> extends AsyncDispos
   reopen(applicationId: string): Promise<void>;
   /**
    * Waits until everything that was accepted before the call is settled: delivered, dead or
-   * discarded. That may take as long as the schedule; `signal` ends the wait, and `pending` says how
-   * many were left. With `role: 'enqueue'` it waits for the queue to take them, and counts nothing.
+   * discarded. What was replayed is not waited for. It may take as long as the schedule; `signal` ends
+   * the wait, and `pending` says how many were left. With `role: 'enqueue'` it waits for the queue to take them, and counts nothing.
    */
   flush(options?: { readonly signal?: AbortSignal }): Promise<FlushResult>;
   /**

@@ -63,7 +63,7 @@ export class Tracker {
 
   /** It was not accepted after all. */
   forget({ number }: Origin): void {
-    if (this.#isDeliveredHere) this.#leave(number);
+    this.#leave(number);
   }
 
   /** Once for each message: what is replayed has no origin any more. */
@@ -73,7 +73,7 @@ export class Tracker {
   }
 
   #leave(number: number, fate?: Fate): void {
-    this.#pending -= 1;
+    if (this.#isDeliveredHere) this.#pending -= 1;
     for (const mark of this.#marks) {
       if (number > mark.upTo) continue;
       mark.left -= 1;
@@ -82,6 +82,14 @@ export class Tracker {
       this.#marks.delete(mark);
       mark.finish();
     }
+  }
+
+  /** How what is settled from now on ends, whenever it was accepted. */
+  tally(): () => FateCounts {
+    const fates = { delivered: 0, dead: 0, discarded: 0 };
+    const forEver = Number.POSITIVE_INFINITY;
+    this.#marks.add({ upTo: forEver, left: forEver, fates, finish: () => {} });
+    return () => ({ ...fates });
   }
 
   /** Of everything accepted so far that is not settled yet. */

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { KeptMessage } from '../../../src/index.ts';
+import { createWebhookSender, type KeptMessage } from '../../../src/index.ts';
 import { createMemoryQueue } from '../../../src/queue/memory.ts';
+import { occasion } from '../../../src/webhook/engine/occasion.ts';
 import {
   applicationsOf,
   batches,
@@ -15,6 +16,7 @@ import {
   SECRET,
   senderTo,
 } from '../../helpers/sender.ts';
+import { ENGINE_SECRET, ENGINE_URL, startEngine } from '../../helpers/told-events.ts';
 import { wrapQueue } from '../../helpers/wrapped-queue.ts';
 
 const NEVER = { schedule: { delaysMs: [600_000] } } as const;
@@ -167,7 +169,68 @@ describe('close', () => {
     await receiver.waitForRequests(1, PATIENCE);
     const report = await sender.close({ deadlineMs: 0 });
     expect(report).toEqual({ delivered: 0, dead: 0, discarded: 0, returned: [], left: 3 });
-    expect(await flushing).toEqual({ delivered: 0, dead: 0, discarded: 0, pending: 3 });
+    const three = { delivered: 0, dead: 0, discarded: 0, pending: 3 };
+    expect(await flushing).toEqual(three);
+    // Nobody delivers them here any more: there is nothing to wait for, with or without a signal.
+    expect(await sender.flush()).toEqual(three);
+    expect(await sender.flush({ signal: new AbortController().signal })).toEqual(three);
+  });
+
+  test('ends every flush, also where a call does not end and the queue cannot be closed', async () => {
+    const cause = new Error('the store is away');
+    const queue = wrapQueue(createMemoryQueue(), { close: () => Promise.reject(cause) });
+    const sender = createWebhookSender({
+      queue,
+      settings: () => new Promise<never>(() => {}),
+    });
+    void rejection(sender.send(messages(1)));
+    const { signal } = new AbortController();
+    const flushes = [sender.flush(), sender.flush({ signal })];
+    expect(await rejection(sender.close({ deadlineMs: 0 }))).toBe(cause);
+    const none = { delivered: 0, dead: 0, discarded: 0, pending: 0 };
+    expect(await Promise.all(flushes)).toEqual([none, none]);
+    expect(await sender.flush()).toEqual(none);
+  });
+
+  test('refuses a call that goes on past its deadline like one that comes later', async () => {
+    const { happened: asked, tell: answer } = occasion();
+    const sender = openSender({
+      settings: async () => {
+        await asked;
+        return { name: 'shop', environment: 'test', url: 'https://a.example', secret: SECRET };
+      },
+    });
+    const given = messages(2);
+    const sending = rejection(sender.send(given));
+    await sender.close({ deadlineMs: 0 });
+    answer();
+    expect(await sending).toMatchObject({ code: 'ERR_SENDER_CLOSED', input: given });
+  });
+
+  test('counts what is settled while it waits for a call, and what that call brings', async () => {
+    const { happened: asked, tell: answer } = occasion();
+    const shop = { name: 'shop', environment: 'test', url: ENGINE_URL, secret: ENGINE_SECRET };
+    const { sender, clock, told } = startEngine({
+      where: {
+        settings: async (id: string) => {
+          if (id === 'slow') await asked;
+          return shop;
+        },
+      },
+    });
+    await sender.send([message('m-0')]);
+    void sender.send([message('m-1', 'slow')]);
+    const closing = sender.close();
+    await clock.advance(0);
+    expect(told.filter(([name]) => name === 'attempt-settled')).toHaveLength(1);
+    answer();
+    expect(await clock.runUntilSettled(closing)).toEqual({
+      delivered: 2,
+      dead: 0,
+      discarded: 0,
+      returned: [],
+      left: 0,
+    });
   });
 
   test('keeps its deadline while settings and secret are not answered', async () => {

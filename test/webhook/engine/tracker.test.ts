@@ -70,6 +70,32 @@ describe('a tracker', () => {
     expect([origin.number, tracker.pending, tracker.lastNumber]).toEqual([1, 0, 2]);
     expect(await isDone(tracker.watch().done)).toBe(true);
   });
+
+  test('has nothing pending there, whatever it is told of, either', async () => {
+    const tracker = new Tracker('s-1', false);
+    const fates = tracker.tally();
+    tracker.settled(tracker.expect(), 'discarded');
+    expect(tracker.pending).toBe(0);
+    expect(await isDone(tracker.watch().done)).toBe(true);
+    expect(fates()).toEqual({ ...NONE, discarded: 1 });
+  });
+});
+
+describe('a tally', () => {
+  test('counts what is settled after it, whenever it was accepted, and nothing else', () => {
+    const { tracker, origins } = expecting(4);
+    tracker.settled(origins[0], 'dead');
+    const fates = tracker.tally();
+    expect(fates()).toEqual(NONE);
+    tracker.settled(origins[1] as Origin, 'delivered');
+    tracker.forget(origins[2] as Origin);
+    tracker.settled(REPLAYED, 'delivered');
+    const before = fates();
+    tracker.settled(tracker.expect(), 'dead');
+    tracker.settled(origins[3] as Origin, 'discarded');
+    expect(before).toEqual({ ...NONE, delivered: 1 });
+    expect(fates()).toEqual({ delivered: 1, dead: 1, discarded: 1 });
+  });
 });
 
 describe('a watch', () => {
