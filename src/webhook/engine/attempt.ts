@@ -9,12 +9,15 @@ import { parseRetryAfter } from '../retry-after.ts';
 import { checkSecret, sign } from '../signature.ts';
 import type { Poster, PostRequest } from '../wire/post.ts';
 import { parseWebhookUrl } from '../wire/webhook-url.ts';
+import { inTime, type TimeLimit } from './in-time.ts';
 
 /** Where one application's requests go. */
 export interface Destination {
   readonly url: URL;
   readonly secret: string;
   readonly tls: PostRequest['tls'];
+  /** Whose it is. */
+  readonly application: ResolvedApplication;
 }
 
 /** Why there is none: nothing was found, it cannot be used, or asking for it failed. */
@@ -24,6 +27,14 @@ export type FindApplication = (applicationId: string) => Promise<ResolvedApplica
 
 /** Total: what the settings are is not the sender's fault, and may be mended (D72). */
 export async function findDestination(
+  applicationId: string,
+  find: FindApplication,
+  limit: TimeLimit,
+): Promise<Destination | MissingDestination> {
+  return (await inTime(lookUp(applicationId, find), limit)) ?? 'failed';
+}
+
+async function lookUp(
   applicationId: string,
   find: FindApplication,
 ): Promise<Destination | MissingDestination> {
@@ -39,7 +50,7 @@ export async function findDestination(
   if (application?.url === undefined || secret === undefined) return 'unknown';
   try {
     const { url, tls } = application;
-    return { url: parseWebhookUrl(url), secret: checkSecret(secret), tls };
+    return { url: parseWebhookUrl(url), secret: checkSecret(secret), tls, application };
   } catch {
     return 'unusable';
   }

@@ -14,7 +14,6 @@ import { findDestination } from './attempt.ts';
 import { flushBeforeExit } from './before-exit.ts';
 import { Delivery } from './delivery.ts';
 import { Engine } from './engine.ts';
-import { inTime } from './in-time.ts';
 import { hashOfUrl, isOfAnotherUrl, untriedRow } from './lane.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { createObserver } from './observe.ts';
@@ -125,8 +124,7 @@ function makeDispatch(core: Core): Dispatch {
   const { settings, queue, clock, find, stopping, wire, isDelivering } = core;
   const hasMoved = async (applicationId: string): Promise<boolean> => {
     const row = await queue.application(applicationId);
-    const search = findDestination(applicationId, find);
-    const destination = (await inTime(search, { clock, signal: stopping.signal })) ?? 'failed';
+    const destination = await findDestination(applicationId, find, wire);
     if (row === undefined || typeof destination === 'string') return false;
     return isOfAnotherUrl(row, hashOfUrl(destination.url));
   };
@@ -137,7 +135,8 @@ function makeDispatch(core: Core): Dispatch {
     deliver: (claim, slot) => delivery.deliver(claim, slot),
   });
   const wake = (): void => scheduler.wake();
-  const upkeep = new Upkeep({ ...parts, ...upkeepTimes(settings), hasMoved, wake });
+  const giveWay = givingWay(clock);
+  const upkeep = new Upkeep({ ...parts, ...upkeepTimes(settings), hasMoved, giveWay, wake });
   const delivery = new Delivery({
     ...parts,
     ...wire,
@@ -153,7 +152,9 @@ function makeDispatch(core: Core): Dispatch {
     stop: async () => {
       stopping.abort();
       stopListening();
-      await Promise.all([scheduler.stop(), upkeep.stop()]);
+      // In this order: the last attempt may leave a destination closed, which is upkeep's.
+      await scheduler.stop();
+      await upkeep.stop();
       await wire.poster.close();
     },
     quiet: async (untilMs, signal) => {

@@ -12,7 +12,6 @@ import {
   type Sending,
 } from './attempt.ts';
 import type { DeliveryEvents, QueueOperation } from './events.ts';
-import { inTime } from './in-time.ts';
 import {
   afterMissing,
   hashOfUrl,
@@ -62,11 +61,11 @@ export class Delivery {
 
   /** Never rejects. */
   async deliver(claim: Claim, slot: Slot): Promise<void> {
-    const { clock } = this.#parts;
+    const { clock, find, signal, queue } = this.#parts;
     const startedAt = clock.monotonicMs();
-    const destination = await this.#find(claim.applicationId);
-    if (this.#parts.signal.aborted) {
-      await this.#tell('release', () => this.#parts.queue.release(claim));
+    const destination = await findDestination(claim.applicationId, find, this.#parts);
+    if (signal.aborted) {
+      await this.#tell('release', () => queue.release(claim));
       return;
     }
     if (typeof destination === 'string') {
@@ -74,12 +73,6 @@ export class Delivery {
       return;
     }
     await this.#attempt({ claim, destination, slot, startedAt });
-  }
-
-  async #find(applicationId: string): Promise<Destination | MissingDestination> {
-    return (
-      (await inTime(findDestination(applicationId, this.#parts.find), this.#parts)) ?? 'failed'
-    );
   }
 
   async #attempt({ claim, destination, slot, startedAt }: Attempt): Promise<void> {

@@ -3,11 +3,12 @@ import type { Dialect } from '../../contract/index.ts';
 import { SecurityEventError } from '../../errors.ts';
 import { downgrade } from '../../projection/downgrade.ts';
 import type { StoredMessage } from '../../queue/queue.ts';
+import type { ResolvedApplication } from '../../settings/source.ts';
 import { Backlog } from '../backlog.ts';
 import { type DirectSending, sendAll } from '../direct-sending.ts';
 import { formatTimestamp, storeV1, storeV2 } from '../encoder.ts';
 import type { SendReport } from '../report.ts';
-import { type FindApplication, findDestination } from './attempt.ts';
+import { type FindApplication, findDestination, type MissingDestination } from './attempt.ts';
 import { testMessage } from './test-message.ts';
 
 type Wire = Pick<DirectSending, 'poster' | 'clock' | 'headers' | 'signal'>;
@@ -20,20 +21,27 @@ export interface TestParts extends Wire {
   readonly v1Aliases: boolean;
 }
 
+const WHY_MISSING: Readonly<Record<MissingDestination, string>> = {
+  unknown: 'the settings have no URL and secret for it',
+  unusable: 'its URL or its secret cannot be used',
+  failed: 'asking for its URL and secret failed, or took too long',
+};
+
 /** @throws SecurityEventError `ERR_UNKNOWN_APPLICATION` */
 export async function sendTestMessage(
   applicationId: string,
   parts: TestParts,
 ): Promise<SendReport> {
-  const destination = await findDestination(applicationId, parts.find);
+  const destination = await findDestination(applicationId, parts.find, parts);
   if (typeof destination === 'string') {
-    const detail = `its URL and secret are ${destination}`;
+    const detail = WHY_MISSING[destination];
     throw new SecurityEventError('ERR_UNKNOWN_APPLICATION', { detail, path: ['applicationId'] });
   }
+  const { url, secret, tls, application } = destination;
   const message = {
     index: 0,
     application: applicationId,
-    stored: await stored(applicationId, parts),
+    stored: stored(applicationId, application, parts),
   };
   const backlog = new Backlog({
     messages: [message],
@@ -43,12 +51,14 @@ export async function sendTestMessage(
     // Nothing is sent a second time, so nothing is left to chance.
     random: () => 0,
   });
-  return await sendAll({ ...parts, ...destination, backlog });
+  return await sendAll({ ...parts, url, secret, tls, backlog });
 }
 
-async function stored(applicationId: string, parts: TestParts): Promise<StoredMessage> {
-  const { find, newId, clock, dialect, v1Aliases } = parts;
-  const { name = '', environment = '', format } = (await find(applicationId)) ?? {};
+function stored(
+  applicationId: string,
+  { name, environment, format }: ResolvedApplication,
+  { newId, clock, dialect, v1Aliases }: TestParts,
+): StoredMessage {
   const now = clock.now();
   const message = testMessage({ applicationId, name, environment, id: newId(), now });
   if (format !== 1) return storeV2(message);

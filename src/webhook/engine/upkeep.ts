@@ -1,9 +1,9 @@
 /**
  * What nobody's turn brings about: messages that wait past their horizon become dead letters, and so
- * does what waits for a closed destination; a new URL does not wait for what the old one asked for; a
- * message that nobody picks up is told of.
+ * does what waits for a closed destination; a new URL is not held to what the old one said; a message
+ * that nobody picks up is told of.
  */
-import type { DeadReason, ExpiredMessage, MessageQueue } from '../../queue/queue.ts';
+import type { DeadReason, ExpiredMessage, MessageQueue, QueueStats } from '../../queue/queue.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { QueueOperation } from './events.ts';
 import type { Observe } from './observe.ts';
@@ -20,12 +20,17 @@ export interface UpkeepParts {
   readonly tracker: Tracker;
   /** Whether an application's URL is another than the one that its row in the queue is about. */
   readonly hasMoved: (applicationId: string) => Promise<boolean>;
+  /** Awaited between two pages. */
+  readonly giveWay: () => Promise<void>;
   /** Makes the scheduler look again. */
   readonly wake: () => void;
 }
 
 /** So that dead letters by the thousand do not hold the event loop. */
 const PAGE = 1000;
+
+/** So that one host function that does not answer does not make a round last for ever. */
+const LOOKED_UP_AT_ONCE = 100;
 
 /** The last attempt may be due at the horizon itself, and should be made. */
 const GRACE_MS = 60_000;
@@ -64,29 +69,48 @@ export class Upkeep {
   }
 
   async #round(): Promise<void> {
-    const { queue, horizonMs, stalledAfterMs, observe, hasMoved, wake } = this.#parts;
+    const { queue, horizonMs, stalledAfterMs, observe, wake } = this.#parts;
     await this.#inPages('horizon-passed', () => queue.expire(horizonMs + GRACE_MS, PAGE));
     const { applications, oldestDueMs } = await queue.stats();
-    for (const [applicationId, { tier, pending }] of applications) {
-      if (pending === 0) continue;
-      if (tier === 'closed') await this.#empty(applicationId);
-      if (tier === 'failing' && (await hasMoved(applicationId))) await queue.reopen(applicationId);
-    }
+    await this.#lookUp(applications);
     if (oldestDueMs <= stalledAfterMs) return;
     observe('stalled', () => ({ oldestDueMs }));
     wake();
   }
 
+  /** Where a process only enqueues, nobody else finds out that a destination which is closed has moved. */
+  async #lookUp(applications: QueueStats['applications']): Promise<void> {
+    const { queue, hasMoved } = this.#parts;
+    const heldBack = [...applications].filter(
+      ([, { tier, pending }]) => tier === 'closed' || (tier === 'failing' && pending > 0),
+    );
+    for (let at = 0; at < heldBack.length; at += LOOKED_UP_AT_ONCE) {
+      if (this.#stop.signal.aborted) return;
+      const some = heldBack.slice(at, at + LOOKED_UP_AT_ONCE);
+      const ends = await Promise.allSettled(
+        some.map(async ([applicationId, { tier, pending }]) => {
+          if (await hasMoved(applicationId)) await queue.reopen(applicationId);
+          else if (tier === 'closed' && pending > 0) await this.#empty(applicationId);
+        }),
+      );
+      for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    }
+  }
+
   async #empty(applicationId: string): Promise<void> {
     const { queue } = this.#parts;
-    await this.#inPages('destination-closed', () => queue.closeApplication(applicationId, PAGE));
+    await this.#inPages('destination-closed', async () => {
+      // Somebody may have opened it again between two pages.
+      const row = await queue.application(applicationId);
+      return row?.tier === 'closed' ? await queue.closeApplication(applicationId, PAGE) : [];
+    });
   }
 
   async #inPages(
     reason: DeadReason,
     next: () => Promise<readonly ExpiredMessage[]>,
   ): Promise<void> {
-    const { observe, tracker } = this.#parts;
+    const { observe, tracker, giveWay } = this.#parts;
     for (;;) {
       const page = await next();
       for (const { applicationId, messageId, origin } of page) {
@@ -94,6 +118,7 @@ export class Upkeep {
         observe('dead', () => ({ applicationId, message_id: messageId, reason }));
       }
       if (page.length < PAGE || this.#stop.signal.aborted) return;
+      await giveWay();
     }
   }
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createMemoryQueue } from '../../../src/queue/memory.ts';
 import {
   applicationsOf,
@@ -13,6 +13,7 @@ import {
   SECRET,
   senderTo,
 } from '../../helpers/sender.ts';
+import { startEngine } from '../../helpers/told-events.ts';
 
 const SOON = { schedule: { delaysMs: [5, 5, 5, 5, 5] } } as const;
 const NEVER = { schedule: { delaysMs: [600_000] } } as const;
@@ -108,6 +109,35 @@ describe('roles', () => {
     expect(batches(receiver)).toEqual([ids(3), ['m-3']]);
     expect(await dispatcher.stats()).toMatchObject({ accepted: 4, attempts: 2 });
   });
+
+  test('that share a queue: a new URL of a closed destination is seen by the one that delivers (D72)', async () => {
+    const gone = await openReceiver({ otherwise: { status: 410 } });
+    const next = await openReceiver();
+    const queue = createMemoryQueue();
+    let { url } = gone;
+    const agent = openSender({
+      queue,
+      role: 'enqueue',
+      settings: { applications: { 'shop-1': { name: 'shop', environment: 'test' } } },
+    });
+    openSender({
+      queue,
+      role: 'deliver',
+      goneConfirmMs: 0,
+      upkeepMs: 5,
+      settings: () => ({ name: 'shop', environment: 'test', url, secret: SECRET }),
+    });
+    const isClosed = async (): Promise<boolean> =>
+      (await agent.stats()).applications.get('shop-1')?.tier === 'closed';
+    await agent.send([message('m-0')]);
+    await vi.waitUntil(isClosed, PATIENCE.timeoutMs);
+    expect((await agent.send([message('skipped')])).accepted).toEqual([]);
+    url = next.url;
+    await vi.waitUntil(async () => !(await isClosed()), PATIENCE.timeoutMs);
+    expect((await agent.send([message('m-1')])).accepted).toEqual(['m-1']);
+    await next.waitForRequests(1, PATIENCE);
+    expect(batches(next)).toEqual([['m-1']]);
+  });
 });
 
 describe('dead letters', () => {
@@ -165,7 +195,36 @@ describe('sendTest', () => {
     });
     for (const id of ['shop-1', 'shop-2']) {
       const error = await rejection(sender.sendTest(id));
-      expect(error).toMatchObject({ code: 'ERR_UNKNOWN_APPLICATION' });
+      expect(error).toMatchObject({
+        code: 'ERR_UNKNOWN_APPLICATION',
+        path: ['applicationId'],
+        message: expect.stringContaining('the settings have no URL and secret for it'),
+      });
     }
+  });
+
+  test('asks for the settings once, and sends what these say', async () => {
+    const receiver = await openReceiver();
+    let asked = 0;
+    const sender = openSender({
+      settings: () => {
+        asked += 1;
+        const name = `answer ${asked}`;
+        return { name, environment: 'test', url: receiver.url, secret: SECRET };
+      },
+    });
+    expect(await sender.sendTest('shop-1')).toMatchObject({ ok: true });
+    expect(asked).toBe(1);
+    expect(receiver.requests[0]?.messages).toMatchObject([
+      { message: { application_name: 'answer 1' } },
+    ]);
+  });
+
+  test('does not wait for ever for settings that are not answered', async () => {
+    const { sender, clock } = startEngine({
+      where: { settings: () => new Promise<never>(() => {}) },
+    });
+    const error = await clock.runUntilSettled(rejection(sender.sendTest('shop-1')), 10_000);
+    expect(error).toMatchObject({ code: 'ERR_UNKNOWN_APPLICATION' });
   });
 });
