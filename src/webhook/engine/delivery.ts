@@ -38,6 +38,8 @@ export interface DeliveryParts extends Sending {
   /** An attempt without response headers after this moves to the failing slots, in ms (D75). */
   readonly lateHeadersMs: number;
   readonly leaseMs: number;
+  /** Of one attempt, in ms (D76). */
+  readonly deadlineMs: number;
   readonly onSlotMoved: () => void;
   /** A destination has closed: what waits for it is to become dead letters. */
   readonly onClosed: (applicationId: string) => void;
@@ -72,10 +74,25 @@ export class Delivery {
       await this.#release(claim, destination);
       return;
     }
-    await this.#attempt({ claim, destination, slot, startedAt });
+    const heldSince = await this.#hold(claim, startedAt);
+    if (heldSince !== undefined) {
+      await this.#attempt({ claim, destination, slot, startedAt, heldSince });
+    }
   }
 
-  async #attempt({ claim, destination, slot, startedAt }: Attempt): Promise<void> {
+  /**
+   * Since when the lease runs; `undefined` where the claim is lost. Settings that took long may have
+   * left less of it than an attempt may take, after which the messages would be sent again, and again.
+   */
+  async #hold(claim: Claim, startedAt: number): Promise<number | undefined> {
+    const { queue, clock, leaseMs, deadlineMs } = this.#parts;
+    const now = clock.monotonicMs();
+    if (now - startedAt + deadlineMs < leaseMs) return startedAt;
+    const answer = await this.#tell('extend', () => queue.extend(claim, leaseMs));
+    return answer === 'extended' ? now : undefined;
+  }
+
+  async #attempt({ claim, destination, slot, startedAt, heldSince }: Attempt): Promise<void> {
     const { policy, random, clock, observe, queue } = this.#parts;
     const { applicationId, format, messages, row } = claim;
     const lane = laneOf(row, hashOfUrl(destination.url), policy);
@@ -101,7 +118,7 @@ export class Delivery {
     const now = claim.now + (clock.monotonicMs() - startedAt);
     const attempted: Attempted = { claim, lane, result, bodyBytes: body.length, retryAfterMs, now };
     const settlement = settle(attempted, policy, random);
-    const answer = await this.#settle(claim, settlement, startedAt);
+    const answer = await this.#settle(claim, settlement, heldSince);
     this.#report({ attempted, settlement, started, isLost: answer !== 'settled' });
   }
 
@@ -124,7 +141,7 @@ export class Delivery {
   async #settle(
     claim: Claim,
     { verdicts, row }: Settlement,
-    claimedAt: number,
+    heldSince: number,
   ): Promise<'settled' | 'lost' | undefined> {
     const { queue, clock, leaseMs } = this.#parts;
     let calls = 0;
@@ -132,7 +149,7 @@ export class Delivery {
       calls += 1;
       const answer = await queue.settle(claim, verdicts, row);
       // Before its lease is over a claim is lost to nobody but a call of ours whose answer was lost.
-      const isOurs = calls > 1 && clock.monotonicMs() - claimedAt < leaseMs;
+      const isOurs = calls > 1 && clock.monotonicMs() - heldSince < leaseMs;
       return isOurs ? 'settled' : answer;
     });
   }
@@ -217,6 +234,7 @@ interface Attempt {
   readonly destination: Destination;
   readonly slot: Slot;
   readonly startedAt: number;
+  readonly heldSince: number;
 }
 
 interface Report {

@@ -73,7 +73,8 @@ const SKIPS: Readonly<Record<SkipReason, string>> = {
 
 const DEATHS: Readonly<Record<DeadReason, string>> = {
   'attempts-exhausted': 'the schedule is over, or the attempts that its status allows',
-  'horizon-passed': 'the next attempt would be after the horizon, or it has waited until then',
+  'horizon-passed':
+    'the next attempt would be after the horizon, or after more than `maxWaitMs`, or it has waited until the horizon',
   'too-large': 'alone in its request, and refused with 413',
   'destination-closed': 'its destination was closed',
 };
@@ -94,6 +95,7 @@ const MISSING: Readonly<Record<DeliveryEvents['destination-missing']['because'],
 
 const OPERATIONS: Readonly<Record<QueueOperation, string>> = {
   claim: 'what is due',
+  extend: 'to hold what was claimed for longer, since asking for the settings took long',
   settle: 'to take what became of a request',
   release: 'to take back what was not sent',
   upkeep: 'what has waited for too long',

@@ -65,7 +65,7 @@ export interface DeliveryEvents {
 }
 
 /** What was asked of a queue that failed; `upkeep` and `close` are about what became of messages in it. */
-export type QueueOperation = 'claim' | 'settle' | 'release' | 'upkeep' | 'close';
+export type QueueOperation = 'claim' | 'extend' | 'settle' | 'release' | 'upkeep' | 'close';
 
 export type DeliveryEventName = keyof DeliveryEvents;
 

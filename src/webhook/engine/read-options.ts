@@ -42,6 +42,7 @@ export interface SenderSettings {
   readonly slots: { readonly healthySlots: number; readonly failingSlots: number };
   readonly lateHeadersMs: number;
   readonly leaseMs: number;
+  readonly deadlineMs: number;
   readonly upkeepMs: number;
   readonly stalledAfterMs: number;
   readonly flushBeforeExitMs: number;
@@ -56,11 +57,11 @@ export interface SenderSettings {
 export function readSenderOptions(options: unknown): SenderSettings {
   const given = check<AllOptions>(options, ALL_RULES, { name: 'the options', path: [] });
   const { role = 'both', network = 'public', queue } = given;
+  const { deadlineMs = DEFAULT_DEADLINE_MS } = given;
   checkDispatcher(given.dispatcher, network);
   if (queue === undefined && role !== 'both') {
     throw invalidOption(`role: '${role}' needs a queue that processes share`, ['queue']);
   }
-  const deadlines = deadlinesOf(given.deadlineMs);
   return {
     source: sourceOf(given),
     queue,
@@ -72,12 +73,13 @@ export function readSenderOptions(options: unknown): SenderSettings {
     policy: policyOf(given),
     slots: { healthySlots: given.healthySlots ?? 64, failingSlots: given.failingSlots ?? 256 },
     lateHeadersMs: given.lateHeadersMs ?? 2000,
-    leaseMs: leaseOf(given.leaseMs, given.deadlineMs),
+    leaseMs: leaseOf(given.leaseMs, deadlineMs),
+    deadlineMs,
     upkeepMs: given.upkeepMs ?? 60_000,
     stalledAfterMs: given.stalledAfterMs ?? 60_000,
     flushBeforeExitMs: given.flushBeforeExitMs ?? 0,
     headers: requestHeaders(given),
-    wire: { network, dispatcher: given.dispatcher, deadlines },
+    wire: { network, dispatcher: given.dispatcher, deadlines: deadlinesOf(deadlineMs) },
   };
 }
 
@@ -92,7 +94,7 @@ function memoryOf(given: Partial<AllOptions>): MemoryQueueOptions {
 }
 
 /** Two attempts of one message at a time would be two requests to one destination (D75). */
-function leaseOf(leaseMs: number | undefined, deadlineMs = DEFAULT_DEADLINE_MS): number {
+function leaseOf(leaseMs: number | undefined, deadlineMs: number): number {
   if (leaseMs === undefined) return Math.max(60_000, 3 * deadlineMs);
   if (leaseMs > deadlineMs) return leaseMs;
   throw invalidOption(`expected leaseMs to be more than deadlineMs (${deadlineMs})`, ['leaseMs']);

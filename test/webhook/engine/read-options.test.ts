@@ -67,6 +67,7 @@ describe('the options of a sender', () => {
       slots: { healthySlots: 64, failingSlots: 256 },
       lateHeadersMs: 2000,
       leaseMs: 60_000,
+      deadlineMs: 20_000,
       upkeepMs: 60_000,
       stalledAfterMs: 60_000,
       flushBeforeExitMs: 0,
