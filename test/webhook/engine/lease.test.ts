@@ -5,7 +5,7 @@ import { createFakeClock } from '../../../src/testing/index.ts';
 import { makeSender } from '../../../src/webhook/engine/create-sender.ts';
 import type { Poster } from '../../../src/webhook/wire/post.ts';
 import { messages, SECRET } from '../../helpers/sender.ts';
-import { createFailingQueue } from '../../helpers/wrapped-queue.ts';
+import { createFailingQueue, wrapQueue } from '../../helpers/wrapped-queue.ts';
 
 const NONE = { delivered: 0, dead: 0, discarded: 0, pending: 0 } as const;
 const DEADLINE_MS = 20_000;
@@ -21,14 +21,10 @@ function start({ leaseMs, settingsMs, postMs }: Slowness) {
   const clock = createFakeClock();
   const failing = createFailingQueue(createMemoryQueue({}, clock));
   const extended: number[] = [];
-  const extend = failing.queue.extend;
-  const queue = new Proxy(failing.queue, {
-    get: (target, name) => {
-      if (name !== 'extend') return Reflect.get(target, name) as unknown;
-      return (...args: Parameters<typeof extend>) => {
-        extended.push(args[1]);
-        return extend(...args);
-      };
+  const queue = wrapQueue(failing.queue, {
+    extend: (claim, ms) => {
+      extended.push(ms);
+      return failing.queue.extend(claim, ms);
     },
   });
   let asked = 0;
