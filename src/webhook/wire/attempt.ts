@@ -13,6 +13,7 @@ import type { AttemptLimits } from './attempt-limits.ts';
 import { type Failure, failure, failureOf } from './failure.ts';
 import type { TlsCredentials } from './tls-credentials.ts';
 import type { Line, Transport } from './transport.ts';
+import { uninherited } from './uninherited.ts';
 
 export interface PostRequest {
   readonly url: URL | string;
@@ -45,12 +46,15 @@ type Stopwatch = () => number;
 /** Some are legal (103 Early Hints); a flood of them would burn the CPU until the deadline. */
 const MAX_INTERIM_RESPONSES = 32;
 
+/** Receivers commonly read so many bytes at a time. */
+const MAX_READ_ALONG = 65_536;
+
 export async function attempt(parts: Attempt): Promise<AttemptResult> {
   const { clock } = parts;
   const startedAtMs = clock.monotonicMs();
   const elapsedMs: Stopwatch = () => clock.monotonicMs() - startedAtMs;
   const line = await takeLine(parts);
-  if ('kind' in line) return { ...line, timings: { totalMs: elapsedMs() } };
+  if (isFailure(line)) return { ...line, timings: { totalMs: elapsedMs() } };
 
   const { end, ...headers } = await exchange(line, parts, elapsedMs);
   const { phases, ...course } = line.course();
@@ -80,9 +84,9 @@ async function exchange(line: Line, parts: Attempt, elapsedMs: Stopwatch): Promi
   const { request, limits, maxResponseBytes } = parts;
   const sending = send(line, request, limits);
   const response = await Promise.race([limits.reached, sending]);
-  if ('kind' in response) {
+  if (isFailure(response)) {
     // A foreign dispatcher may answer although its signal was aborted: that would hold a socket.
-    void sending.then((late) => 'kind' in late || discard(late.body));
+    void sending.then((late) => isFailure(late) || discard(late.body));
     line.end('broken');
     return { end: response };
   }
@@ -92,7 +96,8 @@ async function exchange(line: Line, parts: Attempt, elapsedMs: Stopwatch): Promi
   const drained = drain(response.body, maxResponseBytes);
   const how = await Promise.race([limits.reached, drained]);
   discard(response.body);
-  line.end(how === 'clean' ? how : 'broken');
+  const isUsable = how === 'clean' && !mayBeUnread(request.body, response.statusCode);
+  line.end(isUsable ? 'clean' : 'broken');
   const retryAfter = firstValue(response.headers['retry-after']);
   return { end: { kind: 'response', status: response.statusCode, retryAfter }, firstByteMs };
 }
@@ -105,7 +110,7 @@ async function send(
   const { origin, pathname, search } = new URL(request.url);
   let interimResponses = 0;
   try {
-    return await line.send({
+    const options: Dispatcher.RequestOptions = uninherited({
       origin,
       path: pathname + search,
       method: 'POST',
@@ -122,10 +127,21 @@ async function send(
         }
       },
     });
+    return await line.send(options);
   } catch (error) {
     return failureOf(error);
   }
 }
+
+/** By a key of its own: a polluted prototype makes no failure of a response. */
+const isFailure = (end: object): end is Failure => Object.hasOwn(end, 'kind');
+
+/**
+ * Who refuses a body need not have read it, and may never read what would come behind it. A smaller
+ * one is not worth a new connection: it is read with the headers.
+ */
+const mayBeUnread = (body: Buffer, status: number): boolean =>
+  body.length > MAX_READ_ALONG && !(status >= 200 && status <= 299);
 
 function tell(onHeaders: (() => void) | undefined): void {
   try {

@@ -5,6 +5,7 @@
 import type { Socket } from 'node:net';
 import type { buildConnector, Client, Dispatcher } from 'undici';
 import type { ConnectPhases, ConnectWatch, GuardedConnect } from './connector.ts';
+import { uninherited } from './uninherited.ts';
 
 export interface ConnectionOptions {
   readonly Client: typeof Client;
@@ -62,15 +63,18 @@ export function createConnection(options: ConnectionOptions): Connection {
   const { connect, begin } = watchConnects(options, ending.signal);
   let isConnected = false;
 
-  const client = new UndiciClient(origin, {
-    connect,
-    pipelining: 1,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
-    maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
-    // Its end is the connection's: read or not, nothing larger came in.
-    maxResponseSize: maxResponseBytes,
-  });
+  const client = new UndiciClient(
+    origin,
+    uninherited({
+      connect,
+      pipelining: 1,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
+      maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
+      // Its end is the connection's: read or not, nothing larger came in.
+      maxResponseSize: maxResponseBytes,
+    }),
+  );
   client.on('connect', () => {
     isConnected = true;
   });

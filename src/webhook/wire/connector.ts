@@ -8,14 +8,15 @@
  */
 import { type LookupAddress, type LookupAllOptions, lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction, connect as openSocket, type Socket } from 'node:net';
-import tls from 'node:tls';
 import type { buildConnector } from 'undici';
 import { SecurityEventError } from '../../errors.ts';
 import { type Clock, systemClock } from '../../system/clock.ts';
 import { onAbort } from '../../system/on-abort.ts';
 import type { PhaseTimings } from '../outcome.ts';
 import { judgeAddress, type NetworkPolicy } from './network-guard.ts';
-import { type TlsCredentials, tlsOptions } from './tls-credentials.ts';
+import type { TlsCredentials } from './tls-credentials.ts';
+import { createTlsUpgrade } from './tls-upgrade.ts';
+import { uninherited } from './uninherited.ts';
 
 /** `dns.lookup`, asked for all answers. */
 export type LookupAll = (
@@ -68,6 +69,13 @@ const SOCKET_OPTIONS = {
 } as const;
 
 /**
+ * How many addresses of a name the deadline is enough for. Node gives each but the last 250 ms and
+ * takes up none again: a far receiver with an IPv6 address, too, was never reached from a machine
+ * without IPv6, nor was a near one after a lost packet, which is sent again after a second.
+ */
+const ADDRESSES_TRIED = 3;
+
+/**
  * For undici's option `connect`. `build` is undici's `buildConnector`. What was made with other
  * credentials must not share it: it keeps the TLS sessions.
  *
@@ -80,14 +88,7 @@ export function createGuardedConnect(
 ): GuardedConnect {
   const { network, lookup = systemLookup, clock = systemClock } = options;
   const timeoutMs = options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
-  // undici's own time-out is off: it would cover TLS alone, and its timers are up to a second late.
-  const startTls = build({
-    ...tlsOptions(options.tls ?? {}),
-    // Said, so that a host's NODE_TLS_REJECT_UNAUTHORIZED=0 does not let anybody read its events.
-    rejectUnauthorized: true,
-    minVersion: minTlsVersion(),
-    timeout: 0,
-  });
+  const secure = createTlsUpgrade(build, options.tls ?? {});
 
   const open = async (target: Target, signal: AbortSignal, time: Stopwatch): Promise<Socket> => {
     const { hostname } = target;
@@ -98,11 +99,13 @@ export function createGuardedConnect(
         : [answer(hostname)];
     for (const { address } of addresses) refuse(address, network);
     signal.throwIfAborted();
-    const socket = await time('tcpMs', () => openTcp(target, addresses, signal));
+    const socket = await time('tcpMs', () =>
+      openTcp(target, { addresses, signal, addressMs: Math.ceil(timeoutMs / ADDRESSES_TRIED) }),
+    );
     try {
       checkPeer(socket, network);
       if (target.protocol !== 'https:') return socket;
-      return await time('tlsMs', () => upgrade(startTls, target, socket));
+      return await time('tlsMs', () => secure(target, socket));
     } catch (error) {
       socket.destroy();
       throw error;
@@ -164,16 +167,25 @@ function refuse(address: string, network: NetworkPolicy): void {
   });
 }
 
-function openTcp(target: Target, addresses: Answers, signal: AbortSignal): Promise<Socket> {
+interface TcpWay {
+  readonly addresses: Answers;
+  readonly signal: AbortSignal;
+  /** How long each address is tried, but the last, which has the rest of the deadline. */
+  readonly addressMs: number;
+}
+
+function openTcp(target: Target, { addresses, signal, addressMs }: TcpWay): Promise<Socket> {
   return new Promise((settle, reject) => {
-    const socket = openSocket({
+    const options = uninherited({
       ...SOCKET_OPTIONS,
       host: target.hostname,
       port: Number(target.port || (target.protocol === 'https:' ? 443 : 80)),
       localAddress: target.localAddress ?? undefined,
       lookup: answerFrom(addresses),
+      autoSelectFamilyAttemptTimeout: addressMs,
       signal,
     });
+    const socket = openSocket(options);
     // The listener stays: an error before undici listens would end the host's process.
     socket.once('connect', () => settle(socket)).on('error', reject);
   });
@@ -191,20 +203,6 @@ function checkPeer({ remoteAddress }: Socket, network: NetworkPolicy): void {
   // Unknown where the peer was gone again at once: that is no verdict about its address.
   if (remoteAddress === undefined) throw codedError('ECONNRESET', 'the peer closed at once');
   refuse(remoteAddress, network);
-}
-
-function upgrade(
-  startTls: buildConnector.connector,
-  target: Target,
-  httpSocket: Socket,
-): Promise<Socket> {
-  return new Promise((settle, reject) => {
-    // The error decides: unlike its types say, undici leaves the socket out rather than null.
-    startTls({ ...target, httpSocket }, (error, socket) => {
-      if (error === null) settle(socket);
-      else reject(error);
-    });
-  });
 }
 
 interface ConnectLimits {
@@ -234,11 +232,6 @@ async function withDeadline<T>(
     letGo?.();
     wait.abort();
   }
-}
-
-/** The host may ask for more with `--tls-min-v1.3`, but not for less. */
-function minTlsVersion(): tls.SecureVersion {
-  return tls.DEFAULT_MIN_VERSION === 'TLSv1.3' ? 'TLSv1.3' : 'TLSv1.2';
 }
 
 function codedError(code: string, message: string): NodeJS.ErrnoException {

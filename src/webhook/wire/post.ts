@@ -5,6 +5,7 @@ import { type AttemptLimits, startLimits } from './attempt-limits.ts';
 import { type Failure, failure } from './failure.ts';
 import { checkPosterOptions, type PosterOptions } from './post-options.ts';
 import { foreignTransport, ownTransport } from './transport.ts';
+import { uninherited } from './uninherited.ts';
 
 export type { PostRequest } from './attempt.ts';
 export type { Deadlines } from './attempt-limits.ts';
@@ -31,7 +32,8 @@ export function createPoster(options: PosterOptions): Poster {
   let closing: Promise<void> | undefined;
 
   return {
-    post: async (request) => {
+    post: async (given) => {
+      const request = uninherited(given);
       const limits = startLimits(clock, deadlines, request.signal);
       inFlight.add(limits);
       if (closing !== undefined) limits.reach(closedFailure());

@@ -1,5 +1,6 @@
 /** What a destination's TLS connections are checked against, and what they show of ourselves. */
-import type tls from 'node:tls';
+import tls from 'node:tls';
+import { uninherited } from './uninherited.ts';
 
 type Pem = string | Buffer;
 
@@ -12,13 +13,26 @@ export interface TlsCredentials {
   readonly key?: Pem | undefined;
 }
 
-/** As `tls.connect` takes them. */
-export function tlsOptions({ ca, cert, key }: TlsCredentials): tls.SecureContextOptions {
-  return {
-    ...(ca === undefined ? {} : { ca: listOf(ca) }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-  };
+/**
+ * What `tls.connect` checks receivers by, in one piece: given the credentials themselves, it would
+ * take the CA of a polluted prototype where there is none of ours. Throws OpenSSL's own error where
+ * it cannot read them.
+ */
+export function secureContextOf(credentials: TlsCredentials): tls.SecureContext {
+  const { ca, cert, key } = uninherited(credentials);
+  return tls.createSecureContext(
+    uninherited({
+      ca: ca === undefined ? undefined : listOf(ca),
+      cert,
+      key,
+      minVersion: minTlsVersion(),
+    }),
+  );
+}
+
+/** The host may ask for more with `--tls-min-v1.3`, but not for less. */
+function minTlsVersion(): tls.SecureVersion {
+  return tls.DEFAULT_MIN_VERSION === 'TLSv1.3' ? 'TLSv1.3' : 'TLSv1.2';
 }
 
 /**
@@ -28,7 +42,7 @@ export function tlsOptions({ ca, cert, key }: TlsCredentials): tls.SecureContext
  */
 export function credentialsIdentity(credentials: TlsCredentials | undefined): string {
   if (credentials === undefined) return '';
-  const { ca, cert, key } = credentials;
+  const { ca, cert, key } = uninherited(credentials);
   // No CA at all is something else than none given.
   return JSON.stringify([ca, cert, key].map((pem) => pem && listOf(pem).map(String)));
 }

@@ -56,6 +56,23 @@ async function startKiller(kill: (socket: net.Socket) => void) {
   return { url, seen: () => ({ heads, killed }) };
 }
 
+/** Answers when it sees the head of a request, reads no body, and leaves the connection open. */
+async function startHasty(status: number) {
+  let connectionCount = 0;
+  const server = net.createServer((socket) => {
+    connectionCount += 1;
+    socket.on('error', () => {});
+    socket.once('readable', () => {
+      socket.read(100);
+      socket.write(`HTTP/1.1 ${status} Hasty\r\ncontent-length: 0\r\n\r\n`);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as net.AddressInfo).port}/`;
+  return { url, connectionCount: () => connectionCount };
+}
+
 /** Writes `head`, then the same piece again and again as fast as it is read. */
 const endless =
   (head: string, piece: string): Step =>
@@ -147,6 +164,37 @@ describe('connections', () => {
       expect(await post(poster, receiver.url)).toMatchObject({ reusedConnection: false });
     }
     expect(receiver.connectionCount).toBe(3);
+  });
+});
+
+describe('a connection over which a large body was refused', () => {
+  test.each([413, 400, 300])(
+    'with %i is not used again: the rest may never be read',
+    async (status) => {
+      const { url, connectionCount } = await startHasty(status);
+      const poster = openPoster({ deadlines: { headersMs: 5000 } });
+      for (let sends = 0; sends < 2; sends += 1) {
+        expect(await post(poster, url, 'x'.repeat(65_537))).toMatchObject({
+          status,
+          reusedConnection: false,
+        });
+      }
+      expect(connectionCount()).toBe(2);
+    },
+  );
+
+  test.each([
+    { what: 'a body that is read with its head', status: 413, bytes: 65_536 },
+    { what: 'one that is taken', status: 299, bytes: 65_537 },
+    { what: 'one that is taken', status: 200, bytes: 65_537 },
+  ])('is used again after $bytes bytes and $status: $what', async ({ status, bytes }) => {
+    const receiver = await openReceiver({ script: [respond({ status })] });
+    const poster = openPoster();
+    const ends = [
+      await post(poster, receiver.url, 'x'.repeat(bytes)),
+      await post(poster, receiver.url),
+    ];
+    expect(ends.map(({ reusedConnection }) => reusedConnection)).toEqual([false, true]);
   });
 });
 

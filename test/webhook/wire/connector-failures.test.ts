@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import net from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { buildConnector } from 'undici';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Clock } from '../../../src/system/clock.ts';
 import { createGuardedConnect, type LookupAll } from '../../../src/webhook/wire/connector.ts';
 import {
@@ -69,6 +69,67 @@ describe('what goes wrong while connecting', () => {
     for (let round = 0; round < 20; round += 1) {
       expect(await codeOf(server.url, agent)).toMatch(/^(ECONNRESET|UND_ERR_SOCKET|EPIPE)$/);
     }
+  });
+});
+
+/** A port of 127.0.0.2 where connections wait to be let in, until `ms` after the call of `shut`. */
+async function startSlowDoor(ms: number) {
+  const worker = new Worker(
+    `const { parentPort, workerData } = require('node:worker_threads');
+    const answer = 'HTTP/1.1 200 OK\\r\\ncontent-length: 0\\r\\n\\r\\n';
+    const server = require('node:net').createServer((socket) => {
+      socket.on('error', () => {}).once('data', () => socket.end(answer));
+    });
+    server.listen({ port: 0, host: '127.0.0.2', backlog: 1 }, () => {
+      parentPort.postMessage(server.address().port);
+    });
+    parentPort.once('message', () => {
+      parentPort.postMessage('shut');
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, workerData);
+    });`,
+    { eval: true, workerData: ms },
+  );
+  onTestFinished(async () => void (await worker.terminate()));
+  const [port] = (await once(worker, 'message')) as [number];
+  const shut = async (): Promise<void> => {
+    worker.postMessage('shut', []);
+    await once(worker, 'message');
+    // They fill the hall: what comes behind them is not even answered, and tries again after 1 s.
+    const waiting = Array.from({ length: 4 }, () => net.connect(port, '127.0.0.2'));
+    for (const socket of waiting) socket.on('error', () => {}).unref();
+    onTestFinished(() => waiting.forEach((socket) => void socket.destroy()));
+    await Promise.all(waiting.slice(0, 2).map((socket) => once(socket, 'connect')));
+  };
+  return { port, shut };
+}
+
+describe('a name with several addresses', () => {
+  // Elsewhere a full hall is something else, and 127.0.0.2 is nobody.
+  test.runIf(process.platform === 'linux')(
+    'has time for each: one that takes long is not given up for one where nobody is',
+    async () => {
+      const { port, shut } = await startSlowDoor(600);
+      await shut();
+      const { lookup } = resolver({ 'far.test': ['127.0.0.2', '127.0.0.3'] });
+      const agent = guardedAgent({ network: 'allow-private', lookup });
+      expect(await post(`http://far.test:${port}/`, agent)).toBe(200);
+    },
+  );
+
+  test.each([
+    [undefined, 1667],
+    [60, 20],
+    [1, 1],
+  ])('has a third of the deadline for each (%s ms)', async (connectTimeoutMs, expectedMs) => {
+    const canary = await startCanary();
+    const connect = vi.spyOn(net.Socket.prototype, 'connect');
+    onTestFinished(() => connect.mockRestore());
+    await post(
+      `http://127.0.0.1:${canary.port}/`,
+      guardedAgent({ network: 'allow-private', connectTimeoutMs }),
+    );
+    const [[options]] = connect.mock.calls[0] as unknown as [[object]];
+    expect(options).toHaveProperty('autoSelectFamilyAttemptTimeout', expectedMs);
   });
 });
 

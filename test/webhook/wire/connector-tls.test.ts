@@ -72,6 +72,17 @@ describe('TLS', () => {
     );
   });
 
+  test('refuses it each time: no session is taken up that was never checked', async () => {
+    const { handshakes, port } = await startTlsServer({ maxVersion: 'TLSv1.2' });
+    const agent = trusting();
+    const codes = [
+      await codeOf(`https://other.test:${port}/`, agent),
+      await codeOf(`https://other.test:${port}/`, agent),
+    ];
+    expect(codes).toEqual(['ERR_TLS_CERT_ALTNAME_INVALID', 'ERR_TLS_CERT_ALTNAME_INVALID']);
+    expect(handshakes).toEqual([]);
+  });
+
   test('fails where the peer does not speak it', async () => {
     const canary = await startReceiver({ onConnection: (socket) => socket.end('hello\r\n') });
     onTestFinished(() => canary.close());
