@@ -1,8 +1,10 @@
 /** A binary heap. An item that is told its index can be taken out from wherever it is. */
 export class Heap<T> {
-  #items: T[] = [];
+  readonly #items: T[] = [];
   readonly #isBefore: (item: T, other: T) => boolean;
   readonly #placed: (item: T, index: number) => void;
+  /** Where items are that are about to be taken out: each one that goes moves others. */
+  #watched: Map<T, number> | undefined;
 
   /** `placed` is told each item's index whenever it changes. */
   constructor(
@@ -39,19 +41,17 @@ export class Heap<T> {
     this.#rise(last, this.#sink(last, index));
   }
 
-  /** Takes out at most `max` items, in no particular order. Visits all. */
+  /** Takes out at most `max` items, in no particular order. Visits all, but moves few. */
   extract(isWanted: (item: T) => boolean, max: number): T[] {
-    const taken: T[] = [];
-    const kept = this.#items.filter((item) => {
-      if (taken.length >= max || !isWanted(item)) return true;
-      taken.push(item);
-      return false;
-    });
-    if (taken.length > 0) {
-      this.#items = [];
-      for (const item of kept) this.push(item);
+    const wanted = new Map<T, number>();
+    for (const [index, item] of this.#items.entries()) {
+      if (wanted.size >= max) break;
+      if (isWanted(item)) wanted.set(item, index);
     }
-    return taken;
+    this.#watched = wanted;
+    for (const item of wanted.keys()) this.removeAt(wanted.get(item) as number);
+    this.#watched = undefined;
+    return [...wanted.keys()];
   }
 
   /** Puts `item` at `index`, or above it. */
@@ -90,6 +90,7 @@ export class Heap<T> {
 
   #set(index: number, item: T): void {
     this.#items[index] = item;
+    if (this.#watched?.has(item) === true) this.#watched.set(item, index);
     this.#placed(item, index);
   }
 }

@@ -74,6 +74,20 @@ describe('a heap', () => {
     );
   });
 
+  test('lets a few out of many without looking at the order of the others', () => {
+    let comparisons = 0;
+    const heap = new Heap<number>((one, other) => {
+      comparisons += 1;
+      return one < other;
+    });
+    for (let item = 0; item < 10_000; item += 1) heap.push((item * 7919) % 10_000);
+    comparisons = 0;
+    expect(heap.extract((item) => item % 2 === 0, 10)).toHaveLength(10);
+    // Each by the height of the heap, twice; a new heap would take 10,000 at least.
+    expect(comparisons).toBeLessThan(10 * 2 * 14);
+    expect(heap.size).toBe(9990);
+  });
+
   test('need not be asked where its items are', () => {
     const heap = new Heap<number>((one, other) => one > other);
     for (const item of [2, 9, 4]) heap.push(item);
