@@ -1,0 +1,162 @@
+/**
+ * A queue whose content outlives its handles and is shared by them, for the cases of the conformance
+ * suite that a memory queue cannot run. Its storage is the list of calls that changed it: a handle
+ * that comes after a crash goes through them again.
+ */
+
+import { SecurityEventError } from '../../src/errors.ts';
+import { createMemoryQueue } from '../../src/queue/memory.ts';
+import type {
+  ApplicationRow,
+  Claim,
+  ClaimRequest,
+  MessageQueue,
+  Nothing,
+  QueueClosing,
+  RowUpdate,
+  Verdict,
+} from '../../src/queue/queue.ts';
+import type { FakeClock } from '../../src/testing/index.ts';
+import type { QueueBounds } from './conformance/harness.ts';
+
+type Change = (queue: MessageQueue) => Promise<unknown>;
+
+interface Entry {
+  readonly change: Change;
+  readonly now: number;
+  readonly monotonicMs: number;
+}
+
+/** What is left when every handle is gone. */
+export class Storage {
+  readonly #clock: FakeClock;
+  readonly #bounds: QueueBounds | undefined;
+  readonly #log: Entry[] = [];
+  #replayed: Entry | undefined;
+  queue: MessageQueue;
+
+  constructor(clock: FakeClock, bounds?: QueueBounds) {
+    this.#clock = clock;
+    this.#bounds = bounds;
+    this.queue = this.#empty();
+  }
+
+  #empty(): MessageQueue {
+    return createMemoryQueue(this.#bounds, {
+      now: () => this.#replayed?.now ?? this.#clock.now(),
+      monotonicMs: () => this.#replayed?.monotonicMs ?? this.#clock.monotonicMs(),
+    });
+  }
+
+  change<T>(change: (queue: MessageQueue) => Promise<T>): Promise<T> {
+    const now = this.#clock.now();
+    this.#log.push({ change, now, monotonicMs: this.#clock.monotonicMs() });
+    return change(this.queue);
+  }
+
+  async recover(): Promise<void> {
+    this.queue = this.#empty();
+    for (const entry of this.#log) {
+      this.#replayed = entry;
+      // What was refused then is refused again.
+      await entry.change(this.queue).catch(() => {});
+    }
+    this.#replayed = undefined;
+  }
+}
+
+/** One of the handles of a storage. */
+export class StoredQueue implements MessageQueue {
+  readonly durability = 'process-crash';
+  readonly #storage: Storage;
+  readonly #claims = new Map<string, Claim>();
+  readonly #stopListening = new Set<() => void>();
+  #isClosed = false;
+  #closing: Promise<QueueClosing> | undefined;
+
+  constructor(storage: Storage) {
+    this.#storage = storage;
+  }
+
+  #change<T>(change: (queue: MessageQueue) => Promise<T>): Promise<T> {
+    if (this.#isClosed) return Promise.reject(new SecurityEventError('ERR_QUEUE_CLOSED'));
+    return this.#storage.change(change);
+  }
+
+  open(initialRow: ApplicationRow, lingerMs?: number): Promise<void> {
+    return this.#change((queue) => queue.open(initialRow, lingerMs));
+  }
+
+  enqueue(entries: Parameters<MessageQueue['enqueue']>[0]) {
+    return this.#change((queue) => queue.enqueue(entries));
+  }
+
+  async claim(request: ClaimRequest): Promise<Claim | Nothing> {
+    const claimed = await this.#change((queue) => queue.claim(request));
+    if ('messages' in claimed) this.#claims.set(claimed.id, claimed);
+    return claimed;
+  }
+
+  settle(claim: Claim, verdicts: readonly Verdict[], row: RowUpdate) {
+    return this.#change((queue) => queue.settle(claim, verdicts, row));
+  }
+
+  release(claim: Claim, row?: RowUpdate) {
+    return this.#change((queue) => queue.release(claim, row));
+  }
+
+  extend(claim: Claim, leaseMs: number) {
+    return this.#change((queue) => queue.extend(claim, leaseMs));
+  }
+
+  expire(olderThanMs: number, maxMessages: number) {
+    return this.#change((queue) => queue.expire(olderThanMs, maxMessages));
+  }
+
+  application(applicationId: string) {
+    return this.#change((queue) => queue.application(applicationId));
+  }
+
+  closeApplication(applicationId: string, maxMessages: number) {
+    return this.#change((queue) => queue.closeApplication(applicationId, maxMessages));
+  }
+
+  reopen(applicationId: string) {
+    return this.#change((queue) => queue.reopen(applicationId));
+  }
+
+  deadLetters(page: Parameters<MessageQueue['deadLetters']>[0]) {
+    return this.#change((queue) => queue.deadLetters(page));
+  }
+
+  replay(filter: Parameters<MessageQueue['replay']>[0]) {
+    return this.#change((queue) => queue.replay(filter));
+  }
+
+  purge(filter: Parameters<MessageQueue['purge']>[0]) {
+    return this.#change((queue) => queue.purge(filter));
+  }
+
+  stats() {
+    return this.#storage.queue.stats();
+  }
+
+  onDue(listener: () => void): () => void {
+    const takeOff = this.#storage.queue.onDue(listener);
+    this.#stopListening.add(takeOff);
+    return takeOff;
+  }
+
+  close(): Promise<QueueClosing> {
+    this.#closing ??= this.#end();
+    return this.#closing;
+  }
+
+  async #end(): Promise<QueueClosing> {
+    const releases = [...this.#claims.values()].map((claim) => this.release(claim));
+    this.#isClosed = true;
+    await Promise.all(releases);
+    for (const takeOff of this.#stopListening) takeOff();
+    return { returned: [], left: (await this.stats()).pending };
+  }
+}
