@@ -131,7 +131,8 @@ const playbooks = () =>
   });
 
 const isPem = (value: unknown): boolean =>
-  (typeof value === 'string' && value !== '') || ArrayBuffer.isView(value);
+  (typeof value === 'string' && value !== '') ||
+  (ArrayBuffer.isView(value) && value.byteLength > 0);
 
 const pemCopy = (value: Pem): Pem => (typeof value === 'string' ? value : Buffer.from(value));
 

@@ -185,6 +185,12 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
       'expected PEM as a string or a Buffer, found an empty string',
     ],
     [
+      'a certificate of no bytes',
+      { ...FULL, tls: { ca: Buffer.alloc(0) } },
+      ['tls', 'ca'],
+      'expected PEM as a string or a Buffer, or a non-empty array of them, found an object',
+    ],
+    [
       'a list of keys',
       { ...FULL, tls: { cert: 'c', key: ['k'] } },
       ['tls', 'key'],
