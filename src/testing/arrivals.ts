@@ -2,6 +2,9 @@
 import { SecurityEventError } from '../errors.ts';
 import { systemClock } from '../system/clock.ts';
 
+/** The longest wait that a timer of Node's can hold: 24.8 days; a longer one would be over at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** Waits for conditions on what came in; all end with `end`. */
 export class Arrivals {
   readonly #checks = new Set<() => void>();
@@ -33,7 +36,7 @@ export class Arrivals {
         else if (this.#end !== undefined) settle(this.#end);
       };
       this.#checks.add(check);
-      void systemClock.sleep(timeoutMs, timeUp.signal).then(() => {
+      void systemClock.sleep(Math.min(timeoutMs, MAX_TIMER_MS), timeUp.signal).then(() => {
         settle(new SecurityEventError('ERR_TIMED_OUT', { detail: detail() }));
       });
       check();

@@ -70,7 +70,6 @@ export class Connections {
 
   async close(): Promise<void> {
     for (const raw of this.#open) raw.destroy();
-    if (!this.#server.listening) return;
     this.#server.close();
     await once(this.#server, 'close');
   }

@@ -25,7 +25,7 @@ export interface ReceiverOptions {
   readonly otherwise?: Step;
   /** Makes it an https receiver. */
   readonly tls?: CertificateKind | ReceiverTls;
-  /** Of `url`; requests to others are taken, too. Default `/hook`. */
+  /** Of `url`, from its `/` on; requests to others are taken, too. Default `/hook`. */
   readonly path?: string;
 }
 
@@ -52,8 +52,8 @@ export interface Receiver extends AsyncDisposable {
   /**
    * Resolves to the requests as soon as `count` were read.
    *
-   * Rejects with `ERR_TIMED_OUT` after `timeoutMs` (default 10,000) or when the receiver is closed,
-   * and with what a script's function has thrown.
+   * Rejects with `ERR_TIMED_OUT` after `timeoutMs` (default 10,000; `Infinity` waits on) or when the
+   * receiver is closed, and with what a script's function has thrown.
    */
   waitForRequests(
     count: number,
@@ -61,7 +61,7 @@ export interface Receiver extends AsyncDisposable {
   ): Promise<readonly ReceivedRequest[]>;
   /**
    * Ends every connection, stops listening, and resolves when nothing is left that would hold the
-   * process. Rejects with what a script's function has thrown.
+   * process; calls share one promise. Rejects with what a script's function has thrown.
    */
   close(): Promise<void>;
 }
@@ -69,11 +69,16 @@ export interface Receiver extends AsyncDisposable {
 /**
  * Starts a receiver on 127.0.0.1, on a free port.
  *
- * Rejects with `ERR_INVALID_OPTION` for a step that cannot be played.
+ * Rejects with `ERR_INVALID_OPTION` for a step that cannot be played, and for a path that is none.
  */
 export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
+  const { path = '/hook' } = options;
+  if (!path.startsWith('/')) {
+    const detail = 'path: expected a path that begins with /';
+    throw new SecurityEventError('ERR_INVALID_OPTION', { detail, path: ['path'] });
+  }
   const receiver = new SocketReceiver(options);
-  await receiver.listen(options.path ?? '/hook');
+  await receiver.listen(path);
   return receiver;
 }
 
@@ -89,6 +94,7 @@ class SocketReceiver implements Receiver {
   readonly #taken = new Map<string, number>();
   readonly #arrivals = new Arrivals();
   #scriptError: Error | undefined;
+  #closing: Promise<void> | undefined;
 
   constructor({ secret = [], script, otherwise, tls }: ReceiverOptions) {
     this.#secrets = typeof secret === 'string' ? [secret] : secret;
@@ -129,7 +135,12 @@ class SocketReceiver implements Receiver {
     return this.requests;
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closing ??= this.#end();
+    return this.#closing;
+  }
+
+  async #end(): Promise<void> {
     const detail = 'the receiver was closed';
     this.#arrivals.end(new SecurityEventError('ERR_TIMED_OUT', { detail }));
     await this.#connections.close();

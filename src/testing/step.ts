@@ -10,7 +10,7 @@ export interface Reply {
   /** Seconds, a time, or the header's text as it is. */
   readonly retryAfter?: number | Date | string;
   readonly body?: string | Uint8Array;
-  /** How long the answer takes to begin. Default 0. */
+  /** How long the answer takes to begin, up to 2147483647. Default 0. */
   readonly delayMs?: number;
 }
 
@@ -98,31 +98,58 @@ export function headersOf({ headers = {}, retryAfter }: Reply): Record<string, s
   return { ...headers, 'retry-after': text };
 }
 
+/** The longest wait that a timer of Node's can hold; a longer one would be over at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** How much each number of a step may be; 0 is the least. */
+const MOST = {
+  delayMs: MAX_TIMER_MS,
+  everyMs: MAX_TIMER_MS,
+  afterMs: MAX_TIMER_MS,
+  afterBytes: Number.MAX_SAFE_INTEGER,
+  maxBytes: Number.MAX_SAFE_INTEGER,
+  inflatedBytes: Number.MAX_SAFE_INTEGER,
+} as const;
+
 /**
  * A step that can be played.
  *
- * @throws SecurityEventError `ERR_INVALID_OPTION` for an unknown fault, a status out of range and
- * headers that are not fit to be sent.
+ * @throws SecurityEventError `ERR_INVALID_OPTION` for an unknown fault, a status or another number out
+ * of range, and headers or a body that are not fit to be sent.
  */
 export function checkStep(step: Step, path: readonly PropertyKey[]): Step {
-  const refuse = (detail: string): never => {
-    throw new SecurityEventError('ERR_INVALID_OPTION', { detail, path });
-  };
-  if ('fault' in step && !Object.hasOwn(IS_OF_CONNECTING, step.fault))
-    return refuse('an unknown fault');
-  if ('status' in step && !isFinalStatus(step.status)) return refuse('status: expected 200 to 599');
-  if ('fault' in step) return step;
-  if (step.status === undefined) return refuse('expected a fault or a status');
+  const detail = mistakeIn(step);
+  if (detail !== undefined) throw new SecurityEventError('ERR_INVALID_OPTION', { detail, path });
+  return step;
+}
+
+function mistakeIn(step: Step): string | undefined {
+  if (typeof step !== 'object' || step === null) return 'expected an object';
+  if ('fault' in step && !Object.hasOwn(IS_OF_CONNECTING, step.fault)) return 'an unknown fault';
+  for (const [name, most] of Object.entries(MOST)) {
+    if (!isWithin(Reflect.get(step, name), most)) return `${name}: expected 0 to ${most}`;
+  }
+  if ('status' in step && !isFinalStatus(step.status)) return 'status: expected 200 to 599';
+  return 'fault' in step ? undefined : mistakeInReply(step);
+}
+
+function mistakeInReply(reply: Reply): string | undefined {
+  const { status, body = '' } = reply;
+  if (status === undefined) return 'expected a fault or a status';
+  if (typeof body !== 'string' && !ArrayBuffer.isView(body)) return 'body: expected text or bytes';
   try {
-    for (const [name, value] of Object.entries(headersOf(step))) {
+    for (const [name, value] of Object.entries(headersOf(reply))) {
       validateHeaderName(name);
       validateHeaderValue(name, value);
     }
   } catch {
-    return refuse('a header that cannot be sent');
+    return 'a header that cannot be sent';
   }
-  return step;
+  return undefined;
 }
+
+const isWithin = (value: unknown, most: number): boolean =>
+  value === undefined || (typeof value === 'number' && value >= 0 && value <= most);
 
 const isFinalStatus = (status: number | undefined): boolean =>
   Number.isInteger(status) && Number(status) >= 200 && Number(status) <= 599;

@@ -3,6 +3,7 @@ import net from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/system/clock.ts';
 import {
   type Receiver,
   type ReceiverOptions,
@@ -244,6 +245,14 @@ describe('waitForRequests', () => {
     );
   });
 
+  test('waits on where no time is too long', async () => {
+    const receiver = await open();
+    const waiting = receiver.waitForRequests(1, { timeoutMs: Number.POSITIVE_INFINITY });
+    await systemClock.sleep(20);
+    await post(receiver);
+    expect(await waiting).toHaveLength(1);
+  });
+
   test('rejects when the receiver is closed', async () => {
     const receiver = await open();
     const waiting = Promise.allSettled([receiver.waitForRequests(1)]);
@@ -292,14 +301,20 @@ describe('close', () => {
     await expect(post(receiver)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  test('may be called twice, and by `await using`', async () => {
+  test('may be called twice, by `await using` too, and is over for all at the same time', async () => {
     const receiver = await startReceiver();
+    expect(receiver.close()).toBe(receiver.close());
     await receiver.close();
-    await receiver.close();
+    await expect(post(receiver)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     const disposed = await startReceiver();
     await disposed[Symbol.asyncDispose]();
     await expect(post(disposed)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
+});
+
+test.each(['', 'hook', 'http://a/'])('the path %j is refused', async (path) => {
+  const refusal = { code: 'ERR_INVALID_OPTION', path: ['path'] };
+  await expect(startReceiver({ path })).rejects.toMatchObject(refusal);
 });
 
 test('a step that cannot be played is refused before anything listens', async () => {

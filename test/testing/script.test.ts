@@ -70,6 +70,16 @@ describe('a step that cannot be played is refused:', () => {
     ['status: expected 200 to 599', { status: 200.5 }],
     ['status: expected 200 to 599', { fault: 'drip', status: 101 }],
     ['expected a fault or a status', {}],
+    ['expected an object', 503],
+    ['expected an object', null],
+    ['delayMs: expected 0 to 2147483647', { status: 200, delayMs: Number.POSITIVE_INFINITY }],
+    ['delayMs: expected 0 to 2147483647', { fault: 'slow-tls', delayMs: 2 ** 31 }],
+    ['everyMs: expected 0 to 2147483647', { fault: 'drip', everyMs: -1 }],
+    ['afterMs: expected 0 to 2147483647', { fault: 'close-idle', afterMs: Number.NaN }],
+    ['afterBytes: expected 0 to 9007199254740991', { fault: 'reset-during-body', afterBytes: '1' }],
+    ['maxBytes: expected 0 to 9007199254740991', { fault: 'body-limit', maxBytes: -1 }],
+    ['inflatedBytes: expected 0 to 9007199254740991', { fault: 'gzip-bomb', inflatedBytes: -1 }],
+    ['body: expected text or bytes', { status: 200, body: { ok: true } }],
     ['a header that cannot be sent', { status: 200, headers: { 'x-a': 'a\nb' } }],
     ['a header that cannot be sent', { status: 200, headers: { 'x a': 'b' } }],
     ['a header that cannot be sent', { status: 503, retryAfter: '1\r\n' }],
@@ -85,8 +95,14 @@ describe('a step that cannot be played is refused:', () => {
     expect(() => createSteps([], bad)).toThrow(fault(['otherwise']));
   });
 
-  test.each([200, 599])('but not the status %i', (status) => {
-    expect(createSteps([{ status }]).ofHeaders()).toEqual({ status });
+  test.each<Step>([
+    { status: 200 },
+    { status: 599 },
+    { status: 200, delayMs: 2 ** 31 - 1, body: new Uint8Array(1) },
+    { status: 200, delayMs: 0, body: '' },
+    { fault: 'reset-during-body', afterBytes: 0 },
+  ])('but not %j', (step) => {
+    expect(createSteps([step]).ofHeaders()).toEqual(step);
   });
 });
 
