@@ -1,5 +1,5 @@
 import { SecurityEventError } from '../../errors.ts';
-import { givingWay } from '../../system/giving-way.ts';
+import { type GiveWay, givingWay } from '../../system/giving-way.ts';
 import type {
   ApplicationRow,
   Claim,
@@ -33,6 +33,7 @@ export class MemoryQueue implements MessageQueue {
   readonly durability = 'memory';
   readonly #clock: QueueClock;
   readonly #content: Content;
+  readonly #giveWay: GiveWay;
   readonly #listeners = new Set<() => void>();
   #initialRow: ApplicationRow | undefined;
   /** Calls of `enqueue` that are not over. */
@@ -42,6 +43,7 @@ export class MemoryQueue implements MessageQueue {
 
   constructor(options: Required<MemoryQueueOptions>, clock: QueueClock) {
     this.#clock = clock;
+    this.#giveWay = givingWay(clock);
     this.#content = new Content(options);
   }
 
@@ -65,15 +67,14 @@ export class MemoryQueue implements MessageQueue {
   }
 
   async #takeInSlices(entries: readonly QueueEntry[]): Promise<Enqueued> {
-    const giveWay = givingWay(this.#clock);
     const sizes = new Map<string, number>();
     for (const slice of slicesOf(entries)) {
       addSizes(sizes, slice);
-      await giveWay();
+      await this.#giveWay();
     }
     const { open, closed } = this.#admit(entries, sizes);
     for (const slice of slicesOf(open)) {
-      await giveWay();
+      await this.#giveWay();
       this.#accept(slice);
     }
     return { closed };
@@ -246,11 +247,10 @@ export class MemoryQueue implements MessageQueue {
   async #end(): Promise<QueueClosing> {
     await Promise.allSettled(this.#entering);
     this.#listeners.clear();
-    const giveWay = givingWay(this.#clock);
     const returned: ReturnedMessage[] = [];
     for (const slice of this.#content.empty(SLICE_MESSAGES)) {
       for (const message of slice) returned.push(message);
-      await giveWay();
+      await this.#giveWay();
     }
     return { returned, left: 0 };
   }

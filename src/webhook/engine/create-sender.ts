@@ -108,6 +108,7 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
     observe: createObserver(senderId),
     tracker: new Tracker(senderId, isDelivering),
     slots: new Slots(settings.slots),
+    giveWay: givingWay(clock),
   };
 }
 
@@ -121,7 +122,7 @@ interface Dispatch {
 
 /** The end of the queue at which messages are claimed. */
 function makeDispatch(core: Core): Dispatch {
-  const { settings, queue, clock, find, stopping, wire, isDelivering } = core;
+  const { settings, queue, find, stopping, wire, isDelivering } = core;
   const hasMoved = async (applicationId: string): Promise<boolean> => {
     const row = await queue.application(applicationId);
     const destination = await findDestination(applicationId, find, wire);
@@ -131,12 +132,10 @@ function makeDispatch(core: Core): Dispatch {
   const parts = { ...settings, ...core };
   const scheduler: Scheduler = new Scheduler({
     ...parts,
-    giveWay: givingWay(clock),
     deliver: (claim, slot) => delivery.deliver(claim, slot),
   });
   const wake = (): void => scheduler.wake();
-  const giveWay = givingWay(clock);
-  const upkeep = new Upkeep({ ...parts, ...upkeepTimes(settings), hasMoved, giveWay, wake });
+  const upkeep = new Upkeep({ ...parts, ...upkeepTimes(settings), hasMoved, wake });
   const delivery = new Delivery({
     ...parts,
     ...wire,

@@ -3,7 +3,7 @@ import { SecurityEventError } from '../../errors.ts';
 import type { Enqueued, MessageQueue, QueueEntry } from '../../queue/queue.ts';
 import type { ResolvedApplication } from '../../settings/source.ts';
 import type { Clock } from '../../system/clock.ts';
-import { givingWay } from '../../system/giving-way.ts';
+import type { GiveWay } from '../../system/giving-way.ts';
 import type { SendReport } from '../report.ts';
 import {
   CLOSE_RULES,
@@ -45,6 +45,8 @@ export interface EngineParts {
   readonly lifecycle: Lifecycle;
   readonly observe: Observe;
   readonly clock: Clock;
+  /** One for all that the sender does, so that its works share what they take of a turn. */
+  readonly giveWay: GiveWay;
   readonly attempts: () => number;
   readonly sendTest: (applicationId: string) => Promise<SendReport>;
 }
@@ -136,13 +138,12 @@ export class Engine implements WebhookSender {
   }
 
   async #accept(messages: unknown, selection: unknown): Promise<SendResult> {
-    const { intake, find, clock } = this.#parts;
-    const giveWay = givingWay(clock);
+    const { intake, find, clock, giveWay } = this.#parts;
     const rules = { ...intake, find, giveWay };
     const call = { messages, selection, acceptedAtMs: clock.now() };
     const { entries, skipped } = await takeIn(call, rules);
     await giveWay();
-    const closed = entries.length === 0 ? new Set<string>() : await this.#enqueue(entries, giveWay);
+    const closed = entries.length === 0 ? new Set<string>() : await this.#enqueue(entries);
     const isClosed = ({ applicationId }: AcceptedEntry): boolean => closed.has(applicationId);
     const accepted = closed.size === 0 ? entries : entries.filter((entry) => !isClosed(entry));
     const refused = closed.size === 0 ? [] : entries.filter(isClosed).map(closedSkip);
@@ -153,11 +154,8 @@ export class Engine implements WebhookSender {
   }
 
   /** Gives the applications for which nothing was taken, since they are closed. */
-  async #enqueue(
-    entries: readonly AcceptedEntry[],
-    giveWay: () => Promise<void>,
-  ): Promise<ReadonlySet<string>> {
-    const { closed } = await this.#put(entries, giveWay);
+  async #enqueue(entries: readonly AcceptedEntry[]): Promise<ReadonlySet<string>> {
+    const { closed } = await this.#put(entries);
     if (closed.length === 0) return new Set();
     const reopened = new Set<string>();
     for (const applicationId of closed) {
@@ -167,13 +165,13 @@ export class Engine implements WebhookSender {
     }
     if (reopened.size === 0) return new Set(closed);
     const again = entries.filter(({ applicationId }) => reopened.has(applicationId));
-    const second = await this.#put(again, giveWay).catch(() => ({ closed: [...reopened] }));
+    const second = await this.#put(again).catch(() => ({ closed: [...reopened] }));
     const isStillClosed = (id: string): boolean => !reopened.has(id) || second.closed.includes(id);
     return new Set(closed.filter(isStillClosed));
   }
 
-  async #put(accepted: readonly AcceptedEntry[], giveWay: () => Promise<void>): Promise<Enqueued> {
-    const { queue, ready, tracker } = this.#parts;
+  async #put(accepted: readonly AcceptedEntry[]): Promise<Enqueued> {
+    const { queue, ready, tracker, giveWay } = this.#parts;
     await ready();
     const entries: QueueEntry[] = [];
     for (const entry of accepted) {
