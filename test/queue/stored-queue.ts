@@ -83,6 +83,11 @@ export class StoredQueue implements MessageQueue {
     return this.#storage.change(change);
   }
 
+  #read<T>(read: (queue: MessageQueue) => Promise<T>): Promise<T> {
+    if (this.#isClosed) return Promise.reject(new SecurityEventError('ERR_QUEUE_CLOSED'));
+    return read(this.#storage.queue);
+  }
+
   open(initialRow: ApplicationRow, lingerMs?: number): Promise<void> {
     return this.#change((queue) => queue.open(initialRow, lingerMs));
   }
@@ -114,7 +119,7 @@ export class StoredQueue implements MessageQueue {
   }
 
   application(applicationId: string) {
-    return this.#change((queue) => queue.application(applicationId));
+    return this.#read((queue) => queue.application(applicationId));
   }
 
   closeApplication(applicationId: string, maxMessages: number) {
@@ -126,7 +131,7 @@ export class StoredQueue implements MessageQueue {
   }
 
   deadLetters(page: Parameters<MessageQueue['deadLetters']>[0]) {
-    return this.#change((queue) => queue.deadLetters(page));
+    return this.#read((queue) => queue.deadLetters(page));
   }
 
   replay(filter: Parameters<MessageQueue['replay']>[0]) {

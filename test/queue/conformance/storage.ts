@@ -1,7 +1,7 @@
 /** What only a queue can keep that outlives its handle, or is shared. */
 import { describe, expect, test } from 'vitest';
 import type { QueueHarness } from './harness.ts';
-import { counted, DEAD, DELIVERED, entryOf, idsOf, Trial } from './trial.ts';
+import { counted, DEAD, DELIVERED, entryOf, idsOf, ROW, Trial } from './trial.ts';
 
 export function describeStorage(harness: QueueHarness): void {
   const { durable, distributed } = harness.capabilities;
@@ -49,6 +49,19 @@ export function describeStorage(harness: QueueHarness): void {
     });
   });
 
+  describe.runIf(durable)('the time of a durable queue', () => {
+    test.each(['closed', 'crashed'] as const)('goes on after it was %s', async (how) => {
+      const trial = await Trial.start(harness);
+      await trial.enqueue('one', 'a');
+      const before = await trial.claim({ leaseMs: trial.ms(1) });
+      await trial.reopen(how);
+      await trial.advance(3);
+      const after = await trial.claim();
+      expect(trial.units(after.now - before.now)).toBe(3);
+      expect(trial.units(after.messages[0]?.ageMs)).toBe(3);
+    });
+  });
+
   // A queue of one process has no other handle.
   describe.runIf(distributed)('a distributed queue', () => {
     test('is one queue, whichever handle is used', async () => {
@@ -72,6 +85,19 @@ export function describeStorage(harness: QueueHarness): void {
       expect(again.messages[0]?.sends).toBe(0);
       await trial.settle(again, DELIVERED);
       expect(await trial.counts()).toEqual([1, 1, 0, 0]);
+    });
+
+    test('knows a claim by whichever handle it comes back, and once', async () => {
+      const trial = await Trial.start(harness);
+      const other = await trial.join();
+      await trial.enqueue('one', 'a', 'b');
+      const claim = await trial.claim();
+      const verdicts = [DELIVERED, DEAD];
+      expect(await other.settle(claim, verdicts, { ...ROW, waitMs: 0 })).toBe('settled');
+      expect(await trial.settle(claim, verdicts)).toBe('lost');
+      expect(await trial.counts()).toEqual([2, 1, 0, 1]);
+      await other.close();
+      expect(await trial.queue.replay({})).toBe(1);
     });
   });
 }
