@@ -31,7 +31,8 @@ export async function findDestination(
   find: FindApplication,
   limit: TimeLimit,
 ): Promise<Destination | MissingDestination> {
-  return (await inTime(lookUp(applicationId, find), limit)) ?? 'failed';
+  const found = await inTime(lookUp(applicationId, find), limit);
+  return found?.value ?? 'failed';
 }
 
 async function lookUp(

@@ -14,6 +14,7 @@ import { findDestination } from './attempt.ts';
 import { flushBeforeExit } from './before-exit.ts';
 import { Delivery } from './delivery.ts';
 import { Engine } from './engine.ts';
+import { answeredInTime } from './in-time.ts';
 import { hashOfUrl, isOfAnotherUrl, untriedRow } from './lane.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { createObserver } from './observe.ts';
@@ -77,6 +78,7 @@ export function makeSender(options: unknown, system: SenderSystem): WebhookSende
   const test = { ...intake, ...core.wire, find: core.find };
   return new Engine({
     ...core,
+    find: settings.isAsked ? answeredInTime(core.find, core.wire) : core.find,
     intake,
     lifecycle,
     attempts: dispatch.attempts,

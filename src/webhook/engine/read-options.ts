@@ -32,6 +32,8 @@ const MEMORY_OPTIONS = ['maxPendingBytes', 'maxPendingMessages', 'maxDeadBytes']
 /** Options with their defaults, checked. */
 export interface SenderSettings {
   readonly source: SettingsSource;
+  /** Whether that is the host's own function, which may not answer. */
+  readonly isAsked: boolean;
   readonly queue: MessageQueue | undefined;
   readonly memory: MemoryQueueOptions;
   readonly role: SenderRole;
@@ -64,6 +66,7 @@ export function readSenderOptions(options: unknown): SenderSettings {
   }
   return {
     source: sourceOf(given),
+    isAsked: typeof given.settings === 'function',
     queue,
     memory: memoryOf(given),
     role,

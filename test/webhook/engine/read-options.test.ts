@@ -54,6 +54,7 @@ describe('the options of a sender', () => {
     const { source, ...settings } = read(options);
     expect(source).toBeTypeOf('function');
     expect(settings).toEqual({
+      isAsked: false,
       queue: undefined,
       memory: {},
       role: 'both',
