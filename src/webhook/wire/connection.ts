@@ -5,6 +5,7 @@
 import type { Socket } from 'node:net';
 import type { buildConnector, Client, Dispatcher } from 'undici';
 import type { ConnectPhases, ConnectWatch, GuardedConnect } from './connector.ts';
+import { tolerateContinue } from './unasked-continue.ts';
 import { uninherited } from './uninherited.ts';
 
 export interface ConnectionOptions {
@@ -109,7 +110,7 @@ function watchConnects(
   const maxBytes = maxResponseBytes + MAX_BYTES_BESIDE_BODY;
   let connectCount = 0;
   let phases: ConnectPhases = {};
-  let allowance: Allowance | undefined;
+  let renew: (() => void) | undefined;
 
   const onPhase: ConnectWatch['onPhase'] = (phase, ms) => {
     phases = { ...phases, [phase]: ms };
@@ -118,17 +119,23 @@ function watchConnects(
     connect: (target, callback) => {
       connectCount += 1;
       phases = {};
-      const limited: typeof callback = (...result) => {
-        callback(...result);
+      const watched: typeof callback = (...result) => {
         const [, socket] = result;
+        // Before undici reads from it.
+        const tolerance = socket ? tolerateContinue(socket) : undefined;
+        callback(...result);
         // Behind undici's listeners: where it finds a status in what came in, that is the result.
-        allowance = socket ? limitBytes(socket, maxBytes) : undefined;
+        const allowance = socket ? limitBytes(socket, maxBytes) : undefined;
+        renew = () => {
+          tolerance?.renew();
+          allowance?.renew();
+        };
       };
-      connect(target, limited, { signal, onPhase });
+      connect(target, watched, { signal, onPhase });
     },
     begin: () => {
       const countBefore = connectCount;
-      allowance?.renew();
+      renew?.();
       return () => {
         const reusedConnection = countBefore > 0 && connectCount === countBefore;
         return { phases: reusedConnection ? {} : phases, reusedConnection };

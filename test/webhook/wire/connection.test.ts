@@ -319,6 +319,40 @@ describe('a response', () => {
     expect(sockets.map(({ bytesRead }) => bytesRead < 1000)).toEqual([true]);
   });
 
+  const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
+  const WITH_BODY =
+    'HTTP/1.1 201 Created\r\ncontent-length: 25\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n';
+
+  test.each<[string, readonly string[]]>([
+    ['one', [CONTINUE, WITH_BODY]],
+    ['one at once with the response', [CONTINUE + WITH_BODY]],
+    ['several', [CONTINUE, CONTINUE + CONTINUE, CONTINUE + WITH_BODY]],
+    ['one with fields', ['HTTP/1.1 100 Go on\r\nx: y\r\n\r\n', WITH_BODY]],
+    ['one among others', ['HTTP/1.1 103 Early Hints\r\n\r\n', CONTINUE + WITH_BODY]],
+  ])('may have what nobody asked for before it, 100 (Continue): %s', async (_what, pieces) => {
+    const step: Step = ({ write, after }) => {
+      for (const [index, piece] of pieces.entries()) after(index * 10, () => write(piece));
+    };
+    const receiver = await openReceiver({ script: [step] });
+    const poster = openPoster();
+    const ends = [await post(poster, receiver.url), await post(poster, receiver.url)];
+    expect(ends).toMatchObject([
+      { status: 201, reusedConnection: false },
+      { status: 201, reusedConnection: true },
+    ]);
+  });
+
+  test('may have it over TLS, too', async () => {
+    const certificate = createCertificate();
+    const receiver = await openReceiver({
+      tls: certificate,
+      script: [({ write }) => write(CONTINUE + WITH_BODY)],
+    });
+    const tls = { ca: certificate.cert };
+    const request = { url: receiver.url, body: Buffer.from('[]'), headers: {}, tls };
+    expect(await openPoster().post(request)).toMatchObject({ status: 201 });
+  });
+
   test('that has its status within 64 KiB has that status, however large its headers', async () => {
     const headers = { 'x-padding': 'x'.repeat(30_000) };
     const receiver = await openReceiver({ script: [respond({ status: 201, headers })] });
