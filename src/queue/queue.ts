@@ -259,9 +259,10 @@ export interface MessageQueue {
   application(applicationId: string): Promise<ApplicationRow | undefined>;
   /**
    * Nothing more is enqueued or claimed for it, and at most `maxMessages` of what waits become dead
-   * letters (`destination-closed`). Resolves to those; call again until there are none. A live claim
-   * may still be settled or released: what it brings back waits for the next call, and its row leaves
-   * the application closed.
+   * letters (`destination-closed`). Resolves to those; call again until there are none: what an
+   * `enqueue` under way brings in is among them, or that call tells that it came too late. A live
+   * claim may still be settled or released: what it brings back waits for the next call, and its row
+   * leaves the application closed.
    */
   closeApplication(applicationId: string, maxMessages: number): Promise<readonly ExpiredMessage[]>;
   /** Its row is the initial one again: what is enqueued from now on is delivered. */

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { createMemoryQueue, type MemoryQueueOptions } from '../../src/queue/memory.ts';
 import type { Claim, MessageQueue, QueueEntry } from '../../src/queue/queue.ts';
+import { nextTurn } from '../../src/system/next-turn.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import { runProgram } from '../helpers/run-program.ts';
 import { describeQueueConformance } from './conformance/describe-queue-conformance.ts';
@@ -284,6 +285,45 @@ describe('the memory queue', () => {
     expect(await queue.stats()).toMatchObject({ pending: 1, oldestDueMs: 0 });
     clock.elapse(7);
     expect(await queue.stats()).toMatchObject({ oldestDueMs: 7 });
+  });
+
+  test('closes an application for what is just coming in as well, whenever that began', async () => {
+    // So long a time passes at each look that every slice of a large batch waits for a turn.
+    let nowMs = 0;
+    const monotonicMs = (): number => (nowMs += 10);
+    const queue = createMemoryQueue({}, { now: () => 0, monotonicMs });
+    await queue.open(ROW);
+    const told = new Set<number>();
+    for (let turns = 0; turns < 12; turns += 1) {
+      const name = `application ${turns}`;
+      const entering = queue.enqueue(Array.from({ length: 500 }, () => entryOf(name)));
+      for (let turn = 0; turn < turns; turn += 1) await nextTurn();
+      let dead = 0;
+      for (;;) {
+        const page = await queue.closeApplication(name, 200);
+        if (page.length === 0) break;
+        dead += page.length;
+      }
+      const { closed } = await entering;
+      expect([closed.length, dead]).toEqual(closed.length === 0 ? [0, 500] : [1, 0]);
+      expect((await queue.stats()).applications.get(name)).toMatchObject({ pending: 0, dead });
+      told.add(closed.length);
+    }
+    expect(told.size).toBe(2);
+  });
+
+  test('is closed while an application is being closed, and hands back what was coming in', async () => {
+    let nowMs = 0;
+    const monotonicMs = (): number => (nowMs += 10);
+    const queue = createMemoryQueue({}, { now: () => 0, monotonicMs });
+    await queue.open(ROW);
+    const entering = queue.enqueue(Array.from({ length: 500 }, () => entryOf('one')));
+    for (let turn = 0; turn < 8; turn += 1) await nextTurn();
+    const closing = queue.closeApplication('one', 100);
+    const [ended, { returned }] = await Promise.all([closing.catch(String), queue.close()]);
+    expect(ended).toContain('closed');
+    expect(await entering).toEqual({ closed: [] });
+    expect(returned).toHaveLength(500);
   });
 
   test('hands back on close all that was not delivered, as often sent as it was', async () => {

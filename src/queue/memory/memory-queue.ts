@@ -26,8 +26,8 @@ import { type Moment, momentOf, type QueueClock } from './moment.ts';
 import { claimedMessages, type WaitingMessage } from './waiting-message.ts';
 
 /**
- * Each method but `enqueue` and `close` does all it does in one go, so that none sees half of
- * another. There is no timer: what time changes is noticed by the next call.
+ * Each method but `enqueue` and `close`, and what has to wait for an `enqueue`, does all it does in
+ * one go, so that none sees half of another. There is no timer: what time changes is noticed by the next call.
  */
 export class MemoryQueue implements MessageQueue {
   readonly durability = 'memory';
@@ -189,9 +189,11 @@ export class MemoryQueue implements MessageQueue {
     applicationId: string,
     maxMessages: number,
   ): Promise<readonly ExpiredMessage[]> {
-    const { at, initialRow } = this.#begin();
-    const application = this.#content.ensure(applicationId, initialRow);
+    const application = this.#content.ensure(applicationId, this.#begin().initialRow);
     application.close();
+    // What was admitted before it was closed comes in yet, and is not to wait for nobody.
+    if (this.#entering.size > 0) await Promise.allSettled(this.#entering);
+    const { at } = this.#begin();
     const messages = application.waiting.takeFirst(maxMessages);
     return this.#content.expire({ application, messages, reason: 'destination-closed' }, at);
   }

@@ -87,6 +87,21 @@ export function describeApplications(harness: QueueHarness): void {
       expect((await trial.claim()).applicationId).toBe('three');
     });
 
+    test('leaves nothing waiting of what was just being enqueued: it is dead, or too late', async () => {
+      const trial = await Trial.start(harness);
+      const handle = await trial.join();
+      const entering = handle.enqueue(Array.from({ length: 300 }, () => entryOf('one')));
+      let dead = 0;
+      for (;;) {
+        const page = await trial.queue.closeApplication('one', 100);
+        if (page.length === 0) break;
+        dead += page.length;
+      }
+      const { closed } = await entering;
+      expect([closed, dead]).toEqual(dead === 0 ? [['one'], 0] : [[], 300]);
+      expect(await trial.counts()).toEqual([dead, 0, 0, dead]);
+    });
+
     test('lets a live claim be settled: what comes back is told with the next page', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b');
