@@ -150,10 +150,11 @@ export class Destination {
     return { atLeastMs: ms, atMostMs: ms * MAX_JITTER + ROUNDING_MS };
   }
 
-  /** D75: at the times of the schedule, but never rarer than `maxProbeWaitMs`. */
+  /** D75: at the times of the schedule, but neither rarer nor more often than the policy says. */
   probeMs(probes: number): number {
-    const { schedule, maxProbeWaitMs } = this.#policy;
+    const { schedule, minProbeWaitMs, maxProbeWaitMs } = this.#policy;
     const { delaysMs } = schedule;
-    return Math.min(delaysMs[probes - 1] ?? delaysMs.at(-1) ?? maxProbeWaitMs, maxProbeWaitMs);
+    const delayMs = delaysMs[probes - 1] ?? delaysMs.at(-1) ?? maxProbeWaitMs;
+    return Math.min(Math.max(delayMs, minProbeWaitMs), maxProbeWaitMs);
   }
 }

@@ -33,6 +33,14 @@ const PROFILES: readonly Profile[] = [
     maxRetryAfterMs: MINUTE_MS,
   },
   {
+    // Over before most faults are: messages die of their horizon.
+    weight: 4,
+    schedule: { delaysMs: [1000, 10_000, 30_000], repeatLast: true, horizonMs: 2 * MINUTE_MS },
+    maxProbeWaitMs: 20_000,
+    spanMs: 12 * MINUTE_MS,
+    maxRetryAfterMs: MINUTE_MS,
+  },
+  {
     // No wait at all: what failed is due again at once.
     weight: 1,
     schedule: { delaysMs: [0, 0, 2000, 30_000], repeatLast: true, horizonMs: 20 * MINUTE_MS },
@@ -74,6 +82,7 @@ export function pickPolicy(random: SeededRandom, profile: Profile): Policy {
   const isTight = random() < 0.3;
   return {
     schedule,
+    minProbeWaitMs: 1000,
     maxProbeWaitMs,
     maxMessages,
     cautiousMaxMessages: random.pick([1, 2, 3, 6, 100]),

@@ -94,6 +94,7 @@ export type Policy = Required<
     | 'largeBodyBytes'
     | 'bisectionMaxFailures'
     | 'openAfterFailures'
+    | 'minProbeWaitMs'
     | 'maxProbeWaitMs'
     | 'slowStartStepMs'
     | 'goneConfirmMs'

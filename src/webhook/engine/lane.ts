@@ -177,11 +177,15 @@ function afterFailure(lane: Lane, attempt: LaneAttempt, { policy, random }: Deci
   };
 }
 
-/** D75: probes come at the schedule's times, but never rarer than `maxProbeWaitMs`. */
-function probeWait(probes: number, { schedule, maxProbeWaitMs }: DeliveryPolicy): number {
+/**
+ * D75: probes come at the schedule's times, but never rarer than `maxProbeWaitMs`; nor, where it has no
+ * waits, more often than `minProbeWaitMs`.
+ */
+function probeWait(probes: number, policy: DeliveryPolicy): number {
+  const { schedule, minProbeWaitMs, maxProbeWaitMs } = policy;
   const { delaysMs } = schedule;
   const delayMs = delaysMs[probes - 1] ?? delaysMs.at(-1) ?? maxProbeWaitMs;
-  return Math.min(Math.max(delayMs, 0), maxProbeWaitMs);
+  return Math.min(Math.max(delayMs, minProbeWaitMs), maxProbeWaitMs);
 }
 
 /** No URL or secret when its turn came: nothing was sent, and it is asked again later (D72). */

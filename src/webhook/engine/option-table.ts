@@ -145,6 +145,11 @@ export const SENDER_OPTION_TABLE: Readonly<Record<keyof DeliveryOptions, OptionR
     COUNT,
     'Failed requests in a row after which a destination is only probed (D75).',
   ),
+  minProbeWaitMs: policyRow(
+    'minProbeWaitMs',
+    MS,
+    'The shortest wait between two probes, whatever the schedule says (D75).',
+  ),
   maxProbeWaitMs: policyRow('maxProbeWaitMs', MS, 'The longest wait between two probes (D75).'),
   slowStartStepMs: policyRow(
     'slowStartStepMs',

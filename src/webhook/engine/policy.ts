@@ -44,6 +44,11 @@ export interface DeliveryPolicy {
    * 1000000; default 5.
    */
   readonly openAfterFailures: number;
+  /**
+   * The shortest wait between two probes, in ms, where the schedule's is shorter: no schedule makes probes a
+   * flood (D75). `maxProbeWaitMs` comes first. 1 to 2147483647; default 1000.
+   */
+  readonly minProbeWaitMs: number;
   /** The longest wait between two probes, in ms (D75). 1 to 2147483647; default 300000. */
   readonly maxProbeWaitMs: number;
   /**
@@ -96,6 +101,7 @@ export const DEFAULT_POLICY: DeliveryPolicy = {
   largeBodyBytes: LARGE_BODY_BYTES,
   bisectionMaxFailures: 12,
   openAfterFailures: 5,
+  minProbeWaitMs: SECOND_MS,
   maxProbeWaitMs: 5 * MINUTE_MS,
   slowStartStepMs: SECOND_MS,
   goneConfirmMs: MINUTE_MS,

@@ -32,6 +32,7 @@ describe('diagnostics', () => {
     const receiver = await openReceiver({ script, path: PATH });
     const sender = senderTo(receiver, {
       schedule: { delaysMs: [1], repeatLast: true },
+      minProbeWaitMs: 1,
       openAfterFailures: 3,
       cautiousMaxMessages: 1,
       slowStartStepMs: 2,
@@ -175,6 +176,7 @@ describe('diagnostics', () => {
         return asked === 2 ? answer() : application;
       },
       schedule: { delaysMs: [1] },
+      minProbeWaitMs: 1,
     });
     await sender.send(messages(1, 'shop-1', PAYLOAD));
     await sender.flush();

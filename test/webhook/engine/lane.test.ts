@@ -235,8 +235,20 @@ describe('a failure', () => {
   });
 
   test.each<[string, Partial<DeliveryPolicy>, number]>([
-    ['the last delay of a short schedule', { schedule: { delaysMs: [1, 7], horizonMs: 1 } }, 7],
-    ['a delay of 0', { schedule: { delaysMs: [0], horizonMs: 1 } }, 0],
+    [
+      'the last delay of a short schedule',
+      { schedule: { delaysMs: [1, 7000], horizonMs: 1 } },
+      7000,
+    ],
+    ['1 s where the delay is 0', { schedule: { delaysMs: [0], horizonMs: 1 } }, 1000],
+    ['1 s where the delay is 999 ms', { schedule: { delaysMs: [999], horizonMs: 1 } }, 1000],
+    ['a delay above 1 s', { schedule: { delaysMs: [1001], horizonMs: 1 } }, 1001],
+    [
+      'the shortest wait that is set',
+      { minProbeWaitMs: 40, schedule: { delaysMs: [0], horizonMs: 1 } },
+      40,
+    ],
+    ['the longest wait where the shortest is longer', { maxProbeWaitMs: 999 }, 999],
     ['the longest wait without delays', { schedule: { delaysMs: [], horizonMs: 1 } }, 300_000],
     ['the longest wait that is set', { maxProbeWaitMs: 50 }, 50],
   ])('probes after %s', (_title, own, waitMs) => {
@@ -372,6 +384,11 @@ describe('a destination that is missing', () => {
       changes: [],
     });
   });
+});
+
+test('a destination that is missing is asked for at most once a second, whatever the schedule', () => {
+  const policy = { ...POLICY, schedule: { delaysMs: [0], horizonMs: 1 } };
+  expect(afterMissing(LANE, policy, least).waitMs).toBe(SECOND_MS);
 });
 
 describe('the row of a lane', () => {

@@ -32,6 +32,7 @@ test('the default policy is that of the decisions', () => {
     largeBodyBytes: 100_000,
     bisectionMaxFailures: 12,
     openAfterFailures: 5,
+    minProbeWaitMs: 1000,
     maxProbeWaitMs: 300_000,
     slowStartStepMs: 1000,
     goneConfirmMs: 60_000,

@@ -205,6 +205,7 @@ const CASES: Readonly<Record<keyof typeof SENDER_OPTION_TABLE, Case>> = {
   largeBodyBytes: policyCase('largeBodyBytes', [1, MAX_BYTES]),
   bisectionMaxFailures: policyCase('bisectionMaxFailures', [1, 1_000_000]),
   openAfterFailures: policyCase('openAfterFailures', [1, 1_000_000]),
+  minProbeWaitMs: policyCase('minProbeWaitMs', [1, MAX_MS]),
   maxProbeWaitMs: policyCase('maxProbeWaitMs', [1, MAX_MS]),
   slowStartStepMs: policyCase('slowStartStepMs', [1, MAX_MS]),
   goneConfirmMs: policyCase('goneConfirmMs', [0, MAX_MS]),

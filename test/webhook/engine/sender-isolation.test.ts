@@ -53,6 +53,7 @@ describe('a destination that does not work', () => {
     const receiver = await openReceiver({ script });
     const sender = senderTo(receiver, {
       schedule: { delaysMs: [1], repeatLast: true },
+      minProbeWaitMs: 1,
       openAfterFailures: 3,
       slowStartStepMs: 2,
     });

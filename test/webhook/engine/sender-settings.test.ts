@@ -13,7 +13,7 @@ import {
   SECRET,
 } from '../../helpers/sender.ts';
 
-const SOON = { schedule: { delaysMs: [5, 5, 5, 5, 5] } } as const;
+const SOON = { schedule: { delaysMs: [5, 5, 5, 5, 5] }, minProbeWaitMs: 5 } as const;
 
 const response = (name: string) =>
   sampleMessageToSend('security_response', { message: { playbook: { name } } });
