@@ -51,7 +51,6 @@ const ACTIONS: { readonly [K in Kind]: Action<K> } = {
     mend(settings);
     settings.fault = how;
     world.tell(() => `${settings.plan.id}: ${how} for ${forMs} ms`);
-    world.meet(settings.plan.id, how);
     void world.clock.sleep(forMs).then(() => {
       if (settings.fault === how) mend(settings);
     });

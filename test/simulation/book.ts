@@ -17,7 +17,7 @@ import { type Acceptance, revive, type Tracked, track } from './tracked.ts';
 export interface BookedClaim {
   readonly claim: Claim;
   readonly messages: readonly Tracked[];
-  readonly endsAt: number;
+  endsAt: number;
   /** Which process has it: its place and its life. */
   readonly heldBy: string;
   readonly claimedAt: number;
@@ -112,6 +112,8 @@ export class Book {
       message.sends += 1;
     }
     application.claim = { claim, messages, ...at, isPosted: false, isUnheard: false };
+    // Its turn is over, even where it is given back in the same moment.
+    application.readySince = undefined;
     return application.claim;
   }
 
@@ -119,6 +121,11 @@ export class Book {
   held({ id, applicationId }: Claim): BookedClaim | undefined {
     const held = this.application(applicationId).claim;
     return held?.claim.id === id ? held : undefined;
+  }
+
+  extend(claim: Claim, endsAt: number): void {
+    const held = this.held(claim);
+    if (held !== undefined) held.endsAt = endsAt;
   }
 
   settle({ claim, messages }: BookedClaim, verdicts: readonly Verdict[], now: number): void {
@@ -154,6 +161,8 @@ export class Book {
   reopen(applicationId: string): void {
     const application = this.applications.get(applicationId);
     if (application === undefined) return;
+    // Among those that work it is the last one.
+    if (application.tier !== 'healthy') application.readySince = undefined;
     Object.assign(application, {
       tier: 'healthy',
       notBefore: 0,

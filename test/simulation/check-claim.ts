@@ -88,7 +88,7 @@ export function checkRelease(
     return;
   }
   const { fault, url } = world.settingsOf(applicationId);
-  if (row.waitMs === 0 && url !== held.destination.url) {
+  if (row.lane === null && url !== held.destination.url) {
     // Claimed by what another URL was good for (D75).
     const { cautiousMaxMessages } = world.scenario.policy;
     world.check(
@@ -99,6 +99,7 @@ export function checkRelease(
     world.newDestination(applicationId);
     return;
   }
+  if (fault !== undefined) for (const message of held.messages) message.met.add(fault);
   const bounds = held.destination.waitOfMissing();
   world.destinations.set(applicationId, held.destination);
   const isSlow = world.slowSettingsMs > 0 || world.now - held.claimedAt > 0;

@@ -1,7 +1,6 @@
 /** From a seed to a world. */
 import { createSeededRandom, type SeededRandom } from '../../src/testing/index.ts';
 import { chance, times } from './chance.ts';
-import { FAULTS, type FaultName } from './faults.ts';
 import { generateHappenings } from './happenings.ts';
 import { type Profile, pickPolicy, pickProfile } from './profiles.ts';
 import type {
@@ -12,25 +11,23 @@ import type {
   Policy,
   Scenario,
 } from './scenario.ts';
-
-const PHASE_FAULTS = (Object.keys(FAULTS) as FaultName[]).filter(
-  (name) => !name.startsWith('poison-'),
-);
+import { pickTheme, type Theme } from './themes.ts';
 
 export function generate(seed: number): Scenario {
   const random = createSeededRandom(seed);
   const profile = pickProfile(random);
   const spanMs = Math.ceil(profile.spanMs * (0.3 + 0.7 * random()));
-  const policy = pickPolicy(random, profile);
-  const count = random.pick([1, 1, 1, 2, 2, 3, 4, 6, 12]);
+  const theme = pickTheme(random);
+  const policy = { ...pickPolicy(random, profile), ...theme.policy(random) };
+  const count = random.pick(theme.applications);
   const applications = Array.from({ length: count }, (_, index) =>
-    generateApplication(random, { index, spanMs, profile }),
+    generateApplication(random, { index, spanMs, profile, theme }),
   );
   const isDurable = chance(random, 0.8);
   const processes = isDurable
     ? random.pick([['both'], ['both'], ['both', 'both'], ['enqueue', 'deliver']] as const)
     : (['both'] as const);
-  const batches = generateBatches(random, { applications, policy, spanMs });
+  const batches = generateBatches(random, { applications, policy, spanMs, theme });
   const busyMs = batches.map(({ atMs }) => atMs);
   return {
     seed,
@@ -41,7 +38,14 @@ export function generate(seed: number): Scenario {
     maxPendingMessages: chance(random, 0.1) ? random.integer(5, 40) : 100_000,
     lingerMs: chance(random, 0.15) ? random.pick([10, 200]) : 0,
     batches,
-    happenings: generateHappenings(random, { applications, processes, isDurable, spanMs, busyMs }),
+    happenings: generateHappenings(random, {
+      applications,
+      processes,
+      isDurable,
+      spanMs,
+      busyMs,
+      theme,
+    }),
     healedMs: spanMs,
     endsEarly: chance(random, 0.1),
     replaysAtEnd: chance(random, 0.5),
@@ -53,6 +57,7 @@ interface Surroundings {
   readonly index: number;
   readonly spanMs: number;
   readonly profile: Profile;
+  readonly theme: Theme;
 }
 
 function generateApplication(random: SeededRandom, around: Surroundings): ApplicationScenario {
@@ -62,14 +67,16 @@ function generateApplication(random: SeededRandom, around: Surroundings): Applic
     format: chance(random, 0.2) ? 1 : 2,
     phases: generatePhases(random, around),
     latencyMs: random.pick([1, 20, 80, 400]),
-    poisonStatus: chance(random, 0.25) ? random.pick([400, 422, 500] as const) : undefined,
+    poisonStatus: chance(random, around.theme.poisonProbability)
+      ? random.pick([400, 422, 500] as const)
+      : undefined,
     modules: isRouted ? { waf: true, bot: false } : undefined,
     playbooks: isRouted ? { 'Block IPs': chance(random, 0.5) } : undefined,
     hasSecretFunction: chance(random, 0.3),
   };
 }
 
-function generatePhases(random: SeededRandom, { spanMs, profile }: Surroundings): Phase[] {
+function generatePhases(random: SeededRandom, { spanMs, profile, theme }: Surroundings): Phase[] {
   // Some receivers never fail: what is theirs must not be held up.
   const count = random.pick([0, 1, 1, 2, 3, 5]);
   const starts = times(random, count, spanMs);
@@ -77,7 +84,7 @@ function generatePhases(random: SeededRandom, { spanMs, profile }: Surroundings)
     const isGood = index % 2 === 1 && chance(random, 0.7);
     return {
       fromMs: index === 0 && chance(random, 0.5) ? 0 : fromMs,
-      fault: isGood ? 'none' : random.pick(PHASE_FAULTS),
+      fault: isGood ? 'none' : random.pick(theme.faults),
       retryAfter: random.pick(['none', 'none', 'seconds', 'date', 'garbage'] as const),
       retryAfterMs: 1000 * Math.floor((profile.maxRetryAfterMs * random() ** 3) / 1000),
       limitBytes: random.pick([300, 900, 1500, 3000]),
@@ -89,12 +96,14 @@ interface Sent {
   readonly applications: readonly ApplicationScenario[];
   readonly policy: Policy;
   readonly spanMs: number;
+  readonly theme: Theme;
 }
 
-function generateBatches(random: SeededRandom, { applications, policy, spanMs }: Sent): Batch[] {
+function generateBatches(random: SeededRandom, sent: Sent): Batch[] {
+  const { applications, policy, spanMs, theme } = sent;
   const poisoned = new Set<number>();
   return times(random, random.integer(3, 12), spanMs).map((atMs) => {
-    const among = Array.from({ length: random.integer(1, 3) }, () =>
+    const among = Array.from({ length: random.integer(1, theme.applicationsOfBatch) }, () =>
       random.integer(0, applications.length - 1),
     );
     const size = random.pick([1, 1, 3, 6, 12, 24]);

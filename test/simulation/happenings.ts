@@ -3,6 +3,7 @@ import type { SeededRandom } from '../../src/testing/index.ts';
 import type { SenderRole } from '../../src/webhook/engine/options.ts';
 import { chance, times } from './chance.ts';
 import type { ApplicationScenario, Happening } from './scenario.ts';
+import type { Theme } from './themes.ts';
 
 interface Where {
   readonly applications: readonly ApplicationScenario[];
@@ -11,6 +12,7 @@ interface Where {
   readonly spanMs: number;
   /** When something is sent. */
   readonly busyMs: readonly number[];
+  readonly theme: Theme;
 }
 
 type Make = (random: SeededRandom, at: Place) => Happening;
@@ -26,6 +28,20 @@ interface Place {
 const duration = (random: SeededRandom, spanMs: number): number =>
   chance(random, 0.1) ? spanMs : 1000 + Math.floor((spanMs / 3) * random() ** 3);
 
+const settingsFail: Make = (random, { atMs, application, spanMs }) => ({
+  kind: 'settings',
+  atMs,
+  application,
+  how: random.pick([
+    'removed',
+    'secret-throws',
+    'settings-throw',
+    'settings-hang',
+    'bad-url',
+  ] as const),
+  forMs: chance(random, 0.5) ? spanMs : duration(random, spanMs),
+});
+
 const ANYWHERE: readonly Make[] = [
   (random, { atMs, process }) => ({
     kind: 'flush',
@@ -37,19 +53,7 @@ const ANYWHERE: readonly Make[] = [
   (_, { atMs, application }) => ({ kind: 'new-secret', atMs, application }),
   (_, { atMs, application }) => ({ kind: 'new-format', atMs, application }),
   (_, { atMs, application }) => ({ kind: 'reopen', atMs, application }),
-  (random, { atMs, application, spanMs }) => ({
-    kind: 'settings',
-    atMs,
-    application,
-    how: random.pick([
-      'removed',
-      'secret-throws',
-      'settings-throw',
-      'settings-hang',
-      'bad-url',
-    ] as const),
-    forMs: chance(random, 0.3) ? spanMs : duration(random, spanMs),
-  }),
+  settingsFail,
   (random, { atMs, spanMs }) => ({
     kind: 'slow-settings',
     atMs,
@@ -86,8 +90,9 @@ const DURABLE: readonly Make[] = [
 ];
 
 export function generateHappenings(random: SeededRandom, where: Where): Happening[] {
-  const { applications, processes, isDurable, spanMs, busyMs } = where;
-  const makes = isDurable ? [...ANYWHERE, ...DURABLE, ...DURABLE, ...DURABLE] : ANYWHERE;
+  const { applications, processes, isDurable, spanMs, busyMs, theme } = where;
+  const any = isDurable ? [...ANYWHERE, ...DURABLE, ...DURABLE, ...DURABLE] : ANYWHERE;
+  const makes = theme.isAboutSettings ? [settingsFail] : any;
   return times(random, random.integer(0, 10), spanMs).map((anyMs) =>
     random.pick(makes)(random, {
       // Mostly while something waits.

@@ -28,6 +28,7 @@ export const INVARIANTS = {
   attempts: 'a message has as many attempts as its status allows, and no fewer',
   horizon: 'nothing waits much longer than the horizon',
   'dead-reason': 'a message dies for a reason that is true',
+  turns: 'destinations take turns: what could be sent first is claimed first',
   'held-up': 'what is due and may be sent is sent at once: nothing else holds it up',
   'wait-of-destination': 'a destination waits no longer than it has to',
   missing: 'a claim is given back only where there was no destination, and nothing counts as sent',

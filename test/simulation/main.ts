@@ -1,11 +1,13 @@
 /**
  * `npm run simulate -- …`: `--seeds 1000 --from 1` runs many worlds, `--seed 4711` tells one of them
- * step by step, `--planted` runs the planted bugs.
+ * step by step, `--planted` runs the planted bugs, `--table` shows what the worlds have met, and
+ * `--only slots` checks nothing but that invariant.
  */
 import { parseArgs } from 'node:util';
 import { Coverage } from './coverage.ts';
+import { INVARIANTS, type InvariantName } from './invariants.ts';
 import { runPlanted } from './planted.ts';
-import { missingPairs } from './required-pairs.ts';
+import { missingPairs, SEEDS_THAT_MEET_ALL } from './required-pairs.ts';
 import { type Outcome, simulate } from './simulation.ts';
 
 const { values } = parseArgs({
@@ -17,8 +19,11 @@ const { values } = parseArgs({
     first: { type: 'boolean', default: false },
     table: { type: 'boolean', default: false },
     planted: { type: 'boolean', default: false },
+    only: { type: 'string' },
   },
 });
+
+const only = invariant(values.only);
 
 const say = (line: string): void => {
   process.stdout.write(`${line}\n`);
@@ -29,7 +34,7 @@ const LAST_EVENTS = 25;
 
 async function tell(seed: number, lines: number): Promise<Outcome> {
   const trace: string[] = [];
-  const outcome = await simulate(seed, trace);
+  const outcome = await simulate(seed, { trace, only });
   say(trace.slice(-lines).join('\n'));
   return outcome;
 }
@@ -39,7 +44,7 @@ async function runSeeds(from: number, count: number): Promise<boolean> {
   const coverage = new Coverage();
   const sum = { seeds: 0, failed: 0, attempts: 0, messages: 0, steps: 0, virtualMs: 0 };
   for (let seed = from; seed < from + count; seed += 1) {
-    const outcome = await simulate(seed);
+    const outcome = await simulate(seed, { only });
     const { violation, attempts, messages, steps, virtualMs } = outcome;
     coverage.add(outcome.coverage);
     sum.seeds += 1;
@@ -61,9 +66,14 @@ async function runSeeds(from: number, count: number): Promise<boolean> {
     `${sum.seeds} seeds, ${sum.failed} failed: ${sum.messages} messages, ${sum.attempts} attempts, ` +
       `${sum.steps} steps, ${days} days; ${((user + system) / 1000 / sum.seeds).toFixed(0)} ms of CPU a seed`,
   );
-  const missing = count >= 1000 ? missingPairs(coverage) : [];
+  const missing = count >= SEEDS_THAT_MEET_ALL ? missingPairs(coverage) : [];
   for (const pair of missing) say(`never met: ${pair}`);
   return sum.failed === 0 && missing.length === 0;
+}
+
+function invariant(name: string | undefined): InvariantName | undefined {
+  if (name === undefined || Object.hasOwn(INVARIANTS, name)) return name as InvariantName;
+  throw new Error(`no invariant ${name}, but ${Object.keys(INVARIANTS).join(', ')}`);
 }
 
 /** Each wake of the engine makes an error, whose stack costs more than the wake. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { INVARIANTS } from './invariants.ts';
 import { MUTATIONS } from './mutations.ts';
 
 const source = (file: string): string =>
@@ -8,6 +9,10 @@ const source = (file: string): string =>
 test.each(MUTATIONS)('"$name" still has its one place in $file', ({ file, from, to }) => {
   expect(source(file).split(from)).toHaveLength(2);
   expect(to).not.toBe(from);
+});
+
+test.each(Object.keys(INVARIANTS))('a planted bug breaks the invariant "%s"', (invariant) => {
+  expect(MUTATIONS.map(({ by }) => by)).toContain(invariant);
 });
 
 test('there are at least 15 planted bugs, each of its own', () => {

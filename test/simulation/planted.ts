@@ -1,10 +1,14 @@
-/** Runs the simulation against copies of the sources, each with one planted bug. */
+/**
+ * Runs the simulation against copies of the sources, each with one planted bug and with the one invariant
+ * that is to see it: an invariant that can never fail is found out.
+ */
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { MUTATIONS, type Mutation } from './mutations.ts';
+import type { Mutation } from './mutation.ts';
+import { MUTATIONS } from './mutations.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const AT_A_TIME = 2;
@@ -35,11 +39,10 @@ async function find(mutation: Mutation): Promise<Found> {
   const folder = mkdtempSync(join(tmpdir(), 'planted-'));
   try {
     plant(folder, mutation);
-    const output = await run(folder, mutation.withinSeeds);
-    const [, seed, told] = /^FAILED seed (\d+): (.*)$/m.exec(output) ?? [];
-    const isFound = seed !== undefined && told !== undefined;
-    return isFound
-      ? { seed: Number(seed), told: told.slice(0, told.indexOf(':')) }
+    const output = await run(folder, mutation);
+    const [, seed, told] = /^FAILED seed (\d+): ([^:]*)/m.exec(output) ?? [];
+    return seed !== undefined && told !== undefined
+      ? { seed: Number(seed), told }
       : { seed: undefined, told: output.trim().split('\n').slice(-8).join(' | ') };
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -61,11 +64,11 @@ function plant(folder: string, { file, from, to }: Mutation): void {
 }
 
 /** What it wrote. */
-function run(folder: string, seeds: number): Promise<string> {
+function run(folder: string, { by, withinSeeds }: Mutation): Promise<string> {
   const main = join(folder, 'test/simulation/main.ts');
   const child = spawn(
     process.execPath,
-    ['--import', 'tsx', main, '--first', '--seeds', String(seeds)],
+    ['--import', 'tsx', main, '--first', '--only', by, '--seeds', String(withinSeeds)],
     { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] },
   );
   let output = '';

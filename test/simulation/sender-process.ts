@@ -1,5 +1,6 @@
 /** One life of a process with a sender in it. */
 
+import type { Tier } from '../../src/queue/queue.ts';
 import type { Clock } from '../../src/system/clock.ts';
 import { makeSender } from '../../src/webhook/engine/create-sender.ts';
 import type { SenderRole } from '../../src/webhook/engine/options.ts';
@@ -29,7 +30,7 @@ export class SenderProcess {
   readonly #world: World;
   readonly #queue: WatchedQueue;
   #hasId = false;
-  readonly #freeSince = { healthy: 0, failing: 0 };
+  readonly #freeSince = new Map<Tier, number>();
 
   constructor(world: World, role: SenderRole, key: string) {
     this.#world = world;
@@ -77,14 +78,14 @@ export class SenderProcess {
     happen?.();
   }
 
-  /** Since when there has been a slot without a break. */
-  slotFreeSince(tier: 'healthy' | 'failing'): number {
-    return this.#freeSince[tier];
+  /** Since when there has been a slot without a break; absent where there is none. */
+  slotFreeSince(tier: Tier): number | undefined {
+    return this.#freeSince.get(tier);
   }
 
-  noteSlots({ healthy, failing, now }: { healthy: boolean; failing: boolean; now: number }): void {
-    if (!healthy) this.#freeSince.healthy = now;
-    if (!failing) this.#freeSince.failing = now;
+  noteSlot(tier: Tier, isFree: boolean): void {
+    if (!isFree) this.#freeSince.delete(tier);
+    else if (!this.#freeSince.has(tier)) this.#freeSince.set(tier, this.#world.now);
   }
 
   /** Nothing of it goes on: whatever it waits for never comes. */

@@ -18,7 +18,8 @@ export function settingsOf(world: World, process: SenderProcess): SettingsFuncti
   return async (applicationId) => {
     const settings = world.settingsOf(applicationId);
     if (world.slowSettingsMs > 0) await world.clock.sleep(world.slowSettingsMs);
-    if (settings.fault === 'settings-hang') await hang(settings);
+    // Again where it hangs anew at the moment at which it is mended.
+    while (settings.fault === 'settings-hang') await hang(settings);
     if (!process.isAlive) return await new Promise<never>(() => {});
     if (settings.fault === 'settings-throw') throw new Error('simulated: no settings');
     return settings.fault === 'removed' ? undefined : answer(settings);

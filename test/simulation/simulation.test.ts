@@ -29,8 +29,8 @@ describe('The delivery engine, in worlds where everything fails', () => {
   test('does the same again with the same seed, so that a failure can be run again', async () => {
     for (const seed of [1, 6, 577]) {
       const [first, second]: [string[], string[]] = [[], []];
-      await simulate(seed, first);
-      await simulate(seed, second);
+      await simulate(seed, { trace: first });
+      await simulate(seed, { trace: second });
       expect(first.length).toBeGreaterThan(30);
       expect(second).toEqual(first);
     }
@@ -38,8 +38,8 @@ describe('The delivery engine, in worlds where everything fails', () => {
 
   test('is told apart from an engine that does something else, by its trace', async () => {
     const [first, second]: [string[], string[]] = [[], []];
-    await simulate(1, first);
-    await simulate(2, second);
+    await simulate(1, { trace: first });
+    await simulate(2, { trace: second });
     expect(second).not.toEqual(first);
   });
 });

@@ -8,7 +8,7 @@ import { liveness } from './liveness.ts';
 import { SenderProcess } from './sender-process.ts';
 import { mend } from './settings.ts';
 import { sendBatch } from './traffic.ts';
-import { type LiveSettings, type Violation, World } from './world.ts';
+import { type LiveSettings, type Violation, type Watching, World } from './world.ts';
 
 export interface Outcome {
   readonly seed: number;
@@ -20,9 +20,9 @@ export interface Outcome {
   readonly virtualMs: number;
 }
 
-/** `trace` is filled where it is given. The same seed always does the same. */
-export async function simulate(seed: number, trace?: string[]): Promise<Outcome> {
-  const world = new World(seed, trace);
+/** The same seed always does the same. */
+export async function simulate(seed: number, watching: Watching = {}): Promise<Outcome> {
+  const world = new World(seed, watching);
   await new Simulation(world).run();
   world.observed.end();
   const { violation, coverage, attemptCount, book, sinceStartMs } = world;

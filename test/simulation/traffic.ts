@@ -57,9 +57,10 @@ function checkAccepted(world: World, { given, result, batch, wasClosed }: Sent):
   const byKey = keysOf(world);
   const skipped = new Map(result.skipped.map(({ index, reason }) => [index, reason]));
   const accepted = given.filter((_, index) => !skipped.has(index));
-  const isTold = accepted.every(
-    ({ key }, index) => byKey.get(key)?.messageId === result.accepted[index],
-  );
+  const isTold = accepted.every(({ key, given: { message_id } }, index) => {
+    const told = result.accepted[index];
+    return byKey.get(key)?.messageId === told && (message_id ?? told) === told;
+  });
   world.check(
     isTold && accepted.length === result.accepted.length,
     'send-result',

@@ -1,8 +1,4 @@
-/**
- * One process's way to the queue: it keeps the books, fails when it is told to, and hears of nothing
- * once its process is dead.
- */
-import { SecurityEventError } from '../../src/errors.ts';
+/** The queue as one process has it: it keeps the books of all that goes through. */
 import type {
   ApplicationRow,
   Claim,
@@ -21,8 +17,10 @@ import type {
   Verdict,
 } from '../../src/queue/queue.ts';
 import { checkClaim, checkRelease } from './check-claim.ts';
+import { checkTurn } from './check-ready.ts';
 import { checkSettling } from './check-settling.ts';
 import { keyOf } from './messages.ts';
+import { QueueLine } from './queue-line.ts';
 import type { SenderProcess } from './sender-process.ts';
 import type { Tracked } from './tracked.ts';
 import type { World } from './world.ts';
@@ -31,23 +29,22 @@ export class WatchedQueue implements MessageQueue {
   readonly durability;
   readonly #world: World;
   readonly #process: SenderProcess;
-  #isClosed = false;
+  readonly #line: QueueLine;
   #stopListening: (() => void)[] = [];
-  #calls = 0;
-  #calledAt = 0;
 
   constructor(world: World, process: SenderProcess) {
     this.#world = world;
     this.#process = process;
+    this.#line = new QueueLine(world, process);
     this.durability = world.scenario.isDurable ? ('process-crash' as const) : ('memory' as const);
   }
 
   open(row: ApplicationRow, lingerMs?: number): Promise<void> {
-    return this.#run(() => this.#world.queue.open(row, lingerMs));
+    return this.#line.run(() => this.#world.queue.open(row, lingerMs));
   }
 
   enqueue(entries: readonly QueueEntry[]): Promise<Enqueued> {
-    return this.#run(async () => {
+    return this.#line.run(async () => {
       const { book, queue } = this.#world;
       const expected = entries.map((entry) => this.#expect(entry));
       try {
@@ -70,11 +67,12 @@ export class WatchedQueue implements MessageQueue {
   }
 
   claim(request: ClaimRequest): Promise<Claim | Nothing> {
-    return this.#run(async () => {
+    return this.#line.run(async () => {
       const world = this.#world;
       world.book.wake(world.now);
       const answer = await world.queue.claim(request);
       if (!('id' in answer)) return answer;
+      checkTurn(world, answer.applicationId);
       const endsAt = world.now + request.leaseMs;
       const destination = world.destination(answer.applicationId);
       const at = { heldBy: this.#process.key, claimedAt: world.now, endsAt, destination };
@@ -86,7 +84,7 @@ export class WatchedQueue implements MessageQueue {
   }
 
   settle(claim: Claim, verdicts: readonly Verdict[], row: RowUpdate): Promise<'settled' | 'lost'> {
-    return this.#run(async () => {
+    return this.#line.run(async () => {
       const world = this.#world;
       world.book.wake(world.now);
       const answer = await world.queue.settle(claim, verdicts, row);
@@ -100,14 +98,15 @@ export class WatchedQueue implements MessageQueue {
       if (held === undefined) return answer;
       checkSettling(world, held, { verdicts, row });
       world.book.settle(held, verdicts, world.now);
-      world.deathCount += verdicts.filter(({ kind }) => kind === 'dead').length;
+      const deaths = verdicts.filter(({ kind }) => kind === 'dead');
+      world.expectEvent('dead', deaths.length);
       world.book.write(claim.applicationId, row, world.now);
       return answer;
     }, UNHEARD);
   }
 
   release(claim: Claim, row?: RowUpdate): Promise<'released' | 'lost'> {
-    return this.#run(async () => {
+    return this.#line.run(async () => {
       const world = this.#world;
       world.book.wake(world.now);
       const answer = await world.queue.release(claim, row);
@@ -121,7 +120,13 @@ export class WatchedQueue implements MessageQueue {
   }
 
   extend(claim: Claim, leaseMs: number): Promise<'extended' | 'lost'> {
-    return this.#run(() => this.#world.queue.extend(claim, leaseMs));
+    return this.#line.run(async () => {
+      const { book, now, queue } = this.#world;
+      book.wake(now);
+      const answer = await queue.extend(claim, leaseMs);
+      if (answer === 'extended') book.extend(claim, now + leaseMs);
+      return answer;
+    });
   }
 
   expire(olderThanMs: number, maxMessages: number): Promise<readonly ExpiredMessage[]> {
@@ -133,7 +138,7 @@ export class WatchedQueue implements MessageQueue {
   }
 
   application(applicationId: string): Promise<ApplicationRow | undefined> {
-    return this.#run(() => this.#world.queue.application(applicationId));
+    return this.#line.run(() => this.#world.queue.application(applicationId));
   }
 
   closeApplication(applicationId: string, maxMessages: number): Promise<readonly ExpiredMessage[]> {
@@ -147,7 +152,7 @@ export class WatchedQueue implements MessageQueue {
   }
 
   reopen(applicationId: string): Promise<void> {
-    return this.#run(async () => {
+    return this.#line.run(async () => {
       await this.#world.queue.reopen(applicationId);
       this.#world.book.reopen(applicationId);
       this.#world.newDestination(applicationId);
@@ -155,7 +160,7 @@ export class WatchedQueue implements MessageQueue {
   }
 
   deadLetters(page: DeadLetterFilter & { limit: number; after?: string }): Promise<DeadLetterPage> {
-    return this.#run(() => this.#world.queue.deadLetters(page));
+    return this.#line.run(() => this.#world.queue.deadLetters(page));
   }
 
   replay(filter: DeadLetterFilter): Promise<number> {
@@ -173,7 +178,7 @@ export class WatchedQueue implements MessageQueue {
   }
 
   stats(): Promise<QueueStats> {
-    return this.#run(() => this.#world.queue.stats());
+    return this.#line.run(() => this.#world.queue.stats());
   }
 
   onDue(listener: () => void): () => void {
@@ -186,10 +191,10 @@ export class WatchedQueue implements MessageQueue {
 
   /** A durable queue outlives its process; the other one hands back what waits (D79). */
   close(): Promise<QueueClosing> {
-    return this.#run(async () => {
+    return this.#line.run(async () => {
       const { queue, book, scenario } = this.#world;
       this.letGo();
-      this.#isClosed = true;
+      this.#line.isClosed = true;
       if (scenario.isDurable) return { returned: [], left: (await queue.stats()).pending };
       const closing = await queue.close();
       for (const { stored } of closing.returned) book.discard(stored.messageId, 'returned');
@@ -203,7 +208,7 @@ export class WatchedQueue implements MessageQueue {
   }
 
   #ending(reason: DeadReason, { work, isTrue }: Ending): Promise<readonly ExpiredMessage[]> {
-    return this.#run(async () => {
+    return this.#line.run(async () => {
       const world = this.#world;
       const { book, now } = world;
       book.wake(now);
@@ -216,7 +221,7 @@ export class WatchedQueue implements MessageQueue {
           () => `${message.key} did not die of ${reason}`,
         );
         book.end(messageId, reason, now);
-        world.deathCount += 1;
+        world.expectEvent('dead');
         world.coverage.hit('upkeep', reason);
       }
       return ended;
@@ -224,7 +229,7 @@ export class WatchedQueue implements MessageQueue {
   }
 
   async #leaving(work: () => Promise<number>, leave: (messageId: string) => void): Promise<number> {
-    return await this.#run(async () => {
+    return await this.#line.run(async () => {
       const before = await this.#deadIds();
       const count = await work();
       const after = new Set(await this.#deadIds());
@@ -237,44 +242,7 @@ export class WatchedQueue implements MessageQueue {
     const { items } = await this.#world.queue.deadLetters({ limit: 1000 });
     return items.map(({ stored }) => stored.messageId);
   }
-
-  /** The engine takes whatever is thrown for a failure of the queue: ours must be seen. */
-  async #watched<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      const isOfQueue = error instanceof SecurityEventError;
-      this.#world.check(isOfQueue, 'ledger', () => (error as Error).stack ?? String(error));
-      throw error;
-    }
-  }
-
-  /** Work without end in one moment of the clock would never come back to it. */
-  #isSpinning(): boolean {
-    const world = this.#world;
-    this.#calls = this.#calledAt === world.now ? this.#calls + 1 : 0;
-    this.#calledAt = world.now;
-    const isSpinning = this.#calls > MAX_CALLS_AT_ONCE;
-    world.check(!isSpinning, 'no-standstill', () => 'the queue is called without end');
-    return isSpinning;
-  }
-
-  /** The one place where a process's calls are refused, lost or made to fail. */
-  async #run<T>(work: () => Promise<T>, { mayBeUnheard = false } = {}): Promise<T> {
-    const world = this.#world;
-    const never = new Promise<never>(() => {});
-    if (!this.#process.isAlive) return await never;
-    if (this.#isSpinning()) return await never;
-    if (this.#isClosed) throw new SecurityEventError('ERR_QUEUE_CLOSED');
-    if (world.queueFault === 'rejects') throw failed();
-    const answer = await this.#watched(work);
-    if (mayBeUnheard && world.queueFault === 'loses-answer') throw failed();
-    return this.#process.isAlive ? answer : await never;
-  }
 }
-
-/** Far more than what all destinations together may need. */
-const MAX_CALLS_AT_ONCE = 5000;
 
 interface Ending {
   readonly work: () => Promise<readonly ExpiredMessage[]>;
@@ -283,9 +251,6 @@ interface Ending {
 
 /** What was enqueued must not be refused: that is the caller's to know (law 1). */
 const UNHEARD = { mayBeUnheard: true };
-
-const failed = (): SecurityEventError =>
-  new SecurityEventError('ERR_QUEUE_FAILED', { detail: 'simulated' });
 
 /** Of what is stored, which is the element without the slots of format 2. */
 function keyOfEntry({ stored }: QueueEntry): string {

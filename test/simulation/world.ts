@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { readMemoryOptions } from '../../src/queue/memory/memory-options.ts';
 import { MemoryQueue } from '../../src/queue/memory/memory-queue.ts';
 import { createFakeClock, createSeededRandom } from '../../src/testing/index.ts';
+import type { DeliveryEvents } from '../../src/webhook/engine/events.ts';
 import type { Attempt } from './attempt.ts';
 import { Book } from './book.ts';
 import { Coverage, type FaultMet } from './coverage.ts';
@@ -15,6 +16,24 @@ import type { ApplicationScenario, QueueFault, Scenario, SettingsFault } from '.
 export interface Violation {
   readonly invariant: InvariantName;
   readonly detail: string;
+}
+
+export const TELLABLE = [
+  'dead',
+  'destination-opened',
+  'destination-paused',
+  'destination-recovered',
+  'destination-closed',
+] as const satisfies readonly (keyof DeliveryEvents)[];
+
+type TellableEvent = (typeof TELLABLE)[number];
+
+/** How a world is looked at. */
+export interface Watching {
+  /** Filled where it is given. */
+  readonly trace?: string[];
+  /** No other invariant is checked: whether this one sees what is wrong by itself. */
+  readonly only?: InvariantName | undefined;
 }
 
 /** The settings of an application, as they are at the moment. */
@@ -56,17 +75,19 @@ export class World {
   /** Until when the engine may still wait because its queue failed. */
   troubledUntil = 0;
   attemptCount = 0;
-  /** Those that a sender was told of. */
-  deathCount = 0;
+  /** Of what happened before somebody's eyes: what is to be told of it, and how often. */
+  readonly toTell = new Map<TellableEvent, number>();
   stepCount = 0;
   changesChecked = -1;
   violation: Violation | undefined;
   readonly #trace: string[] | undefined;
+  readonly #only: InvariantName | undefined;
   #ids = 0;
 
-  constructor(seed: number, trace?: string[]) {
+  constructor(seed: number, { trace, only }: Watching = {}) {
     this.scenario = generate(seed);
     this.#trace = trace;
+    this.#only = only;
     // Far from the seeds of worlds, so that no two streams are the same.
     this.random = createSeededRandom((seed + 0x5000_0000) % 2 ** 32);
     this.engineRandom = createSeededRandom((seed + 0xa000_0000) % 2 ** 32);
@@ -113,6 +134,7 @@ export class World {
   /** The first violation stands: what follows may be its consequence. */
   check(holds: boolean, invariant: InvariantName, detail: () => string): void {
     if (holds || this.violation !== undefined) return;
+    if (this.#only !== undefined && this.#only !== invariant) return;
     this.violation = { invariant, detail: detail() };
     this.tell(() => `VIOLATION ${invariant}: ${this.violation?.detail}`);
   }
@@ -120,6 +142,10 @@ export class World {
   /** Costs nothing where nobody wants to know: a seed that fails is run again with a trace. */
   tell(line: () => string): void {
     this.#trace?.push(`${(this.sinceStartMs / 1000).toFixed(3).padStart(10)} s  ${line()}`);
+  }
+
+  expectEvent(name: TellableEvent, by = 1): void {
+    this.toTell.set(name, (this.toTell.get(name) ?? 0) + by);
   }
 
   /** Everything that waits for an application has met it. */

@@ -1,0 +1,59 @@
+/** What could be sent: it is sent at once, and in its turn. */
+import type { BookedApplication } from './book.ts';
+import type { SenderProcess } from './sender-process.ts';
+import type { World } from './world.ts';
+
+/** Timers are whole ms, and a wait of none is one. */
+export const SLACK_MS = 3;
+
+/** Whatever may be sent is sent at once. */
+export function checkReady(
+  world: World,
+  application: BookedApplication,
+  processes: readonly SenderProcess[],
+): void {
+  const { id, tier } = application;
+  if (!isReady(world, application) || tier === 'closed') {
+    application.readySince = undefined;
+    return;
+  }
+  application.readySince ??= world.now;
+  const { readySince } = application;
+  if (world.now - readySince <= SLACK_MS) return;
+  for (const process of processes) {
+    const isAble = process.isDelivering && world.now - process.startedAt > SLACK_MS;
+    const isTroubled = world.now <= world.troubledUntil + SLACK_MS;
+    const freeSince = process.slotFreeSince(tier) ?? world.now;
+    if (!isAble || isTroubled || world.now - freeSince <= SLACK_MS) continue;
+    world.check(
+      false,
+      'held-up',
+      () => `${id} could be sent for ${world.now - readySince} ms (${tier})`,
+    );
+  }
+}
+
+function isReady(
+  world: World,
+  { waiting, claim, notBefore, maxMessages }: BookedApplication,
+): boolean {
+  if (claim !== undefined || waiting.size === 0 || notBefore > world.now) return false;
+  const lingerMs = waiting.size < maxMessages ? world.scenario.lingerMs : 0;
+  for (const { dueAt } of waiting) if (dueAt + lingerMs <= world.now) return true;
+  return false;
+}
+
+/** When an application is claimed: no other of its tier could have been for longer (law 4). */
+export function checkTurn(world: World, applicationId: string): void {
+  const { tier, readySince = world.now } = world.book.application(applicationId);
+  for (const other of world.book.applications.values()) {
+    const isFirst = other.readySince !== undefined && other.readySince < readySince - SLACK_MS;
+    if (other.id === applicationId || other.tier !== tier || !isFirst) continue;
+    world.check(
+      !isReady(world, other),
+      'turns',
+      () =>
+        `${applicationId} was claimed, and not ${other.id} (${tier}), which could be for longer`,
+    );
+  }
+}

@@ -1,0 +1,104 @@
+/** Bugs in what is sent. */
+import type { Mutation } from './mutation.ts';
+
+const ENGINE = 'webhook/engine';
+const QUEUE = 'queue/memory';
+
+export const REQUEST_MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'retry_count is always 0',
+    file: `${ENGINE}/attempt.ts`,
+    from: '({ stored, retryCount: sends })',
+    to: '({ stored, retryCount: sends * 0 })',
+    by: 'retry-count',
+    withinSeeds: 5,
+  },
+  {
+    name: 'date_created is of another clock',
+    file: `${ENGINE}/attempt.ts`,
+    from: 'formatTimestamp(clock.now())',
+    to: 'formatTimestamp(clock.monotonicMs())',
+    by: 'date-created',
+    withinSeeds: 5,
+  },
+  {
+    name: 'the signature leaves out a byte',
+    file: `${ENGINE}/attempt.ts`,
+    from: 'sign(body, secret)',
+    to: 'sign(body.subarray(1), secret)',
+    by: 'signature',
+    withinSeeds: 5,
+  },
+  {
+    name: 'a request has its messages in another order',
+    file: `${ENGINE}/attempt.ts`,
+    from: 'outgoing = messages.map(',
+    to: 'outgoing = messages.toReversed().map(',
+    by: 'claimed-messages',
+    withinSeeds: 20,
+  },
+  {
+    name: 'a request goes to the root of its receiver',
+    file: `${ENGINE}/attempt.ts`,
+    from: 'poster.post({ url, body',
+    to: 'poster.post({ url: new URL(url.origin), body',
+    by: 'destination',
+    withinSeeds: 5,
+  },
+  {
+    name: 'a secret that is a function counts as none',
+    file: `${ENGINE}/attempt.ts`,
+    from: 'secret === undefined) return',
+    to: "typeof application.secret === 'function') return",
+    by: 'missing',
+    withinSeeds: 20,
+  },
+  {
+    name: 'text waits as ASCII',
+    file: `${QUEUE}/waiting-message.ts`,
+    from: "stored.bytes.toString('latin1')",
+    to: "stored.bytes.toString('ascii')",
+    by: 'message-id',
+    withinSeeds: 20,
+  },
+  {
+    name: 'formats are mixed in a request',
+    file: `${QUEUE}/due-order.ts`,
+    from: 'first.format === next.format',
+    to: 'first.format !== undefined',
+    by: 'one-kind',
+    withinSeeds: 300,
+  },
+  {
+    name: 'a request has one message too many',
+    file: `${QUEUE}/due-order.ts`,
+    from: 'taken.length < maxMessages',
+    to: 'taken.length <= maxMessages',
+    by: 'request-limits',
+    withinSeeds: 20,
+  },
+  {
+    name: 'of the bytes of a request only the last message counts',
+    file: `${QUEUE}/due-order.ts`,
+    from: 'bytes += next.sizeBytes',
+    to: 'bytes = next.sizeBytes',
+    by: 'request-limits',
+    withinSeeds: 50,
+  },
+  {
+    name: 'an application that is claimed is claimed again',
+    file: `${QUEUE}/memory-queue.ts`,
+    from: 'turns.place(application, at.nowMs);\n    const messages',
+    to: 'const messages',
+    by: 'one-in-flight',
+    withinSeeds: 50,
+  },
+  {
+    name: 'a claim does not count as a sending',
+    file: `${QUEUE}/memory-queue.ts`,
+    from: 'for (const message of taken) message.sends += 1;',
+    to: '',
+    by: 'ledger',
+    withinSeeds: 5,
+  },
+];

@@ -1,0 +1,79 @@
+/** Bugs in a sender as a whole: what it takes in, what it tells, when it waits and how it ends. */
+import type { Mutation } from './mutation.ts';
+
+const ENGINE = 'webhook/engine';
+
+export const SENDER_MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'an own message_id is not kept',
+    file: 'webhook/accept.ts',
+    from: "ownId(data, 'message_id') ?? newId()",
+    to: 'newId()',
+    by: 'send-result',
+    withinSeeds: 20,
+  },
+  {
+    name: 'playbooks are looked for among the modules',
+    file: 'settings/routing.ts',
+    from: 'isSelected(playbooks, slug)',
+    to: 'isSelected(modules, slug)',
+    by: 'send-result',
+    withinSeeds: 50,
+  },
+  {
+    name: 'a scheduler that never waits',
+    file: `${ENGINE}/scheduler.ts`,
+    from: 'await clock.idle(Math.min(waitMs, MAX_WAIT_MS), this.#wake.signal);',
+    to: '',
+    by: 'no-standstill',
+    withinSeeds: 5,
+  },
+  {
+    name: 'waiting for a retry keeps the process alive',
+    file: `${ENGINE}/scheduler.ts`,
+    from: 'await clock.idle(Math.min(waitMs',
+    to: 'await clock.sleep(Math.min(waitMs',
+    by: 'not-held-open',
+    withinSeeds: 20,
+  },
+  {
+    name: 'flush counts what was accepted after it',
+    file: `${ENGINE}/tracker.ts`,
+    from: 'if (number > mark.upTo) continue;',
+    to: '',
+    by: 'flush',
+    withinSeeds: 500,
+  },
+  {
+    name: 'a timer outlives its attempt',
+    file: `${ENGINE}/delivery.ts`,
+    from: '} finally {\n      headers.abort();',
+    to: '} finally {',
+    by: 'nothing-after-end',
+    withinSeeds: 50,
+  },
+  {
+    name: 'close takes its time',
+    file: `${ENGINE}/lifecycle.ts`,
+    from: 'clock.sleep(deadlineMs, done.signal)',
+    to: 'clock.sleep(2 * deadlineMs, done.signal)',
+    by: 'close-report',
+    withinSeeds: 200,
+  },
+  {
+    name: 'what is handed back was never sent',
+    file: `${ENGINE}/kept-message.ts`,
+    from: 'this.sends = sends;',
+    to: 'this.sends = 0;',
+    by: 'close-report',
+    withinSeeds: 200,
+  },
+  {
+    name: 'an attempt is not told',
+    file: `${ENGINE}/delivery.ts`,
+    from: "observe('attempt-started', () => started);",
+    to: '',
+    by: 'events',
+    withinSeeds: 5,
+  },
+];

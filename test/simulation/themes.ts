@@ -1,0 +1,83 @@
+/** What a world is mostly about: some faults only show where several of them come together. */
+import type { SeededRandom } from '../../src/testing/index.ts';
+import { FAULTS, type FaultName } from './faults.ts';
+import type { Policy } from './scenario.ts';
+
+export interface Theme {
+  /** How often it is chosen, beside the others. */
+  readonly weight: number;
+  readonly applications: readonly number[];
+  readonly faults: readonly FaultName[];
+  /** To how many applications the messages of a batch belong, at most. */
+  readonly applicationsOfBatch: number;
+  readonly poisonProbability: number;
+  /** Whether nothing else happens than that settings fail. */
+  readonly isAboutSettings: boolean;
+  readonly policy: (random: SeededRandom) => Partial<Policy>;
+}
+
+const ANY_FAULT = (Object.keys(FAULTS) as FaultName[]).filter(
+  (name) => !name.startsWith('poison-'),
+);
+
+const THEMES: readonly Theme[] = [
+  {
+    weight: 7,
+    applications: [1, 1, 1, 2, 2, 3, 4, 6, 12],
+    faults: ANY_FAULT,
+    applicationsOfBatch: 3,
+    poisonProbability: 0.25,
+    isAboutSettings: false,
+    policy: () => ({}),
+  },
+  {
+    // Many receivers, some of which do not answer, and few slots.
+    weight: 1,
+    applications: [6, 9, 12],
+    faults: ['slow', 'hang', 'hang-after-body', 'deadline', 'endless-body', 'connect-timeout'],
+    applicationsOfBatch: 12,
+    poisonProbability: 0,
+    isAboutSettings: false,
+    policy: (random) => ({
+      healthySlots: random.integer(1, 3),
+      failingSlots: random.pick([1, 3, 256, 256]),
+    }),
+  },
+  {
+    // Requests of many messages, which are refused for what they hold or for their size.
+    weight: 2,
+    applications: [1, 1, 2],
+    faults: [
+      'status-400',
+      'status-422',
+      'status-500',
+      'limit-413',
+      'limit-400',
+      'limit-500',
+      'flaky',
+    ],
+    applicationsOfBatch: 1,
+    poisonProbability: 0.7,
+    isAboutSettings: false,
+    policy: (random) => ({
+      maxMessages: random.pick([16, 1000]),
+      cautiousMaxMessages: random.pick([6, 16, 100]),
+      maxBodyBytes: random.pick([12_000, 1_048_576]),
+      bisectionMaxFailures: random.pick([2, 3, 5, 12]),
+    }),
+  },
+  {
+    // Destinations that are away for longer than messages wait.
+    weight: 1,
+    applications: [1, 2, 3],
+    faults: ANY_FAULT,
+    applicationsOfBatch: 3,
+    poisonProbability: 0.25,
+    isAboutSettings: true,
+    policy: () => ({ schedule: { delaysMs: [1000, 10_000], repeatLast: true, horizonMs: 90_000 } }),
+  },
+];
+
+const WEIGHTED = THEMES.flatMap((theme) => Array.from({ length: theme.weight }, () => theme));
+
+export const pickTheme = (random: SeededRandom): Theme => random.pick(WEIGHTED);
