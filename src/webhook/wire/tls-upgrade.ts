@@ -5,7 +5,7 @@ import { secureContextOf, type TlsCredentials } from './tls-credentials.ts';
 import { uninherited } from './uninherited.ts';
 
 /** Rejects with OpenSSL's, Node's or the system's own error. */
-export type TlsUpgrade = (target: buildConnector.Options, socket: Socket) => Promise<Socket>;
+type TlsUpgrade = (target: buildConnector.Options, socket: Socket) => Promise<Socket>;
 
 /** undici hands its options on in an object that inherits: these `tls.connect` would read there. */
 const NOT_INHERITED = {
