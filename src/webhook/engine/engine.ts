@@ -150,6 +150,7 @@ export class Engine implements WebhookSender {
     await giveWay();
     const all = [...skipped, ...refused].toSorted((a, b) => a.index - b.index);
     this.#tell(accepted, all);
+    await giveWay();
     return { accepted: accepted.map(({ stored }) => stored.messageId), skipped: all };
   }
 
