@@ -51,13 +51,10 @@ export interface SenderSystem {
 
 export function makeSender(options: unknown, system: SenderSystem): WebhookSender {
   const core = makeCore(readSenderOptions(options), system);
-  const { settings, clock, tracker, queue, observe } = core;
+  const { settings, clock, tracker } = core;
   const dispatch = makeDispatch(core);
   const lifecycle: Lifecycle = new Lifecycle({
-    clock,
-    tracker,
-    queue,
-    observe,
+    ...core,
     quiet: dispatch.quiet,
     stop: async () => {
       stopBeforeExit();

@@ -19,6 +19,7 @@ export interface LifecycleParts {
   readonly quiet: (untilMs: number, signal: AbortSignal) => Promise<void>;
   /** Starts nothing more and ends what is in flight; resolves when that is over. */
   readonly stop: () => Promise<void>;
+  readonly giveWay: () => Promise<void>;
 }
 
 const DEFAULT_CLOSE_MS = 10_000;
@@ -136,9 +137,8 @@ export class Lifecycle {
       await quiet(untilMs, deadline.signal);
       await stop();
       const { returned, left } = await queue.close();
-      this.#tellReturned(returned);
-      const messages = returned.map((message) => new KeptMessage(message));
-      return { ...fates(), returned: messages, left };
+      const kept = await this.#keep(returned);
+      return { ...fates(), returned: kept, left };
     } finally {
       done.abort();
       // What stays in the queue is another process's to deliver: nobody waits for it here any more,
@@ -148,11 +148,18 @@ export class Lifecycle {
     }
   }
 
-  #tellReturned(returned: readonly ReturnedMessage[]): void {
-    const { tracker, observe } = this.#parts;
-    for (const { origin } of returned) tracker.settled(origin, 'discarded');
-    const count = returned.length;
+  /** What was not delivered, as it is handed back: everything that waited, so in slices. */
+  async #keep(returned: readonly ReturnedMessage[]): Promise<KeptMessage[]> {
+    const { tracker, observe, giveWay } = this.#parts;
+    const kept: KeptMessage[] = [];
+    for (const message of returned) {
+      tracker.settled(message.origin, 'discarded');
+      kept.push(new KeptMessage(message));
+      await giveWay();
+    }
+    const count = kept.length;
     if (count > 0) observe('discarded', () => ({ reason: 'returned', count }));
+    return kept;
   }
 
   /** The process lives until it is over. */

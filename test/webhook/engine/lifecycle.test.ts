@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { createMemoryQueue } from '../../../src/queue/memory.ts';
+import { createFakeClock } from '../../../src/testing/index.ts';
+import { storeV2 } from '../../../src/webhook/encoder.ts';
+import { Lifecycle } from '../../../src/webhook/engine/lifecycle.ts';
+import { Tracker } from '../../../src/webhook/engine/tracker.ts';
+import { wrapQueue } from '../../helpers/wrapped-queue.ts';
+
+test('close gives way between the messages that it hands back, as many as there may be', async () => {
+  const clock = createFakeClock();
+  const tracker = new Tracker('s', true);
+  const returned = ['m-0', 'm-1', 'm-2'].map((id) => ({
+    applicationId: 'shop-1',
+    stored: storeV2({ message_id: id, message_type: 'test', message: {} }),
+    origin: tracker.expect(),
+    sends: 1,
+  }));
+  const pending: number[] = [];
+  const told: unknown[] = [];
+  const lifecycle = new Lifecycle({
+    clock,
+    tracker,
+    queue: wrapQueue(createMemoryQueue({}, clock), {
+      close: () => Promise.resolve({ returned, left: 0 }),
+    }),
+    observe: (name, event) => void told.push([name, event()]),
+    quiet: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+    giveWay: async () => void pending.push(tracker.pending),
+  });
+  const report = await lifecycle.close();
+  expect(pending).toEqual([2, 1, 0]);
+  expect(report).toMatchObject({ delivered: 0, dead: 0, discarded: 3, left: 0 });
+  expect(report.returned.map(({ message_id }) => message_id)).toEqual(['m-0', 'm-1', 'm-2']);
+  expect(told).toEqual([['discarded', { reason: 'returned', count: 3 }]]);
+  await clock.advance(0);
+  expect(clock.pending).toBe(0);
+});
