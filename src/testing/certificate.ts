@@ -31,20 +31,22 @@ const VERSION_3 = der(TAG.context0, integer(Buffer.from([2])));
 const YES = der(TAG.boolean, Buffer.from([0xff]));
 const SERIAL_BYTES = 15;
 
+const HOST = /^[!-9;-~]+$/;
+
 /**
  * A new key (P-256) and a certificate that it has signed itself.
  *
- * @throws SecurityEventError `ERR_INVALID_OPTION` where `hosts` is empty or has an IPv6 address.
+ * @throws SecurityEventError `ERR_INVALID_OPTION` where `hosts` is empty or has an IPv6 address or a
+ * name that is not ASCII, and for times that are none.
  */
 export function createCertificate(options: CertificateOptions = {}): Certificate {
   const { hosts = ['localhost', '127.0.0.1'] } = options;
   const { validFrom = systemClock.now() - HOUR_MS, validTo = systemClock.now() + DAY_MS } = options;
-  if (hosts.length === 0 || hosts.some((host) => host.includes(':'))) {
-    throw new SecurityEventError('ERR_INVALID_OPTION', {
-      detail: 'hosts: expected at least one name or IPv4 address',
-      path: ['hosts'],
-    });
+  if (hosts.length === 0 || !hosts.every((host) => HOST.test(host))) {
+    throw refusal('hosts', 'at least one name or IPv4 address, in ASCII');
   }
+  if (Number.isNaN(new Date(validFrom).getTime())) throw refusal('validFrom', 'a time');
+  if (Number.isNaN(new Date(validTo).getTime())) throw refusal('validTo', 'a time');
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const name = nameOf('security-event-delivery test');
   const content = sequence(
@@ -63,6 +65,12 @@ export function createCertificate(options: CertificateOptions = {}): Certificate
     cert: pem(sequence(content, ECDSA_WITH_SHA256, bitString(signature))),
   };
 }
+
+const refusal = (name: string, expected: string): SecurityEventError =>
+  new SecurityEventError('ERR_INVALID_OPTION', {
+    detail: `${name}: expected ${expected}`,
+    path: [name],
+  });
 
 const nameOf = (text: string): Buffer =>
   sequence(der(TAG.set, sequence(COMMON_NAME, der(TAG.utf8String, Buffer.from(text)))));

@@ -49,7 +49,8 @@ export function time(epochMs: number): Buffer {
 
 function lengthBytes(length: number): Buffer {
   if (length < 0x80) return Buffer.from([length]);
-  const bytes = length < 0x100 ? [length] : [length >> 8, length & 0xff];
+  const bytes: number[] = [];
+  for (let rest = length; rest > 0; rest >>= 8) bytes.unshift(rest & 0xff);
   return Buffer.from([0x80 + bytes.length, ...bytes]);
 }
 

@@ -1,6 +1,7 @@
 /** The receiver's side of TLS. */
 import type { Socket } from 'node:net';
 import { createSecureContext, TLSSocket, type TlsOptions } from 'node:tls';
+import { SecurityEventError } from '../errors.ts';
 import { systemClock } from '../system/clock.ts';
 import { type Certificate, createCertificate } from './certificate.ts';
 
@@ -17,10 +18,15 @@ export type ReceiverTls = Certificate & TlsOptions;
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
+/** Throws ERR_INVALID_OPTION for another word. */
 export function certificateOf(given: CertificateKind | ReceiverTls): ReceiverTls {
   if (typeof given === 'object') return given;
   if (given === 'self-signed') return createCertificate();
   if (given === 'wrong-host') return createCertificate({ hosts: ['elsewhere.example'] });
+  if (given !== 'expired') {
+    const detail = 'tls: expected self-signed, wrong-host, expired or a certificate';
+    throw new SecurityEventError('ERR_INVALID_OPTION', { detail, path: ['tls'] });
+  }
   const now = systemClock.now();
   return createCertificate({ validFrom: now - 2 * DAY_MS, validTo: now - DAY_MS });
 }

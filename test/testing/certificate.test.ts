@@ -48,6 +48,17 @@ describe('createCertificate', () => {
     ]);
   });
 
+  test('may be for so many that it takes more than 64 KiB', () => {
+    const hosts = Array.from({ length: 4000 }, (_, n) => `host-${n}.example.test`);
+    expect(read({ hosts }).subjectAltName?.split(', ')).toHaveLength(4000);
+  });
+
+  test.each(['validFrom', 'validTo'])('refuses a %s that is no time', (name) => {
+    expect(() => createCertificate({ [name]: Number.NaN })).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [name] }),
+    );
+  });
+
   test('has a key and a serial number of its own', () => {
     const [one, other] = [read(), read()];
     expect(one.serialNumber).toMatch(/^01[0-9A-F]{30}$/);
@@ -55,13 +66,16 @@ describe('createCertificate', () => {
     expect(one.publicKey.equals(other.publicKey)).toBe(false);
   });
 
-  test.each([[[]], [['localhost', '::1']]])('refuses the hosts %j', (hosts) => {
-    expect(() => createCertificate({ hosts })).toThrow(
-      expect.objectContaining({
-        code: 'ERR_INVALID_OPTION',
-        path: ['hosts'],
-        message: expect.stringContaining('hosts: expected at least one name or IPv4 address'),
-      }),
-    );
-  });
+  test.each([[[]], [['localhost', '::1']], [['']], [['a b']], [['bücher.example']]])(
+    'refuses the hosts %j',
+    (hosts) => {
+      expect(() => createCertificate({ hosts })).toThrow(
+        expect.objectContaining({
+          code: 'ERR_INVALID_OPTION',
+          path: ['hosts'],
+          message: expect.stringContaining('hosts: expected at least one name or IPv4 address'),
+        }),
+      );
+    },
+  );
 });

@@ -317,6 +317,13 @@ test.each(['', 'hook', 'http://a/'])('the path %j is refused', async (path) => {
   await expect(startReceiver({ path })).rejects.toMatchObject(refusal);
 });
 
+test('a kind of certificate that there is not is refused', async () => {
+  await expect(startReceiver({ tls: 'revoked' as 'expired' })).rejects.toMatchObject({
+    code: 'ERR_INVALID_OPTION',
+    path: ['tls'],
+  });
+});
+
 test('a step that cannot be played is refused before anything listens', async () => {
   await expect(startReceiver({ script: [{ status: 7 }] })).rejects.toMatchObject({
     code: 'ERR_INVALID_OPTION',
