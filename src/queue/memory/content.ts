@@ -168,12 +168,11 @@ export class Content {
     });
   }
 
-  #bury(owned: Owned, { reason, end }: Ending, { nowMs, epochMs }: Moment): void {
-    const { message } = owned;
+  #bury({ application, message }: Owned, { reason, end }: Ending, at: Moment): void {
     this.room.give(message.sizeBytes);
     // Told from its age: the wall clock may have been set since.
-    const acceptedAt = epochMs - (nowMs - message.acceptedMs);
-    this.dead.add({ ...owned, reason, end, acceptedAt, diedAt: epochMs });
+    const acceptedAt = at.epochMs - (at.nowMs - message.acceptedMs);
+    this.dead.add({ application, message, reason, end, acceptedAt, diedAt: at.epochMs });
   }
 
   #acceptance(nowMs: number): Acceptance {
