@@ -56,6 +56,7 @@ export function makeSender(options: unknown, system: SenderSystem): WebhookSende
   const lifecycle: Lifecycle = new Lifecycle({
     ...core,
     quiet: dispatch.quiet,
+    disconnect: () => core.wire.poster.close(),
     stop: async () => {
       stopBeforeExit();
       await dispatch.stop();
@@ -153,7 +154,6 @@ function makeDispatch(core: Core): Dispatch {
       // In this order: the last attempt may leave a destination closed, which is upkeep's.
       await scheduler.stop();
       await upkeep.stop();
-      await wire.poster.close();
     },
     quiet: async (untilMs, signal) => {
       if (isDelivering) await scheduler.quiet(untilMs, signal);

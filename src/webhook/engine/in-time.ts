@@ -2,24 +2,26 @@ import { SecurityEventError } from '../../errors.ts';
 import type { Clock } from '../../system/clock.ts';
 import { onAbort } from '../../system/on-abort.ts';
 
-/** The settings may be asked for in the host's own code, which may never answer. */
+/** The host's own code may be asked, which may never answer; so may a queue whose server is away. */
 const MAX_MS = 10_000;
 
 export interface TimeLimit {
   readonly clock: Clock;
   /** Ends the wait, too. */
   readonly signal: AbortSignal;
+  /** Default 10 s. */
+  readonly ms?: number;
 }
 
-/** What `work` gives, or `undefined` where that takes longer than 10 s. Its rejection is passed on. */
+/** What `work` gives, or `undefined` where that takes longer. Its rejection is passed on. */
 export async function inTime<T>(
   work: Promise<T>,
   limit: TimeLimit,
 ): Promise<{ readonly value: T } | undefined> {
-  const { clock, signal } = limit;
+  const { clock, signal, ms = MAX_MS } = limit;
   const decided = new AbortController();
   const letGo = onAbort(signal, () => decided.abort());
-  const late = clock.idle(MAX_MS, decided.signal).then(() => undefined);
+  const late = clock.idle(ms, decided.signal).then(() => undefined);
   try {
     return await Promise.race([work.then((value) => ({ value })), late]);
   } finally {
@@ -29,6 +31,9 @@ export async function inTime<T>(
 }
 
 type Ask<T> = (applicationId: string) => Promise<T>;
+
+/** The cause of the error that tells so. */
+export const noAnswer = (ms = MAX_MS): Error => new Error(`no answer within ${ms / 1000} s`);
 
 /**
  * Asks the host while messages come in: what waits for its answer is held in memory, which has to be
@@ -43,7 +48,6 @@ export function answeredInTime<T>(ask: Ask<T>, limit: TimeLimit): Ask<T> {
     if (answer !== undefined) return answer.value;
     if (limit.signal.aborted) throw new SecurityEventError('ERR_SENDER_CLOSED');
     const path = ['settings', 'applications', applicationId];
-    const cause = new Error(`no answer within ${MAX_MS / 1000} s`);
-    throw new SecurityEventError('ERR_SETTINGS_FAILED', { path, cause });
+    throw new SecurityEventError('ERR_SETTINGS_FAILED', { path, cause: noAnswer() });
   };
 }

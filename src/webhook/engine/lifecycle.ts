@@ -1,9 +1,10 @@
 /** From the first message to the last: what is being accepted, `flush` and `close` (D79, D80). */
 import { SecurityEventError } from '../../errors.ts';
-import type { MessageQueue, ReturnedMessage } from '../../queue/queue.ts';
+import type { MessageQueue, QueueClosing, ReturnedMessage } from '../../queue/queue.ts';
 import type { Clock } from '../../system/clock.ts';
 import { onAbort } from '../../system/on-abort.ts';
 import { hold } from './hold.ts';
+import { inTime, noAnswer } from './in-time.ts';
 import { KeptMessage } from './kept-message.ts';
 import type { Observe } from './observe.ts';
 import { occasion } from './occasion.ts';
@@ -19,10 +20,15 @@ export interface LifecycleParts {
   readonly quiet: (untilMs: number, signal: AbortSignal) => Promise<void>;
   /** Starts nothing more and ends what is in flight; resolves when that is over. */
   readonly stop: () => Promise<void>;
+  /** Ends all connections. */
+  readonly disconnect: () => Promise<void>;
   readonly giveWay: () => Promise<void>;
 }
 
 const DEFAULT_CLOSE_MS = 10_000;
+
+/** What a queue may take to be closed, in ms: it may have much to write, or to hand back. */
+const QUEUE_CLOSE_MS = 30_000;
 
 interface Flushing {
   /** How many calls had begun to accept messages when it began. */
@@ -125,7 +131,7 @@ export class Lifecycle {
   }
 
   async #close(deadlineMs: number): Promise<CloseResult> {
-    const { tracker, clock, quiet, stop, queue } = this.#parts;
+    const { tracker, clock, quiet, disconnect } = this.#parts;
     const fates = tracker.tally();
     const untilMs = clock.monotonicMs() + deadlineMs;
     const deadline = new AbortController();
@@ -135,8 +141,7 @@ export class Lifecycle {
     try {
       await Promise.race([Promise.allSettled(this.#calls), late.happened]);
       await quiet(untilMs, deadline.signal);
-      await stop();
-      const { returned, left } = await queue.close();
+      const { returned, left } = await this.#end(done.signal);
       const kept = await this.#keep(returned);
       return { ...fates(), returned: kept, left };
     } finally {
@@ -145,7 +150,17 @@ export class Lifecycle {
       // nor for a call that does not end.
       this.#isClosed = true;
       for (const flushing of this.#flushes) flushing.end();
+      await disconnect();
     }
+  }
+
+  /** The server of a queue may be away and never answer: `close` ends all the same (D79). */
+  async #end(signal: AbortSignal): Promise<QueueClosing> {
+    const { stop, queue, clock } = this.#parts;
+    await inTime(stop(), { clock, signal });
+    const closed = await inTime(queue.close(), { clock, signal, ms: QUEUE_CLOSE_MS });
+    if (closed !== undefined) return closed.value;
+    throw new SecurityEventError('ERR_QUEUE_FAILED', { cause: noAnswer(QUEUE_CLOSE_MS) });
   }
 
   /** What was not delivered, as it is handed back: everything that waited, so in slices. */

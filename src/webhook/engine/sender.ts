@@ -97,7 +97,8 @@ export interface WebhookSender<D extends Dialect = 'strict'> extends AsyncDispos
   flush(options?: { readonly signal?: AbortSignal }): Promise<FlushResult>;
   /**
    * Accepts nothing more, delivers what can be delivered within `deadlineMs` (default 10000), ends
-   * what is in flight, and closes the queue. Idempotent: the first call's report is everybody's.
+   * what is in flight, and closes the queue. Idempotent: the first call's report is everybody's. It
+   * rejects with `ERR_QUEUE_FAILED` where the queue does not answer for 30 s.
    */
   close(options?: { readonly deadlineMs?: number }): Promise<CloseResult>;
 }

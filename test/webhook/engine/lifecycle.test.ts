@@ -1,8 +1,8 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createMemoryQueue } from '../../../src/queue/memory.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
 import { storeV2 } from '../../../src/webhook/encoder.ts';
-import { Lifecycle } from '../../../src/webhook/engine/lifecycle.ts';
+import { Lifecycle, type LifecycleParts } from '../../../src/webhook/engine/lifecycle.ts';
 import { Tracker } from '../../../src/webhook/engine/tracker.ts';
 import { wrapQueue } from '../../helpers/wrapped-queue.ts';
 
@@ -26,6 +26,7 @@ test('close gives way between the messages that it hands back, as many as there 
     observe: (name, event) => void told.push([name, event()]),
     quiet: () => Promise.resolve(),
     stop: () => Promise.resolve(),
+    disconnect: () => Promise.resolve(),
     giveWay: async () => void pending.push(tracker.pending),
   });
   const report = await lifecycle.close();
@@ -35,4 +36,57 @@ test('close gives way between the messages that it hands back, as many as there 
   expect(told).toEqual([['discarded', { reason: 'returned', count: 3 }]]);
   await clock.advance(0);
   expect(clock.pending).toBe(0);
+});
+
+describe('close of a queue whose server is away', () => {
+  const never = (): Promise<never> => new Promise(() => {});
+
+  function lifecycleOf(parts: Partial<LifecycleParts>) {
+    const clock = createFakeClock();
+    const done: string[] = [];
+    const lifecycle = new Lifecycle({
+      clock,
+      tracker: new Tracker('s', true),
+      queue: wrapQueue(createMemoryQueue({}, clock), {
+        close: async () => {
+          done.push('closed');
+          return { returned: [], left: 7 };
+        },
+      }),
+      observe: () => {},
+      quiet: () => Promise.resolve(),
+      stop: () => Promise.resolve(),
+      disconnect: async () => void done.push('disconnected'),
+      giveWay: () => Promise.resolve(),
+      ...parts,
+    });
+    return { clock, done, lifecycle };
+  }
+
+  test('does not wait for the answer to a claim longer than 10 s', async () => {
+    const { clock, done, lifecycle } = lifecycleOf({ stop: never });
+    const closing = lifecycle.close();
+    await clock.advance(9999);
+    expect(done).toEqual([]);
+    await clock.advance(1);
+    expect(await closing).toMatchObject({ returned: [], left: 7 });
+    expect(done).toEqual(['closed', 'disconnected']);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('rejects where closing it is not answered for 30 s; the connections are ended all the same', async () => {
+    const clock = createFakeClock();
+    const queue = wrapQueue(createMemoryQueue({}, clock), { close: never });
+    const { done, lifecycle } = lifecycleOf({ clock, queue });
+    const closing = lifecycle.close().catch((error: unknown) => error);
+    await clock.advance(29_999);
+    expect(done).toEqual([]);
+    await clock.advance(1);
+    expect(await closing).toMatchObject({
+      code: 'ERR_QUEUE_FAILED',
+      cause: { message: 'no answer within 30 s' },
+    });
+    expect(done).toEqual(['disconnected']);
+    expect(clock.pending).toBe(0);
+  });
 });
