@@ -38,31 +38,31 @@ test('close gives way between the messages that it hands back, as many as there 
   expect(clock.pending).toBe(0);
 });
 
+const never = (): Promise<never> => new Promise(() => {});
+
+function lifecycleOf(parts: Partial<LifecycleParts>) {
+  const clock = createFakeClock();
+  const done: string[] = [];
+  const lifecycle = new Lifecycle({
+    clock,
+    tracker: new Tracker('s', true),
+    queue: wrapQueue(createMemoryQueue({}, clock), {
+      close: async () => {
+        done.push('closed');
+        return { returned: [], left: 7 };
+      },
+    }),
+    observe: () => {},
+    quiet: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+    disconnect: async () => void done.push('disconnected'),
+    giveWay: () => Promise.resolve(),
+    ...parts,
+  });
+  return { clock, done, lifecycle };
+}
+
 describe('close of a queue whose server is away', () => {
-  const never = (): Promise<never> => new Promise(() => {});
-
-  function lifecycleOf(parts: Partial<LifecycleParts>) {
-    const clock = createFakeClock();
-    const done: string[] = [];
-    const lifecycle = new Lifecycle({
-      clock,
-      tracker: new Tracker('s', true),
-      queue: wrapQueue(createMemoryQueue({}, clock), {
-        close: async () => {
-          done.push('closed');
-          return { returned: [], left: 7 };
-        },
-      }),
-      observe: () => {},
-      quiet: () => Promise.resolve(),
-      stop: () => Promise.resolve(),
-      disconnect: async () => void done.push('disconnected'),
-      giveWay: () => Promise.resolve(),
-      ...parts,
-    });
-    return { clock, done, lifecycle };
-  }
-
   test('does not wait for the answer to a claim longer than 10 s', async () => {
     const { clock, done, lifecycle } = lifecycleOf({ stop: never });
     const closing = lifecycle.close();
