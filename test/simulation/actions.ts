@@ -100,11 +100,16 @@ function midAttempt(
     if (process?.isAlive === true && !process.isClosing) end(process);
     return;
   }
+  const endIt = (): void => {
+    if (process.isAlive && !process.isClosing) end(process);
+  };
+  if (chance(world.random, 0.2)) {
+    process.onNextClaim = endIt;
+    return;
+  }
   const ms = chance(world.random, 0.3) ? 0 : world.random.integer(1, 100);
   process.onNextAttempt = () => {
-    void world.clock.sleep(ms).then(() => {
-      if (process.isAlive && !process.isClosing) end(process);
-    });
+    void world.clock.sleep(ms).then(endIt);
   };
 }
 

@@ -27,18 +27,26 @@ export function checkStep(world: World, processes: readonly SenderProcess[]): vo
 
 /** After the horizon the last attempt has this time, and upkeep its round. */
 const GRACE_MS = 60_000;
+/** A round may ask settings that do not answer. */
+const ASKING_MS = 10_000;
+/** What is claimed while its settings are asked is passed over, by some rounds in a row. */
+const ROUNDS = 2;
+const ROUNDS_WHERE_SETTINGS_HANG = 8;
 
 function checkHorizon(world: World, processes: readonly SenderProcess[]): void {
   const { schedule, upkeepMs } = world.scenario.policy;
-  const roundsMs = 2 * upkeepMs + SLACK_MS;
+  const roundMs = upkeepMs + ASKING_MS;
+  const roundsMs = ROUNDS * roundMs + SLACK_MS;
   const isKept = processes.some(
     (process) => process.isDelivering && world.now - process.startedAt > roundsMs,
   );
   if (!isKept || world.now <= world.troubledUntil + roundsMs) return;
   const oldest = world.now - schedule.horizonMs - GRACE_MS - roundsMs;
-  for (const { key, state, acceptedAt } of world.book.messages.values()) {
+  const moreMs = (ROUNDS_WHERE_SETTINGS_HANG - ROUNDS) * roundMs;
+  for (const { key, state, acceptedAt, met } of world.book.messages.values()) {
+    const oldestAt = met.has('settings-hang') ? oldest - moreMs : oldest;
     world.check(
-      state !== 'waiting' || acceptedAt >= oldest,
+      state !== 'waiting' || acceptedAt >= oldestAt,
       'horizon',
       () => `${key} has waited ${world.now - acceptedAt} ms`,
     );

@@ -104,8 +104,8 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a dead letter tells another reason',
     file: `${QUEUE}/content.ts`,
-    from: 'this.dead.add({ ...owned, reason,',
-    to: "this.dead.add({ ...owned, reason: 'too-large',",
+    from: 'message, reason, end, acceptedAt',
+    to: "message, reason: 'too-large', end, acceptedAt",
     by: 'one-fate',
     withinSeeds: 20,
   },

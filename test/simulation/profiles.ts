@@ -19,14 +19,14 @@ export interface Profile {
 
 const PROFILES: readonly Profile[] = [
   {
-    weight: 10,
+    weight: 8,
     schedule: { delaysMs: [1000, 5000, 20_000, 60_000], repeatLast: true, horizonMs: 2 * HOUR_MS },
     maxProbeWaitMs: 30_000,
     spanMs: 20 * MINUTE_MS,
     maxRetryAfterMs: 2 * MINUTE_MS,
   },
   {
-    weight: 3,
+    weight: 5,
     schedule: { delaysMs: [500, 2000, 4000], repeatLast: false, horizonMs: 4 * MINUTE_MS },
     maxProbeWaitMs: 10_000,
     spanMs: 10 * MINUTE_MS,

@@ -47,7 +47,12 @@ const REQUIRED: Readonly<Record<Row, readonly string[]>> = {
   'status-403': BLAMES_SIZE,
   'status-404': REFUSES,
   'status-408': FAILS,
-  'status-410': [...REFUSES, 'destination closed', 'in the end died: destination-closed'],
+  // Closed before most horizons pass.
+  'status-410': [
+    ...REFUSES.filter((outcome) => outcome !== EXPIRED),
+    'destination closed',
+    'in the end died: destination-closed',
+  ],
   'status-422': [...REFUSES, 'bisected, halved'],
   'status-425': FAILS,
   'status-429': PAUSES,

@@ -25,7 +25,8 @@ export class SenderProcess {
   /** Waits on its clock; and those of them that keep a process alive. */
   waits = 0;
   holds = 0;
-  /** What is to happen when it sends the next time. */
+  /** What is to happen when it claims, or sends, the next time. */
+  onNextClaim: (() => void) | undefined;
   onNextAttempt: (() => void) | undefined;
   readonly #world: World;
   readonly #queue: WatchedQueue;
@@ -70,6 +71,13 @@ export class SenderProcess {
 
   get isAccepting(): boolean {
     return this.isAlive && !this.isClosing && this.role !== 'deliver';
+  }
+
+  /** Before it hears of it. */
+  hasClaimed(): void {
+    const happen = this.onNextClaim;
+    this.onNextClaim = undefined;
+    happen?.();
   }
 
   attemptBegan(): void {

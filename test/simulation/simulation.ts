@@ -117,7 +117,10 @@ export class Simulation {
     world.queueFault = undefined;
     world.slowSettingsMs = 0;
     for (const settings of world.settings.values()) mend(settings);
-    for (const process of this.#processes) process.onNextAttempt = undefined;
+    for (const process of this.#processes) {
+      process.onNextClaim = undefined;
+      process.onNextAttempt = undefined;
+    }
     for (const place of this.running.keys()) this.#start(place);
     if (world.scenario.replaysAtEnd) void this.#replayAll();
   }

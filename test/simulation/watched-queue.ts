@@ -79,6 +79,7 @@ export class WatchedQueue implements MessageQueue {
       const held = world.book.claim(answer, at);
       held.isUnheard = world.queueFault === 'loses-answer';
       if (!held.isUnheard) checkClaim(world, held, this.#process);
+      this.#process.hasClaimed();
       return answer;
     }, UNHEARD);
   }
