@@ -64,24 +64,39 @@ export function describeDeadLetters(harness: QueueHarness): void {
       expect(new Date(letter?.diedAt ?? 0).getUTCFullYear()).toBeGreaterThan(2025);
     });
 
-    test('come in pages, oldest first, also behind one that is gone', async () => {
-      const trial = await fiveDead(harness);
-      const pages: string[][] = [];
-      let after: string | undefined;
-      for (let count = 0; count < 5; count += 1) {
-        const page = await trial.queue.deadLetters({
-          limit: 2,
-          ...(after === undefined ? {} : { after }),
-        });
-        pages.push(page.items.map(({ stored }) => stored.messageId));
-        after = page.next;
-        if (after === undefined) break;
-        expect(after).toBe(page.items.at(-1)?.id);
-        await trial.queue.purge({ ids: [after] });
-      }
-      expect(pages).toEqual([['a', 'b'], ['c', 'd'], ['e']]);
-      expect(await namesIn(trial)).toEqual(['a', 'c', 'e']);
-    });
+    test.each([
+      [1, [['a'], ['b'], ['c'], ['d'], ['e']]],
+      [2, [['a', 'b'], ['c', 'd'], ['e']]],
+      [
+        3,
+        [
+          ['a', 'b', 'c'],
+          ['d', 'e'],
+        ],
+      ],
+    ])(
+      'come in pages of %i, oldest first, also behind one that is gone',
+      async (limit, expected) => {
+        const trial = await fiveDead(harness);
+        const pages: string[][] = [];
+        let after: string | undefined;
+        for (let count = 0; count < 6; count += 1) {
+          const page = await trial.queue.deadLetters({
+            limit,
+            ...(after === undefined ? {} : { after }),
+          });
+          pages.push(page.items.map(({ stored }) => stored.messageId));
+          after = page.next;
+          if (after === undefined) break;
+          expect(after).toBe(page.items.at(-1)?.id);
+          await trial.queue.purge({ ids: [after] });
+        }
+        expect(pages).toEqual(expected);
+        const lastOfPages = expected.slice(0, -1).map((page) => page.at(-1));
+        const left = expected.flat().filter((name) => !lastOfPages.includes(name));
+        expect(await namesIn(trial)).toEqual(left);
+      },
+    );
 
     test('have no next page where the last one is full', async () => {
       const trial = await fiveDead(harness);
