@@ -39,11 +39,11 @@ async function tell(seed: number, lines: number): Promise<Outcome> {
   return outcome;
 }
 
-async function runSeeds(from: number, count: number): Promise<boolean> {
+async function runSeeds(from: number, seeds: number): Promise<boolean> {
   const startedAt = process.cpuUsage();
   const coverage = new Coverage();
   const sum = { seeds: 0, failed: 0, attempts: 0, messages: 0, steps: 0, virtualMs: 0 };
-  for (let seed = from; seed < from + count; seed += 1) {
+  for (let seed = from; seed < from + seeds; seed += 1) {
     const outcome = await simulate(seed, { only });
     const { violation, attempts, messages, steps, virtualMs } = outcome;
     coverage.add(outcome.coverage);
@@ -66,9 +66,16 @@ async function runSeeds(from: number, count: number): Promise<boolean> {
     `${sum.seeds} seeds, ${sum.failed} failed: ${sum.messages} messages, ${sum.attempts} attempts, ` +
       `${sum.steps} steps, ${days} days; ${((user + system) / 1000 / sum.seeds).toFixed(0)} ms of CPU a seed`,
   );
-  const missing = count >= SEEDS_THAT_MEET_ALL ? missingPairs(coverage) : [];
+  const missing = seeds >= SEEDS_THAT_MEET_ALL ? missingPairs(coverage) : [];
   for (const pair of missing) say(`never met: ${pair}`);
   return sum.failed === 0 && missing.length === 0;
+}
+
+/** No seeds at all would be no failure. */
+function count(text: string): number {
+  const number = Number(text);
+  if (Number.isInteger(number) && number > 0) return number;
+  throw new Error(`expected a whole number above 0, not ${text}`);
 }
 
 function invariant(name: string | undefined): InvariantName | undefined {
@@ -81,8 +88,8 @@ Error.stackTraceLimit = 0;
 
 async function main(): Promise<boolean> {
   if (values.planted) return await runPlanted(say);
-  if (values.seed === undefined) return await runSeeds(Number(values.from), Number(values.seeds));
-  const outcome = await tell(Number(values.seed), Number.POSITIVE_INFINITY);
+  if (values.seed === undefined) return await runSeeds(count(values.from), count(values.seeds));
+  const outcome = await tell(count(values.seed), Number.POSITIVE_INFINITY);
   say(
     outcome.violation === undefined ? 'nothing is wrong' : `FAILED: ${outcome.violation.invariant}`,
   );
