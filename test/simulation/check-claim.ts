@@ -30,11 +30,13 @@ function slotUse(world: World, process: SenderProcess): SlotUse {
   for (const { claim: held } of world.book.applications.values()) {
     if (held?.heldBy !== process.key || held.isUnheard) continue;
     const attempt = world.attempts.get(held.claim.id);
+    // What asking for the settings takes too long moves over, too, and stays there.
+    const startedAt = attempt?.startedAt ?? world.now;
     const isLate =
-      attempt !== undefined &&
-      (attempt.hasHeaders
+      startedAt >= held.claimedAt + lateHeadersMs ||
+      (attempt?.hasHeaders === true
         ? (attempt.reaction.headersMs ?? 0) >= lateHeadersMs
-        : world.now >= attempt.startedAt + lateHeadersMs);
+        : world.now >= startedAt + lateHeadersMs);
     if (held.claim.row.tier === 'failing') use.failing += 1;
     else if (isLate) use.late += 1;
     else use.healthy += 1;

@@ -35,7 +35,7 @@ export interface DeliveryParts extends Sending {
   readonly random: Random;
   readonly observe: Observe;
   readonly tracker: Tracker;
-  /** An attempt without response headers after this moves to the failing slots, in ms (D75). */
+  /** Without settings, or then without response headers, for so long it moves to the failing slots, in ms (D75). */
   readonly lateHeadersMs: number;
   readonly leaseMs: number;
   /** Of one attempt, in ms (D76). */
@@ -65,7 +65,9 @@ export class Delivery {
   async deliver(claim: Claim, slot: Slot): Promise<void> {
     const { clock, find, signal, queue } = this.#parts;
     const startedAt = clock.monotonicMs();
-    const destination = await findDestination(claim.applicationId, find, this.#parts);
+    const destination = await this.#inSlot(slot, () =>
+      findDestination(claim.applicationId, find, this.#parts),
+    );
     if (signal.aborted) {
       await this.#tell('release', () => queue.release(claim));
       return;
@@ -114,7 +116,9 @@ export class Delivery {
     };
     if (lane.isOpen) observe('destination-probing', () => ({ applicationId }));
     observe('attempt-started', () => started);
-    const { result, retryAfterMs } = await this.#post(body, destination, slot);
+    const { result, retryAfterMs } = await this.#inSlot(slot, (onHeaders) =>
+      postBody(body, destination, { ...this.#parts, onHeaders }),
+    );
     const now = claim.now + (clock.monotonicMs() - startedAt);
     const attempted: Attempted = { claim, lane, result, bodyBytes: body.length, retryAfterMs, now };
     const settlement = settle(attempted, policy, random);
@@ -122,19 +126,17 @@ export class Delivery {
     this.#report({ attempted, settlement, started, isLost: answer !== 'settled' });
   }
 
-  async #post(body: Buffer, destination: Destination, slot: Slot): ReturnType<typeof postBody> {
+  /** What takes long, be it the host's settings or the receiver, holds no slot of those that work (D75). */
+  async #inSlot<T>(slot: Slot, work: (isInTime: () => void) => Promise<T>): Promise<T> {
     const { clock, lateHeadersMs, onSlotMoved } = this.#parts;
-    const headers = new AbortController();
-    void clock.idle(lateHeadersMs, headers.signal).then(() => {
-      if (!headers.signal.aborted && slot.moveToFailing()) onSlotMoved();
+    const inTime = new AbortController();
+    void clock.idle(lateHeadersMs, inTime.signal).then(() => {
+      if (!inTime.signal.aborted && slot.moveToFailing()) onSlotMoved();
     });
     try {
-      return await postBody(body, destination, {
-        ...this.#parts,
-        onHeaders: () => headers.abort(),
-      });
+      return await work(() => inTime.abort());
     } finally {
-      headers.abort();
+      inTime.abort();
     }
   }
 

@@ -179,7 +179,7 @@ export const SENDER_OPTION_TABLE: Readonly<Record<keyof DeliveryOptions, OptionR
   lateHeadersMs: {
     rule: MS,
     default: '2000',
-    what: 'An attempt without response headers after it moves to the failing slots (D75).',
+    what: 'A request that waits longer for settings, or for response headers, moves to the failing slots (D75).',
   },
   leaseMs: {
     rule: MS,
