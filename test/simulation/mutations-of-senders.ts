@@ -47,7 +47,7 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a timer outlives its attempt',
     file: `${ENGINE}/delivery.ts`,
-    from: '} finally {\n      headers.abort();',
+    from: '} finally {\n      inTime.abort();',
     to: '} finally {',
     by: 'nothing-after-end',
     withinSeeds: 50,
