@@ -132,6 +132,25 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     external: [],
   },
   {
+    files: ['capture/trusted-proxies.ts'],
+    ours: ['capture/', 'address/', 'errors.ts'],
+    external: ['proxy-addr'],
+  },
+  {
+    // Pure: what they say depends on the request and the options alone.
+    files: [
+      'capture/client-address.ts',
+      'capture/explain-client-address.ts',
+      'capture/forwarded-element.ts',
+      'capture/forwarded-for.ts',
+      'capture/forwarded-origin.ts',
+      'capture/header-list.ts',
+      'capture/request-like.ts',
+    ],
+    ours: ['capture/', 'address/', 'errors.ts'],
+    external: [],
+  },
+  {
     files: ['testing/'],
     ours: ['contract/index.ts', 'errors.ts', 'system/', 'webhook/signature.ts'],
     oursAsTypes: ['queue/queue.ts'],
