@@ -21,6 +21,7 @@ export {
   SecurityEventError,
   type SecurityEventErrorCode,
 } from './errors.ts';
+export type { SpanIds, SpanReader } from './log/active-span.ts';
 export type { LineStream, LogDestination, PinoLogger } from './log/destination.ts';
 export type { PlatformFunction } from './log/platform.ts';
 export type { WritableRecord, WrittenRecord } from './log/record-check.ts';

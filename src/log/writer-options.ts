@@ -1,8 +1,10 @@
 /** The options of the log writer, checked when it is made. */
 import type { Dialect, JsonObject } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
+import type { SpanReader } from './active-span.ts';
 import type { LogDestination } from './destination.ts';
 import type { PlatformFunction } from './platform.ts';
+import { PLATFORMS, type PlatformName, platformPreset } from './platform-presets.ts';
 import { type RecordCheck, recordCheck, type WrittenRecord } from './record-check.ts';
 
 const DEFAULT_MAX_BUFFER_BYTES = 16 * 1024 * 1024;
@@ -13,10 +15,17 @@ export interface LogWriterOptions<D extends Dialect = 'strict'> {
   /** The contract's dialect (D0, D14). Default `'strict'`. */
   readonly dialect?: D;
   /**
-   * Attributes of the log platform beside the record (D18): `false` (default) for none, or a
-   * function of the record. What it does wrong costs attributes, never the record; `stats()` tells.
+   * Attributes of the log platform beside the record (D18): `false` (default) for none, those of
+   * `'otel'`, `'datadog'` or `'ecs'`, `'auto'` for those of the tracer that is active, or a function
+   * of the record. What it does wrong costs attributes, never the record; `stats()` tells.
    */
-  readonly platform?: false | PlatformFunction<WrittenRecord<D>>;
+  readonly platform?: false | PlatformName | PlatformFunction<WrittenRecord<D>>;
+  /**
+   * Where the ids of the active span come from, for a named platform: called at each `write`. What
+   * it throws, or gives that is no span's ids, counts as no span. Default: OpenTelemetry's and
+   * dd-trace's globals, the first that knows of a span.
+   */
+  readonly activeSpan?: SpanReader;
   /**
    * Whether records are checked against the contract. Default true. With false a record must still
    * be a plain JSON object.
@@ -49,11 +58,11 @@ export function settingsOf<D extends Dialect>(options: LogWriterOptions<D>): Wri
     destination = 1,
     dialect = 'strict',
     platform = false,
+    activeSpan,
     validate = true,
     sync = true,
     maxBufferBytes = DEFAULT_MAX_BUFFER_BYTES,
   } = ownOptions(options);
-  expect(platform === false || typeof platform === 'function', 'platform', 'false or a function');
   expect(typeof validate === 'boolean', 'validate', 'true or false');
   expect(typeof sync === 'boolean', 'sync', 'true or false');
   const isSize = Number.isSafeInteger(maxBufferBytes) && maxBufferBytes > 0;
@@ -61,16 +70,27 @@ export function settingsOf<D extends Dialect>(options: LogWriterOptions<D>): Wri
   return {
     destination,
     check: recordCheck(dialect, validate),
-    platform: platform as false | PlatformFunction<JsonObject>,
+    platform: platformOf(platform, activeSpan),
     sync,
     maxBufferBytes,
   };
+}
+
+function platformOf(platform: unknown, activeSpan: unknown): false | PlatformFunction<JsonObject> {
+  const name = PLATFORMS.find((known) => known === platform);
+  const isPlatform = platform === false || name !== undefined || typeof platform === 'function';
+  expect(isPlatform, 'platform', `false, ${PLATFORMS.map(quoted).join(', ')} or a function`);
+  const isReader = activeSpan === undefined || typeof activeSpan === 'function';
+  expect(isReader, 'activeSpan', 'a function');
+  if (name !== undefined) return platformPreset(name, activeSpan as SpanReader | undefined);
+  return platform as false | PlatformFunction<JsonObject>;
 }
 
 const OPTIONS: ReadonlySet<string> = new Set<keyof LogWriterOptions>([
   'destination',
   'dialect',
   'platform',
+  'activeSpan',
   'validate',
   'sync',
   'maxBufferBytes',
@@ -90,6 +110,8 @@ function ownOptions<T extends object>(options: T): T {
 function expect(isUsable: boolean, option: string, expected: string): void {
   if (!isUsable) throw refusal(`expected ${option} to be ${expected}`, [option]);
 }
+
+const quoted = (word: string): string => `'${word}'`;
 
 const refusal = (detail: string, path: readonly string[]): SecurityEventError =>
   new SecurityEventError('ERR_INVALID_OPTION', { detail, path });

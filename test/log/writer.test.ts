@@ -308,7 +308,7 @@ describe('options', () => {
     { destination: 99_999 },
     { dialect: 'loose' },
     { platform: true },
-    { platform: 'otel' },
+    { platform: 'elk' },
     { validate: 1 },
     { sync: 'no' },
     { maxBufferBytes: 0 },

@@ -1,0 +1,132 @@
+/**
+ * The span that is active when an event happens (D18), read synchronously and without a tracer as a
+ * dependency: a copy of OpenTelemetry's API of our own would read nothing where the host's is older.
+ */
+
+/** A span's ids, as OpenTelemetry's `span.spanContext()` gives them. */
+export interface SpanIds {
+  /** 32 lowercase hex digits, not all zero (W3C Trace Context, 3.2.2.3). */
+  readonly traceId: string;
+  /** 16 lowercase hex digits, not all zero (3.2.2.4). */
+  readonly spanId: string;
+  /** 0 to 255 (3.2.2.5). */
+  readonly traceFlags?: number | undefined;
+}
+
+/** Gives the active span's ids; nothing where no span is active. */
+export type SpanReader = () => SpanIds | null | undefined;
+
+/** The ids as dd-trace writes them: the trace's in hex where it has 128 bits, else decimal. */
+export interface DatadogIds {
+  readonly trace_id: string;
+  readonly span_id: string;
+}
+
+export interface ActiveSpan extends SpanIds {
+  readonly tracer: 'function' | 'otel' | 'datadog';
+  readonly dd: DatadogIds;
+}
+
+/** The API's global, of any version 1.x, and the key under which a context holds its span. */
+const OTEL_API = Symbol.for('opentelemetry.js.api.1');
+const OTEL_SPAN = Symbol.for('OpenTelemetry Context Key SPAN');
+
+const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
+const SPAN_ID = /^(?!0{16})[0-9a-f]{16}$/;
+const LOW_64_BITS = 16;
+
+/** What is used of OpenTelemetry's API. */
+interface OtelGlobal {
+  readonly context?: {
+    active(): { getValue(key: symbol): { spanContext(): SpanIds } | undefined };
+  };
+}
+
+/** What is used of dd-trace. */
+interface DatadogTracer {
+  scope(): { active(): DatadogSpan | null };
+  inject(span: DatadogSpan, format: 'log', carrier: { dd?: Partial<DatadogIds> }): void;
+}
+
+interface DatadogSpan {
+  context(): {
+    toTraceId(asHex: true): string;
+    toSpanId(asHex: true): string;
+    toTraceparent(): string;
+  };
+}
+
+/**
+ * The first that knows of a span decides, never two: the host's function, OpenTelemetry, dd-trace.
+ * What a tracer does wrong costs its ids, never the event: nothing is thrown.
+ */
+export function activeSpan(read?: SpanReader): ActiveSpan | undefined {
+  if (read !== undefined) return guarded(() => ofIds('function', read()));
+  return guarded(otelSpan) ?? guarded(datadogSpan);
+}
+
+/** Whether dd-trace runs in this process, also while no span is active. */
+export const hasDatadogTracer = (): boolean => guarded(datadogTracer) !== undefined;
+
+function guarded<T>(look: () => T | undefined): T | undefined {
+  try {
+    return look();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of `globalThis` itself: what is on a polluted prototype is nobody's tracer. */
+const ownGlobal = (key: PropertyKey): unknown =>
+  Object.hasOwn(globalThis, key) ? Reflect.get(globalThis, key) : undefined;
+
+function otelSpan(): ActiveSpan | undefined {
+  const api = ownGlobal(OTEL_API) as OtelGlobal | undefined;
+  return ofIds('otel', api?.context?.active().getValue(OTEL_SPAN)?.spanContext());
+}
+
+const datadogTracer = (): DatadogTracer | undefined =>
+  ownGlobal('_ddtrace') as DatadogTracer | undefined;
+
+function datadogSpan(): ActiveSpan | undefined {
+  const tracer = datadogTracer();
+  const span = tracer?.scope().active();
+  if (tracer === undefined || !span) return undefined;
+  const context = span.context();
+  const found = ofIds('datadog', {
+    traceId: context.toTraceId(true).padStart(32, '0'),
+    spanId: context.toSpanId(true).padStart(16, '0'),
+    traceFlags: Number.parseInt(context.toTraceparent().slice(-2), 16),
+  });
+  // The documented way, which follows the settings of the tracer: 128 bits may be off in logs.
+  const carrier: { dd?: Partial<DatadogIds> } = {};
+  tracer.inject(span, 'log', carrier);
+  const { trace_id, span_id } = carrier.dd ?? {};
+  const isWhole = typeof trace_id === 'string' && typeof span_id === 'string';
+  return found && isWhole ? { ...found, dd: { trace_id, span_id } } : found;
+}
+
+function ofIds(
+  tracer: ActiveSpan['tracer'],
+  ids: SpanIds | null | undefined,
+): ActiveSpan | undefined {
+  if (!ids) return undefined;
+  const { traceId, spanId, traceFlags } = ids;
+  // A span that does not record has ids of zeros.
+  if (!TRACE_ID.test(traceId) || !SPAN_ID.test(spanId)) return undefined;
+  const isByte = Number.isInteger(traceFlags) && (traceFlags as number) >>> 8 === 0;
+  return {
+    tracer,
+    traceId,
+    spanId,
+    traceFlags: isByte ? traceFlags : undefined,
+    dd: { trace_id: datadogTraceId(traceId), span_id: decimal(spanId) },
+  };
+}
+
+function datadogTraceId(traceId: string): string {
+  const has128Bits = !/^0{16}/.test(traceId);
+  return has128Bits ? traceId : decimal(traceId.slice(-LOW_64_BITS));
+}
+
+const decimal = (hex: string): string => BigInt(`0x${hex}`).toString();

@@ -1,0 +1,212 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { LogLine } from '../../src/contract/index.ts';
+import { PLATFORMS, type PlatformName } from '../../src/log/platform-presets.ts';
+import { createLogWriter } from '../../src/log/writer.ts';
+import { createLineSink, sampleRecord } from '../../src/testing/index.ts';
+import { smallRecord } from '../helpers/log-records.ts';
+import { datadogGlobal, otelGlobal, removeTracers, setTracers } from '../helpers/tracer-globals.ts';
+
+const IDS = { traceId: '6b01c9800000000006a5569115a0bd05', spanId: '06a5569115a0bd05' };
+const DD = { trace_id: IDS.traceId, span_id: '478884116517928197' };
+const span = () => ({ ...IDS, traceFlags: 1 });
+
+afterEach(removeTracers);
+
+const REQUEST = {
+  host: 'shop.example:8443',
+  path: '/login',
+  port: 8443,
+  referer: null,
+  remote_ip: '203.0.113.9',
+  remote_port: '50000',
+  scheme: 'https' as const,
+  user_agent: 'curl/8',
+  verb: 'POST' as const,
+};
+
+const full = sampleRecord('svc.ev0.threat.attack');
+const whole = {
+  ...full,
+  context: {
+    ...full.context,
+    actor: {
+      identifiers: { email: 'ada@example.com', uid: 7 },
+      ip: {
+        address: '203.0.113.9',
+        geo: {},
+        metadata: {
+          datacenter: null,
+          global: true,
+          loopback: false,
+          multicast: false,
+          network_type: 'public',
+          private: false,
+          proxy: false,
+          reserved: false,
+          tor: false,
+          unspecified: false,
+          version: 4 as const,
+          vpn: false,
+        },
+      },
+      svc_identifier: null,
+    },
+    http: { request: REQUEST, response: { blocked: true, status: 403 } },
+    service: { env: 'production', name: 'shop', svc_id: 'svc-1' },
+  },
+};
+
+/** What stands in the line beside the record. */
+function attributes(record: object, platform: PlatformName, activeSpan?: () => never): object {
+  const sink = createLineSink();
+  const writer = createLogWriter({
+    destination: sink,
+    platform,
+    ...(activeSpan === undefined ? {} : { activeSpan }),
+  });
+  writer.write(record as never);
+  expect(writer.stats()).toMatchObject({ written: 1, platformFailures: 0 });
+  const line = JSON.parse(sink.lines[0] ?? '') as object;
+  LogLine.parse(line);
+  return Object.fromEntries(Object.entries(line).filter(([key]) => !Object.hasOwn(record, key)));
+}
+
+const OTEL = { trace_id: IDS.traceId, span_id: IDS.spanId, trace_flags: '01' };
+const DATADOG_SMALL = { service: 'shop', env: 'production' };
+const ECS_SMALL = { 'service.name': 'shop', 'service.environment': 'production' };
+
+describe('the attributes of a platform', () => {
+  test.each<[PlatformName, object, object]>([
+    ['otel', OTEL, {}],
+    [
+      'datadog',
+      {
+        dd: DD,
+        ...DATADOG_SMALL,
+        'network.client.ip': '203.0.113.9',
+        'http.method': 'POST',
+        'http.url': 'https://shop.example:8443/login',
+        'http.status_code': 403,
+        'http.useragent': 'curl/8',
+        'usr.id': 7,
+      },
+      DATADOG_SMALL,
+    ],
+    [
+      'ecs',
+      {
+        'trace.id': IDS.traceId,
+        'span.id': IDS.spanId,
+        ...ECS_SMALL,
+        'client.ip': '203.0.113.9',
+        'user.id': '7',
+        'http.request.method': 'POST',
+        'http.response.status_code': 403,
+        'url.scheme': 'https',
+        'url.domain': 'shop.example',
+        'url.port': 8443,
+        'url.path': '/login',
+        'user_agent.original': 'curl/8',
+      },
+      ECS_SMALL,
+    ],
+  ])('%s are these of a whole record, and these of a small one', (platform, all, least) => {
+    expect(attributes(whole, platform, span as never)).toEqual(all);
+    expect(attributes(smallRecord(), platform)).toEqual(least);
+  });
+
+  test.each([
+    ['shop.example', 'shop.example'],
+    ['[2001:db8::1]:8443', '2001:db8::1'],
+    ['[2001:db8::1]', '2001:db8::1'],
+    ['203.0.113.1:80', '203.0.113.1'],
+    ['', undefined],
+  ])('have of the host %j the domain %j', (host, domain) => {
+    const http = { ...whole.context.http, request: { ...REQUEST, host } };
+    const record = { ...whole, context: { ...whole.context, http } };
+    expect(attributes(record, 'ecs')).toHaveProperty(['url.port'], 8443);
+    expect((attributes(record, 'ecs') as Record<string, unknown>)['url.domain']).toBe(domain);
+    const url = host === '' ? undefined : `https://${host}/login`;
+    expect((attributes(record, 'datadog') as Record<string, unknown>)['http.url']).toBe(url);
+  });
+
+  test.each([
+    [{ id: 'a', uid: 'b' }, 'a'],
+    [{ email: 'ada@example.com', username: 'ada' }, 'ada'],
+    [{ id: true, email: 'ada@example.com' }, 'ada@example.com'],
+    [{ id: 0 }, 0],
+    [{ tenant: 'x' }, undefined],
+    [null, undefined],
+  ])('have of the identifiers %j the user %j', (identifiers, user) => {
+    const actor = { ...whole.context.actor, identifiers };
+    const record = { ...whole, context: { ...whole.context, actor } };
+    expect((attributes(record, 'datadog') as Record<string, unknown>)['usr.id']).toBe(user);
+    const asText = user === undefined ? undefined : String(user);
+    expect((attributes(record, 'ecs') as Record<string, unknown>)['user.id']).toBe(asText);
+  });
+
+  test('have no request where the event had none', () => {
+    const http = { request: {}, response: { blocked: false } };
+    const record = { ...whole, context: { service: whole.context.service, http } };
+    expect(attributes(record, 'datadog')).toEqual(DATADOG_SMALL);
+    expect(attributes(record, 'ecs')).toEqual(ECS_SMALL);
+  });
+
+  test('hold what there is of a record that nobody checked', () => {
+    const lines: string[] = [];
+    const destination = { write: (line: string) => lines.push(line) };
+    for (const platform of PLATFORMS) {
+      const writer = createLogWriter({ destination, platform, validate: false });
+      for (const odd of [{}, { context: null }, { context: { actor: 7, http: 'x' } }]) {
+        writer.write(odd as never);
+      }
+      expect(writer.stats()).toMatchObject({ written: 3, platformFailures: 0 });
+    }
+    expect(lines.slice(0, 3)).toEqual([
+      '{}\n',
+      '{"context":null}\n',
+      '{"context":{"actor":7,"http":"x"}}\n',
+    ]);
+  });
+});
+
+describe('auto', () => {
+  const otel = otelGlobal({ ...IDS, traceFlags: 1 });
+  const datadog = datadogGlobal({ ...IDS, traceFlags: 1 }, DD);
+  const idle = datadogGlobal(undefined, undefined);
+
+  test.each<[string, Parameters<typeof setTracers>[0], object]>([
+    ['of OpenTelemetry', { otel }, OTEL],
+    ['of OpenTelemetry where both have a span', { otel, datadog }, OTEL],
+    ['of Datadog', { datadog }, { dd: DD, ...DATADOG_SMALL }],
+    ['of Datadog, without ids, where dd-trace has no span', { datadog: idle }, DATADOG_SMALL],
+    ['none where no tracer has a span', { otel: otelGlobal(undefined) }, {}],
+    ['none where there is no tracer', {}, {}],
+  ])('has the attributes of the tracer that is active: %s', (_title, tracers, expected) => {
+    setTracers(tracers);
+    expect(attributes(smallRecord(), 'auto')).toEqual(expected);
+  });
+
+  test('takes a span of the function for one of the tracer that runs', () => {
+    expect(attributes(smallRecord(), 'auto', span as never)).toEqual(OTEL);
+    setTracers({ datadog: idle });
+    expect(attributes(smallRecord(), 'auto', span as never)).toEqual({ dd: DD, ...DATADOG_SMALL });
+  });
+});
+
+test('flags that are not known are left out', () => {
+  expect(attributes(smallRecord(), 'otel', (() => IDS) as never)).toEqual({
+    trace_id: IDS.traceId,
+    span_id: IDS.spanId,
+  });
+});
+
+test.each([
+  [{ platform: 'OTEL' }, 'platform'],
+  [{ platform: true }, 'platform'],
+  [{ platform: 'otel', activeSpan: 'x' }, 'activeSpan'],
+])('the options %j are refused', (options, path) => {
+  expect(() => createLogWriter(options as never)).toThrow(
+    expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [path] }) as Error,
+  );
+});
