@@ -1,0 +1,64 @@
+/** Numbers that may be payment cards: 13 to 19 digits that pass the Luhn check (ISO/IEC 7812-1). */
+
+/** Major industry 2 to 6: banking, travel, merchandising. Times in milliseconds begin with 1. */
+const CARD_DIGITS = /^[2-6][0-9]{12,18}$/;
+
+/** How cards are printed: fours with a shorter end, or 4-6-5 and 4-6-4. */
+const PRINTED =
+  /^(?:[0-9]{4}([ -])(?:[0-9]{4}\1){2,3}[0-9]{1,4}|[0-9]{4}([ -])[0-9]{6}\2[0-9]{4,5})$/;
+
+export function isCardNumber(digits: string): boolean {
+  return CARD_DIGITS.test(digits) && luhnSum(digits) % 10 === 0;
+}
+
+function luhnSum(digits: string): number {
+  let sum = 0;
+  for (let index = 0; index < digits.length; index += 1) {
+    const digit = Number(digits[digits.length - 1 - index]);
+    const weighed = index % 2 === 0 ? digit : digit * 2;
+    sum += weighed > 9 ? weighed - 9 : weighed;
+  }
+  return sum;
+}
+
+const MAX_GROUPS = 5;
+
+interface Group {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Not within a word, and not the decimals of a number. */
+const DIGITS = /(?<![A-Za-z0-9_])(?<![0-9]\.)[0-9]+(?![A-Za-z0-9_])/g;
+
+/** Where card numbers stand in a text, in their order. Each digit is looked at a bounded number of times. */
+export function* cardNumbers(text: string): Generator<Group> {
+  const groups: Group[] = [];
+  for (const match of text.matchAll(DIGITS)) {
+    groups.push({ start: match.index, end: match.index + match[0].length });
+  }
+  let index = 0;
+  while (index < groups.length) {
+    const taken = groupsOfCard(text, groups, index);
+    if (taken > 0) {
+      yield {
+        start: (groups[index] as Group).start,
+        end: (groups[index + taken - 1] as Group).end,
+      };
+    }
+    index += Math.max(1, taken);
+  }
+}
+
+/** How many groups from `first` on make a card number; the most that do, 0 for none. */
+function groupsOfCard(text: string, groups: readonly Group[], first: number): number {
+  const { start } = groups[first] as Group;
+  for (let count = MAX_GROUPS; count > 0; count -= 1) {
+    const last = groups[first + count - 1];
+    if (last === undefined || last.end - start > 19 + MAX_GROUPS - 1) continue;
+    const written = text.slice(start, last.end);
+    if (count > 1 && !PRINTED.test(written)) continue;
+    if (isCardNumber(written.replace(/[ -]/g, ''))) return count;
+  }
+  return 0;
+}
