@@ -151,6 +151,43 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     external: [],
   },
   {
+    files: ['capture/network-list-enricher.ts'],
+    ours: ['capture/', 'errors.ts'],
+    external: ['node:fs'],
+  },
+  {
+    files: ['capture/foreign-value.ts'],
+    ours: ['capture/'],
+    external: ['node:util'],
+  },
+  {
+    files: ['capture/request-text.ts'],
+    ours: ['capture/'],
+    external: ['node:net'],
+  },
+  {
+    // Of parameters, texts and addresses: what they do follows from what they are given.
+    files: [
+      'capture/address-ranges.ts',
+      'capture/byte-room.ts',
+      'capture/card-number.ts',
+      'capture/clean-text.ts',
+      'capture/describe-address.ts',
+      'capture/enrichers.ts',
+      'capture/enrichment.ts',
+      'capture/late-answers.ts',
+      'capture/option-check.ts',
+      'capture/plain-copy.ts',
+      'capture/plain-parameters.ts',
+      'capture/redaction.ts',
+      'capture/secret-finder.ts',
+      'capture/secret-shapes.ts',
+      'capture/sensitive-keys.ts',
+    ],
+    ours: ['capture/', 'address/', 'contract/', 'errors.ts', 'system/'],
+    external: [],
+  },
+  {
     files: ['testing/'],
     ours: ['contract/index.ts', 'errors.ts', 'system/', 'webhook/signature.ts'],
     oursAsTypes: ['queue/queue.ts'],
