@@ -151,6 +151,11 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     external: [],
   },
   {
+    files: ['capture/request-scope.ts'],
+    ours: ['contract/'],
+    external: ['node:async_hooks'],
+  },
+  {
     files: ['capture/network-list-enricher.ts'],
     ours: ['capture/', 'errors.ts'],
     external: ['node:fs'],

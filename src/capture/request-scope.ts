@@ -1,0 +1,107 @@
+/**
+ * The request that is being served, found by whatever runs on its behalf, however deep and late. A
+ * host adapter opens a scope; `identify` and the reporter look it up.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { encodeSvcIdentifier, type LogActor, type LogHttp } from '../contract/index.ts';
+
+/** What a record tells of who caused an event, and by what request. */
+export interface RequestContext {
+  readonly actor?: LogActor;
+  readonly http?: LogHttp;
+}
+
+/** Who the user is: see the contract's `actor.identifiers` (D10). `null`: nobody who is known. */
+export type Identifiers = LogActor['identifiers'];
+
+/** How the request was answered, as far as that is known. */
+export interface RequestOutcome {
+  /** 100 to 599. */
+  readonly status?: number;
+  /** Whether the agent refused it. */
+  readonly blocked?: boolean;
+}
+
+/** Reads the request. Called once at most, and only if something happens in the request. */
+export type ReadRequest = () => RequestContext;
+
+/** The only state of a module in this library: Node ties it to the call, not to the process. */
+const scopes = new AsyncLocalStorage<RequestScope | undefined>();
+
+export class RequestScope {
+  readonly #read: ReadRequest;
+  #captured: RequestContext | undefined;
+  #current: RequestContext | undefined;
+  #user: Pick<LogActor, 'identifiers' | 'svc_identifier'> | undefined;
+  #outcome: RequestOutcome = {};
+
+  constructor(read: ReadRequest) {
+    this.#read = read;
+  }
+
+  /** The same object until something changes, frozen: many events of a request share it. */
+  context(): RequestContext {
+    this.#current ??= this.#build();
+    return this.#current;
+  }
+
+  /** Holds for every later event of the request. */
+  identify(identifiers: Identifiers, svcIdentifier?: string): void {
+    const encoded = svcIdentifier === undefined ? null : encodeSvcIdentifier(svcIdentifier);
+    this.#user = { identifiers: identifiers && { ...identifiers }, svc_identifier: encoded };
+    this.#current = undefined;
+  }
+
+  /** What is known of the answer, on top of what was known before. */
+  answered(outcome: RequestOutcome): void {
+    this.#outcome = { ...this.#outcome, ...outcome };
+    this.#current = undefined;
+  }
+
+  #build(): RequestContext {
+    this.#captured ??= readSafely(this.#read);
+    const { actor, http } = this.#captured;
+    return Object.freeze({
+      ...(actor === undefined ? {} : { actor: { ...actor, ...this.#user } }),
+      ...(http === undefined
+        ? {}
+        : { http: { ...http, response: { ...http.response, ...this.#outcome } } }),
+    });
+  }
+}
+
+/** A request that cannot be read costs its context, never the event or the host. */
+function readSafely(read: ReadRequest): RequestContext {
+  try {
+    return read();
+  } catch {
+    return {};
+  }
+}
+
+/** Runs `work`, and all that it starts, within the scope. Gives what `work` gives, or throws. */
+export function runInScope<T>(scope: RequestScope, work: () => T): T {
+  return scopes.run(scope, work);
+}
+
+/** Runs `work` in no scope: what it causes is nobody's request. */
+export function runOutsideScopes<T>(work: () => T): T {
+  return scopes.run(undefined, work);
+}
+
+export function currentScope(): RequestScope | undefined {
+  return scopes.getStore();
+}
+
+/**
+ * Tells who the user of the current request is, for every later event in it. `false` where there is
+ * no request, or its adapter is not in use: nothing was changed.
+ *
+ * @param identifiers strings, numbers or booleans by name (D10); `null` after a logout.
+ * @param svcIdentifier plain text; it is encoded as the contract wants it (D11).
+ */
+export function identify(identifiers: Identifiers, svcIdentifier?: string): boolean {
+  const scope = currentScope();
+  scope?.identify(identifiers, svcIdentifier);
+  return scope !== undefined;
+}
