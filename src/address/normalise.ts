@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { parseAddress } from './parse.ts';
 
@@ -8,8 +9,10 @@ import { parseAddress } from './parse.ts';
  * `undefined` for text that is not an address.
  */
 export function normaliseAddress(text: string): string | undefined {
+  // Has one spelling only, and is by far the most of what is asked for.
+  if (isIPv4(text)) return text;
   const address = parseAddress(text);
-  if (!(address instanceof ipaddr.IPv6)) return address?.toString();
+  if (!(address instanceof ipaddr.IPv6)) return undefined;
   if (address.isIPv4MappedAddress()) return address.toIPv4Address().toString();
   const normal = address.toRFC5952String();
   return normal === '::1' ? '127.0.0.1' : normal;
