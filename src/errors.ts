@@ -77,6 +77,11 @@ export const ERROR_TABLE = {
     what: 'The settings could not be read',
     hint: 'See `cause`: what you gave as settings threw or rejected.',
   },
+  ERR_PEER_MISSING: {
+    kind: 'environment',
+    what: 'An optional package could not be loaded',
+    hint: 'Install the package that the message names beside this one; `cause` says what went wrong.',
+  },
   ERR_ADDRESS_REFUSED: {
     kind: 'environment',
     what: 'The network guard refused the address of the webhook URL',

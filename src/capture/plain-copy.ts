@@ -16,7 +16,7 @@ export interface CopyLimits {
 }
 
 /** Begins every mark of what was left out, and is the key of the mark in an object. */
-export const TRUNCATED = '[truncated';
+const TRUNCATED = '[truncated';
 const MARK_KEY = `${TRUNCATED}]`;
 
 const MAX_KEY_LENGTH = 256;

@@ -5,10 +5,10 @@ import type { Redactor } from './redaction.ts';
 import { readPort } from './request-like.ts';
 
 /** In UTF-16 code units. */
-export const MAX_PATH_LENGTH = 2048;
-export const MAX_USER_AGENT_LENGTH = 512;
+const MAX_PATH_LENGTH = 2048;
+const MAX_USER_AGENT_LENGTH = 512;
 /** A name of the DNS has at most 253 characters. */
-export const MAX_HOST_LENGTH = 255;
+const MAX_HOST_LENGTH = 255;
 
 /** Looked at behind a cut: a secret that the cut halves must still be known for one. */
 const SECRET_WINDOW = 1024;

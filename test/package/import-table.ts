@@ -156,6 +156,11 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     external: ['node:async_hooks'],
   },
   {
+    files: ['capture/maxmind-enricher.ts'],
+    ours: ['capture/', 'errors.ts'],
+    external: ['maxmind'],
+  },
+  {
     files: ['capture/network-list-enricher.ts'],
     ours: ['capture/', 'errors.ts'],
     external: ['node:fs'],
@@ -177,6 +182,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'capture/byte-room.ts',
       'capture/card-number.ts',
       'capture/clean-text.ts',
+      'capture/country-codes.ts',
       'capture/describe-address.ts',
       'capture/enrichers.ts',
       'capture/enrichment.ts',
