@@ -67,13 +67,13 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
   if (!maskValues) {
     return { isSensitiveKey, maskText: (text) => text, isSecretNumber: () => false };
   }
-  const finders = secretFinders(isSensitiveKey);
+  const findersFor = secretFinders(isSensitiveKey);
   return {
     isSensitiveKey,
     maskText: (text, isCut = false) =>
       isHarmless(text)
         ? text
-        : finders.reduce((masked, find) => mask(masked, find(masked, isCut)), text),
+        : findersFor(text).reduce((masked, find) => mask(masked, find(masked, isCut)), text),
     isSecretNumber: (value) => Number.isSafeInteger(value) && isCardNumber(String(value)),
   };
 }

@@ -93,6 +93,10 @@ export const isKeyPattern = (value: unknown): value is string =>
 /** Judged by its beginning: work on one name is bounded. */
 const MAX_JUDGED_LENGTH = 256;
 
+/** Verdicts that are kept: an application's parameters have the same names again and again. */
+const MAX_KEPT = 1000;
+const MAX_KEPT_LENGTH = 64;
+
 /** Where a new word begins: after other characters, at a capital, between letters and digits. */
 const WORD = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+/g;
 
@@ -147,9 +151,21 @@ export function keyMatcher(
 ): (name: string) => boolean {
   const compiled = patterns.map(patternOf);
   const exempt = new Set(kept.map((name) => wordsOf(name).squashed));
-  return (name) => {
+  const judge = (name: string): boolean => {
     const words = wordsOf(name);
     if (words.squashed === '' || exempt.has(words.squashed)) return false;
     return compiled.some((pattern) => fits(pattern, words));
+  };
+  const verdicts = new Map<string, boolean>();
+  return (name) => {
+    const known = verdicts.get(name);
+    if (known !== undefined) return known;
+    const verdict = judge(name);
+    if (name.length <= MAX_KEPT_LENGTH) {
+      // An attacker's made-up names cost one round of judging, not memory.
+      if (verdicts.size >= MAX_KEPT) verdicts.clear();
+      verdicts.set(name, verdict);
+    }
+    return verdict;
   };
 }

@@ -100,6 +100,17 @@ describe('a sensitive key', () => {
     expect(isSensitiveKey(`${'a-'.repeat(125)}password`)).toBe(false);
   });
 
+  it('is judged alike again, also after thousands of others', () => {
+    const redactor = createRedactor();
+    const judged = () => ['password', 'name', `${'x'.repeat(80)}-pin`].map(redactor.isSensitiveKey);
+    expect([judged(), judged()]).toEqual([
+      [true, false, true],
+      [true, false, true],
+    ]);
+    for (let index = 0; index < 2500; index += 1) redactor.isSensitiveKey(`n${index}`);
+    expect(judged()).toEqual([true, false, true]);
+  });
+
   it('may be any of a list of the user', () => {
     const redactor = createRedactor({ sensitiveKeys: ['colour', 'taste*'] });
     const found = ['colour', 'eyeColour', 'tastes', 'distaste', 'password'].map(
