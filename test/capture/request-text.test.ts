@@ -1,12 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { createRedactor, REDACTED } from '../../src/capture/redaction.ts';
-import {
-  pathOf,
-  portOf,
-  queryTextOf,
-  splitHost,
-  userAgentOf,
-} from '../../src/capture/request-text.ts';
+import { pathOf, queryTextOf, userAgentOf } from '../../src/capture/request-text.ts';
 
 describe('the path', () => {
   test.each([
@@ -67,46 +61,4 @@ test.each([
 
 test('secrets in a user agent are masked where a redactor is given', () => {
   expect(userAgentOf('x token=abc', createRedactor())).toBe(`x token=${REDACTED}`);
-});
-
-describe('the host header', () => {
-  test.each([
-    ['shop.example', 'shop.example', undefined],
-    ['shop.example:8080', 'shop.example', 8080],
-    [' Shop.Example:1 ', 'Shop.Example', 1],
-    ['shop.example:65535', 'shop.example', 65_535],
-    ['shop.example:', 'shop.example', undefined],
-    ['192.0.2.1:80', '192.0.2.1', 80],
-    ['[2001:db8::1]', '2001:db8::1', undefined],
-    ['[2001:db8::1]:8443', '2001:db8::1', 8443],
-    ['[::1]:', '::1', undefined],
-    ['2001:db8::1', '2001:db8::1', undefined],
-    ['::1', '::1', undefined],
-    [':80', '', 80],
-    ['', '', undefined],
-    [undefined, '', undefined],
-    ['shop.example:0', 'shop.example:0', undefined],
-    ['shop.example:65536', 'shop.example:65536', undefined],
-    ['shop.example:8a', 'shop.example:8a', undefined],
-    ['[::1]:x', '[::1]:x', undefined],
-    ['[::1]80', '[::1]80', undefined],
-    ['[nonsense]:80', '[nonsense]:80', undefined],
-    ['[]', '[]', undefined],
-    ['a\nb:80', 'a␊b', 80],
-    ['a'.repeat(300), 'a'.repeat(255), undefined],
-  ])('%j is the host %j and the port %j', (header, host, port) => {
-    expect(splitHost(header)).toEqual({ host, port });
-  });
-
-  test.each([
-    ['a:8080', 'http', 3000, 8080],
-    ['a', 'http', 3000, 80],
-    ['a', 'https', 3000, 443],
-    ['a', 'ftp', undefined, 80],
-    ['', 'https', 3000, 3000],
-    ['', 'https', undefined, 443],
-    ['', 'http', undefined, 80],
-  ])('%j over %s, listening at %j, is for port %d', (header, scheme, localPort, expected) => {
-    expect(portOf(splitHost(header), scheme, localPort)).toBe(expected);
-  });
 });

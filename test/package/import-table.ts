@@ -171,11 +171,6 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     external: ['node:util'],
   },
   {
-    files: ['capture/request-text.ts'],
-    ours: ['capture/'],
-    external: ['node:net'],
-  },
-  {
     // Of parameters, texts and addresses: what they do follows from what they are given.
     files: [
       'capture/address-ranges.ts',
@@ -191,6 +186,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'capture/plain-copy.ts',
       'capture/plain-parameters.ts',
       'capture/redaction.ts',
+      'capture/request-text.ts',
       'capture/secret-finder.ts',
       'capture/secret-shapes.ts',
       'capture/sensitive-keys.ts',
