@@ -30,6 +30,7 @@ const REFUSED: readonly (readonly [Call, unknown, readonly string[]])[] = [
   ['replay', 'shop-1', []],
   ['replay', { ids: 'm-1' }, ['ids']],
   ['replay', { ids: [1] }, ['ids']],
+  ['replay', { ids: ['1', 2] }, ['ids']],
   ['purge', null, []],
   ['purge', { application: 'shop-1' }, ['application']],
   ['purge', { applicationId: null }, ['applicationId']],

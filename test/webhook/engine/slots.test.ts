@@ -43,6 +43,9 @@ test('a late attempt moves to the failing slots and frees its own', () => {
 });
 
 test('it stays where it is without room, where it already is there, and once it is over', () => {
+  const roomy = open(2, 2);
+  expect(roomy.take('failing').moveToFailing()).toBe(false);
+  expect(roomy.inUse()).toEqual({ healthy: 0, failing: 1 });
   const slots = open(2, 1);
   const failing = slots.take('failing');
   const healthy = slots.take('healthy');
@@ -52,7 +55,8 @@ test('it stays where it is without room, where it already is there, and once it 
   expect(slots.inUse()).toEqual({ healthy: 1, failing: 1 });
   failing.release();
   healthy.release();
-  expect(healthy.moveToFailing()).toBe(false);
+  const isRoom = slots.free().includes('failing');
+  expect([isRoom, healthy.moveToFailing()]).toEqual([true, false]);
   expect(slots.inUse()).toEqual({ healthy: 0, failing: 0 });
 });
 
