@@ -68,10 +68,10 @@ test('works that are under way together share the time of a turn, and take turns
     'b in turn 0',
     'a in turn 0',
     'b in turn 1',
+    'a in turn 1',
     'b in turn 1',
     'a in turn 2',
-    'a in turn 2',
-    'b in turn 3',
+    'b in turn 2',
   ]);
 });
 
@@ -89,4 +89,21 @@ test('time that passed while nothing was under way is nobody’s', async () => {
   await giveWay();
   expect(turns()).toBe(1);
   end();
+});
+
+test('a thousand works of one small piece each are over after few turns', async () => {
+  const clock = createFakeClock();
+  const giveWay = givingWay(clock);
+  const { turns, end } = countTurns();
+  await giveWay();
+  clock.elapse(5);
+  const ended: number[] = [];
+  const work = async (): Promise<void> => {
+    await giveWay();
+    clock.elapse(0.1);
+    ended.push(turns());
+  };
+  await Promise.all(Array.from({ length: 1000 }, work));
+  end();
+  expect(ended).toEqual(Array.from({ length: 1000 }, (_, index) => 1 + Math.floor(index / 16)));
 });
