@@ -34,7 +34,15 @@ describe.concurrent('a record that is written within a span', { timeout: 60_000 
 
   test.each<[string, readonly string[]]>([
     ['that is made by the program', []],
-    ['that is loaded before it, and instruments pino', ['--import', 'dd-trace/initialize.mjs']],
+    [
+      'that is loaded before it, and instruments pino',
+      [
+        // dd-trace's, on Node 26: module.register() is deprecated.
+        '--disable-warning=DEP0205',
+        '--import',
+        'dd-trace/initialize.mjs',
+      ],
+    ],
   ])('of dd-trace %s has the ids that it writes itself, once', async (_title, flags) => {
     const { ids, lines } = await traced('datadog', flags);
     const { trace_id, span_id } = ids;
