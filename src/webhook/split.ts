@@ -14,8 +14,8 @@ export interface Measured {
   readonly bytes: number;
 }
 
-/** `[` and `]` */
-const BRACKET_BYTES = 2;
+/** `[` and `]`: what a body has besides its elements and their commas. */
+export const BRACKET_BYTES = 2;
 const COMMA_BYTES = 1;
 
 /**

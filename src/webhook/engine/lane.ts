@@ -7,6 +7,7 @@ import type { Random } from '../../system/random.ts';
 import type { Outcome } from '../outcome.ts';
 import { jittered } from '../retry.ts';
 import { sign } from '../signature.ts';
+import { BRACKET_BYTES } from '../split.ts';
 import { afterPassed, afterTooLarge, type ByteBudget, startBudget } from './byte-budget.ts';
 import type { Decision, DeliveryPolicy } from './policy.ts';
 
@@ -204,8 +205,6 @@ export function rowOf({ lane, waitMs }: LaneStep, policy: DeliveryPolicy): RowUp
 }
 
 /** The budget is a body's, the row's limit is of what stands between its brackets. */
-const BRACKET_BYTES = 2;
-
 function limits(lane: Lane): Pick<ApplicationRow, 'maxBytes' | 'lane'> {
   return { maxBytes: Math.max(1, lane.budget.maxBytes - BRACKET_BYTES), lane };
 }

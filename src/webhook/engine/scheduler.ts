@@ -7,6 +7,7 @@ import type { Clock } from '../../system/clock.ts';
 import { onAbort } from '../../system/on-abort.ts';
 import type { Random } from '../../system/random.ts';
 import { jittered } from '../retry.ts';
+import { BRACKET_BYTES } from '../split.ts';
 import type { Observe } from './observe.ts';
 import type { DeliveryPolicy } from './policy.ts';
 import type { Pool, Slot, Slots } from './slots.ts';
@@ -32,9 +33,6 @@ const QUEUE_DELAYS_MS = [100, 500, 2000, 10_000, 30_000] as const;
 
 /** Even if nobody says that something is due, it is looked for this often, in ms. */
 const MAX_WAIT_MS = 30_000;
-
-/** What the brackets of a body take. */
-const BRACKET_BYTES = 2;
 
 export class Scheduler {
   readonly #parts: SchedulerParts;
