@@ -3,17 +3,11 @@
  * an event: one that throws, rejects, or answers late or nonsense costs its own facts alone, and is
  * counted and told.
  */
+
+import { A_FUNCTION, check, integer, invalidOption, listOf, usable } from '../option-rules.ts';
 import { type Clock, systemClock } from '../system/clock.ts';
 import { type AddressEnrichment, readEnrichment } from './enrichment.ts';
 import { LateAnswers } from './late-answers.ts';
-import {
-  A_FUNCTION,
-  checkOptions,
-  integerFrom,
-  invalidOption,
-  listOf,
-  usable,
-} from './option-check.ts';
 
 /**
  * Facts of an address, which is spelt as in the contract (`203.0.113.9`, `2001:db8::1`); `undefined`
@@ -66,14 +60,14 @@ export interface Enrichment {
 const RULES = {
   enrichers: listOf('functions', (value) => typeof value === 'function'),
   onFailure: A_FUNCTION,
-  maxCached: integerFrom(1, 1_000_000),
-  cachedMs: integerFrom(1, 2 ** 31 - 1),
+  maxCached: integer(1, 1_000_000),
+  cachedMs: integer(1, 2 ** 31 - 1),
   clock: usable('a clock', (value) => typeof value === 'object' && value !== null),
 };
 
 /** @throws SecurityEventError `ERR_INVALID_OPTION` */
 export function createEnrichment(options: EnrichmentOptions): Enrichment {
-  const checked = checkOptions<EnrichmentOptions>(options, RULES);
+  const checked = check<EnrichmentOptions>(options, RULES);
   const { maxCached = 10_000, cachedMs = 3_600_000, clock = systemClock } = checked;
   if (checked.enrichers === undefined) throw invalidOption('expected enrichers', ['enrichers']);
   const sources = checked.enrichers.map((enricher, index) => {

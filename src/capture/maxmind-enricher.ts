@@ -1,9 +1,9 @@
 /** Facts from a database in MaxMind's format, by the optional peer `maxmind`. */
 import { SecurityEventError } from '../errors.ts';
+import { check, invalidOption, usable } from '../option-rules.ts';
 import { ALPHA_3_CODES } from './country-codes.ts';
 import type { Enricher } from './enrichers.ts';
 import type { AddressEnrichment, Geo } from './enrichment.ts';
-import { checkOptions, invalidOption, usable } from './option-check.ts';
 
 export interface MaxmindOptions {
   /** A `.mmdb` file: GeoLite2 City, GeoIP2 City or Enterprise, Anonymous IP, or one of that form. */
@@ -36,7 +36,7 @@ export async function maxmindEnricher(
   options: MaxmindOptions,
   load: () => Promise<Maxmind> = loadMaxmind,
 ): Promise<Enricher> {
-  const { databasePath, language = 'en' } = checkOptions<MaxmindOptions>(options, RULES);
+  const { databasePath, language = 'en' } = check<MaxmindOptions>(options, RULES);
   if (databasePath === undefined) throw invalidOption('expected databasePath', ['databasePath']);
   const { open } = await load().catch((cause: unknown) => {
     throw new SecurityEventError('ERR_PEER_MISSING', {

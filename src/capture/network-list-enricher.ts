@@ -1,10 +1,10 @@
 /** Facts from lists of networks: Tor exits, VPNs, proxies, datacenters. */
 import { readFileSync } from 'node:fs';
 import { SecurityEventError } from '../errors.ts';
+import { check, invalidOption, usable } from '../option-rules.ts';
 import { type AddressRanges, addressRanges } from './address-ranges.ts';
 import type { Enricher } from './enrichers.ts';
 import type { AddressEnrichment } from './enrichment.ts';
-import { checkOptions, invalidOption, usable } from './option-check.ts';
 
 export interface NetworkListOptions {
   /**
@@ -46,7 +46,7 @@ const RULES = {
  * `ERR_SETTINGS_FAILED` where the file cannot be read.
  */
 export function networkListEnricher(options: NetworkListOptions): Enricher {
-  const { networks, marks } = checkOptions<NetworkListOptions>(options, RULES);
+  const { networks, marks } = check<NetworkListOptions>(options, RULES);
   if (networks === undefined) throw invalidOption('expected networks', ['networks']);
   if (marks === undefined) throw invalidOption('expected marks', ['marks']);
   const ranges = rangesOf(linesOf(networks));

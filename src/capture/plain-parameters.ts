@@ -1,7 +1,7 @@
 /** The parameters of a request as the contract's `request.parameters` (D9). */
 import type { Dialect, JsonObject, JsonValue } from '../contract/index.ts';
+import { check, integer, usable } from '../option-rules.ts';
 import { cutText } from './clean-text.ts';
-import { checkOptions, integerFrom, usable } from './option-check.ts';
 import { type CopyLimits, PlainCopier } from './plain-copy.ts';
 import { createRedactor, type Redactor } from './redaction.ts';
 
@@ -41,10 +41,10 @@ export interface ParameterOptions {
 }
 
 const RULES = {
-  maxDepth: integerFrom(1, 64),
-  maxKeys: integerFrom(1, 10_000),
-  maxStringLength: integerFrom(1, 1_000_000),
-  maxBytes: integerFrom(1024, 1_048_576),
+  maxDepth: integer(1, 64),
+  maxKeys: integer(1, 10_000),
+  maxStringLength: integer(1, 1_000_000),
+  maxBytes: integer(1024, 1_048_576),
   dialect: usable('"strict" or "open"', (value) => value === 'strict' || value === 'open'),
   redactor: usable('a redactor', (value) => typeof value === 'object' && value !== null),
 };
@@ -74,7 +74,7 @@ const ENCODED_LENGTH = 4;
 export function parameterCopier(
   options: ParameterOptions = {},
 ): (sources: ParameterSources) => RequestParameters {
-  const checked = checkOptions<ParameterOptions>(options, RULES);
+  const checked = check<ParameterOptions>(options, RULES);
   const { maxDepth = 8, maxKeys = 256, maxStringLength = 4096, maxBytes = 32_768 } = checked;
   const { dialect = 'strict', redactor = createRedactor() } = checked;
   const limits = { maxDepth, maxKeys, maxStringLength, maxBytes: maxBytes - FRAME_BYTES };

@@ -1,6 +1,7 @@
 /** What must not stand in a record: values of sensitive keys, and what looks like a secret. */
+
+import { check, listOf, oneOf, usable } from '../option-rules.ts';
 import { isCardNumber } from './card-number.ts';
-import { checkOptions, listOf, ONE_OF_BOOLEANS, usable } from './option-check.ts';
 import { type Span, secretFinders } from './secret-finder.ts';
 import { isKeyPattern, keyMatcher, SENSITIVE_KEYS } from './sensitive-keys.ts';
 
@@ -46,7 +47,7 @@ const RULES = {
     'a list of patterns, or an object of lists',
     (value) => typeof value === 'object' && value !== null,
   ),
-  maskValues: ONE_OF_BOOLEANS,
+  maskValues: oneOf(true, false),
 };
 
 const CHANGE_RULES = {
@@ -60,9 +61,10 @@ const CHANGE_RULES = {
 
 /** @throws SecurityEventError `ERR_INVALID_OPTION` */
 export function createRedactor(options: RedactionOptions = {}): Redactor {
-  const { sensitiveKeys = {}, maskValues = true } = checkOptions<RedactionOptions>(options, RULES, [
-    'redaction',
-  ]);
+  const { sensitiveKeys = {}, maskValues = true } = check<RedactionOptions>(options, RULES, {
+    name: 'redaction',
+    path: ['redaction'],
+  });
   const isSensitiveKey = matcherOf(sensitiveKeys);
   if (!maskValues) {
     return { isSensitiveKey, maskText: (text) => text, isSecretNumber: () => false };
@@ -89,14 +91,21 @@ const isList = (keys: SensitiveKeys): keys is readonly string[] => Array.isArray
 function matcherOf(keys: SensitiveKeys): Redactor['isSensitiveKey'] {
   const path = ['redaction', 'sensitiveKeys'];
   if (isList(keys)) {
-    const { sensitiveKeys } = checkOptions<{ sensitiveKeys: readonly string[] }>(
+    const { sensitiveKeys } = check<{ sensitiveKeys: readonly string[] }>(
       { sensitiveKeys: keys },
       { sensitiveKeys: PATTERN_LIST },
-      ['redaction'],
+      { name: 'redaction', path: ['redaction'] },
     );
     return keyMatcher(sensitiveKeys ?? [], []);
   }
-  const { add = [], remove = [], keep = [] } = checkOptions<typeof keys>(keys, CHANGE_RULES, path);
+  const {
+    add = [],
+    remove = [],
+    keep = [],
+  } = check<typeof keys>(keys, CHANGE_RULES, {
+    name: path.join('.'),
+    path,
+  });
   const patterns = SENSITIVE_KEYS.filter((pattern) => !remove.includes(pattern));
   return keyMatcher([...patterns, ...add], keep);
 }

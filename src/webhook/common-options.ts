@@ -9,7 +9,7 @@ import {
   object,
   oneOf,
   type Rules,
-} from './option-rules.ts';
+} from '../option-rules.ts';
 import type { RetrySchedule } from './retry.ts';
 import type { NetworkPolicy } from './wire/network-guard.ts';
 import type { Deadlines, PosterOptions } from './wire/post.ts';

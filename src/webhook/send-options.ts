@@ -1,5 +1,6 @@
 /** Where to send, and how: what `sendWebhook` is given, checked before anything is sent. */
 import type { Dialect } from '../contract/index.ts';
+import { ANYTHING, check, invalidOption, oneOf, type Rules, SIGNAL } from '../option-rules.ts';
 import type { Format } from '../queue/queue.ts';
 import {
   COMMON_RULES,
@@ -8,7 +9,6 @@ import {
   DEFAULT_MAX_BODY_BYTES,
   deadlinesOf,
 } from './common-options.ts';
-import { ANYTHING, check, invalidOption, oneOf, type Rules, SIGNAL } from './option-rules.ts';
 import { requestHeaders } from './request-headers.ts';
 import type { RetrySchedule } from './retry.ts';
 import { checkSecret } from './signature.ts';

@@ -1,5 +1,5 @@
 /** What the calls of a sender are given beside messages: checked, as everything that a caller gives. */
-import { check, integer, MAX_TIMER_MS, type Rule, type Rules, SIGNAL } from '../option-rules.ts';
+import { check, integer, MAX_TIMER_MS, type Rule, type Rules, SIGNAL } from '../../option-rules.ts';
 import type { DeadLetterQuery, DeadLetterSelection } from './sender.ts';
 
 export interface FlushOptions {

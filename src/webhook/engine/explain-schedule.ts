@@ -1,5 +1,5 @@
 /** A retry schedule as times: when a message that always fails is sent, and why that ends. Pure. */
-import { ANYTHING, check, oneOf, type Rules } from '../option-rules.ts';
+import { ANYTHING, check, oneOf, type Rules } from '../../option-rules.ts';
 import { type GiveUpReason, type NextAttempt, nextAttempt, type RetrySchedule } from '../retry.ts';
 import { directSchedule } from '../send-options.ts';
 import { DURABLE_HORIZON_MS, engineSchedule, MEMORY_HORIZON_MS } from './policy.ts';

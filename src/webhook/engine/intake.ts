@@ -4,6 +4,7 @@
  */
 import { type Dialect, messageToSend, slugify } from '../../contract/index.ts';
 import { SecurityEventError } from '../../errors.ts';
+import { check, type Rule, type Rules } from '../../option-rules.ts';
 import { downgrade } from '../../projection/downgrade.ts';
 import type { QueueEntry, StoredMessage } from '../../queue/queue.ts';
 import { type Routing, route } from '../../settings/routing.ts';
@@ -16,7 +17,6 @@ import {
   storeV1,
   storeV2,
 } from '../encoder.ts';
-import { check, type Rule, type Rules } from '../option-rules.ts';
 import { readMessages } from '../read-messages.ts';
 import { applicationOf } from '../split.ts';
 import type { SkippedMessage, SkipReason } from './skip.ts';

@@ -1,7 +1,7 @@
 /** Every option of a sender, its rule, its default and what it is for; docs/options.md is made of it. */
 import { MAX_MESSAGES_PER_REQUEST } from '../../contract/index.ts';
+import { ANYTHING, integer, MAX_TIMER_MS, object, oneOf, type Rule } from '../../option-rules.ts';
 import { COMMON_RULES } from '../common-options.ts';
-import { ANYTHING, integer, MAX_TIMER_MS, object, oneOf, type Rule } from '../option-rules.ts';
 import type { DeliveryOptions, ManyDestinations, OneDestination } from './options.ts';
 import { DEFAULT_POLICY, type DeliveryPolicy } from './policy.ts';
 

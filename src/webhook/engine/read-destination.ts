@@ -1,8 +1,8 @@
 /** Where a sender sends, checked: one destination as it is given becomes settings of its own. */
 import { SecurityEventError } from '../../errors.ts';
+import { check, invalidOption, type Rules } from '../../option-rules.ts';
 import { organisedApplicationSchema, readWith } from '../../settings/schema.ts';
 import type { SettingsSource } from '../../settings/source.ts';
-import { check, invalidOption, type Rules } from '../option-rules.ts';
 import { checkSecret } from '../signature.ts';
 import { parseWebhookUrl } from '../wire/webhook-url.ts';
 import { DESTINATION_OPTION_TABLE } from './option-table.ts';

@@ -1,10 +1,10 @@
 /** The options of a sender, checked before anything is made, with their defaults. */
 import type { Dialect } from '../../contract/index.ts';
+import { check, invalidOption, type Rule } from '../../option-rules.ts';
 import type { MemoryQueueOptions } from '../../queue/memory.ts';
 import type { MessageQueue } from '../../queue/queue.ts';
 import type { SettingsSource } from '../../settings/source.ts';
 import { checkDispatcher, DEFAULT_DEADLINE_MS, deadlinesOf } from '../common-options.ts';
-import { check, invalidOption, type Rule } from '../option-rules.ts';
 import { requestHeaders } from '../request-headers.ts';
 import type { PosterOptions } from '../wire/post.ts';
 import { DESTINATION_OPTION_TABLE, SENDER_OPTION_TABLE } from './option-table.ts';

@@ -1,5 +1,5 @@
 /** Options as a caller gives them: rules as data, and one check that names what is at fault. */
-import { SecurityEventError } from '../errors.ts';
+import { SecurityEventError } from './errors.ts';
 
 /** The longest wait that a timer of Node's can hold; a longer one would be over at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -10,6 +10,11 @@ export interface Rule {
 }
 
 export type Rules<K extends string> = Readonly<Record<K, Rule>>;
+
+export const usable = (expected: string, isUsable: Rule['isUsable']): Rule => ({
+  expected,
+  isUsable,
+});
 
 export const oneOf = (...words: readonly unknown[]): Rule => ({
   expected: words.map((word) => JSON.stringify(word)).join(' or '),
@@ -26,6 +31,11 @@ export const object = (expected: string, isUsable: (value: object) => boolean): 
   isUsable: (value) => typeof value === 'object' && value !== null && isUsable(value),
 });
 
+export const listOf = (what: string, isElement: (value: unknown) => boolean): Rule =>
+  usable(`a list of ${what}`, (value) => Array.isArray(value) && value.every(isElement));
+
+export const A_FUNCTION: Rule = usable('a function', (value) => typeof value === 'function');
+
 export const SIGNAL: Rule = object(
   'an AbortSignal',
   (value) =>
@@ -41,6 +51,8 @@ export interface Subject {
   readonly path: readonly string[];
 }
 
+const THE_OPTIONS: Subject = { name: 'the options', path: [] };
+
 /**
  * Gives a copy, so that later changes and getters of the original do not count. It has no prototype:
  * what an attack put on Object.prototype must not become an option, `network` for one.
@@ -48,7 +60,7 @@ export interface Subject {
 export function check<T>(
   given: unknown,
   rules: Rules<keyof T & string>,
-  { name, path }: Subject,
+  { name, path }: Subject = THE_OPTIONS,
 ): Partial<T> {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw invalidOption(`expected ${name} to be an object`, path);
