@@ -170,6 +170,15 @@ export class Model {
     this.dead.push(...messages.map((message) => ({ message, reason })));
   }
 
+  /** As they are named; those that are not come last, as they were. */
+  orderDead(messageIds: readonly string[]): void {
+    const placeOf = ({ message }: ModelDeath): number => {
+      const place = messageIds.indexOf(message.entry.stored.messageId);
+      return place === -1 ? messageIds.length : place;
+    };
+    this.dead = this.dead.toSorted((one, other) => placeOf(one) - placeOf(other));
+  }
+
   close(id: string): void {
     const application = this.application(id);
     application.row = { ...application.row, tier: 'closed' };

@@ -289,6 +289,8 @@ class Comparison {
     const { applicationId, first } = filter;
     const { items } = await this.#trial.queue.deadLetters({ limit: first ?? 1000 });
     const names = new Set(items.map(({ stored }) => stored.messageId));
+    // Of what died in one call the queue decides which death was first.
+    this.#model.orderDead([...names]);
     const given: DeadLetterFilter = {
       ...(applicationId === undefined ? {} : { applicationId }),
       ...(first === undefined ? {} : { ids: items.map(({ id }) => id) }),
