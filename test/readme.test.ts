@@ -3,6 +3,7 @@
  * import the built package by its name, as readers do.
  */
 import { execFileSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import {
   existsSync,
@@ -53,15 +54,6 @@ const extensionOf = ({ language, code }: MarkdownProgram): string => {
   return code.includes('require(') ? 'cjs' : 'mjs';
 };
 
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as net.AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 async function accepts(port: number): Promise<boolean> {
   const socket = net.connect(port, '127.0.0.1');
   try {
@@ -72,6 +64,19 @@ async function accepts(port: number): Promise<boolean> {
   } finally {
     socket.destroy();
   }
+}
+
+/** Below the ports that systems give to whoever connects or asks for any: no other test gets one. */
+const FIRST_PORT = 20_000;
+const PORTS = 10_000;
+
+/** One that nobody listens on; the search begins anywhere, for another run on the same machine. */
+async function freePort(taken: readonly number[]): Promise<number> {
+  for (let tries = 0; tries < 100; tries += 1) {
+    const port = FIRST_PORT + randomInt(PORTS);
+    if (!taken.includes(port) && !(await accepts(port))) return port;
+  }
+  throw new Error('no port is free');
 }
 
 /** What node is started with, once the programs are compiled. */
@@ -133,7 +138,7 @@ const runs = new Map<MarkdownProgram, ProgramRun>();
 beforeAll(async () => {
   const ports: number[] = [];
   for (const { programs } of pages) {
-    const port = await freePort();
+    const port = await freePort(ports);
     for (const program of programs) {
       const file = join(folder, `${baseOf(program)}.${extensionOf(program)}`);
       writeFileSync(file, program.code.replaceAll(PAGE_PORT, String(port)));
