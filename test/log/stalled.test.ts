@@ -1,4 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { describe, expect, test, vi } from 'vitest';
 import type { LogWriterStats } from '../../src/log/write-counters.ts';
 import { endOf, type OnFinished, stalledPipe, startChild } from '../helpers/log-child.ts';
@@ -26,11 +28,12 @@ const STALLED: Readonly<Record<string, (ending: string, onFinished: OnFinished) 
 async function endUnread(
   child: ChildProcess,
 ): Promise<{ code: number | null; stats: LogWriterStats }> {
-  let told = '';
-  child.stderr?.on('data', (chunk: Buffer) => {
-    told += chunk.toString();
-  });
-  const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
+  if (child.stderr === null) throw new Error('the child has no standard error');
+  // The exit may be told before what was written last has come.
+  const [told, [code]] = await Promise.all([
+    text(child.stderr),
+    once(child, 'exit') as Promise<[number | null]>,
+  ]);
   return { code, stats: JSON.parse(told) as LogWriterStats };
 }
 

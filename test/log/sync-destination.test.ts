@@ -284,11 +284,12 @@ describe('a slow reader', () => {
     const copy = join(temporaryFolder(), 'copy');
     const big = line('x'.repeat(1_000_000));
     const script = 'sleep 0.5; exec head -c "$1" "$2" > "$3"';
+    const writer = createLogWriter({ destination: path });
+    // Before the reader starts to sleep: whatever the machine does, it has not read sooner than that.
+    const startedMs = performance.now();
     const reader = startChild(['sh', '-c', script, 'sh', String(big.length), path, copy]);
     const ended = endOf(reader);
-    const writer = createLogWriter({ destination: path });
     const before = process.cpuUsage();
-    const startedMs = performance.now();
     writer.write(smallRecord('x'.repeat(1_000_000)));
     const waitedMs = performance.now() - startedMs;
     const { user, system } = process.cpuUsage(before);
