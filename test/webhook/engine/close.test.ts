@@ -1,7 +1,12 @@
 import { describe, expect, test, vi } from 'vitest';
 import { createWebhookSender, type KeptMessage } from '../../../src/index.ts';
 import { createMemoryQueue } from '../../../src/queue/memory.ts';
+import { newId } from '../../../src/system/id.ts';
+import { systemRandom } from '../../../src/system/random.ts';
+import { makeSender } from '../../../src/webhook/engine/create-sender.ts';
 import { occasion } from '../../../src/webhook/engine/occasion.ts';
+import { createPoster } from '../../../src/webhook/wire/post.ts';
+import { clockSince } from '../../helpers/clock-since.ts';
 import {
   applicationsOf,
   batches,
@@ -64,15 +69,22 @@ describe('close', () => {
     const hanging = await openReceiver({ otherwise: { fault: 'hang' } });
     const healthy = await openReceiver();
     const dead = await openReceiver({ otherwise: { status: 404 } });
-    const sender = openSender({
+    // The deadline of `close` begins when all is settled that can be.
+    const closeMs = 200;
+    const clock = clockSince(async (ms) => {
+      if (ms === closeMs) await told.until('attempt-settled', 2);
+    });
+    const options = {
       settings: applicationsOf({ hanging, healthy, dead }),
+      network: 'allow-private',
       refusedMaxAttempts: 1,
       deadlineMs: 2_000_000_000,
-    });
+    };
+    const sender = makeSender(options, { clock, random: systemRandom, newId, createPoster });
     await sender.send(messages(3, 'hanging'));
     await hanging.waitForRequests(1, PATIENCE);
     await sender.send([message('h-0', 'healthy'), message('d-0', 'dead')]);
-    const report = await sender.close({ deadlineMs: 200 });
+    const report = await sender.close({ deadlineMs: closeMs });
     const { accepted, delivered, discarded, pending } = await sender.stats();
     expect(report).toMatchObject({ delivered, dead: 1, discarded: 3, left: 0 });
     expect({ accepted, delivered, discarded, pending }).toEqual({

@@ -2,12 +2,14 @@ import { Agent } from 'undici';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/system/clock.ts';
 import { type Certificate, createCertificate } from '../../../src/testing/index.ts';
+import { occasion } from '../../../src/webhook/engine/occasion.ts';
 import {
   createPoster,
   type Poster,
   type PosterOptions,
   type PostRequest,
 } from '../../../src/webhook/wire/post.ts';
+import { clockSince } from '../../helpers/clock-since.ts';
 import {
   dripBody,
   hang,
@@ -76,14 +78,15 @@ describe('the timings of an attempt', () => {
   test('tell the wait for the response headers apart from the rest of the body', async () => {
     const late = respond({ delayMs: 120, body: 'ok' });
     const receiver = await openReceiver({ script: [late, dripBody(10)] });
-    const poster = openPoster({ deadlines: { totalMs: 300 } });
+    const { happened: dripping, tell: onHeaders } = occasion();
+    const poster = openPoster({ deadlines: { totalMs: 150 }, clock: clockSince(() => dripping) });
     const [waited, dripped] = [
       await poster.post(requestTo(receiver.url)),
-      await poster.post(requestTo(receiver.url)),
+      await poster.post(requestTo(receiver.url, { onHeaders })),
     ];
     expect(waited.timings.firstByteMs).toBeGreaterThan(115);
     const { firstByteMs = 0, totalMs } = dripped.timings;
-    expect(totalMs).toBeGreaterThan(295);
+    expect(totalMs).toBeGreaterThan(145);
     expect(totalMs - firstByteMs).toBeGreaterThan(100);
     expect(dripped).toMatchObject({ status: 200, reusedConnection: true });
   });
@@ -101,7 +104,13 @@ describe('the timings of an attempt', () => {
 
   test('hold, where an attempt fails, what had ended by then', async () => {
     const receiver = await openReceiver({ script: [respond(), hang()] });
-    const poster = openPoster({ deadlines: { connectMs: 100, headersMs: 200 } });
+    // Each deadline from when there is a connection or a request that it is about.
+    const clock = clockSince((ms) =>
+      ms === 100
+        ? receiver.connected(receiver.connectionCount + 1)
+        : receiver.received(receiver.requests.length + 1),
+    );
+    const poster = openPoster({ deadlines: { connectMs: 100, headersMs: 200 }, clock });
     await poster.post(requestTo(receiver.url));
     const told = [
       await poster.post(requestTo(receiver.url)),
@@ -142,31 +151,31 @@ function refuse(): never {
 
 describe('onHeaders', () => {
   const POSTERS = [
-    ['connections of ours', () => openPoster({ deadlines: { totalMs: 400 } })],
-    [
-      'a dispatcher of the host',
-      () =>
-        openPoster({ ...DELEGATED, dispatcher: foreignDispatcher(), deadlines: { totalMs: 400 } }),
-    ],
+    ['connections of ours', () => ({})],
+    ['a dispatcher of the host', () => ({ ...DELEGATED, dispatcher: foreignDispatcher() })],
   ] as const;
 
-  test.each(POSTERS)('is called once, before the body is read, over %s', async (_what, open) => {
+  test.each(POSTERS)('is called once, before the body is read, over %s', async (_what, options) => {
     const interim = 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(3);
     const receiver = await openReceiver({
       script: [raw(`${interim}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\no`)],
     });
     const heard: string[] = [];
-    const posting = open()
-      .post(requestTo(receiver.url, { onHeaders: () => heard.push('headers') }))
+    const { happened: headers, tell } = occasion();
+    const onHeaders = (): void => {
+      heard.push('headers');
+      tell();
+    };
+    const clock = clockSince(() => headers);
+    await openPoster({ ...options(), deadlines: { totalMs: 200 }, clock })
+      .post(requestTo(receiver.url, { onHeaders }))
       .then(() => heard.push('end'));
-    await receiver.received(1);
-    await posting;
     expect(heard).toEqual(['headers', 'end']);
   });
 
-  test.each(POSTERS)('may throw, and changes nothing, over %s', async (_what, open) => {
+  test.each(POSTERS)('may throw, and changes nothing, over %s', async (_what, options) => {
     const receiver = await openReceiver({ script: [respond({ body: 'ok' })] });
-    const poster = open();
+    const poster = openPoster(options());
     for (let sends = 0; sends < 2; sends += 1) {
       const result = await poster.post(requestTo(receiver.url, { onHeaders: refuse }));
       expect(result).toMatchObject({ kind: 'response', status: 200 });

@@ -9,6 +9,7 @@ import { Agent, type Dispatcher, MockAgent } from 'undici';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Clock, systemClock } from '../../../src/system/clock.ts';
 import { type Certificate, createCertificate } from '../../../src/testing/index.ts';
+import { occasion } from '../../../src/webhook/engine/occasion.ts';
 import type { FailureCode } from '../../../src/webhook/outcome.ts';
 import {
   createPoster,
@@ -16,6 +17,7 @@ import {
   type PosterOptions,
   type PostRequest,
 } from '../../../src/webhook/wire/post.ts';
+import { clockSince } from '../../helpers/clock-since.ts';
 import {
   dripBody,
   dripHeaders,
@@ -65,14 +67,14 @@ async function openReceiver(
   return receiver;
 }
 
-/** How long a poster leaves its connection open that it has no more use for. */
+/** How long a poster leaves its connection open that it has no more use for, with the one request before. */
 async function idleConnectionMs(): Promise<number> {
   await using receiver = await startReceiver();
   const poster = createPoster({ network: 'allow-private', clock: systemClock, deadlines: LONG });
+  const startedAt = performance.now();
   await poster.post(requestTo(receiver.url));
-  const idleSince = performance.now();
   await receiver.idle();
-  const idleMs = performance.now() - idleSince;
+  const idleMs = performance.now() - startedAt;
   await poster.close();
   return idleMs;
 }
@@ -242,10 +244,12 @@ describe('a response body', () => {
 
   test('that drips is left at the total deadline, and the status stands', async () => {
     const receiver = await openReceiver({ script: [dripBody(20, 200)] });
-    const poster = openPoster({ deadlines: { ...LONG, totalMs: 500 } });
-    const result = await poster.post(requestTo(receiver.url));
+    const { happened: headers, tell: onHeaders } = occasion();
+    const deadlines = { ...LONG, totalMs: 300 };
+    const poster = openPoster({ deadlines, clock: clockSince(() => headers) });
+    const result = await poster.post(requestTo(receiver.url, { onHeaders }));
     expect(result).toMatchObject({ kind: 'response', status: 200 });
-    expect(result.timings.totalMs).toBeGreaterThan(490);
+    expect(result.timings.totalMs).toBeGreaterThan(290);
     expect(result.timings.totalMs).toBeLessThan(SOON_MS);
     await receiver.idle();
   });
@@ -260,8 +264,10 @@ describe('a response body', () => {
     ],
   ])('that %s leaves the status as it is', async (_what, step) => {
     const receiver = await openReceiver({ script: [step] });
-    const poster = openPoster();
-    const result = await poster.post(requestTo(receiver.url, { signal: AbortSignal.timeout(400) }));
+    const caller = new AbortController();
+    const onHeaders = (): void => void systemClock.sleep(200).then(() => caller.abort());
+    const request = requestTo(receiver.url, { signal: caller.signal, onHeaders });
+    const result = await openPoster().post(request);
     expect(result).toMatchObject({ kind: 'response', status: 200 });
     expect(result.timings.totalMs).toBeLessThan(SOON_MS);
     await receiver.idle();
@@ -302,7 +308,8 @@ describe('a failure', () => {
 
   test.each(STEPS)('of a receiver that %s is told', async (_what, step, headersMs, code, mark) => {
     const receiver = await openReceiver({ script: [step] });
-    const poster = openPoster({ deadlines: { ...LONG, headersMs } });
+    const clock = clockSince(() => receiver.received(1));
+    const poster = openPoster({ deadlines: { ...LONG, headersMs }, clock });
     const result = await poster.post(requestTo(receiver.url));
     expect(result).toEqual({
       kind: 'failure',
@@ -329,7 +336,8 @@ describe('a failure', () => {
   test('is the total deadline where it is over before the header deadline', async () => {
     const receiver = await openReceiver({ script: [hang()] });
     const deadlines = { headersMs: 10_000, totalMs: 150 };
-    const result = await openPoster({ deadlines }).post(requestTo(receiver.url));
+    const clock = clockSince(() => receiver.received(1));
+    const result = await openPoster({ deadlines, clock }).post(requestTo(receiver.url));
     expect(result).toMatchObject({
       kind: 'failure',
       code: 'deadline',
@@ -484,7 +492,8 @@ describe('connections', () => {
 
   test('posts at the same time do not wait for each other', async () => {
     const receiver = await openReceiver({ script: [hang(), respond()] });
-    const poster = openPoster({ deadlines: { headersMs: 1000 } });
+    const clock = clockSince(() => receiver.received(2));
+    const poster = openPoster({ deadlines: { headersMs: 300 }, clock });
     const hanging = poster.post(requestTo(receiver.url));
     await receiver.received(1);
     expect(await poster.post(requestTo(receiver.url))).toMatchObject({ status: 200 });
@@ -514,8 +523,9 @@ describe('connections', () => {
 
   test('an idle one is given up before receivers commonly do, after 5 s', async () => {
     const idleMs = await idleConnection;
-    expect(idleMs).toBeGreaterThan(3900);
-    expect(idleMs).toBeLessThan(4900);
+    expect(idleMs).toBeGreaterThan(3990);
+    // Its timer is of 4 s (see connection.test.ts); how late a busy machine is nobody knows.
+    expect(idleMs).toBeLessThan(15_000);
   });
 
   test.each([
