@@ -9,10 +9,12 @@ import {
   messages,
   openReceiver,
   openSender,
+  PATIENCE,
   rejection,
   senderTo,
 } from '../../helpers/sender.ts';
-import { createFailingQueue, wrapQueue } from '../../helpers/wrapped-queue.ts';
+import { startEngine } from '../../helpers/told-events.ts';
+import { createFailingQueue, type FailingQueue, wrapQueue } from '../../helpers/wrapped-queue.ts';
 
 const NONE = { delivered: 0, dead: 0, discarded: 0, pending: 0 } as const;
 
@@ -99,11 +101,20 @@ describe('a queue that fails', () => {
   });
 
   test('at settling until the lease is over makes the messages be sent again, counted', async () => {
-    const { sender, receiver, fail } = await openFailing({ leaseMs: 150, deadlineMs: 100 });
-    fail('settle', 2);
+    const queues: FailingQueue[] = [];
+    const { sender, clock, poster } = startEngine({
+      options: (time) => {
+        const failing = createFailingQueue(createMemoryQueue({}, time));
+        queues.push(failing);
+        return { queue: failing.queue, leaseMs: 150, deadlineMs: 100 };
+      },
+    });
+    for (const { fail } of queues) fail('settle', 2);
     await sender.send(messages(2));
-    expect(await sender.flush()).toEqual({ ...NONE, delivered: 2 });
-    expect(receiver.requests.map(({ retryCounts }) => retryCounts)).toEqual([
+    const flushed = await clock.runUntilSettled(sender.flush());
+    expect(flushed).toEqual({ ...NONE, delivered: 2 });
+    const counts = poster.posts.map(({ messages: sent }) => sent.map((one) => one['retry_count']));
+    expect(counts).toEqual([
       [0, 0],
       [1, 1],
     ]);
@@ -122,6 +133,7 @@ describe('a queue that fails', () => {
     const { sender, receiver, fail } = await openFailing();
     fail('settle', 1_000_000);
     await sender.send(messages(2));
+    await receiver.waitForRequests(1, PATIENCE);
     const report = await sender.close({ deadlineMs: 300 });
     expect(report.returned.map(({ message_id }) => message_id)).toEqual(ids(2));
     expect(batches(receiver)).toEqual([ids(2)]);
