@@ -74,7 +74,10 @@ const ENCODED_LENGTH = 4;
 export function parameterCopier(
   options: ParameterOptions = {},
 ): (sources: ParameterSources) => RequestParameters {
-  const checked = check<ParameterOptions>(options, RULES);
+  const checked = check<ParameterOptions>(options, RULES, {
+    name: 'parameters',
+    path: ['parameters'],
+  });
   const { maxDepth = 8, maxKeys = 256, maxStringLength = 4096, maxBytes = 32_768 } = checked;
   const { dialect = 'strict', redactor = createRedactor() } = checked;
   const limits = { maxDepth, maxKeys, maxStringLength, maxBytes: maxBytes - FRAME_BYTES };

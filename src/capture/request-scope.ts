@@ -22,27 +22,51 @@ export interface RequestOutcome {
   readonly blocked?: boolean;
 }
 
-/** Reads the request. Called once at most, and only if something happens in the request. */
+/** Reads the request, and only if something happens in it: once, unless there is more to read. */
 export type ReadRequest = () => RequestContext;
+
+/** What changes while a request is served. Asked for each event: both are quick and never throw. */
+export interface RequestProgress {
+  /** Whether there is more to read than when it was last read: a body that was parsed since. */
+  readonly hasMore: () => boolean;
+  /** The status of an answer that has begun. */
+  readonly status: () => number | undefined;
+}
 
 /** The only state of a module in this library: Node ties it to the call, not to the process. */
 const scopes = new AsyncLocalStorage<RequestScope | undefined>();
 
 export class RequestScope {
+  /** With what a request of this scope is answered when it is blocked. */
+  readonly blockedStatus: number;
   readonly #read: ReadRequest;
+  readonly #progress: RequestProgress | undefined;
   #captured: RequestContext | undefined;
   #current: RequestContext | undefined;
   #user: Pick<LogActor, 'identifiers' | 'svc_identifier'> | undefined;
   #outcome: RequestOutcome = {};
 
-  constructor(read: ReadRequest) {
+  constructor(read: ReadRequest, progress?: RequestProgress, blockedStatus = 403) {
     this.#read = read;
+    this.#progress = progress;
+    this.blockedStatus = blockedStatus;
   }
 
   /** The same object until something changes, frozen: many events of a request share it. */
   context(): RequestContext {
+    this.#follow();
     this.#current ??= this.#build();
     return this.#current;
+  }
+
+  #follow(): void {
+    if (this.#progress === undefined) return;
+    const status = this.#progress.status();
+    // What the host answers in the end counts more than what was meant to be answered.
+    if (status !== undefined && status !== this.#outcome.status) this.answered({ status });
+    if (this.#captured === undefined || !this.#progress.hasMore()) return;
+    this.#captured = undefined;
+    this.#current = undefined;
   }
 
   /** Holds for every later event of the request. */
@@ -91,6 +115,15 @@ export function runOutsideScopes<T>(work: () => T): T {
 
 export function currentScope(): RequestScope | undefined {
   return scopes.getStore();
+}
+
+/**
+ * What is known of the current request: `actor` and `http` of a record's context. Empty where there
+ * is no request, its adapter is not in use, or it cannot be read. Frozen, and the same object until
+ * something changes.
+ */
+export function currentContext(): RequestContext {
+  return currentScope()?.context() ?? {};
 }
 
 /**

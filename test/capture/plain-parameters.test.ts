@@ -348,15 +348,15 @@ describe('the limits', () => {
     ['redactor', null],
   ])('cannot be set to %s: %j', (option, value) => {
     expect(() => parameterCopier({ [option]: value })).toThrow(
-      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [option] }),
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['parameters', option] }),
     );
   });
 
   it('refuse an unknown option by its name', () => {
     expect(() => parameterCopier({ depth: 1 } as never)).toThrow(
-      'unknown key "depth" in the options',
+      'unknown key "depth" in parameters',
     );
-    expect(() => parameterCopier(7 as never)).toThrow('expected the options to be an object');
+    expect(() => parameterCopier(7 as never)).toThrow('expected parameters to be an object');
   });
 });
 

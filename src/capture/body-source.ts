@@ -1,0 +1,25 @@
+/** Which of the contract's parameters a parsed body is (D9). */
+import type { ParameterSources } from './plain-parameters.ts';
+
+const FORMS = new Set(['application/x-www-form-urlencoded', 'multipart/form-data']);
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/;
+
+/** `application/json` of `application/JSON; charset=utf-8` (RFC 9110 8.3.1). */
+function mediaTypeOf(contentType: string | undefined): string {
+  return (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+/**
+ * Where a body belongs, by its media type. What is neither a form nor JSON, raw text for one, stands
+ * in `other` under `body`; so does what a parser left without naming the type.
+ */
+export function bodySource(
+  body: unknown,
+  contentType: string | undefined,
+): Pick<ParameterSources, 'form' | 'json'> & { readonly rest?: unknown } {
+  if (body === undefined || body === null) return {};
+  const mediaType = mediaTypeOf(contentType);
+  if (FORMS.has(mediaType)) return { form: body };
+  if (JSON_TYPE.test(mediaType)) return { json: body };
+  return { rest: body };
+}

@@ -1,0 +1,40 @@
+/** `security-event-delivery/express`: requests of Express 5, and of what speaks its middleware. */
+import { answerBlocked as answer, type NodeResponse, statusOf } from './blocked-answer.ts';
+import type { CaptureOptions } from './capture-options.ts';
+import type { HttpRequest } from './http-request.ts';
+import { isRequestBlocked } from './request-blocked-error.ts';
+import { createScopes } from './request-capture.ts';
+import { currentScope, runInScope } from './request-scope.ts';
+
+type Next = (error?: unknown) => void;
+
+/**
+ * Middleware to be used before all other: what follows it finds the request's context, however deep
+ * and late. Parameters of a body are those that a parser leaves in `request.body`, once it has.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
+ */
+export function captureRequests(
+  options?: CaptureOptions,
+): (request: HttpRequest, response: NodeResponse, next: Next) => void {
+  const scopeOf = createScopes(options);
+  return (request, response, next) => {
+    runInScope(scopeOf(request, statusOf(response)), () => next());
+  };
+}
+
+/**
+ * Error-handling middleware to be used after all routes, and before error handlers of your own: it
+ * answers requests that were blocked. Every other error goes on.
+ */
+export function answerBlocked(): (
+  error: unknown,
+  request: HttpRequest,
+  response: NodeResponse,
+  next: Next,
+) => void {
+  return (error, _request, response, next) => {
+    if (isRequestBlocked(error)) answer(error, response, currentScope());
+    else next(error);
+  };
+}
