@@ -45,7 +45,8 @@ mkdirSync(join(root, 'reports'), { recursive: true });
 const folder = mkdtempSync(join(root, 'reports/programs-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const isReceiver = ({ code }: MarkdownProgram): boolean => code.includes('.listen(');
+/** Others listen on a port of their own, for requests that they make themselves. */
+const isReceiver = ({ code }: MarkdownProgram): boolean => code.includes(`.listen(${PAGE_PORT}`);
 
 const baseOf = ({ place }: MarkdownProgram): string => place.replace(/[^\w]+/g, '-');
 

@@ -61,6 +61,22 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
     'received',
     'slugify',
   ],
+  './capture': [
+    'REDACTED',
+    'RequestBlockedError',
+    'SENSITIVE_KEYS',
+    'blockRequest',
+    'createEnrichment',
+    'createRequestCapture',
+    'currentContext',
+    'describeAddress',
+    'explainClientAddress',
+    'identify',
+    'maxmindEnricher',
+    'networkListEnricher',
+  ],
+  './node-http': ['captureRequests'],
+  './express': ['answerBlocked', 'captureRequests'],
   './queue/memory': ['createMemoryQueue'],
   './testing': [
     'FAULTS',
@@ -83,6 +99,9 @@ describe('the exports map', () => {
     expect(entries.map(({ subpath }) => subpath)).toEqual([
       '.',
       './contract',
+      './capture',
+      './node-http',
+      './express',
       './queue/memory',
       './testing',
     ]);
