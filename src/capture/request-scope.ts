@@ -2,8 +2,8 @@
  * The request that is being served, found by whatever runs on its behalf, however deep and late. A
  * host adapter opens a scope; `identify` and the reporter look it up.
  */
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { encodeSvcIdentifier, type LogActor, type LogHttp } from '../contract/index.ts';
+import { currentSurroundings, runWithin } from '../system/ambient.ts';
 
 /** What a record tells of who caused an event, and by what request. */
 export interface RequestContext {
@@ -32,9 +32,6 @@ export interface RequestProgress {
   /** The status of an answer that has begun. */
   readonly status: () => number | undefined;
 }
-
-/** The only state of a module in this library: Node ties it to the call, not to the process. */
-const scopes = new AsyncLocalStorage<RequestScope | undefined>();
 
 export class RequestScope {
   /** With what a request of this scope is answered when it is blocked. */
@@ -82,6 +79,11 @@ export class RequestScope {
     this.#current = undefined;
   }
 
+  /** Whether an agent refused it, also where the application caught what told so. */
+  get isBlocked(): boolean {
+    return this.#outcome.blocked === true;
+  }
+
   #build(): RequestContext {
     this.#captured ??= readSafely(this.#read);
     const { actor, http } = this.#captured;
@@ -105,16 +107,18 @@ function readSafely(read: ReadRequest): RequestContext {
 
 /** Runs `work`, and all that it starts, within the scope. Gives what `work` gives, or throws. */
 export function runInScope<T>(scope: RequestScope, work: () => T): T {
-  return scopes.run(scope, work);
+  return runWithin(scope, work);
 }
 
 /** Runs `work` in no scope: what it causes is nobody's request. */
 export function runOutsideScopes<T>(work: () => T): T {
-  return scopes.run(undefined, work);
+  return runWithin(undefined, work);
 }
 
+/** None in our own work, which is nobody's request either. */
 export function currentScope(): RequestScope | undefined {
-  return scopes.getStore();
+  const surroundings = currentSurroundings();
+  return surroundings instanceof RequestScope ? surroundings : undefined;
 }
 
 /**
