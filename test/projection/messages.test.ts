@@ -1,0 +1,165 @@
+/** Events in the words of channel B, each held against the contract. */
+import { describe, expect, test } from 'vitest';
+import { describeAddress } from '../../src/capture/describe-address.ts';
+import { type LogActor, messageToSend } from '../../src/contract/index.ts';
+import { incidentMessage } from '../../src/projection/incident.ts';
+import { securityEvent } from '../../src/projection/security-event.ts';
+import { securityResponse } from '../../src/projection/security-response.ts';
+import { eventWords } from '../../src/projection/vocabulary-map.ts';
+
+const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
+const AT = '2026-08-01T12:00:00.000+00:00';
+const BEFORE = '2026-08-01T11:00:00.000+00:00';
+
+const ipOf = (address: string): LogActor['ip'] => describeAddress(address) as LogActor['ip'];
+
+const IP: LogActor['ip'] = {
+  address: '203.0.113.9',
+  geo: { city: 'Lyon', country_code: 'FRA', latitude: 45.75, longitude: 4.85 },
+  metadata: {
+    ...ipOf('203.0.113.9').metadata,
+    tor: true,
+    vpn: true,
+    datacenter: { name: 'Example DC', url: 'https://dc.example' },
+  },
+};
+
+/** As the contract's schema gives it back: what is told follows the contract as it is. */
+const checked = (message_type: string, message: object): unknown =>
+  messageToSend('strict').parse({ message_type, message });
+
+describe('a security event', () => {
+  const source = {
+    service: SERVICE,
+    words: eventWords('sql_injection'),
+    ip: IP,
+    occurredAt: AT,
+    id: 'event-1',
+    url: 'urn:uuid:event-1',
+  };
+
+  test('tells the application, the words, and the address with its place', () => {
+    const message = securityEvent(source);
+    expect(message).toEqual({
+      application_id: 'shop-1',
+      application_name: 'shop',
+      environment: 'production',
+      date_occurred: AT,
+      event_category: 'injection',
+      event_id: 'event-1',
+      event_kind: 'sql_injection',
+      event_url: 'urn:uuid:event-1',
+      humanized_description: 'SQL injection from 203.0.113.9',
+      ips: [
+        {
+          address: '203.0.113.9',
+          date_resolved: AT,
+          geo: { city: 'Lyon', code: 'FRA', point: [4.85, 45.75] },
+          is_tor: true,
+        },
+      ],
+    });
+    expect(checked('security_event', message)).toEqual({ message_type: 'security_event', message });
+  });
+
+  test('of nobody who is known has no address, and says nothing of one', () => {
+    const message = securityEvent({ ...source, ip: undefined });
+    expect(message.ips).toEqual([]);
+    expect(message.humanized_description).toBe('SQL injection');
+    checked('security_event', message);
+  });
+
+  test('has an empty place where none is known', () => {
+    expect(securityEvent({ ...source, ip: ipOf('2001:db8::7') }).ips).toEqual([
+      { address: '2001:db8::7', date_resolved: AT, geo: {}, is_tor: false },
+    ]);
+  });
+});
+
+describe('a security response', () => {
+  const playbook = { name: 'Block IPs v2.1', playbook_slug: 'block_ips_v2.1' };
+  const actor: LogActor = { identifiers: { uid: 7 }, ip: IP, svc_identifier: null };
+
+  test('names the playbook, the address as a network of one, and the user', () => {
+    const message = securityResponse({ service: SERVICE, playbook, actor });
+    expect(message).toEqual({
+      application: { name: 'shop', environment: 'production', id: 'shop-1' },
+      properties: { ips: [{ ip_cidr: '203.0.113.9/32' }], user_identifiers: [{ uid: 7 }] },
+      playbook: { name: 'Block IPs v2.1', id: 'block_ips_v2.1' },
+    });
+    checked('security_response', message);
+    expect(message.properties.user_identifiers[0]).not.toBe(actor.identifiers);
+  });
+
+  test.each([
+    [undefined, [], []],
+    [{ ...actor, identifiers: null }, [{ ip_cidr: '203.0.113.9/32' }], []],
+    [
+      { ...actor, identifiers: null, ip: ipOf('2001:db8::7') },
+      [{ ip_cidr: '2001:db8::7/128' }],
+      [],
+    ],
+  ])('is about whom it can be, case %#', (given, ips, user_identifiers) => {
+    const message = securityResponse({ service: SERVICE, playbook, actor: given });
+    expect(message.properties).toEqual({ ips, user_identifiers });
+    checked('security_response', message);
+  });
+});
+
+describe('an incident', () => {
+  const account = { svc_id: 'a-1', user_identifiers: { uid: 7 }, ip_address: '203.0.113.9' };
+  const source = {
+    applicationId: 'shop-1',
+    incidentId: 'incident-1',
+    status: 'created' as const,
+    startedAt: BEFORE,
+    updatedAt: AT,
+    newIps: [IP],
+    newAccounts: [account],
+    messageType: 'account_takeover',
+  };
+
+  test('of an account takeover tells addresses and accounts', () => {
+    const message = incidentMessage(source);
+    expect(message).toEqual({
+      incident_thread: 'incident-1',
+      incident_status: 'created',
+      date_started: BEFORE,
+      date_last_updated: AT,
+      application_id: 'shop-1',
+      new_related_ips: [
+        {
+          address: '203.0.113.9',
+          date_resolved: AT,
+          geo: { city: 'Lyon', code: 'FRA', point: [4.85, 45.75] },
+          is_tor: true,
+          vpn: true,
+          proxy: false,
+          datacenter: true,
+          metadata: {
+            version: 4,
+            multicast: false,
+            private: true,
+            global: false,
+            unspecified: false,
+            reserved: false,
+            loopback: false,
+          },
+          tags: [],
+        },
+      ],
+      new_compromised_accounts: [account],
+    });
+    checked('account_takeover', message);
+  });
+
+  test.each([
+    ['injection_sql', [account]],
+    ['account_takeover', []],
+  ])('of the type %s with the accounts %j has no list of accounts', (messageType, newAccounts) => {
+    const message = incidentMessage({ ...source, messageType, newAccounts, newIps: [] });
+    expect(message).not.toHaveProperty('new_compromised_accounts');
+    expect(message.new_related_ips).toEqual([]);
+    checked(messageType, message);
+  });
+});

@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import { INCIDENT_TYPES, PULSE_GENRES, RULESETS } from '../../src/contract/index.ts';
+import {
+  EVENT_WORDS,
+  eventWords,
+  INCIDENT_WORDS,
+  incidentWords,
+} from '../../src/projection/vocabulary-map.ts';
+
+describe('a ruleset or protection', () => {
+  test.each([
+    ['sql_injection', 'injection', 'sql_injection'],
+    ['nosql_injection', 'injection', 'nosql_injection'],
+    ['shell_injection', 'injection', 'shell_injection'],
+    ['shellshock', 'injection', 'shellshock'],
+    ['xss', 'injection', 'xss'],
+    ['lfi', 'injection', 'lfi'],
+    ['js_injection', 'injection', 'evaluation'],
+    ['java_injection', 'injection', 'evaluation'],
+    ['php_eval', 'injection', 'evaluation'],
+    ['eval', 'injection', 'evaluation'],
+    ['rfi', 'injection', 'lfi'],
+    ['security_scanner', 'http_error', 'bot_scanning'],
+    ['crs', 'http_error', 'scan'],
+    ['protocol', 'http_error', 'scan'],
+    ['ssrf', 'injection', 'ssrf'],
+    ['a_new_word', 'injection', 'a_new_word'],
+    ['constructor', 'injection', 'constructor'],
+  ])('%s is told as %s / %s', (word, category, kind) => {
+    expect(eventWords(word)).toMatchObject({ category, kind });
+  });
+
+  test('has a row for each ruleset of the contract', () => {
+    expect(RULESETS.filter((ruleset) => !Object.hasOwn(EVENT_WORDS, ruleset))).toEqual([]);
+  });
+
+  test.each([
+    ['sql_injection', 'SQL injection'],
+    ['a_new_word', 'A new word'],
+    ['', ''],
+  ])('%j is called %j in words', (word, title) => {
+    expect(eventWords(word).title).toBe(title);
+  });
+
+  test('takes from an override what it gives, and the rest from its row', () => {
+    expect(eventWords('xss', { xss: { kind: 'xss_stored' } })).toEqual({
+      category: 'injection',
+      kind: 'xss_stored',
+      title: 'Cross-site scripting',
+    });
+    expect(eventWords('ssrf', { ssrf: { title: 'SSRF' } })).toEqual({
+      category: 'injection',
+      kind: 'ssrf',
+      title: 'SSRF',
+    });
+    expect(eventWords('lfi', { xss: { kind: 'other' } })).toEqual(EVENT_WORDS.lfi);
+    expect(eventWords('toString', {}).kind).toBe('toString');
+  });
+});
+
+describe('an incident type', () => {
+  test.each([
+    ['massive_sec_scan', 'http_scan', undefined],
+    ['sql_injection', 'injection_sql', undefined],
+    ['nosql_injection', 'injection_nosql', undefined],
+    ['shellshock', 'injection_shellshock', undefined],
+    ['shell_injection', 'injection_shell', undefined],
+    ['xss', 'injection_xss', undefined],
+    ['lfi', 'injection_lfi', undefined],
+    ['eval_injection', 'injection_eval', undefined],
+    ['ssrf', 'injection_ssrf', undefined],
+    ['xxe', 'injection_xxe', undefined],
+    ['insecure_deserialization', 'injection_deserialization', undefined],
+    ['failed_auth_peak', 'account_takeover', 'failed_auth_peak'],
+    ['unusual_volume_of_signin', 'account_takeover', undefined],
+    ['user_risk_increase', 'user_risk_increased', undefined],
+  ])('%s is told as %s', (type, messageType, genre) => {
+    const words = incidentWords(type);
+    expect(words?.message_type).toBe(messageType);
+    expect(words?.pulse_genre).toBe(genre);
+  });
+
+  test.each(['targeted_attack', 'account_creation_peak', 'a_new_type', 'constructor', ''])(
+    '%j is not told on channel B',
+    (type) => {
+      expect(incidentWords(type)).toBeUndefined();
+    },
+  );
+
+  test('has a row for each type of the contract, and each genre that a row names exists', () => {
+    expect(Object.keys(INCIDENT_WORDS).toSorted()).toEqual([...INCIDENT_TYPES].toSorted());
+    const genres = Object.values(INCIDENT_WORDS).flatMap((row) =>
+      row !== null && 'pulse_genre' in row ? [row.pulse_genre] : [],
+    );
+    expect(genres.filter((genre) => !PULSE_GENRES.includes(genre))).toEqual([]);
+    expect(genres).not.toEqual([]);
+  });
+
+  test('goes by an override alone where there is one', () => {
+    const overrides = { targeted_attack: { message_type: 'injection_any' }, xss: null };
+    expect(incidentWords('targeted_attack', overrides)).toEqual({ message_type: 'injection_any' });
+    expect(incidentWords('xss', overrides)).toBeUndefined();
+    expect(incidentWords('lfi', overrides)).toEqual({ message_type: 'injection_lfi' });
+  });
+});
