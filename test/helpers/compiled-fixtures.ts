@@ -3,8 +3,11 @@ import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { compilePrograms } from './compile-programs.ts';
+import { bundlePrograms, compilePrograms } from './compile-programs.ts';
 import { root } from './package-files.ts';
+
+/** Those that are started often, and whose tests are not about modules. */
+const BUNDLED = /(?:log-\w+|queue-memory|sender-\w+|receiver-close|wire-idle)\.ts$/;
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -19,9 +22,14 @@ export default function setUp(project: TestProject): () => void {
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   const compile = (): void => {
     const names = readdirSync(join(root, 'test/fixtures')).filter((name) => name.endsWith('.ts'));
+    const programs = names.map((name) => `test/fixtures/${name}`);
     compilePrograms(
       folder,
-      names.map((name) => `test/fixtures/${name}`),
+      programs.filter((program) => !BUNDLED.test(program)),
+    );
+    bundlePrograms(
+      folder,
+      programs.filter((program) => BUNDLED.test(program)),
     );
   };
   compile();

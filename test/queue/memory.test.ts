@@ -1,9 +1,10 @@
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { createMemoryQueue, type MemoryQueueOptions } from '../../src/queue/memory.ts';
 import type { Claim, MessageQueue, QueueEntry } from '../../src/queue/queue.ts';
 import { nextTurn } from '../../src/system/next-turn.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
+import { fixtureCommand } from '../helpers/fixture-command.ts';
+import { root } from '../helpers/package-files.ts';
 import { runProgram } from '../helpers/run-program.ts';
 import { describeQueueConformance } from './conformance/describe-queue-conformance.ts';
 import { DEAD, DELIVERED, entryOf, idsOf, ROW } from './conformance/trial.ts';
@@ -364,9 +365,8 @@ describe('the memory queue', () => {
   });
 
   test('holds at most 1.3 times the bytes of 200,000 waiting messages and 20 MB', async () => {
-    const root = fileURLToPath(new URL('../..', import.meta.url));
-    const args = ['--expose-gc', '--import', 'tsx', 'test/fixtures/queue-memory.ts'];
-    const { stdout, stderr } = await runProgram(args, { cwd: root });
+    const [, ...command] = fixtureCommand('queue-memory');
+    const { stdout, stderr } = await runProgram(['--expose-gc', ...command], { cwd: root });
     expect(stderr).toBe('');
     const { pending, bytes, held } = JSON.parse(stdout) as Record<string, number>;
     expect(pending).toBe(200_000);
