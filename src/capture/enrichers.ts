@@ -6,6 +6,7 @@
 
 import { A_FUNCTION, check, integer, invalidOption, listOf, usable } from '../option-rules.ts';
 import { type Clock, systemClock } from '../system/clock.ts';
+import { untraced } from '../system/untraced.ts';
 import { type AddressEnrichment, readEnrichment } from './enrichment.ts';
 import { LateAnswers } from './late-answers.ts';
 
@@ -14,6 +15,9 @@ import { LateAnswers } from './late-answers.ts';
  * where nothing is known. A look-up in memory answers at once. A promise is not waited for: an event
  * is written without its facts, and what it resolves with is kept for the later events of the same
  * address. What runs long without a promise holds up the host as any code does.
+ *
+ * What it finds is of the address, and serves later requests too, so it is called in nobody's request:
+ * in no store of an AsyncLocalStorage, with tracing suppressed, and what it might report is no event.
  */
 export type Enricher = (
   address: string,
@@ -40,7 +44,10 @@ export interface EnricherFailure {
 export interface EnrichmentOptions {
   /** Asked in this order: of `geo` and `datacenter` the first counts, a flag that one sets is set. */
   readonly enrichers: readonly Enricher[];
-  /** Told of the first failure of each kind of each enricher; the rest is counted in `stats()`. */
+  /**
+   * Told of the first failure of each kind of each enricher; the rest is counted in `stats()`. Called
+   * as enrichers are, in nobody's request.
+   */
   readonly onFailure?: (failure: EnricherFailure) => void;
   /** Late answers that are kept, for each enricher. 1 to 1,000,000; default 10,000 addresses. */
   readonly maxCached?: number;
@@ -90,9 +97,10 @@ interface Source {
   readonly late: LateAnswers;
 }
 
-function ask({ enricher, failures, late }: Source, address: string): AddressEnrichment {
-  const known = late.answerOf(address);
-  if (known !== undefined) return known;
+const ask = (source: Source, address: string): AddressEnrichment =>
+  source.late.answerOf(address) ?? untraced(() => askNow(source, address));
+
+function askNow({ enricher, failures, late }: Source, address: string): AddressEnrichment {
   try {
     const given: unknown = enricher(address);
     if (isThenable(given)) {
@@ -134,9 +142,9 @@ class Failures {
   tell(fault: EnricherFault, error?: unknown): void {
     this.counts[fault] += 1;
     if (this.counts[fault] > 1) return;
+    const failure = { index: this.#index, fault };
     try {
-      const failure = { index: this.#index, fault };
-      this.#onFailure?.(fault === 'failed' ? { ...failure, error } : failure);
+      untraced(() => this.#onFailure?.(fault === 'failed' ? { ...failure, error } : failure));
     } catch {
       // The listener is the host's; an event must not be lost for it.
     }

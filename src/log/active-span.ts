@@ -1,7 +1,5 @@
-/**
- * The span that is active when an event happens (D18), read synchronously and without a tracer as a
- * dependency: a copy of OpenTelemetry's API of our own would read nothing where the host's is older.
- */
+/** The span that is active when an event happens (D18), read synchronously. */
+import { activeOtelSpan, datadogTracer, guarded } from '../system/tracers.ts';
 
 /** A span's ids, as OpenTelemetry's `span.spanContext()` gives them. */
 export interface SpanIds {
@@ -27,34 +25,9 @@ export interface ActiveSpan extends SpanIds {
   readonly dd: DatadogIds;
 }
 
-/** The API's global, of any version 1.x, and the key under which a context holds its span. */
-const OTEL_API = Symbol.for('opentelemetry.js.api.1');
-const OTEL_SPAN = Symbol.for('OpenTelemetry Context Key SPAN');
-
 const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
 const SPAN_ID = /^(?!0{16})[0-9a-f]{16}$/;
 const LOW_64_BITS = 16;
-
-/** What is used of OpenTelemetry's API. */
-interface OtelGlobal {
-  readonly context?: {
-    active(): { getValue(key: symbol): { spanContext(): SpanIds } | undefined };
-  };
-}
-
-/** What is used of dd-trace. */
-interface DatadogTracer {
-  scope(): { active(): DatadogSpan | null };
-  inject(span: DatadogSpan, format: 'log', carrier: { dd?: Partial<DatadogIds> }): void;
-}
-
-interface DatadogSpan {
-  context(): {
-    toTraceId(asHex: true): string;
-    toSpanId(asHex: true): string;
-    toTraceparent(): string;
-  };
-}
 
 /**
  * The first that knows of a span decides, never two: the host's function, OpenTelemetry, dd-trace.
@@ -68,25 +41,7 @@ export function activeSpan(read?: SpanReader): ActiveSpan | undefined {
 /** Whether dd-trace runs in this process, also while no span is active. */
 export const hasDatadogTracer = (): boolean => guarded(datadogTracer) !== undefined;
 
-function guarded<T>(look: () => T | undefined): T | undefined {
-  try {
-    return look();
-  } catch {
-    return undefined;
-  }
-}
-
-/** Of `globalThis` itself: what is on a polluted prototype is nobody's tracer. */
-const ownGlobal = (key: PropertyKey): unknown =>
-  Object.hasOwn(globalThis, key) ? Reflect.get(globalThis, key) : undefined;
-
-function otelSpan(): ActiveSpan | undefined {
-  const api = ownGlobal(OTEL_API) as OtelGlobal | undefined;
-  return ofIds('otel', api?.context?.active().getValue(OTEL_SPAN)?.spanContext());
-}
-
-const datadogTracer = (): DatadogTracer | undefined =>
-  ownGlobal('_ddtrace') as DatadogTracer | undefined;
+const otelSpan = (): ActiveSpan | undefined => ofIds('otel', activeOtelSpan()?.spanContext());
 
 function datadogSpan(): ActiveSpan | undefined {
   const tracer = datadogTracer();

@@ -7,6 +7,7 @@ import { givingWay } from '../system/giving-way.ts';
 import { newId } from '../system/id.ts';
 import { onAbort } from '../system/on-abort.ts';
 import { type Random, systemRandom } from '../system/random.ts';
+import { untraced } from '../system/untraced.ts';
 import { type AcceptedMessage, acceptMessages } from './accept.ts';
 import { Backlog } from './backlog.ts';
 import { sendAll } from './direct-sending.ts';
@@ -36,10 +37,9 @@ export function sendWebhook<D extends Dialect = 'strict', F extends Format = 2>(
   messages: readonly MessageToSend<D, F>[],
   options?: SendOptions<D, F>,
 ): Promise<SendReport> {
-  return sendNow(
-    { destination, messages, options },
-    { clock: systemClock, random: systemRandom, newId, createPoster },
-  );
+  const system = { clock: systemClock, random: systemRandom, newId, createPoster };
+  // Retries go on for long after the request that asked for them has been answered.
+  return untraced(() => sendNow({ destination, messages, options }, system));
 }
 
 export interface SendCall {

@@ -25,10 +25,21 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   { files: ['errors.ts'], ours: [], external: [] },
   { files: ['option-rules.ts'], ours: ['errors.ts'], external: [] },
   { files: ['system/id.ts'], ours: [], external: ['uuid'] },
+  { files: ['system/ambient.ts'], ours: [], external: ['node:async_hooks'] },
+  {
+    files: ['system/untraced.ts'],
+    ours: ['system/'],
+    external: ['node:async_hooks', 'node:diagnostics_channel'],
+  },
   { files: ['system/'], ours: [], external: ['node:events'] },
   { files: ['address/'], ours: ['errors.ts'], external: ['node:net', 'ipaddr.js'] },
   { files: ['contract/'], ours: ['errors.ts', 'address/'], external: ['zod'] },
   { files: ['projection/'], ours: ['contract/', 'errors.ts'], external: [] },
+  {
+    files: ['incident/'],
+    ours: ['incident/', 'option-rules.ts'],
+    external: [],
+  },
   { files: ['settings/'], ours: ['contract/', 'errors.ts', 'system/'], external: ['zod'] },
   {
     files: ['log/writer.ts'],
@@ -153,9 +164,10 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   },
   {
     files: ['capture/request-scope.ts'],
-    ours: ['contract/'],
-    external: ['node:async_hooks'],
+    ours: ['contract/', 'system/ambient.ts'],
+    external: [],
   },
+  { files: ['capture/span-exception.ts'], ours: ['system/tracers.ts'], external: [] },
   {
     files: ['capture/maxmind-enricher.ts'],
     ours: ['capture/', 'errors.ts', 'option-rules.ts'],

@@ -9,6 +9,7 @@ import { type Clock, systemClock } from '../../system/clock.ts';
 import { givingWay } from '../../system/giving-way.ts';
 import { newId } from '../../system/id.ts';
 import { type Random, systemRandom } from '../../system/random.ts';
+import { untraced } from '../../system/untraced.ts';
 import { createPoster, type Poster, type PosterOptions } from '../wire/post.ts';
 import { findDestination } from './attempt.ts';
 import { flushBeforeExit } from './before-exit.ts';
@@ -25,6 +26,7 @@ import { sendTestMessage } from './send-test.ts';
 import type { WebhookSender } from './sender.ts';
 import { Slots } from './slots.ts';
 import { Tracker } from './tracker.ts';
+import { untracedSender } from './untraced-sender.ts';
 import { Upkeep } from './upkeep.ts';
 
 /**
@@ -49,7 +51,15 @@ export interface SenderSystem {
   readonly createPoster: (options: PosterOptions) => Poster;
 }
 
+/**
+ * All of it is our own work, from the first promise that the sender keeps to what a call starts: it may
+ * be made, and called, within requests that it outlives.
+ */
 export function makeSender(options: unknown, system: SenderSystem): WebhookSender {
+  return untracedSender(untraced(() => makeEngine(options, system)));
+}
+
+function makeEngine(options: unknown, system: SenderSystem): Engine {
   const core = makeCore(readSenderOptions(options), system);
   const { settings, clock, tracker } = core;
   const dispatch = makeDispatch(core);

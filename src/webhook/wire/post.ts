@@ -1,4 +1,5 @@
-/** Sends attempts, each as one POST, and ends those under way when it is closed. */
+/** Sends attempts, each as one POST of our own, and ends those under way when it is closed. */
+import { untraced } from '../../system/untraced.ts';
 import type { AttemptResult } from '../outcome.ts';
 import { attempt, type PostRequest } from './attempt.ts';
 import { type AttemptLimits, startLimits } from './attempt-limits.ts';
@@ -31,17 +32,20 @@ export function createPoster(options: PosterOptions): Poster {
   const inFlight = new Set<AttemptLimits>();
   let closing: Promise<void> | undefined;
 
+  const post = async (given: PostRequest): Promise<AttemptResult> => {
+    const request = uninherited(given);
+    const limits = startLimits(clock, deadlines, request.signal);
+    inFlight.add(limits);
+    if (closing !== undefined) limits.reach(closedFailure());
+    const result = await attempt({ transport, request, limits, maxResponseBytes, clock });
+    inFlight.delete(limits);
+    limits.end();
+    return result;
+  };
+
   return {
-    post: async (given) => {
-      const request = uninherited(given);
-      const limits = startLimits(clock, deadlines, request.signal);
-      inFlight.add(limits);
-      if (closing !== undefined) limits.reach(closedFailure());
-      const result = await attempt({ transport, request, limits, maxResponseBytes, clock });
-      inFlight.delete(limits);
-      limits.end();
-      return result;
-    },
+    // For each attempt: a tracer may have come after what the attempt is part of had begun.
+    post: (given) => untraced(() => post(given)),
     close: () => {
       for (const limits of inFlight) limits.reach(closedFailure());
       closing ??= transport.close();

@@ -1,0 +1,44 @@
+/**
+ * What surrounds a call, however deep and late: the library's one AsyncLocalStorage, and the way out
+ * of everybody's.
+ */
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
+
+/** The only state of a module in this library: Node ties it to the call, not to the process. */
+const ambient = new AsyncLocalStorage<object | undefined>();
+
+/** Runs `work`, and all that it starts, within these surroundings. Gives what `work` gives, or throws. */
+export const runWithin = <T>(surroundings: object | undefined, work: () => T): T =>
+  ambient.run(surroundings, work);
+
+export const currentSurroundings = (): object | undefined => ambient.getStore();
+
+/** Under these names Node keeps who a resource is: all that running in its context takes. */
+const ID_NAMES = ['async_id_symbol', 'trigger_async_id_symbol'];
+
+/**
+ * Runs `work`, and all that it starts, in a context in which no AsyncLocalStorage of the process has
+ * a store: what we do in the background must not keep the request alive that happened to start it.
+ *
+ * `AsyncLocalStorage.snapshot()` cannot give that: it is of the place where it is taken, and the first
+ * import, or the making of a sender, may well be within a request. So a resource is made here and
+ * only its ids are taken on. The stores stay behind, whether Node keeps them as properties of the
+ * resource (20, 22) or in a context frame (24 and later). Where Node keeps the ids otherwise, `work` runs
+ * where it is.
+ */
+export function detached<T>(work: () => T): T {
+  const outside = idsOnly(new AsyncResource('security-event-delivery'));
+  return outside === undefined ? work() : outside.runInAsyncScope(work);
+}
+
+function idsOnly(resource: AsyncResource): AsyncResource | undefined {
+  const bare = Object.create(AsyncResource.prototype) as AsyncResource;
+  let found = 0;
+  for (const key of Object.getOwnPropertySymbols(resource)) {
+    const id: unknown = Reflect.get(resource, key);
+    if (!ID_NAMES.includes(key.description ?? '') || typeof id !== 'number') continue;
+    Reflect.set(bare, key, id);
+    found += 1;
+  }
+  return found === ID_NAMES.length ? bare : undefined;
+}

@@ -1,0 +1,62 @@
+/** Our own requests beside real tracers, each in a process of its own. */
+import { describe, expect, test } from 'vitest';
+import { fixtureCommand } from '../helpers/fixture-command.ts';
+import { root } from '../helpers/package-files.ts';
+import { type ReceivedRequest, startReceiver } from '../helpers/receiver.ts';
+import { runProgram } from '../helpers/run-program.ts';
+
+/** What a tracer adds for whoever is behind the receiver. */
+const TRACE_HEADERS = /^(?:traceparent|tracestate|baggage|b3|x-b3-.*|x-datadog-.*)$/;
+
+const traceHeaders = ({ headers }: ReceivedRequest): string[] =>
+  Object.keys(headers).filter((name) => TRACE_HEADERS.test(name));
+
+async function traced(tracer: string, flags: readonly string[] = []) {
+  const receiver = await startReceiver();
+  try {
+    const [, ...command] = fixtureCommand('traced-posts', [
+      tracer,
+      receiver.url.replace('/hook', ''),
+    ]);
+    const { stdout, stderr, exitCode } = await runProgram([...flags, ...command], { cwd: root });
+    expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
+    const posts = receiver.requests.map((request) => ({
+      target: request.target,
+      traceHeaders: traceHeaders(request),
+    }));
+    return { spans: JSON.parse(stdout) as string[], posts };
+  } finally {
+    await receiver.close();
+  }
+}
+
+describe.concurrent('our own requests', { timeout: 60_000 }, () => {
+  test.each<[string, string, readonly string[], readonly string[], readonly string[]]>([
+    ['OpenTelemetry', 'otel', [], ['POST', 'tcp.connect'], ['traceparent']],
+    [
+      'dd-trace',
+      'datadog',
+      // dd-trace's, on Node 26: module.register() is deprecated.
+      ['--disable-warning=DEP0205', '--import', 'dd-trace/initialize.mjs'],
+      ['undici.request', 'tcp.connect', 'dns.lookup'],
+      [
+        'x-datadog-trace-id',
+        'x-datadog-parent-id',
+        'x-datadog-sampling-priority',
+        'x-datadog-tags',
+        'traceparent',
+        'tracestate',
+      ],
+    ],
+  ])('have no span of %s and tell third parties of none, as the host’s do', async (...row) => {
+    const [, tracer, flags, hostSpans, hostHeaders] = row;
+    const { spans, posts } = await traced(tracer, flags);
+    expect(spans).toEqual(['request 1', 'request 2', 'request 3', ...hostSpans]);
+    expect(posts).toEqual([
+      { target: '/now', traceHeaders: [] },
+      { target: '/later', traceHeaders: [] },
+      { target: '/later', traceHeaders: [] },
+      { target: '/host', traceHeaders: hostHeaders },
+    ]);
+  });
+});
