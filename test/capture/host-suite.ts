@@ -13,21 +13,21 @@ import {
   originOf,
 } from '../helpers/host-client.ts';
 import { blockLaws } from './host-laws/blocking.ts';
+import { contentLaws } from './host-laws/content.ts';
 import { contextLaws } from './host-laws/context.ts';
+import { traceLaws } from './host-laws/traces.ts';
 
 /** One request, as the suite's handlers see it; the harness makes it of what its host gives. */
 export interface Exchange {
   /** The host's own request object, and Node's below it, where it is another. */
   readonly requests: readonly object[];
-  /** Node's response, or what the host has in its place: looked at for listeners alone. */
-  readonly response: object;
-  /** As the host's own parser left it; what it has cached, where there is no other way. */
-  readonly body: () => unknown;
-  setHeader(name: string, value: string): void;
+  /** Node's response, and what the host has in its place, if it has one by now. */
+  readonly responses: readonly object[];
+  readonly setHeader: (name: string, value: string) => void;
   /** Gives what the handler must give or wait for. */
-  answer(status: number, body: string): unknown;
-  /** Sends the head and a first part of a body that never ends. Resolves when they are sent. */
-  begin(status: number): Promise<unknown>;
+  readonly answer: (status: number, body: string) => unknown;
+  /** Sends the head and a first part of a body. Resolves when they are sent. */
+  readonly begin: (status: number) => Promise<unknown>;
 }
 
 /** What the harness builds its host around. */
@@ -37,8 +37,8 @@ export interface Application {
   /** Runs before, in middleware behind the adapter's; may throw. */
   readonly before?: (() => void) | undefined;
   /**
-   * Called by an error handler of the application's own, where the docs of the adapter say it should
-   * stand; answers 500 with `handled`.
+   * Called by an error handler of the application's own, where the docs of the adapter say that it
+   * stands; answers 500 with `handled`.
    */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -46,33 +46,40 @@ export interface Application {
 export interface RunningHost {
   /** That listens on 127.0.0.1 already. */
   readonly server: Server;
-  close(): unknown;
+  readonly close: () => unknown;
 }
 
 export interface HostHarness {
   readonly protocol: HostProtocol;
   /**
    * Starts a host with the adapter, or `bare` without it, all else the same. Its handler stands at
-   * `/users/:id` and at every other path; where the host has parsers for forms and JSON, they are
-   * in use. Outside tests, so that errors are printed.
+   * `/users/:id` and at every other path, for every method; where the host has parsers for forms and
+   * JSON, they are in use. As in production, so that what the framework prints of errors is printed.
    */
-  start(
+  readonly start: (
     application: Application,
     options: CaptureOptions | undefined | 'bare',
-  ): Promise<RunningHost>;
+  ) => Promise<RunningHost>;
   /** Whether `/users/7` has the parameter `id`. */
   readonly hasRouter: boolean;
-  /** Whether the host parses bodies, so that they are captured without further ado. */
+  /** Whether bodies that the host has parsed are captured. */
   readonly hasBodies: boolean;
+  /** Whether Node's response is at hand, so that an answer can be begun and then broken off. */
+  readonly canBreakOff: boolean;
 }
 
 export type Ask = (path: string, asked?: Asked) => Promise<Answer>;
+
+export interface StartedHost {
+  readonly ask: Ask;
+  readonly server: Server;
+}
 
 /** Starts a host that lives as long as the test. */
 export type StartHost = (
   application: Application | Application['serve'],
   options?: CaptureOptions | 'bare',
-) => Promise<{ readonly ask: Ask; readonly server: Server }>;
+) => Promise<StartedHost>;
 
 const starting =
   (harness: HostHarness): StartHost =>
@@ -87,11 +94,21 @@ const starting =
     };
   };
 
-/** All laws, each a file of host-laws. */
+/** All laws, by what they are about. */
 export function describeHost(name: string, harness: HostHarness): void {
   const start = starting(harness);
-  describe(name, () => {
-    contextLaws(start, harness);
-    blockLaws(start, harness);
+  describe(`${name}, as a host`, () => {
+    describe('the context', () => {
+      contextLaws(start);
+    });
+    describe('what is captured', () => {
+      contentLaws(start, harness);
+    });
+    describe('a blocked request', () => {
+      blockLaws(start, harness);
+    });
+    describe('a trace', () => {
+      traceLaws(start);
+    });
   });
 }
