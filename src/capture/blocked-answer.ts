@@ -1,16 +1,22 @@
 /** What becomes of a request that was blocked, on hosts whose responses are like node:http's. */
 import { blockedBody, type RequestBlockedError } from './request-blocked-error.ts';
 import type { RequestScope } from './request-scope.ts';
+import { recordOnSpan } from './span-exception.ts';
 
 /** node:http's and node:http2's, and what frameworks make of them. */
 export interface NodeResponse {
   readonly headersSent: boolean;
   statusCode: number;
   removeHeader(name: string): void;
-  setHeader(name: string, value: string): unknown;
-  end(body?: string): unknown;
+  setHeader(name: string, value: number | string | string[]): unknown;
+  end(body: string): unknown;
   destroy(error?: Error): unknown;
+  /** Of node:http2 alone. */
+  readonly stream?: { close(code: number): void } | null | undefined;
 }
+
+/** RFC 9113 7: any other would tell the client that what it has is all. */
+const INTERNAL_ERROR = 2;
 
 /** What told of a body that is not sent now; all else, such as CORS, holds for this answer too. */
 const OF_THE_BODY = [
@@ -35,8 +41,9 @@ export function answerBlocked(
   scope: RequestScope | undefined,
 ): void {
   scope?.answered({ blocked: true, status: error.status });
+  recordOnSpan(error);
   if (response.headersSent) {
-    response.destroy();
+    breakOff(response);
     return;
   }
   for (const name of OF_THE_BODY) response.removeHeader(name);
@@ -44,4 +51,10 @@ export function answerBlocked(
   response.setHeader('cache-control', 'no-store');
   response.setHeader('content-type', 'text/plain; charset=utf-8');
   response.end(blockedBody(error.status));
+}
+
+/** A connection of HTTP/1.1 ends with its answer; one of HTTP/2 has other requests under way. */
+function breakOff(response: NodeResponse): void {
+  if (response.stream) response.stream.close(INTERNAL_ERROR);
+  else response.destroy();
 }
