@@ -19,6 +19,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { QUICK_COMPILER } from './helpers/compile-programs.ts';
 import { type MarkdownProgram, programsOf } from './helpers/markdown-programs.ts';
 import {
   type ProgramRun,
@@ -106,7 +107,8 @@ function compile(): string {
   try {
     // Several checkers on few cores would each check the libraries' types.
     const args = [tsc, '-p', folder, '--checkers', '1'];
-    return execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
+    const env = { ...process.env, ...QUICK_COMPILER };
+    return execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8', env });
   } catch (error) {
     return (error as { stdout: string }).stdout;
   }

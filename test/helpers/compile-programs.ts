@@ -2,6 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { root } from './package-files.ts';
 
+/** For the environment of the compiler: a third of its work is to collect garbage that ends with it. */
+export const QUICK_COMPILER = { GOGC: '400' } as const;
+
 // Types are checked by `npm run types`; the flags that matter here are those for the output.
 const OPTIONS =
   '--ignoreConfig --noCheck --verbatimModuleSyntax --rewriteRelativeImportExtensions ' +
@@ -34,5 +37,6 @@ export function bundlePrograms(folder: string, programs: readonly string[]): voi
 export function compilePrograms(folder: string, programs: readonly string[]): void {
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
   const args = [...OPTIONS.split(' '), '--rootDir', root, '--outDir', folder, ...programs];
-  spawnSync(process.execPath, [compiler, ...args], { cwd: root, stdio: 'inherit' });
+  const env = { ...process.env, ...QUICK_COMPILER };
+  spawnSync(process.execPath, [compiler, ...args], { cwd: root, stdio: 'inherit', env });
 }

@@ -4,11 +4,23 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { QUICK_COMPILER } from './compile-programs.ts';
 import { manifest, root } from './package-files.ts';
+
+type Lock = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** What is installed without the flags `dev`, `peer` and the like: what a consumer gets. */
+function lockedDependencies(): Lock {
+  const lock = readFileSync(join(root, 'package-lock.json'), 'utf8');
+  const { packages } = JSON.parse(lock) as { readonly packages: Lock };
+  const isOurs = ([path, entry]: [string, Lock[string]]): boolean =>
+    path !== '' && !['dev', 'devOptional', 'optional', 'peer'].some((flag) => flag in entry);
+  return Object.fromEntries(Object.entries(packages).filter(isOurs));
+}
 
 export interface Ran {
   readonly status: number | null;
@@ -30,7 +42,7 @@ export class Consumer {
   async run(command: string, args: readonly string[], cwd = this.folder): Promise<Ran> {
     // Not the environment of the test runner: its NODE_OPTIONS and worker ids are not a consumer's.
     const { PATH, HOME, TMPDIR } = process.env;
-    const env = { PATH, HOME, TMPDIR, NO_COLOR: '1', CI: '1' };
+    const env = { PATH, HOME, TMPDIR, NO_COLOR: '1', CI: '1', ...QUICK_COMPILER };
     const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
     const [stdout, stderr, [status]] = await Promise.all([
       text(child.stdout),
@@ -49,14 +61,22 @@ export class Consumer {
     return this.node(join(root, 'node_modules', path), ...args);
   }
 
-  /** Packs what the build left; scripts are off, since tests must not build. */
+  /**
+   * Packs what the build left; scripts are off, since tests must not build. What it depends on comes
+   * in the versions of this repository's lock file, which are in npm's cache where that was
+   * installed: asking a registry what is newest would make a test fail that cannot reach it.
+   */
   async install(): Promise<void> {
     const pack = ['pack', '--ignore-scripts', '--pack-destination', this.folder];
     this.#orThrow(await this.run('npm', pack, root));
     const tarball = readdirSync(this.folder).find((file) => file.endsWith('.tgz'));
-    this.write('package.json', '{ "private": true }');
+    const top = { private: true, dependencies: { [manifest.name]: `file:${tarball}` } };
+    this.write('package.json', JSON.stringify(top));
+    const ours = { ...manifest, resolved: `file:${tarball}` };
+    const packages = { '': top, [`node_modules/${manifest.name}`]: ours, ...lockedDependencies() };
+    this.write('package-lock.json', JSON.stringify({ lockfileVersion: 3, packages }));
     const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
-    this.#orThrow(await this.run('npm', ['install', ...quiet, `./${tarball}`]));
+    this.#orThrow(await this.run('npm', ['ci', ...quiet]));
   }
 
   remove(): void {

@@ -149,7 +149,7 @@ describe.concurrent('the installed types', () => {
     new SecurityEventError('ERR_NONE');
     export { code, record, signature, wrong };
     // So that the declarations of every entry are checked, used above or not.
-    ${entries.map((entry) => `export type * from '${entry}';`).join('\n    ')}
+    ${entries.map((entry, index) => `export type * as entry${index} from '${entry}';`).join('\n    ')}
   `;
   const compile = (module: string, resolution: string, files: readonly string[]) => {
     const folder = `types-${module}`;
