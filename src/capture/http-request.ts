@@ -7,7 +7,7 @@ import { type Walk, walkHops } from './client-address.ts';
 import { type ActorIp, describeAddress } from './describe-address.ts';
 import { forwardedOrigin } from './forwarded-origin.ts';
 import type { ParameterSources, RequestParameters } from './plain-parameters.ts';
-import { headerOf, peerOf, type RequestLike } from './request-like.ts';
+import { fieldOf, headerOf, peerOf, type RequestLike } from './request-like.ts';
 import { pathOf, queryTextOf, userAgentOf } from './request-text.ts';
 
 /**
@@ -51,7 +51,9 @@ export function readHead(request: HttpRequest, settings: CaptureSettings): Reque
     ip,
     request: {
       ...forwardedOrigin(request, addresses, walk),
-      verb: cleanText(cutText(request.method || 'GET', MAX_VERB_LENGTH)) as RequestFacts['verb'],
+      verb: cleanText(
+        cutText(textOf(request, 'method') || 'GET', MAX_VERB_LENGTH),
+      ) as RequestFacts['verb'],
       path: pathOf(targetOf(request), redactor),
       user_agent: userAgentOf(headerOf(request, 'user-agent'), redactor),
       referer: null,
@@ -67,8 +69,13 @@ function remotePortOf(request: RequestLike, { client }: Walk): string {
   return port === undefined ? UNKNOWN_PORT : String(port);
 }
 
-const targetOf = ({ originalUrl, url }: HttpRequest): string | undefined =>
-  typeof originalUrl === 'string' ? originalUrl : url;
+const targetOf = (request: HttpRequest): string | undefined =>
+  textOf(request, 'originalUrl') ?? textOf(request, 'url');
+
+function textOf(request: HttpRequest, name: keyof HttpRequest): string | undefined {
+  const value = readSafely(request, name);
+  return typeof value === 'string' ? value : undefined;
+}
 
 /** What of the parameters may come after the head. */
 export interface Parsed {
@@ -76,14 +83,14 @@ export interface Parsed {
   readonly params: unknown;
 }
 
-/** A host's getters may throw: then there is nothing yet. */
 export function parsedOf(request: HttpRequest): Parsed {
-  return { body: readSafely(() => request.body), params: readSafely(() => request.params) };
+  return { body: readSafely(request, 'body'), params: readSafely(request, 'params') };
 }
 
-function readSafely(read: () => unknown): unknown {
+/** A host's getters may throw: then there is nothing yet. */
+function readSafely(request: HttpRequest, name: keyof HttpRequest): unknown {
   try {
-    return read();
+    return fieldOf(request, name);
   } catch {
     return undefined;
   }
@@ -107,5 +114,11 @@ export function readParameters(
 
 /** A router gives an empty object where its path has no parameters. */
 function isEmpty(params: unknown): boolean {
-  return typeof params !== 'object' || params === null || Object.keys(params).length === 0;
+  if (typeof params !== 'object' || params === null) return true;
+  try {
+    return Object.keys(params).length === 0;
+  } catch {
+    // A proxy's own keys could not be copied either.
+    return true;
+  }
 }

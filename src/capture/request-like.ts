@@ -13,13 +13,27 @@ export interface SocketLike {
 
 /**
  * A request, which is read and never written: frozen objects do. node:http's and node:http2's fit as
- * they are. For a Fetch `Request` give `{ headers: Object.fromEntries(request.headers), socket: {
- * remoteAddress, encrypted: url.protocol === 'https:' } }`.
+ * they are. For a Fetch `Request` there is
+ * `fetchRequest`.
  */
 export interface RequestLike {
   readonly headers: HeadersLike;
   /** Absent where a host does not tell who is connected. */
   readonly socket?: SocketLike | null | undefined;
+}
+
+/**
+ * What an object or its class has, and not what an attack put on Object.prototype. Runs getters, which
+ * may throw.
+ */
+export function fieldOf(source: object, name: string): unknown {
+  if (!Object.hasOwn(Object.prototype, name)) return Reflect.get(source, name);
+  let owner: object | null = source;
+  while (owner !== null && owner !== Object.prototype) {
+    if (Object.hasOwn(owner, name)) return Reflect.get(source, name);
+    owner = Object.getPrototypeOf(owner) as object | null;
+  }
+  return undefined;
 }
 
 /** What was read of the direct peer; `address` as the socket spells it. */
@@ -32,13 +46,14 @@ export interface Peer {
 /** `undefined` where the socket is absent or gone: node:http2's throws once its session is over. */
 export function peerOf(request: RequestLike): Peer | undefined {
   try {
-    const socket = request.socket;
+    const socket = fieldOf(request, 'socket');
     if (typeof socket !== 'object' || socket === null) return undefined;
-    const { remoteAddress, remotePort, encrypted } = socket;
+    const remoteAddress = fieldOf(socket, 'remoteAddress');
+    const remotePort = fieldOf(socket, 'remotePort');
     return {
       address: typeof remoteAddress === 'string' ? remoteAddress : undefined,
       port: isPort(remotePort) ? remotePort : undefined,
-      isEncrypted: encrypted === true,
+      isEncrypted: fieldOf(socket, 'encrypted') === true,
     };
   } catch {
     return undefined;
@@ -47,13 +62,22 @@ export function peerOf(request: RequestLike): Peer | undefined {
 
 /**
  * A header's value; of a repeated one all values in their order, as RFC 9110 5.3 joins them. Only
- * what the request itself has counts, not what an attack put on Object.prototype.
+ * what the request itself has counts, not what an attack put on Object.prototype; nothing where a
+ * host's getter throws.
  */
-export function headerOf({ headers }: RequestLike, name: string): string | undefined {
-  if (typeof headers !== 'object' || headers === null || !Object.hasOwn(headers, name)) {
+export function headerOf(request: RequestLike, name: string): string | undefined {
+  try {
+    const headers = fieldOf(request, 'headers');
+    if (typeof headers !== 'object' || headers === null || !Object.hasOwn(headers, name)) {
+      return undefined;
+    }
+    return joined(Reflect.get(headers, name));
+  } catch {
     return undefined;
   }
-  const value: unknown = headers[name];
+}
+
+function joined(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (!Array.isArray(value)) return undefined;
   return value.filter((part) => typeof part === 'string').join(',');

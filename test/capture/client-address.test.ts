@@ -180,20 +180,24 @@ describe('the header that is believed', () => {
   });
 
   test('is not read at all, nor any other, while the direct peer is not trusted', () => {
-    const untouchable = new Proxy<Record<string, string>>(
+    const reads: string[] = [];
+    const watched = new Proxy<Record<string, string>>(
       {},
       Object.fromEntries(
         ['get', 'has', 'ownKeys', 'getOwnPropertyDescriptor', 'getPrototypeOf'].map((trap) => [
           trap,
           () => {
-            throw new Error(`headers were read: ${trap}`);
+            reads.push(trap);
+            throw new Error('of a header object that cannot be read');
           },
         ]),
       ),
     );
-    const given = request(untouchable, '203.0.113.9');
+    const given = request(watched, '203.0.113.9');
     expect(client(given, { trustedProxies: '10.0.0.0/8' })?.address).toBe('203.0.113.9');
-    expect(() => client(given, { trustedProxies: 1 })).toThrow('headers were read');
+    expect(reads).toEqual([]);
+    expect(client(given, { trustedProxies: 1 })?.address).toBe('203.0.113.9');
+    expect(reads).not.toEqual([]);
   });
 
   test.each([
