@@ -19,7 +19,7 @@ export interface NodeResponse {
 const INTERNAL_ERROR = 2;
 
 /** What told of a body that is not sent now; all else, such as CORS, holds for this answer too. */
-const OF_THE_BODY = [
+export const OF_THE_BODY: readonly string[] = [
   'cache-control',
   'content-disposition',
   'content-encoding',

@@ -9,6 +9,13 @@ function mediaTypeOf(contentType: string | undefined): string {
   return (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
+/** `undefined`: neither a form nor JSON. */
+export function bodyKindOf(contentType: string | undefined): 'form' | 'json' | undefined {
+  const mediaType = mediaTypeOf(contentType);
+  if (FORMS.has(mediaType)) return 'form';
+  return JSON_TYPE.test(mediaType) ? 'json' : undefined;
+}
+
 /**
  * Where a body belongs, by its media type. What is neither a form nor JSON, raw text for one, stands
  * in `other` under `body`; so does what a parser left without naming the type.
@@ -18,8 +25,5 @@ export function bodySource(
   contentType: string | undefined,
 ): Pick<ParameterSources, 'form' | 'json'> & { readonly rest?: unknown } {
   if (body === undefined || body === null) return {};
-  const mediaType = mediaTypeOf(contentType);
-  if (FORMS.has(mediaType)) return { form: body };
-  if (JSON_TYPE.test(mediaType)) return { json: body };
-  return { rest: body };
+  return { [bodyKindOf(contentType) ?? 'rest']: body };
 }

@@ -37,7 +37,8 @@ export interface CaptureSettings {
 
 const IS_OBJECT = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
-const RULES = {
+/** For adapters that have options of their own besides. */
+export const CAPTURE_RULES = {
   // Read by those who know them, under the same names.
   trustedProxies: ANYTHING,
   addressHeader: ANYTHING,
@@ -52,7 +53,7 @@ const RULES = {
 
 /** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option. */
 export function readCaptureOptions(options: CaptureOptions = {}): CaptureSettings {
-  const given = check<CaptureOptions>(options, RULES);
+  const given = check<CaptureOptions>(options, CAPTURE_RULES);
   const { enrichment, redaction, parameters = {}, blockedStatus = 403 } = given;
   const redactor = createRedactor(redaction);
   return {

@@ -15,6 +15,7 @@ export {
 } from './enrichers.ts';
 export type { AddressEnrichment, Geo } from './enrichment.ts';
 export { type ClientAddressExplanation, explainClientAddress } from './explain-client-address.ts';
+export { type FetchDetails, type FetchRequest, fetchRequest } from './fetch-request.ts';
 export type { HttpRequest } from './http-request.ts';
 export { type MaxmindOptions, maxmindEnricher } from './maxmind-enricher.ts';
 export { type NetworkListOptions, networkListEnricher } from './network-list-enricher.ts';

@@ -13,8 +13,7 @@ export interface SocketLike {
 
 /**
  * A request, which is read and never written: frozen objects do. node:http's and node:http2's fit as
- * they are. For a Fetch `Request` there is
- * `fetchRequest`.
+ * they are, and `fetchRequest` makes one of a Fetch `Request`.
  */
 export interface RequestLike {
   readonly headers: HeadersLike;

@@ -1,0 +1,109 @@
+/** A request of Hono's as capture reads requests. */
+import { bodyKindOf } from './body-source.ts';
+import { type FetchRequest, fetchRequest } from './fetch-request.ts';
+import type { HttpRequest } from './http-request.ts';
+import { headerOf, type SocketLike } from './request-like.ts';
+
+export type HonoConnection = Pick<SocketLike, 'remoteAddress' | 'remotePort'>;
+
+/** What is used of Hono's `Context` to read the request. */
+export interface HonoRequestContext {
+  readonly env: unknown;
+  readonly req: {
+    readonly raw: FetchRequest;
+    /** Of the handler that runs: parameters of the path are those of its route. */
+    readonly routeIndex: number;
+    param(): unknown;
+    valid(target: never): unknown;
+    json(): Promise<unknown>;
+    parseBody(options: { all: true }): Promise<unknown>;
+  };
+}
+
+export class CapturedHonoRequest implements HttpRequest {
+  readonly #c: HonoRequestContext;
+  readonly #connection: (() => HonoConnection | undefined) | undefined;
+  #source: HttpRequest | undefined;
+  #socket: SocketLike | undefined;
+  #params: { readonly routeIndex: number; readonly params: unknown } | undefined;
+  #body: unknown;
+
+  constructor(c: HonoRequestContext, connection: (() => HonoConnection | undefined) | undefined) {
+    this.#c = c;
+    this.#connection = connection;
+  }
+
+  get headers(): HttpRequest['headers'] {
+    return this.#original.headers;
+  }
+
+  get method(): string | undefined {
+    return this.#original.method;
+  }
+
+  get url(): string | undefined {
+    return this.#original.url;
+  }
+
+  get socket(): HttpRequest['socket'] {
+    if (this.#connection === undefined) return this.#original.socket;
+    this.#socket ??= {
+      encrypted: this.#original.socket?.encrypted,
+      ...this.#connection(),
+    };
+    return this.#socket;
+  }
+
+  get body(): unknown {
+    const { req } = this.#c;
+    return this.#body ?? req.valid('json' as never) ?? req.valid('form' as never);
+  }
+
+  /** Hono makes a new object each time it is asked. */
+  get params(): unknown {
+    const { req } = this.#c;
+    const { routeIndex } = req;
+    if (this.#params?.routeIndex !== routeIndex) {
+      this.#params = { routeIndex, params: req.param() };
+    }
+    return this.#params.params;
+  }
+
+  /** `undefined` where there is nothing to wait for. */
+  readBody(maxBytes: number): Promise<void> | undefined {
+    if (maxBytes === 0) return undefined;
+    const kind = bodyKindOf(headerOf(this, 'content-type'));
+    const bytes = Number(headerOf(this, 'content-length') ?? 0);
+    if (kind === undefined || !(bytes > 0 && bytes <= maxBytes)) return undefined;
+    return this.#read(kind);
+  }
+
+  /** Never rejects: who reads the body next finds the same fault. */
+  async #read(kind: 'form' | 'json'): Promise<void> {
+    const { req } = this.#c;
+    try {
+      this.#body = await (kind === 'json' ? req.json() : req.parseBody({ all: true }));
+    } catch {
+      this.#body = undefined;
+    }
+  }
+
+  /** `@hono/node-server` has the request as it came in; the Fetch one was made of it. */
+  get #original(): HttpRequest {
+    this.#source ??= incomingOf(this.#c.env) ?? fetchRequest(this.#c.req.raw);
+    return this.#source;
+  }
+}
+
+/** As the helper `getConnInfo` of `@hono/node-server` finds it. */
+function incomingOf(env: unknown): HttpRequest | undefined {
+  const incoming = propertyOf(propertyOf(env, 'server') ?? env, 'incoming');
+  return isObject(propertyOf(incoming, 'headers')) && isObject(propertyOf(incoming, 'socket'))
+    ? (incoming as HttpRequest)
+    : undefined;
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+const propertyOf = (value: unknown, name: string): unknown =>
+  isObject(value) ? Reflect.get(value, name) : undefined;
