@@ -14,7 +14,7 @@ export const runWithin = <T>(surroundings: object | undefined, work: () => T): T
 export const currentSurroundings = (): object | undefined => ambient.getStore();
 
 /** Under these names Node keeps who a resource is: all that running in its context takes. */
-const ID_NAMES = ['async_id_symbol', 'trigger_async_id_symbol'];
+const ID_NAMES: readonly (string | undefined)[] = ['async_id_symbol', 'trigger_async_id_symbol'];
 
 /**
  * Runs `work`, and all that it starts, in a context in which no AsyncLocalStorage of the process has
@@ -36,7 +36,7 @@ function idsOnly(resource: AsyncResource): AsyncResource | undefined {
   let found = 0;
   for (const key of Object.getOwnPropertySymbols(resource)) {
     const id: unknown = Reflect.get(resource, key);
-    if (!ID_NAMES.includes(key.description ?? '') || typeof id !== 'number') continue;
+    if (!ID_NAMES.includes(key.description) || typeof id !== 'number') continue;
     Reflect.set(bare, key, id);
     found += 1;
   }

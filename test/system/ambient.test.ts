@@ -83,7 +83,7 @@ describe('detached work', () => {
     const list = vi.spyOn(Object, 'getOwnPropertySymbols');
     const others = [
       [],
-      [Symbol('async_id_symbol')],
+      [Symbol('async_id_symbol'), Symbol('trigger_async_id_symbol')],
       Object.getOwnPropertySymbols(new AsyncResource('test')).slice(0, 1),
     ];
     for (const symbols of others) {

@@ -174,6 +174,17 @@ describe('with dd-trace', () => {
     expect(untraced(() => 'run')).toBe('run');
   });
 
+  test('the work runs where Node keeps what is bound otherwise', () => {
+    setTracers({ datadog: {} });
+    const store = datadogStore();
+    const bound = channel('apm:net:tcp:start');
+    const stores: unknown = Reflect.get(bound, '_stores');
+    Reflect.set(bound, '_stores', undefined);
+    expect(untraced(() => ['run', store.getStore()])).toEqual(['run', undefined]);
+    Reflect.set(bound, '_stores', stores);
+    expect(untraced(() => store.getStore())).toEqual({ noop: true });
+  });
+
   test('the work runs once where what is bound is no store, and within the store behind it', () => {
     const bound = channel('apm:net:tcp:start');
     const nothing = { run: boom };
