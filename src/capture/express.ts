@@ -8,6 +8,10 @@ import { currentScope, runInScope } from './request-scope.ts';
 
 type Next = (error?: unknown) => void;
 
+type ErrorMiddleware = (
+  ...given: [error: unknown, request: HttpRequest, response: NodeResponse, next: Next]
+) => void;
+
 /**
  * Middleware to be used before all other: what follows it finds the request's context, however deep
  * and late. Parameters of a body are those that a parser leaves in `request.body`, once it has.
@@ -27,12 +31,8 @@ export function captureRequests(
  * Error-handling middleware to be used after all routes, and before error handlers of your own: it
  * answers requests that were blocked. Every other error goes on.
  */
-export function answerBlocked(): (
-  error: unknown,
-  request: HttpRequest,
-  response: NodeResponse,
-  next: Next,
-) => void {
+export function answerBlocked(): ErrorMiddleware {
+  // oxlint-disable-next-line eslint/max-params -- Express knows error handlers by their four parameters
   return (error, _request, response, next) => {
     if (isRequestBlocked(error)) answer(error, response, currentScope());
     else next(error);

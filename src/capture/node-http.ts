@@ -1,4 +1,5 @@
 /** `security-event-delivery/node-http`: requests of node:http, node:https and node:http2. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { answerBlocked, type NodeResponse, statusOf } from './blocked-answer.ts';
 import type { CaptureOptions } from './capture-options.ts';
 import type { HttpRequest } from './http-request.ts';
@@ -17,12 +18,14 @@ export type RequestListener<Q, S> = (request: Q, response: S) => unknown;
  * Events of the request's own stream (`request.on('end', …)`) are Node's, not the request's: give
  * such a listener through `AsyncResource.bind`, or read the body by `for await`.
  *
+ * For a server of node:http2 with options of its own, name the types of the listener's parameters.
+ *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */
-export function captureRequests<Q extends HttpRequest, S extends NodeResponse>(
-  listener: RequestListener<Q, S>,
-  options?: CaptureOptions,
-): RequestListener<Q, S> {
+export function captureRequests<
+  Q extends HttpRequest = IncomingMessage,
+  S extends NodeResponse = ServerResponse,
+>(listener: RequestListener<Q, S>, options?: CaptureOptions): RequestListener<Q, S> {
   const scopeOf = createScopes(options);
   return (request, response) => {
     const scope = scopeOf(request, statusOf(response));

@@ -1,9 +1,18 @@
 import { once } from 'node:events';
-import express, { type ErrorRequestHandler, type Request, type Response } from 'express';
+import express, {
+  type ErrorRequestHandler,
+  type Response as ExpressResponse,
+  type NextFunction,
+  type Request,
+  Router,
+} from 'express';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { answerBlocked, captureRequests } from '../../src/capture/express.ts';
+import { blockRequest, currentContext, RequestBlockedError } from '../../src/capture/index.ts';
+import { originOf } from '../helpers/host-client.ts';
 import { describeHost, type Exchange, type HostHarness } from './host-suite.ts';
 
-function exchangeOf(request: Request, response: Response): Exchange {
+function exchangeOf(request: Request, response: ExpressResponse): Exchange {
   return {
     requests: [request],
     responses: [response],
@@ -28,7 +37,7 @@ const HARNESS: HostHarness = {
       before?.();
       next();
     });
-    const handler = (request: Request, response: Response): unknown =>
+    const handler = (request: Request, response: ExpressResponse): unknown =>
       serve(exchangeOf(request, response));
     app.all('/users/:id', handler);
     app.all('/{*any}', handler);
@@ -47,3 +56,110 @@ const HARNESS: HostHarness = {
 };
 
 describeHost('Express', HARNESS);
+
+async function ask(app: express.Express, path: string, asked: RequestInit = {}): Promise<Response> {
+  const server = app.listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  return fetch(`${originOf(server, 'http')}${path}`, asked);
+}
+
+const answerVerb = (_request: Request, response: ExpressResponse): void =>
+  void response.json(currentContext().http?.request.verb ?? 'none');
+
+const parameters = (): unknown => currentContext().http?.request.parameters;
+
+describe('Express', () => {
+  test.each([
+    [express.json(), 'application/json', '{"a":1}', { json: { a: 1 } }],
+    [express.json(), 'application/json', '[1]', { other: { json: [1] } }],
+    [express.urlencoded(), 'application/x-www-form-urlencoded', 'a=1', { form: { a: '1' } }],
+    [
+      express.urlencoded({ extended: true }),
+      'application/x-www-form-urlencoded',
+      'a[b]=1&password=x',
+      { form: { a: { b: '1' }, password: '[redacted]' } },
+    ],
+    [express.text(), 'text/plain', 'a text', { other: { body: 'a text' } }],
+    [express.raw(), 'application/octet-stream', 'bytes', { other: { body: '[binary: 5 bytes]' } }],
+  ])(
+    'has the body that its own parser leaves, and the scope behind it: case %#',
+    async (...row) => {
+      const [parser, type, body, expected] = row;
+      const app = express().use(captureRequests());
+      const seen: unknown[] = [];
+      app.use((_request, _response, next) => {
+        seen.push(parameters());
+        next();
+      });
+      app.post('/', parser, (_request, response) => {
+        seen.push(parameters());
+        response.end();
+      });
+      await ask(app, '/', { method: 'POST', headers: { 'content-type': type }, body });
+      expect(seen).toEqual([undefined, expected]);
+    },
+  );
+
+  test('has the path as it came, and the parameters of the route, in mounted routers', async () => {
+    const inner = Router({ mergeParams: true }).get('/orders/:order', (request, response) => {
+      const { path } = currentContext().http?.request ?? {};
+      response.json([request.url, path, parameters()]);
+    });
+    const app = express().use(captureRequests()).use('/shops/:shop', inner);
+    expect(await (await ask(app, '/shops/1/orders/2?a=b')).json()).toEqual([
+      '/orders/2?a=b',
+      '/shops/1/orders/2',
+      { query: { a: 'b' }, other: { params: { shop: '1', order: '2' } } },
+    ]);
+  });
+
+  test('is captured below where its middleware stands, and nowhere else', async () => {
+    const app = express();
+    app.get('/outside', answerVerb);
+    app.use('/inside', captureRequests(), answerVerb);
+    expect(await (await ask(app, '/outside')).json()).toBe('none');
+    expect(await (await ask(app, '/inside')).json()).toBe('GET');
+  });
+
+  test.each([
+    ['thrown', () => blockRequest()],
+    [
+      'given to next',
+      (_request: Request, _response: ExpressResponse, next: NextFunction) => {
+        next(new RequestBlockedError());
+      },
+    ],
+  ])(
+    'answers a block that is %s before an error handler that stands behind',
+    async (_how, block) => {
+      const errors: unknown[] = [];
+      const app = express().use(captureRequests()).use(block).use(answerBlocked());
+      app.use(((error, _request, response, _next) => {
+        errors.push(error);
+        response.end();
+      }) satisfies ErrorRequestHandler);
+      const response = await ask(app, '/');
+      expect([response.status, await response.text(), errors]).toEqual([403, 'Forbidden', []]);
+    },
+  );
+
+  test('has its own error page with the status, and not why, where answerBlocked is not in use', async () => {
+    const app = express().use(captureRequests({ blockedStatus: 451 }));
+    app.use(() => blockRequest());
+    app.set('env', 'production');
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {});
+    onTestFinished(() => printed.mockRestore());
+    const response = await ask(app, '/');
+    expect(response.status).toBe(451);
+    expect(await response.text()).toContain('<pre>Unavailable For Legal Reasons</pre>');
+    await expect.poll(() => printed.mock.calls.length).toBe(1);
+  });
+
+  test('knows a block in answerBlocked also where no request is captured', async () => {
+    const app = express()
+      .use(() => blockRequest())
+      .use(answerBlocked());
+    expect((await ask(app, '/')).status).toBe(403);
+  });
+});

@@ -50,6 +50,8 @@ export function blockLaws(start: StartHost, { canBreakOff }: HostHarness): void 
     const answer = await ask('/');
     expect(answer).toMatchObject(FORBIDDEN);
     expect(JSON.stringify(answer)).not.toMatch(/blocked|why/i);
+    // What a framework prints of the first may come after its answer.
+    await ask('/');
     expect(printed).toEqual([]);
     expect(errors).toEqual([]);
   });
