@@ -54,7 +54,7 @@ describe.concurrent('the search for traces', () => {
       { changedGlobals: ['Symbol(left.behind)'] },
     ],
     ['a listener', "process.on('left', () => {});", { addedListeners: ['process left 1'] }],
-    ['a timer', 'setTimeout(() => {}, 1500);', { addedResources: ['Timeout'], isIdle: false }],
+    ['a timer', 'setTimeout(() => {}, 2500);', { addedResources: ['Timeout'], isIdle: false }],
     [
       'a worker',
       "import { Worker } from 'node:worker_threads'; new Worker('', { eval: true });",

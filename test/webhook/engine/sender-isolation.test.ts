@@ -49,7 +49,8 @@ describe('a destination that does not work', () => {
   });
 
   test('is served again as soon as it works, and nothing is missing', async () => {
-    const script = Array.from({ length: 8 }, () => ({ status: 502 }));
+    // Late, so that what has failed is due again when the next request is made.
+    const script = Array.from({ length: 8 }, () => ({ status: 502, delayMs: 10 }));
     const receiver = await openReceiver({ script });
     const sender = senderTo(receiver, {
       schedule: { delaysMs: [1], repeatLast: true },
