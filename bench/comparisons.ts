@@ -1,6 +1,7 @@
 /** What is measured: one row for each line of the table. */
 
 const SUBJECTS = {
+  capture: new URL('./subjects/capture.mjs', import.meta.url),
   check: new URL('./subjects/check.mjs', import.meta.url),
   deliver: new URL('./subjects/deliver.mjs', import.meta.url),
   encode: new URL('./subjects/encode.mjs', import.meta.url),
@@ -13,6 +14,7 @@ const SUBJECTS = {
 export type Unit =
   | 'µs per record'
   | 'µs per message'
+  | 'µs per request'
   | 'messages/s'
   | 'ms per call'
   | 'ms per message'
@@ -65,6 +67,49 @@ const encoding = {
 } as const;
 
 const side = (label: string, name: string = label): Side => ({ label, side: name });
+
+const CAPTURED_REQUESTS = 20_000;
+
+/** Names of hosts in rows and in the subject. */
+const HOSTS = [
+  ['node-http', 'node:http'],
+  ['express', 'express'],
+] as const;
+
+/** Serving a request, all but the network. pino-http writes a line for each. */
+const capturing = HOSTS.flatMap(([row, host]): Comparison[] => {
+  const common = {
+    subject: SUBJECTS.capture,
+    operations: CAPTURED_REQUESTS,
+    unit: 'µs per request',
+  } as const;
+  const quiet = side('captured', `${host}, nothing happens`);
+  const eventful = side('captured', `${host}, one event`);
+  const bare = side('bare', `${host}, bare`);
+  return [
+    {
+      ...common,
+      name: `capture-${row}`,
+      work: `serve a request by ${host}, nothing happens in it`,
+      ours: quiet,
+      rival: bare,
+    },
+    {
+      ...common,
+      name: `capture-${row}-event`,
+      work: 'the same, and the context is read for one event',
+      ours: eventful,
+      rival: bare,
+    },
+    {
+      ...common,
+      name: `capture-${row}-pino`,
+      work: 'the same beside pino-http, which logs each request',
+      ours: eventful,
+      rival: side('pino-http', `${host}, pino-http`),
+    },
+  ];
+});
 
 const WRITER = side('writer', 'ours to nothing');
 const FILE_WRITER = side('writer', 'ours to a file');
@@ -200,6 +245,7 @@ const COMPARISONS: readonly Comparison[] = [
     ours: side('`encodeBody`, `sign`', 'ours, encoding and signing'),
     rival: side('`JSON.stringify`, HMAC', 'plain encoding and signing'),
   },
+  ...capturing,
 ];
 
 /** The rows whose names are, or begin with, one of `prefixes`; all of them where there is none. */

@@ -32,6 +32,7 @@ export interface Result {
 const VALUES: Readonly<Record<Unit, (ms: number, items: number) => number>> = {
   'µs per record': (ms, items) => (ms * 1000) / items,
   'µs per message': (ms, items) => (ms * 1000) / items,
+  'µs per request': (ms, items) => (ms * 1000) / items,
   'messages/s': (ms, items) => (items * 1000) / ms,
   'ms per call': (ms, items) => ms / items,
   'ms per message': (ms, items) => ms / items,

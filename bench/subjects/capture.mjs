@@ -1,0 +1,174 @@
+/**
+ * Serving a request without a network, which would take many times longer than what is measured:
+ * Node's own request and response objects on a socket that goes nowhere. Each side has a process of its
+ * own, since AsyncLocalStorage, once in use, costs every promise of its process a little.
+ */
+import { once } from 'node:events';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Duplex } from 'node:stream';
+
+const WARM_UP_REQUESTS = 10_000;
+const CLIENT = '203.0.113.9';
+
+/** As a browser behind a proxy sends them. */
+const HEADERS = {
+  host: 'shop.example.com',
+  'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0',
+  accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+  'accept-language': 'en-GB,en;q=0.5',
+  'accept-encoding': 'gzip, deflate, br',
+  cookie: 'session=0a1b2c3d4e5f60718293a4b5c6d7e8f9; theme=dark',
+  'x-forwarded-for': CLIENT,
+  'x-forwarded-proto': 'https',
+  connection: 'keep-alive',
+};
+const TARGET = '/catalog/search?q=shoes&page=2&sort=price';
+
+/** Takes what is written, and reads nothing. */
+class Nowhere extends Duplex {
+  remoteAddress = '127.0.0.1';
+  remotePort = 41_234;
+  encrypted = false;
+
+  _read() {}
+
+  _write(_chunk, _encoding, done) {
+    done();
+  }
+
+  // node:http's server gives its sockets these.
+  setTimeout() {
+    return this;
+  }
+}
+
+function requestOn(socket) {
+  const request = new IncomingMessage(socket);
+  Object.assign(request, { method: 'GET', url: TARGET, httpVersion: '1.1' });
+  request.httpVersionMajor = 1;
+  request.httpVersionMinor = 1;
+  request.headers = { ...HEADERS };
+  request.push(null);
+  return request;
+}
+
+/** Resolves when the answer is written, and what listens for that has run. */
+async function serve(listener, socket) {
+  const request = requestOn(socket);
+  const response = new ServerResponse(request);
+  response.assignSocket(socket);
+  const finished = once(response, 'finish');
+  listener(request, response);
+  await finished;
+  response.detachSocket(socket);
+  if (response.statusCode !== 200) throw new Error(`answered with ${response.statusCode}`);
+}
+
+/** A destination that counts lines and does nothing else. */
+function counter() {
+  const seen = { count: 0 };
+  const write = () => {
+    seen.count += 1;
+    return true;
+  };
+  return { seen, write };
+}
+
+const entry = (name) => import(`security-event-delivery/${name}`);
+
+/** Tells that nothing happens, or reads the context of one event. */
+async function reading(isRead) {
+  const { currentContext } = await entry('capture');
+  const seen = { count: 0 };
+  const read = () => {
+    if (currentContext().actor?.ip.address !== CLIENT) throw new Error('no context was found');
+    seen.count += 1;
+  };
+  return { seen: isRead ? seen : undefined, happen: isRead ? read : () => {} };
+}
+
+const OPTIONS = { trustedProxies: 'loopback' };
+
+/** Of each host: a listener of node:http that answers, bare or with what is measured before it. */
+const HOSTS = {
+  'node:http': {
+    bare: () => (_request, response) => response.end('found'),
+    captured: async (happen) => {
+      const { captureRequests } = await entry('node-http');
+      return captureRequests((_request, response) => {
+        happen();
+        response.end('found');
+      }, OPTIONS);
+    },
+    logged: async (destination) => {
+      const { pinoHttp } = await import('pino-http');
+      const log = pinoHttp({}, destination);
+      return (request, response) => {
+        log(request, response);
+        response.end('found');
+      };
+    },
+  },
+  express: {
+    bare: () => expressWith([], () => {}),
+    captured: async (happen) => {
+      const { answerBlocked, captureRequests } = await entry('express');
+      return expressWith([captureRequests(OPTIONS)], happen, [answerBlocked()]);
+    },
+    logged: async (destination) => {
+      const { pinoHttp } = await import('pino-http');
+      return expressWith([pinoHttp({}, destination)], () => {});
+    },
+  },
+};
+
+async function expressWith(before, happen, after = []) {
+  const { default: express } = await import('express');
+  const app = express();
+  for (const middleware of before) app.use(middleware);
+  app.get('/catalog/search', (_request, response) => {
+    happen();
+    response.end('found');
+  });
+  for (const middleware of after) app.use(middleware);
+  return app;
+}
+
+/** `seen` counts what the host must have done once for each of its requests. */
+function serving(listener, seen) {
+  const socket = new Nowhere();
+  const run = async (count) => {
+    for (let done = 0; done < count; done += 1) await serve(listener, socket);
+  };
+  return {
+    warmUp: () => run(WARM_UP_REQUESTS),
+    run,
+    check: (count) => {
+      const expected = WARM_UP_REQUESTS + count;
+      if (seen !== undefined && seen.count !== expected) {
+        throw new Error(`${seen.count} of ${expected} were seen`);
+      }
+    },
+  };
+}
+
+const sidesOf = ([name, { bare, captured, logged }]) => [
+  [`${name}, bare`, async () => serving(await bare())],
+  [`${name}, nothing happens`, async () => serving(await captured((await reading(false)).happen))],
+  [
+    `${name}, one event`,
+    async () => {
+      const { happen, seen } = await reading(true);
+      return serving(await captured(happen), seen);
+    },
+  ],
+  [
+    `${name}, pino-http`,
+    async () => {
+      const { seen, write } = counter();
+      return serving(await logged({ write }), seen);
+    },
+  ],
+];
+
+export const sides = Object.fromEntries(Object.entries(HOSTS).flatMap(sidesOf));
