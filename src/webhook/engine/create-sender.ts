@@ -23,7 +23,7 @@ import type { WebhookSenderOptions } from './options.ts';
 import { readSenderOptions, type SenderSettings } from './read-options.ts';
 import { Scheduler } from './scheduler.ts';
 import { sendTestMessage } from './send-test.ts';
-import type { WebhookSender } from './sender.ts';
+import type { FollowingSender, WebhookSender } from './sender.ts';
 import { Slots } from './slots.ts';
 import { Tracker } from './tracker.ts';
 import { untracedSender } from './untraced-sender.ts';
@@ -55,7 +55,10 @@ export interface SenderSystem {
  * All of it is our own work, from the first promise that the sender keeps to what a call starts: it may
  * be made, and called, within requests that it outlives.
  */
-export function makeSender(options: unknown, system: SenderSystem): WebhookSender {
+export function makeSender(
+  options: unknown,
+  system: SenderSystem,
+): WebhookSender & FollowingSender {
   return untracedSender(untraced(() => makeEngine(options, system)));
 }
 

@@ -224,9 +224,9 @@ export class Delivery {
     const message = messages[index];
     if (message === undefined || verdict.kind === 'again') return;
     const { origin, stored } = message;
-    this.#parts.tracker.settled(origin, verdict.kind);
-    if (verdict.kind === 'delivered') return;
-    const { reason } = verdict;
+    const reason = verdict.kind === 'dead' ? verdict.reason : undefined;
+    this.#parts.tracker.settled(origin, verdict.kind, reason);
+    if (reason === undefined) return;
     this.#parts.observe('dead', () => ({ applicationId, message_id: stored.messageId, reason }));
   }
 }

@@ -14,19 +14,23 @@ import {
   readCall,
   SELECTION_RULES,
 } from './call-options.ts';
+import type { FollowedMessage } from './followed-message.ts';
 import { type AcceptedEntry, type IntakeRules, takeIn } from './intake.ts';
 import { DeadMessage } from './kept-message.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Observe } from './observe.ts';
-import type {
-  CloseResult,
-  DeadLetterList,
-  DeadLetterQuery,
-  DeadLetterSelection,
-  FlushResult,
-  SenderStats,
-  SendResult,
-  WebhookSender,
+import {
+  type CloseResult,
+  type DeadLetterList,
+  type DeadLetterQuery,
+  type DeadLetterSelection,
+  type FlushResult,
+  type FollowedResult,
+  type FollowingSender,
+  SEND_FOLLOWED,
+  type SenderStats,
+  type SendResult,
+  type WebhookSender,
 } from './sender.ts';
 import type { SkippedMessage, SkipReason } from './skip.ts';
 import type { Slots } from './slots.ts';
@@ -53,7 +57,15 @@ export interface EngineParts {
 
 const DEFAULT_PAGE = 100;
 
-export class Engine implements WebhookSender {
+/** Where the ends of a call's messages are wanted. */
+type Ends = Map<AcceptedEntry, FollowedMessage>;
+
+interface Accepted {
+  readonly accepted: readonly AcceptedEntry[];
+  readonly skipped: readonly SkippedMessage[];
+}
+
+export class Engine implements WebhookSender, FollowingSender {
   readonly #parts: EngineParts;
 
   constructor(parts: EngineParts) {
@@ -61,9 +73,24 @@ export class Engine implements WebhookSender {
   }
 
   async send(messages: unknown, selection: unknown = {}): Promise<SendResult> {
+    const { accepted, skipped } = await this.#send(messages, selection);
+    return { accepted: accepted.map(({ stored }) => stored.messageId), skipped };
+  }
+
+  async [SEND_FOLLOWED](messages: unknown, selection: unknown = {}): Promise<FollowedResult> {
+    const ends = new Map<AcceptedEntry, FollowedMessage>();
+    const { accepted, skipped } = await this.#send(messages, selection, ends);
+    return {
+      accepted: accepted.map(({ stored }) => stored.messageId),
+      skipped,
+      followed: accepted.flatMap((entry) => ends.get(entry) ?? []),
+    };
+  }
+
+  async #send(messages: unknown, selection: unknown, ends?: Ends): Promise<Accepted> {
     const { lifecycle } = this.#parts;
     try {
-      return await lifecycle.accepting(() => this.#accept(messages, selection));
+      return await lifecycle.accepting(() => this.#accept(messages, selection, ends));
     } catch (error) {
       // Nothing that is refused may disappear.
       throw error instanceof SecurityEventError ? error.about(messages) : error;
@@ -137,13 +164,13 @@ export class Engine implements WebhookSender {
     });
   }
 
-  async #accept(messages: unknown, selection: unknown): Promise<SendResult> {
+  async #accept(messages: unknown, selection: unknown, ends?: Ends): Promise<Accepted> {
     const { intake, find, clock, giveWay } = this.#parts;
     const rules = { ...intake, find, giveWay };
     const call = { messages, selection, acceptedAtMs: clock.now() };
     const { entries, skipped } = await takeIn(call, rules);
     await giveWay();
-    const closed = entries.length === 0 ? new Set<string>() : await this.#enqueue(entries);
+    const closed = entries.length === 0 ? new Set<string>() : await this.#enqueue(entries, ends);
     const isClosed = ({ applicationId }: AcceptedEntry): boolean => closed.has(applicationId);
     const accepted = closed.size === 0 ? entries : entries.filter((entry) => !isClosed(entry));
     const refused = closed.size === 0 ? [] : entries.filter(isClosed).map(closedSkip);
@@ -151,12 +178,12 @@ export class Engine implements WebhookSender {
     const all = [...skipped, ...refused].toSorted((a, b) => a.index - b.index);
     this.#tell(accepted, all);
     await giveWay();
-    return { accepted: accepted.map(({ stored }) => stored.messageId), skipped: all };
+    return { accepted, skipped: all };
   }
 
   /** Gives the applications for which nothing was taken, since they are closed. */
-  async #enqueue(entries: readonly AcceptedEntry[]): Promise<ReadonlySet<string>> {
-    const { closed } = await this.#put(entries);
+  async #enqueue(entries: readonly AcceptedEntry[], ends?: Ends): Promise<ReadonlySet<string>> {
+    const { closed } = await this.#put(entries, ends);
     if (closed.length === 0) return new Set();
     const reopened = new Set<string>();
     for (const applicationId of closed) {
@@ -166,17 +193,19 @@ export class Engine implements WebhookSender {
     }
     if (reopened.size === 0) return new Set(closed);
     const again = entries.filter(({ applicationId }) => reopened.has(applicationId));
-    const second = await this.#put(again).catch(() => ({ closed: [...reopened] }));
+    const second = await this.#put(again, ends).catch(() => ({ closed: [...reopened] }));
     const isStillClosed = (id: string): boolean => !reopened.has(id) || second.closed.includes(id);
     return new Set(closed.filter(isStillClosed));
   }
 
-  async #put(accepted: readonly AcceptedEntry[]): Promise<Enqueued> {
+  async #put(accepted: readonly AcceptedEntry[], ends?: Ends): Promise<Enqueued> {
     const { queue, ready, tracker, giveWay } = this.#parts;
     await ready();
     const entries: QueueEntry[] = [];
     for (const entry of accepted) {
-      entries.push({ ...entry, origin: tracker.expect() });
+      const origin = tracker.expect();
+      ends?.set(entry, tracker.follow(origin));
+      entries.push({ ...entry, origin });
       await giveWay();
     }
     try {

@@ -150,6 +150,7 @@ export class Lifecycle {
       // nor for a call that does not end.
       this.#isClosed = true;
       for (const flushing of this.#flushes) flushing.end();
+      tracker.letGo();
       await disconnect();
     }
   }
@@ -168,7 +169,7 @@ export class Lifecycle {
     const { tracker, observe, giveWay } = this.#parts;
     const kept: KeptMessage[] = [];
     for (const message of returned) {
-      tracker.settled(message.origin, 'discarded');
+      tracker.settled(message.origin, 'discarded', 'returned');
       kept.push(new KeptMessage(message));
       await giveWay();
     }

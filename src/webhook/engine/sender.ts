@@ -3,6 +3,7 @@ import type { Dialect } from '../../contract/index.ts';
 import type { DeadLetterFilter, QueueStats } from '../../queue/queue.ts';
 import type { MessageToSend } from '../read-messages.ts';
 import type { SendReport } from '../report.ts';
+import type { FollowedMessage } from './followed-message.ts';
 import type { SendSelection } from './intake.ts';
 import type { DeadMessage, KeptMessage } from './kept-message.ts';
 import type { SkippedMessage } from './skip.ts';
@@ -15,6 +16,19 @@ export interface SendResult {
   readonly accepted: readonly string[];
   /** Those that are not to be sent, and why (D60). */
   readonly skipped: readonly SkippedMessage[];
+}
+
+/** Likewise, with the end of each accepted message, in the same order. */
+export interface FollowedResult extends SendResult {
+  readonly followed: readonly FollowedMessage[];
+}
+
+/** `send` whose messages are followed to their end; known to this library alone. */
+export const SEND_FOLLOWED: unique symbol = Symbol.for('security-event-delivery.send-followed');
+
+/** A sender of this library's. */
+export interface FollowingSender {
+  [SEND_FOLLOWED](messages: readonly object[], selection?: SendSelection): Promise<FollowedResult>;
 }
 
 /** What became of the messages that a call of `flush` waited for. */

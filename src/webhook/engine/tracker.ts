@@ -2,7 +2,8 @@
  * What a sender has accepted and what became of it: counters only, however much waits. `flush` asks
  * it for an end.
  */
-import type { Origin } from '../../queue/queue.ts';
+import type { DeadReason, DiscardReason, Origin } from '../../queue/queue.ts';
+import { FollowedMessage } from './followed-message.ts';
 import { occasion } from './occasion.ts';
 
 /** How a message ended. */
@@ -37,6 +38,8 @@ export class Tracker {
   #lastNumber = 0;
   #pending = 0;
   readonly #marks = new Set<Mark>();
+  /** By number, until they end. */
+  readonly #followed = new Map<number, FollowedMessage>();
 
   /** `isDeliveredHere` is false where another process delivers: then nothing is waited for. */
   constructor(senderId: string, isDeliveredHere: boolean) {
@@ -61,15 +64,34 @@ export class Tracker {
     return { senderId: this.#senderId, number: this.#lastNumber };
   }
 
+  /** How this message will end; to be asked right after `expect`. */
+  follow({ number }: Origin): FollowedMessage {
+    const followed = new FollowedMessage();
+    if (this.#isDeliveredHere) this.#followed.set(number, followed);
+    else followed.tell({ outcome: 'accepted' });
+    return followed;
+  }
+
+  /** What has not ended by now ends elsewhere. */
+  letGo(): void {
+    for (const followed of this.#followed.values()) followed.tell({ outcome: 'accepted' });
+    this.#followed.clear();
+  }
+
   /** It was not accepted after all. */
   forget({ number }: Origin): void {
+    this.#followed.delete(number);
     this.#leave(number);
   }
 
   /** Once for each message: what is replayed has no origin any more. */
-  settled({ senderId, number }: Origin, fate: Fate): void {
+  settled({ senderId, number }: Origin, fate: Fate, reason?: DeadReason | DiscardReason): void {
     if (senderId !== this.#senderId) return;
     this.#leave(number, fate);
+    const followed = this.#followed.get(number);
+    if (followed === undefined) return;
+    this.#followed.delete(number);
+    followed.tell({ outcome: fate, ...(reason === undefined ? {} : { reason }) });
   }
 
   #leave(number: number, fate?: Fate): void {

@@ -114,7 +114,7 @@ export class Upkeep {
     for (;;) {
       const page = await next();
       for (const { applicationId, messageId, origin } of page) {
-        tracker.settled(origin, 'dead');
+        tracker.settled(origin, 'dead', reason);
         observe('dead', () => ({ applicationId, message_id: messageId, reason }));
       }
       if (page.length < PAGE || this.#stop.signal.aborted) return;
