@@ -10,7 +10,7 @@ const MAX_USER_AGENT_LENGTH = 512;
 const SECRET_WINDOW = 1024;
 
 /** Cleaned, at most `length` UTF-16 code units, and without secrets where a redactor is given. */
-function fitted(text: string, length: number, redactor: Redactor | undefined): string {
+export function fittedText(text: string, length: number, redactor: Redactor | undefined): string {
   const seen = cutText(text, length + SECRET_WINDOW);
   const clean = cleanText(seen);
   return cutText(redactor?.maskText(clean, seen.length < text.length) ?? clean, length);
@@ -29,7 +29,7 @@ export function pathOf(target: string | undefined, redactor?: Redactor): string 
   const local = target.replace(ORIGIN, '');
   const end = local.search(/[?#]/);
   const path = end === -1 ? local : local.slice(0, end);
-  return path === '' ? '/' : fitted(path, MAX_PATH_LENGTH, redactor);
+  return path === '' ? '/' : fittedText(path, MAX_PATH_LENGTH, redactor);
 }
 
 /** The text behind the first `?` of a request target, the fragment left out; `""` for none. */
@@ -41,5 +41,5 @@ export function queryTextOf(target: string | undefined): string {
 
 /** At most 512 UTF-16 code units; `""` without a header (D19). */
 export function userAgentOf(header: string | undefined, redactor?: Redactor): string {
-  return fitted(header ?? '', MAX_USER_AGENT_LENGTH, redactor);
+  return fittedText(header ?? '', MAX_USER_AGENT_LENGTH, redactor);
 }

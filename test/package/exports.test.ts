@@ -80,6 +80,7 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
   './express': ['answerBlocked', 'captureRequests'],
   './fastify': ['captureRequests'],
   './hono': ['captureRequests'],
+  './passport': ['reportLogins'],
   './queue/memory': ['createMemoryQueue'],
   './testing': [
     'FAULTS',
@@ -107,6 +108,7 @@ describe('the exports map', () => {
       './express',
       './fastify',
       './hono',
+      './passport',
       './queue/memory',
       './testing',
     ]);
