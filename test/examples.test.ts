@@ -13,6 +13,8 @@ import { type ProgramRun, runProgram } from './helpers/run-program.ts';
 const WEB_APPLICATION = 'examples/web-application/main';
 const RECEIVER = 'examples/web-application/receiver';
 const BATCH = 'examples/send-batch';
+const EXPRESS = 'examples/express';
+const NODE_HTTP = 'examples/node-http';
 const IN_TESTS = 'examples/validate-in-tests/login-record.test';
 
 // Inside the package, since that is where its name leads to itself.
@@ -32,7 +34,7 @@ const differences = ({ stderr }: ProgramRun): string[] =>
     ([, what, expected, arrived]) => `${what}: ${expected}, ${arrived}`,
   );
 
-// Eight programs at once, on a machine that is busy with other tests.
+// Many programs at once, on a machine that is busy with other tests.
 const SLOW = { timeout: 60_000 };
 
 function runOnFullDisk(): Promise<ProgramRun> {
@@ -43,7 +45,9 @@ function runOnFullDisk(): Promise<ProgramRun> {
 
 /** All at the same time: they wait for each other's requests most of theirs. */
 function runAll() {
-  const programs = [WEB_APPLICATION, RECEIVER, BATCH, IN_TESTS].map((program) => `${program}.ts`);
+  const programs = [WEB_APPLICATION, RECEIVER, BATCH, EXPRESS, NODE_HTTP, IN_TESTS].map(
+    (program) => `${program}.ts`,
+  );
   compilePrograms(folder, programs);
   // The application starts it by this name, which the compiler leaves as it is in a string.
   symlinkSync('receiver.js', join(folder, `${RECEIVER}.ts`));
@@ -52,6 +56,8 @@ function runAll() {
     otherSecret: runCompiled(WEB_APPLICATION, { env: { EXAMPLE_FAULT: 'wrong-secret' } }),
     onFullDisk: runOnFullDisk(),
     batch: runCompiled(BATCH),
+    express: runCompiled(EXPRESS),
+    nodeHttp: runCompiled(NODE_HTTP),
     inTests: runCompiled(IN_TESTS, { args: ['--test-reporter=tap'] }),
   };
 }
@@ -182,6 +188,66 @@ describe('the web application', SLOW, () => {
     expect(run.exitCode).toBe(1);
     // The visitors noticed nothing.
     expect(visits(run)).toEqual(visits(await runs.whole));
+  });
+});
+
+/** What a program printed, one record a line. */
+const recordsOf = ({ stdout }: ProgramRun) =>
+  stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => contract().LogRecord.parse(JSON.parse(line)));
+
+describe('the examples of hosts', SLOW, () => {
+  it('tell of logins and a blocked attack in Express', async () => {
+    const run = await runs.express;
+    expect(run.stderr.trimEnd().split('\n')).toEqual([
+      '401 /login',
+      '204 /login',
+      '200 /products/tea',
+      '403 /products/tea?q=1+UNION+SELECT+1',
+    ]);
+    const records = recordsOf(run);
+    expect(records.map(({ payload }) => payload)).toEqual([
+      { success: false },
+      { success: true },
+      { ruleset: 'sql_injection' },
+    ]);
+    expect(records.map(({ context }) => context.actor?.identifiers)).toEqual([
+      { email: 'ada@example.com' },
+      { email: 'ada@example.com' },
+      null,
+    ]);
+    expect(records.map(({ context }) => context.http?.request.parameters)).toEqual([
+      { json: { email: 'ada@example.com', password: '[redacted]' } },
+      { json: { email: 'ada@example.com', password: '[redacted]' } },
+      { query: { q: '1 UNION SELECT 1' }, other: { params: { kind: 'tea' } } },
+    ]);
+    const clients = records.map(({ context }) => context.http?.request.remote_ip);
+    expect(new Set(clients)).toEqual(new Set(['203.0.113.9']));
+    expect(records.at(-1)?.context.http?.response).toEqual({ blocked: true, status: 403 });
+    expect(run.exitCode).toBe(0);
+  });
+
+  it('block a request deep below a listener of node:http', async () => {
+    const run = await runs.nodeHttp;
+    expect(run.stderr.trimEnd().split('\n')).toEqual([
+      '200 the page: /manuals?page=tea',
+      '403 Forbidden: /manuals?page=../../etc/passwd',
+    ]);
+    const records = recordsOf(run);
+    expect(records).toMatchObject([
+      {
+        payload: { ruleset: 'lfi' },
+        context: {
+          http: {
+            request: { path: '/manuals', user_agent: 'a visitor', remote_ip: '127.0.0.1' },
+            response: { blocked: true, status: 403 },
+          },
+        },
+      },
+    ]);
+    expect(run.exitCode).toBe(0);
   });
 });
 
