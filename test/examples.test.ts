@@ -15,6 +15,9 @@ const RECEIVER = 'examples/web-application/receiver';
 const BATCH = 'examples/send-batch';
 const EXPRESS = 'examples/express';
 const NODE_HTTP = 'examples/node-http';
+const FASTIFY = 'examples/fastify';
+const HONO = 'examples/hono';
+const PASSPORT = 'examples/passport';
 const IN_TESTS = 'examples/validate-in-tests/login-record.test';
 
 // Inside the package, since that is where its name leads to itself.
@@ -45,7 +48,8 @@ function runOnFullDisk(): Promise<ProgramRun> {
 
 /** All at the same time: they wait for each other's requests most of theirs. */
 function runAll() {
-  const programs = [WEB_APPLICATION, RECEIVER, BATCH, EXPRESS, NODE_HTTP, IN_TESTS].map(
+  const hosts = [EXPRESS, NODE_HTTP, FASTIFY, HONO, PASSPORT];
+  const programs = [WEB_APPLICATION, RECEIVER, BATCH, ...hosts, IN_TESTS].map(
     (program) => `${program}.ts`,
   );
   compilePrograms(folder, programs);
@@ -58,6 +62,9 @@ function runAll() {
     batch: runCompiled(BATCH),
     express: runCompiled(EXPRESS),
     nodeHttp: runCompiled(NODE_HTTP),
+    fastify: runCompiled(FASTIFY),
+    hono: runCompiled(HONO),
+    passport: runCompiled(PASSPORT),
     inTests: runCompiled(IN_TESTS, { args: ['--test-reporter=tap'] }),
   };
 }
@@ -226,6 +233,47 @@ describe('the examples of hosts', SLOW, () => {
     const clients = records.map(({ context }) => context.http?.request.remote_ip);
     expect(new Set(clients)).toEqual(new Set(['203.0.113.9']));
     expect(records.at(-1)?.context.http?.response).toEqual({ blocked: true, status: 403 });
+    expect(run.exitCode).toBe(0);
+  });
+
+  it.each(['fastify', 'hono'] as const)('block an attack in %s, with its body', async (host) => {
+    const run = await runs[host];
+    expect(run.stderr).toBe('200 nothing found\n403 Forbidden\n');
+    const [record, ...others] = recordsOf(run);
+    expect(others).toEqual([]);
+    expect(record?.context.actor?.identifiers).toEqual({ email: 'ada@example.com' });
+    expect(record?.context.http).toMatchObject({
+      request: {
+        parameters: {
+          json: { search: '1 UNION SELECT 1', token: '[redacted]' },
+          other: { params: { shelf: '7' } },
+        },
+        path: '/search/7',
+        remote_ip: '203.0.113.9',
+        verb: 'POST',
+      },
+      response: { blocked: true, status: 403 },
+    });
+    expect(run.exitCode).toBe(0);
+  });
+
+  it('tell of the logins that Passport decides', async () => {
+    const run = await runs.passport;
+    expect(run.stderr).toBe('401 Unauthorized\n200 welcome\n');
+    expect(recordsOf(run)).toMatchObject([
+      {
+        payload: { success: false },
+        context: {
+          actor: { identifiers: { username: 'ada' } },
+          http: { response: { status: 401 } },
+        },
+      },
+      {
+        payload: { success: true },
+        context: { actor: { identifiers: { id: 7, email: 'ada@example.com' } } },
+      },
+    ]);
+    expect(run.stdout).not.toMatch(/a guess|open sesame/);
     expect(run.exitCode).toBe(0);
   });
 
