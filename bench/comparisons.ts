@@ -74,6 +74,8 @@ const CAPTURED_REQUESTS = 20_000;
 const HOSTS = [
   ['node-http', 'node:http'],
   ['express', 'express'],
+  ['fastify', 'fastify'],
+  ['hono', 'hono'],
 ] as const;
 
 /** Serving a request, all but the network. pino-http writes a line for each. */

@@ -3,7 +3,18 @@ import { readFileSync } from 'node:fs';
 import os from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-const PACKAGES = ['pino', 'pino-http', 'winston', 'express', 'zod', 'ajv', 'undici', 'uuid'];
+const PACKAGES = [
+  'pino',
+  'pino-http',
+  'winston',
+  'express',
+  'fastify',
+  'hono',
+  'zod',
+  'ajv',
+  'undici',
+  'uuid',
+];
 
 export interface Surroundings {
   readonly date: string;

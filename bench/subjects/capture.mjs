@@ -120,7 +120,63 @@ const HOSTS = {
       return expressWith([pinoHttp({}, destination)], () => {});
     },
   },
+  fastify: {
+    bare: () => fastifyWith(() => {}),
+    captured: async (happen) => {
+      const { captureRequests } = await entry('fastify');
+      return fastifyWith(happen, (app) => app.register(captureRequests, OPTIONS));
+    },
+    logged: async (destination) => {
+      const { pinoHttp } = await import('pino-http');
+      const log = pinoHttp({}, destination);
+      return fastifyWith(
+        () => {},
+        (app) => app.addHook('onRequest', ({ raw }, reply, next) => log(raw, reply.raw, next)),
+      );
+    },
+  },
+  hono: {
+    bare: () => honoWith([], () => {}),
+    captured: async (happen) => {
+      const { captureRequests } = await entry('hono');
+      return honoWith([captureRequests(OPTIONS)], happen);
+    },
+    // Hono has no middleware of node:http's kind: pino-http stands before it.
+    logged: async (destination) => {
+      const { pinoHttp } = await import('pino-http');
+      const log = pinoHttp({}, destination);
+      const listener = await honoWith([], () => {});
+      return (request, response) => {
+        log(request, response);
+        return listener(request, response);
+      };
+    },
+  },
 };
+
+async function fastifyWith(happen, prepare = () => {}) {
+  const { default: Fastify } = await import('fastify');
+  const app = Fastify();
+  await prepare(app);
+  app.get('/catalog/search', (_request, reply) => {
+    happen();
+    reply.send('found');
+  });
+  await app.ready();
+  return (request, response) => app.routing(request, response);
+}
+
+async function honoWith(before, happen) {
+  const { Hono } = await import('hono');
+  const { getRequestListener } = await import('@hono/node-server');
+  const app = new Hono();
+  for (const middleware of before) app.use(middleware);
+  app.get('/catalog/search', (context) => {
+    happen();
+    return context.text('found');
+  });
+  return getRequestListener(app.fetch);
+}
 
 async function expressWith(before, happen, after = []) {
   const { default: express } = await import('express');
