@@ -72,9 +72,8 @@ class CapturedRequest {
   }
 
   hasMore(): boolean {
-    if (this.#parsed === undefined) return true;
     const { body, params } = parsedOf(this.#request);
-    return body !== this.#parsed.body || params !== this.#parsed.params;
+    return body !== this.#parsed?.body || params !== this.#parsed?.params;
   }
 
   read(): Required<RequestContext> {
