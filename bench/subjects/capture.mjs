@@ -154,7 +154,7 @@ const HOSTS = {
   },
 };
 
-async function fastifyWith(happen, prepare = () => {}) {
+async function fastifyWith(happen, prepare = async () => {}) {
   const { default: Fastify } = await import('fastify');
   const app = Fastify();
   await prepare(app);

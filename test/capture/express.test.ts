@@ -144,6 +144,19 @@ describe('Express', () => {
     },
   );
 
+  test('leaves a block to an error handler that stands before answerBlocked, and still tells of it', async () => {
+    let seen: unknown;
+    const app = express().use(captureRequests());
+    app.use(() => blockRequest());
+    app.use(((_error, _request, response, _next) => {
+      response.status(500).send('swallowed');
+      seen = currentContext().http?.response;
+    }) satisfies ErrorRequestHandler);
+    const response = await ask(app.use(answerBlocked()), '/');
+    expect([response.status, await response.text()]).toEqual([500, 'swallowed']);
+    expect(seen).toEqual({ blocked: true, status: 500 });
+  });
+
   test('has its own error page with the status, and not why, where answerBlocked is not in use', async () => {
     const app = express().use(captureRequests({ blockedStatus: 451 }));
     app.use(() => blockRequest());
