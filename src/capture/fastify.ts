@@ -47,7 +47,15 @@ export interface FastifyLike {
  *
  * `ready` and `listen` reject with `ERR_INVALID_OPTION`; its `path` names the option.
  */
-export async function captureRequests(app: FastifyLike, options?: CaptureOptions): Promise<void> {
+export const captureRequests: (app: FastifyLike, options?: CaptureOptions) => Promise<void> =
+  Object.assign(addHooks, {
+    // What `fastify-plugin` sets: hooks hold for the instance that registers, not for a child of it.
+    [Symbol.for('skip-override')]: true,
+    [Symbol.for('fastify.display-name')]: 'security-event-delivery/fastify',
+    [Symbol.for('plugin-meta')]: { name: 'security-event-delivery/fastify', fastify: '5.x' },
+  });
+
+async function addHooks(app: FastifyLike, options?: CaptureOptions): Promise<void> {
   const scopeOf = createScopes(options);
   const scopes = new WeakMap<FastifyRequestLike, RequestScope>();
   const resume = (request: FastifyRequestLike, work: Done): void => {
@@ -75,13 +83,6 @@ export async function captureRequests(app: FastifyLike, options?: CaptureOptions
     } else done();
   });
 }
-
-/** What `fastify-plugin` sets: hooks hold for the instance that registers, not for a child of it. */
-Object.assign(captureRequests, {
-  [Symbol.for('skip-override')]: true,
-  [Symbol.for('fastify.display-name')]: 'security-event-delivery/fastify',
-  [Symbol.for('plugin-meta')]: { name: 'security-event-delivery/fastify', fastify: '5.x' },
-});
 
 /** Fastify's own `originalUrl` and others keep what they have read in the request: not asked. */
 class CapturedFastifyRequest implements HttpRequest {
@@ -135,9 +136,15 @@ function takeOver(
   answerBlocked(error, reply.raw, scope);
 }
 
-/** A stream that nobody will read holds what it reads from. */
+interface Stream {
+  readonly destroy?: () => unknown;
+  readonly cancel?: () => Promise<unknown>;
+}
+
+/** A stream that nobody will read holds what it reads from: Node's, a web one, or a Response's. */
 function discard(payload: unknown): void {
   if (typeof payload !== 'object' || payload === null) return;
-  const destroy: unknown = Reflect.get(payload, 'destroy');
-  if (typeof destroy === 'function') Reflect.apply(destroy, payload, []);
+  const stream = (Reflect.get(payload, 'body') ?? payload) as Stream;
+  if (stream.destroy !== undefined) stream.destroy();
+  else stream.cancel?.().catch(() => {});
 }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { captureRequests } from '../../src/capture/fastify.ts';
 import { blockRequest, type CaptureOptions, currentContext } from '../../src/capture/index.ts';
 import { ask } from '../helpers/host-client.ts';
@@ -208,6 +208,41 @@ describe('a blocked Fastify request', () => {
     expect(headers).not.toHaveProperty('etag');
     expect(stream.destroyed).toBe(true);
     expect(await asking('/text')).toMatchObject(FORBIDDEN);
+  });
+
+  test.each([
+    ['a stream', (source: ReadableStream) => source],
+    ['a response', (source: ReadableStream) => new Response(source)],
+  ])('cancels what it does not send: %s', async (_what, payloadOf) => {
+    const cancelled = vi.fn<() => Promise<never>>(() => Promise.reject(new Error('too late')));
+    const asking = await started((app) => {
+      app.get('/', async (_request, reply) => {
+        await block().catch(() => {});
+        return reply.send(payloadOf(new ReadableStream({ cancel: cancelled })));
+      });
+      app.get('/bytes', () => block().catch(() => Buffer.from('all of it')));
+      app.get('/nothing', (_request, reply) => block().catch(() => reply.send()));
+    });
+    expect(await asking('/')).toMatchObject(FORBIDDEN);
+    expect(cancelled).toHaveBeenCalledOnce();
+    expect(await asking('/bytes')).toMatchObject(FORBIDDEN);
+    expect(await asking('/nothing')).toMatchObject(FORBIDDEN);
+  });
+
+  test('is answered also in a hook before the adapter’s, and errors there go their way', async () => {
+    const app = Fastify();
+    app.addHook('onRequest', async ({ url }) => {
+      if (url === '/blocked') blockRequest();
+      throw new Error('of the application');
+    });
+    const asking = await started(
+      (child) =>
+        child.setErrorHandler((_error, _request, reply) => reply.code(500).send('handled')),
+      {},
+      app,
+    );
+    expect(await asking('/blocked')).toMatchObject(FORBIDDEN);
+    expect((await asking('/')).status).toBe(500);
   });
 
   test('has its onResponse hooks run, and its headers of both kinds', async () => {
