@@ -75,7 +75,12 @@ export const ERROR_TABLE = {
   ERR_SETTINGS_FAILED: {
     kind: 'environment',
     what: 'The settings could not be read',
-    hint: 'See `cause`: what you gave as settings threw or rejected.',
+    hint: 'See `cause`: what you gave as settings threw or rejected, or its file is missing or broken.',
+  },
+  ERR_CONFIGURATION_FAILED: {
+    kind: 'environment',
+    what: 'The configuration could not be read or written',
+    hint: 'See `cause` and try again; what was saved before is as it was.',
   },
   ERR_PEER_MISSING: {
     kind: 'environment',
@@ -96,6 +101,11 @@ export const ERROR_TABLE = {
     kind: 'lifecycle',
     what: 'The sender is closed',
     hint: 'Send before `close`, or make a new sender; `input` holds the messages.',
+  },
+  ERR_REPORTER_CLOSED: {
+    kind: 'lifecycle',
+    what: 'The reporter is closed',
+    hint: 'Report before `close`, or make a new reporter; `onRejected` has the event.',
   },
   ERR_QUEUE_FULL: {
     kind: 'environment',

@@ -36,6 +36,22 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   { files: ['contract/'], ours: ['errors.ts', 'address/'], external: ['zod'] },
   { files: ['projection/'], ours: ['contract/', 'errors.ts'], external: [] },
   {
+    files: ['reporter/'],
+    ours: [
+      'reporter/',
+      'capture/',
+      'contract/',
+      'errors.ts',
+      'incident/',
+      'log/',
+      'option-rules.ts',
+      'projection/',
+      'system/',
+      'webhook/engine/',
+    ],
+    external: ['node:diagnostics_channel', 'node:net'],
+  },
+  {
     files: ['incident/'],
     ours: ['incident/', 'option-rules.ts'],
     external: [],

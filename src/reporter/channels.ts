@@ -1,0 +1,127 @@
+/** Both channels, each with what may go wrong on it: neither keeps an event from the other. */
+import type { JsonObject } from '../contract/index.ts';
+import type { SecurityEventError } from '../errors.ts';
+import type { EventCall, RecordDraft } from './event-draft.ts';
+import type { DraftMessage } from './message-for.ts';
+import type { MessageSink } from './message-sink.ts';
+import type { Ending, Settlement } from './receipt.ts';
+import type { CheckRecord, Writer } from './record-sink.ts';
+import { asError, type Rejections } from './rejections.ts';
+import type { ReporterCounters } from './reporter-stats.ts';
+
+export interface ChannelParts {
+  readonly check: CheckRecord;
+  /** Absent: nothing is written. */
+  readonly writer: Writer | undefined;
+  readonly sink: MessageSink | undefined;
+  readonly counters: ReporterCounters;
+  readonly rejections: Rejections;
+}
+
+/** How a message fared so far: accepted, or an end. */
+export interface Sending {
+  readonly isAccepted: boolean;
+  readonly settled: () => Promise<Settlement>;
+}
+
+export class Channels {
+  readonly #parts: ChannelParts;
+  /** Calls of the sink that are not over. */
+  readonly #open = new Set<Promise<unknown>>();
+
+  constructor(parts: ChannelParts) {
+    this.#parts = parts;
+  }
+
+  /** The record as it was written; an error where it could not be. Never throws. */
+  write(call: EventCall, draft: RecordDraft): JsonObject | Error | undefined {
+    const { check, writer, counters, rejections } = this.#parts;
+    if (writer === undefined) return undefined;
+    try {
+      const { record, isOutsideStrict } = check(draft);
+      writer.write(record as never);
+      counters.count('written');
+      if (isOutsideStrict) counters.count('outsideStrict');
+      return record;
+    } catch (error) {
+      return rejections.add('log', call, error);
+    }
+  }
+
+  get hasSink(): boolean {
+    return this.#parts.sink !== undefined;
+  }
+
+  /** An event that neither channel can be told of. Gives the error as it was told. */
+  refuse(call: EventCall, thrown: unknown): SecurityEventError {
+    const { writer, rejections } = this.#parts;
+    const channels = [
+      ...(writer ? ['log' as const] : []),
+      ...(this.hasSink ? ['webhook' as const] : []),
+    ];
+    let told = asError(thrown, call);
+    for (const channel of channels) told = rejections.add(channel, call, told);
+    return told;
+  }
+
+  /** Never rejects. */
+  async send(call: EventCall, message: DraftMessage): Promise<Sending> {
+    const { sink, counters, rejections } = this.#parts;
+    if (sink === undefined) return this.skipped('no-webhook');
+    try {
+      const sent = await this.track(sink.send(message, selectionOf(call)));
+      if (!sent.isAccepted) return this.skipped(sent.reason);
+      counters.count('accepted');
+      return sent;
+    } catch (error) {
+      const { code: reason } = rejections.add('webhook', call, error);
+      return ended({ outcome: 'rejected', reason });
+    }
+  }
+
+  /** Counted: an event that is not to be told on channel B. */
+  skipped(reason: string): Sending {
+    this.#parts.counters.skipped(reason);
+    return ended({ outcome: 'skipped', reason });
+  }
+
+  /** Resolves when everything was handed over that was reported so far. */
+  async handedOver(): Promise<void> {
+    while (this.#open.size > 0) await Promise.allSettled(this.#open);
+  }
+
+  /** What `handedOver` waits for, too. */
+  async track<T>(work: Promise<T>): Promise<T> {
+    this.#open.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#open.delete(work);
+    }
+  }
+}
+
+export const ended = (settlement: Settlement): Sending => ({
+  isAccepted: false,
+  settled: () => Promise.resolve(settlement),
+});
+
+/** Known when somebody asks. */
+export const endingOf =
+  (sending: Sending | Promise<Sending>): Ending =>
+  async () =>
+    (await sending).settled();
+
+/** D60 */
+function selectionOf({ kind, payload, context }: EventCall): {
+  readonly module?: string;
+  readonly playbook?: string;
+} {
+  const { module } = context;
+  const { name } = Object(payload) as { readonly name?: unknown };
+  const isPlaybook = kind === 'playbookTrigger' && typeof name === 'string';
+  return {
+    ...(module === undefined ? {} : { module }),
+    ...(isPlaybook ? { playbook: name } : {}),
+  };
+}

@@ -1,0 +1,119 @@
+/** `createReporter`: from options to a reporter, with the writer and the sender that it needs. */
+import { currentContext } from '../capture/request-scope.ts';
+import type { JsonObject } from '../contract/index.ts';
+import { createMemoryIncidents } from '../incident/memory-incidents.ts';
+import { RecordWriter } from '../log/writer.ts';
+import { settingsOf } from '../log/writer-options.ts';
+import { type Clock, systemClock } from '../system/clock.ts';
+import { newId } from '../system/id.ts';
+import { createWebhookSender } from '../webhook/engine/create-sender.ts';
+import { Channels } from './channels.ts';
+import { createDisabledReporter } from './disabled-reporter.ts';
+import { EventTelling } from './event-reporter.ts';
+import { IncidentReports } from './incident-reports.ts';
+import { IncidentTelling } from './incident-telling.ts';
+import type { MessageRules } from './message-for.ts';
+import type { MessageSink } from './message-sink.ts';
+import { type HeldWriter, recordChecker } from './record-sink.ts';
+import { Rejections } from './rejections.ts';
+import type { Reporter } from './reporter.ts';
+import { ReporterFace } from './reporter-face.ts';
+import {
+  type CheckedOptions,
+  isSender,
+  isWriter,
+  type ReporterOptions,
+  readReporterOptions,
+  urlFrom,
+} from './reporter-options.ts';
+import { ReporterCounters } from './reporter-stats.ts';
+import { senderSink } from './sender-sink.ts';
+
+/**
+ * Makes the reporter of an application: see {@link Reporter}.
+ *
+ * @throws SecurityEventError for options alone: `ERR_INVALID_OPTION`, `ERR_INVALID_URL`,
+ * `ERR_INVALID_SECRET`, `ERR_SETTINGS_FAILED`, `ERR_DESTINATION_NOT_SYNCHRONOUS`; `path` names what
+ * is at fault.
+ */
+export function createReporter(options: ReporterOptions): Reporter {
+  return makeReporter(options, { clock: systemClock, newId });
+}
+
+/** What a reporter needs of the world. */
+export interface ReporterSystem {
+  readonly clock: Clock;
+  readonly newId: () => string;
+}
+
+export function makeReporter(options: ReporterOptions, system: ReporterSystem): Reporter {
+  const given = readReporterOptions(options);
+  if (given.enabled === false) return createDisabledReporter();
+  const counters = new ReporterCounters();
+  const rejections = new Rejections(counters, given.onRejected);
+  const held = writerOf(given, system.clock);
+  const sink = sinkOf(given);
+  const channels = new Channels({
+    check: recordChecker(given.dialect ?? 'open'),
+    writer: held?.writer,
+    sink,
+    counters,
+    rejections,
+  });
+  const shared = {
+    rules: rulesOf(given, system.newId),
+    channels,
+    counters,
+    rejections,
+    enrichment: given.enrichment,
+  };
+  const reports = new IncidentReports(given.incidents ?? createMemoryIncidents());
+  const telling = new EventTelling({
+    ...shared,
+    incidents: new IncidentTelling({ ...shared, reports }),
+    clock: system.clock,
+    request: given.context ?? currentContext,
+    beforeSend: given.beforeSend,
+    isStrict: given.strict ?? false,
+  });
+  return new ReporterFace({ telling, channels, counters, held, sink, clock: system.clock });
+}
+
+function rulesOf(
+  { service, eventWords = {}, incidentWords = {}, eventUrl }: CheckedOptions,
+  makeId: () => string,
+): MessageRules {
+  return {
+    service,
+    eventWords,
+    incidentWords,
+    urlOf: (id) => (eventUrl === undefined ? `urn:uuid:${id}` : urlFrom(eventUrl, id)),
+    hasUrls: eventUrl !== undefined,
+    newId: makeId,
+  };
+}
+
+function writerOf(
+  { log = {}, platform = 'auto', activeSpan }: CheckedOptions,
+  clock: Clock,
+): HeldWriter | undefined {
+  if (log === false) return undefined;
+  if (isWriter(log)) return { writer: log, isOwned: false };
+  const span = activeSpan === undefined ? {} : { activeSpan };
+  const settings = settingsOf<'open'>({ ...log, ...span, platform, validate: false });
+  const writer = new RecordWriter<'open'>({ ...settings, check: asChecked }, clock);
+  return { writer, isOwned: true };
+}
+
+/** The reporter has checked the record, and nobody else holds it. */
+const asChecked = (record: unknown): JsonObject => record as JsonObject;
+
+function sinkOf({ webhook, service }: CheckedOptions): MessageSink | undefined {
+  if (webhook === undefined) return undefined;
+  if (isSender(webhook)) return senderSink(webhook, false);
+  const { svc_id: id, name, env: environment } = service;
+  const application = { id, name, environment };
+  const isOne = !('settings' in webhook);
+  const options = isOne ? { application, ...webhook } : webhook;
+  return senderSink(createWebhookSender<'open'>({ dialect: 'open', ...options }), true);
+}

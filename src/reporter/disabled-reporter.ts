@@ -1,0 +1,25 @@
+/** A reporter that does nothing: `enabled: false`. */
+import { EventReceipt, type Receipt } from './receipt.ts';
+import type { Reporter } from './reporter.ts';
+import { ReporterCounters } from './reporter-stats.ts';
+
+const NO_FATES = { delivered: 0, dead: 0, discarded: 0 } as const;
+
+export function createDisabledReporter(): Reporter {
+  const receipt = new EventReceipt({ outcome: 'skipped', reason: 'disabled' });
+  const skip = (): Receipt => receipt;
+  const counters = new ReporterCounters();
+  return {
+    attack: skip,
+    vulnerabilityExploit: skip,
+    incident: skip,
+    playbookTrigger: skip,
+    userLogin: skip,
+    userSignup: skip,
+    customEvent: skip,
+    stats: () => counters.snapshot(),
+    flush: async () => ({ ...NO_FATES, pending: 0 }),
+    close: async () => ({ ...NO_FATES, returned: [], left: 0 }),
+    [Symbol.asyncDispose]: async () => {},
+  };
+}

@@ -1,0 +1,125 @@
+/** From a call to plain data: what both channels are told is read once, and is the caller's no more. */
+import { isIP } from 'node:net';
+import { EVENT_VERSION, type JsonObject, type LogActor, slugify } from '../contract/index.ts';
+import { copyJson } from '../contract/json-value.ts';
+import { SecurityEventError } from '../errors.ts';
+import type { Service } from '../projection/security-event.ts';
+import type { RawContext } from './event-context.ts';
+import type { EventContext, EventKind, MessageChoice } from './event-input.ts';
+import type { TellableEvent } from './message-for.ts';
+
+/** One call of a reporter's method. */
+export interface EventCall {
+  readonly kind: EventKind;
+  /** As given; of a custom event its name and options. */
+  readonly payload: unknown;
+  readonly context: EventContext;
+}
+
+/** A record that is not checked yet. */
+export interface RecordDraft extends JsonObject {
+  context: JsonObject;
+  detected_at: string;
+  event_name: string;
+  event_version: string;
+  payload: JsonObject;
+}
+
+/** An event on its way: what was read of the call. */
+export interface EventOnItsWay {
+  readonly call: EventCall;
+  readonly draft: RecordDraft;
+  /** Plain; `false`: not to be told on channel B. */
+  readonly choice: MessageChoice | false;
+}
+
+const EVENT_NAME = {
+  attack: 'svc.ev0.threat.attack',
+  vulnerabilityExploit: 'svc.ev0.threat.vulnerability_exploit',
+  incident: 'svc.ev0.incident',
+  playbookTrigger: 'svc.ev0.playbook_trigger',
+  userLogin: 'svc.ev0.user_event.login',
+  userSignup: 'svc.ev0.user_event.signup',
+  customEvent: 'svc.ev0.custom_event',
+} as const satisfies Record<EventKind, string>;
+
+/** Keys of an incident's payload that channel B alone is told of. */
+const MESSAGE_KEYS = new Set(['related_ips', 'compromised_accounts']);
+
+export interface DraftSurroundings {
+  readonly service: Service;
+  readonly context: RawContext;
+  readonly nowMs: number;
+}
+
+/** @throws SecurityEventError `ERR_INVALID_RECORD` for what is no plain JSON, and what a getter throws. */
+export function draftOf(call: EventCall, surroundings: DraftSurroundings): RecordDraft {
+  const { service, context, nowMs } = surroundings;
+  return plainRecord({
+    context: { ...context, service },
+    detected_at: timeOf(call.context.detected_at, nowMs),
+    event_name: EVENT_NAME[call.kind],
+    event_version: EVENT_VERSION,
+    payload: payloadOf(call),
+  }) as RecordDraft;
+}
+
+function timeOf(given: EventContext['detected_at'], nowMs: number): unknown {
+  if (given === undefined) return new Date(nowMs).toISOString();
+  // An invalid date throws: the contract tells of a text better.
+  const isUsable = given instanceof Date && !Number.isNaN(given.getTime());
+  return isUsable ? given.toISOString() : given;
+}
+
+function payloadOf({ kind, payload }: EventCall): unknown {
+  if (typeof payload !== 'object' || payload === null) return payload;
+  if (kind === 'incident') {
+    return Object.fromEntries(Object.entries(payload).filter(([key]) => !MESSAGE_KEYS.has(key)));
+  }
+  const { name } = payload as { readonly name?: unknown };
+  // D16
+  const isPlaybook = kind === 'playbookTrigger' && typeof name === 'string';
+  return isPlaybook ? { playbook_slug: slugify(name), ...defined(payload) } : payload;
+}
+
+const defined = (given: object): object =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+
+/** A copy that is JSON and nothing else. @throws SecurityEventError `ERR_INVALID_RECORD` */
+export function plainRecord(record: unknown): JsonObject {
+  const copy = copyJson(record);
+  if (copy.ok) return copy.value as JsonObject;
+  throw new SecurityEventError('ERR_INVALID_RECORD', { issues: [copy], input: record });
+}
+
+/** What channel B is told, from the record as it is to be told. */
+export function tellable(
+  kind: EventKind,
+  draft: RecordDraft,
+  choice: MessageChoice,
+): TellableEvent {
+  const at = Date.parse(draft.detected_at);
+  return {
+    kind,
+    payload: isObject(draft.payload) ? draft.payload : {},
+    actor: knownActor(draft.context['actor']),
+    // D23; what is no time is the contract's to refuse.
+    occurredAt: Number.isNaN(at)
+      ? draft.detected_at
+      : new Date(at).toISOString().replace('Z', '+00:00'),
+    choice,
+  };
+}
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** One whose address is no address is nobody: the event is told all the same. */
+function knownActor(actor: unknown): LogActor | undefined {
+  if (!isObject(actor)) return undefined;
+  const { ip } = actor;
+  const isKnown = isObject(ip) && isObject(ip['metadata']) && isObject(ip['geo']);
+  const address = isKnown ? ip['address'] : undefined;
+  const isActor = typeof address === 'string' && isIP(address) > 0;
+  return isActor ? (actor as unknown as LogActor) : undefined;
+}

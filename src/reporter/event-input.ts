@@ -1,0 +1,77 @@
+/** What a caller tells of an event, beside what the request scope knows. */
+import type { Contract, LogActor, LogHttp } from '../contract/index.ts';
+import type { CompromisedAccount } from '../projection/incident.ts';
+import type { EventWords, IncidentWords } from '../projection/vocabulary-map.ts';
+
+type OpenRecord = Contract<'open'>['LogRecord']['_zod']['input'];
+type PayloadOf<N extends OpenRecord['event_name']> = Extract<
+  OpenRecord,
+  { readonly event_name: N }
+>['payload'];
+
+export type AttackPayload = PayloadOf<'svc.ev0.threat.attack'>;
+export type ExploitPayload = PayloadOf<'svc.ev0.threat.vulnerability_exploit'>;
+export type UserEventPayload = PayloadOf<'svc.ev0.user_event.login'>;
+export type CustomOptions = PayloadOf<'svc.ev0.custom_event'>['options'];
+
+export interface PlaybookPayload {
+  readonly name: string;
+  /** Default: the slug of the name (D16). */
+  readonly playbook_slug?: string;
+}
+
+type IncidentFields = PayloadOf<'svc.ev0.incident'>;
+
+/** The record's payload, and what channel B tells besides. */
+export interface IncidentPayload extends Omit<IncidentFields, 'event_type'> {
+  /** Default: `create` for the first report of the incident on a channel, then `update` (D50). */
+  readonly event_type?: IncidentFields['event_type'];
+  /** Channel B: addresses that have to do with it. Default: the actor's. */
+  readonly related_ips?: readonly (string | LogActor['ip'])[];
+  /** Channel B, of account takeovers: those that were taken over. Default: none. */
+  readonly compromised_accounts?: readonly CompromisedAccount[];
+}
+
+/** Whoever caused an event. What is missing is taken from the request scope. */
+export interface ActorInput {
+  /** The address alone is enough: its facts are filled in. */
+  readonly ip?: string | LogActor['ip'];
+  /** Strings, numbers or booleans by name (D10); `null`: nobody who is known. */
+  readonly identifiers?: LogActor['identifiers'];
+  /** Padded base64, as `encodeSvcIdentifier` makes it (D11). */
+  readonly svc_identifier?: string | null;
+}
+
+/** What channel B tells of this event otherwise than the tables do (D46 to D48). */
+export interface MessageChoice extends Partial<EventWords>, Partial<IncidentWords> {
+  /** Default: a UUID v7. */
+  readonly message_id?: string;
+  /** The whole message, of the type `message_type`; logins, signups and custom events have none else. */
+  readonly message?: object;
+  /** Of an incident: what its form in format v1 says (D43). */
+  readonly v1?: object;
+}
+
+/** Beside an event's payload; all of it may be left out. */
+export interface EventContext {
+  /** Default: that of the current request. */
+  readonly actor?: ActorInput;
+  /** Default: that of the current request. */
+  readonly http?: LogHttp;
+  /** ISO 8601 with an offset, or a Date. Default: now. */
+  readonly detected_at?: string | Date;
+  /** What detected it: applications choose by it what they are sent (D60). */
+  readonly module?: string;
+  /** `false`: not told on channel B. */
+  readonly webhook?: MessageChoice | false;
+}
+
+/** Which method was called. */
+export type EventKind =
+  | 'attack'
+  | 'vulnerabilityExploit'
+  | 'incident'
+  | 'playbookTrigger'
+  | 'userLogin'
+  | 'userSignup'
+  | 'customEvent';

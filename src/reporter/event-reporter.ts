@@ -1,0 +1,153 @@
+/** The reporter that tells: from a call to plain data, and from there to both channels. */
+import type { Enrichment } from '../capture/enrichers.ts';
+import type { RequestContext } from '../capture/request-scope.ts';
+import { copyJson } from '../contract/json-value.ts';
+import { SecurityEventError } from '../errors.ts';
+import type { Clock } from '../system/clock.ts';
+import { isOwnWork } from '../system/untraced.ts';
+import { type Channels, ended, endingOf } from './channels.ts';
+import { contextOfEvent } from './event-context.ts';
+import {
+  draftOf,
+  type EventCall,
+  type EventOnItsWay,
+  plainRecord,
+  type RecordDraft,
+  tellable,
+} from './event-draft.ts';
+import type { EventContext, EventKind, MessageChoice } from './event-input.ts';
+import type { IncidentTelling } from './incident-telling.ts';
+import { type DraftMessage, type MessageRules, messageFor } from './message-for.ts';
+import { EventReceipt, type Receipt, type Told } from './receipt.ts';
+import type { Rejections } from './rejections.ts';
+import type { ReporterCounters } from './reporter-stats.ts';
+
+/** Redacts an event, or drops it: see the reporter's options. */
+export type BeforeSend = (record: RecordDraft) => object | null | undefined;
+
+export interface ReporterParts {
+  readonly rules: MessageRules;
+  readonly channels: Channels;
+  readonly incidents: IncidentTelling;
+  readonly counters: ReporterCounters;
+  readonly rejections: Rejections;
+  readonly clock: Pick<Clock, 'now'>;
+  /** What is known of the current request. */
+  readonly request: () => RequestContext | undefined;
+  readonly enrichment: Enrichment | undefined;
+  readonly beforeSend: BeforeSend | undefined;
+  /** For development: what is wrong with a call is thrown at it. */
+  readonly isStrict: boolean;
+}
+
+export class EventTelling {
+  readonly #parts: ReporterParts;
+  #isClosed = false;
+
+  constructor(parts: ReporterParts) {
+    this.#parts = parts;
+  }
+
+  /** What is told from now on is rejected. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  tell(kind: EventKind, payload: unknown, context: EventContext = {}): Receipt {
+    const { receipt, fault } = this.#told({ kind, payload, context });
+    if (this.#parts.isStrict && fault !== undefined) throw fault;
+    return receipt;
+  }
+
+  #told(call: EventCall): Told {
+    const { counters, channels, incidents } = this.#parts;
+    counters.count('reported');
+    // What our own requests cause would go round in circles.
+    if (isOwnWork()) {
+      counters.count('ownWork');
+      return { receipt: skippedReceipt('own-work') };
+    }
+    let event: EventOnItsWay | undefined;
+    try {
+      if (this.#isClosed) throw new SecurityEventError('ERR_REPORTER_CLOSED', { input: call });
+      event = this.#read(call);
+    } catch (thrown) {
+      // Nothing of it can be told: both channels want what could not be read.
+      const fault = channels.refuse(call, thrown);
+      return { receipt: rejectedReceipt(fault), fault };
+    }
+    if (event === undefined) {
+      counters.count('dropped');
+      return { receipt: skippedReceipt('dropped') };
+    }
+    return call.kind === 'incident' ? incidents.tell(event) : this.#tellBoth(event);
+  }
+
+  /** `undefined`: `beforeSend` has dropped it. */
+  #read(call: EventCall): EventOnItsWay | undefined {
+    const { rules, clock, enrichment, beforeSend } = this.#parts;
+    const context = contextOfEvent(call.context, this.#request(), enrichment);
+    const draft = draftOf(call, { service: rules.service, context, nowMs: clock.now() });
+    const choice = choiceOf(call.context);
+    if (beforeSend === undefined) return { call, draft, choice };
+    const changed = beforeSend(draft);
+    if (changed === null || changed === undefined) return undefined;
+    return { call, draft: plainRecord(changed) as RecordDraft, choice };
+  }
+
+  /** The host's own function may be asked, and may throw: then nothing is known. */
+  #request(): RequestContext {
+    try {
+      return this.#parts.request() ?? {};
+    } catch {
+      return {};
+    }
+  }
+
+  #tellBoth({ call, draft, choice }: EventOnItsWay): Told {
+    const { channels } = this.#parts;
+    const record = channels.write(call, draft);
+    const message = this.#message({ call, draft, choice });
+    const isWritten = !(record instanceof Error);
+    const written = isWritten ? record : undefined;
+    const fault = isWritten ? undefined : record;
+    if (message instanceof SecurityEventError) {
+      const rejected = ended({ outcome: 'rejected', reason: message.code });
+      return { receipt: new EventReceipt(endingOf(rejected), written), fault: fault ?? message };
+    }
+    if (typeof message === 'string') {
+      return { receipt: new EventReceipt(endingOf(channels.skipped(message)), written), fault };
+    }
+    const ending = endingOf(channels.send(call, message));
+    return { receipt: new EventReceipt(ending, written, message.message_id), fault };
+  }
+
+  /** The message, the reason why there is none, or what is wrong with the event. */
+  #message({ call, draft, choice }: EventOnItsWay): DraftMessage | string | SecurityEventError {
+    const { rules, channels, rejections } = this.#parts;
+    if (!channels.hasSink) return 'no-webhook';
+    if (choice === false) return 'not-wanted';
+    try {
+      return messageFor(tellable(call.kind, draft, choice), rules);
+    } catch (error) {
+      return rejections.add('webhook', call, error);
+    }
+  }
+}
+
+const skippedReceipt = (reason: string): Receipt =>
+  new EventReceipt({ outcome: 'skipped', reason });
+
+const rejectedReceipt = ({ code: reason }: SecurityEventError): Receipt =>
+  new EventReceipt({ outcome: 'rejected', reason });
+
+/** @throws SecurityEventError `ERR_INVALID_MESSAGE`, and what a getter throws. */
+function choiceOf({ webhook = {} }: EventContext): MessageChoice | false {
+  if (webhook === false) return false;
+  const copy = copyJson(webhook);
+  const isObject = copy.ok && typeof copy.value === 'object' && copy.value !== null;
+  if (copy.ok && isObject && !Array.isArray(copy.value)) return copy.value;
+  const fault = copy.ok ? { path: [], message: 'expected false or an object' } : copy;
+  const issues = [{ path: ['webhook', ...fault.path], message: fault.message }];
+  throw new SecurityEventError('ERR_INVALID_MESSAGE', { issues });
+}

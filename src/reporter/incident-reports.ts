@@ -1,0 +1,109 @@
+/** Incidents in their order: what is told first creates, and what could not be told has created nothing. */
+import { SecurityEventError } from '../errors.ts';
+import type { IncidentNews, IncidentReport, IncidentStore } from '../incident/incident-store.ts';
+
+/** Tells of an incident what is new. `false`: it was not told after all. */
+export type TellIncident<T extends boolean | Promise<boolean>> = (news: IncidentNews) => T;
+
+export class IncidentReports {
+  readonly #store: IncidentStore;
+  /** The end of what is under way, by incident and channel. */
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  constructor(store: IncidentStore) {
+    this.#store = store;
+  }
+
+  /**
+   * Tells at once where the store answers at once and nothing is under way, else in order. Rejects, or
+   * throws, with `ERR_QUEUE_FAILED` where the store fails.
+   */
+  told(report: IncidentReport, tell: TellIncident<boolean>): void | Promise<void> {
+    const key = keyOf(report);
+    if (this.#last.has(key)) return this.toldInOrder(report, async (news) => tell(news));
+    const news = attempt(() => this.#store.tell(report));
+    if (!isPromise(news)) return this.#tellNow(report, news, tell);
+    return this.#queued(key, async () => this.#settle(report, await answered(news), tell));
+  }
+
+  /** Of one incident the next is told when the one before it was accepted, or was not. */
+  toldInOrder(report: IncidentReport, tell: TellIncident<Promise<boolean>>): Promise<void> {
+    return this.#queued(keyOf(report), async () => {
+      const news = await answered(attempt(() => this.#store.tell(report)));
+      await this.#settle(report, news, tell);
+    });
+  }
+
+  #tellNow(
+    report: IncidentReport,
+    news: IncidentNews,
+    tell: TellIncident<boolean>,
+  ): void | Promise<void> {
+    let isTold = false;
+    let end: void | Promise<void>;
+    try {
+      isTold = tell(news);
+    } finally {
+      end = this.#end(report, news, isTold);
+    }
+    return end;
+  }
+
+  async #settle(
+    report: IncidentReport,
+    news: IncidentNews,
+    tell: TellIncident<boolean | Promise<boolean>>,
+  ): Promise<void> {
+    let isTold = false;
+    try {
+      isTold = await tell(news);
+    } finally {
+      await answered(this.#end(report, news, isTold));
+    }
+  }
+
+  #end(report: IncidentReport, news: IncidentNews, isTold: boolean): void | Promise<void> {
+    if (!isTold) return attempt(() => this.#store.retract(report, news));
+  }
+
+  async #queued(key: string, work: () => Promise<void>): Promise<void> {
+    const last = this.#last.get(key);
+    const run = last === undefined ? work() : last.then(work);
+    const end = run.catch(nothing);
+    this.#last.set(key, end);
+    try {
+      await run;
+    } finally {
+      if (this.#last.get(key) === end) this.#last.delete(key);
+    }
+  }
+}
+
+const keyOf = ({ channel, applicationId, incidentId }: IncidentReport): string =>
+  JSON.stringify([channel, applicationId, incidentId]);
+
+const isPromise = <T>(value: T | Promise<T>): value is Promise<T> =>
+  typeof value === 'object' && value !== null && 'then' in value;
+
+function attempt<T>(ask: () => T): T {
+  try {
+    return ask();
+  } catch (error) {
+    throw storeFailed(error);
+  }
+}
+
+async function answered<T>(answer: T | Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw storeFailed(error);
+  }
+}
+
+function storeFailed(cause: unknown): SecurityEventError {
+  if (cause instanceof SecurityEventError) return cause;
+  return new SecurityEventError('ERR_QUEUE_FAILED', { detail: 'the store of incidents', cause });
+}
+
+const nothing = (): void => {};

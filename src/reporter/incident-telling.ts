@@ -1,0 +1,161 @@
+/** An incident on both channels: created by the first report, then updated with what is new (D50). */
+import { describeAddress } from '../capture/describe-address.ts';
+import type { Enrichment } from '../capture/enrichers.ts';
+import type { IncidentNews, IncidentReport } from '../incident/incident-store.ts';
+import { incidentMessage } from '../projection/incident.ts';
+import type { IncidentWords } from '../projection/vocabulary-map.ts';
+import { type Channels, ended, endingOf, type Sending } from './channels.ts';
+import { type EventOnItsWay, tellable } from './event-draft.ts';
+import type { IncidentReports } from './incident-reports.ts';
+import {
+  type DraftMessage,
+  incidentWordsFor,
+  type MessageRules,
+  type TellableEvent,
+  textIn,
+} from './message-for.ts';
+import { EventReceipt, type Told } from './receipt.ts';
+import type { Rejections } from './rejections.ts';
+import { type Related, relatedOf } from './related.ts';
+
+export interface IncidentParts {
+  readonly rules: MessageRules;
+  readonly channels: Channels;
+  readonly rejections: Rejections;
+  readonly reports: IncidentReports;
+  readonly enrichment: Enrichment | undefined;
+}
+
+/** What is told of an incident on channel B, but for what is new. */
+interface IncidentDraft {
+  readonly event: TellableEvent;
+  readonly words: IncidentWords;
+  readonly related: Related;
+  readonly messageId: string;
+}
+
+export class IncidentTelling {
+  readonly #parts: IncidentParts;
+
+  constructor(parts: IncidentParts) {
+    this.#parts = parts;
+  }
+
+  tell(event: EventOnItsWay): Told {
+    const { record, fault } = this.#write(event);
+    const { messageId, sending } = this.#send(event);
+    return { receipt: new EventReceipt(endingOf(sending), record, messageId), fault };
+  }
+
+  /** The record, where it was written at once. */
+  #write(event: EventOnItsWay): { record?: object; fault?: Error } {
+    const { channels, reports, rejections } = this.#parts;
+    const { call, draft } = event;
+    const written: { record?: object; fault?: Error } = {};
+    const write = ({ isFirst }: IncidentNews): boolean => {
+      const event_type = draft.payload['event_type'] ?? (isFirst ? 'create' : 'update');
+      const record = channels.write(call, { ...draft, payload: { ...draft.payload, event_type } });
+      if (record instanceof Error) written.fault = record;
+      else if (record !== undefined) written.record = record;
+      return written.record !== undefined;
+    };
+    try {
+      const later = reports.told(this.#report(event, 'log'), write);
+      if (later === undefined) return written;
+      void channels.track(later.catch((error: unknown) => rejections.add('log', call, error)));
+      return {};
+    } catch (error) {
+      return { fault: rejections.add('log', call, error) };
+    }
+  }
+
+  #send(event: EventOnItsWay): { messageId?: string; sending: Sending | Promise<Sending> } {
+    const { channels, rejections } = this.#parts;
+    const { call, draft, choice } = event;
+    if (!channels.hasSink) return { sending: channels.skipped('no-webhook') };
+    if (choice === false) return { sending: channels.skipped('not-wanted') };
+    try {
+      const told = tellable(call.kind, draft, choice);
+      // Without an id there is no incident to create.
+      textIn(told.payload, 'incident_id');
+      const words = incidentWordsFor(told, this.#parts.rules);
+      if (words === undefined) return { sending: channels.skipped('no-message-type') };
+      const messageId = choice.message_id ?? this.#parts.rules.newId();
+      const related = relatedOf(call.payload, told.actor, (address) => this.#describe(address));
+      const message = { event: told, words, related, messageId };
+      return { messageId, sending: this.#sendInOrder(event, message) };
+    } catch (error) {
+      const { code: reason } = rejections.add('webhook', call, error);
+      return { sending: ended({ outcome: 'rejected', reason }) };
+    }
+  }
+
+  /** Never rejects. */
+  async #sendInOrder(event: EventOnItsWay, draft: IncidentDraft): Promise<Sending> {
+    const { channels, reports, rejections } = this.#parts;
+    let sending: Sending | undefined;
+    const report = this.#report(event, 'webhook', draft.related);
+    const send = async (news: IncidentNews): Promise<boolean> => {
+      sending = await channels.send(event.call, this.#message(draft, news));
+      return sending.isAccepted;
+    };
+    try {
+      await channels.track(reports.toldInOrder(report, send));
+    } catch (error) {
+      const { code: reason } = rejections.add('webhook', event.call, error);
+      sending ??= ended({ outcome: 'rejected', reason });
+    }
+    return sending as Sending;
+  }
+
+  #message({ event, words, related, messageId }: IncidentDraft, news: IncidentNews): DraftMessage {
+    const { choice, occurredAt, payload } = event;
+    const { service, urlOf, hasUrls } = this.#parts.rules;
+    const id = textIn(payload, 'incident_id');
+    const isNew = new Set([...news.newAddresses, ...news.newAccounts]);
+    const isCreated = payload['event_type'] === undefined ? news.isFirst : isCreate(payload);
+    const message = choice.message ?? {
+      ...incidentMessage({
+        applicationId: service.svc_id,
+        incidentId: id,
+        status: isCreated ? 'created' : 'updated',
+        startedAt: new Date(news.startedAt).toISOString().replace('Z', '+00:00'),
+        updatedAt: occurredAt,
+        newIps: related.ips.filter(({ address }) => isNew.delete(address)),
+        newAccounts: related.accounts.filter((account) => isNew.delete(JSON.stringify(account))),
+        messageType: words.message_type,
+      }),
+    };
+    // D43, D46: what format v1 says beside it.
+    const v1 = {
+      ...(words.pulse_genre === undefined ? {} : { pulse_genre: words.pulse_genre }),
+      ...(hasUrls ? { url: urlOf(id) } : {}),
+      ...choice.v1,
+    };
+    const hints = Object.keys(v1).length === 0 ? {} : { v1 };
+    return { message_id: messageId, message_type: words.message_type, message, ...hints };
+  }
+
+  #report(
+    { draft }: EventOnItsWay,
+    channel: IncidentReport['channel'],
+    { ips, accounts }: Related = { ips: [], accounts: [] },
+  ): IncidentReport {
+    const at = Date.parse(draft.detected_at);
+    return {
+      applicationId: this.#parts.rules.service.svc_id,
+      incidentId: JSON.stringify(draft.payload['incident_id']) ?? '',
+      channel,
+      at: Number.isNaN(at) ? 0 : at,
+      addresses: ips.map(({ address }) => address),
+      accounts: accounts.map((account) => JSON.stringify(account)),
+    };
+  }
+
+  #describe(address: string) {
+    const { enrichment } = this.#parts;
+    return describeAddress(address, enrichment === undefined ? {} : { enrichment });
+  }
+}
+
+const isCreate = (payload: TellableEvent['payload']): boolean => payload['event_type'] === 'create';

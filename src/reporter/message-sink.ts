@@ -1,0 +1,17 @@
+/** Channel B of a reporter: what it needs of a sender. */
+import type { SendSelection } from '../webhook/engine/intake.ts';
+import type { CloseResult, FlushResult } from '../webhook/engine/sender.ts';
+import type { DraftMessage } from './message-for.ts';
+import type { Settlement } from './receipt.ts';
+
+/** Accepted, and then its end is told later; or not to be told, and why. */
+export type SentMessage =
+  | { readonly isAccepted: true; readonly settled: () => Promise<Settlement> }
+  | { readonly isAccepted: false; readonly reason: string };
+
+export interface MessageSink {
+  /** Rejects with what `send` of a sender rejects with. */
+  send(message: DraftMessage, selection: SendSelection): Promise<SentMessage>;
+  flush(signal?: AbortSignal): Promise<FlushResult>;
+  close(deadlineMs?: number): Promise<CloseResult>;
+}

@@ -1,0 +1,54 @@
+/** What became of one event: at once, and in the end. */
+import type { WrittenRecord } from '../log/record-check.ts';
+
+/**
+ * How an event ended on channel B:
+ *
+ * - `delivered`: the receiver took it.
+ * - `dead`: its attempts are over; it is a dead letter. `discarded`: it was given up, or handed back
+ *   when the sender was closed. `reason` says why.
+ * - `accepted`: it waits in a queue from which another process, or a later one, delivers.
+ * - `skipped`: it is not to be told there; `reason` says why.
+ * - `rejected`: it could not be told, and `onRejected` has it; `reason` is the code of the error.
+ */
+export interface Settlement {
+  readonly outcome: 'delivered' | 'dead' | 'discarded' | 'accepted' | 'skipped' | 'rejected';
+  readonly reason?: string;
+}
+
+export interface Receipt {
+  /** As it was written on channel A; absent where nothing was, or not yet (an asynchronous store). */
+  readonly record?: WrittenRecord<'open'>;
+  /** Of the message on channel B, where there is one. */
+  readonly message_id?: string;
+  /** How it ends on channel B. Never rejects; made when it is first asked for. */
+  readonly settled: Promise<Settlement>;
+}
+
+/** What a call came to; with a fault, for whoever wants it thrown. */
+export interface Told {
+  readonly receipt: Receipt;
+  readonly fault?: Error | undefined;
+}
+
+/** What is known of a message at once, or when its sending has ended. */
+export type Ending = Settlement | (() => Promise<Settlement>);
+
+export class EventReceipt implements Receipt {
+  declare readonly record?: WrittenRecord<'open'>;
+  declare readonly message_id?: string;
+  readonly #ending: Ending;
+  #settled: Promise<Settlement> | undefined;
+
+  constructor(ending: Ending, record?: object, messageId?: string) {
+    this.#ending = ending;
+    if (record !== undefined) this.record = record as WrittenRecord<'open'>;
+    if (messageId !== undefined) this.message_id = messageId;
+  }
+
+  get settled(): Promise<Settlement> {
+    const ending = this.#ending;
+    this.#settled ??= typeof ending === 'function' ? ending() : Promise.resolve(ending);
+    return this.#settled;
+  }
+}

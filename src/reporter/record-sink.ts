@@ -1,0 +1,45 @@
+/** Channel A of a reporter: the check of its dialect, and a writer of its own or the caller's. */
+import { contract, type Dialect, type JsonObject } from '../contract/index.ts';
+import { inputIssues } from '../contract/parse-log-line.ts';
+import { SecurityEventError } from '../errors.ts';
+import type { LogWriter } from '../log/writer.ts';
+
+export interface CheckedRecord {
+  readonly record: JsonObject;
+  /** It follows the open dialect alone (D14). */
+  readonly isOutsideStrict: boolean;
+}
+
+/** Gives a copy that nobody else holds. @throws SecurityEventError `ERR_INVALID_RECORD` */
+export type CheckRecord = (record: unknown) => CheckedRecord;
+
+/**
+ * Most records follow the strict dialect, so it is tried first: those cost one check. The error is
+ * that of the reporter's own dialect.
+ */
+export function recordChecker(dialect: Dialect): CheckRecord {
+  const strict = contract({ dialect: 'strict' }).LogRecord;
+  const open = contract({ dialect: 'open' }).LogRecord;
+  return (input) => {
+    const first = strict.safeParse(input);
+    if (first.success)
+      return { record: first.data as unknown as JsonObject, isOutsideStrict: false };
+    const second = dialect === 'strict' ? first : open.safeParse(input);
+    if (second.success) {
+      return { record: second.data as unknown as JsonObject, isOutsideStrict: true };
+    }
+    throw new SecurityEventError('ERR_INVALID_RECORD', {
+      issues: inputIssues(second.error),
+      input,
+    });
+  };
+}
+
+/** What a reporter needs of a writer; the caller's own does. */
+export type Writer = Pick<LogWriter<'open'>, 'write' | 'flush' | 'close'>;
+
+/** `isOwned`: made by the reporter, which then closes it; the caller's own stays open. */
+export interface HeldWriter {
+  readonly writer: Writer;
+  readonly isOwned: boolean;
+}

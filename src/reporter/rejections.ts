@@ -1,0 +1,58 @@
+/** What could not be told: handed back, published and counted, so that nothing refused disappears. */
+import { channel } from 'node:diagnostics_channel';
+import { SecurityEventError } from '../errors.ts';
+import type { EventCall } from './event-draft.ts';
+import type { EventContext, EventKind } from './event-input.ts';
+import type { RejectedChannel, ReporterCounters } from './reporter-stats.ts';
+
+/** An event that one channel was not told of, as it was given. */
+export interface RejectedEvent {
+  /** `log`: the record; `webhook`: the message. The other channel may have been told. */
+  readonly channel: RejectedChannel;
+  readonly method: EventKind;
+  /** Of a custom event `{ event_name, options }`. */
+  readonly payload: unknown;
+  readonly context: EventContext;
+  /** Why: its `path` names the field at fault, from the root of the record or the message. */
+  readonly error: SecurityEventError;
+}
+
+/** Told of `{ channel, method, code }`, wherever somebody listens. */
+export const REJECTED_CHANNEL = 'security-event-delivery:rejected';
+
+export class Rejections {
+  readonly #counters: ReporterCounters;
+  readonly #onRejected: ((rejected: RejectedEvent) => void) | undefined;
+  readonly #told = channel(REJECTED_CHANNEL);
+
+  constructor(
+    counters: ReporterCounters,
+    onRejected: ((rejected: RejectedEvent) => void) | undefined,
+  ) {
+    this.#counters = counters;
+    this.#onRejected = onRejected;
+  }
+
+  /** Gives the error as it was told. Never throws. */
+  add(rejectedBy: RejectedChannel, call: EventCall, thrown: unknown): SecurityEventError {
+    const error = asError(thrown, call);
+    const { kind: method, payload, context } = call;
+    this.#counters.rejected(rejectedBy);
+    if (this.#told.hasSubscribers) {
+      this.#told.publish({ channel: rejectedBy, method, code: error.code });
+    }
+    try {
+      this.#onRejected?.({ channel: rejectedBy, method, payload, context, error });
+    } catch {
+      // The host's own function: it is told of events, and must not end what reports them.
+    }
+    return error;
+  }
+}
+
+/** A getter or a proxy of the caller's may throw anything. */
+export function asError(thrown: unknown, call: EventCall): SecurityEventError {
+  if (thrown instanceof SecurityEventError) return thrown;
+  const detail = 'reading the event threw';
+  return new SecurityEventError('ERR_INVALID_RECORD', { detail, cause: thrown, input: call });
+}

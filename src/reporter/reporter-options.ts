@@ -1,0 +1,134 @@
+/** What `createReporter` is given, checked when it is made. */
+import type { Enrichment } from '../capture/enrichers.ts';
+import type { RequestContext } from '../capture/request-scope.ts';
+import type { Dialect } from '../contract/index.ts';
+import type { IncidentStore } from '../incident/incident-store.ts';
+import type { LogWriterOptions } from '../log/writer-options.ts';
+import {
+  A_FUNCTION,
+  check,
+  invalidOption,
+  object,
+  oneOf,
+  type Rules,
+  usable,
+} from '../option-rules.ts';
+import type { Service } from '../projection/security-event.ts';
+import type { EventWordsTable, IncidentWordsTable } from '../projection/vocabulary-map.ts';
+import type { WebhookSenderOptions } from '../webhook/engine/options.ts';
+import type { WebhookSender } from '../webhook/engine/sender.ts';
+import type { BeforeSend } from './event-reporter.ts';
+import type { Writer } from './record-sink.ts';
+import type { RejectedEvent } from './rejections.ts';
+
+export interface ReporterOptions {
+  /** Who reports: in every record, and on channel B the application (D46). None of them empty. */
+  readonly service: Service;
+  /**
+   * Channel A: the destination of the lines and how they are written, or a writer of your own, which
+   * `close` leaves open; `false`: none. Default: standard output, synchronously.
+   */
+  readonly log?: Pick<LogWriterOptions, 'destination' | 'sync' | 'maxBufferBytes'> | Writer | false;
+  /**
+   * Channel B: `{ url, secret }` for the service as the one application, the options of
+   * `createWebhookSender`, or a sender of your own, which `close` leaves open. Default: none.
+   */
+  readonly webhook?: WebhookSenderOptions<'open'> | Pick<WebhookSender, 'send' | 'flush' | 'close'>;
+  /** Attributes of the log platform beside the record (D18). Default `'auto'`: of the active tracer. */
+  readonly platform?: LogWriterOptions<'open'>['platform'];
+  /** Where a named platform takes the ids of the active span from. Default: the tracers' globals. */
+  readonly activeSpan?: LogWriterOptions['activeSpan'];
+  /** Of records (D14). Default `'open'`: a detected attack is not lost for the word that names it. */
+  readonly dialect?: Dialect;
+  /** Told of what could not be told: see {@link RejectedEvent}. Default: a diagnostics event alone. */
+  readonly onRejected?: (rejected: RejectedEvent) => void;
+  /**
+   * Sees each event as its record, before both channels, and may change it or give another; `null`
+   * drops it. What it throws rejects the event.
+   */
+  readonly beforeSend?: BeforeSend;
+  /** `false`: every method does nothing, and quickly. Default true. */
+  readonly enabled?: boolean;
+  /** For development and tests: a call throws what is wrong with its event. Default false. */
+  readonly strict?: boolean;
+  /** What is known of the current request. Default: what the host adapters of this library know. */
+  readonly context?: () => RequestContext | undefined;
+  /** What else is known of addresses that are given as text: see `createEnrichment`. */
+  readonly enrichment?: Enrichment;
+  /** Rows of the table of rulesets and protections (D47), by word. */
+  readonly eventWords?: EventWordsTable;
+  /** Rows of the table of incident types (D48), by type; `null`: not told on channel B. */
+  readonly incidentWords?: IncidentWordsTable;
+  /** Where events and incidents can be looked at: a URL with `{id}` in it. Default `urn:uuid:{id}`. */
+  readonly eventUrl?: string;
+  /** What was told of which incident (D50). Default: in memory, of 100,000 incidents, 30 days each. */
+  readonly incidents?: IncidentStore;
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+const isTable = (value: unknown): boolean =>
+  isObject(value) && Object.values(value).every((row) => row === null || isObject(row));
+
+const hasMethods = (value: unknown, ...names: readonly string[]): boolean =>
+  isObject(value) && names.every((name) => typeof Reflect.get(value, name) === 'function');
+
+const RULES: Rules<keyof ReporterOptions> = {
+  service: object('an object with svc_id, name and env', () => true),
+  log: usable('an object, a writer or false', (value) => value === false || isObject(value)),
+  webhook: object('an object with url and secret, or a sender', () => true),
+  platform: usable('anything that a log writer takes', () => true),
+  activeSpan: A_FUNCTION,
+  dialect: oneOf('strict', 'open'),
+  onRejected: A_FUNCTION,
+  beforeSend: A_FUNCTION,
+  enabled: oneOf(true, false),
+  strict: oneOf(true, false),
+  context: A_FUNCTION,
+  enrichment: usable('what `createEnrichment` made', (value) => hasMethods(value, 'factsOf')),
+  eventWords: usable('an object of rows', isTable),
+  incidentWords: usable('an object of rows', isTable),
+  eventUrl: usable('an absolute URL with {id} in it', isTemplate),
+  incidents: usable('a store with tell and retract', (value) =>
+    hasMethods(value, 'tell', 'retract'),
+  ),
+};
+
+const SERVICE_RULES = {
+  svc_id: usable('a non-empty string', isText),
+  name: usable('a non-empty string', isText),
+  env: usable('a non-empty string', isText),
+};
+
+const ID = '{id}';
+
+function isTemplate(value: unknown): boolean {
+  return typeof value === 'string' && value.includes(ID) && URL.canParse(urlFrom(value, 'id'));
+}
+
+/** The URL of an event or incident, of whatever characters its id is. */
+export const urlFrom = (template: string, id: string): string =>
+  template.replaceAll(ID, encodeURIComponent(id));
+
+export type CheckedOptions = Omit<ReporterOptions, 'service'> & { readonly service: Service };
+
+/** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option. */
+export function readReporterOptions(options: ReporterOptions): CheckedOptions {
+  const given = check<ReporterOptions>(options, RULES);
+  if (given.service === undefined) {
+    throw invalidOption('expected service: { svc_id, name, env }', ['service']);
+  }
+  const subject = { name: 'service', path: ['service'] };
+  const { svc_id, name, env } = check<Service>(given.service, SERVICE_RULES, subject);
+  for (const [key, value] of Object.entries({ svc_id, name, env })) {
+    if (value === undefined) throw invalidOption(`expected service.${key}`, ['service', key]);
+  }
+  return { ...given, service: { svc_id, name, env } as Service };
+}
+
+export const isWriter = (log: object): log is Writer => hasMethods(log, 'write', 'flush', 'close');
+
+export const isSender = (
+  webhook: object,
+): webhook is Pick<WebhookSender, 'send' | 'flush' | 'close'> =>
+  hasMethods(webhook, 'send', 'flush', 'close');

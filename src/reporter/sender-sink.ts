@@ -1,0 +1,45 @@
+/** A webhook sender as channel B of a reporter. */
+
+import type { FollowedMessage } from '../webhook/engine/followed-message.ts';
+import {
+  type FollowingSender,
+  SEND_FOLLOWED,
+  type SendResult,
+  type WebhookSender,
+} from '../webhook/engine/sender.ts';
+import type { MessageSink } from './message-sink.ts';
+
+type Sender = Pick<WebhookSender<'open'>, 'send' | 'flush' | 'close'>;
+
+const NOTHING = { delivered: 0, dead: 0, discarded: 0 } as const;
+
+/** `isOwned`: made by the reporter, which then closes it; the caller's own stays open. */
+export function senderSink(sender: Sender, isOwned: boolean): MessageSink {
+  return {
+    send: async (message, selection) => {
+      const { skipped, followed } = await sendTo(sender, [message], selection);
+      const [skip] = skipped;
+      if (skip !== undefined) return { isAccepted: false, reason: skip.reason };
+      const [one] = followed;
+      // Of a sender of another make nobody is told how a message ends.
+      const settled = async () => (await one?.ended) ?? ({ outcome: 'accepted' } as const);
+      return { isAccepted: true, settled };
+    },
+    flush: (signal) => sender.flush(signal === undefined ? {} : { signal }),
+    close: async (deadlineMs) => {
+      const options = deadlineMs === undefined ? {} : { deadlineMs };
+      return isOwned ? sender.close(options) : { ...NOTHING, returned: [], left: 0 };
+    },
+  };
+}
+
+async function sendTo(
+  sender: Sender,
+  messages: readonly object[],
+  selection: object,
+): Promise<SendResult & { readonly followed: readonly FollowedMessage[] }> {
+  if (isFollowing(sender)) return sender[SEND_FOLLOWED](messages, selection);
+  return { ...(await sender.send(messages as never, selection)), followed: [] };
+}
+
+const isFollowing = (sender: object): sender is FollowingSender => SEND_FOLLOWED in sender;

@@ -1,0 +1,281 @@
+/**
+ * The table of part "one event, told on both channels": each event by format, module, webhook and
+ * dialect, with the exact record and message, or the counted skip.
+ */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { describeAddress } from '../../src/capture/describe-address.ts';
+import type { Dialect, LogActor } from '../../src/contract/index.ts';
+import { makeReporter } from '../../src/reporter/create-reporter.ts';
+import type { Receipt } from '../../src/reporter/receipt.ts';
+import type { Reporter } from '../../src/reporter/reporter.ts';
+import { createFakeClock, createLineSink } from '../../src/testing/index.ts';
+import { openReceiver, SECRET } from '../helpers/sender.ts';
+
+const AT = '2026-08-01T12:00:00.000Z';
+const AT_B = '2026-08-01T12:00:00.000+00:00';
+const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
+const IP = describeAddress('203.0.113.9') as LogActor['ip'];
+const CONTEXT = { actor: { ip: '203.0.113.9', identifiers: { uid: 7 } }, module: 'waf' };
+
+const resolved = { address: '203.0.113.9', date_resolved: AT_B, geo: {}, is_tor: false };
+const related = {
+  ...resolved,
+  vpn: false,
+  proxy: false,
+  datacenter: false,
+  metadata: {
+    version: 4,
+    multicast: false,
+    private: true,
+    global: false,
+    unspecified: false,
+    reserved: false,
+    loopback: false,
+  },
+  tags: [],
+};
+
+const application = {
+  application_id: 'shop-1',
+  application_name: 'shop',
+  environment: 'production',
+};
+
+const securityEvent = (kind: string, title: string) => ({
+  ...application,
+  date_occurred: AT_B,
+  event_category: 'injection',
+  event_id: 'id-1',
+  event_kind: kind,
+  event_url: 'urn:uuid:id-1',
+  humanized_description: `${title} from 203.0.113.9`,
+  ips: [resolved],
+});
+
+const response = {
+  application: { name: 'shop', environment: 'production', id: 'shop-1' },
+  properties: { ips: [{ ip_cidr: '203.0.113.9/32' }], user_identifiers: [{ uid: 7 }] },
+  playbook: { name: 'Block IPs', id: 'block_ips' },
+};
+
+interface Row {
+  readonly tell: (reporter: Reporter) => Receipt;
+  readonly event_name: string;
+  readonly payload: object;
+  /** Of channel B; absent where there is none. */
+  readonly v2?: {
+    readonly message_id: string;
+    readonly message_type: string;
+    readonly message: object;
+  };
+  readonly v1?: object;
+}
+
+const TABLE: Readonly<Record<string, Row>> = {
+  attack: {
+    tell: (reporter) => reporter.attack({ ruleset: 'sql_injection' }, CONTEXT),
+    event_name: 'svc.ev0.threat.attack',
+    payload: { ruleset: 'sql_injection' },
+    v2: {
+      message_id: 'id-2',
+      message_type: 'security_event',
+      message: securityEvent('sql_injection', 'SQL injection'),
+    },
+    v1: { svc_payload_type: 'security_event', ...securityEvent('sql_injection', 'SQL injection') },
+  },
+  vulnerabilityExploit: {
+    tell: (reporter) => reporter.vulnerabilityExploit({ protection: 'lfi' }, CONTEXT),
+    event_name: 'svc.ev0.threat.vulnerability_exploit',
+    payload: { protection: 'lfi' },
+    v2: {
+      message_id: 'id-2',
+      message_type: 'security_event',
+      message: securityEvent('lfi', 'Local file inclusion'),
+    },
+    v1: { svc_payload_type: 'security_event', ...securityEvent('lfi', 'Local file inclusion') },
+  },
+  incident: {
+    tell: (reporter) =>
+      reporter.incident(
+        { incident_id: 'i-1', incident_type: 'xss', name: 'XSS on shop', severity: 'major' },
+        CONTEXT,
+      ),
+    event_name: 'svc.ev0.incident',
+    payload: {
+      event_type: 'create',
+      incident_id: 'i-1',
+      incident_type: 'xss',
+      name: 'XSS on shop',
+      severity: 'major',
+    },
+    v2: {
+      message_id: 'id-1',
+      message_type: 'injection_xss',
+      message: {
+        incident_thread: 'i-1',
+        incident_status: 'created',
+        date_started: AT_B,
+        date_last_updated: AT_B,
+        application_id: 'shop-1',
+        new_related_ips: [related],
+      },
+    },
+    v1: {
+      svc_payload_type: 'pulse',
+      pulse_genre: 'injection_xss',
+      pulse_category: null,
+      date_started: AT_B,
+      date_ended: null,
+      humanized_title: 'Cross-site scripting from 203.0.113.9',
+      humanized_accounts: null,
+      humanized_geos: null,
+      blocked: false,
+      ...application,
+      id: 'i-1',
+      url: 'urn:uuid:i-1',
+      incidents_count: 1,
+      user_agents_count: 0,
+      ip_addresses_count: 1,
+      accounts_count: 0,
+    },
+  },
+  playbookTrigger: {
+    tell: (reporter) => reporter.playbookTrigger({ name: 'Block IPs' }, CONTEXT),
+    event_name: 'svc.ev0.playbook_trigger',
+    payload: { name: 'Block IPs', playbook_slug: 'block_ips' },
+    v2: { message_id: 'id-1', message_type: 'security_response', message: response },
+    v1: {
+      id: 'id-1',
+      svc_payload_type: 'security_response',
+      date_created: expect.stringMatching(/^\d{4}-.*\+00:00$/),
+      ...response,
+    },
+  },
+  userLogin: {
+    tell: (reporter) => reporter.userLogin({ success: true }, CONTEXT),
+    event_name: 'svc.ev0.user_event.login',
+    payload: { success: true },
+  },
+  userSignup: {
+    tell: (reporter) => reporter.userSignup({ success: false }, CONTEXT),
+    event_name: 'svc.ev0.user_event.signup',
+    payload: { success: false },
+  },
+  customEvent: {
+    tell: (reporter) => reporter.customEvent('order.placed', { total: 12.5 }, CONTEXT),
+    event_name: 'svc.ev0.custom_event',
+    payload: { event_name: 'order.placed', options: { total: 12.5 } },
+  },
+};
+
+const recordOf = ({ event_name, payload }: Row) => ({
+  context: {
+    actor: { identifiers: { uid: 7 }, ip: IP, svc_identifier: null },
+    service: SERVICE,
+  },
+  detected_at: AT,
+  event_name,
+  event_version: '1.0.0',
+  payload,
+});
+
+interface Cell {
+  readonly format: 1 | 2;
+  readonly isSelected: boolean;
+  readonly dialect: Dialect;
+}
+
+const CELLS: readonly Cell[] = ([1, 2] as const).flatMap((format) =>
+  [true, false].flatMap((isSelected) =>
+    (['strict', 'open'] as const).map((dialect) => ({ format, isSelected, dialect })),
+  ),
+);
+
+/** A reporter whose ids are counted and whose time stands still. */
+function reporterOf(options: object) {
+  const sink = createLineSink();
+  let ids = 0;
+  const newId = () => {
+    ids += 1;
+    return `id-${ids}`;
+  };
+  const system = { clock: createFakeClock(Date.parse(AT)), newId };
+  const reporter = makeReporter(
+    { service: SERVICE, log: { destination: sink }, platform: false, ...options },
+    system,
+  );
+  return { reporter, sink };
+}
+
+const linesOf = (sink: { readonly lines: readonly string[] }): unknown[] =>
+  sink.lines.map((line) => JSON.parse(line));
+
+describe.each(Object.entries(TABLE))('%s', (_method, row) => {
+  test.each(CELLS)('with a webhook, %j', async ({ format, isSelected, dialect }) => {
+    const receiver = await openReceiver();
+    const settings = {
+      format,
+      applications: {
+        'shop-1': {
+          name: 'shop',
+          environment: 'production',
+          url: receiver.url,
+          secret: SECRET,
+          modules: { waf: isSelected },
+          playbooks: { block_ips: isSelected },
+        },
+      },
+    };
+    const { reporter, sink } = reporterOf({
+      dialect,
+      webhook: { settings, dialect, network: 'allow-private' },
+    });
+    onTestFinished(async () => void (await reporter.close({ deadlineMs: 0 })));
+    const receipt = row.tell(reporter);
+    // Channel A is told before the call returns, whatever becomes of channel B.
+    expect(linesOf(sink)).toEqual([recordOf(row)]);
+    expect(receipt.record).toEqual(recordOf(row));
+    expect(receipt.message_id).toBe(row.v2?.message_id);
+    const stats = { reported: 1, written: 1, outsideStrict: 0, rejected: { log: 0, webhook: 0 } };
+    if (row.v2 === undefined || !isSelected) {
+      const reason =
+        row.v2 === undefined ? 'log-only' : expect.stringMatching(/^(?:module|playbook)-/);
+      const settled = await receipt.settled;
+      expect(settled).toEqual({ outcome: 'skipped', reason });
+      expect(reporter.stats()).toMatchObject({
+        ...stats,
+        accepted: 0,
+        skipped: { [settled.reason as string]: 1 },
+      });
+      expect(receiver.requests).toEqual([]);
+      return;
+    }
+    expect(await receipt.settled).toEqual({ outcome: 'delivered' });
+    expect(reporter.stats()).toMatchObject({ ...stats, accepted: 1, skipped: {} });
+    const [request] = receiver.requests;
+    const body = JSON.parse(String(request?.body)) as unknown[];
+    expect(body).toEqual([
+      format === 1
+        ? row.v1
+        : { api_version: '2', date_created: expect.any(String), retry_count: 0, ...row.v2 },
+    ]);
+  });
+
+  test.each(['strict', 'open'] as const)('without a webhook, %s', async (dialect) => {
+    const { reporter, sink } = reporterOf({ dialect });
+    const receipt = row.tell(reporter);
+    expect(linesOf(sink)).toEqual([recordOf(row)]);
+    expect(receipt.message_id).toBeUndefined();
+    expect(await receipt.settled).toEqual({ outcome: 'skipped', reason: 'no-webhook' });
+    expect(reporter.stats()).toEqual({
+      reported: 1,
+      written: 1,
+      outsideStrict: 0,
+      accepted: 0,
+      dropped: 0,
+      ownWork: 0,
+      skipped: { 'no-webhook': 1 },
+      rejected: { log: 0, webhook: 0 },
+    });
+  });
+});

@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest';
+import type { IncidentReport, IncidentStore } from '../../src/incident/incident-store.ts';
+import { createMemoryIncidents } from '../../src/incident/memory-incidents.ts';
+import { IncidentReports } from '../../src/reporter/incident-reports.ts';
+
+const report = (given: Partial<IncidentReport> = {}): IncidentReport => ({
+  applicationId: 'shop-1',
+  incidentId: 'incident-1',
+  channel: 'log',
+  at: 1000,
+  addresses: [],
+  accounts: [],
+  ...given,
+});
+
+/** The same store, which answers when it likes. */
+function asynchronous(store: IncidentStore): IncidentStore {
+  return {
+    tell: async (given) => store.tell(given),
+    retract: async (given, news) => store.retract(given, news),
+  };
+}
+
+describe.each([
+  ['a store that answers at once', createMemoryIncidents],
+  ['a store of promises', () => asynchronous(createMemoryIncidents())],
+] as const)('with %s', (_name, create) => {
+  test('the first report creates, and the next ones update, in their order', async () => {
+    const reports = new IncidentReports(create());
+    const told: [number, boolean][] = [];
+    await Promise.all(
+      [1, 2, 3].map((number) =>
+        reports.told(report(), ({ isFirst }) => {
+          told.push([number, isFirst]);
+          return true;
+        }),
+      ),
+    );
+    expect(told).toEqual([
+      [1, true],
+      [2, false],
+      [3, false],
+    ]);
+  });
+
+  test('a report that was not told leaves the creation to the next', async () => {
+    const reports = new IncidentReports(create());
+    const firsts: boolean[] = [];
+    const tellAs = (isTold: boolean) =>
+      reports.told(report({ addresses: ['a'] }), ({ isFirst, newAddresses }) => {
+        firsts.push(isFirst && newAddresses.length === 1);
+        return isTold;
+      });
+    await Promise.all([tellAs(false), tellAs(false), tellAs(true), tellAs(true)]);
+    expect(firsts).toEqual([true, true, true, false]);
+  });
+
+  test('of two first messages on their way one creates, and which one hangs on the first', async () => {
+    const reports = new IncidentReports(create());
+    const accepts: ((isTold: boolean) => void)[] = [];
+    const firsts: boolean[] = [];
+    const send = () =>
+      reports.toldInOrder(report({ channel: 'webhook' }), ({ isFirst }) => {
+        firsts.push(isFirst);
+        return new Promise((resolve) => accepts.push(resolve));
+      });
+    const sent = [send(), send(), send()];
+    for (const isTold of [false, true, true]) {
+      await expect.poll(() => accepts.length).toBeGreaterThan(0);
+      expect(accepts).toHaveLength(1);
+      accepts.shift()?.(isTold);
+    }
+    await Promise.all(sent);
+    expect(firsts).toEqual([true, true, false]);
+  });
+
+  test('another incident does not wait for it', async () => {
+    const reports = new IncidentReports(create());
+    const stuck = reports.toldInOrder(report(), () => new Promise(() => {}));
+    const isFirst: boolean[] = [];
+    const tell = (news: { readonly isFirst: boolean }) => {
+      isFirst.push(news.isFirst);
+      return true;
+    };
+    await reports.told(report({ incidentId: 'incident-2' }), tell);
+    await reports.told(report({ channel: 'webhook' }), tell);
+    expect(isFirst).toEqual([true, true]);
+    expect(stuck).toBeInstanceOf(Promise);
+  });
+
+  test('what throws while it is told is thrown, creates nothing and holds up nothing', async () => {
+    const reports = new IncidentReports(create());
+    const throwing = (): never => {
+      throw new Error('not sent');
+    };
+    const failing = reports.toldInOrder(report(), async () => throwing());
+    const next = reports.toldInOrder(report(), async ({ isFirst }) => isFirst);
+    await expect(failing).rejects.toThrow('not sent');
+    await expect(next).resolves.toBeUndefined();
+
+    const other = report({ incidentId: 'incident-2' });
+    await expect((async () => reports.told(other, throwing))()).rejects.toThrow('not sent');
+    const firsts: boolean[] = [];
+    await reports.told(other, ({ isFirst }) => firsts.push(isFirst) > 0);
+    expect(firsts).toEqual([true]);
+  });
+});
+
+describe('a store that answers at once', () => {
+  test('has the incident told before the call is over', () => {
+    const reports = new IncidentReports(createMemoryIncidents());
+    let isTold = false;
+    const answer = reports.told(report(), () => {
+      isTold = true;
+      return true;
+    });
+    expect([isTold, answer]).toEqual([true, undefined]);
+  });
+});
+
+describe('a store that fails', () => {
+  const cause = new Error('out of order');
+  const failed = expect.objectContaining({ code: 'ERR_QUEUE_FAILED', cause });
+  const throwing = (): never => {
+    throw cause;
+  };
+
+  test('throws, where it answers at once', () => {
+    const reports = new IncidentReports({ tell: throwing, retract: throwing });
+    expect(() => reports.told(report(), () => true)).toThrow(failed);
+  });
+
+  test('rejects, where it is asked in order or later', async () => {
+    const reports = new IncidentReports({ tell: throwing, retract: throwing });
+    await expect(reports.toldInOrder(report(), async () => true)).rejects.toThrow(failed);
+    const later = new IncidentReports({ tell: async () => throwing(), retract: throwing });
+    await expect(later.told(report(), () => true)).rejects.toThrow(failed);
+  });
+
+  test('fails when it cannot take back what was not told', async () => {
+    const store = createMemoryIncidents();
+    const broken = { tell: (given: IncidentReport) => store.tell(given), retract: throwing };
+    expect(() => new IncidentReports(broken).told(report(), () => false)).toThrow(failed);
+    await expect(
+      new IncidentReports(broken).toldInOrder(report(), async () => false),
+    ).rejects.toThrow(failed);
+  });
+});
