@@ -4,6 +4,7 @@ import type { SecurityEventError } from '../errors.ts';
 import type { EventCall, RecordDraft } from './event-draft.ts';
 import type { DraftMessage } from './message-for.ts';
 import type { MessageSink } from './message-sink.ts';
+import { own } from './own.ts';
 import type { Ending, Settlement } from './receipt.ts';
 import type { CheckRecord, Writer } from './record-sink.ts';
 import { asError, type Rejections } from './rejections.ts';
@@ -118,7 +119,7 @@ function selectionOf({ kind, payload, context }: EventCall): {
   readonly playbook?: string;
 } {
   const { module } = context;
-  const { name } = Object(payload) as { readonly name?: unknown };
+  const { name } = own(payload as { readonly name?: unknown });
   const isPlaybook = kind === 'playbookTrigger' && typeof name === 'string';
   return {
     ...(module === undefined ? {} : { module }),

@@ -3,6 +3,7 @@ import { describeAddress } from '../capture/describe-address.ts';
 import type { Enrichment } from '../capture/enrichers.ts';
 import type { RequestContext } from '../capture/request-scope.ts';
 import type { ActorInput, EventContext } from './event-input.ts';
+import { own } from './own.ts';
 
 /** Of the caller's: nothing of it is checked yet. */
 export interface RawContext {
@@ -34,7 +35,7 @@ function merged(
 ): object {
   // What is no object is the contract's to refuse.
   if (typeof actor !== 'object' || actor === null) return actor;
-  const { ip: given = known?.ip, ...rest } = actor;
+  const { ip: given = known?.ip, ...rest } = own(actor);
   const ip = typeof given === 'string' ? described(given, enrichment) : given;
   // Another address is another actor: the user of this request has nothing to do with it.
   const user = ip?.address === known?.ip.address ? known : undefined;

@@ -7,12 +7,16 @@ import type { Service } from '../projection/security-event.ts';
 import type { RawContext } from './event-context.ts';
 import type { EventContext, EventKind, MessageChoice } from './event-input.ts';
 import type { TellableEvent } from './message-for.ts';
+import { own } from './own.ts';
 
 /** One call of a reporter's method. */
 export interface EventCall {
   readonly kind: EventKind;
   /** As given; of a custom event its name and options. */
   readonly payload: unknown;
+  /** As given, to be handed back. */
+  readonly given: EventContext;
+  /** Its own keys, once they were read. */
   readonly context: EventContext;
 }
 
@@ -76,10 +80,11 @@ function payloadOf({ kind, payload }: EventCall): unknown {
   if (kind === 'incident') {
     return Object.fromEntries(Object.entries(payload).filter(([key]) => !MESSAGE_KEYS.has(key)));
   }
-  const { name } = payload as { readonly name?: unknown };
+  if (kind !== 'playbookTrigger') return payload;
+  const { name, ...rest } = own<{ readonly name?: unknown }>(payload);
   // D16
-  const isPlaybook = kind === 'playbookTrigger' && typeof name === 'string';
-  return isPlaybook ? { playbook_slug: slugify(name), ...defined(payload) } : payload;
+  const slug = typeof name === 'string' ? { playbook_slug: slugify(name) } : {};
+  return { ...slug, name, ...defined(rest) };
 }
 
 const defined = (given: object): object =>
@@ -102,7 +107,7 @@ export function tellable(
   return {
     kind,
     payload: isObject(draft.payload) ? draft.payload : {},
-    actor: knownActor(draft.context['actor']),
+    actor: knownActor(own(draft.context)['actor']),
     // D23; what is no time is the contract's to refuse.
     occurredAt: Number.isNaN(at)
       ? draft.detected_at

@@ -18,6 +18,7 @@ import {
 import type { EventContext, EventKind, MessageChoice } from './event-input.ts';
 import type { IncidentTelling } from './incident-telling.ts';
 import { type DraftMessage, type MessageRules, messageFor } from './message-for.ts';
+import { own } from './own.ts';
 import { EventReceipt, type Receipt, type Told } from './receipt.ts';
 import type { Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
@@ -54,7 +55,7 @@ export class EventTelling {
   }
 
   tell(kind: EventKind, payload: unknown, context: EventContext = {}): Receipt {
-    const { receipt, fault } = this.#told({ kind, payload, context });
+    const { receipt, fault } = this.#told({ kind, payload, given: context, context: {} });
     if (this.#parts.isStrict && fault !== undefined) throw fault;
     return receipt;
   }
@@ -84,8 +85,9 @@ export class EventTelling {
   }
 
   /** `undefined`: `beforeSend` has dropped it. */
-  #read(call: EventCall): EventOnItsWay | undefined {
+  #read(given: EventCall): EventOnItsWay | undefined {
     const { rules, clock, enrichment, beforeSend } = this.#parts;
+    const call = { ...given, context: own(given.given) };
     const context = contextOfEvent(call.context, this.#request(), enrichment);
     const draft = draftOf(call, { service: rules.service, context, nowMs: clock.now() });
     const choice = choiceOf(call.context);
@@ -146,7 +148,7 @@ function choiceOf({ webhook = {} }: EventContext): MessageChoice | false {
   if (webhook === false) return false;
   const copy = copyJson(webhook);
   const isObject = copy.ok && typeof copy.value === 'object' && copy.value !== null;
-  if (copy.ok && isObject && !Array.isArray(copy.value)) return copy.value;
+  if (copy.ok && isObject && !Array.isArray(copy.value)) return own(copy.value);
   const fault = copy.ok ? { path: [], message: 'expected false or an object' } : copy;
   const issues = [{ path: ['webhook', ...fault.path], message: fault.message }];
   throw new SecurityEventError('ERR_INVALID_MESSAGE', { issues });

@@ -14,6 +14,7 @@ import {
   type TellableEvent,
   textIn,
 } from './message-for.ts';
+import { own } from './own.ts';
 import { EventReceipt, type Told } from './receipt.ts';
 import type { Rejections } from './rejections.ts';
 import { type Related, relatedOf } from './related.ts';
@@ -53,7 +54,7 @@ export class IncidentTelling {
     const { call, draft } = event;
     const written: { record?: object; fault?: Error } = {};
     const write = ({ isFirst }: IncidentNews): boolean => {
-      const event_type = draft.payload['event_type'] ?? (isFirst ? 'create' : 'update');
+      const { event_type = isFirst ? 'create' : 'update' } = own(draft.payload);
       const record = channels.write(call, { ...draft, payload: { ...draft.payload, event_type } });
       if (record instanceof Error) written.fault = record;
       else if (record !== undefined) written.record = record;
@@ -113,7 +114,8 @@ export class IncidentTelling {
     const { service, urlOf, hasUrls } = this.#parts.rules;
     const id = textIn(payload, 'incident_id');
     const isNew = new Set([...news.newAddresses, ...news.newAccounts]);
-    const isCreated = payload['event_type'] === undefined ? news.isFirst : isCreate(payload);
+    const { event_type } = own(payload);
+    const isCreated = event_type === undefined ? news.isFirst : event_type === 'create';
     const message = choice.message ?? {
       ...incidentMessage({
         applicationId: service.svc_id,
@@ -157,5 +159,3 @@ export class IncidentTelling {
     return describeAddress(address, enrichment === undefined ? {} : { enrichment });
   }
 }
-
-const isCreate = (payload: TellableEvent['payload']): boolean => payload['event_type'] === 'create';

@@ -20,6 +20,7 @@ export type CheckRecord = (record: unknown) => CheckedRecord;
 export function recordChecker(dialect: Dialect): CheckRecord {
   const strict = contract({ dialect: 'strict' }).LogRecord;
   const open = contract({ dialect: 'open' }).LogRecord;
+  buildAhead(dialect === 'open' ? [strict, open] : [strict]);
   return (input) => {
     const first = strict.safeParse(input);
     if (first.success)
@@ -33,6 +34,18 @@ export function recordChecker(dialect: Dialect): CheckRecord {
       input,
     });
   };
+}
+
+/**
+ * Schemas are built when they are first used. That is now: the first report is not to wait for it, nor
+ * to fail while an attack has polluted a prototype.
+ */
+function buildAhead(schemas: readonly { safeParse(input: unknown): unknown }[]): void {
+  try {
+    for (const schema of schemas) schema.safeParse(undefined);
+  } catch {
+    // Polluted already: the first report tries again, and tells.
+  }
 }
 
 /** What a reporter needs of a writer; the caller's own does. */

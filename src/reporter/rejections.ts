@@ -36,7 +36,7 @@ export class Rejections {
   /** Gives the error as it was told. Never throws. */
   add(rejectedBy: RejectedChannel, call: EventCall, thrown: unknown): SecurityEventError {
     const error = asError(thrown, call);
-    const { kind: method, payload, context } = call;
+    const { kind: method, payload, given: context } = call;
     this.#counters.rejected(rejectedBy);
     if (this.#told.hasSubscribers) {
       this.#told.publish({ channel: rejectedBy, method, code: error.code });

@@ -3,6 +3,7 @@ import type { LogActor } from '../contract/index.ts';
 import { copyJson } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { CompromisedAccount } from '../projection/incident.ts';
+import { own } from './own.ts';
 
 export interface Related {
   readonly ips: readonly LogActor['ip'][];
@@ -21,7 +22,7 @@ export function relatedOf(
   actor: LogActor | undefined,
   describe: Describe,
 ): Related {
-  const { related_ips, compromised_accounts } = Object(payload) as Record<string, unknown>;
+  const { related_ips, compromised_accounts } = own(payload as Record<string, unknown>);
   const ips = listOf('related_ips', related_ips)?.map((ip, index) => facts(ip, index, describe));
   const accounts = listOf('compromised_accounts', compromised_accounts) ?? [];
   return {

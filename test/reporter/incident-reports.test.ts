@@ -13,6 +13,10 @@ const report = (given: Partial<IncidentReport> = {}): IncidentReport => ({
   ...given,
 });
 
+function notSent(): never {
+  throw new Error('not sent');
+}
+
 /** The same store, which answers when it likes. */
 function asynchronous(store: IncidentStore): IncidentStore {
   return {
@@ -28,14 +32,12 @@ describe.each([
   test('the first report creates, and the next ones update, in their order', async () => {
     const reports = new IncidentReports(create());
     const told: [number, boolean][] = [];
-    await Promise.all(
-      [1, 2, 3].map((number) =>
-        reports.told(report(), ({ isFirst }) => {
-          told.push([number, isFirst]);
-          return true;
-        }),
-      ),
-    );
+    const tell = async (number: number) =>
+      reports.told(report(), ({ isFirst }) => {
+        told.push([number, isFirst]);
+        return true;
+      });
+    await Promise.all([tell(1), tell(2), tell(3)]);
     expect(told).toEqual([
       [1, true],
       [2, false],
@@ -90,16 +92,13 @@ describe.each([
 
   test('what throws while it is told is thrown, creates nothing and holds up nothing', async () => {
     const reports = new IncidentReports(create());
-    const throwing = (): never => {
-      throw new Error('not sent');
-    };
-    const failing = reports.toldInOrder(report(), async () => throwing());
+    const failing = reports.toldInOrder(report(), async () => notSent());
     const next = reports.toldInOrder(report(), async ({ isFirst }) => isFirst);
     await expect(failing).rejects.toThrow('not sent');
     await expect(next).resolves.toBeUndefined();
 
     const other = report({ incidentId: 'incident-2' });
-    await expect((async () => reports.told(other, throwing))()).rejects.toThrow('not sent');
+    await expect((async () => reports.told(other, notSent))()).rejects.toThrow('not sent');
     const firsts: boolean[] = [];
     await reports.told(other, ({ isFirst }) => firsts.push(isFirst) > 0);
     expect(firsts).toEqual([true]);

@@ -42,7 +42,7 @@ test('what waits for a destination that is closed ends as dead', async () => {
   });
   const followed = await endsOf(sender, 2);
   expect(await Promise.all(followed.map(({ ended }) => ended))).toEqual(
-    Array(2).fill({ outcome: 'dead', reason: 'destination-closed' }),
+    followed.map(() => ({ outcome: 'dead', reason: 'destination-closed' })),
   );
 });
 
