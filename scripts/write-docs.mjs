@@ -4,7 +4,9 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { PULSE_GENRES } from '../dist/contract/vocabulary.js';
 import { ERROR_TABLE } from '../dist/errors.js';
+import * as vocabulary from '../dist/projection/vocabulary-map.js';
 import { SCHEDULE_RULES } from '../dist/webhook/common-options.js';
 import { EVENT_WORDS, FIELD_TABLE } from '../dist/webhook/engine/event-words.js';
 import { CHANNEL_PREFIX, EVENT_TABLE } from '../dist/webhook/engine/events.js';
@@ -15,11 +17,13 @@ import {
 import { errorsPage } from './pages/errors.mjs';
 import { eventsPage } from './pages/events.mjs';
 import { optionsPage } from './pages/options.mjs';
+import { projectionPage } from './pages/projection.mjs';
 
 const PAGES = {
   'docs/errors.md': errorsPage({ ERROR_TABLE }),
   'docs/events.md': eventsPage({ CHANNEL_PREFIX, EVENT_TABLE, EVENT_WORDS, FIELD_TABLE }),
   'docs/options.md': optionsPage({ DESTINATION_OPTION_TABLE, SENDER_OPTION_TABLE, SCHEDULE_RULES }),
+  'docs/projection.md': projectionPage({ ...vocabulary, PULSE_GENRES }),
 };
 const isCheck = process.argv.includes('--check');
 

@@ -21,6 +21,12 @@ export {
   SecurityEventError,
   type SecurityEventErrorCode,
 } from './errors.ts';
+export type {
+  IncidentChannel,
+  IncidentNews,
+  IncidentReport,
+  IncidentStore,
+} from './incident/incident-store.ts';
 export type { SpanIds, SpanReader } from './log/active-span.ts';
 export type { LineStream, LogDestination, PinoLogger } from './log/destination.ts';
 export type { PlatformFunction } from './log/platform.ts';
@@ -28,6 +34,12 @@ export type { WritableRecord, WrittenRecord } from './log/record-check.ts';
 export type { LogWriterStats } from './log/write-counters.ts';
 export { createLogWriter, type LogWriter } from './log/writer.ts';
 export type { LogWriterOptions } from './log/writer-options.ts';
+export type {
+  EventWords,
+  EventWordsTable,
+  IncidentWords,
+  IncidentWordsTable,
+} from './projection/vocabulary-map.ts';
 export type {
   DeadReason,
   DiscardReason,
@@ -38,6 +50,25 @@ export type {
   QueueStats,
   Tier,
 } from './queue/queue.ts';
+export { createReporter } from './reporter/create-reporter.ts';
+export type {
+  ActorInput,
+  AttackPayload,
+  CustomOptions,
+  EventContext,
+  EventKind,
+  ExploitPayload,
+  IncidentPayload,
+  MessageChoice,
+  PlaybookPayload,
+  UserEventPayload,
+} from './reporter/event-input.ts';
+export type { BeforeSend } from './reporter/event-reporter.ts';
+export type { Receipt, Settlement } from './reporter/receipt.ts';
+export type { RejectedEvent } from './reporter/rejections.ts';
+export type { Reporter, ReporterCloseResult, ReporterFlushResult } from './reporter/reporter.ts';
+export type { ReporterOptions } from './reporter/reporter-options.ts';
+export type { RejectedChannel, ReporterStats } from './reporter/reporter-stats.ts';
 export type {
   ApplicationSettings,
   ApplicationTls,
