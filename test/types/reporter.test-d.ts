@@ -1,0 +1,88 @@
+/** What the compiler promises to those who report events. */
+import { captureRequests } from '../../src/capture/express.ts';
+import { reportLogins } from '../../src/capture/passport.ts';
+import {
+  createLogWriter,
+  createReporter,
+  createWebhookSender,
+  type Receipt,
+  type Reporter,
+  type ReporterOptions,
+  type Settlement,
+} from '../../src/index.ts';
+
+type Equal<A, B> =
+  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+const same = <_T extends true>(): void => {};
+type IsAny<T> = 0 extends 1 & T ? true : false;
+
+const service = { svc_id: 'shop-1', name: 'shop', env: 'production' };
+const destination = { url: 'https://receiver.example', secret: 'key' };
+
+declare const reporter: Reporter;
+declare const passport: { authenticate(...given: never): unknown };
+
+same<Equal<IsAny<Parameters<Reporter['attack']>[0]>, false>>();
+same<Equal<IsAny<NonNullable<Receipt['record']>['payload']>, false>>();
+same<Equal<Receipt['settled'], Promise<Settlement>>>();
+
+export function takesOptionsInEveryForm(): Reporter[] {
+  const options: ReporterOptions = { service };
+  return [
+    createReporter(options),
+    createReporter({ service, webhook: destination }),
+    createReporter({ service, webhook: { ...destination, format: 1, network: 'allow-private' } }),
+    createReporter({ service, webhook: { settings: { applications: {} } } }),
+    createReporter({ service, webhook: createWebhookSender(destination) }),
+    createReporter({
+      service,
+      webhook: createWebhookSender<'open'>({ ...destination, dialect: 'open' }),
+    }),
+    createReporter({ service, log: { destination: 'security.log' } }),
+    createReporter({ service, log: createLogWriter<'open'>({ dialect: 'open' }) }),
+    createReporter({ service, log: false, platform: 'otel', strict: true }),
+    createReporter({ service, beforeSend: (record) => ({ ...record, payload: {} }) }),
+    createReporter({ service, beforeSend: () => null }),
+    // @ts-expect-error a reporter of nobody
+    createReporter({}),
+    // @ts-expect-error a destination without a secret
+    createReporter({ service, webhook: { url: 'https://receiver.example' } }),
+    // @ts-expect-error an option that does not exist
+    createReporter({ service, webhooks: destination }),
+    // @ts-expect-error whether a record is checked is not the caller's to say
+    createReporter({ service, log: { validate: false } }),
+  ];
+}
+
+export function takesWhatTheContractHas(): Receipt[] {
+  const actor = { ip: '203.0.113.9', identifiers: { uid: 7 } };
+  return [
+    reporter.attack({ ruleset: 'sql_injection' }),
+    // The open dialect: words of your own.
+    reporter.attack({ ruleset: 'a_new_word' }, { actor }),
+    reporter.vulnerabilityExploit({ protection: 'lfi' }, { detected_at: new Date() }),
+    reporter.incident({ incident_id: 'i', incident_type: 'xss', name: 'n', severity: 'major' }),
+    reporter.playbookTrigger({ name: 'Block IPs' }, { module: 'waf' }),
+    reporter.userLogin(
+      { success: true },
+      { webhook: { message_type: 'security_event', message: {} } },
+    ),
+    reporter.userSignup({ success: false }, { webhook: false }),
+    reporter.customEvent('order.placed', { total: 12.5, tags: ['a'] }),
+    // @ts-expect-error the payload of another event
+    reporter.attack({ protection: 'lfi' }),
+    // @ts-expect-error a key that does not exist
+    reporter.userLogin({ success: true, user: 'ada' }),
+    // @ts-expect-error options that are no JSON object
+    reporter.customEvent('order.placed', 7),
+    // @ts-expect-error a part of a context that does not exist
+    reporter.attack({ ruleset: 'xss' }, { user: 'ada' }),
+    // @ts-expect-error an actor without a place for its mail
+    reporter.attack({ ruleset: 'xss' }, { actor: { email: 'ada@example.com' } }),
+  ];
+}
+
+export function isWhatAdaptersReportTo(): void {
+  captureRequests();
+  reportLogins(passport, { reporter });
+}
