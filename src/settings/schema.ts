@@ -87,10 +87,10 @@ export const settingsSchema = (): SettingsSchema<Settings> =>
 export const organisedApplicationSchema = (): SettingsSchema<OrganisedApplication> =>
   complete(z.strictObject({ ...applicationShape(), format: format() }));
 
-const format = () => z.literal([1, 2]).default(2);
+export const format = () => z.literal([1, 2]).default(2);
 
 /** Whether the URL can be used is judged by `parseWebhookUrl` of src/webhook/wire, when sending. */
-const applicationShape = () => ({
+export const applicationShape = () => ({
   name: z.string(),
   environment: z.string(),
   url: z.string().min(1).optional(),
@@ -157,10 +157,10 @@ const tls = () =>
 const complete = <S extends z.ZodType>(application: S): S => together(application, 'url', 'secret');
 
 /** Both keys or none; told beside all other faults, at the key that is missing. */
-const together = <S extends z.ZodType>(schema: S, one: string, other: string): S =>
+export const together = <S extends z.ZodType>(schema: S, one: string, other: string): S =>
   schema.check(needs(one, other), needs(other, one));
 
-const needs = (given: string, needed: string) =>
+export const needs = (given: string, needed: string) =>
   z.refine((value) => !has(value, given) || has(value, needed), {
     path: [needed],
     error: `expected ${needed} beside ${given}, found nothing`,

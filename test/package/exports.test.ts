@@ -83,6 +83,7 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
   './hono': ['captureRequests'],
   './passport': ['reportLogins'],
   './queue/memory': ['createMemoryQueue'],
+  './settings': ['createConfiguration', 'scheduledSecret', 'settingsCache', 'settingsFile'],
   './testing': [
     'FAULTS',
     'createCertificate',
@@ -111,6 +112,7 @@ describe('the exports map', () => {
       './hono',
       './passport',
       './queue/memory',
+      './settings',
       './testing',
     ]);
   });

@@ -56,7 +56,29 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     ours: ['incident/', 'option-rules.ts'],
     external: [],
   },
-  { files: ['settings/'], ours: ['contract/', 'errors.ts', 'system/'], external: ['zod'] },
+  {
+    files: ['settings/configure/file-lock.ts', 'settings/configure/file-store.ts'],
+    ours: ['settings/configure/', 'errors.ts', 'system/'],
+    external: ['node:crypto', 'node:fs/promises', 'node:os', 'node:path'],
+  },
+  {
+    // Above settings and webhook: nothing but the published entry imports it.
+    files: ['settings/configure/'],
+    ours: ['settings/', 'contract/', 'errors.ts', 'option-rules.ts', 'system/', 'webhook/'],
+    external: [],
+  },
+  { files: ['settings/index.ts'], ours: ['settings/'], external: [] },
+  {
+    files: ['settings/settings-events.ts'],
+    ours: ['errors.ts'],
+    external: ['node:diagnostics_channel'],
+  },
+  { files: ['settings/whole-file.ts'], ours: [], external: ['node:fs', 'node:fs/promises'] },
+  {
+    files: ['settings/'],
+    ours: ['contract/', 'errors.ts', 'option-rules.ts', 'system/'],
+    external: ['zod'],
+  },
   {
     files: ['log/writer.ts'],
     ours: ['log/', 'contract/', 'errors.ts', 'system/', 'address/'],

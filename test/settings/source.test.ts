@@ -512,7 +512,7 @@ describe('a settings function', () => {
       cause,
     });
     expect((error as Error).message).toBe(
-      'The settings could not be read. See `cause`: what you gave as settings threw or rejected.',
+      'The settings could not be read. See `cause`: what you gave as settings threw or rejected, or its file is missing or broken.',
     );
     isFailing = false;
     expect(await find('app-1')).toEqual({ ...ENQUEUING, format: 2 });

@@ -1,0 +1,144 @@
+/** What each step of configuring makes of the settings. Pure; settings that come back as they were given need not be written. */
+import { slugify } from '../../contract/slug.ts';
+import { SecurityEventError } from '../../errors.ts';
+import { type ScheduledSecret, type StoredSecret, secretAt } from '../scheduled-secret.ts';
+import type { StoredApplication, StoredDraft, StoredSettings } from '../stored-settings.ts';
+
+export interface Changed<T> {
+  readonly settings: StoredSettings;
+  readonly result: T;
+}
+
+export type Change<T> = (settings: StoredSettings) => Changed<T>;
+
+export const NO_SETTINGS: StoredSettings = { format: 2, applications: {} };
+
+type Named = Readonly<Record<string, unknown>>;
+
+/** Of its own: an id such as `constructor` is no application. */
+const own = <T>(record: Readonly<Record<string, T>> | undefined, id: string): T | undefined =>
+  record !== undefined && Object.hasOwn(record, id) ? record[id] : undefined;
+
+export const draftOf = ({ drafts }: StoredSettings, id: string): StoredDraft | undefined =>
+  own(drafts, id);
+
+export function savedOf({ applications }: StoredSettings, id: string): StoredApplication {
+  const application = own(applications, id);
+  if (application !== undefined) return application;
+  throw unknown('there is no application of this id that was saved');
+}
+
+export const findSaved = ({ applications }: StoredSettings, id: string) => own(applications, id);
+
+export const unknown = (detail: string): SecurityEventError =>
+  new SecurityEventError('ERR_UNKNOWN_APPLICATION', { detail, path: ['applicationId'] });
+
+export interface DraftGiven {
+  readonly url: string;
+  readonly secret: string;
+  readonly name: string | undefined;
+  readonly environment: string | undefined;
+}
+
+/** A draft of before is replaced; names that are not given are those that are saved. */
+export function setDraft(id: string, given: DraftGiven): Change<undefined> {
+  return (settings) => {
+    const known = draftOf(settings, id) ?? findSaved(settings, id);
+    const { url, secret, name = known?.name ?? id, environment = known?.environment ?? '' } = given;
+    const drafts = { ...settings.drafts, [id]: { name, environment, url, secret } };
+    return { settings: { ...settings, drafts }, result: undefined };
+  };
+}
+
+export function saveDraft(id: string): Change<boolean> {
+  return (settings) => {
+    const draft = draftOf(settings, id);
+    if (draft === undefined) return { settings, result: false };
+    const applications = {
+      ...settings.applications,
+      [id]: { ...findSaved(settings, id), ...draft },
+    };
+    return { settings: withoutDraft({ ...settings, applications }, id), result: true };
+  };
+}
+
+export function discardDraft(id: string): Change<boolean> {
+  return (settings) =>
+    draftOf(settings, id) === undefined
+      ? { settings, result: false }
+      : { settings: withoutDraft(settings, id), result: true };
+}
+
+function withoutDraft(settings: StoredSettings, id: string): StoredSettings {
+  const { drafts, ...rest } = settings;
+  const left = Object.entries(drafts ?? {}).filter(([other]) => other !== id);
+  return left.length === 0 ? rest : { ...rest, drafts: Object.fromEntries(left) };
+}
+
+/** What is named becomes true or false, the rest stays; `'all'` takes the selection away. */
+export type Selection = Readonly<Record<string, boolean>> | 'all';
+
+export const selectModules = (id: string, given: Selection): Change<undefined> =>
+  selecting(id, { key: 'modules', given, nameOf: (name) => name });
+
+export const selectPlaybooks = (id: string, given: Selection): Change<undefined> =>
+  selecting(id, { key: 'playbooks', given, nameOf: slugify });
+
+interface Selecting {
+  readonly key: 'modules' | 'playbooks';
+  readonly given: Selection;
+  readonly nameOf: (name: string) => string;
+}
+
+function selecting(id: string, { key, given, nameOf }: Selecting): Change<undefined> {
+  return (settings) => {
+    const application = savedOf(settings, id);
+    const { [key]: before, ...rest } = application;
+    if (given === 'all') return { settings: replaced(settings, id, rest), result: undefined };
+    const named = Object.entries(given).map(([name, value]) => [nameOf(name), value] as const);
+    const selection = { ...before, ...Object.fromEntries(named) };
+    return {
+      settings: replaced(settings, id, { ...application, [key]: selection }),
+      result: undefined,
+    };
+  };
+}
+
+const replaced = (
+  settings: StoredSettings,
+  id: string,
+  application: StoredApplication & Named,
+): StoredSettings => ({
+  ...settings,
+  applications: { ...settings.applications, [id]: application },
+});
+
+export interface Rotation {
+  readonly secret: string;
+  readonly fromMs: number;
+  readonly nowMs: number;
+}
+
+/** From `fromMs` on the new secret signs; until then the one that signs now, whatever was to follow it. */
+export function rotateSecret(id: string, { secret, fromMs, nowMs }: Rotation): Change<undefined> {
+  return (settings) => {
+    const application = savedOf(settings, id);
+    if (application.secret === undefined) throw unknown('it has no URL and secret that were saved');
+    const current = secretAt(application.secret, nowMs);
+    const next: ScheduledSecret = {
+      current,
+      next: secret,
+      nextFrom: new Date(fromMs).toISOString(),
+    };
+    const stored: StoredSecret = fromMs <= nowMs ? secret : next;
+    return {
+      settings: replaced(settings, id, { ...application, secret: stored }),
+      result: undefined,
+    };
+  };
+}
+
+export const upgradeFormat: Change<boolean> = (settings) =>
+  settings.format === 1
+    ? { settings: { ...settings, format: 2 }, result: true }
+    : { settings, result: false };

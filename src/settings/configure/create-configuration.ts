@@ -1,0 +1,51 @@
+/** `createConfiguration`: the configure flow over a file, or a store of the caller's. */
+import { ANYTHING, check, invalidOption, object, type Rules, usable } from '../../option-rules.ts';
+import { systemClock } from '../../system/clock.ts';
+import { generateSecret } from '../../webhook/signature.ts';
+import type { Configuration, ConfigurationOptions } from './configuration.ts';
+import { fileStore } from './file-store.ts';
+import { StoredConfiguration } from './stored-configuration.ts';
+
+const NON_EMPTY = usable(
+  'a non-empty string',
+  (value) => typeof value === 'string' && value !== '',
+);
+
+const OPTION_RULES: Rules<keyof ConfigurationOptions> = {
+  file: NON_EMPTY,
+  store: object(
+    'an object with read and update',
+    (store) =>
+      'read' in store &&
+      typeof store.read === 'function' &&
+      'update' in store &&
+      typeof store.update === 'function',
+  ),
+  // Checked by the sender that they are for.
+  deadlineMs: ANYTHING,
+  dispatcher: ANYTHING,
+  headers: ANYTHING,
+  network: ANYTHING,
+  userAgent: ANYTHING,
+  v1Aliases: ANYTHING,
+};
+
+/**
+ * Configures where webhook messages go: set the URL, test it, save it, select what is sent (D61). It
+ * holds nothing between calls, so any number of them, in any number of processes, may be in use.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`
+ */
+export function createConfiguration(options: ConfigurationOptions): Configuration {
+  const given = check<ConfigurationOptions>(options, OPTION_RULES);
+  const { file, store, ...testOptions } = given;
+  if ((file === undefined) === (store === undefined)) {
+    throw invalidOption('expected either file or store', ['file']);
+  }
+  return new StoredConfiguration({
+    store: store ?? fileStore(file as string),
+    testOptions,
+    clock: systemClock,
+    newSecret: generateSecret,
+  });
+}

@@ -1,0 +1,43 @@
+/** Settings as they may be shown: without secrets. Pure. */
+import type { StoredApplication, StoredDraft, StoredSettings } from '../stored-settings.ts';
+import type { DescribedApplication, DescribedSettings } from './configuration.ts';
+
+export function describeSettings(settings: StoredSettings, nowMs: number): DescribedSettings {
+  const { applications, drafts = {}, format = 2 } = settings;
+  const described = new Map<string, DescribedApplication>();
+  for (const [id, draft] of Object.entries(drafts)) described.set(id, describeDraft(draft));
+  for (const [id, application] of Object.entries(applications)) {
+    described.set(id, describeSaved(application, { draft: described.get(id), nowMs }));
+  }
+  return { format, applications: Object.fromEntries(described) };
+}
+
+const describeDraft = ({ name, environment, url }: StoredDraft): DescribedApplication => ({
+  name,
+  environment,
+  draftUrl: url,
+  isSaved: false,
+});
+
+interface Beside {
+  readonly draft: DescribedApplication | undefined;
+  readonly nowMs: number;
+}
+
+function describeSaved(
+  { name, environment, url, secret, modules, playbooks }: StoredApplication,
+  { draft, nowMs }: Beside,
+): DescribedApplication {
+  const nextFrom = typeof secret === 'object' ? secret.nextFrom : undefined;
+  const isToCome = nextFrom !== undefined && Date.parse(nextFrom) > nowMs;
+  return {
+    name,
+    environment,
+    ...(url !== undefined && { url }),
+    ...(modules !== undefined && { modules: { ...modules } }),
+    ...(playbooks !== undefined && { playbooks: { ...playbooks } }),
+    ...(isToCome && { nextSecretFrom: nextFrom }),
+    ...(draft?.draftUrl !== undefined && { draftUrl: draft.draftUrl }),
+    isSaved: true,
+  };
+}

@@ -1,0 +1,31 @@
+/** What the steps of configuring are given, checked. */
+import { slugify } from '../../contract/slug.ts';
+import { invalidOption } from '../../option-rules.ts';
+import type { Selection } from './changes.ts';
+
+export function checkId(applicationId: unknown): string {
+  if (typeof applicationId === 'string' && applicationId !== '') return applicationId;
+  throw invalidOption('expected applicationId to be a non-empty string', ['applicationId']);
+}
+
+/** A copy. */
+export function checkSelection(given: unknown, what: 'modules' | 'playbooks'): Selection {
+  if (given === 'all') return given;
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw invalidOption(`expected ${what} to be 'all' or an object`, [what]);
+  }
+  const copy: Record<string, boolean> = Object.create(null) as Record<string, boolean>;
+  for (const [name, isSelected] of Object.entries(given)) {
+    if (typeof isSelected !== 'boolean') {
+      throw invalidOption(`expected each of ${what} to be true or false`, [what, name]);
+    }
+    if (what === 'playbooks' && slugify(name) === '') {
+      throw invalidOption('expected the name of a playbook to have a letter or a digit', [
+        what,
+        name,
+      ]);
+    }
+    copy[name] = isSelected;
+  }
+  return copy;
+}

@@ -1,0 +1,187 @@
+/** The configure flow over a store: each call reads, or changes, what is stored, and keeps nothing. */
+import { SecurityEventError } from '../../errors.ts';
+import { ANYTHING, check, oneOf, type Rules, usable } from '../../option-rules.ts';
+import type { Clock } from '../../system/clock.ts';
+import { checkSecret } from '../../webhook/signature.ts';
+import { parseWebhookUrl } from '../../webhook/wire/webhook-url.ts';
+import { secretAt } from '../scheduled-secret.ts';
+import type { SettingsSchema } from '../schema.ts';
+import {
+  parseStoredSettings,
+  type StoredSettings,
+  storedSettingsSchema,
+  writeStoredSettings,
+} from '../stored-settings.ts';
+import {
+  type Change,
+  discardDraft,
+  draftOf,
+  findSaved,
+  NO_SETTINGS,
+  rotateSecret,
+  saveDraft,
+  savedOf,
+  selectModules,
+  selectPlaybooks,
+  setDraft,
+  upgradeFormat,
+} from './changes.ts';
+import type {
+  ChosenWebhook,
+  Configuration,
+  DescribedSettings,
+  Rotated,
+  RotationOptions,
+  SecretChoice,
+  TestedWebhook,
+  WebhookChoice,
+} from './configuration.ts';
+import { describeSettings } from './describe.ts';
+import { checkId, checkSelection } from './given.ts';
+import type { SettingsStore } from './store.ts';
+import { destinationToTest, type TestOptions, testDestination } from './test-destination.ts';
+import { warningsOf } from './warnings.ts';
+
+const TEXT = usable('a string', (value) => typeof value === 'string');
+
+const WEBHOOK_RULES: Rules<keyof WebhookChoice> = {
+  // It has a check and a code of its own.
+  secret: ANYTHING,
+  name: TEXT,
+  environment: TEXT,
+};
+
+const SECRET_RULES: Rules<keyof SecretChoice> = { of: oneOf('draft', 'current', 'next') };
+
+const ROTATION_RULES: Rules<keyof RotationOptions> = {
+  from: usable('a Date', (value) => value instanceof Date && !Number.isNaN(value.getTime())),
+  secret: ANYTHING,
+};
+
+/** As long as receivers of others are given to learn of a new secret. */
+const DEFAULT_NOTICE_MS = 24 * 3_600_000;
+
+/** What a configuration needs of the world. */
+export interface ConfigurationSystem {
+  readonly store: SettingsStore;
+  readonly testOptions: TestOptions;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly newSecret: () => string;
+}
+
+export class StoredConfiguration implements Configuration {
+  readonly #system: ConfigurationSystem;
+  readonly #schema: SettingsSchema<StoredSettings> = storedSettingsSchema('here');
+
+  constructor(system: ConfigurationSystem) {
+    this.#system = system;
+  }
+
+  async setWebhook(
+    applicationId: string,
+    url: string,
+    choice: WebhookChoice = {},
+  ): Promise<ChosenWebhook> {
+    const id = checkId(applicationId);
+    const parsed = parseWebhookUrl(url);
+    const given = check<WebhookChoice>(choice, WEBHOOK_RULES);
+    const secret = this.#secretOrNew(given.secret);
+    const { name, environment } = given;
+    await this.#change(setDraft(id, { url, secret, name, environment }));
+    return { secret, warnings: warningsOf({ url: parsed, secret }) };
+  }
+
+  async secretOf(applicationId: string, choice: SecretChoice = {}): Promise<string | undefined> {
+    const id = checkId(applicationId);
+    const { of } = check<SecretChoice>(choice, SECRET_RULES);
+    const settings = await this.#read();
+    const draft = draftOf(settings, id);
+    if (of === 'draft' || (of === undefined && draft !== undefined)) return draft?.secret;
+    const stored = (draft === undefined ? savedOf(settings, id) : findSaved(settings, id))?.secret;
+    const now = this.#system.clock.now();
+    if (of !== 'next') return stored === undefined ? undefined : secretAt(stored, now);
+    const isToCome = typeof stored === 'object' && Date.parse(stored.nextFrom) > now;
+    return isToCome ? stored.next : undefined;
+  }
+
+  async test(applicationId: string): Promise<TestedWebhook> {
+    const id = checkId(applicationId);
+    const settings = await this.#read();
+    const draft = draftOf(settings, id);
+    const destination = destinationToTest(settings, id, this.#system.clock.now());
+    const report = await testDestination(id, destination, this.#system.testOptions);
+    return { ...report, tested: draft === undefined ? 'saved' : 'draft' };
+  }
+
+  async save(applicationId: string): Promise<boolean> {
+    return this.#change(saveDraft(checkId(applicationId)));
+  }
+
+  async discard(applicationId: string): Promise<boolean> {
+    return this.#change(discardDraft(checkId(applicationId)));
+  }
+
+  async selectModules(applicationId: string, modules: unknown): Promise<void> {
+    const selection = checkSelection(modules, 'modules');
+    await this.#change(selectModules(checkId(applicationId), selection));
+  }
+
+  async selectPlaybooks(applicationId: string, playbooks: unknown): Promise<void> {
+    const selection = checkSelection(playbooks, 'playbooks');
+    await this.#change(selectPlaybooks(checkId(applicationId), selection));
+  }
+
+  async rotateSecret(applicationId: string, options: RotationOptions = {}): Promise<Rotated> {
+    const id = checkId(applicationId);
+    const given = check<RotationOptions>(options, ROTATION_RULES);
+    const secret = this.#secretOrNew(given.secret);
+    const nowMs = this.#system.clock.now();
+    const fromMs = given.from?.getTime() ?? nowMs + DEFAULT_NOTICE_MS;
+    await this.#change(rotateSecret(id, { secret, fromMs, nowMs }));
+    return { secret, from: new Date(fromMs), warnings: warningsOf({ url: undefined, secret }) };
+  }
+
+  async upgradeFormat(): Promise<boolean> {
+    return this.#change(upgradeFormat);
+  }
+
+  async describe(): Promise<DescribedSettings> {
+    return describeSettings(await this.#read(), this.#system.clock.now());
+  }
+
+  #secretOrNew(given: unknown): string {
+    return given === undefined ? this.#system.newSecret() : checkSecret(given);
+  }
+
+  async #read(): Promise<StoredSettings> {
+    return this.#parse(await storing(() => this.#system.store.read()));
+  }
+
+  #parse(text: string | undefined): StoredSettings {
+    return text === undefined ? NO_SETTINGS : parseStoredSettings(text, this.#schema);
+  }
+
+  async #change<T>(change: Change<T>): Promise<T> {
+    let end: { readonly result: T } | undefined;
+    await storing(() =>
+      this.#system.store.update((text) => {
+        const before = this.#parse(text);
+        const { settings, result } = change(before);
+        end = { result };
+        return settings === before ? text : writeStoredSettings(settings);
+      }),
+    );
+    if (end !== undefined) return end.result;
+    throw new SecurityEventError('ERR_CONFIGURATION_FAILED', { detail: 'nothing was changed' });
+  }
+}
+
+/** A store may be the host's own; what it fails with is its own, too. */
+async function storing<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (cause instanceof SecurityEventError) throw cause;
+    throw new SecurityEventError('ERR_CONFIGURATION_FAILED', { cause });
+  }
+}

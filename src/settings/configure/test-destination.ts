@@ -1,0 +1,48 @@
+/** Sends one `test` message to a destination, which nothing else knows of. */
+import { createWebhookSender } from '../../webhook/engine/create-sender.ts';
+import type { DeliveryOptions } from '../../webhook/engine/options.ts';
+import type { SendReport } from '../../webhook/report.ts';
+import { secretAt } from '../scheduled-secret.ts';
+import type { OrganisedApplication } from '../schema.ts';
+import type { StoredSettings } from '../stored-settings.ts';
+import { draftOf, findSaved, unknown } from './changes.ts';
+
+/** How it is sent: as in the sender that will deliver, so that the test tells of that. */
+export type TestOptions = Pick<
+  DeliveryOptions<'open'>,
+  'deadlineMs' | 'dispatcher' | 'headers' | 'network' | 'userAgent' | 'v1Aliases'
+>;
+
+export async function testDestination(
+  applicationId: string,
+  application: OrganisedApplication,
+  options: TestOptions,
+): Promise<SendReport> {
+  const settings = (): OrganisedApplication => application;
+  const sender = createWebhookSender<'open'>({ ...options, dialect: 'open', settings });
+  try {
+    return await sender.sendTest(applicationId);
+  } finally {
+    await sender.close({ deadlineMs: 0 });
+  }
+}
+
+/**
+ * The draft, with the certificates of what is saved, or else what is saved.
+ *
+ * @throws SecurityEventError `ERR_UNKNOWN_APPLICATION`
+ */
+export function destinationToTest(
+  settings: StoredSettings,
+  applicationId: string,
+  nowMs: number,
+): OrganisedApplication {
+  const saved = findSaved(settings, applicationId);
+  const draft = draftOf(settings, applicationId);
+  const { name, environment, url, secret } = draft ?? saved ?? NOTHING;
+  if (url === undefined || secret === undefined) throw unknown('it has no URL and secret to test');
+  const { format } = settings;
+  return { name, environment, url, secret: secretAt(secret, nowMs), tls: saved?.tls, format };
+}
+
+const NOTHING = { name: '', environment: '', url: undefined, secret: undefined };

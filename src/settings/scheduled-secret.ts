@@ -1,0 +1,58 @@
+/** A secret that another one follows at a time. Pure. */
+import * as z from 'zod';
+import { expecting } from '../contract/wording.ts';
+import { SecurityEventError } from '../errors.ts';
+import { type Clock, systemClock } from '../system/clock.ts';
+import { readWith } from './schema.ts';
+
+/**
+ * The header has room for one signature, so each attempt is signed with exactly one of the two: which
+ * one is told by the clock of the process that makes the attempt. Receivers take both around that time.
+ */
+export interface ScheduledSecret {
+  /** Signs before `nextFrom`. Not empty. */
+  readonly current: string;
+  /** Signs from then on. Not empty. */
+  readonly next: string;
+  /** ISO 8601 with `Z` or an offset. */
+  readonly nextFrom: string;
+}
+
+export type StoredSecret = string | ScheduledSecret;
+
+/** As it is stored in a file of settings. */
+export const storedSecretSchema = (): z.ZodType<StoredSecret> =>
+  z.union([z.string().min(1), scheduledSecretSchema()], {
+    error: (issue) =>
+      expecting(
+        'a non-empty string or { current, next, nextFrom }, nextFrom being a time of ISO 8601',
+      )(issue),
+  });
+
+const scheduledSecretSchema = (): z.ZodType<ScheduledSecret> =>
+  z.strictObject({
+    current: z.string().min(1),
+    next: z.string().min(1),
+    nextFrom: z.iso.datetime({ offset: true, error: expecting('a time of ISO 8601') }),
+  });
+
+/** The one that signs at `nowMs`. */
+export function secretAt(secret: StoredSecret, nowMs: number): string {
+  if (typeof secret === 'string') return secret;
+  return nowMs >= Date.parse(secret.nextFrom) ? secret.next : secret.current;
+}
+
+/**
+ * The `secret` of an application, as a function: before `nextFrom` it gives `current`, from then on
+ * `next`.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names what is at fault.
+ */
+export function scheduledSecret(
+  given: ScheduledSecret,
+  clock: Pick<Clock, 'now'> = systemClock,
+): () => string {
+  const read = readWith(scheduledSecretSchema(), given);
+  if (!read.ok) throw new SecurityEventError('ERR_INVALID_OPTION', { issues: read.issues });
+  return () => secretAt(read.value, clock.now());
+}

@@ -1,0 +1,79 @@
+/** `settingsFile`: settings from a JSON file, which may change while they are used. */
+import type { SecurityEventError } from '../errors.ts';
+import {
+  A_FUNCTION,
+  check,
+  integer,
+  invalidOption,
+  MAX_TIMER_MS,
+  type Rules,
+} from '../option-rules.ts';
+import { type Clock, systemClock } from '../system/clock.ts';
+import { untraced } from '../system/untraced.ts';
+import type { OrganisedApplication } from './schema.ts';
+import { WatchedSettings } from './watched-settings.ts';
+
+export interface SettingsFileOptions {
+  /** How often the file is looked at, in ms. 10 to 2147483647; default 1000. */
+  readonly pollMs?: number;
+  /**
+   * Where secrets are kept that are not in the file: asked before every attempt for that of an
+   * application which has a `url` and no `secret`. Default none: a `url` needs a `secret` beside it.
+   */
+  readonly secretOf?: (applicationId: string) => string | Promise<string>;
+  /**
+   * Told what `reload` would reject with, once for each fault: a change that cannot be used, a file
+   * that is gone. What it throws is dropped. Default nobody.
+   */
+  readonly onFailed?: (error: SecurityEventError) => void;
+}
+
+/** A source of settings: give it as `settings`. Any number of senders may share it. */
+export interface SettingsFile {
+  (applicationId: string): OrganisedApplication | undefined;
+  /**
+   * Looks at the file now. Rejects with `ERR_SETTINGS_FAILED` where it cannot be used; what was read
+   * last stays in use.
+   */
+  reload(): Promise<void>;
+  /** Looks at the file no more; what was read last stays in use. */
+  close(): void;
+  [Symbol.dispose](): void;
+}
+
+const OPTION_RULES: Rules<keyof SettingsFileOptions> = {
+  pollMs: integer(10, MAX_TIMER_MS),
+  secretOf: A_FUNCTION,
+  onFailed: A_FUNCTION,
+};
+
+const DEFAULTS = { pollMs: 1000, secretOf: undefined, onFailed: undefined } as const;
+
+/**
+ * Settings from a JSON file of the shape of `Settings`, in which a secret may also be
+ * `{ current, next, nextFrom }`. It is read now, and again when it has changed: checked whole before
+ * anything of it counts. One that cannot be used is told of, and what was read last stays in use.
+ *
+ * @throws SecurityEventError `ERR_SETTINGS_FAILED` where the file is missing or cannot be used now;
+ * `ERR_INVALID_OPTION`.
+ */
+export function settingsFile(path: string, options: SettingsFileOptions = {}): SettingsFile {
+  return watchSettings(path, options, systemClock);
+}
+
+export function watchSettings(path: string, options: unknown, clock: Clock): SettingsFile {
+  if (typeof path !== 'string' || path === '') {
+    throw invalidOption('expected path to be a non-empty string', ['path']);
+  }
+  const given = check<SettingsFileOptions>(options, OPTION_RULES);
+  const file = untraced(() => new WatchedSettings(path, { ...DEFAULTS, ...given }, clock));
+  const stopWatching = new AbortController();
+  // Not for the request within which it may be made.
+  void untraced(() => file.watch(stopWatching.signal));
+  const close = (): void => stopWatching.abort();
+  return Object.assign((applicationId: string) => file.find(applicationId), {
+    reload: () => untraced(() => file.reload()),
+    close,
+    [Symbol.dispose]: close,
+  });
+}

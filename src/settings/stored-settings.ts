@@ -1,0 +1,98 @@
+/** Settings as JSON text: what a file of settings holds. Pure. */
+import * as z from 'zod';
+import { expecting } from '../contract/wording.ts';
+import { SecurityEventError } from '../errors.ts';
+import { type StoredSecret, storedSecretSchema } from './scheduled-secret.ts';
+import {
+  type ApplicationSettings,
+  applicationShape,
+  format,
+  needs,
+  type OrganisationFormat,
+  readWith,
+  type SettingsSchema,
+  together,
+} from './schema.ts';
+
+export interface StoredApplication extends Omit<ApplicationSettings, 'secret'> {
+  readonly secret?: StoredSecret | undefined;
+}
+
+/** A destination that is being configured; nothing is sent to it but a test. */
+export interface StoredDraft {
+  readonly name: string;
+  readonly environment: string;
+  readonly url: string;
+  readonly secret: string;
+}
+
+export interface StoredSettings {
+  /** Default 2. */
+  readonly format?: OrganisationFormat | undefined;
+  readonly applications: Readonly<Record<string, StoredApplication>>;
+  /** Apart from the applications, so that whoever delivers need not know of them. */
+  readonly drafts?: Readonly<Record<string, StoredDraft>> | undefined;
+}
+
+/** `url` needs a `secret` beside it unless secrets are kept elsewhere. */
+export function storedSettingsSchema(
+  secrets: 'here' | 'elsewhere',
+): SettingsSchema<StoredSettings> {
+  const shape = z.strictObject({ ...applicationShape(), secret: storedSecretSchema().optional() });
+  const application =
+    secrets === 'here' ? together(shape, 'url', 'secret') : shape.check(needs('secret', 'url'));
+  return z.strictObject({
+    format: format(),
+    applications: z.record(z.string(), application, {
+      error: expecting('an object of application ids and applications'),
+    }),
+    drafts: z.record(z.string(), draft()).optional(),
+  }) satisfies SettingsSchema<StoredSettings>;
+}
+
+const draft = () =>
+  z.strictObject({
+    name: z.string(),
+    environment: z.string(),
+    url: z.string().min(1),
+    secret: z.string().min(1),
+  });
+
+/**
+ * @throws SecurityEventError `ERR_SETTINGS_FAILED`. It holds nothing of the text: not even the parser's
+ * own error is its cause, which shows what stands around the fault, and that may be a secret.
+ */
+export function parseStoredSettings(
+  text: string,
+  schema: SettingsSchema<StoredSettings>,
+): StoredSettings {
+  const read = readWith(schema, parseJson(text));
+  if (read.ok) return read.value;
+  throw new SecurityEventError('ERR_SETTINGS_FAILED', { issues: read.issues });
+}
+
+const BYTE_ORDER_MARK = /^\uFEFF/;
+
+function parseJson(text: string): unknown {
+  const json = text.replace(BYTE_ORDER_MARK, '');
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    const detail = `expected JSON${placeOf(error, json)}`;
+    throw new SecurityEventError('ERR_SETTINGS_FAILED', { detail });
+  }
+}
+
+/** Of the parser's message nothing but the position, which it does not always tell. */
+function placeOf(error: unknown, json: string): string {
+  const { message } = error as Error;
+  if (message.includes(' end of JSON')) return ', which ends too early';
+  const position = / at position (\d+)/.exec(message)?.[1];
+  if (position === undefined) return '';
+  const lines = json.slice(0, Number(position)).split('\n');
+  return `, which ends in line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
+}
+
+/** As people edit it. */
+export const writeStoredSettings = (settings: StoredSettings): string =>
+  `${JSON.stringify(settings, null, 2)}\n`;

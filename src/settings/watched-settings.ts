@@ -1,0 +1,159 @@
+/** A JSON file of settings: what was read last, looks at whether there is more, and what is told of it. */
+import { SecurityEventError } from '../errors.ts';
+import type { Clock } from '../system/clock.ts';
+import { secretAt } from './scheduled-secret.ts';
+import type { OrganisedApplication, SettingsSchema } from './schema.ts';
+import { tell } from './settings-events.ts';
+import {
+  parseStoredSettings,
+  type StoredApplication,
+  type StoredSettings,
+  storedSettingsSchema,
+} from './stored-settings.ts';
+import { readWhole, readWholeSync, signatureAt, type WholeFile } from './whole-file.ts';
+
+export interface WatchOptions {
+  readonly pollMs: number;
+  readonly secretOf: ((applicationId: string) => string | Promise<string>) | undefined;
+  readonly onFailed: ((error: SecurityEventError) => void) | undefined;
+}
+
+/** What is wrong with the file, and by which words it is the same fault as before. */
+interface Fault {
+  readonly key: string;
+  readonly error: SecurityEventError;
+}
+
+export class WatchedSettings {
+  readonly #path: string;
+  readonly #options: WatchOptions;
+  readonly #clock: Clock;
+  readonly #schema: SettingsSchema<StoredSettings>;
+  #applications: ReadonlyMap<string, OrganisedApplication>;
+  #text: string;
+  #signature: string;
+  /** Seen at two looks: what is written within one tick of the file's clock shows at the second. */
+  #isSettled = false;
+  #suspect: string | undefined;
+  #told: string | undefined;
+  #looking: Promise<unknown> = Promise.resolve();
+
+  constructor(path: string, options: WatchOptions, clock: Clock) {
+    this.#path = path;
+    this.#options = options;
+    this.#clock = clock;
+    this.#schema = storedSettingsSchema(options.secretOf === undefined ? 'here' : 'elsewhere');
+    const { text, signature } = this.#orFailed(() => readWholeSync(path));
+    this.#applications = this.#applicationsOf(text);
+    this.#text = text;
+    this.#signature = signature;
+  }
+
+  find(applicationId: string): OrganisedApplication | undefined {
+    return this.#applications.get(applicationId);
+  }
+
+  /**
+   * Looks, and not `fs.watch`: that says nothing on network file systems, nothing when a link further
+   * up is swapped, loses a file that is replaced, and is refused where the system's watches are used up.
+   */
+  async watch(signal: AbortSignal): Promise<void> {
+    const { pollMs } = this.#options;
+    for (;;) {
+      await this.#clock.idle(pollMs, signal);
+      if (signal.aborted) return;
+      const fault = await this.#look();
+      // Editors write in pieces, or move the file away for a moment: what is wrong twice is wrong.
+      if (fault !== undefined && fault.key === this.#suspect) this.#report(fault);
+      this.#suspect = fault?.key;
+    }
+  }
+
+  async reload(): Promise<void> {
+    const fault = await this.#look();
+    if (fault === undefined) return;
+    this.#report(fault);
+    throw fault.error;
+  }
+
+  /** One at a time, for an older look must not undo a newer one. */
+  #look(): Promise<Fault | undefined> {
+    const looked = this.#looking.then(() => this.#lookNow());
+    this.#looking = looked;
+    return looked;
+  }
+
+  async #lookNow(): Promise<Fault | undefined> {
+    let seen: WholeFile;
+    try {
+      if (this.#isSettled && (await signatureAt(this.#path)) === this.#signature) return undefined;
+      seen = await readWhole(this.#path);
+    } catch (cause) {
+      this.#isSettled = false;
+      return { key: `unreadable: ${(cause as Error).message}`, error: unreadable(cause) };
+    }
+    const { text, signature } = seen;
+    const isSettled = signature === this.#signature;
+    this.#signature = signature;
+    try {
+      const isAsBefore = text === this.#text && this.#told === undefined;
+      if (!isAsBefore) this.#use(text);
+      this.#isSettled = isSettled;
+      return undefined;
+    } catch (error) {
+      this.#isSettled = false;
+      return { key: `unusable: ${text}`, error: error as SecurityEventError };
+    }
+  }
+
+  #use(text: string): void {
+    const applications = this.#applicationsOf(text);
+    this.#applications = applications;
+    this.#text = text;
+    this.#told = undefined;
+    tell('settings-loaded', { file: this.#path, applicationCount: applications.size });
+  }
+
+  #report({ key, error }: Fault): void {
+    if (this.#told === key) return;
+    this.#told = key;
+    tell('settings-failed', { source: 'file', file: this.#path, code: error.code, isKept: true });
+    try {
+      this.#options.onFailed?.(error);
+    } catch {
+      // The host's own, and no part of reading settings.
+    }
+  }
+
+  #applicationsOf(text: string): ReadonlyMap<string, OrganisedApplication> {
+    const { applications, format } = parseStoredSettings(text, this.#schema);
+    // A Map: whatever an id is called, `constructor` say, it is no application but its own.
+    return new Map(
+      Object.entries(applications).map(([id, stored]) => [
+        id,
+        { ...stored, format, secret: this.#secretFor(id, stored) },
+      ]),
+    );
+  }
+
+  #secretFor(
+    applicationId: string,
+    { url, secret }: StoredApplication,
+  ): OrganisedApplication['secret'] {
+    const { secretOf } = this.#options;
+    if (secret !== undefined) return () => secretAt(secret, this.#clock.now());
+    return url === undefined || secretOf === undefined ? undefined : () => secretOf(applicationId);
+  }
+
+  #orFailed<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (cause) {
+      throw unreadable(cause);
+    }
+  }
+}
+
+/** The cause says which file and why, and nothing of what stands in it. */
+const unreadable = (cause: unknown): SecurityEventError =>
+  new SecurityEventError('ERR_SETTINGS_FAILED', { detail: 'the file could not be read', cause });

@@ -1,0 +1,70 @@
+/** Reads a file whole, or not at all. */
+import { closeSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
+import { type FileHandle, open, stat } from 'node:fs/promises';
+
+/** Settings are read into memory: what is larger is no file of settings. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+export interface WholeFile {
+  readonly text: string;
+  readonly signature: string;
+}
+
+interface Facts {
+  isFile(): boolean;
+  readonly dev: bigint;
+  readonly ino: bigint;
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+  readonly ctimeNs: bigint;
+}
+
+/** Another one: another file, or other content, but for what is written within one tick of its clock. */
+function signatureOf({ dev, ino, size, mtimeNs, ctimeNs }: Facts): string {
+  return [dev, ino, size, mtimeNs, ctimeNs].join(':');
+}
+
+const BIG = { bigint: true } as const;
+
+/** Follows links, as Kubernetes and others swap them. */
+export const signatureAt = async (path: string): Promise<string> =>
+  signatureOf(await stat(path, BIG));
+
+/** Rejects for what is no file, is too large, or was written to meanwhile. */
+export async function readWhole(path: string): Promise<WholeFile> {
+  let handle: FileHandle | undefined;
+  try {
+    checkFacts(await stat(path, BIG));
+    handle = await open(path, 'r');
+    const before = await handle.stat(BIG);
+    const text = await handle.readFile('utf8');
+    return whole(text, before, await handle.stat(BIG));
+  } finally {
+    await handle?.close();
+  }
+}
+
+/** Likewise, now: for when nothing can be done without it. */
+export function readWholeSync(path: string): WholeFile {
+  // First: to open a pipe would wait for whoever writes to it.
+  checkFacts(statSync(path, BIG));
+  const file = openSync(path, 'r');
+  try {
+    const before = fstatSync(file, BIG);
+    const text = readFileSync(file, 'utf8');
+    return whole(text, before, fstatSync(file, BIG));
+  } finally {
+    closeSync(file);
+  }
+}
+
+function checkFacts(facts: Facts): void {
+  if (!facts.isFile()) throw new Error('it is no file');
+  if (facts.size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`);
+}
+
+function whole(text: string, before: Facts, after: Facts): WholeFile {
+  const signature = signatureOf(before);
+  if (signature !== signatureOf(after)) throw new Error('it was written to while it was read');
+  return { text, signature };
+}

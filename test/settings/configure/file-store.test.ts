@@ -1,0 +1,317 @@
+import { randomBytes } from 'node:crypto';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import * as nodeFiles from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { LockSystem } from '../../../src/settings/configure/file-lock.ts';
+import { fileStore } from '../../../src/settings/configure/file-store.ts';
+import { systemClock } from '../../../src/system/clock.ts';
+import { createFakeClock } from '../../../src/testing/index.ts';
+import { runFixture } from '../../helpers/run-fixture.ts';
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'file-store-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+const fileIn = (path: string): string => join(path, 'settings.json');
+
+const system = (files: Partial<LockSystem['files']> = {}): LockSystem => ({
+  files: { ...nodeFiles, ...files },
+  clock: systemClock,
+  random: () => 0.5,
+});
+
+const failing = (code: string) => async (): Promise<never> => {
+  throw Object.assign(new Error(code), { code });
+};
+
+const openFilesAlone: LockSystem['files']['open'] = async (path, flags, mode) => {
+  if (flags === 'r') throw new Error('EISDIR');
+  return nodeFiles.open(path, flags, mode);
+};
+
+describe('a file', () => {
+  test('that is not there is nothing, and is made by the first change, for its owner alone', async () => {
+    const path = folder();
+    const store = fileStore(fileIn(path));
+    expect(await store.read()).toBeUndefined();
+    await store.update((text) => `${String(text)} before`);
+    expect(await store.read()).toBe('undefined before');
+    expect(readdirSync(path)).toEqual(['settings.json']);
+    expect(statSync(fileIn(path)).mode & 0o777).toBe(0o600);
+  });
+
+  test('that others could read is its owner’s alone after a change', async () => {
+    const file = fileIn(folder());
+    writeFileSync(file, 'old', { mode: 0o644 });
+    await fileStore(file).update((text) => `${String(text)}er`);
+    expect([readFileSync(file, 'utf8'), statSync(file).mode & 0o777]).toEqual(['older', 0o600]);
+  });
+
+  test.each<[string, (text: string | undefined) => string | undefined]>([
+    ['says the same', (text) => text],
+    ['says nothing', () => undefined],
+  ])('is not written where a change %s', async (_what, change) => {
+    const file = fileIn(folder());
+    writeFileSync(file, 'old');
+    const before = statSync(file, { bigint: true });
+    await fileStore(file).update(change);
+    const { ino, ctimeNs } = statSync(file, { bigint: true });
+    expect([ino, ctimeNs]).toEqual([before.ino, before.ctimeNs]);
+  });
+
+  test('is as it was where a change throws, which is passed on, and nothing is left', async () => {
+    const path = folder();
+    writeFileSync(fileIn(path), 'old');
+    const store = fileStore(fileIn(path));
+    const error = new RangeError('of the change');
+    await expect(
+      store.update(() => {
+        throw error;
+      }),
+    ).rejects.toMatchObject({ code: 'ERR_CONFIGURATION_FAILED', cause: error });
+    await store.update((text) => `${String(text)}er`);
+    expect([readdirSync(path), await store.read()]).toEqual([['settings.json'], 'older']);
+  });
+
+  test('behind a link is replaced where it is, and the link stays', async () => {
+    const path = folder();
+    mkdirSync(join(path, 'real'));
+    writeFileSync(join(path, 'real/real.json'), 'old');
+    symlinkSync('real/real.json', fileIn(path));
+    await fileStore(fileIn(path)).update(() => 'new');
+    expect(readlinkSync(fileIn(path))).toBe('real/real.json');
+    expect(readFileSync(join(path, 'real/real.json'), 'utf8')).toBe('new');
+    expect(readdirSync(join(path, 'real'))).toEqual(['real.json']);
+  });
+
+  test.each<[string, Partial<LockSystem['files']>]>([
+    ['cannot be written', { rename: failing('EACCES') }],
+    ['is on a disk that is full', { open: failing('ENOSPC') }],
+    ['is in a folder that cannot be read', { readdir: failing('EACCES') }],
+    ['cannot be read', { readFile: failing('EIO') }],
+  ])('that %s is as it was; the error says why, and nothing is left', async (_what, files) => {
+    const path = folder();
+    writeFileSync(fileIn(path), 'old');
+    await expect(fileStore(fileIn(path), system(files)).update(() => 'new')).rejects.toMatchObject({
+      code: 'ERR_CONFIGURATION_FAILED',
+      cause: { code: expect.stringMatching(/^E[A-Z]+$/) as string },
+    });
+    expect(readdirSync(path)).toEqual(['settings.json']);
+    expect(readFileSync(fileIn(path), 'utf8')).toBe('old');
+  });
+
+  test('in a folder that is missing is told so', async () => {
+    const store = fileStore(join(folder(), 'missing', 'settings.json'));
+    await expect(store.update(() => 'new')).rejects.toMatchObject({
+      code: 'ERR_CONFIGURATION_FAILED',
+      cause: { code: 'ENOENT' },
+    });
+  });
+
+  test('that cannot be read makes read reject', async () => {
+    const path = folder();
+    await expect(fileStore(path).read()).rejects.toMatchObject({
+      code: 'ERR_CONFIGURATION_FAILED',
+      cause: { code: 'EISDIR' },
+    });
+  });
+
+  test('is written where its folder cannot be forced to the disk', async () => {
+    const file = fileIn(folder());
+    await fileStore(file, system({ open: openFilesAlone })).update(() => 'new');
+    expect(readFileSync(file, 'utf8')).toBe('new');
+  });
+});
+
+describe('writers at a time', () => {
+  test('of one process lose nothing', async () => {
+    const file = fileIn(folder());
+    const stores = Array.from({ length: 4 }, () => fileStore(file));
+    const changes = stores.flatMap((store, at) =>
+      Array.from({ length: 5 }, (_, change) =>
+        store.update((text) => `${text ?? ''}${at * 5 + change};`),
+      ),
+    );
+    await Promise.all(changes);
+    const written = readFileSync(file, 'utf8').split(';').filter(Boolean).map(Number);
+    expect(written.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, at) => at));
+  });
+
+  test('of several processes lose nothing, and whoever reads meanwhile reads whole settings', async () => {
+    const path = folder();
+    const application = { name: 'shop', environment: '' };
+    writeFileSync(fileIn(path), JSON.stringify({ applications: { shop: application } }));
+    const names = ['a', 'b', 'c'];
+    const runs = names.map((name) => runFixture('settings-writer', [fileIn(path), name, '10']));
+    const over = new AbortController();
+    const ended = Promise.all(runs).finally(() => over.abort());
+    let reads = 0;
+    while (!over.signal.aborted) {
+      const text = await nodeFiles.readFile(fileIn(path), 'utf8');
+      expect(JSON.parse(text)).toMatchObject({ applications: { shop: application } });
+      reads += 1;
+    }
+    expect((await ended).map(({ exitCode, stderr }) => [exitCode, stderr])).toEqual(
+      names.map(() => [0, '']),
+    );
+    expect(reads).toBeGreaterThan(10);
+    const settings = JSON.parse(readFileSync(fileIn(path), 'utf8')) as {
+      readonly applications: { readonly shop: { readonly modules: object } };
+    };
+    const expected = names.flatMap((name) =>
+      Array.from({ length: 10 }, (_, at) => `${name}-${at}`),
+    );
+    expect(Object.keys(settings.applications.shop.modules).toSorted()).toEqual(expected.toSorted());
+    expect(readdirSync(path)).toEqual(['settings.json']);
+  });
+});
+
+const run = async (killAt: number) => {
+  const path = folder();
+  const file = fileIn(path);
+  writeFileSync(file, 'old');
+  const { exitCode, stdout } = await runFixture('settings-crash', [file, String(killAt)]);
+  const text = readFileSync(file, 'utf8');
+  const left = readdirSync(path).map((name) => name.split('-')[0]);
+  // At once: its process is gone, and that is known.
+  await fileStore(file, { ...system(), clock: createFakeClock() }).update(() => 'next');
+  const end = [readFileSync(file, 'utf8'), readdirSync(path)];
+  return { exitCode, stdout, text, left, end };
+};
+
+describe('a writer that is killed', () => {
+  test('before any use of the file system leaves the old text or the new one, and no lock that lasts', async () => {
+    const { stdout } = await run(0);
+    const uses = Number(stdout);
+    expect(uses).toBeGreaterThan(10);
+    const runs = await Promise.all(Array.from({ length: uses }, (_, at) => run(at + 1)));
+    for (const { exitCode, end } of runs) {
+      expect(exitCode).toBeNull();
+      expect(end).toEqual(['next', ['settings.json']]);
+    }
+    expect(new Set(runs.map(({ text }) => text))).toEqual(new Set(['old', 'new']));
+    expect(new Set(runs.flatMap(({ left }) => left))).toEqual(
+      new Set(['settings.json', 'settings.json.lock', 'settings.json.tmp']),
+    );
+  });
+});
+
+const lockIn = (path: string, host: string, pid: number): string => {
+  const name = `settings.json.lock-${host}-${pid}-${randomBytes(8).toString('hex')}`;
+  writeFileSync(join(path, name), '');
+  return join(path, name);
+};
+
+describe('a lock of others', () => {
+  test('is waited for until they take it away', async () => {
+    const path = folder();
+    const lock = lockIn(path, 'elsewhere', 1);
+    const store = fileStore(fileIn(path), {
+      ...system(),
+      clock: { ...systemClock, sleep: () => nodeFiles.unlink(lock) },
+    });
+    await store.update(() => 'new');
+    expect(readdirSync(path)).toEqual(['settings.json']);
+  });
+
+  test('is of the dead once it was there for 20 s, and is removed with what they wrote', async () => {
+    const path = folder();
+    const lock = lockIn(path, 'elsewhere', 1);
+    writeFileSync(lock.replace('.lock-', '.tmp-'), 'half');
+    const waits: number[] = [];
+    const clock = createFakeClock();
+    const sleep = async (ms: number): Promise<void> => {
+      waits.push(ms);
+      clock.elapse(1000);
+    };
+    await fileStore(fileIn(path), { ...system(), clock: { ...clock, sleep } }).update(() => 'new');
+    expect(waits).toEqual(Array.from({ length: 20 }, () => 16));
+    expect(readdirSync(path)).toEqual(['settings.json']);
+  });
+
+  test('that come one after the other are waited for, for a minute', async () => {
+    const path = folder();
+    const clock = createFakeClock();
+    let lock = lockIn(path, 'elsewhere', 1);
+    let waits = 0;
+    const sleep = async (): Promise<void> => {
+      await nodeFiles.unlink(lock);
+      lock = lockIn(path, 'elsewhere', 1);
+      clock.elapse(1000);
+      waits += 1;
+    };
+    const store = fileStore(fileIn(path), { ...system(), clock: { ...clock, sleep } });
+    await expect(store.update(() => 'new')).rejects.toMatchObject({
+      code: 'ERR_CONFIGURATION_FAILED',
+      message: expect.stringContaining('others have been writing for a minute') as string,
+    });
+    expect(waits).toBe(60);
+    expect(readdirSync(path)).toEqual([lock.slice(path.length + 1)]);
+  });
+
+  test('made at the same time makes both take theirs back and try again', async () => {
+    const path = folder();
+    let rival = '';
+    const open: LockSystem['files']['open'] = async (name, flags, mode) => {
+      const handle = await nodeFiles.open(name, flags, mode);
+      if (rival === '') rival = lockIn(path, 'elsewhere', 1);
+      return handle;
+    };
+    const during: string[][] = [];
+    const sleep = async (): Promise<void> => {
+      during.push(readdirSync(path));
+      await nodeFiles.unlink(rival);
+    };
+    const store = fileStore(fileIn(path), {
+      ...system({ open }),
+      clock: { ...systemClock, sleep },
+    });
+    await store.update(() => 'new');
+    expect(during).toEqual([[rival.slice(path.length + 1)]]);
+    expect(readFileSync(fileIn(path), 'utf8')).toBe('new');
+  });
+
+  test('who took ours for that of the dead keep us from writing', async () => {
+    const path = folder();
+    writeFileSync(fileIn(path), 'old');
+    const store = fileStore(fileIn(path));
+    const takeAway = (): string => {
+      for (const name of readdirSync(path).filter((one) => one.includes('.lock-'))) {
+        rmSync(join(path, name));
+      }
+      return 'new';
+    };
+    await expect(store.update(takeAway)).rejects.toMatchObject({
+      code: 'ERR_CONFIGURATION_FAILED',
+      message: expect.stringContaining('writing took too long') as string,
+    });
+    expect([readFileSync(fileIn(path), 'utf8'), readdirSync(path)]).toEqual([
+      'old',
+      ['settings.json'],
+    ]);
+  });
+
+  test.each(['settings.json.locks', 'settings.json.lock', 'other.json.lock-x-1-y'])(
+    'is none where it is called %s',
+    async (name) => {
+      const path = folder();
+      writeFileSync(join(path, name), '');
+      await fileStore(fileIn(path), { ...system(), clock: createFakeClock() }).update(() => 'new');
+      expect(readdirSync(path).toSorted()).toEqual([name, 'settings.json'].toSorted());
+    },
+  );
+});

@@ -1,0 +1,53 @@
+import { inspect } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { type ScheduledSecret, scheduledSecret } from '../../src/settings/scheduled-secret.ts';
+
+const CUT_OVER = Date.UTC(2026, 10, 21, 10);
+const GIVEN = { current: 'before', next: 'after', nextFrom: '2026-11-21T10:00:00Z' };
+
+const thrown = (given: unknown): unknown => {
+  try {
+    scheduledSecret(given as ScheduledSecret);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+};
+
+describe('a secret that another one follows', () => {
+  test.each<[string, number]>([
+    ['before', CUT_OVER - 1],
+    ['after', CUT_OVER],
+    ['after', CUT_OVER + 1],
+  ])('is %s at %i, and never both', (expected, now) => {
+    expect(scheduledSecret(GIVEN, { now: () => now })()).toBe(expected);
+  });
+
+  test('goes by the machine clock unless told otherwise', () => {
+    expect(scheduledSecret({ ...GIVEN, nextFrom: '2001-01-01T00:00:00Z' })()).toBe('after');
+    expect(scheduledSecret({ ...GIVEN, nextFrom: '9001-01-01T00:00:00+02:00' })()).toBe('before');
+  });
+
+  test('is a copy: a later change of what was given does not count', () => {
+    const given = { ...GIVEN };
+    const ask = scheduledSecret(given, { now: () => CUT_OVER });
+    given.next = 'another';
+    expect(ask()).toBe('after');
+  });
+
+  test.each<[string, object, string, string]>([
+    ['no secret', { current: '' }, 'current', 'expected a non-empty string, found an empty string'],
+    ['no next one', { next: 7 }, 'next', 'expected a string, found a number'],
+    ['no time', { nextFrom: 'hunter2' }, 'nextFrom', 'expected a time of ISO 8601, found a string'],
+    [
+      'a time of no place',
+      { nextFrom: '2026-11-21T10:00:00' },
+      'nextFrom',
+      'expected a time of ISO 8601, found a string',
+    ],
+  ])('is refused with %s', (_what, change, key, message) => {
+    const error = thrown({ ...GIVEN, ...change });
+    expect(error).toMatchObject({ code: 'ERR_INVALID_OPTION', issues: [{ path: [key], message }] });
+    expect(inspect(error, { depth: Infinity })).not.toContain('hunter2');
+  });
+});

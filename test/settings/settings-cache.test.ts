@@ -1,0 +1,316 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { inspect } from 'node:util';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { SecurityEventError } from '../../src/errors.ts';
+import {
+  cacheSettings,
+  type SettingsCacheOptions,
+  settingsCache,
+} from '../../src/settings/settings-cache.ts';
+import { createFakeClock } from '../../src/testing/index.ts';
+
+type Get = (applicationId: string) => unknown;
+
+const SECRET = 'secret-hunter2';
+const SHOP = {
+  name: 'shop',
+  environment: 'production',
+  url: 'https://receiver.example/hook',
+  secret: SECRET,
+};
+const KNOWN = { ...SHOP, format: 2 };
+const DOWN = new Error('the database is down');
+
+function start(get: Get, options: SettingsCacheOptions = {}) {
+  const clock = createFakeClock();
+  const asked = vi.fn<Get>(get);
+  const onFailed = vi.fn<(error: SecurityEventError, applicationId: string) => void>();
+  const find = cacheSettings(asked, { onFailed, ...options }, clock);
+  const told: unknown[] = [];
+  const listener = (event: unknown): void => {
+    if ((event as { source: string }).source === 'function') told.push(event);
+  };
+  subscribe('security-event-delivery:settings-failed', listener);
+  onTestFinished(() => void unsubscribe('security-event-delivery:settings-failed', listener));
+  /** What it comes to, waits included. */
+  const end = (id = 'shop') => clock.runUntilSettled(Promise.resolve(find(id)));
+  const code = (id = 'shop'): Promise<unknown> =>
+    end(id).catch((error: unknown) => (error as SecurityEventError).code);
+  return { clock, asked, onFailed, find, told, end, code };
+}
+
+/** Answers and throws in turn; the last goes on. */
+const script =
+  (...steps: readonly unknown[]): Get =>
+  () => {
+    const step = steps[0];
+    if (steps.length > 1) (steps as unknown[]).shift();
+    if (step instanceof Error) throw step;
+    return step;
+  };
+
+const failed = (isKept: boolean, code = 'ERR_SETTINGS_FAILED') => ({
+  source: 'function',
+  applicationId: 'shop',
+  code,
+  isKept,
+});
+
+describe('an answer that is kept', () => {
+  test('is used for 30 s without asking again, and then is asked for', async () => {
+    const { end, asked, clock } = start(script(SHOP, { ...SHOP, name: 'moved' }));
+    expect(await end()).toEqual(KNOWN);
+    await clock.advance(29_999);
+    expect(await end()).toEqual(KNOWN);
+    expect(asked).toHaveBeenCalledTimes(1);
+    await clock.advance(1);
+    expect(await end()).toEqual({ ...KNOWN, name: 'moved' });
+    expect(asked.mock.calls).toEqual([['shop'], ['shop']]);
+  });
+
+  test('is used for as long as you say', async () => {
+    const { end, asked, clock } = start(script(SHOP), { maxAgeMs: 100 });
+    await end();
+    await clock.advance(99);
+    await end();
+    expect(asked).toHaveBeenCalledTimes(1);
+    await clock.advance(1);
+    await end();
+    expect(asked).toHaveBeenCalledTimes(2);
+  });
+
+  test('ages from when it was asked for: it may have been old when it came', async () => {
+    const { end, asked, clock } = start(async () => {
+      await clock.sleep(1000);
+      return SHOP;
+    });
+    await end();
+    await clock.advance(28_999);
+    await end();
+    expect(asked).toHaveBeenCalledTimes(1);
+    await clock.advance(1);
+    await end();
+    expect(asked).toHaveBeenCalledTimes(2);
+  });
+
+  test('is shared by all who ask at a time, and with maxAgeMs 0 by nobody else', async () => {
+    const { find, clock, asked } = start(
+      async () => {
+        await clock.sleep(10);
+        return SHOP;
+      },
+      { maxAgeMs: 0 },
+    );
+    const all = Promise.all([find('shop'), find('shop'), find('shop')]);
+    expect(await clock.runUntilSettled(all)).toEqual([KNOWN, KNOWN, KNOWN]);
+    expect(asked).toHaveBeenCalledTimes(1);
+    await clock.runUntilSettled(Promise.resolve(find('shop')));
+    expect(asked).toHaveBeenCalledTimes(2);
+  });
+
+  test('is of one application', async () => {
+    const { end } = start((id) => ({ ...SHOP, name: id }));
+    expect([await end('shop'), await end('constructor')]).toEqual([
+      KNOWN,
+      { ...KNOWN, name: 'constructor' },
+    ]);
+  });
+
+  test('leaves no timer behind', async () => {
+    const { end, clock } = start(script(SHOP));
+    await end();
+    expect(clock.pending).toBe(0);
+  });
+
+  test('makes room for others when there are too many, the oldest first', async () => {
+    const { end, asked } = start(() => SHOP, { maxApplications: 2 });
+    for (const id of ['a', 'b', 'c', 'b', 'c', 'a', 'c', 'b']) await end(id);
+    expect(asked.mock.calls.flat()).toEqual(['a', 'b', 'c', 'a', 'b']);
+  });
+
+  test('that an application is not known counts for 5 s', async () => {
+    const { end, asked, clock } = start(script(undefined, null, SHOP));
+    expect(await end()).toBeUndefined();
+    await clock.advance(4999);
+    expect(await end()).toBeUndefined();
+    expect(asked).toHaveBeenCalledTimes(1);
+    await clock.advance(1);
+    expect(await end()).toBeUndefined();
+    await clock.advance(5000);
+    expect(await end()).toEqual(KNOWN);
+  });
+
+  test('that it is not known counts for no longer than an answer does', async () => {
+    const { end, asked, clock } = start(script(undefined), { maxAgeMs: 10 });
+    await end();
+    await clock.advance(10);
+    await end();
+    expect(asked).toHaveBeenCalledTimes(2);
+  });
+});
+
+/** How asking fails. */
+const FAILURES: readonly [string, () => unknown, string][] = [
+  [
+    'throws',
+    () => {
+      throw DOWN;
+    },
+    'ERR_SETTINGS_FAILED',
+  ],
+  ['rejects', () => Promise.reject(DOWN), 'ERR_SETTINGS_FAILED'],
+  ['answers what is no application', () => ({ ...SHOP, url: 7 }), 'ERR_INVALID_OPTION'],
+  ['does not answer in time', () => new Promise(() => {}), 'ERR_SETTINGS_FAILED'],
+];
+
+describe.each(FAILURES)('while the function %s', (_what, fail, code) => {
+  const first = (steps: number) => {
+    let asked = 0;
+    return () => {
+      asked += 1;
+      return asked <= steps ? SHOP : fail();
+    };
+  };
+
+  test('the last good answer is used, and each failing is told', async () => {
+    const { end, told, onFailed, clock, asked } = start(first(1));
+    await end();
+    await clock.advance(30_000);
+    expect(await end()).toEqual(KNOWN);
+    expect(told).toEqual([failed(true, code)]);
+    expect(onFailed.mock.calls).toEqual([[expect.objectContaining({ code }), 'shop']]);
+    await clock.advance(4999);
+    expect(await end()).toEqual(KNOWN);
+    expect(asked).toHaveBeenCalledTimes(2);
+    await clock.advance(1);
+    expect(await end()).toEqual(KNOWN);
+    expect([asked.mock.calls.length, told.length]).toEqual([3, 2]);
+    expect(inspect(told)).not.toContain('hunter2');
+  });
+
+  test('it is used for an hour since it was asked for', async () => {
+    const { code: codeOf, end, clock, told } = start(first(1));
+    await end();
+    await clock.advance(3_590_000);
+    expect(await end()).toEqual(KNOWN);
+    await clock.advance(10_001);
+    expect([await codeOf(), told]).toEqual([code, [failed(true, code), failed(false, code)]]);
+  });
+
+  test('it is used for as long as you say', async () => {
+    const {
+      code: codeOf,
+      end,
+      clock,
+    } = start(first(1), {
+      maxAgeMs: 10,
+      maxStaleMs: 20,
+      deadlineMs: 1,
+    });
+    await end();
+    await clock.advance(18);
+    expect(await end()).toEqual(KNOWN);
+    await clock.advance(3);
+    expect(await codeOf()).toBe(code);
+  });
+
+  test('without a good answer everybody who asks is told so, and it is asked again', async () => {
+    const { code: codeOf, clock, asked, told } = start(first(0));
+    expect([await codeOf(), await codeOf()]).toEqual([code, code]);
+    expect(asked).toHaveBeenCalledTimes(2);
+    expect(told).toEqual([failed(false, code), failed(false, code)]);
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe('a function', () => {
+  test('that does not answer is given up after 5 s', async () => {
+    const { find, clock } = start(() => new Promise(() => {}));
+    const asking = Promise.resolve(find('shop')).catch((error: unknown) => error);
+    await clock.advance(4999);
+    expect(clock.nextTimerInMs).toBe(1);
+    const error = await clock.runUntilSettled(asking);
+    expect(error).toMatchObject({
+      code: 'ERR_SETTINGS_FAILED',
+      path: ['settings', 'applications', 'shop'],
+      cause: new Error('no answer within 5000 ms'),
+    });
+  });
+
+  test('that answers late has answered', async () => {
+    const { end, code, clock, asked } = start(async () => {
+      await clock.sleep(6000);
+      return SHOP;
+    });
+    expect(await code()).toBe('ERR_SETTINGS_FAILED');
+    await clock.advance(1000);
+    expect(await end()).toEqual(KNOWN);
+    expect(asked).toHaveBeenCalledTimes(1);
+  });
+
+  test('that answers later than a call after it does not undo that', async () => {
+    const waits = [20_000, 0];
+    const names = ['older', 'newer'];
+    const { end, code, clock } = start(async () => {
+      const name = names.shift();
+      await clock.sleep(waits.shift() ?? 0);
+      return { ...SHOP, name };
+    });
+    expect(await code()).toBe('ERR_SETTINGS_FAILED');
+    expect(await end()).toMatchObject({ name: 'newer' });
+    await clock.advance(20_000);
+    expect(await end()).toMatchObject({ name: 'newer' });
+  });
+
+  test('that said it knows no such application is not believed once it fails', async () => {
+    const { end, code, clock } = start(script(undefined, DOWN));
+    await end();
+    await clock.advance(5000);
+    expect(await code()).toBe('ERR_SETTINGS_FAILED');
+  });
+
+  test('that is back is used again', async () => {
+    const { end, clock, told } = start(script(SHOP, DOWN, { ...SHOP, name: 'back' }));
+    await end();
+    await clock.advance(30_000);
+    expect(await end()).toEqual(KNOWN);
+    await clock.advance(5000);
+    expect(await end()).toEqual({ ...KNOWN, name: 'back' });
+    expect(told).toHaveLength(1);
+  });
+
+  test('whose failing is told to one that throws is asked all the same', async () => {
+    const onFailed = vi.fn<() => void>(() => {
+      throw new Error('of the host');
+    });
+    const { code } = start(script(DOWN), { onFailed });
+    expect(await code()).toBe('ERR_SETTINGS_FAILED');
+  });
+
+  test('keeps its own error as the cause', async () => {
+    const { end } = start(script(DOWN));
+    await expect(end()).rejects.toMatchObject({ cause: DOWN });
+  });
+});
+
+test('a cache shows nothing of what it keeps', async () => {
+  const find = settingsCache(() => SHOP);
+  expect(await find('shop')).toEqual(KNOWN);
+  const shown = { nested: [find] };
+  expect(inspect(shown, { depth: Infinity, showHidden: true })).not.toContain(SECRET);
+  expect(`${JSON.stringify(shown)}${String(find)}`).not.toContain(SECRET);
+});
+
+test.each<[unknown, unknown, string]>([
+  ['no function', {}, 'get'],
+  [() => SHOP, { maxAgeMs: -1 }, 'maxAgeMs'],
+  [() => SHOP, { maxStaleMs: 0.5 }, 'maxStaleMs'],
+  [() => SHOP, { deadlineMs: 0 }, 'deadlineMs'],
+  [() => SHOP, { maxApplications: 0 }, 'maxApplications'],
+  [() => SHOP, { onFailed: 'x' }, 'onFailed'],
+  [() => SHOP, { maxAge: 1 }, 'maxAge'],
+])('what cannot be used is refused at once (%#)', (get, options, path) => {
+  expect(() => settingsCache(get as () => undefined, options as SettingsCacheOptions)).toThrow(
+    expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [path] }),
+  );
+});

@@ -1,0 +1,485 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { inspect } from 'node:util';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { SecurityEventError } from '../../src/errors.ts';
+import {
+  type SettingsFile,
+  type SettingsFileOptions,
+  settingsFile,
+  watchSettings,
+} from '../../src/settings/settings-file.ts';
+import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
+import { runFixture } from '../helpers/run-fixture.ts';
+
+const SECRET = 'secret-hunter2';
+const SHOP = {
+  name: 'shop',
+  environment: 'production',
+  url: 'https://receiver.example/hook-hunter2',
+  secret: SECRET,
+};
+
+const shop = (name: string): string =>
+  JSON.stringify({ applications: { shop: { ...SHOP, name } } });
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'settings-file-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+function fileOf(text: string): string {
+  const path = join(folder(), 'settings.json');
+  writeFileSync(path, text);
+  return path;
+}
+
+interface Watched {
+  readonly settings: SettingsFile;
+  readonly clock: FakeClock;
+  readonly onFailed: ReturnType<typeof vi.fn<(error: SecurityEventError) => void>>;
+  readonly told: readonly unknown[];
+  /** One look, from its beginning to its end. */
+  readonly look: () => Promise<void>;
+  readonly name: () => string | undefined;
+}
+
+function watch(path: string, options: SettingsFileOptions = {}): Watched {
+  const clock = createFakeClock();
+  const onFailed = vi.fn<(error: SecurityEventError) => void>();
+  const told: unknown[] = [];
+  const listeners = ['settings-loaded', 'settings-failed'].map((name) => {
+    const channel = `security-event-delivery:${name}`;
+    const listener = (event: unknown): void => {
+      if ((event as { file?: string }).file === path) told.push([name, event]);
+    };
+    subscribe(channel, listener);
+    return () => unsubscribe(channel, listener);
+  });
+  const settings = watchSettings(path, { onFailed, ...options }, clock);
+  onTestFinished(() => {
+    settings.close();
+    for (const takeOff of listeners) takeOff();
+  });
+  const look = async (): Promise<void> => {
+    await clock.advance(options.pollMs ?? 1000);
+    while (clock.pending === 0) await nextTurn();
+  };
+  return { settings, clock, onFailed, told, look, name: () => settings('shop')?.name };
+}
+
+function thrown(run: () => unknown): unknown {
+  try {
+    return run();
+  } catch (error) {
+    return error;
+  }
+}
+
+const loaded = (file: string, applicationCount = 1) => [
+  'settings-loaded',
+  { file, applicationCount },
+];
+const failed = (file: string) => [
+  'settings-failed',
+  { source: 'file', file, code: 'ERR_SETTINGS_FAILED', isKept: true },
+];
+
+describe('a file of settings', () => {
+  test('is read when it is named: its applications are there at once, and others are not', () => {
+    const { settings } = watch(fileOf(JSON.stringify({ format: 1, applications: { shop: SHOP } })));
+    const { secret, ...rest } = settings('shop') ?? {};
+    expect(rest).toEqual({ name: 'shop', environment: 'production', url: SHOP.url, format: 1 });
+    expect((secret as () => string)()).toBe(SECRET);
+    expect([settings('other'), settings('constructor'), settings('__proto__')]).toEqual(
+      Array.from({ length: 3 }),
+    );
+  });
+
+  test('serves an agent that only enqueues: neither URL nor secret', () => {
+    const application = { name: 'shop', environment: '', modules: { waf: true } };
+    const { settings } = watch(fileOf(JSON.stringify({ applications: { shop: application } })));
+    expect(settings('shop')).toEqual({ ...application, secret: undefined, format: 2 });
+  });
+
+  test('may begin with a byte order mark', () => {
+    expect(watch(fileOf(`\uFEFF${shop('marked')}`)).name()).toBe('marked');
+  });
+
+  test.each<[string, string, string, readonly PropertyKey[]]>([
+    ['no JSON', '{ "applications": hunter2 }', 'expected JSON. ', []],
+    ['a fault', '{\n "hunter2": 1 "b" }', 'expected JSON, which ends in line 2, column 15. ', []],
+    ['half of JSON', '{ "applications": 1', 'expected JSON, which ends in line 1, column 20. ', []],
+    ['nothing', '', 'expected JSON, which ends too early. ', []],
+    ['something else', '[]', 'expected an object, found an array', []],
+    [
+      'a secret of another kind',
+      JSON.stringify({ applications: { shop: { ...SHOP, secret: ['hunter2'] } } }),
+      'expected a non-empty string or { current, next, nextFrom }, nextFrom being a time of ISO 8601, found an array',
+      ['applications', 'shop', 'secret'],
+    ],
+    [
+      'a URL without its secret',
+      JSON.stringify({ applications: { shop: { ...SHOP, secret: undefined } } }),
+      'expected secret beside url, found nothing',
+      ['applications', 'shop', 'secret'],
+    ],
+    [
+      'a secret without its URL',
+      JSON.stringify({ applications: { shop: { ...SHOP, url: undefined } } }),
+      'expected url beside secret, found nothing',
+      ['applications', 'shop', 'url'],
+    ],
+    [
+      'an unknown key',
+      JSON.stringify({ applications: {}, aplications: {} }),
+      'unknown key "aplications"',
+      [],
+    ],
+  ])(
+    'is refused with %s when it is named, and the error repeats nothing of it',
+    (_what, text, says, path) => {
+      const error = thrown(() => watch(fileOf(text)));
+      expect(error).toBeInstanceOf(SecurityEventError);
+      expect(error).toMatchObject({ code: 'ERR_SETTINGS_FAILED', path });
+      expect((error as Error).message).toContain(says);
+      expect((error as Error).cause).toBeUndefined();
+      expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain('hunter2');
+    },
+  );
+
+  test.each<[string, (path: string) => void, RegExp]>([
+    ['is missing', (path) => unlinkSync(path), /ENOENT/],
+    [
+      'is a folder',
+      (path) => {
+        unlinkSync(path);
+        mkdirSync(path);
+      },
+      /it is no file/,
+    ],
+    ['is too large', (path) => truncateSync(path, 16 * 1024 * 1024 + 1), /larger than 16777216/],
+  ])('that %s is refused when it is named, with its cause', (_what, spoil, cause) => {
+    const path = fileOf(shop('shop'));
+    spoil(path);
+    const error = thrown(() => settingsFile(path)) as SecurityEventError;
+    expect(error).toMatchObject({ code: 'ERR_SETTINGS_FAILED' });
+    expect(error.message).toContain('the file could not be read');
+    expect((error.cause as Error).message).toMatch(cause);
+  });
+
+  test.each<[string, unknown, unknown, readonly string[]]>([
+    ['no path', '', {}, ['path']],
+    ['a path that is none', 7, {}, ['path']],
+    ['looks that are too often', 'x', { pollMs: 9 }, ['pollMs']],
+    ['looks that no timer can hold', 'x', { pollMs: 2 ** 31 }, ['pollMs']],
+    ['secrets of no function', 'x', { secretOf: 'x' }, ['secretOf']],
+    ['a listener that is none', 'x', { onFailed: {} }, ['onFailed']],
+  ])('is not made with %s', (_what, path, options, at) => {
+    expect(
+      thrown(() => settingsFile(path as string, options as SettingsFileOptions)),
+    ).toMatchObject({ code: 'ERR_INVALID_OPTION', path: at });
+  });
+});
+
+/** How a file is changed: by editors, by programs, by orchestrators. */
+const WAYS: readonly [string, (path: string, text: string) => void][] = [
+  ['written over', (path, text) => writeFileSync(path, text)],
+  [
+    'replaced by renaming',
+    (path, text) => {
+      writeFileSync(`${path}.new`, text);
+      renameSync(`${path}.new`, path);
+    },
+  ],
+  [
+    'removed and made again',
+    (path, text) => {
+      unlinkSync(path);
+      writeFileSync(path, text);
+    },
+  ],
+  [
+    'written over within one tick of its clock, at the same size',
+    (path, text) => {
+      const { atime, mtime } = statSync(path);
+      writeFileSync(path, text);
+      utimesSync(path, atime, mtime);
+    },
+  ],
+];
+
+describe('a change of the file', () => {
+  test.each(WAYS)('counts after one look where it is %s', async (_way, write) => {
+    const path = fileOf(shop('old1'));
+    const { look, name, told, onFailed } = watch(path);
+    await look();
+    write(path, shop('new1'));
+    expect(name()).toBe('old1');
+    await look();
+    expect(name()).toBe('new1');
+    await look();
+    expect(told).toEqual([loaded(path)]);
+    expect(onFailed).not.toHaveBeenCalled();
+  });
+
+  test('counts where a folder further up is a link that is swapped, as by Kubernetes', async () => {
+    const mount = folder();
+    for (const version of ['v1', 'v2']) {
+      mkdirSync(join(mount, version));
+      writeFileSync(join(mount, version, 'settings.json'), shop(version));
+    }
+    symlinkSync('v1', join(mount, '..data'));
+    symlinkSync('..data/settings.json', join(mount, 'settings.json'));
+    const { look, name } = watch(join(mount, 'settings.json'));
+    await look();
+    await look();
+    expect(name()).toBe('v1');
+    symlinkSync('v2', join(mount, '..data_tmp'));
+    renameSync(join(mount, '..data_tmp'), join(mount, '..data'));
+    await look();
+    expect(name()).toBe('v2');
+  });
+
+  test('is looked for every second, or as often as you say', async () => {
+    const path = fileOf(shop('old'));
+    const everySecond = watch(path);
+    const often = watch(path, { pollMs: 10 });
+    expect([everySecond.clock.nextTimerInMs, often.clock.nextTimerInMs]).toEqual([1000, 10]);
+    writeFileSync(path, shop('new'));
+    await often.look();
+    expect([everySecond.name(), often.name()]).toEqual(['old', 'new']);
+  });
+
+  test('that says the same, byte for byte, is told to nobody', async () => {
+    const path = fileOf(shop('same'));
+    const { look, told } = watch(path);
+    await look();
+    writeFileSync(path, shop('same'));
+    await look();
+    await look();
+    expect(told).toEqual([]);
+  });
+
+  test('counts no more once it is closed, and what was read stays', async () => {
+    const path = fileOf(shop('old'));
+    const { settings, clock, name } = watch(path);
+    settings[Symbol.dispose]();
+    writeFileSync(path, shop('new'));
+    await clock.advance(5000);
+    expect(clock.pending).toBe(0);
+    expect(name()).toBe('old');
+  });
+
+  test('takes an application away, and adds one', async () => {
+    const path = fileOf(shop('shop'));
+    const { settings, look, told } = watch(path);
+    writeFileSync(path, JSON.stringify({ applications: { blog: SHOP, wiki: SHOP } }));
+    await look();
+    expect([settings('shop'), settings('blog')?.name]).toEqual([undefined, 'shop']);
+    expect(told).toEqual([loaded(path, 2)]);
+  });
+});
+
+/** What makes a file unusable. */
+const FAULTS: readonly [string, (path: string) => void][] = [
+  ['broken', (path) => writeFileSync(path, '{ "applications": { "hunter2')],
+  [
+    'against the schema',
+    (path) =>
+      writeFileSync(path, JSON.stringify({ applications: { shop: { secret: 'hunter2' } } })),
+  ],
+  ['gone', (path) => unlinkSync(path)],
+];
+
+describe.each(FAULTS)('a file that is %s', (_what, spoil) => {
+  test('leaves what was read last in use, and is told of once, at the second look', async () => {
+    const path = fileOf(shop('good'));
+    const { look, name, told, onFailed } = watch(path);
+    spoil(path);
+    await look();
+    expect([told, name()]).toEqual([[], 'good']);
+    await look();
+    await look();
+    await look();
+    expect([told, name()]).toEqual([[failed(path)], 'good']);
+    expect(onFailed.mock.calls).toEqual([[expect.any(SecurityEventError)]]);
+    expect(
+      inspect([told, onFailed.mock.calls], { depth: Infinity, showHidden: true }),
+    ).not.toContain('hunter2');
+  });
+
+  test('for a moment alone is told to nobody', async () => {
+    const path = fileOf(shop('good'));
+    const { look, name, told } = watch(path);
+    await look();
+    spoil(path);
+    await look();
+    writeFileSync(path, shop('good'));
+    await look();
+    await look();
+    expect([told, name()]).toEqual([[], 'good']);
+  });
+
+  test.each(['good', 'better'])('is told of when it is usable again (%s)', async (again) => {
+    const path = fileOf(shop('good'));
+    const { look, name, told } = watch(path);
+    spoil(path);
+    await look();
+    await look();
+    writeFileSync(path, shop(again));
+    await look();
+    expect(name()).toBe(again);
+    spoil(path);
+    await look();
+    await look();
+    expect(told).toEqual([failed(path), loaded(path), failed(path)]);
+  });
+
+  test('makes reload reject, and is told of at once', async () => {
+    const path = fileOf(shop('good'));
+    const { settings, name, told, onFailed, look } = watch(path);
+    spoil(path);
+    const error: unknown = await settings.reload().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'ERR_SETTINGS_FAILED' });
+    expect([name(), told]).toEqual(['good', [failed(path)]]);
+    await look();
+    await look();
+    expect(onFailed.mock.calls).toEqual([[error]]);
+  });
+});
+
+describe('other faults', () => {
+  test('are each told of', async () => {
+    const path = fileOf(shop('good'));
+    const { look, told } = watch(path);
+    for (const [, spoil] of FAULTS) {
+      spoil(path);
+      await look();
+      await look();
+    }
+    expect(told).toEqual([failed(path), failed(path), failed(path)]);
+  });
+
+  test('may be of what is told: a listener that throws is no fault of the file', async () => {
+    const path = fileOf(shop('good'));
+    const onFailed = vi.fn<() => void>(() => {
+      throw new Error('of the host');
+    });
+    const { settings, look, name } = watch(path, { onFailed });
+    unlinkSync(path);
+    await look();
+    await look();
+    writeFileSync(path, shop('again'));
+    await settings.reload();
+    expect([onFailed.mock.calls.length, name()]).toEqual([1, 'again']);
+  });
+
+  test.skipIf(process.getuid?.() === 0)('may be of its mode', async () => {
+    const path = fileOf(shop('good'));
+    const { look, name, told } = watch(path);
+    chmodSync(path, 0);
+    await look();
+    await look();
+    expect([told, name()]).toEqual([[failed(path)], 'good']);
+  });
+});
+
+describe('reload', () => {
+  test('looks now', async () => {
+    const path = fileOf(shop('old'));
+    const { settings, name } = watch(path);
+    writeFileSync(path, shop('new'));
+    await settings.reload();
+    expect(name()).toBe('new');
+  });
+
+  test('looks again for each call, one after the other', async () => {
+    const path = fileOf(shop('old'));
+    const { settings, name } = watch(path);
+    const first = settings.reload();
+    writeFileSync(path, shop('new'));
+    await Promise.all([first, settings.reload()]);
+    expect(name()).toBe('new');
+  });
+});
+
+describe('secrets', () => {
+  test('follow one another at their time, asked before each attempt', () => {
+    const secret = { current: 'before', next: 'after', nextFrom: '2026-11-21T11:00:00+01:00' };
+    const path = fileOf(JSON.stringify({ applications: { shop: { ...SHOP, secret } } }));
+    const { settings, clock } = watch(path);
+    const ask = settings('shop')?.secret as () => string;
+    clock.setWallClock(Date.UTC(2026, 10, 21, 9, 59, 59, 999));
+    expect(ask()).toBe('before');
+    clock.setWallClock(Date.UTC(2026, 10, 21, 10));
+    expect(ask()).toBe('after');
+  });
+
+  test('may be kept elsewhere: who has them is asked for those that the file does not have', async () => {
+    const applications = {
+      shop: { ...SHOP, secret: undefined },
+      blog: SHOP,
+      agent: { name: 'agent', environment: '' },
+    };
+    const path = fileOf(JSON.stringify({ applications }));
+    const secretOf = vi.fn<(id: string) => Promise<string>>(async (id) => `vault of ${id}`);
+    const { settings } = watch(path, { secretOf });
+    const ask = async (id: string) => (settings(id) as { secret: () => unknown }).secret();
+    expect([await ask('shop'), await ask('blog')]).toEqual(['vault of shop', SECRET]);
+    expect(secretOf.mock.calls).toEqual([['shop']]);
+    expect(settings('agent')?.secret).toBeUndefined();
+  });
+
+  test('beside no URL are a fault there, too', () => {
+    const applications = { shop: { ...SHOP, url: undefined } };
+    const path = fileOf(JSON.stringify({ applications }));
+    expect(thrown(() => watch(path, { secretOf: () => '' }))).toMatchObject({
+      path: ['applications', 'shop', 'url'],
+    });
+  });
+
+  test('are in no inspection and no JSON of the settings, nor of an application', () => {
+    const secret = { current: SECRET, next: `${SECRET}-next`, nextFrom: '2026-11-21T10:00:00Z' };
+    const drafts = { shop: { ...SHOP } };
+    const path = fileOf(
+      JSON.stringify({ applications: { shop: SHOP, blog: { ...SHOP, secret } }, drafts }),
+    );
+    const { settings } = watch(path);
+    const shown = {
+      settings,
+      nested: [{ settings }],
+      applications: [settings('shop'), settings('blog')],
+    };
+    for (const text of [
+      inspect(shown, { depth: Infinity, showHidden: true, getters: true }),
+      JSON.stringify(shown),
+      String(settings),
+    ]) {
+      expect(text).not.toContain(SECRET);
+    }
+  });
+});
+
+test('a process that has nothing else to do ends, watched file or not', async () => {
+  const path = fileOf(shop('shop'));
+  const { exitCode, stdout, lingeredMs } = await runFixture('settings-idle', [path]);
+  expect([exitCode, stdout]).toEqual([0, 'shop\n']);
+  expect(lingeredMs).toBeLessThan(700);
+});
