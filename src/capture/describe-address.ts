@@ -4,6 +4,7 @@ import { normaliseAddress } from '../address/normalise.ts';
 import { type Address, parseAddress } from '../address/parse.ts';
 import type { LogActor } from '../contract/index.ts';
 import type { Enrichment } from './enrichers.ts';
+import { ownText } from './own-text.ts';
 
 export type ActorIp = LogActor['ip'];
 
@@ -22,8 +23,10 @@ export function describeAddress(
   address: string,
   { enrichment }: DescribeAddressOptions = {},
 ): ActorIp | undefined {
-  const normal = normaliseAddress(address);
-  if (normal === undefined) return undefined;
+  const spelt = normaliseAddress(address);
+  if (spelt === undefined) return undefined;
+  // Enrichers keep addresses for hours.
+  const normal = ownText(spelt);
   const { metadata } = classifyAddress(parseAddress(normal) as Address);
   const known = enrichment?.factsOf(normal) ?? {};
   const { geo, datacenter, proxy = false, tor = false, vpn = false } = known;

@@ -2,6 +2,7 @@
  * Which names of parameters are secret: a list of patterns, and one linear matcher for all the
  * spellings in use (`api_key`, `apiKey`, `API-KEY`, `user[apikey]`).
  */
+import { ownText } from './own-text.ts';
 
 /**
  * The default list. A pattern is letters and digits in lower case and fits where they stand as whole
@@ -164,7 +165,7 @@ export function keyMatcher(
     if (name.length <= MAX_KEPT_LENGTH) {
       // An attacker's made-up names cost one round of judging, not memory.
       if (verdicts.size >= MAX_KEPT) verdicts.clear();
-      verdicts.set(name, verdict);
+      verdicts.set(ownText(name), verdict);
     }
     return verdict;
   };

@@ -18,8 +18,8 @@ export interface ImportRow {
 export const IMPORT_TABLE: readonly ImportRow[] = [
   {
     files: ['index.ts'],
-    ours: ['contract/', 'log/', 'webhook/', 'errors.ts'],
-    oursAsTypes: ['queue/queue.ts', 'settings/'],
+    ours: ['contract/', 'log/', 'reporter/', 'webhook/', 'errors.ts'],
+    oursAsTypes: ['incident/', 'projection/', 'queue/queue.ts', 'settings/'],
     external: [],
   },
   { files: ['errors.ts'], ours: [], external: [] },
@@ -251,6 +251,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'capture/login-identifiers.ts',
       'capture/login-reporter.ts',
       'capture/login-watch.ts',
+      'capture/own-text.ts',
       'capture/passport.ts',
       'capture/plain-copy.ts',
       'capture/plain-parameters.ts',
