@@ -3,9 +3,15 @@ import { slugify } from '../../contract/slug.ts';
 import { invalidOption } from '../../option-rules.ts';
 import type { Selection } from './changes.ts';
 
+/** No key of settings: it would be lost without a word when they are read. */
+const UNUSABLE_KEY = '__proto__';
+
 export function checkId(applicationId: unknown): string {
-  if (typeof applicationId === 'string' && applicationId !== '') return applicationId;
-  throw invalidOption('expected applicationId to be a non-empty string', ['applicationId']);
+  if (typeof applicationId !== 'string' || applicationId === '') {
+    throw invalidOption('expected applicationId to be a non-empty string', ['applicationId']);
+  }
+  if (applicationId !== UNUSABLE_KEY) return applicationId;
+  throw invalidOption(`${UNUSABLE_KEY} cannot be an applicationId`, ['applicationId']);
 }
 
 /** A copy. */
@@ -16,6 +22,8 @@ export function checkSelection(given: unknown, what: 'modules' | 'playbooks'): S
   }
   const copy: Record<string, boolean> = Object.create(null) as Record<string, boolean>;
   for (const [name, isSelected] of Object.entries(given)) {
+    if (name === UNUSABLE_KEY)
+      throw invalidOption(`${name} cannot be one of ${what}`, [what, name]);
     if (typeof isSelected !== 'boolean') {
       throw invalidOption(`expected each of ${what} to be true or false`, [what, name]);
     }

@@ -1,0 +1,519 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Configuration } from '../../../src/settings/configure/configuration.ts';
+import { createConfiguration } from '../../../src/settings/configure/create-configuration.ts';
+import type { SettingsStore } from '../../../src/settings/configure/store.ts';
+import { StoredConfiguration } from '../../../src/settings/configure/stored-configuration.ts';
+import type { StoredSettings } from '../../../src/settings/stored-settings.ts';
+import { createFakeClock } from '../../../src/testing/index.ts';
+
+const URL_TEXT = 'https://receiver.example/hook';
+const OTHER_URL = 'https://other.example/hook';
+const SAVED_SECRET = 'saved-hunter2-saved-hunter2';
+const SAVED = { name: 'shop', environment: 'production', url: URL_TEXT, secret: SAVED_SECRET };
+const HOUR_MS = 3_600_000;
+
+interface Kept {
+  readonly configuration: Configuration;
+  readonly clock: ReturnType<typeof createFakeClock>;
+  /** What is stored. */
+  readonly stored: () => StoredSettings;
+  readonly writes: () => number;
+}
+
+/** Over a text in memory. New secrets are `new-1-…`, `new-2-…` */
+function keep(settings?: unknown): Kept {
+  let text = settings === undefined ? undefined : JSON.stringify(settings);
+  let writes = 0;
+  let secrets = 0;
+  const store: SettingsStore = {
+    read: () => Promise.resolve(text),
+    async update(change) {
+      const after = change(text);
+      if (after !== text) writes += 1;
+      text = after;
+    },
+  };
+  const clock = createFakeClock();
+  const newSecret = (): string => {
+    secrets += 1;
+    return `new-${secrets}-hunter2-hunter2`;
+  };
+  return {
+    configuration: new StoredConfiguration({ store, testOptions: {}, clock, newSecret }),
+    clock,
+    stored: () => JSON.parse(text ?? 'null') as StoredSettings,
+    writes: () => writes,
+  };
+}
+
+const withShop = (change: object = {}) => ({
+  format: 2,
+  applications: { shop: { ...SAVED, ...change } },
+});
+
+describe('setting the URL', () => {
+  test('makes a draft with a new secret; nothing is saved by it', async () => {
+    const { configuration, stored } = keep();
+    expect(await configuration.setWebhook('shop', URL_TEXT)).toEqual({
+      secret: 'new-1-hunter2-hunter2',
+      warnings: [],
+    });
+    expect(stored()).toEqual({
+      format: 2,
+      applications: {},
+      drafts: {
+        shop: { name: 'shop', environment: '', url: URL_TEXT, secret: 'new-1-hunter2-hunter2' },
+      },
+    });
+  });
+
+  test('leaves what is saved, and delivering, as it is', async () => {
+    const { configuration, stored } = keep(withShop({ modules: { waf: true } }));
+    await configuration.setWebhook('shop', OTHER_URL);
+    expect(stored().applications).toEqual({ shop: { ...SAVED, modules: { waf: true } } });
+    expect(stored().drafts).toEqual({
+      shop: { ...SAVED, url: OTHER_URL, secret: 'new-1-hunter2-hunter2' },
+    });
+  });
+
+  test('takes a secret, a name and an environment', async () => {
+    const { configuration, stored } = keep();
+    const choice = { secret: 'given-hunter2-given', name: 'The shop', environment: 'staging' };
+    expect(await configuration.setWebhook('shop', URL_TEXT, choice)).toEqual({
+      secret: choice.secret,
+      warnings: [],
+    });
+    expect(stored().drafts).toEqual({ shop: { ...choice, url: URL_TEXT } });
+  });
+
+  test('again makes another draft in the place of the first, of the same names', async () => {
+    const { configuration, stored } = keep();
+    await configuration.setWebhook('shop', URL_TEXT, { name: 'The shop', environment: 'staging' });
+    await configuration.setWebhook('shop', OTHER_URL);
+    expect(stored().drafts).toEqual({
+      shop: {
+        name: 'The shop',
+        environment: 'staging',
+        url: OTHER_URL,
+        secret: 'new-2-hunter2-hunter2',
+      },
+    });
+  });
+
+  test.each<[string, string, string | undefined, readonly string[]]>([
+    ['plain http', 'http://receiver.example/', undefined, ['plain-http']],
+    ['a short secret', URL_TEXT, 'x'.repeat(15), ['short-secret']],
+    ['a secret of 16 bytes', URL_TEXT, 'é'.repeat(8), []],
+    ['a secret copied badly', URL_TEXT, `${'x'.repeat(16)}\n`, ['space-around-secret']],
+    [
+      'all of them',
+      'http://receiver.example/',
+      ' x',
+      ['plain-http', 'short-secret', 'space-around-secret'],
+    ],
+  ])('is possible with %s, and warns', async (_what, url, secret, warnings) => {
+    const { configuration, stored } = keep();
+    const choice = secret === undefined ? {} : { secret };
+    expect(await configuration.setWebhook('shop', url, choice)).toMatchObject({ warnings });
+    expect(stored().drafts?.['shop']).toMatchObject({ url });
+  });
+
+  test.each<[string, unknown, unknown, unknown, string, readonly string[]]>([
+    ['credentials', 'shop', 'https://a:hunter2@b.example/', {}, 'ERR_INVALID_URL', ['url']],
+    ['another scheme', 'shop', 'ftp://hunter2.example/', {}, 'ERR_INVALID_URL', ['url']],
+    ['no URL', 'shop', undefined, {}, 'ERR_INVALID_URL', ['url']],
+    ['an empty secret', 'shop', URL_TEXT, { secret: '' }, 'ERR_INVALID_SECRET', ['secret']],
+    ['a secret of bytes', 'shop', URL_TEXT, { secret: [7] }, 'ERR_INVALID_SECRET', ['secret']],
+    ['no id', '', URL_TEXT, {}, 'ERR_INVALID_OPTION', ['applicationId']],
+    ['an id that is none', 7, URL_TEXT, {}, 'ERR_INVALID_OPTION', ['applicationId']],
+    ['no id of a key', '__proto__', URL_TEXT, {}, 'ERR_INVALID_OPTION', ['applicationId']],
+    ['a name that is none', 'shop', URL_TEXT, { name: 7 }, 'ERR_INVALID_OPTION', ['name']],
+    ['an unknown key', 'shop', URL_TEXT, { secert: 'x' }, 'ERR_INVALID_OPTION', ['secert']],
+  ])('is refused with %s, and nothing is written', async (_what, id, url, choice, code, path) => {
+    const { configuration, writes } = keep();
+    const error: unknown = await configuration
+      .setWebhook(id as string, url as string, choice as object)
+      .catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code, path });
+    expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain('hunter2');
+    expect(writes()).toBe(0);
+  });
+});
+
+describe('reading a secret back', () => {
+  const NEXT = { current: 'now', next: 'then', nextFrom: '2026-11-21T12:00:00.000Z' };
+  const drafts = { shop: { ...SAVED, secret: 'of the draft' } };
+
+  test.each<[string, object, object | undefined, string | undefined]>([
+    ['what is saved', withShop(), undefined, SAVED_SECRET],
+    ['the draft first', { ...withShop(), drafts }, undefined, 'of the draft'],
+    ['the draft alone', { applications: {}, drafts }, undefined, 'of the draft'],
+    ['what is saved beside a draft', { ...withShop(), drafts }, { of: 'current' }, SAVED_SECRET],
+    ['the draft by name', { ...withShop(), drafts }, { of: 'draft' }, 'of the draft'],
+    ['no draft', withShop(), { of: 'draft' }, undefined],
+    ['nothing saved beside a draft', { applications: {}, drafts }, { of: 'current' }, undefined],
+    ['nothing to come', withShop(), { of: 'next' }, undefined],
+    ['the next', withShop({ secret: NEXT }), { of: 'next' }, 'then'],
+    ['the one before it', withShop({ secret: NEXT }), undefined, 'now'],
+    [
+      'an agent that has none',
+      withShop({ secret: undefined, url: undefined }),
+      undefined,
+      undefined,
+    ],
+  ])('gives %s', async (_what, settings, choice, expected) => {
+    const { configuration } = keep(settings);
+    expect(await configuration.secretOf('shop', choice)).toBe(expected);
+  });
+
+  test('gives the next as the current one once its time has come', async () => {
+    const { configuration, clock } = keep(withShop({ secret: NEXT }));
+    await clock.advanceTo(Date.parse(NEXT.nextFrom));
+    expect(await configuration.secretOf('shop')).toBe('then');
+    expect(await configuration.secretOf('shop', { of: 'next' })).toBeUndefined();
+  });
+
+  test('of an application that nobody knows is refused', async () => {
+    const { configuration } = keep(withShop());
+    await expect(configuration.secretOf('constructor')).rejects.toMatchObject({
+      code: 'ERR_UNKNOWN_APPLICATION',
+      path: ['applicationId'],
+    });
+    await expect(configuration.secretOf('shop', { of: 'last' as 'next' })).rejects.toMatchObject({
+      code: 'ERR_INVALID_OPTION',
+      path: ['of'],
+    });
+  });
+});
+
+describe('saving', () => {
+  test('makes the draft what delivers, and keeps what was selected', async () => {
+    const tls = { ca: 'certificate' };
+    const { configuration, stored } = keep(
+      withShop({ modules: { waf: true }, playbooks: { notify: false }, tls }),
+    );
+    await configuration.setWebhook('shop', OTHER_URL, { name: 'The shop' });
+    expect(await configuration.save('shop')).toBe(true);
+    expect(stored()).toEqual(
+      withShop({
+        name: 'The shop',
+        url: OTHER_URL,
+        secret: 'new-1-hunter2-hunter2',
+        modules: { waf: true },
+        playbooks: { notify: false },
+        tls,
+      }),
+    );
+  });
+
+  test('makes an application of a draft, and leaves other drafts', async () => {
+    const { configuration, stored } = keep();
+    await configuration.setWebhook('shop', URL_TEXT);
+    await configuration.setWebhook('constructor', OTHER_URL);
+    await configuration.save('constructor');
+    expect(Object.keys(stored().applications)).toEqual(['constructor']);
+    expect(Object.keys(stored().drafts ?? {})).toEqual(['shop']);
+  });
+
+  test('ends a change of the secret that was to come', async () => {
+    const { configuration, stored } = keep(withShop());
+    await configuration.rotateSecret('shop');
+    await configuration.setWebhook('shop', OTHER_URL, { secret: 'given' });
+    await configuration.save('shop');
+    expect(stored().applications['shop']?.secret).toBe('given');
+  });
+
+  test('and discarding say whether there was a draft, and write nothing without', async () => {
+    const { configuration, writes } = keep(withShop());
+    expect([await configuration.save('shop'), await configuration.discard('shop')]).toEqual([
+      false,
+      false,
+    ]);
+    expect(writes()).toBe(0);
+  });
+});
+
+test('discarding a draft leaves what is saved as it was', async () => {
+  const { configuration, stored } = keep(withShop());
+  await configuration.setWebhook('shop', OTHER_URL);
+  expect(await configuration.discard('shop')).toBe(true);
+  expect(stored()).toEqual(withShop());
+});
+
+describe.each([
+  ['modules', 'selectModules'],
+  ['playbooks', 'selectPlaybooks'],
+] as const)('selecting %s', (key, method) => {
+  test('changes those that are named, and no others', async () => {
+    const { configuration, stored } = keep(withShop());
+    await configuration[method]('shop', { waf: true, rasp: true });
+    await configuration[method]('shop', { rasp: false });
+    expect(stored()).toEqual(withShop({ [key]: { waf: true, rasp: false } }));
+  });
+
+  test('takes the selection away with all, which makes all send', async () => {
+    const { configuration, stored } = keep(withShop({ [key]: { waf: false } }));
+    await configuration[method]('shop', 'all');
+    expect(stored()).toEqual(withShop());
+  });
+
+  test('of none selects nothing, so that nothing sends', async () => {
+    const { configuration, stored } = keep(withShop());
+    await configuration[method]('shop', {});
+    expect(stored()).toEqual(withShop({ [key]: {} }));
+  });
+
+  test.each<[unknown, readonly string[]]>([
+    [undefined, [key]],
+    ['some', [key]],
+    [['waf'], [key]],
+    [{ waf: 1 }, [key, 'waf']],
+    [JSON.parse('{ "__proto__": true }'), [key, '__proto__']],
+  ])('is refused with %j', async (given, path) => {
+    const { configuration, writes } = keep(withShop());
+    await expect(configuration[method]('shop', given as 'all')).rejects.toMatchObject({
+      code: 'ERR_INVALID_OPTION',
+      path,
+    });
+    expect(writes()).toBe(0);
+  });
+
+  test('is refused for an application that was not saved', async () => {
+    const { configuration } = keep(withShop());
+    await configuration.setWebhook('blog', URL_TEXT);
+    for (const id of ['blog', 'constructor']) {
+      await expect(configuration[method](id, {})).rejects.toMatchObject({
+        code: 'ERR_UNKNOWN_APPLICATION',
+        path: ['applicationId'],
+      });
+    }
+  });
+});
+
+test('playbooks are selected by name or slug, which are the same', async () => {
+  const { configuration, stored } = keep(withShop());
+  await configuration.selectPlaybooks('shop', { 'Block IPs': true });
+  await configuration.selectPlaybooks('shop', { block_ips: false });
+  expect(stored()).toEqual(withShop({ playbooks: { block_ips: false } }));
+  await expect(configuration.selectPlaybooks('shop', { '!?': true })).rejects.toMatchObject({
+    code: 'ERR_INVALID_OPTION',
+    path: ['playbooks', '!?'],
+  });
+});
+
+describe('rotating the secret', () => {
+  test('lets the one that signs now sign for another day', async () => {
+    const { configuration, stored, clock } = keep(withShop());
+    const from = new Date(clock.now() + 24 * HOUR_MS);
+    expect(await configuration.rotateSecret('shop')).toEqual({
+      secret: 'new-1-hunter2-hunter2',
+      from,
+      warnings: [],
+    });
+    expect(stored().applications['shop']?.secret).toEqual({
+      current: SAVED_SECRET,
+      next: 'new-1-hunter2-hunter2',
+      nextFrom: from.toISOString(),
+    });
+  });
+
+  test('takes a time and a secret', async () => {
+    const { configuration, stored, clock } = keep(withShop());
+    const from = new Date(clock.now() + 1);
+    expect(await configuration.rotateSecret('shop', { from, secret: 'given' })).toEqual({
+      secret: 'given',
+      from,
+      warnings: ['short-secret'],
+    });
+    expect(stored().applications['shop']?.secret).toMatchObject({ next: 'given' });
+  });
+
+  test.each([0, -1])('is done at once where its time is now or past (%i)', async (inMs) => {
+    const { configuration, stored, clock } = keep(withShop());
+    await configuration.rotateSecret('shop', { from: new Date(clock.now() + inMs) });
+    expect(stored().applications['shop']?.secret).toBe('new-1-hunter2-hunter2');
+  });
+
+  test('again, before its time, puts another one in the place of the next', async () => {
+    const { configuration, stored, clock } = keep(withShop());
+    await configuration.rotateSecret('shop');
+    await clock.advance(HOUR_MS);
+    await configuration.rotateSecret('shop', { from: new Date(clock.now() + HOUR_MS) });
+    expect(stored().applications['shop']?.secret).toMatchObject({
+      current: SAVED_SECRET,
+      next: 'new-2-hunter2-hunter2',
+    });
+  });
+
+  test('again, after its time, begins with the one that signs now', async () => {
+    const { configuration, stored, clock } = keep(withShop());
+    await configuration.rotateSecret('shop');
+    await clock.advance(24 * HOUR_MS);
+    await configuration.rotateSecret('shop');
+    expect(stored().applications['shop']?.secret).toMatchObject({
+      current: 'new-1-hunter2-hunter2',
+      next: 'new-2-hunter2-hunter2',
+    });
+  });
+
+  test.each<[string, object, object, string, string]>([
+    ['no date', withShop(), { from: 'tomorrow' }, 'ERR_INVALID_OPTION', 'from'],
+    ['a date of no time', withShop(), { from: new Date(NaN) }, 'ERR_INVALID_OPTION', 'from'],
+    ['an empty secret', withShop(), { secret: '' }, 'ERR_INVALID_SECRET', 'secret'],
+    ['nothing saved', { applications: {} }, {}, 'ERR_UNKNOWN_APPLICATION', 'applicationId'],
+    [
+      'no secret of before',
+      withShop({ url: undefined, secret: undefined }),
+      {},
+      'ERR_UNKNOWN_APPLICATION',
+      'applicationId',
+    ],
+  ])('is refused with %s', async (_what, settings, options, code, path) => {
+    const { configuration, writes } = keep(settings);
+    await expect(configuration.rotateSecret('shop', options)).rejects.toMatchObject({
+      code,
+      path: [path],
+    });
+    expect(writes()).toBe(0);
+  });
+});
+
+test('the format is upgraded once, for the whole organisation', async () => {
+  const { configuration, stored, writes } = keep({ ...withShop(), format: 1 });
+  expect([await configuration.upgradeFormat(), await configuration.upgradeFormat()]).toEqual([
+    true,
+    false,
+  ]);
+  expect([stored(), writes()]).toEqual([withShop(), 1]);
+});
+
+describe('a description', () => {
+  test('has everything but secrets', async () => {
+    const { configuration, clock } = keep({
+      ...withShop({ modules: { waf: true }, playbooks: { Notify: true } }),
+      format: 1,
+    });
+    await configuration.rotateSecret('shop');
+    await configuration.setWebhook('shop', OTHER_URL);
+    await configuration.setWebhook('blog', 'http://blog.example/', { environment: 'staging' });
+    const described = await configuration.describe();
+    expect(described).toEqual({
+      format: 1,
+      applications: {
+        blog: {
+          name: 'blog',
+          environment: 'staging',
+          draftUrl: 'http://blog.example/',
+          isSaved: false,
+        },
+        shop: {
+          name: 'shop',
+          environment: 'production',
+          url: URL_TEXT,
+          modules: { waf: true },
+          playbooks: { notify: true },
+          nextSecretFrom: new Date(clock.now() + 24 * HOUR_MS).toISOString(),
+          draftUrl: OTHER_URL,
+          isSaved: true,
+        },
+      },
+    });
+    expect(JSON.stringify(described)).not.toContain('hunter2');
+    await clock.advance(24 * HOUR_MS);
+    expect((await configuration.describe()).applications['shop']).not.toHaveProperty(
+      'nextSecretFrom',
+    );
+  });
+
+  test('of nothing is empty', async () => {
+    expect(await keep().configuration.describe()).toEqual({ format: 2, applications: {} });
+  });
+});
+
+describe('what is stored', () => {
+  test.each<[string, unknown]>([
+    ['an unknown key', { ...withShop(), organization: 'hunter2' }],
+    ['a draft that is none', { ...withShop(), drafts: { shop: { secret: 'hunter2' } } }],
+    ['a URL without a secret', withShop({ secret: undefined })],
+  ])('with %s is not touched, and the error repeats no secret', async (_what, settings) => {
+    const { configuration, writes } = keep(settings);
+    for (const work of [configuration.describe(), configuration.upgradeFormat()]) {
+      const error: unknown = await work.catch((reason: unknown) => reason);
+      expect(error).toMatchObject({ code: 'ERR_SETTINGS_FAILED' });
+      expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain('hunter2');
+    }
+    expect(writes()).toBe(0);
+  });
+
+  test('in a store that fails is told of, with the cause', async () => {
+    const cause = new Error('the database is down');
+    const store: SettingsStore = {
+      read: () => Promise.reject(cause),
+      update: () => Promise.reject(cause),
+    };
+    const configuration = createConfiguration({ store });
+    const expected = { code: 'ERR_CONFIGURATION_FAILED', cause };
+    await expect(configuration.describe()).rejects.toMatchObject(expected);
+    await expect(configuration.save('shop')).rejects.toMatchObject(expected);
+  });
+
+  test('by a store that never asks for the change is told of, too', async () => {
+    const store: SettingsStore = { read: async () => undefined, update: async () => {} };
+    await expect(createConfiguration({ store }).upgradeFormat()).rejects.toMatchObject({
+      code: 'ERR_CONFIGURATION_FAILED',
+      message: expect.stringContaining('nothing was changed') as string,
+    });
+  });
+
+  test('may be changed by others meanwhile: what counts is the last asking', async () => {
+    const texts = [{ ...withShop(), format: 1 }, withShop()].map((one) => JSON.stringify(one));
+    const store: SettingsStore = {
+      read: async () => undefined,
+      update: async (change) => {
+        for (const text of texts) change(text);
+      },
+    };
+    expect(await createConfiguration({ store }).upgradeFormat()).toBe(false);
+  });
+});
+
+describe('a configuration', () => {
+  test.each<[string, object, string]>([
+    ['neither a file nor a store', {}, 'file'],
+    ['both', { file: 'x', store: { read() {}, update() {} } }, 'file'],
+    ['an empty path', { file: '' }, 'file'],
+    ['half a store', { store: { read() {} } }, 'store'],
+    ['the other half', { store: { update() {} } }, 'store'],
+    ['an unknown key', { file: 'x', secret: 'x' }, 'secret'],
+  ])('is not made with %s', (_what, options, path) => {
+    expect(() => createConfiguration(options)).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [path] }),
+    );
+  });
+
+  test('shows no secret, by inspection or JSON, also within something else', async () => {
+    const { configuration } = keep(withShop());
+    await configuration.setWebhook('shop', OTHER_URL);
+    const shown = { nested: [{ configuration }] };
+    expect(inspect(shown, { depth: Infinity, showHidden: true, getters: true })).not.toMatch(
+      /hunter2|receiver|other/,
+    );
+    expect(JSON.stringify(shown)).toBe('{"nested":[{"configuration":{}}]}');
+  });
+
+  test('over a file has secrets of 64 hex digits, in a file of its owner alone', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'configuration-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const file = join(folder, 'settings.json');
+    const configuration = createConfiguration({ file });
+    const { secret } = await configuration.setWebhook('shop', URL_TEXT);
+    expect(secret).toMatch(/^[0-9a-f]{64}$/);
+    await configuration.save('shop');
+    expect(await createConfiguration({ file }).secretOf('shop')).toBe(secret);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+});
