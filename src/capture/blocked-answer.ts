@@ -1,6 +1,7 @@
 /** What becomes of a request that was blocked, on hosts whose responses are like node:http's. */
-import { blockedBody, type RequestBlockedError } from './request-blocked-error.ts';
+import { blockedBody } from './request-blocked-error.ts';
 import type { RequestScope } from './request-scope.ts';
+import type { Block } from './request-story.ts';
 import { recordOnSpan } from './span-exception.ts';
 
 /** node:http's and node:http2's, and what frameworks make of them. */
@@ -36,11 +37,11 @@ export const statusOf = (response: NodeResponse) => (): number | undefined =>
 
 /** Answers in the place of what was asked for; an answer that has begun is broken off. */
 export function answerBlocked(
-  error: RequestBlockedError,
+  error: Block,
   response: NodeResponse,
   scope: RequestScope | undefined,
 ): void {
-  scope?.answered({ blocked: true, status: error.status });
+  scope?.block(error);
   recordOnSpan(error);
   if (response.headersSent) {
     breakOff(response);

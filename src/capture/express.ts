@@ -4,7 +4,7 @@ import type { CaptureOptions } from './capture-options.ts';
 import type { HttpRequest } from './http-request.ts';
 import { isRequestBlocked } from './request-blocked-error.ts';
 import { createScopes } from './request-capture.ts';
-import { currentScope, runInScope } from './request-scope.ts';
+import { currentScope, type RequestScope, runInScope } from './request-scope.ts';
 
 type Next = (error?: unknown) => void;
 
@@ -16,14 +16,20 @@ type ErrorMiddleware = (
  * Middleware to be used before all other: what follows it finds the request's context, however deep
  * and late. Parameters of a body are those that a parser leaves in `request.body`, once it has.
  *
+ * Where a parser goes on outside of the request, as some of multipart forms do, use the same
+ * middleware once more behind it: it takes up the scope of a request that it has seen.
+ *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */
 export function captureRequests(
   options?: CaptureOptions,
 ): (request: HttpRequest, response: NodeResponse, next: Next) => void {
   const scopeOf = createScopes(options);
+  const scopes = new WeakMap<HttpRequest, RequestScope>();
   return (request, response, next) => {
-    runInScope(scopeOf(request, statusOf(response)), () => next());
+    const scope = scopes.get(request) ?? scopeOf(request, statusOf(response));
+    scopes.set(request, scope);
+    runInScope(scope, () => next());
   };
 }
 

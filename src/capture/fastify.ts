@@ -2,9 +2,10 @@
 import { answerBlocked, type NodeResponse, statusOf } from './blocked-answer.ts';
 import type { CaptureOptions } from './capture-options.ts';
 import type { HttpRequest } from './http-request.ts';
-import { isRequestBlocked, RequestBlockedError } from './request-blocked-error.ts';
+import { isRequestBlocked } from './request-blocked-error.ts';
 import { createScopes } from './request-capture.ts';
 import { type RequestScope, runInScope } from './request-scope.ts';
+import type { Block } from './request-story.ts';
 
 /** What is used of Fastify's request. */
 export interface FastifyRequestLike {
@@ -65,7 +66,8 @@ async function addHooks(app: FastifyLike, options?: CaptureOptions): Promise<voi
   };
 
   app.addHook('onRequest', (request, reply, done) => {
-    const scope = scopeOf(new CapturedFastifyRequest(request), statusOf(reply.raw));
+    const captured = new CapturedFastifyRequest(request);
+    const scope = scopeOf(captured, statusOf(reply.raw), request.raw);
     scopes.set(request, scope);
     runInScope(scope, done);
   });
@@ -77,10 +79,12 @@ async function addHooks(app: FastifyLike, options?: CaptureOptions): Promise<voi
   });
   app.addHook('onSend', (...[request, reply, payload, done]) => {
     const scope = scopes.get(request);
-    if (scope?.isBlocked === true) {
+    const block = scope?.blockedBy;
+    if (block === undefined) done();
+    else {
       discard(payload);
-      takeOver(new RequestBlockedError(scope.blockedStatus), reply, scope);
-    } else done();
+      takeOver(block, reply, scope);
+    }
   });
 }
 
@@ -123,11 +127,7 @@ class CapturedFastifyRequest implements HttpRequest {
 }
 
 /** The hook that calls this does not go on: no handler of errors hears of what is none. */
-function takeOver(
-  error: RequestBlockedError,
-  reply: FastifyReplyLike,
-  scope: RequestScope | undefined,
-): void {
+function takeOver(error: Block, reply: FastifyReplyLike, scope: RequestScope | undefined): void {
   const headers = reply.raw.headersSent ? {} : reply.getHeaders();
   reply.hijack();
   for (const [name, value] of Object.entries(headers)) {

@@ -34,21 +34,21 @@ export class CapturedHonoRequest implements HttpRequest {
   }
 
   get headers(): HttpRequest['headers'] {
-    return this.#original.headers;
+    return this.#readable.headers;
   }
 
   get method(): string | undefined {
-    return this.#original.method;
+    return this.#readable.method;
   }
 
   get url(): string | undefined {
-    return this.#original.url;
+    return this.#readable.url;
   }
 
   get socket(): HttpRequest['socket'] {
-    if (this.#connection === undefined) return this.#original.socket;
+    if (this.#connection === undefined) return this.#readable.socket;
     this.#socket ??= {
-      encrypted: this.#original.socket?.encrypted,
+      encrypted: this.#readable.socket?.encrypted,
       ...this.#connection(),
     };
     return this.#socket;
@@ -88,8 +88,13 @@ export class CapturedHonoRequest implements HttpRequest {
     }
   }
 
+  /** The host's own object. */
+  get original(): object {
+    return incomingOf(this.#c.env) ?? this.#c.req.raw;
+  }
+
   /** `@hono/node-server` has the request as it came in; the Fetch one was made of it. */
-  get #original(): HttpRequest {
+  get #readable(): HttpRequest {
     this.#source ??= incomingOf(this.#c.env) ?? fetchRequest(this.#c.req.raw);
     return this.#source;
   }

@@ -10,6 +10,7 @@ import {
 import { isRequestBlocked, RequestBlockedError } from './request-blocked-error.ts';
 import { createScopes } from './request-capture.ts';
 import { type RequestScope, runInScope } from './request-scope.ts';
+import type { Block } from './request-story.ts';
 import { recordOnSpan } from './span-exception.ts';
 
 /** What is used of Hono's `Context`. */
@@ -58,27 +59,21 @@ export function captureRequests<C extends HonoContext = HonoContext>(
   const scopeOf = createScopes(capture);
   return async (c, next) => {
     const request = new CapturedHonoRequest(c, connection && (() => connection(c)));
-    const scope: RequestScope = scopeOf(request, () => statusOf(c, scope));
+    const scope: RequestScope = scopeOf(request, () => statusOf(c, scope), request.original);
     const reading = request.readBody(maxBodyBytes);
     if (reading !== undefined) await reading;
-    const block = await runInScope(scope, () => blockIn(c, next));
+    const block = (await runInScope(scope, () => blockIn(c, next))) ?? scope.blockedBy;
     if (block !== undefined) answerBlocked(block, c, scope);
-    else if (scope.isBlocked) {
-      answerBlocked(new RequestBlockedError(scope.blockedStatus), c, scope);
-    }
   };
 }
 
 /** Of an answer that a block takes the place of, nothing was sent. */
 function statusOf(c: HonoContext, scope: RequestScope): number | undefined {
-  return c.finalized && !scope.isBlocked ? c.res.status : undefined;
+  return c.finalized && scope.blockedBy === undefined ? c.res.status : undefined;
 }
 
 /** Hono gives an error to `app.onError` at once; what gets here is none, or of another realm. */
-async function blockIn(
-  c: HonoContext,
-  next: () => Promise<void>,
-): Promise<RequestBlockedError | undefined> {
+async function blockIn(c: HonoContext, next: () => Promise<void>): Promise<Block | undefined> {
   try {
     await next();
     return isRequestBlocked(c.error) ? c.error : undefined;
@@ -88,11 +83,11 @@ async function blockIn(
   }
 }
 
-function answerBlocked({ status }: RequestBlockedError, c: HonoContext, scope: RequestScope): void {
-  scope.answered({ blocked: true, status });
-  const error = new RequestBlockedError(status);
-  recordOnSpan(error);
-  const answer = error.getResponse();
+function answerBlocked(block: Block, c: HonoContext, scope: RequestScope): void {
+  scope.block(block);
+  recordOnSpan(block);
+  // One of another copy of this package may not know how to answer.
+  const answer = new RequestBlockedError(block.status).getResponse();
   for (const [name, value] of c.res.headers) {
     const isKept = !OF_THE_BODY.includes(name) && name !== 'content-type';
     if (isKept) answer.headers.append(name, value);

@@ -24,11 +24,7 @@ export { REDACTED, type RedactionOptions } from './redaction.ts';
 export { blockRequest, RequestBlockedError } from './request-blocked-error.ts';
 export { createRequestCapture, type RequestCapture } from './request-capture.ts';
 export type { HeadersLike, RequestLike, SocketLike } from './request-like.ts';
-export {
-  currentContext,
-  type Identifiers,
-  identify,
-  type RequestContext,
-} from './request-scope.ts';
+export { currentContext, identify, type RequestContext } from './request-scope.ts';
+export type { Identifiers } from './request-story.ts';
 export { SENSITIVE_KEYS } from './sensitive-keys.ts';
 export type { TrustedProxies } from './trusted-proxies.ts';

@@ -1,7 +1,7 @@
 /** Who logged in, or who was said to: what may stand in `actor.identifiers` (D10). */
 import type { Redactor } from './redaction.ts';
 import { fieldOf } from './request-like.ts';
-import type { Identifiers } from './request-scope.ts';
+import type { Identifiers } from './request-story.ts';
 import { fittedText } from './request-text.ts';
 
 type Known = NonNullable<Identifiers>;

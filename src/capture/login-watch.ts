@@ -3,13 +3,8 @@ import { identifiersOfUser, triedIdentifiers } from './login-identifiers.ts';
 import { type LoginReporter, reportLogin } from './login-reporter.ts';
 import { createRedactor } from './redaction.ts';
 import { fieldOf } from './request-like.ts';
-import {
-  currentContext,
-  currentScope,
-  type Identifiers,
-  identify,
-  runInScope,
-} from './request-scope.ts';
+import { currentContext, currentScope, identify, runInScope } from './request-scope.ts';
+import type { Identifiers } from './request-story.ts';
 
 /** One try of one strategy. */
 export interface LoginAttempt {

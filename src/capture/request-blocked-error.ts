@@ -49,7 +49,7 @@ export function isRequestBlocked(error: unknown): error is RequestBlockedError {
  */
 export function blockRequest(report?: () => void): never {
   const error = new RequestBlockedError();
-  currentScope()?.answered({ blocked: true, status: error.status });
+  currentScope()?.block(error);
   report?.();
   throw error;
 }

@@ -13,7 +13,7 @@ import {
   readHead,
   readParameters,
 } from './http-request.ts';
-import { type RequestContext, RequestScope, runInScope } from './request-scope.ts';
+import { currentScope, type RequestContext, RequestScope, runInScope } from './request-scope.ts';
 
 /** For hosts without an adapter of ours. */
 export interface RequestCapture {
@@ -23,7 +23,7 @@ export interface RequestCapture {
    * Runs `work`, and all that it starts, on behalf of the request: what reports events there finds
    * its context. Nothing is read before an event wants it. Gives what `work` gives, or throws.
    *
-   * @param status of the answer, once it has begun; quick, and never throws.
+   * @param status of the answer, once it has begun; quick. Counts from 100 to 599.
    */
   run<T>(request: HttpRequest, work: () => T, status?: () => number | undefined): T;
 }
@@ -35,28 +35,39 @@ export interface RequestCapture {
  */
 export function createRequestCapture(options?: CaptureOptions): RequestCapture {
   const settings = readCaptureOptions(options);
+  const scopeOf = scopesOf(settings);
   return {
     contextOf: (request) => new CapturedRequest(request, settings).read(),
-    run: (request, work, status) => runInScope(scopeFor(request, settings, status), work),
+    run: (request, work, status) => runInScope(scopeOf(request, status), work),
   };
 }
 
-type ScopeOf = (request: HttpRequest, status?: () => number | undefined) => RequestScope;
+/**
+ * `original` is the host's own object, where `request` was made of it: adapters within one another
+ * know by it that they serve the same request.
+ */
+type ScopeOf = (
+  request: HttpRequest,
+  status?: () => number | undefined,
+  original?: object,
+) => RequestScope;
 
 /** What the adapters are built of: the options once checked, and a scope for each request. */
-export function createScopes(options?: CaptureOptions): ScopeOf {
-  const settings = readCaptureOptions(options);
-  return (request, status) => scopeFor(request, settings, status);
-}
+export const createScopes = (options?: CaptureOptions): ScopeOf =>
+  scopesOf(readCaptureOptions(options));
 
-function scopeFor(
-  request: HttpRequest,
-  settings: CaptureSettings,
-  status: () => number | undefined = () => undefined,
-): RequestScope {
-  const captured = new CapturedRequest(request, settings);
-  const progress = { hasMore: () => captured.hasMore(), status };
-  return new RequestScope(() => captured.read(), progress, settings.blockedStatus);
+function scopesOf(settings: CaptureSettings): ScopeOf {
+  const { blockedStatus } = settings;
+  return (request, status = () => undefined, original = request) => {
+    const captured = new CapturedRequest(request, settings);
+    const progress = { hasMore: () => captured.hasMore(), status };
+    const outer = currentScope();
+    return new RequestScope(() => captured.read(), progress, {
+      blockedStatus,
+      request: original,
+      outer,
+    });
+  };
 }
 
 /** The head is read once; parameters again when a parser has been at work since. */

@@ -2,8 +2,14 @@
  * The request that is being served, found by whatever runs on its behalf, however deep and late. A
  * host adapter opens a scope; `identify` and the reporter look it up.
  */
-import { encodeSvcIdentifier, type LogActor, type LogHttp } from '../contract/index.ts';
+import type { LogActor, LogHttp } from '../contract/index.ts';
 import { currentSurroundings, runWithin } from '../system/ambient.ts';
+import {
+  type Block,
+  type Identifiers,
+  type RequestOutcome,
+  RequestStory,
+} from './request-story.ts';
 
 /** What a record tells of who caused an event, and by what request. */
 export interface RequestContext {
@@ -11,21 +17,10 @@ export interface RequestContext {
   readonly http?: LogHttp;
 }
 
-/** Who the user is: see the contract's `actor.identifiers` (D10). `null`: nobody who is known. */
-export type Identifiers = LogActor['identifiers'];
-
-/** How the request was answered, as far as that is known. */
-export interface RequestOutcome {
-  /** 100 to 599. */
-  readonly status?: number;
-  /** Whether the agent refused it. */
-  readonly blocked?: boolean;
-}
-
 /** Reads the request, and only if something happens in it: once, unless there is more to read. */
 export type ReadRequest = () => RequestContext;
 
-/** What changes while a request is served. Asked for each event: both are quick and never throw. */
+/** What changes while a request is served. Asked for each event: both are quick. */
 export interface RequestProgress {
   /** Whether there is more to read than when it was last read: a body that was parsed since. */
   readonly hasMore: () => boolean;
@@ -33,34 +28,51 @@ export interface RequestProgress {
   readonly status: () => number | undefined;
 }
 
+export interface ScopeOptions {
+  /** With what a request of this scope is answered when it is blocked. Default 403. */
+  readonly blockedStatus?: number;
+  /** The host's own object. Scopes of the same one, within one another, have one story. */
+  readonly request?: object;
+  /** The scope that this one is opened in. */
+  readonly outer?: RequestScope | undefined;
+}
+
 export class RequestScope {
-  /** With what a request of this scope is answered when it is blocked. */
   readonly blockedStatus: number;
   readonly #read: ReadRequest;
   readonly #progress: RequestProgress | undefined;
+  readonly #request: object | undefined;
+  readonly #story: RequestStory;
   #captured: RequestContext | undefined;
   #current: RequestContext | undefined;
-  #user: Pick<LogActor, 'identifiers' | 'svc_identifier'> | undefined;
-  #outcome: RequestOutcome = {};
+  /** Of the story, when `#current` was built. */
+  #changesSeen = 0;
 
-  constructor(read: ReadRequest, progress?: RequestProgress, blockedStatus = 403) {
+  constructor(read: ReadRequest, progress?: RequestProgress, options: ScopeOptions = {}) {
+    const { blockedStatus = 403, request, outer } = options;
     this.#read = read;
     this.#progress = progress;
     this.blockedStatus = blockedStatus;
+    this.#request = request;
+    const isNested = outer !== undefined && request !== undefined && outer.#request === request;
+    this.#story = isNested ? outer.#story : new RequestStory();
   }
 
   /** The same object until something changes, frozen: many events of a request share it. */
   context(): RequestContext {
     this.#follow();
-    this.#current ??= this.#build();
+    if (this.#current === undefined || this.#changesSeen !== this.#story.changes) {
+      this.#changesSeen = this.#story.changes;
+      this.#current = this.#build();
+    }
     return this.#current;
   }
 
   #follow(): void {
     if (this.#progress === undefined) return;
-    const status = this.#progress.status();
+    const status = statusNow(this.#progress);
     // What the host answers in the end counts more than what was meant to be answered.
-    if (status !== undefined && status !== this.#outcome.status) this.answered({ status });
+    if (status !== undefined && status !== this.#story.outcome.status) this.answered({ status });
     if (this.#captured === undefined || !this.#progress.hasMore()) return;
     this.#captured = undefined;
     this.#current = undefined;
@@ -68,31 +80,46 @@ export class RequestScope {
 
   /** Holds for every later event of the request. */
   identify(identifiers: Identifiers, svcIdentifier?: string): void {
-    const encoded = svcIdentifier === undefined ? null : encodeSvcIdentifier(svcIdentifier);
-    this.#user = { identifiers: identifiers && { ...identifiers }, svc_identifier: encoded };
-    this.#current = undefined;
+    this.#story.identify(identifiers, svcIdentifier);
   }
 
   /** What is known of the answer, on top of what was known before. */
   answered(outcome: RequestOutcome): void {
-    this.#outcome = { ...this.#outcome, ...outcome };
-    this.#current = undefined;
+    this.#story.answered(outcome);
   }
 
-  /** Whether an agent refused it, also where the application caught what told so. */
-  get isBlocked(): boolean {
-    return this.#outcome.blocked === true;
+  /** The agent refused the request. */
+  block(block: Block): void {
+    this.#story.block(block);
+  }
+
+  /** What an agent refused it with, also where the application caught it. */
+  get blockedBy(): Block | undefined {
+    return this.#story.blockedBy;
   }
 
   #build(): RequestContext {
     this.#captured ??= readSafely(this.#read);
     const { actor, http } = this.#captured;
+    const { user, outcome } = this.#story;
     return Object.freeze({
-      ...(actor === undefined ? {} : { actor: { ...actor, ...this.#user } }),
+      ...(actor === undefined ? {} : { actor: { ...actor, ...user } }),
       ...(http === undefined
         ? {}
-        : { http: { ...http, response: { ...http.response, ...this.#outcome } } }),
+        : { http: { ...http, response: { ...http.response, ...outcome } } }),
     });
+  }
+}
+
+/** As the contract has it: what else a host may send is left out, and so is what it throws. */
+function statusNow({ status }: RequestProgress): number | undefined {
+  try {
+    const now = status();
+    return Number.isInteger(now) && (now as number) >= 100 && (now as number) <= 599
+      ? now
+      : undefined;
+  } catch {
+    return undefined;
   }
 }
 

@@ -9,9 +9,9 @@ import { currentContext, RequestScope, runInScope } from '../../src/capture/requ
 
 const BRAND = Symbol.for('security-event-delivery.request-blocked');
 
-function scopeOf(blockedStatus?: number): RequestScope {
+function scopeOf(blockedStatus = 403): RequestScope {
   const http = { request: {}, response: { blocked: false } };
-  return new RequestScope(() => ({ http }), undefined, blockedStatus);
+  return new RequestScope(() => ({ http }), undefined, { blockedStatus });
 }
 
 const caught = (work: () => unknown): unknown => {

@@ -64,6 +64,49 @@ describe('a scope', () => {
     expect(scope.context().http?.response).toEqual({ blocked: true, status: 403 });
   });
 
+  test.each([99, 600, 999, 200.5, Number.NaN, '200', null])(
+    'leaves out a status that the contract does not have: %j',
+    (status) => {
+      const scope = new RequestScope(captured, {
+        hasMore: () => false,
+        status: () => status as number,
+      });
+      expect(scope.context().http?.response).toEqual({ blocked: false });
+    },
+  );
+
+  test.each([100, 599])('has a status at the end of the contract’s range: %j', (status) => {
+    const scope = new RequestScope(captured, { hasMore: () => false, status: () => status });
+    expect(scope.context().http?.response).toEqual({ blocked: false, status });
+  });
+
+  test('does without a status that cannot be read', () => {
+    const scope = new RequestScope(captured, {
+      hasMore: () => false,
+      status: () => {
+        throw new Error('the response is gone');
+      },
+    });
+    expect(scope.context()).toEqual(captured());
+  });
+
+  test('has one story with the scope that it is opened in, if both are of one request', () => {
+    const original = { request: {} };
+    const outer = new RequestScope(captured, undefined, original);
+    outer.identify({ uid: 7 });
+    const inner = new RequestScope(captured, undefined, { ...original, outer });
+    const other = new RequestScope(captured, undefined, { request: {}, outer });
+    const unnamed = new RequestScope(captured, undefined, { outer });
+    const within = new RequestScope(captured, undefined, { outer: unnamed });
+    const identifiers = [inner, other, unnamed, within].map(
+      (scope) => scope.context().actor?.identifiers,
+    );
+    expect(identifiers).toEqual([{ uid: 7 }, null, null, null]);
+    expect(outer.context()).toBe(outer.context());
+    inner.identify({ uid: 8 });
+    expect(outer.context().actor?.identifiers).toEqual({ uid: 8 });
+  });
+
   test('gives what a record takes, and what was given does not change', () => {
     const scope = new RequestScope(captured);
     const before = scope.context();

@@ -202,7 +202,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   },
   {
     files: ['capture/request-scope.ts'],
-    ours: ['contract/', 'system/ambient.ts'],
+    ours: ['contract/', 'capture/request-story.ts', 'system/ambient.ts'],
     external: [],
   },
   { files: ['capture/span-exception.ts'], ours: ['system/tracers.ts'], external: [] },
@@ -257,6 +257,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'capture/plain-parameters.ts',
       'capture/redaction.ts',
       'capture/request-capture.ts',
+      'capture/request-story.ts',
       'capture/request-text.ts',
       'capture/secret-finder.ts',
       'capture/secret-shapes.ts',
