@@ -20,6 +20,6 @@ export type { SettingsStore } from './configure/store.ts';
 export type { TestOptions } from './configure/test-destination.ts';
 export type { DestinationWarning } from './configure/warnings.ts';
 export { type ScheduledSecret, scheduledSecret } from './scheduled-secret.ts';
-export { type SettingsCacheOptions, settingsCache } from './settings-cache.ts';
+export { type CachedSettings, type SettingsCacheOptions, settingsCache } from './settings-cache.ts';
 export type { SettingsEvents } from './settings-events.ts';
 export { type SettingsFile, type SettingsFileOptions, settingsFile } from './settings-file.ts';

@@ -12,7 +12,12 @@ import { type Clock, systemClock } from '../system/clock.ts';
 import { untraced } from '../system/untraced.ts';
 import type { OrganisedApplication } from './schema.ts';
 import { tell } from './settings-events.ts';
-import { createSettings, type SettingsFunction, type SettingsReader } from './source.ts';
+import {
+  createSettings,
+  IS_CHECKED,
+  type SettingsFunction,
+  type SettingsReader,
+} from './source.ts';
 
 export interface SettingsCacheOptions {
   /**
@@ -58,6 +63,9 @@ const UNKNOWN_MAX_AGE_MS = 5000;
 /** After asking has failed: while a database is down, not every message should wait for it. */
 const ASK_AGAIN_MS = 5000;
 
+/** A source of settings: give it as `settings`. Any number of senders may share it. */
+export type CachedSettings = (applicationId: string) => Promise<OrganisedApplication | undefined>;
+
 /**
  * A source of settings that asks `get` and keeps its answers, those that can be used. Calls at a time
  * share one asking. While asking fails, by an answer that cannot be used too, or by none in time, the
@@ -70,15 +78,17 @@ const ASK_AGAIN_MS = 5000;
 export function settingsCache(
   get: SettingsFunction,
   options: SettingsCacheOptions = {},
-): SettingsFunction {
+): CachedSettings {
   return cacheSettings(get, options, systemClock);
 }
 
-export function cacheSettings(get: unknown, options: unknown, clock: Clock): SettingsFunction {
+export function cacheSettings(get: unknown, options: unknown, clock: Clock): CachedSettings {
   if (typeof get !== 'function') throw invalidOption('expected get to be a function', ['get']);
   const given = check<SettingsCacheOptions>(options, OPTION_RULES);
   const cache = new SettingsCache(get as SettingsFunction, { ...DEFAULTS, ...given }, clock);
-  return (applicationId) => cache.find(applicationId);
+  return Object.assign((applicationId: string) => cache.find(applicationId), {
+    [IS_CHECKED]: true,
+  });
 }
 
 type Answer = OrganisedApplication | undefined;

@@ -11,6 +11,7 @@ import {
 import { type Clock, systemClock } from '../system/clock.ts';
 import { untraced } from '../system/untraced.ts';
 import type { OrganisedApplication } from './schema.ts';
+import { IS_CHECKED } from './source.ts';
 import { WatchedSettings } from './watched-settings.ts';
 
 export interface SettingsFileOptions {
@@ -72,6 +73,7 @@ export function watchSettings(path: string, options: unknown, clock: Clock): Set
   void untraced(() => file.watch(stopWatching.signal));
   const close = (): void => stopWatching.abort();
   return Object.assign((applicationId: string) => file.find(applicationId), {
+    [IS_CHECKED]: true,
     reload: () => untraced(() => file.reload()),
     close,
     [Symbol.dispose]: close,

@@ -20,6 +20,9 @@ export type SettingsFunction = (
   applicationId: string,
 ) => MaybeApplication | Promise<MaybeApplication>;
 
+/** Of a function whose answers were checked and copied by this library: they are used as they are. */
+export const IS_CHECKED: unique symbol = Symbol('checked settings');
+
 type MaybeApplication = OrganisedApplication | null | undefined;
 
 /** An application as it is used: checked and copied, its playbooks by slug, its format filled in. */
@@ -31,7 +34,8 @@ export interface SettingsReader {
   /**
    * The application, or `undefined` where there is none of that id.
    *
-   * Of a function's answer nothing is kept: it is asked and checked at each call. Rejects with
+   * Of a function's answer nothing is kept: it is asked and checked at each call, unless what it gives
+   * was checked by this library. Rejects with
    * `ERR_SETTINGS_FAILED` where the function throws or rejects, and with `ERR_INVALID_OPTION` where
    * its answer is no application.
    */
@@ -66,12 +70,13 @@ function holding(settings: Settings): SettingsReader {
 function asking(source: SettingsFunction): SettingsReader {
   // Made now: while a prototype is polluted, zod makes no schema.
   const schema = organisedApplicationSchema();
+  const isChecked = IS_CHECKED in source;
   return {
     async find(applicationId) {
       const path = [...APPLICATIONS, applicationId];
       const answer = await ask(source, applicationId, path);
       if (answer === undefined || answer === null) return undefined;
-      return read(schema, answer, path) as ResolvedApplication;
+      return (isChecked ? answer : read(schema, answer, path)) as ResolvedApplication;
     },
   };
 }

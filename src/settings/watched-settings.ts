@@ -131,7 +131,7 @@ export class WatchedSettings {
     return new Map(
       Object.entries(applications).map(([id, stored]) => [
         id,
-        { ...stored, format, secret: this.#secretFor(id, stored) },
+        Object.freeze({ ...stored, format, secret: this.#secretFor(id, stored) }),
       ]),
     );
   }

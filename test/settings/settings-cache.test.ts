@@ -33,7 +33,7 @@ function start(get: Get, options: SettingsCacheOptions = {}) {
   subscribe('security-event-delivery:settings-failed', listener);
   onTestFinished(() => void unsubscribe('security-event-delivery:settings-failed', listener));
   /** What it comes to, waits included. */
-  const end = (id = 'shop') => clock.runUntilSettled(Promise.resolve(find(id)));
+  const end = (id = 'shop') => clock.runUntilSettled(find(id));
   const code = (id = 'shop'): Promise<unknown> =>
     end(id).catch((error: unknown) => (error as SecurityEventError).code);
   return { clock, asked, onFailed, find, told, end, code };
@@ -104,7 +104,7 @@ describe('an answer that is kept', () => {
     const all = Promise.all([find('shop'), find('shop'), find('shop')]);
     expect(await clock.runUntilSettled(all)).toEqual([KNOWN, KNOWN, KNOWN]);
     expect(asked).toHaveBeenCalledTimes(1);
-    await clock.runUntilSettled(Promise.resolve(find('shop')));
+    await clock.runUntilSettled(find('shop'));
     expect(asked).toHaveBeenCalledTimes(2);
   });
 
@@ -226,7 +226,7 @@ describe.each(FAILURES)('while the function %s', (_what, fail, code) => {
 describe('a function', () => {
   test('that does not answer is given up after 5 s', async () => {
     const { find, clock } = start(() => new Promise(() => {}));
-    const asking = Promise.resolve(find('shop')).catch((error: unknown) => error);
+    const asking = find('shop').catch((error: unknown) => error);
     await clock.advance(4999);
     expect(clock.nextTimerInMs).toBe(1);
     const error = await clock.runUntilSettled(asking);

@@ -1,0 +1,44 @@
+/** What the compiler promises to those who configure, and to those who deliver by a file or a function. */
+import { createWebhookSender, type SettingsSource } from '../../src/index.ts';
+import {
+  type CachedSettings,
+  type ChosenWebhook,
+  type Configuration,
+  createConfiguration,
+  type DestinationWarning,
+  type SettingsFile,
+  type scheduledSecret,
+  settingsCache,
+  settingsFile,
+} from '../../src/settings/index.ts';
+
+type Equal<A, B> =
+  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+const same = <_T extends true>(): void => {};
+type IsAny<T> = 0 extends 1 & T ? true : false;
+
+same<Equal<IsAny<SettingsFile>, false>>();
+same<Equal<IsAny<ReturnType<CachedSettings>>, false>>();
+same<Equal<ReturnType<typeof settingsFile>, SettingsFile>>();
+same<Equal<ReturnType<typeof scheduledSecret>, () => string>>();
+same<Equal<Awaited<ReturnType<Configuration['setWebhook']>>, ChosenWebhook>>();
+same<Equal<ChosenWebhook['warnings'], readonly DestinationWarning[]>>();
+same<Equal<Awaited<ReturnType<Configuration['test']>>['tested'], 'draft' | 'saved'>>();
+
+export const sources: readonly SettingsSource[] = [
+  settingsFile('settings.json', { pollMs: 100 }),
+  settingsCache(settingsFile('settings.json'), { maxAgeMs: 1000 }),
+  // @ts-expect-error: an age has its unit in its name
+  settingsCache(() => undefined, { maxAge: 1000 }),
+];
+export const sender = createWebhookSender({ settings: settingsFile('settings.json') });
+
+const configuration = createConfiguration({ file: 'settings.json', network: 'public' });
+await configuration.selectModules('shop', { waf: true });
+await configuration.selectPlaybooks('shop', 'all');
+// @ts-expect-error: a module sends or it does not
+await configuration.selectModules('shop', { waf: 'yes' });
+// @ts-expect-error: a time is a Date
+await configuration.rotateSecret('shop', { from: 1 });
+// @ts-expect-error: the format only goes up
+await configuration.upgradeFormat(1);
