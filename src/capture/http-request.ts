@@ -5,8 +5,10 @@ import type { CaptureSettings } from './capture-options.ts';
 import { cleanText, cutText } from './clean-text.ts';
 import { type Walk, walkHops } from './client-address.ts';
 import { type ActorIp, describeAddress } from './describe-address.ts';
+import { ownValue } from './foreign-value.ts';
 import { forwardedOrigin } from './forwarded-origin.ts';
 import type { ParameterSources, RequestParameters } from './plain-parameters.ts';
+import { REDACTED, type Redactor } from './redaction.ts';
 import { fieldOf, headerOf, peerOf, type RequestLike } from './request-like.ts';
 import { pathOf, queryTextOf, userAgentOf } from './request-text.ts';
 
@@ -85,6 +87,32 @@ export interface Parsed {
 
 export function parsedOf(request: HttpRequest): Parsed {
   return { body: readSafely(request, 'body'), params: readSafely(request, 'params') };
+}
+
+/** Without the segments that are parameters of the route by sensitive names; `undefined` for none. */
+export function redactedPath(
+  request: HttpRequest,
+  { params }: Parsed,
+  { redactor }: CaptureSettings,
+): string | undefined {
+  try {
+    const secrets = secretsIn(params, redactor);
+    return secrets.length === 0 ? undefined : pathOf(targetOf(request), redactor, secrets);
+  } catch {
+    // A proxy whose traps throw: its values are nowhere shown, and may stand in the path.
+    return `/${REDACTED}`;
+  }
+}
+
+/** A parameter that takes several segments has them in a list, or in one text. */
+function secretsIn(params: unknown, { isSensitiveKey }: Redactor): readonly string[] {
+  if (isEmpty(params)) return [];
+  const source = params as object;
+  return Object.keys(source)
+    .filter((name) => isSensitiveKey(name))
+    .flatMap((name) => ownValue(source, name))
+    .flatMap((value) => (typeof value === 'string' ? value.split('/') : []))
+    .filter((segment) => segment !== '');
 }
 
 /** A host's getters may throw: then there is nothing yet. */

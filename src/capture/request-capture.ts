@@ -12,6 +12,7 @@ import {
   type RequestHead,
   readHead,
   readParameters,
+  redactedPath,
 } from './http-request.ts';
 import { currentScope, type RequestContext, RequestScope, runInScope } from './request-scope.ts';
 
@@ -91,10 +92,15 @@ class CapturedRequest {
     this.#head ??= readHead(this.#request, this.#settings);
     this.#parsed = parsedOf(this.#request);
     const parameters = readParameters(this.#request, this.#parsed, this.#settings);
+    const path = redactedPath(this.#request, this.#parsed, this.#settings);
     const { ip, request } = this.#head;
     const actor: LogActor = { identifiers: null, ip, svc_identifier: null };
     const http: LogHttp = {
-      request: parameters === undefined ? request : { ...request, parameters },
+      request: {
+        ...request,
+        ...(path === undefined ? {} : { path }),
+        ...(parameters === undefined ? {} : { parameters }),
+      },
       response: { blocked: false },
     };
     return { actor, http };

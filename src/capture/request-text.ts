@@ -1,6 +1,6 @@
 /** The texts of a request's head as the contract's `request` has them (D19). */
 import { cleanText, cutText } from './clean-text.ts';
-import type { Redactor } from './redaction.ts';
+import { REDACTED, type Redactor } from './redaction.ts';
 
 /** In UTF-16 code units. */
 const MAX_PATH_LENGTH = 2048;
@@ -23,13 +23,42 @@ const ORIGIN = /^[a-z][a-z0-9+.-]{0,15}:\/\/[^/?#]*/i;
  * The path of a request target, without its query (D19), the fragment that some clients send, and
  * the origin of the absolute form: `/a/b`, `*` for `OPTIONS *`, `/` where there is none, `""` without
  * a target. Percent-encoding stays as it was sent. At most 2048 UTF-16 code units.
+ *
+ * Segments that hold one of `secrets`, decoded, are redacted.
  */
-export function pathOf(target: string | undefined, redactor?: Redactor): string {
+export function pathOf(
+  target: string | undefined,
+  redactor?: Redactor,
+  secrets: readonly string[] = [],
+): string {
   if (target === undefined || target === '') return '';
   const local = target.replace(ORIGIN, '');
   const end = local.search(/[?#]/);
-  const path = end === -1 ? local : local.slice(0, end);
+  const path = withoutSegments(end === -1 ? local : local.slice(0, end), secrets);
   return path === '' ? '/' : fittedText(path, MAX_PATH_LENGTH, redactor);
+}
+
+/** Segments times secrets: who may write both must not write too many of either. */
+const MAX_SECRETS = 16;
+
+function withoutSegments(path: string, secrets: readonly string[]): string {
+  if (secrets.length === 0) return path;
+  if (secrets.length > MAX_SECRETS) return `/${REDACTED}`;
+  const redacted = (segment: string): string => {
+    const texts = [segment, decoded(segment)];
+    return texts.some((text) => secrets.some((secret) => text.includes(secret)))
+      ? REDACTED
+      : segment;
+  };
+  return path.split('/').map(redacted).join('/');
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }
 
 /** The text behind the first `?` of a request target, the fragment left out; `""` for none. */

@@ -34,6 +34,36 @@ function deepFreeze<T>(value: T): T {
 }
 
 describe('the context of a request', () => {
+  test('has no path where a secret of the route cannot be read', () => {
+    let looks = 0;
+    const params = new Proxy(
+      { token: 'sesame' },
+      {
+        getOwnPropertyDescriptor: (target, name) => {
+          looks += 1;
+          // The names are listed twice before the value is read.
+          if (looks > 2) throw new Error('of a trap');
+          return Reflect.getOwnPropertyDescriptor(target, name);
+        },
+      },
+    );
+    const { http } = contextOf({ ...REQUEST, url: '/reset/sesame', params }, { parameters: false });
+    expect(http.request).toMatchObject({ path: '/[redacted]' });
+  });
+
+  test.each([
+    ['/reset/sesame/a', { token: 'sesame' }, '/reset/[redacted]/a'],
+    ['/reset/sesame/a', { token: ['reset', 'sesame'] }, '/[redacted]/[redacted]/a'],
+    ['/reset/sesame/a', { token: 'reset/sesame' }, '/[redacted]/[redacted]/a'],
+    ['/reset/sesame/a', { id: 'sesame' }, '/reset/sesame/a'],
+    ['/reset/sesame/a', { token: '', pin: 7, password: null }, '/reset/sesame/a'],
+    ['/reset/sesame/a', Object.create({ token: 'sesame' }), '/reset/sesame/a'],
+  ])('has no path with what a route calls secret: %s with %j', (url, params, path) => {
+    for (const options of [{}, { parameters: false } as const]) {
+      expect(contextOf({ ...REQUEST, url, params }, options).http.request).toMatchObject({ path });
+    }
+  });
+
   test('is all that the contract has, each part in its place', () => {
     expect(contextOf(REQUEST)).toEqual({
       actor: {

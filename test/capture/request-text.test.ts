@@ -36,6 +36,33 @@ describe('the path', () => {
     const early = `/${'a'.repeat(2030)}/eyJ${'a'.repeat(500)}.b.c${'/d'.repeat(600)}`;
     expect(pathOf(early, createRedactor())).toBe(`/${'a'.repeat(2030)}/${REDACTED}/d/d/d`);
   });
+
+  test.each([
+    ['/reset/sesame', ['sesame'], '/reset/[redacted]'],
+    ['/reset/sesame/sesame?sesame', ['sesame'], '/reset/[redacted]/[redacted]'],
+    ['/reset/s%65same', ['sesame'], '/reset/[redacted]'],
+    ['/reset/%ff', ['%ff'], '/reset/[redacted]'],
+    ['/reset/%ff', ['sesame'], '/reset/%ff'],
+    ['/reset/for-sesame.html', ['sesame'], '/reset/[redacted]'],
+    ['/a/b/c', ['b', 'c'], '/a/[redacted]/[redacted]'],
+    ['/reset/other', ['sesame'], '/reset/other'],
+    ['/', ['sesame'], '/'],
+  ])('of %j without %j is %j', (target, secrets, expected) => {
+    expect(pathOf(target, undefined, secrets)).toBe(expected);
+  });
+
+  it('has no secret that the cut would halve', () => {
+    const secret = 's'.repeat(5000);
+    const path = `/${'a'.repeat(2000)}/${secret}`;
+    expect(pathOf(path, undefined, [secret])).toBe(`/${'a'.repeat(2000)}/${REDACTED}`);
+  });
+
+  it('is not shown where it has more secrets than are looked for', () => {
+    const secrets = Array.from({ length: 17 }, (_, index) => `s${index}e`);
+    const path = `/a/${secrets.join('/')}`;
+    expect(pathOf(path, undefined, secrets)).toBe(`/${REDACTED}`);
+    expect(pathOf(path, undefined, secrets.slice(1))).toBe(`/a/s0e${'/[redacted]'.repeat(16)}`);
+  });
 });
 
 test.each([
