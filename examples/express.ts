@@ -2,28 +2,12 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
-import { createLogWriter, EVENT_VERSION } from 'security-event-delivery';
-import { blockRequest, currentContext, identify } from 'security-event-delivery/capture';
+import { createReporter } from 'security-event-delivery';
+import { blockRequest, identify } from 'security-event-delivery/capture';
 import { answerBlocked, captureRequests } from 'security-event-delivery/express';
 
-const log = createLogWriter();
-const service = { svc_id: 'shop-1', name: 'shop', env: 'production' };
-
-/** Of whatever happens: who and by what request is found in the request's scope. */
-const happened = () => ({
-  context: { ...currentContext(), service },
-  detected_at: new Date().toISOString(),
-  event_version: EVENT_VERSION,
-});
-
-function reportLogin(success: boolean): void {
-  log.write({ ...happened(), event_name: 'svc.ev0.user_event.login', payload: { success } });
-}
-
-function reportAttack(): void {
-  const payload = { ruleset: 'sql_injection' } as const;
-  log.write({ ...happened(), event_name: 'svc.ev0.threat.attack', payload });
-}
+// Writes to standard output. Who it was and by what request, it finds out by itself.
+const reporter = createReporter({ service: { svc_id: 'shop-1', name: 'shop', env: 'production' } });
 
 const app = express();
 // Before all other middleware. The proxy that this program pretends to be runs on the same machine.
@@ -34,12 +18,14 @@ app.post('/login', (request, response) => {
   const { email, password } = request.body as { email: string; password: string };
   identify({ email });
   const isWelcome = password === 'correct horse';
-  reportLogin(isWelcome);
+  reporter.userLogin({ success: isWelcome });
   response.sendStatus(isWelcome ? 204 : 401);
 });
 
 app.get('/products/:kind', (request, response) => {
-  if (/union\s+select/i.test(JSON.stringify(request.query))) blockRequest(reportAttack);
+  if (/union\s+select/i.test(JSON.stringify(request.query))) {
+    blockRequest(() => reporter.attack({ ruleset: 'sql_injection' }));
+  }
   response.send(`all ${request.params.kind}`);
 });
 

@@ -1,21 +1,11 @@
 /** A Fastify application that reports an attack and blocks it; it asks itself, and ends. */
 import Fastify from 'fastify';
-import { createLogWriter, EVENT_VERSION } from 'security-event-delivery';
-import { blockRequest, currentContext, identify } from 'security-event-delivery/capture';
+import { createReporter } from 'security-event-delivery';
+import { blockRequest, identify } from 'security-event-delivery/capture';
 import { captureRequests } from 'security-event-delivery/fastify';
 
-const log = createLogWriter();
-const service = { svc_id: 'shop-1', name: 'shop', env: 'production' };
-
-function reportAttack(): void {
-  log.write({
-    context: { ...currentContext(), service },
-    detected_at: new Date().toISOString(),
-    event_name: 'svc.ev0.threat.attack',
-    event_version: EVENT_VERSION,
-    payload: { ruleset: 'sql_injection' },
-  });
-}
+const reporter = createReporter({ service: { svc_id: 'shop-1', name: 'shop', env: 'production' } });
+const reportAttack = () => reporter.attack({ ruleset: 'sql_injection' });
 
 const app = Fastify();
 app.register(captureRequests, { trustedProxies: 'loopback' }); // before all other plugins

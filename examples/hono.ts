@@ -3,22 +3,12 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
-import { createLogWriter, EVENT_VERSION } from 'security-event-delivery';
-import { blockRequest, currentContext, identify } from 'security-event-delivery/capture';
+import { createReporter } from 'security-event-delivery';
+import { blockRequest, identify } from 'security-event-delivery/capture';
 import { captureRequests } from 'security-event-delivery/hono';
 
-const log = createLogWriter();
-const service = { svc_id: 'shop-1', name: 'shop', env: 'production' };
-
-function reportAttack(): void {
-  log.write({
-    context: { ...currentContext(), service },
-    detected_at: new Date().toISOString(),
-    event_name: 'svc.ev0.threat.attack',
-    event_version: EVENT_VERSION,
-    payload: { ruleset: 'sql_injection' },
-  });
-}
+const reporter = createReporter({ service: { svc_id: 'shop-1', name: 'shop', env: 'production' } });
+const reportAttack = () => reporter.attack({ ruleset: 'sql_injection' });
 
 const app = new Hono();
 app.use(captureRequests({ trustedProxies: 'loopback', maxBodyBytes: 65_536 })); // before all other

@@ -2,25 +2,17 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createLogWriter, EVENT_VERSION } from 'security-event-delivery';
-import { blockRequest, currentContext } from 'security-event-delivery/capture';
+import { createReporter } from 'security-event-delivery';
+import { blockRequest } from 'security-event-delivery/capture';
 import { captureRequests } from 'security-event-delivery/node-http';
 
-const log = createLogWriter();
-const service = { svc_id: 'files-1', name: 'files', env: 'production' };
+const reporter = createReporter({
+  service: { svc_id: 'files-1', name: 'files', env: 'production' },
+});
 
 /** Knows nothing of the request, but that there is one. */
 function guardPath(path: string): void {
-  if (!path.includes('../')) return;
-  blockRequest(() => {
-    log.write({
-      context: { ...currentContext(), service },
-      detected_at: new Date().toISOString(),
-      event_name: 'svc.ev0.threat.attack',
-      event_version: EVENT_VERSION,
-      payload: { ruleset: 'lfi' },
-    });
-  });
+  if (path.includes('../')) blockRequest(() => reporter.attack({ ruleset: 'lfi' }));
 }
 
 const server = createServer(

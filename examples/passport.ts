@@ -4,23 +4,11 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import passport from 'passport';
 import { Strategy } from 'passport-local';
-import { createLogWriter, EVENT_VERSION } from 'security-event-delivery';
+import { createReporter } from 'security-event-delivery';
 import { captureRequests } from 'security-event-delivery/express';
-import { type LoginReporter, reportLogins } from 'security-event-delivery/passport';
+import { reportLogins } from 'security-event-delivery/passport';
 
-const log = createLogWriter();
-const service = { svc_id: 'shop-1', name: 'shop', env: 'production' };
-
-const reporter: LoginReporter = {
-  userLogin: (payload, context) =>
-    log.write({
-      context: { ...context, service },
-      detected_at: new Date().toISOString(),
-      event_name: 'svc.ev0.user_event.login',
-      event_version: EVENT_VERSION,
-      payload,
-    }),
-};
+const reporter = createReporter({ service: { svc_id: 'shop-1', name: 'shop', env: 'production' } });
 
 passport.use(
   new Strategy((username, password, done) => {
