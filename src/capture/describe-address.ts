@@ -4,6 +4,7 @@ import { normaliseAddress } from '../address/normalise.ts';
 import { type Address, parseAddress } from '../address/parse.ts';
 import type { LogActor } from '../contract/index.ts';
 import type { Enrichment } from './enrichers.ts';
+import type { AddressEnrichment } from './enrichment.ts';
 import { ownText } from './own-text.ts';
 
 export type ActorIp = LogActor['ip'];
@@ -23,17 +24,36 @@ export function describeAddress(
   address: string,
   { enrichment }: DescribeAddressOptions = {},
 ): ActorIp | undefined {
-  const spelt = normaliseAddress(address);
-  if (spelt === undefined) return undefined;
+  const normal = normaliseAddress(address);
+  return normal === undefined ? undefined : describeNormal(normal, enrichment);
+}
+
+/** Of an address in D14's spelling. */
+export function describeNormal(spelt: string, enrichment: Enrichment | undefined): ActorIp {
   // Enrichers keep addresses for hours.
   const normal = ownText(spelt);
   const { metadata } = classifyAddress(parseAddress(normal) as Address);
-  const known = enrichment?.factsOf(normal) ?? {};
-  const { geo, datacenter, proxy = false, tor = false, vpn = false } = known;
+  const { geo, datacenter, proxy, tor, vpn } = enrichment?.factsOf(normal) ?? NOTHING_MORE;
   return {
     address: normal,
     // Copies: what is cached for later events must not change with a record.
     geo: metadata.global && geo !== undefined ? { ...geo } : {},
-    metadata: { ...metadata, datacenter: datacenter ? { ...datacenter } : null, proxy, tor, vpn },
+    // Name by name: a spread with other names behind it takes V8 longer than all the rest.
+    metadata: {
+      datacenter: datacenter ? { ...datacenter } : null,
+      global: metadata.global,
+      loopback: metadata.loopback,
+      multicast: metadata.multicast,
+      network_type: metadata.network_type,
+      private: metadata.private,
+      proxy: proxy ?? false,
+      reserved: metadata.reserved,
+      tor: tor ?? false,
+      unspecified: metadata.unspecified,
+      version: metadata.version,
+      vpn: vpn ?? false,
+    },
   };
 }
+
+const NOTHING_MORE: AddressEnrichment = {};

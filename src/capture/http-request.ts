@@ -4,7 +4,7 @@ import { bodySource } from './body-source.ts';
 import type { CaptureSettings } from './capture-options.ts';
 import { cleanText, cutText } from './clean-text.ts';
 import { type Walk, walkHops } from './client-address.ts';
-import { type ActorIp, describeAddress } from './describe-address.ts';
+import { type ActorIp, describeNormal } from './describe-address.ts';
 import { ownValue } from './foreign-value.ts';
 import { forwardedOrigin } from './forwarded-origin.ts';
 import type { ParameterSources, RequestParameters } from './plain-parameters.ts';
@@ -47,12 +47,15 @@ export interface RequestHead {
 export function readHead(request: HttpRequest, settings: CaptureSettings): RequestHead {
   const { addresses, enrichment, redactor } = settings;
   const walk = walkHops(request, addresses);
-  const options = enrichment === undefined ? {} : { enrichment };
-  const ip = describeAddress(walk.client?.address ?? UNKNOWN_ADDRESS, options) as ActorIp;
+  const { scheme, host, port } = forwardedOrigin(request, addresses, walk);
+  const ip = describeNormal(walk.client?.address ?? UNKNOWN_ADDRESS, enrichment);
   return {
     ip,
+    // Name by name, as in `describeNormal`.
     request: {
-      ...forwardedOrigin(request, addresses, walk),
+      scheme,
+      host,
+      port,
       verb: cleanText(
         cutText(textOf(request, 'method') || 'GET', MAX_VERB_LENGTH),
       ) as RequestFacts['verb'],

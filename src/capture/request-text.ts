@@ -63,9 +63,11 @@ function decoded(segment: string): string {
 
 /** The text behind the first `?` of a request target, the fragment left out; `""` for none. */
 export function queryTextOf(target: string | undefined): string {
-  const [beforeFragment = ''] = (target ?? '').split('#', 1);
-  const start = beforeFragment.indexOf('?');
-  return start === -1 ? '' : beforeFragment.slice(start + 1);
+  if (target === undefined) return '';
+  const fragment = target.indexOf('#');
+  const end = fragment === -1 ? target.length : fragment;
+  const start = target.indexOf('?');
+  return start === -1 ? '' : target.slice(start + 1, end);
 }
 
 /** At most 512 UTF-16 code units; `""` without a header (D19). */
