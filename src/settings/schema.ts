@@ -65,11 +65,16 @@ const LEVELS = 4;
  * what a getter within `input` throws.
  *
  * Objects of the copy have no prototype, before the schema looks at them and after: what an attack
- * put on Object.prototype must not become a `secret`, nor a key that nobody gave.
+ * put on Object.prototype must not become a `secret`, nor a key that nobody gave. `levels` of objects
+ * are such; by default all that settings have.
  */
-export function readWith<T>(schema: SettingsSchema<T>, input: unknown): ReadSettings<T> {
-  const result = schema.safeParse(ownCopy(input, LEVELS), { error: wording });
-  if (result.success) return { ok: true, value: ownCopy(result.data, LEVELS) as T };
+export function readWith<T>(
+  schema: SettingsSchema<T>,
+  input: unknown,
+  levels = LEVELS,
+): ReadSettings<T> {
+  const result = schema.safeParse(ownCopy(input, levels), { error: wording });
+  if (result.success) return { ok: true, value: ownCopy(result.data, levels) as T };
   // Copied: an issue of zod's may hold more than its path and message.
   const issues = result.error.issues.map(({ path, message }) => ({ path, message }));
   return { ok: false, issues };

@@ -35,20 +35,23 @@ export interface StoredSettings {
 }
 
 /** `url` needs a `secret` beside it unless secrets are kept elsewhere. */
-export function storedSettingsSchema(
+export function storedApplicationSchema(
   secrets: 'here' | 'elsewhere',
-): SettingsSchema<StoredSettings> {
+): SettingsSchema<StoredApplication> {
   const shape = z.strictObject({ ...applicationShape(), secret: storedSecretSchema().optional() });
-  const application =
-    secrets === 'here' ? together(shape, 'url', 'secret') : shape.check(needs('secret', 'url'));
-  return z.strictObject({
+  return secrets === 'here'
+    ? together(shape, 'url', 'secret')
+    : shape.check(needs('secret', 'url'));
+}
+
+export const storedSettingsSchema = (): SettingsSchema<StoredSettings> =>
+  z.strictObject({
     format: format(),
-    applications: z.record(z.string(), application, {
+    applications: z.record(z.string(), storedApplicationSchema('here'), {
       error: expecting('an object of application ids and applications'),
     }),
     drafts: z.record(z.string(), draft()).optional(),
   }) satisfies SettingsSchema<StoredSettings>;
-}
 
 const draft = () =>
   z.strictObject({
@@ -58,10 +61,7 @@ const draft = () =>
     secret: z.string().min(1),
   });
 
-/**
- * @throws SecurityEventError `ERR_SETTINGS_FAILED`. It holds nothing of the text: not even the parser's
- * own error is its cause, which shows what stands around the fault, and that may be a secret.
- */
+/** @throws SecurityEventError `ERR_SETTINGS_FAILED`; it holds nothing of the text. */
 export function parseStoredSettings(
   text: string,
   schema: SettingsSchema<StoredSettings>,
@@ -73,7 +73,11 @@ export function parseStoredSettings(
 
 const BYTE_ORDER_MARK = /^\uFEFF/;
 
-function parseJson(text: string): unknown {
+/**
+ * @throws SecurityEventError `ERR_SETTINGS_FAILED`. Not even the parser's own error is its cause: that
+ * shows what stands around the fault, which may be a secret.
+ */
+export function parseJson(text: string): unknown {
   const json = text.replace(BYTE_ORDER_MARK, '');
   try {
     return JSON.parse(json);

@@ -1,15 +1,17 @@
 /** A JSON file of settings: what was read last, looks at whether there is more, and what is told of it. */
 import { SecurityEventError } from '../errors.ts';
 import type { Clock } from '../system/clock.ts';
-import { secretAt } from './scheduled-secret.ts';
-import type { OrganisedApplication, SettingsSchema } from './schema.ts';
-import { tell } from './settings-events.ts';
+import { type GiveWay, givingWay } from '../system/giving-way.ts';
 import {
-  parseStoredSettings,
-  type StoredApplication,
-  type StoredSettings,
-  storedSettingsSchema,
-} from './stored-settings.ts';
+  type CheckedApplications,
+  FileSettings,
+  readInPieces,
+  readToEnd,
+} from './file-settings.ts';
+import { secretAt } from './scheduled-secret.ts';
+import type { OrganisedApplication } from './schema.ts';
+import { tell } from './settings-events.ts';
+import type { StoredApplication } from './stored-settings.ts';
 import { readWhole, readWholeSync, signatureAt, type WholeFile } from './whole-file.ts';
 
 export interface WatchOptions {
@@ -28,8 +30,9 @@ export class WatchedSettings {
   readonly #path: string;
   readonly #options: WatchOptions;
   readonly #clock: Clock;
-  readonly #schema: SettingsSchema<StoredSettings>;
-  #applications: ReadonlyMap<string, OrganisedApplication>;
+  readonly #settings: FileSettings;
+  readonly #giveWay: GiveWay;
+  #applications: CheckedApplications;
   #text: string;
   #signature: string;
   /** Seen at two looks: what is written within one tick of the file's clock shows at the second. */
@@ -42,15 +45,17 @@ export class WatchedSettings {
     this.#path = path;
     this.#options = options;
     this.#clock = clock;
-    this.#schema = storedSettingsSchema(options.secretOf === undefined ? 'here' : 'elsewhere');
+    const secrets = options.secretOf === undefined ? 'here' : 'elsewhere';
+    this.#settings = new FileSettings(secrets, (id, stored) => this.#secretFor(id, stored));
+    this.#giveWay = givingWay(clock);
     const { text, signature } = this.#orFailed(() => readWholeSync(path));
-    this.#applications = this.#applicationsOf(text);
+    this.#applications = readToEnd(this.#settings.read(text, new Map()));
     this.#text = text;
     this.#signature = signature;
   }
 
   find(applicationId: string): OrganisedApplication | undefined {
-    return this.#applications.get(applicationId);
+    return this.#applications.get(applicationId)?.application;
   }
 
   /**
@@ -97,7 +102,7 @@ export class WatchedSettings {
     this.#signature = signature;
     try {
       const isAsBefore = text === this.#text && this.#told === undefined;
-      if (!isAsBefore) this.#use(text);
+      if (!isAsBefore) await this.#use(text);
       this.#isSettled = isSettled;
       return undefined;
     } catch (error) {
@@ -106,8 +111,9 @@ export class WatchedSettings {
     }
   }
 
-  #use(text: string): void {
-    const applications = this.#applicationsOf(text);
+  async #use(text: string): Promise<void> {
+    const reading = this.#settings.read(text, this.#applications);
+    const applications = await readInPieces(reading, this.#giveWay);
     this.#applications = applications;
     this.#text = text;
     this.#told = undefined;
@@ -123,17 +129,6 @@ export class WatchedSettings {
     } catch {
       // The host's own, and no part of reading settings.
     }
-  }
-
-  #applicationsOf(text: string): ReadonlyMap<string, OrganisedApplication> {
-    const { applications, format } = parseStoredSettings(text, this.#schema);
-    // A Map: whatever an id is called, `constructor` say, it is no application but its own.
-    return new Map(
-      Object.entries(applications).map(([id, stored]) => [
-        id,
-        Object.freeze({ ...stored, format, secret: this.#secretFor(id, stored) }),
-      ]),
-    );
   }
 
   #secretFor(

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -7,6 +8,7 @@ import {
   type SettingsCacheOptions,
   settingsCache,
 } from '../../src/settings/settings-cache.ts';
+import { createSettings } from '../../src/settings/source.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 
 type Get = (applicationId: string) => unknown;
@@ -291,6 +293,21 @@ describe('a function', () => {
     const { end } = start(script(DOWN));
     await expect(end()).rejects.toMatchObject({ cause: DOWN });
   });
+});
+
+test('the function is asked outside of every request: its answer is everybody’s', async () => {
+  const requests = new AsyncLocalStorage<string>();
+  const { find, asked } = start(() => {
+    expect(requests.getStore()).toBeUndefined();
+    return SHOP;
+  });
+  expect(await requests.run('a request', () => find('shop'))).toEqual(KNOWN);
+  expect(asked).toHaveBeenCalledTimes(1);
+});
+
+test('what is kept is used as it is: a sender does not check it again', async () => {
+  const find = settingsCache(() => SHOP);
+  expect(await createSettings(find).find('shop')).toBe(await find('shop'));
 });
 
 test('a cache shows nothing of what it keeps', async () => {

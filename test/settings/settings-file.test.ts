@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import {
   chmodSync,
@@ -24,6 +25,7 @@ import {
   settingsFile,
   watchSettings,
 } from '../../src/settings/settings-file.ts';
+import { createSettings } from '../../src/settings/source.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import { runFixture } from '../helpers/run-fixture.ts';
 
@@ -475,6 +477,25 @@ describe('secrets', () => {
       expect(text).not.toContain(SECRET);
     }
   });
+});
+
+test('what is read is used as it is: a sender does not check it again', async () => {
+  const { settings } = watch(fileOf(shop('shop')));
+  const { find } = createSettings(settings);
+  expect(await find('shop')).toBe(settings('shop'));
+  expect(await find('other')).toBeUndefined();
+});
+
+test('what is told is told outside of every request', async () => {
+  const requests = new AsyncLocalStorage<string>();
+  const stores: unknown[] = [];
+  const path = fileOf(shop('shop'));
+  await requests.run('a request', async () => {
+    const { settings } = watch(path, { onFailed: () => stores.push(requests.getStore()) });
+    unlinkSync(path);
+    await settings.reload().catch(() => stores.push(requests.getStore()));
+  });
+  expect(stores).toEqual([undefined, 'a request']);
 });
 
 test('a process that has nothing else to do ends, watched file or not', async () => {

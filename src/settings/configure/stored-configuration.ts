@@ -71,7 +71,7 @@ export interface ConfigurationSystem {
 
 export class StoredConfiguration implements Configuration {
   readonly #system: ConfigurationSystem;
-  readonly #schema: SettingsSchema<StoredSettings> = storedSettingsSchema('here');
+  readonly #schema: SettingsSchema<StoredSettings> = storedSettingsSchema();
 
   constructor(system: ConfigurationSystem) {
     this.#system = system;

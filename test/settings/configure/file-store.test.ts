@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import {
   mkdirSync,
   mkdtempSync,
@@ -18,6 +20,7 @@ import type { LockSystem } from '../../../src/settings/configure/file-lock.ts';
 import { fileStore } from '../../../src/settings/configure/file-store.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
+import { fixtureCommand } from '../../helpers/fixture-command.ts';
 import { runFixture } from '../../helpers/run-fixture.ts';
 
 function folder(): string {
@@ -130,12 +133,48 @@ describe('a file', () => {
     });
   });
 
+  test('is on the disk before it is renamed, and its new name after', async () => {
+    const path = folder();
+    const uses: string[] = [];
+    const open: LockSystem['files']['open'] = async (name, flags, mode) => {
+      const handle = await nodeFiles.open(name, flags, mode);
+      const what = name === path ? 'folder' : 'file';
+      const sync = handle.sync.bind(handle);
+      handle.sync = async () => {
+        uses.push(`sync ${what}`);
+        await sync();
+      };
+      return handle;
+    };
+    const rename: LockSystem['files']['rename'] = async (from, to) => {
+      uses.push(`rename ${readFileSync(from as string, 'utf8')}`);
+      await nodeFiles.rename(from, to);
+    };
+    await fileStore(fileIn(path), system({ open, rename })).update(() => 'new');
+    expect(uses).toEqual(['sync file', 'rename new', 'sync folder']);
+  });
+
   test('is written where its folder cannot be forced to the disk', async () => {
     const file = fileIn(folder());
     await fileStore(file, system({ open: openFilesAlone })).update(() => 'new');
     expect(readFileSync(file, 'utf8')).toBe('new');
   });
 });
+
+const ofKilled = (name: string): boolean => name.startsWith('killed-');
+
+/** Would go on for ever: killed as soon as it has made a few changes, and what it said of them. */
+async function killedWriter(file: string): Promise<readonly string[]> {
+  const [command = '', ...args] = fixtureCommand('settings-writer', [file, 'killed', '1000000']);
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  let told = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    told += chunk.toString();
+    if (told.split('\n').length > 3) child.kill('SIGKILL');
+  });
+  await once(child, 'close');
+  return told.split('\n').slice(0, -1);
+}
 
 describe('writers at a time', () => {
   test('of one process lose nothing', async () => {
@@ -151,12 +190,13 @@ describe('writers at a time', () => {
     expect(written.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, at) => at));
   });
 
-  test('of several processes lose nothing, and whoever reads meanwhile reads whole settings', async () => {
+  test('of several processes lose nothing, though one is killed; who reads meanwhile reads whole settings', async () => {
     const path = folder();
     const application = { name: 'shop', environment: '' };
     writeFileSync(fileIn(path), JSON.stringify({ applications: { shop: application } }));
     const names = ['a', 'b', 'c'];
     const runs = names.map((name) => runFixture('settings-writer', [fileIn(path), name, '10']));
+    const killed = killedWriter(fileIn(path));
     const over = new AbortController();
     const ended = Promise.all(runs).finally(() => over.abort());
     let reads = 0;
@@ -172,14 +212,23 @@ describe('writers at a time', () => {
     const settings = JSON.parse(readFileSync(fileIn(path), 'utf8')) as {
       readonly applications: { readonly shop: { readonly modules: object } };
     };
+    const made = Object.keys(settings.applications.shop.modules);
     const expected = names.flatMap((name) =>
       Array.from({ length: 10 }, (_, at) => `${name}-${at}`),
     );
-    expect(Object.keys(settings.applications.shop.modules).toSorted()).toEqual(expected.toSorted());
+    expect(made.filter((name) => !ofKilled(name)).toSorted()).toEqual(expected.toSorted());
+    // What it said it had made, and perhaps one more.
+    const told = await killed;
+    expect(told.length).toBeGreaterThan(0);
+    expect(made.filter(ofKilled).slice(0, told.length)).toEqual(told);
+    expect(made.filter(ofKilled).length - told.length).toBeLessThan(2);
+    expect(readdirSync(path).filter((name) => name.includes('.lock-')).length).toBeLessThan(2);
+    await fileStore(fileIn(path), { ...system(), clock: createFakeClock() }).update((text) => text);
     expect(readdirSync(path)).toEqual(['settings.json']);
   });
 });
 
+/** One that is killed before its nth use of the file system, and the writer after it. */
 const run = async (killAt: number) => {
   const path = folder();
   const file = fileIn(path);

@@ -1,0 +1,102 @@
+import { describe, expect, test, vi } from 'vitest';
+import {
+  type CheckedApplications,
+  FileSettings,
+  readInPieces,
+  readToEnd,
+} from '../../src/settings/file-settings.ts';
+
+const agent = (name: string) => ({ name, environment: '' });
+const textOf = (applications: unknown, format?: number): string =>
+  JSON.stringify({ format, applications });
+
+const settings = new FileSettings('here', () => undefined);
+const read = (text: string, before: CheckedApplications = new Map()) =>
+  readToEnd(settings.read(text, before));
+
+function thrown(run: () => unknown): unknown {
+  try {
+    return run();
+  } catch (error) {
+    return error;
+  }
+}
+
+describe('the applications of a file', () => {
+  test('are those of before, not checked again, where what is said of them is the same', () => {
+    const before = read(textOf({ same: agent('same'), other: agent('other') }));
+    const after = read(
+      textOf({ same: agent('same'), other: agent('new'), more: agent('') }),
+      before,
+    );
+    expect([...after.keys()]).toEqual(['same', 'other', 'more']);
+    expect(after.get('same')).toBe(before.get('same'));
+    expect(after.get('other')?.application.name).toBe('new');
+  });
+
+  test('are others where the format of them all is another', () => {
+    const before = read(textOf({ same: agent('same') }, 1));
+    const after = read(textOf({ same: agent('same') }), before);
+    expect([before, after].map((all) => all.get('same')?.application.format)).toEqual([1, 2]);
+  });
+
+  test('cannot be changed by who uses them', () => {
+    expect(Object.isFrozen(read(textOf({ a: agent('a') })).get('a')?.application)).toBe(true);
+  });
+
+  test('are told of with all their faults, each at its place', () => {
+    const text = textOf({ a: agent('a'), b: { name: 7 }, c: { ...agent('c'), url: '' } });
+    expect(thrown(() => read(text))).toMatchObject({
+      code: 'ERR_SETTINGS_FAILED',
+      path: ['applications', 'b', 'name'],
+      issues: [
+        { path: ['applications', 'b', 'name'] },
+        { path: ['applications', 'b', 'environment'] },
+        { path: ['applications', 'c', 'url'] },
+        { path: ['applications', 'c', 'secret'] },
+      ],
+    });
+  });
+
+  test.each<[string, string, readonly string[], string]>([
+    [
+      'a format',
+      '{ "format": 3, "applications": {} }',
+      ['format'],
+      'expected one of 1, 2, found 3',
+    ],
+    [
+      'no applications',
+      '{}',
+      ['applications'],
+      'expected an object of application ids and applications, found nothing',
+    ],
+    [
+      'a list of applications',
+      '{ "applications": [] }',
+      ['applications'],
+      'expected an object of application ids and applications, found an array',
+    ],
+    [
+      'an application that is none',
+      '{ "applications": { "a": null } }',
+      ['applications', 'a'],
+      'expected an object, found null',
+    ],
+  ])('are refused with %s', (_what, text, path, message) => {
+    expect(thrown(() => read(text))).toMatchObject({ issues: [{ path, message }] });
+  });
+
+  test('are read in pieces, with time for others after each', async () => {
+    const text = textOf({ a: agent('a'), b: agent('b'), c: agent('c') });
+    const giveWay = vi.fn<() => Promise<void>>(async () => {});
+    const applications = await readInPieces(settings.read(text, new Map()), giveWay);
+    expect([...applications.keys()]).toEqual(['a', 'b', 'c']);
+    expect(giveWay).toHaveBeenCalledTimes(3);
+  });
+
+  test('are none where drafts are all there is, whatever they say', () => {
+    const text = JSON.stringify({ applications: {}, drafts: { a: 'no draft' } });
+    expect(read(text).size).toBe(0);
+  });
+});
