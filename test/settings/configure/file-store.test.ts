@@ -147,7 +147,7 @@ describe('a file', () => {
       return handle;
     };
     const rename: LockSystem['files']['rename'] = async (from, to) => {
-      uses.push(`rename ${readFileSync(from as string, 'utf8')}`);
+      uses.push(`rename ${readFileSync(from, 'utf8')}`);
       await nodeFiles.rename(from, to);
     };
     await fileStore(fileIn(path), system({ open, rename })).update(() => 'new');
