@@ -100,7 +100,7 @@ export class LoginWatch {
       return Reflect.apply(pass, strategy, given);
     };
     strategy.fail = (...given) => {
-      if (isLogin && !lacksCredentials(request, given)) {
+      if (isLogin && !lacksCredentials(strategy, request, given)) {
         chain.hasFailedLogin = true;
         chain.identifiers ??= guarded(() => this.#triedBy(strategy, request)) ?? null;
       }
@@ -179,13 +179,26 @@ function restoredUser({ name }: Strategy, request: object): unknown {
 /** Of passport-local, and of what is made after it. */
 const usernameField = (strategy: Strategy): unknown => fieldOf(strategy, '_usernameField');
 
-/** As a strategy tells it: a bad request, or a challenge where there was no answer to one. */
-function lacksCredentials(request: object, [challenge, status]: readonly unknown[]): boolean {
+/** `Basic realm="…"` (RFC 9110 11.3), and not the words of an application. */
+const CHALLENGE = /^[\w-]+(?: +[\w-]+ *=.*)?$/;
+
+/**
+ * As a strategy tells it: a bad request, or a challenge where there was no answer to one. What reads
+ * a form hands on what the application says of a wrong password, be it one word.
+ */
+function lacksCredentials(
+  strategy: Strategy,
+  request: object,
+  [challenge, status]: readonly unknown[],
+): boolean {
   if ((typeof challenge === 'number' ? challenge : status) === 400) return true;
+  if (typeof challenge !== 'string' || !CHALLENGE.test(challenge)) return false;
+  return usernameField(strategy) === undefined && !hasAuthorization(request);
+}
+
+function hasAuthorization(request: object): boolean {
   const headers = guarded(() => fieldOf(request, 'headers'));
-  const hasAuthorization =
-    typeof headers === 'object' && headers !== null && Object.hasOwn(headers, 'authorization');
-  return typeof challenge === 'string' && !hasAuthorization;
+  return typeof headers === 'object' && headers !== null && Object.hasOwn(headers, 'authorization');
 }
 
 /** Runs work in the scope of now: what looks a user up may call back from outside. */
