@@ -117,6 +117,21 @@ describe('a file', () => {
     expect(readFileSync(fileIn(path), 'utf8')).toBe('old');
   });
 
+  test('in a folder that can be read no more leaves no lock there', async () => {
+    const path = folder();
+    let reads = 0;
+    const readdir = async (name: string): Promise<string[]> => {
+      reads += 1;
+      return reads === 1 ? nodeFiles.readdir(name) : failing('EIO')();
+    };
+    const files = { readdir } as Partial<LockSystem['files']>;
+    await expect(fileStore(fileIn(path), system(files)).update(() => 'new')).rejects.toMatchObject({
+      code: 'ERR_CONFIGURATION_FAILED',
+      cause: { code: 'EIO' },
+    });
+    expect([reads, readdirSync(path)]).toEqual([2, []]);
+  });
+
   test('in a folder that is missing is told so', async () => {
     const store = fileStore(join(folder(), 'missing', 'settings.json'));
     await expect(store.update(() => 'new')).rejects.toMatchObject({
