@@ -6,7 +6,7 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync } from
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contract } from '../src/contract/index.ts';
-import { compilePrograms } from './helpers/compile-programs.ts';
+import { bundlePrograms, compilePrograms } from './helpers/compile-programs.ts';
 import { root } from './helpers/package-files.ts';
 import { type ProgramRun, runProgram } from './helpers/run-program.ts';
 
@@ -31,11 +31,20 @@ const runCompiled = (
 ): Promise<ProgramRun> =>
   runProgram([...(options.args ?? []), join(folder, `${program}.js`)], { cwd: root, ...options });
 
-/** The lines of the summary that differ: what, expected, arrived. */
-const differences = ({ stderr }: ProgramRun): string[] =>
-  [...stderr.matchAll(/^ {2}(.+?) +(\d+) +(\d+) {3}<- differs$/gm)].map(
-    ([, what, expected, arrived]) => `${what}: ${expected}, ${arrived}`,
-  );
+/** The lines of the summary: which table, what, expected, arrived. */
+function summaryOf({ stderr }: ProgramRun): string[] {
+  let table = '';
+  return stderr.split('\n').flatMap((line) => {
+    table = /^(.+?) +expected +arrived$/.exec(line)?.[1] ?? table;
+    const [, what, expected, arrived] =
+      /^ {2}(.+?) +(\d+) +(\d+)(?: {3}<- differs)?$/.exec(line) ?? [];
+    return what === undefined ? [] : [`${table}: ${what}: ${expected}, ${arrived}`];
+  });
+}
+
+/** Those of them that differ. */
+const differences = (run: ProgramRun): string[] =>
+  summaryOf({ ...run, stderr: run.stderr.replace(/^ {2}.*\d$\n/gm, '') });
 
 // Many programs at once, on a machine that is busy with other tests.
 const SLOW = { timeout: 60_000 };
@@ -46,13 +55,14 @@ function runOnFullDisk(): Promise<ProgramRun> {
   return runCompiled(WEB_APPLICATION, options).finally(() => closeSync(fullDisk));
 }
 
+const sourceOf = (program: string): string => `${program}.ts`;
+
 /** All at the same time: they wait for each other's requests most of theirs. */
 function runAll() {
   const hosts = [EXPRESS, NODE_HTTP, FASTIFY, HONO, PASSPORT];
-  const programs = [WEB_APPLICATION, RECEIVER, BATCH, ...hosts, IN_TESTS].map(
-    (program) => `${program}.ts`,
-  );
-  compilePrograms(folder, programs);
+  compilePrograms(folder, [BATCH, ...hosts, IN_TESTS].map(sourceOf));
+  // Three runs of three processes each.
+  bundlePrograms(folder, [WEB_APPLICATION, RECEIVER].map(sourceOf));
   // The application starts it by this name, which the compiler leaves as it is in a string.
   symlinkSync('receiver.js', join(folder, `${RECEIVER}.ts`));
   return {
@@ -77,133 +87,201 @@ beforeAll(() => {
 const visits = ({ stderr }: ProgramRun): string[] =>
   stderr.split('\n').filter((line) => line.startsWith('visitor'));
 
-describe('the web application', SLOW, () => {
-  it('ends by itself with exit code 0 and a summary without a difference', async () => {
-    const run = await runs.whole;
-    expect(run.stderr).toContain('\nEverything expected arrived.\n');
-    expect(differences(run)).toEqual([]);
-    expect(run.exitCode).toBe(0);
-  });
-
-  it('answers an attack and an exploit with 403 and lets everybody else through', async () => {
-    expect(visits(await runs.whole)).toEqual([
-      'visitor     200: GET /products?search=shoes',
-      "visitor     403: GET /products?search=' OR 'a'='a",
-      "visitor     403: GET /products?search=x'; DROP TABLE users; --",
-      'visitor     403: GET /manuals?page=../../etc/passwd',
-      'visitor     201: POST /signup',
-      'visitor     401: POST /login',
-      'visitor     201: POST /orders',
-    ]);
-  });
-
-  it('prints nothing but valid log lines on standard output, one of each event', async () => {
-    const { stdout } = await runs.whole;
-    const lines = stdout.trimEnd().split('\n');
-    const records = lines.map((line) => contract().LogLine.parse(JSON.parse(line)));
-    expect(records.map(({ event_name }) => event_name)).toEqual([
-      'svc.ev0.threat.attack',
-      'svc.ev0.incident',
-      'svc.ev0.threat.attack',
-      'svc.ev0.incident',
-      'svc.ev0.playbook_trigger',
-      'svc.ev0.threat.vulnerability_exploit',
-      'svc.ev0.user_event.signup',
-      'svc.ev0.user_event.login',
-      'svc.ev0.custom_event',
-    ]);
-    expect(stdout).toBe(`${lines.join('\n')}\n`);
-  });
-
-  it('takes the context of a record from the request that caused it', async () => {
-    const [attack] = (await runs.whole).stdout.split('\n');
-    const { context } = contract().LogRecord.parse(JSON.parse(attack ?? ''));
-    expect(context.actor?.ip).toMatchObject({
-      address: '127.0.0.1',
-      metadata: { loopback: true, global: false, private: true, version: 4 },
-    });
-    expect(context.http?.response).toEqual({ blocked: true, status: 403 });
-    expect(context.http?.request).toMatchObject({
-      host: `127.0.0.1:${context.http?.request.port}`,
-      parameters: { query: { search: "' OR 'a'='a" } },
-      path: '/products',
-      remote_ip: '127.0.0.1',
-      scheme: 'http',
-      verb: 'GET',
-    });
-  });
-
-  it('has the incident created, then updated, under one id', async () => {
-    const incidents = (await runs.whole).stdout
-      .split('\n')
-      .filter((line) => line.includes('svc.ev0.incident'))
-      .map((line) => JSON.parse(line) as { payload: { event_type: string; incident_id: string } })
-      .map(({ payload }) => payload);
-    expect(incidents.map(({ event_type }) => event_type)).toEqual(['create', 'update']);
-    expect(incidents[0]?.incident_id).toBe(incidents[1]?.incident_id);
-  });
-
-  it('keeps passwords out of the records', async () => {
-    expect((await runs.whole).stdout).not.toContain('a guess');
-    expect((await runs.whole).stdout).toContain('ada@example.com');
-  });
-
-  it('has the first message refused once and delivered with retry_count 1', async () => {
-    const story = (await runs.whole).stderr
-      .split('\n')
-      .filter((line) => line.startsWith('receiver'));
-    expect(story).toEqual([
-      'receiver    503: the first request is refused, signature ok',
-      'receiver    204: security_event, retry_count 1, signature ok',
-      'receiver    204: injection_sql, retry_count 0, signature ok',
-      'receiver    204: security_event, retry_count 0, signature ok',
-      'receiver    204: injection_sql, retry_count 0, signature ok',
-      'receiver    204: security_response, retry_count 0, signature ok',
-      'receiver    204: security_event, retry_count 0, signature ok',
-    ]);
-  });
-
-  it('exits with 1 and names what is missing when the secrets of the two ends differ', async () => {
-    const run = await runs.otherSecret;
-    expect(differences(run)).toEqual([
-      'security_event: 3, 0',
-      'injection_sql: 2, 0',
-      'security_response: 1, 0',
-      'requests answered with 503: 1, 0',
-      'messages with retry_count 1: 1, 0',
-      'messages undelivered: 0, 6',
-      expect.stringMatching(/^requests with a bad signature: 0, \d+$/),
-    ]);
-    expect(run.stderr).toContain('\nSomething expected did not arrive.\n');
-    expect(run.exitCode).toBe(1);
-  });
-
-  // Two faults in one run, since each run costs seconds; every line of the summary is on its own.
-  it('names each record that a full disk took and the one message that the receiver lost', async () => {
-    const run = await runs.onFullDisk;
-    expect(differences(run)).toEqual([
-      'svc.ev0.threat.attack: 2, 0',
-      'svc.ev0.threat.vulnerability_exploit: 1, 0',
-      'svc.ev0.incident create: 1, 0',
-      'svc.ev0.incident update: 1, 0',
-      'svc.ev0.playbook_trigger: 1, 0',
-      'svc.ev0.user_event.signup: 1, 0',
-      'svc.ev0.user_event.login: 1, 0',
-      'svc.ev0.custom_event: 1, 0',
-      'security_response: 1, 0',
-    ]);
-    expect(run.exitCode).toBe(1);
-    // The visitors noticed nothing.
-    expect(visits(run)).toEqual(visits(await runs.whole));
-  });
-});
-
 /** What a program printed, one record a line. */
 const recordsOf = ({ stdout }: ProgramRun) =>
   stdout
     .trimEnd()
     .split('\n')
     .map((line) => contract().LogRecord.parse(JSON.parse(line)));
+
+/** What an application's receiver says. */
+const storyOf = ({ stderr }: ProgramRun, application: string): string[] =>
+  stderr
+    .split('\n')
+    .filter((line) => line.startsWith(`receiver    ${application} `))
+    .map((line) => line.slice(`receiver    ${application} `.length));
+
+const SHOP_EVENTS = [
+  'svc.ev0.threat.attack',
+  'svc.ev0.incident',
+  'svc.ev0.threat.attack',
+  'svc.ev0.incident',
+  'svc.ev0.playbook_trigger',
+  'svc.ev0.threat.vulnerability_exploit',
+  'svc.ev0.user_event.signup',
+  'svc.ev0.user_event.login',
+  'svc.ev0.custom_event',
+];
+const WAREHOUSE_EVENTS = ['svc.ev0.user_event.login', ...SHOP_EVENTS.slice(0, 6)];
+
+describe('the web applications', SLOW, () => {
+  it('end by themselves with exit code 0 and a summary without a difference', async () => {
+    const run = await runs.whole;
+    expect(run.stderr).toContain('\nEverything expected arrived.\n');
+    expect(differences(run)).toEqual([]);
+    expect(run.exitCode).toBe(0);
+  });
+
+  it('answer attacks and exploits with 403 and let everybody else through', async () => {
+    expect(visits(await runs.whole)).toEqual([
+      'visitor     shop 200: GET /products?search=shoes',
+      "visitor     shop 403: GET /products?search=' OR 'a'='a",
+      "visitor     shop 403: GET /products?search=x'; DROP TABLE users; --",
+      'visitor     shop 403: GET /manuals?page=../../etc/passwd',
+      'visitor     shop 201: POST /signup',
+      'visitor     shop 401: POST /login',
+      'visitor     shop 201: POST /orders',
+      'visitor     warehouse 204: POST /login?badge=1815',
+      'visitor     warehouse 200: GET /stock?item=shoes',
+      "visitor     warehouse 403: GET /stock?item=' OR 'a'='a",
+      "visitor     warehouse 403: GET /stock?item=x'; DROP TABLE users; --",
+      'visitor     warehouse 403: GET /labels?file=../../etc/passwd',
+    ]);
+  });
+
+  it('print nothing but valid log lines on standard output, one of each event', async () => {
+    const { stdout } = await runs.whole;
+    const lines = stdout.trimEnd().split('\n');
+    const records = lines.map((line) => contract().LogLine.parse(JSON.parse(line)));
+    const told = records.map(({ context, event_name }) => [context.service.svc_id, event_name]);
+    expect(told).toEqual([
+      ...SHOP_EVENTS.map((event) => ['shop-1', event]),
+      ...WAREHOUSE_EVENTS.map((event) => ['warehouse-1', event]),
+    ]);
+    expect(stdout).toBe(`${lines.join('\n')}\n`);
+  });
+
+  it('take the context of a record from the request that caused it', async () => {
+    const [attack] = recordsOf(await runs.whole);
+    expect(attack?.context.actor?.ip).toMatchObject({
+      address: '203.0.113.9',
+      metadata: { loopback: false, version: 4 },
+    });
+    expect(attack?.context.http?.response).toEqual({ blocked: true, status: 403 });
+    expect(attack?.context.http?.request).toMatchObject({
+      host: '127.0.0.1',
+      parameters: { query: { search: "' OR 'a'='a" } },
+      path: '/products',
+      remote_ip: '203.0.113.9',
+      scheme: 'http',
+      verb: 'GET',
+    });
+  });
+
+  it('have in a record who it was and how the request was answered, by whatever host', async () => {
+    const users = recordsOf(await runs.whole)
+      .filter(({ event_name }) => event_name.startsWith('svc.ev0.user_event'))
+      .map(({ context }) => [context.actor?.identifiers, context.http?.response?.status]);
+    expect(users).toEqual([
+      [{ email: 'ada@example.com' }, 201],
+      [{ email: 'ada@example.com' }, 401],
+      [{ badge: '1815' }, 204],
+    ]);
+  });
+
+  it.each(['shop-1', 'warehouse-1'])(
+    'have the incident of %s created, then updated',
+    async (id) => {
+      const incidents = recordsOf(await runs.whole).flatMap(({ context, event_name, payload }) =>
+        context.service.svc_id === id && event_name === 'svc.ev0.incident' ? [payload] : [],
+      );
+      expect(incidents.map(({ event_type }) => event_type)).toEqual(['create', 'update']);
+      expect(incidents[0]?.incident_id).toBe(incidents[1]?.incident_id);
+    },
+  );
+
+  it('keep passwords out of the records', async () => {
+    expect((await runs.whole).stdout).not.toContain('a guess');
+    expect((await runs.whole).stdout).toContain('ada@example.com');
+  });
+
+  it('have the first request refused once, and its messages delivered with retry_count 1', async () => {
+    const run = await runs.whole;
+    const [first, ...others] = storyOf(run, 'shop');
+    expect(first).toBe('503: the first request is refused, signature ok');
+    // What else is in the first request, and what goes on meanwhile, is a question of milliseconds.
+    expect(others).toContain('204: security_event, retry_count 1, signature ok');
+    const told = others.map(
+      (line) => /^204: (\w+), retry_count [01], signature ok$/.exec(line)?.[1] ?? line,
+    );
+    expect(told.toSorted()).toEqual([
+      'injection_sql',
+      'injection_sql',
+      'security_event',
+      'security_event',
+      'security_event',
+      'security_response',
+    ]);
+  });
+
+  it('deliver in format 1 to the other receiver, by the secret that is its own', async () => {
+    const [first, ...others] = storyOf(await runs.whole, 'warehouse');
+    expect(first).toBe('503: the first request is refused, signature ok');
+    expect(others.toSorted()).toEqual([
+      '204: pulse, signature ok',
+      '204: security_event, signature ok',
+      '204: security_event, signature ok',
+    ]);
+  });
+
+  it('count what is not to be sent, by the selection and by the format of each application', async () => {
+    const skipped = summaryOf(await runs.whole).filter((line) => line.includes('not to be sent'));
+    expect(skipped).toEqual([
+      'shop: channel B, not to be sent: log-only: 3, 3',
+      'warehouse: channel B, not to be sent: log-only: 1, 1',
+      'warehouse: channel B, not to be sent: module-not-selected: 1, 1',
+      'warehouse: channel B, not to be sent: playbook-not-selected: 1, 1',
+      'warehouse: channel B, not to be sent: v1-incident-update: 1, 1',
+    ]);
+  });
+
+  it('exit with 1 and name what is missing where the secrets of the two ends of one differ', async () => {
+    const run = await runs.otherSecret;
+    // Nothing of the other application is among them.
+    expect(differences(run)).toEqual([
+      'shop: channel B, messages: security_event: 3, 0',
+      'shop: channel B, messages: injection_sql: 2, 0',
+      'shop: channel B, messages: security_response: 1, 0',
+      'shop: channel B, delivery: requests refused at first: 1, 0',
+      'shop: channel B, delivery: messages undelivered: 0, 6',
+      expect.stringMatching(/^shop: channel B, delivery: requests with a bad signature: 0, \d+$/),
+    ]);
+    expect(run.stderr).toContain('\nSomething expected did not arrive.\n');
+    expect(run.exitCode).toBe(1);
+  });
+
+  // Two faults in one run, since each run costs seconds; every line of the summary is on its own.
+  it('name each record that a full disk took and the one message that the receiver lost', async () => {
+    const run = await runs.onFullDisk;
+    expect(differences(run)).toEqual([
+      'shop: channel A, records: svc.ev0.threat.attack: 2, 0',
+      'shop: channel A, records: svc.ev0.threat.vulnerability_exploit: 1, 0',
+      'shop: channel A, records: svc.ev0.incident create: 1, 0',
+      'shop: channel A, records: svc.ev0.incident update: 1, 0',
+      'shop: channel A, records: svc.ev0.playbook_trigger: 1, 0',
+      'shop: channel A, records: svc.ev0.user_event.signup: 1, 0',
+      'shop: channel A, records: svc.ev0.user_event.login: 1, 0',
+      'shop: channel A, records: svc.ev0.custom_event: 1, 0',
+      'shop: channel B, messages: security_response: 1, 0',
+      'warehouse: channel A, records: svc.ev0.threat.attack: 2, 0',
+      'warehouse: channel A, records: svc.ev0.threat.vulnerability_exploit: 1, 0',
+      'warehouse: channel A, records: svc.ev0.incident create: 1, 0',
+      'warehouse: channel A, records: svc.ev0.incident update: 1, 0',
+      'warehouse: channel A, records: svc.ev0.playbook_trigger: 1, 0',
+      'warehouse: channel A, records: svc.ev0.user_event.login: 1, 0',
+    ]);
+    expect(run.exitCode).toBe(1);
+    // The visitors noticed nothing.
+    expect(visits(run)).toEqual(visits(await runs.whole));
+  });
+
+  it('tell of every record that a full disk took', async () => {
+    const { stderr } = await runs.onFullDisk;
+    const told = stderr.split('\n').filter((line) => line.startsWith('reporter '));
+    expect(told).toHaveLength(SHOP_EVENTS.length + WAREHOUSE_EVENTS.length);
+    expect(told[0]).toBe('reporter    shop attack (log): ERR_WRITE_FAILED');
+  });
+});
 
 describe('the examples of hosts', SLOW, () => {
   it('tell of logins and a blocked attack in Express', async () => {

@@ -1,57 +1,87 @@
 /**
- * A web application with a security agent in it, and a webhook receiver in another process.
+ * Two web applications with a security agent in each, and their webhook receivers: processes of their
+ * own, each with its own URL, secret and format.
  *
- * Real requests make all seven events happen. Standard output carries the log records and nothing
- * else, one JSON line each (`npm start --silent | jq .`); the story is told on standard error. The
- * exit code is 1 when anything expected did not arrive.
+ * Real requests make all seven kinds of events happen. Standard output carries the log records and
+ * nothing else, one JSON line each (`npm start --silent | jq .`); the story is told on standard
+ * error. The exit code is 1 when anything expected did not arrive.
  */
-import { createLogWriter, generateSecret } from 'security-event-delivery';
-import type { LogRecordInput } from 'security-event-delivery/contract';
-import { createAgent } from './agent.ts';
-import { startApplication } from './application.ts';
-import { createDeliveries } from './deliveries.ts';
+import { createServer } from 'node:http';
+import { generateSecret, type Reporter } from 'security-event-delivery';
+import { APPLICATIONS, type Application } from './applications.ts';
 import { compareWithExpected } from './expectations.ts';
-import { startReceiver } from './receiver-process.ts';
+import { listening } from './listening.ts';
+import { type ReceiverProcess, startReceiver } from './receiver-process.ts';
+import { createReporting } from './reporting.ts';
+import { createSettings, type Destination } from './settings.ts';
 import { isAsExpected, renderTable } from './summary.ts';
 import { visit } from './visitors.ts';
 
-const TIME_LIMIT_MS = 30_000;
+const TIME_LIMIT_MS = 45_000;
 
 const tell = (text: string): boolean => process.stderr.write(`${text}\n`);
 
-async function run(signal: AbortSignal): Promise<boolean> {
+interface OtherEnd {
+  readonly application: Application;
+  readonly receiver: ReceiverProcess;
+  readonly destination: Destination;
+}
+
+/** The receiver of an application, and what the settings must know of it. */
+async function startOtherEnd(application: Application, signal: AbortSignal): Promise<OtherEnd> {
+  const { service, format } = application;
+  const { svc_id: applicationId, name } = service;
   const secret = generateSecret();
-  // With another secret at the receiver nothing may arrive: a fault that the summary must not miss.
-  const isWrong = process.env['EXAMPLE_FAULT'] === 'wrong-secret';
-  const receiver = await startReceiver(isWrong ? generateSecret() : secret, signal);
+  // With another secret at its receiver nothing of the shop may arrive: a fault that the summary must
+  // not miss, and that is no business of the warehouse.
+  const isWrong = process.env['EXAMPLE_FAULT'] === 'wrong-secret' && name === 'shop';
+  const itsSecret = isWrong ? generateSecret() : secret;
+  const receiver = await startReceiver({ name, format, secret: itsSecret }, signal);
+  return { application, receiver, destination: { applicationId, url: receiver.url, secret } };
+}
 
-  const log = createLogWriter();
-  const written: LogRecordInput[] = [];
-  // A full disk must not fail a visitor's request; the summary will tell of it.
-  const onFailure = (error: unknown): boolean => tell(`agent       ${String(error)}`);
-  const deliveries = createDeliveries({ url: receiver.url, secret, signal, onFailure });
-  const agent = createAgent({
-    service: { svc_id: 'shop-1', name: 'shop', env: 'example' },
-    log: {
-      write(record) {
-        log.write(record);
-        written.push(record);
-      },
-    },
-    deliveries,
-    onFailure,
-  });
-  const application = await startApplication(agent);
+/** Opens an application to its visitors until they have left. */
+async function open(
+  { service, createListener, visits }: Application,
+  reporter: Reporter,
+  signal: AbortSignal,
+): Promise<void> {
+  const server = await listening(createServer(createListener(reporter)));
+  const tellVisit = (text: string) => tell(`visitor     ${service.name} ${text}`);
+  await visit({ url: server.url, visits, signal, tell: tellVisit });
+  server.close();
+  // Everything reported is with the sender now, which serves the other application, too.
+  await reporter.close();
+}
 
-  await visit(application.url, signal, tell);
-  const reports = await deliveries.finished();
-  const receiverReport = await receiver.report();
-  application.close();
-  await log.close();
+async function run(signal: AbortSignal): Promise<boolean> {
+  const otherEnds = await Promise.all(APPLICATIONS.map((one) => startOtherEnd(one, signal)));
+  const settings = createSettings(otherEnds.map(({ destination }) => destination));
+  const reporting = createReporting(settings, tell);
+  const all = otherEnds.map((otherEnd) => ({
+    ...otherEnd,
+    reporter: reporting.reporterFor(otherEnd.application.service),
+  }));
 
-  const tables = compareWithExpected({ written, reports, receiverReport });
-  for (const [title, lines] of Object.entries(tables)) tell(`\n${renderTable(title, lines)}`);
-  return Object.values(tables).flat().every(isAsExpected);
+  for (const { application, reporter } of all) await open(application, reporter, signal);
+  await reporting.settled(signal);
+
+  let isComplete = true;
+  for (const { application, receiver, reporter } of all) {
+    const { svc_id: id, name } = application.service;
+    const tables = compareWithExpected(application.expected, {
+      written: reporting.writtenFor(id),
+      stats: reporter.stats(),
+      receiver: await receiver.report(),
+      undelivered: await reporting.undeliveredFor(id),
+    });
+    for (const [title, lines] of Object.entries(tables)) {
+      tell(`\n${renderTable(`${name}: ${title}`, lines)}`);
+      isComplete &&= lines.every(isAsExpected);
+    }
+  }
+  await reporting.close();
+  return isComplete;
 }
 
 const isComplete = await run(AbortSignal.timeout(TIME_LIMIT_MS));

@@ -6,7 +6,7 @@ export interface Line {
   readonly arrived: number;
 }
 
-type Counts = Readonly<Record<string, number>>;
+export type Counts = Readonly<Record<string, number>>;
 
 export const isAsExpected = ({ expected, arrived }: Line): boolean => expected === arrived;
 
