@@ -63,6 +63,15 @@ const FORM = { name: 'local', _usernameField: 'username' };
 const BODY = { body: { username: 'ada', password: 'guess' }, headers: {} };
 const FAILED = { told: [[false, { username: 'ada' }]], gave: 'passport failed' };
 
+const refuse = (self: Calls): unknown => self.fail({ message: 'no' });
+const accept = (self: Calls): unknown => self.success({ id: 7 });
+const ask = (self: Calls): unknown => self.fail('Basic realm="Users"');
+const letPass = (self: Calls): unknown => self.pass();
+
+function throwOfTheApplication(): never {
+  throw new Error('of the application');
+}
+
 describe('a strategy', () => {
   test.each([undefined, null, 'local', 7, {}, { authenticate: 'no function' }])(
     'is left as it is where it is none: %j',
@@ -72,8 +81,7 @@ describe('a strategy', () => {
   );
 
   test.each([null, 'a request'])('serves what is no request unwatched: %j', (request) => {
-    const act = (self: Calls): unknown => self.fail({ message: 'no' });
-    const { told, gave } = outcome({ ...FORM, act }, { request });
+    const { told, gave } = outcome({ ...FORM, act: refuse }, { request });
     expect([told, gave]).toEqual([[], 'passport failed']);
   });
 
@@ -83,17 +91,14 @@ describe('a strategy', () => {
       names.push(strategy);
       return true;
     };
-    const act = (self: Calls): unknown => self.success({ id: 7 });
-    expect(outcome({ act }, { watch: { isLogin } }).told).toEqual([[true, { id: 7 }]]);
+    expect(outcome({ act: accept }, { watch: { isLogin } }).told).toEqual([[true, { id: 7 }]]);
     expect(names).toEqual(['undefined']);
   });
 
   test('is no login where what decides that throws', () => {
-    const isLogin = (): boolean => {
-      throw new Error('of the application');
-    };
-    const act = (self: Calls): unknown => self.success({ id: 7 });
-    expect(outcome({ ...FORM, act }, { watch: { isLogin } })).toEqual({
+    expect(
+      outcome({ ...FORM, act: accept }, { watch: { isLogin: throwOfTheApplication } }),
+    ).toEqual({
       told: [],
       gave: 'passport succeeded',
       identifiers: { id: 7 },
@@ -149,8 +154,7 @@ describe('a failure', () => {
       },
     ],
   ])('with a challenge has no credentials in a request %s', (_of, request) => {
-    const act = (self: Calls): unknown => self.fail('Basic realm="Users"');
-    expect(outcome({ name: 'basic', act }, { request })).toMatchObject({
+    expect(outcome({ name: 'basic', act: ask }, { request })).toMatchObject({
       told: [],
       gave: 'passport failed',
     });
@@ -162,8 +166,7 @@ describe('a failure', () => {
         throw new Error('gone');
       },
     };
-    const act = (self: Calls): unknown => self.fail({ message: 'no' });
-    expect(outcome({ ...FORM, act }, { request })).toMatchObject({ told: [[false, null]] });
+    expect(outcome({ ...FORM, act: refuse }, { request })).toMatchObject({ told: [[false, null]] });
   });
 });
 
@@ -174,8 +177,7 @@ describe('a restored session', () => {
     ['nobody', {}, null],
     ['nobody, told as null', { user: null }, null],
   ])('names its user, and is no login: %s', (_of, request, identifiers) => {
-    const act = (self: Calls): unknown => self.pass();
-    const session = { name: 'session', act };
+    const session = { name: 'session', act: letPass };
     expect(outcome(session, { request })).toEqual({
       told: [],
       gave: 'passport passed',
@@ -184,8 +186,7 @@ describe('a restored session', () => {
   });
 
   test('is that of the strategy of sessions alone', () => {
-    const act = (self: Calls): unknown => self.pass();
     const request = { user: { id: 7 } };
-    expect(outcome({ name: 'anonymous', act }, { request }).identifiers).toBeNull();
+    expect(outcome({ name: 'anonymous', act: letPass }, { request }).identifiers).toBeNull();
   });
 });
