@@ -204,7 +204,6 @@ class SettingsCache {
       entry.freshUntilMs = Math.min(now + ASK_AGAIN_MS, askedAtMs + maxStaleMs);
       return value;
     }
-    entry.answer = undefined;
     throw error;
   }
 }

@@ -130,6 +130,18 @@ describe('an answer that is kept', () => {
     expect(asked.mock.calls.flat()).toEqual(['a', 'b', 'c', 'a', 'b']);
   });
 
+  test('stays where one that was asked for before it, and had no room, fails at last', async () => {
+    const answers = [new Promise(() => {}), SHOP, SHOP];
+    const { find, clock, code, asked } = start(() => answers.shift(), { maxApplications: 1 });
+    const first = find('a').catch((error: unknown) => (error as SecurityEventError).code);
+    await find('b');
+    await find('a');
+    await clock.advance(5000);
+    expect(await first).toBe('ERR_SETTINGS_FAILED');
+    expect(await code('a')).toEqual(KNOWN);
+    expect(asked.mock.calls.flat()).toEqual(['a', 'b', 'a']);
+  });
+
   test('that an application is not known counts for 5 s', async () => {
     const { end, asked, clock } = start(script(undefined, null, SHOP));
     expect(await end()).toBeUndefined();

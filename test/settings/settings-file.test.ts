@@ -6,7 +6,6 @@ import {
   mkdtempSync,
   renameSync,
   rmSync,
-  statSync,
   symlinkSync,
   truncateSync,
   unlinkSync,
@@ -26,6 +25,7 @@ import {
   watchSettings,
 } from '../../src/settings/settings-file.ts';
 import { createSettings } from '../../src/settings/source.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import { runFixture } from '../helpers/run-fixture.ts';
 
@@ -218,11 +218,10 @@ const WAYS: readonly [string, (path: string, text: string) => void][] = [
     },
   ],
   [
-    'written over within one tick of its clock, at the same size',
+    'written over at the same size, and said to be as old as before',
     (path, text) => {
-      const { atime, mtime } = statSync(path);
       writeFileSync(path, text);
-      utimesSync(path, atime, mtime);
+      utimesSync(path, 1, 1);
     },
   ],
 ];
@@ -230,6 +229,7 @@ const WAYS: readonly [string, (path: string, text: string) => void][] = [
 describe('a change of the file', () => {
   test.each(WAYS)('counts after one look where it is %s', async (_way, write) => {
     const path = fileOf(shop('old1'));
+    utimesSync(path, 1, 1);
     const { look, name, told, onFailed } = watch(path);
     await look();
     write(path, shop('new1'));
@@ -420,6 +420,22 @@ describe('reload', () => {
     await Promise.all([first, settings.reload()]);
     expect(name()).toBe('new');
   });
+});
+
+test('an older look does not undo a newer one', async () => {
+  const path = fileOf(shop('first'));
+  // Real time: thousands of applications are checked in pieces.
+  const settings = watchSettings(path, {}, systemClock);
+  onTestFinished(() => settings.close());
+  const others = Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`id-${at}`, SHOP]));
+  const large = { ...others, shop: { ...SHOP, name: 'large' } };
+  writeFileSync(path, JSON.stringify({ applications: large }));
+  const older = settings.reload();
+  // By then it has been read, and is being checked.
+  for (let turns = 0; turns < 10; turns += 1) await nextTurn();
+  writeFileSync(path, shop('newest'));
+  await Promise.allSettled([older, settings.reload()]);
+  expect(settings('shop')?.name).toBe('newest');
 });
 
 describe('secrets', () => {
