@@ -20,12 +20,15 @@ export function securityResponse({
   playbook,
   actor,
 }: SecurityResponseSource): SecurityResponse {
-  const identifiers = actor?.identifiers ?? undefined;
+  const { identifiers } = actor ?? { identifiers: null };
+  // A text or a list is what channel A refuses, and nobody's identifiers.
+  const isKnown =
+    typeof identifiers === 'object' && identifiers !== null && !Array.isArray(identifiers);
   return {
     application: { name: service.name, environment: service.env, id: service.svc_id },
     properties: {
       ips: actor === undefined ? [] : [{ ip_cidr: cidrOf(actor.ip) }],
-      user_identifiers: identifiers === undefined ? [] : [{ ...identifiers }],
+      user_identifiers: isKnown ? [{ ...identifiers }] : [],
     },
     playbook: { name: playbook.name, id: playbook.playbook_slug },
   };

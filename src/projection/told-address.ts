@@ -12,7 +12,9 @@ export type RelatedIp = Message<'account_takeover'>['new_related_ips'][number];
 
 /** D12 has `{}` or all four; D28 the place as `[longitude, latitude]`. */
 function toldGeo(geo: ActorIp['geo']): ResolvedIp['geo'] {
-  const { city, country_code: code, latitude, longitude } = geo;
+  // What an attack put on Object.prototype is no place.
+  const own: typeof geo = Object.assign(Object.create(null), geo);
+  const { city, country_code: code, latitude, longitude } = own;
   if (city === undefined || code === undefined) return {};
   return { city, code, point: [longitude ?? 0, latitude ?? 0] };
 }

@@ -1,7 +1,7 @@
 /** Both channels, each with what may go wrong on it: neither keeps an event from the other. */
 import type { JsonObject } from '../contract/index.ts';
 import type { SecurityEventError } from '../errors.ts';
-import type { EventCall, RecordDraft } from './event-draft.ts';
+import type { EventCall, EventOnItsWay, RecordDraft } from './event-draft.ts';
 import type { DraftMessage } from './message-for.ts';
 import type { MessageSink } from './message-sink.ts';
 import { own } from './own.ts';
@@ -66,11 +66,14 @@ export class Channels {
   }
 
   /** Never rejects. */
-  async send(call: EventCall, message: DraftMessage): Promise<Sending> {
+  async send(
+    { call, draft }: Pick<EventOnItsWay, 'call' | 'draft'>,
+    message: DraftMessage,
+  ): Promise<Sending> {
     const { sink, counters, rejections } = this.#parts;
     if (sink === undefined) return this.skipped('no-webhook');
     try {
-      const sent = await this.track(sink.send(message, selectionOf(call)));
+      const sent = await this.track(sink.send(message, selectionOf(call, draft)));
       if (!sent.isAccepted) return this.skipped(sent.reason);
       counters.count('accepted');
       return sent;
@@ -88,7 +91,7 @@ export class Channels {
 
   /** Resolves when everything was handed over that was reported so far. */
   async handedOver(): Promise<void> {
-    while (this.#open.size > 0) await Promise.allSettled(this.#open);
+    await Promise.allSettled(this.#open);
   }
 
   /** What `handedOver` waits for, too. */
@@ -114,15 +117,13 @@ export const endingOf =
     (await sending).settled();
 
 /** D60 */
-function selectionOf({ kind, payload, context }: EventCall): {
-  readonly module?: string;
-  readonly playbook?: string;
-} {
-  const { module } = context;
-  const { name } = own(payload as { readonly name?: unknown });
-  const isPlaybook = kind === 'playbookTrigger' && typeof name === 'string';
+function selectionOf(
+  { kind, context: { module } }: EventCall,
+  { payload }: RecordDraft,
+): { readonly module?: string; readonly playbook?: string } {
+  const slug = kind === 'playbookTrigger' ? own(payload)['playbook_slug'] : undefined;
   return {
     ...(module === undefined ? {} : { module }),
-    ...(isPlaybook ? { playbook: name } : {}),
+    ...(typeof slug === 'string' ? { playbook: slug } : {}),
   };
 }

@@ -20,11 +20,13 @@ import type { IncidentTelling } from './incident-telling.ts';
 import { type DraftMessage, type MessageRules, messageFor } from './message-for.ts';
 import { own } from './own.ts';
 import { EventReceipt, type Receipt, type Told } from './receipt.ts';
-import type { Rejections } from './rejections.ts';
+import { calm, type Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
 
 /** Redacts an event, or drops it: see the reporter's options. */
-export type BeforeSend = (record: RecordDraft) => object | null | undefined;
+export type BeforeSend =
+  | ((record: RecordDraft) => object | null | undefined)
+  | ((record: RecordDraft) => void);
 
 export interface ReporterParts {
   readonly rules: MessageRules;
@@ -92,15 +94,19 @@ export class EventTelling {
     const draft = draftOf(call, { service: rules.service, context, nowMs: clock.now() });
     const choice = choiceOf(call.context);
     if (beforeSend === undefined) return { call, draft, choice };
-    const changed = beforeSend(draft);
-    if (changed === null || changed === undefined) return undefined;
-    return { call, draft: plainRecord(changed) as RecordDraft, choice };
+    const changed = beforeSend(draft) as object | null | undefined;
+    calm(changed);
+    if (changed === null) return undefined;
+    // Nothing given: what it has changed in place.
+    return { call, draft: plainRecord(changed ?? draft) as RecordDraft, choice };
   }
 
   /** The host's own function may be asked, and may throw: then nothing is known. */
   #request(): RequestContext {
     try {
-      return this.#parts.request() ?? {};
+      const known = this.#parts.request();
+      calm(known);
+      return known ?? {};
     } catch {
       return {};
     }
@@ -120,7 +126,7 @@ export class EventTelling {
     if (typeof message === 'string') {
       return { receipt: new EventReceipt(endingOf(channels.skipped(message)), written), fault };
     }
-    const ending = endingOf(channels.send(call, message));
+    const ending = endingOf(channels.send({ call, draft }, message));
     return { receipt: new EventReceipt(ending, written, message.message_id), fault };
   }
 

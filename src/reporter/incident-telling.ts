@@ -1,6 +1,7 @@
 /** An incident on both channels: created by the first report, then updated with what is new (D50). */
 import { describeAddress } from '../capture/describe-address.ts';
 import type { Enrichment } from '../capture/enrichers.ts';
+import { SecurityEventError } from '../errors.ts';
 import type { IncidentNews, IncidentReport } from '../incident/incident-store.ts';
 import { incidentMessage } from '../projection/incident.ts';
 import type { IncidentWords } from '../projection/vocabulary-map.ts';
@@ -35,6 +36,12 @@ interface IncidentDraft {
   readonly messageId: string;
 }
 
+interface IncidentSending {
+  readonly messageId?: string;
+  readonly sending: Sending | Promise<Sending>;
+  readonly fault?: Error;
+}
+
 export class IncidentTelling {
   readonly #parts: IncidentParts;
 
@@ -44,8 +51,9 @@ export class IncidentTelling {
 
   tell(event: EventOnItsWay): Told {
     const { record, fault } = this.#write(event);
-    const { messageId, sending } = this.#send(event);
-    return { receipt: new EventReceipt(endingOf(sending), record, messageId), fault };
+    const { messageId, sending, fault: other } = this.#send(event);
+    const receipt = new EventReceipt(endingOf(sending), record, messageId);
+    return { receipt, fault: fault ?? other };
   }
 
   /** The record, where it was written at once. */
@@ -55,7 +63,9 @@ export class IncidentTelling {
     const written: { record?: object; fault?: Error } = {};
     const write = ({ isFirst }: IncidentNews): boolean => {
       const { event_type = isFirst ? 'create' : 'update' } = own(draft.payload);
-      const record = channels.write(call, { ...draft, payload: { ...draft.payload, event_type } });
+      // What is no object is the contract's to refuse: a text would have a key for each character.
+      const payload = isPayload(draft.payload) ? { ...draft.payload, event_type } : draft.payload;
+      const record = channels.write(call, { ...draft, payload });
       if (record instanceof Error) written.fault = record;
       else if (record !== undefined) written.record = record;
       return written.record !== undefined;
@@ -70,7 +80,7 @@ export class IncidentTelling {
     }
   }
 
-  #send(event: EventOnItsWay): { messageId?: string; sending: Sending | Promise<Sending> } {
+  #send(event: EventOnItsWay): IncidentSending {
     const { channels, rejections } = this.#parts;
     const { call, draft, choice } = event;
     if (!channels.hasSink) return { sending: channels.skipped('no-webhook') };
@@ -79,6 +89,7 @@ export class IncidentTelling {
       const told = tellable(call.kind, draft, choice);
       // Without an id there is no incident to create.
       textIn(told.payload, 'incident_id');
+      checkEventType(told.payload);
       const words = incidentWordsFor(told, this.#parts.rules);
       if (words === undefined) return { sending: channels.skipped('no-message-type') };
       const messageId = choice.message_id ?? this.#parts.rules.newId();
@@ -86,8 +97,8 @@ export class IncidentTelling {
       const message = { event: told, words, related, messageId };
       return { messageId, sending: this.#sendInOrder(event, message) };
     } catch (error) {
-      const { code: reason } = rejections.add('webhook', call, error);
-      return { sending: ended({ outcome: 'rejected', reason }) };
+      const fault = rejections.add('webhook', call, error);
+      return { sending: ended({ outcome: 'rejected', reason: fault.code }), fault };
     }
   }
 
@@ -97,7 +108,7 @@ export class IncidentTelling {
     let sending: Sending | undefined;
     const report = this.#report(event, 'webhook', draft.related);
     const send = async (news: IncidentNews): Promise<boolean> => {
-      sending = await channels.send(event.call, this.#message(draft, news));
+      sending = await channels.send(event, this.#message(draft, news));
       return sending.isAccepted;
     };
     try {
@@ -158,4 +169,14 @@ export class IncidentTelling {
     const { enrichment } = this.#parts;
     return describeAddress(address, enrichment === undefined ? {} : { enrichment });
   }
+}
+
+const isPayload = (payload: unknown): boolean => typeof payload === 'object' && payload !== null;
+
+/** A misspelt state would be told as the other one. */
+function checkEventType(payload: TellableEvent['payload']): void {
+  const { event_type } = own(payload);
+  if (event_type === undefined || event_type === 'create' || event_type === 'update') return;
+  const issues = [{ path: ['payload', 'event_type'], message: 'expected create or update' }];
+  throw new SecurityEventError('ERR_INVALID_MESSAGE', { issues });
 }

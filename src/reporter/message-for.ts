@@ -12,6 +12,7 @@ import {
   incidentWords,
 } from '../projection/vocabulary-map.ts';
 import type { EventKind, MessageChoice } from './event-input.ts';
+import { own } from './own.ts';
 
 /** The tables, and what else is the same for all events of a reporter. */
 export interface MessageRules {
@@ -122,6 +123,6 @@ export function incidentWordsFor(
   const row = incidentWords(textIn(payload, 'incident_type'), rules.incidentWords);
   const message_type = choice.message_type ?? row?.message_type;
   if (message_type === undefined) return undefined;
-  const pulse_genre = choice.pulse_genre ?? row?.pulse_genre;
+  const pulse_genre = choice.pulse_genre ?? (row && own(row).pulse_genre);
   return { message_type, ...(pulse_genre === undefined ? {} : { pulse_genre }) };
 }

@@ -23,6 +23,7 @@ export const REJECTED_CHANNEL = 'security-event-delivery:rejected';
 export class Rejections {
   readonly #counters: ReporterCounters;
   readonly #onRejected: ((rejected: RejectedEvent) => void) | undefined;
+  #isTelling = false;
   readonly #told = channel(REJECTED_CHANNEL);
 
   constructor(
@@ -41,13 +42,23 @@ export class Rejections {
     if (this.#told.hasSubscribers) {
       this.#told.publish({ channel: rejectedBy, method, code: error.code });
     }
+    // What it reports of a rejection may be rejected in turn: that is counted, and goes no further.
+    if (this.#isTelling) return error;
+    this.#isTelling = true;
     try {
-      this.#onRejected?.({ channel: rejectedBy, method, payload, context, error });
+      calm(this.#onRejected?.({ channel: rejectedBy, method, payload, context, error }));
     } catch {
       // The host's own function: it is told of events, and must not end what reports them.
+    } finally {
+      this.#isTelling = false;
     }
     return error;
   }
+}
+
+/** A function of the host's may be asynchronous: nobody waits for it, and it must not end the process. */
+export function calm(answer: unknown): void {
+  if (answer instanceof Promise) answer.catch(() => {});
 }
 
 /** A getter or a proxy of the caller's may throw anything. */

@@ -1,5 +1,6 @@
 /** The methods of a reporter, and its end. */
 import { SecurityEventError } from '../errors.ts';
+import { check, integer, MAX_TIMER_MS, SIGNAL } from '../option-rules.ts';
 import type { Clock } from '../system/clock.ts';
 import { onAbort } from '../system/on-abort.ts';
 import type { Channels } from './channels.ts';
@@ -71,8 +72,9 @@ export class ReporterFace implements Reporter {
     return this.#parts.counters.snapshot();
   }
 
-  async flush({ signal }: { readonly signal?: AbortSignal } = {}): Promise<ReporterFlushResult> {
+  async flush(options: { readonly signal?: AbortSignal } = {}): Promise<ReporterFlushResult> {
     const { channels, sink } = this.#parts;
+    const { signal } = check<{ signal: AbortSignal }>(options, { signal: SIGNAL });
     await untilAborted(channels.handedOver(), signal);
     const [result, trouble] = await Promise.all([
       sink?.flush(signal) ?? { ...NO_FATES, pending: 0 },
@@ -81,9 +83,17 @@ export class ReporterFace implements Reporter {
     return { ...result, ...trouble };
   }
 
-  close({ deadlineMs = DEFAULT_CLOSE_MS }: { readonly deadlineMs?: number } = {}) {
-    this.#closing ??= this.#close(deadlineMs);
-    return this.#closing;
+  /** Not async: its callers share one promise, but for one whose deadline is none. */
+  close(options: { readonly deadlineMs?: number } = {}): Promise<ReporterCloseResult> {
+    try {
+      const given = check<{ deadlineMs: number }>(options, {
+        deadlineMs: integer(0, MAX_TIMER_MS),
+      });
+      this.#closing ??= this.#close(given.deadlineMs ?? DEFAULT_CLOSE_MS);
+      return this.#closing;
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   async #close(deadlineMs: number): Promise<ReporterCloseResult> {

@@ -43,8 +43,8 @@ export interface ReporterOptions {
   /** Told of what could not be told: see {@link RejectedEvent}. Default: a diagnostics event alone. */
   readonly onRejected?: (rejected: RejectedEvent) => void;
   /**
-   * Sees each event as its record, before both channels, and may change it or give another; `null`
-   * drops it. What it throws rejects the event.
+   * Sees each event as its record, before both channels, and may change it in place or give another;
+   * `null` drops it. What it throws rejects the event.
    */
   readonly beforeSend?: BeforeSend;
   /** `false`: every method does nothing, and quickly. Default true. */

@@ -207,6 +207,9 @@ test('a polluted prototype has no say in what is told', async () => {
     detected_at: 'evil',
     module: 'evil',
     v1: { blocked: true },
+    city: 'evil',
+    country_code: 'EVL',
+    pulse_genre: 'evil',
   };
   Object.assign(Object.prototype, polluted);
   try {
@@ -264,6 +267,66 @@ test('what onRejected throws is nobody else’s trouble', async () => {
   expect(reporter.stats().rejected).toEqual({ log: 1, webhook: 1 });
 });
 
+test('onRejected that reports what is rejected in turn is asked once for each channel', async () => {
+  let calls = 0;
+  const { reporter } = await opened({
+    onRejected: ({ payload }) => {
+      calls += 1;
+      reporter.customEvent('rejected', { payload });
+    },
+  });
+  reporter.attack({ ruleset: 1n } as never);
+  expect(calls).toBe(2);
+  expect(reporter.stats()).toMatchObject({ reported: 3, rejected: { log: 3, webhook: 3 } });
+});
+
+async function failing(): Promise<never> {
+  throw new Error('of the host');
+}
+
+test('functions of the host that reject leave no rejection behind', async () => {
+  const unhandled: unknown[] = [];
+  const listener = (error: unknown): void => void unhandled.push(error);
+  process.on('unhandledRejection', listener);
+  onTestFinished(() => void process.off('unhandledRejection', listener));
+  for (const options of [{ onRejected: failing }, { beforeSend: failing }, { context: failing }]) {
+    const { reporter } = await opened(options as never);
+    expect(() => reporter.attack({ ruleset: '' })).not.toThrow();
+  }
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(unhandled).toEqual([]);
+});
+
+test('ten million characters in the place of an incident are refused, without a hang', async () => {
+  const { reporter, rejected } = await opened();
+  const text = 'x'.repeat(10_000_000);
+  expect((await reporter.incident(text as never).settled).outcome).toBe('rejected');
+  expect(rejected.map(({ channel }) => channel)).toEqual(['log', 'webhook']);
+});
+
+test('identifiers that are a text are nobody’s', async () => {
+  const { reporter, receiver } = await opened();
+  const actor = { ip: '203.0.113.9', identifiers: 'bob' };
+  await reporter.playbookTrigger({ name: 'Block IPs' }, { actor } as never).settled;
+  const [element] = JSON.parse(String(receiver.requests[0]?.body));
+  expect(element.message.properties.user_identifiers).toEqual([]);
+});
+
+test('a misspelt state of an incident is refused on both channels', async () => {
+  const { reporter, rejected } = await opened();
+  const incident = {
+    incident_id: 'i',
+    incident_type: 'xss',
+    name: 'n',
+    severity: 'major',
+  } as const;
+  await reporter.incident({ ...incident, event_type: 'created' as never }).settled;
+  expect(rejected.map(({ channel, error }) => [channel, error.path])).toEqual([
+    ['log', ['payload', 'event_type']],
+    ['webhook', ['payload', 'event_type']],
+  ]);
+});
+
 test('a rejection is told on its channel, without the event', async () => {
   const told: unknown[] = [];
   const listener = (message: unknown): void => void told.push(message);
@@ -284,6 +347,15 @@ describe('strict', () => {
       reporter.incident({ incident_id: 'i', incident_type: 'xss', name: 'n', severity: '' }),
     ).toThrow(invalid);
     expect(() => reporter.attack({ ruleset: 'xss' })).not.toThrow();
+    const incident = {
+      incident_id: 'i',
+      incident_type: 'xss',
+      name: 'n',
+      severity: 'major',
+    } as const;
+    expect(() => reporter.incident({ ...incident, related_ips: ['nonsense'] })).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_MESSAGE' }),
+    );
   });
 });
 

@@ -137,8 +137,18 @@ describe('beforeSend', () => {
     expect(messagesOf(receiver)[0]?.message).toMatchObject({ event_kind: 'xss' });
   });
 
-  test.each([null, undefined])('drops an event with %s, and it is counted', async (nothing) => {
-    const { reporter, records } = opened({ beforeSend: () => nothing });
+  test('that gives nothing has its changes told', () => {
+    const { reporter, records } = opened({
+      beforeSend: (record) => {
+        record.payload['ruleset'] = 'xss';
+      },
+    });
+    reporter.attack(ATTACK);
+    expect(records()[0].payload).toEqual({ ruleset: 'xss' });
+  });
+
+  test('drops an event with null, and it is counted', async () => {
+    const { reporter, records } = opened({ beforeSend: () => null });
     expect(await reporter.attack(ATTACK).settled).toEqual({
       outcome: 'skipped',
       reason: 'dropped',
@@ -457,6 +467,55 @@ describe('the end of a reporter', () => {
     await reporter[Symbol.asyncDispose]();
     expect(reporter.attack(ATTACK).record).toBeUndefined();
   });
+});
+
+test.each([[Number.NaN], [Number.POSITIVE_INFINITY], [-1], ['1000']])(
+  'a deadline that is none is refused, and the reporter can still be closed: %s',
+  async (deadlineMs) => {
+    const { reporter, records } = opened();
+    const refused = expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['deadlineMs'] });
+    await expect(reporter.close({ deadlineMs } as never)).rejects.toThrow(refused);
+    reporter.attack(ATTACK);
+    expect(records()).toHaveLength(1);
+    expect(await reporter.close()).toMatchObject({ returned: [] });
+    await expect(reporter.flush({ signal: 1 as never })).rejects.toThrow(
+      expect.objectContaining({ path: ['signal'] }),
+    );
+  },
+);
+
+test('flush does not wait for what is reported after it', async () => {
+  const receiver = await openReceiver();
+  const { reporter } = opened({ webhook: webhookTo(receiver) });
+  reporter.attack(ATTACK);
+  const over = new AbortController();
+  const busy = (async () => {
+    while (!over.signal.aborted) await reporter.attack(ATTACK).settled;
+  })();
+  await reporter.flush();
+  over.abort();
+  await busy;
+  expect(reporter.stats().accepted).toBeGreaterThan(0);
+});
+
+test('a playbook is selected by the slug that is told', async () => {
+  const receiver = await openReceiver();
+  const application = {
+    name: 'shop',
+    environment: 'production',
+    url: receiver.url,
+    secret: SECRET,
+  };
+  const { reporter } = opened({
+    webhook: {
+      settings: { applications: { 'shop-1': { ...application, playbooks: { other: true } } } },
+      network: 'allow-private',
+    },
+  });
+  const told = reporter.playbookTrigger({ name: 'Block IPs', playbook_slug: 'other' });
+  expect(await told.settled).toEqual({ outcome: 'delivered' });
+  const skipped = reporter.playbookTrigger({ name: 'Block IPs' });
+  expect(await skipped.settled).toEqual({ outcome: 'skipped', reason: 'playbook-not-selected' });
 });
 
 test('flush ends with its signal, and says what is left', async () => {
