@@ -1,9 +1,8 @@
 /** A reporter that does nothing: `enabled: false`. */
+import { NO_FATES } from './message-sink.ts';
 import { EventReceipt, type Receipt } from './receipt.ts';
 import type { Reporter } from './reporter.ts';
 import { ReporterCounters } from './reporter-stats.ts';
-
-const NO_FATES = { delivered: 0, dead: 0, discarded: 0 } as const;
 
 export function createDisabledReporter(): Reporter {
   const receipt = new EventReceipt({ outcome: 'skipped', reason: 'disabled' });

@@ -15,3 +15,6 @@ export interface MessageSink {
   flush(signal?: AbortSignal): Promise<FlushResult>;
   close(deadlineMs?: number): Promise<CloseResult>;
 }
+
+/** What became of the messages of nobody. */
+export const NO_FATES = { delivered: 0, dead: 0, discarded: 0 } as const;

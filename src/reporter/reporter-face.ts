@@ -14,7 +14,7 @@ import type {
   UserEventPayload,
 } from './event-input.ts';
 import type { EventTelling } from './event-reporter.ts';
-import type { MessageSink } from './message-sink.ts';
+import { type MessageSink, NO_FATES } from './message-sink.ts';
 import type { Receipt } from './receipt.ts';
 import type { HeldWriter } from './record-sink.ts';
 import type { Reporter, ReporterCloseResult, ReporterFlushResult } from './reporter.ts';
@@ -30,7 +30,6 @@ export interface FaceParts {
 }
 
 const DEFAULT_CLOSE_MS = 10_000;
-const NO_FATES = { delivered: 0, dead: 0, discarded: 0 } as const;
 
 export class ReporterFace implements Reporter {
   readonly #parts: FaceParts;

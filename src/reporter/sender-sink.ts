@@ -7,11 +7,9 @@ import {
   type SendResult,
   type WebhookSender,
 } from '../webhook/engine/sender.ts';
-import type { MessageSink } from './message-sink.ts';
+import { type MessageSink, NO_FATES } from './message-sink.ts';
 
 type Sender = Pick<WebhookSender<'open'>, 'send' | 'flush' | 'close'>;
-
-const NOTHING = { delivered: 0, dead: 0, discarded: 0 } as const;
 
 /** `isOwned`: made by the reporter, which then closes it; the caller's own stays open. */
 export function senderSink(sender: Sender, isOwned: boolean): MessageSink {
@@ -28,7 +26,7 @@ export function senderSink(sender: Sender, isOwned: boolean): MessageSink {
     flush: (signal) => sender.flush(signal === undefined ? {} : { signal }),
     close: async (deadlineMs) => {
       const options = deadlineMs === undefined ? {} : { deadlineMs };
-      return isOwned ? sender.close(options) : { ...NOTHING, returned: [], left: 0 };
+      return isOwned ? sender.close(options) : { ...NO_FATES, returned: [], left: 0 };
     },
   };
 }
