@@ -4,6 +4,7 @@ import { EVENT_VERSION, type JsonObject, type LogActor, slugify } from '../contr
 import { copyJson } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { Service } from '../projection/security-event.ts';
+import { formatTimestamp } from '../webhook/encoder.ts';
 import type { RawContext } from './event-context.ts';
 import type { EventContext, EventKind, MessageChoice } from './event-input.ts';
 import type { TellableEvent } from './message-for.ts';
@@ -109,9 +110,7 @@ export function tellable(
     payload: isObject(draft.payload) ? draft.payload : {},
     actor: knownActor(own(draft.context)['actor']),
     // D23; what is no time is the contract's to refuse.
-    occurredAt: Number.isNaN(at)
-      ? draft.detected_at
-      : new Date(at).toISOString().replace('Z', '+00:00'),
+    occurredAt: Number.isNaN(at) ? draft.detected_at : formatTimestamp(at),
     choice,
   };
 }

@@ -5,6 +5,7 @@ import { SecurityEventError } from '../errors.ts';
 import type { IncidentNews, IncidentReport } from '../incident/incident-store.ts';
 import { incidentMessage } from '../projection/incident.ts';
 import type { IncidentWords } from '../projection/vocabulary-map.ts';
+import { formatTimestamp } from '../webhook/encoder.ts';
 import { type Channels, ended, endingOf, type Sending } from './channels.ts';
 import { type EventOnItsWay, tellable } from './event-draft.ts';
 import type { IncidentReports } from './incident-reports.ts';
@@ -132,7 +133,7 @@ export class IncidentTelling {
         applicationId: service.svc_id,
         incidentId: id,
         status: isCreated ? 'created' : 'updated',
-        startedAt: new Date(news.startedAt).toISOString().replace('Z', '+00:00'),
+        startedAt: formatTimestamp(news.startedAt),
         updatedAt: occurredAt,
         newIps: related.ips.filter(({ address }) => isNew.delete(address)),
         newAccounts: related.accounts.filter((account) => isNew.delete(JSON.stringify(account))),

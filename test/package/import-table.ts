@@ -47,6 +47,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'option-rules.ts',
       'projection/',
       'system/',
+      'webhook/encoder.ts',
       'webhook/engine/',
     ],
     external: ['node:diagnostics_channel', 'node:net'],
