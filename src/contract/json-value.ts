@@ -13,6 +13,15 @@ export interface JsonObject {
 /** Deeper values are refused: they could not be serialised without risking the host's stack. */
 export const MAX_JSON_DEPTH = 500;
 
+/**
+ * More values are refused: a few objects that hold each other twice make as many as they like, and a
+ * proxy says of itself how long it is. Each object counts as often as it is written.
+ */
+export const MAX_JSON_VALUES = 200_000;
+
+/** Of all texts and keys together, as often as they are written: what no line and no request holds. */
+export const MAX_JSON_CHARACTERS = 100_000_000;
+
 export type JsonCopy =
   | { readonly ok: true; readonly value: JsonValue }
   | { readonly ok: false; readonly path: readonly PropertyKey[]; readonly message: string };
@@ -32,10 +41,16 @@ export function isPlain(value: object): boolean {
 class Copier {
   readonly path: PropertyKey[] = [];
   readonly #ancestors: object[] = [];
+  #valuesLeft = MAX_JSON_VALUES;
+  #charactersLeft = MAX_JSON_CHARACTERS;
 
   copy(value: unknown): JsonValue {
+    this.#valuesLeft -= 1;
+    if (this.#valuesLeft < 0) tooMany(MAX_JSON_VALUES, 'values');
     switch (typeof value) {
       case 'string':
+        this.#spend(value);
+        return value;
       case 'boolean':
         return value;
       case 'number':
@@ -74,6 +89,7 @@ class Copier {
       const element: unknown = value[key as keyof typeof value];
       if (element === undefined) continue;
       this.path.push(key);
+      this.#spend(key);
       const copied = this.copy(element);
       // Assigning to `__proto__` would change the prototype instead of making a key.
       if (key === '__proto__') define(copy, key, copied);
@@ -81,6 +97,11 @@ class Copier {
       this.path.pop();
     }
     return copy;
+  }
+
+  #spend(text: string): void {
+    this.#charactersLeft -= text.length;
+    if (this.#charactersLeft < 0) tooMany(MAX_JSON_CHARACTERS, 'characters');
   }
 
   #tooDeep(): never {
@@ -97,6 +118,10 @@ class Copier {
         : 'expected a JSON value, found a cycle',
     );
   }
+}
+
+function tooMany(limit: number, what: string): never {
+  throw new JsonFault(`expected at most ${limit} ${what}, found more`);
 }
 
 const define = (target: object, key: string, value: unknown): void => {

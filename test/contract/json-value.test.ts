@@ -1,7 +1,12 @@
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { copyJson, MAX_JSON_DEPTH } from '../../src/contract/json-value.ts';
+import {
+  copyJson,
+  MAX_JSON_CHARACTERS,
+  MAX_JSON_DEPTH,
+  MAX_JSON_VALUES,
+} from '../../src/contract/json-value.ts';
 import { anyText } from './cases/texts.ts';
 
 const elsewhere = (code: string): unknown => runInNewContext(`(${code})`);
@@ -114,7 +119,45 @@ const JSON_VALUES: readonly [string, unknown][] = [
   ['as many levels as allowed', nested(MAX_JSON_DEPTH, inArray)],
 ];
 
+/** `levels` arrays, each of which holds the next one twice: 2 ** levels leaves of few objects. */
+const doubled = (levels: number): unknown => nested(levels, (inner) => [inner, inner]);
+
+const lying = (length: number): unknown =>
+  new Proxy([], { get: (_target, key) => (key === 'length' ? length : 0) });
+
+const TOO_MANY = 'expected at most 200000 values, found more';
+
 describe('copyJson', () => {
+  it('refuses what shared objects would make endless, and says where', () => {
+    const copy = copyJson({ a: doubled(100) });
+    expect(copy).toMatchObject({ ok: false, message: TOO_MANY });
+    expect(copy.ok ? [] : copy.path.slice(0, 3)).toEqual(['a', 0, 0]);
+  });
+
+  it('refuses a list that lies about its length', () => {
+    const path = ['a', MAX_JSON_VALUES - 2];
+    expect(copyJson({ a: lying(4e9) })).toEqual({ ok: false, path, message: TOO_MANY });
+  });
+
+  it('counts each value as often as it is written, and takes as many as allowed', () => {
+    // The list itself is a value too.
+    const values = Array<number>(MAX_JSON_VALUES - 1).fill(0);
+    expect(copyJson(values).ok).toBe(true);
+    expect(copyJson([...values, 0])).toMatchObject({ ok: false, message: TOO_MANY });
+  });
+
+  it('counts the characters of texts and keys as often as they are written', () => {
+    const text = 'x'.repeat(MAX_JSON_CHARACTERS / 4 - 1);
+    const list = [text, text, text];
+    expect(copyJson({ key: list, a: text }).ok).toBe(true);
+    expect(copyJson({ key: list, ab: text })).toEqual({
+      ok: false,
+      path: ['ab'],
+      message: 'expected at most 100000000 characters, found more',
+    });
+    expect(copyJson({ [text]: [text, text, text], abcde: 0 })).toMatchObject({ path: ['abcde'] });
+  });
+
   it.each(NOT_JSON)('refuses %s, and says where', (_name, value, path, message) => {
     expect(copyJson(value)).toEqual({ ok: false, path, message });
   });
