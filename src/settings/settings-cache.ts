@@ -55,7 +55,6 @@ const DEFAULTS = {
   maxStaleMs: 3_600_000,
   deadlineMs: 5000,
   maxApplications: 10_000,
-  onFailed: undefined,
 } as const;
 
 /** Who adds an application should not have to wait; yet one that nobody knows is not asked for each time. */
@@ -85,11 +84,20 @@ export function settingsCache(
 export function cacheSettings(get: unknown, options: unknown, clock: Clock): CachedSettings {
   if (typeof get !== 'function') throw invalidOption('expected get to be a function', ['get']);
   const given = check<SettingsCacheOptions>(options, OPTION_RULES);
-  const cache = new SettingsCache(get as SettingsFunction, { ...DEFAULTS, ...given }, clock);
+  const cache = new SettingsCache(get as SettingsFunction, limitsOf(given), clock);
   return Object.assign((applicationId: string) => cache.find(applicationId), {
     [IS_CHECKED]: true,
   });
 }
+
+/** D0: an option that is there and undefined is absent. */
+const limitsOf = (given: SettingsCacheOptions): Limits => ({
+  maxAgeMs: given.maxAgeMs ?? DEFAULTS.maxAgeMs,
+  maxStaleMs: given.maxStaleMs ?? DEFAULTS.maxStaleMs,
+  deadlineMs: given.deadlineMs ?? DEFAULTS.deadlineMs,
+  maxApplications: given.maxApplications ?? DEFAULTS.maxApplications,
+  onFailed: given.onFailed,
+});
 
 type Answer = OrganisedApplication | undefined;
 

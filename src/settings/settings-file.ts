@@ -48,7 +48,7 @@ const OPTION_RULES: Rules<keyof SettingsFileOptions> = {
   onFailed: A_FUNCTION,
 };
 
-const DEFAULTS = { pollMs: 1000, secretOf: undefined, onFailed: undefined } as const;
+const DEFAULT_POLL_MS = 1000;
 
 /**
  * Settings from a JSON file of the shape of `Settings`, in which a secret may also be
@@ -67,7 +67,10 @@ export function watchSettings(path: string, options: unknown, clock: Clock): Set
     throw invalidOption('expected path to be a non-empty string', ['path']);
   }
   const given = check<SettingsFileOptions>(options, OPTION_RULES);
-  const file = untraced(() => new WatchedSettings(path, { ...DEFAULTS, ...given }, clock));
+  // D0: an option that is there and undefined is absent.
+  const { pollMs = DEFAULT_POLL_MS, secretOf, onFailed } = given;
+  const watched = { pollMs, secretOf, onFailed };
+  const file = untraced(() => new WatchedSettings(path, watched, clock));
   const stopWatching = new AbortController();
   // Not for the request within which it may be made.
   void untraced(() => file.watch(stopWatching.signal));

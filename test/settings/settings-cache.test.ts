@@ -118,6 +118,29 @@ describe('an answer that is kept', () => {
     ]);
   });
 
+  test('is kept by the defaults where an option is there and undefined', async () => {
+    const names = ['maxAgeMs', 'maxStaleMs', 'deadlineMs', 'maxApplications'];
+    const { end, asked, clock, code } = start(
+      script(SHOP, DOWN),
+      Object.fromEntries(names.map((name) => [name, undefined])),
+    );
+    await end();
+    await clock.advance(29_999);
+    expect(await end()).toEqual(KNOWN);
+    expect(asked).toHaveBeenCalledTimes(1);
+    await clock.advance(1);
+    expect(await end()).toEqual(KNOWN);
+    await clock.advance(3_570_001);
+    expect(await code()).toBe('ERR_SETTINGS_FAILED');
+  });
+
+  test('is waited for as long as by default where the deadline is undefined', async () => {
+    const { find, clock } = start(() => new Promise(() => {}), { deadlineMs: undefined } as object);
+    const asking = find('shop').catch(() => {});
+    expect(clock.nextTimerInMs).toBe(5000);
+    await clock.runUntilSettled(asking);
+  });
+
   test('leaves no timer behind', async () => {
     const { end, clock } = start(script(SHOP));
     await end();

@@ -269,6 +269,11 @@ describe('a change of the file', () => {
     expect([everySecond.name(), often.name()]).toEqual(['old', 'new']);
   });
 
+  test('is looked for every second where how often is undefined', () => {
+    const { clock } = watch(fileOf(shop('shop')), { pollMs: undefined } as object);
+    expect(clock.nextTimerInMs).toBe(1000);
+  });
+
   test('that says the same, byte for byte, is told to nobody', async () => {
     const path = fileOf(shop('same'));
     const { look, told } = watch(path);
