@@ -21,9 +21,21 @@
  *    accepted = delivered + pending + dead + discarded holds whenever it is read (D70).
  * 8. `close` ends claims: what was claimed and not settled is due again and was not sent.
  *
+ * 9. What moves to another queue loses nothing: an early claim gives also what is not due yet, `past`
+ *    brings sendings, age and wait along, and what is there is `'moved'` here.
+ *
  * Time is the queue's own: waits are told as milliseconds from now, never as times of day, so that
  * processes whose clocks disagree share a queue (a server queue uses the server's clock).
  */
+import type {
+  DeadLetter,
+  DeadLetterFilter,
+  DeadLetterPage,
+  DeadReason,
+  QueueStats,
+} from './ledger.ts';
+
+export type * from './ledger.ts';
 
 /** What an enqueued message survives. */
 export type Durability = 'memory' | 'process-crash' | 'power-loss' | 'server' | 'replicated';
@@ -51,6 +63,23 @@ export interface QueueEntry {
   readonly sizeBytes: number;
   /** Which sender accepted it, and as its how manieth message. */
   readonly origin: Origin;
+  /** Of a message that comes from another queue; absent: it is new. */
+  readonly past?: Past;
+}
+
+/** What became of a message in the queue that it comes from. */
+export interface Past {
+  /** How often it was sent; goes on counting (D24). */
+  readonly sends: number;
+  /** Since it was accepted there; of a dead letter: until it died. */
+  readonly ageMs: number;
+  /** Until it is due. */
+  readonly dueInMs: number;
+  /** As its last verdict said: absent where there was no limit. */
+  readonly maxMessages?: number;
+  readonly progress: Json | null;
+  /** It is a dead letter, and is stored as one also for a closed application; `diedAt` absent: now. */
+  readonly death?: Pick<DeadLetter, 'reason' | 'end'> & { readonly diedAt?: number };
 }
 
 export interface Origin {
@@ -95,6 +124,11 @@ export interface ClaimRequest {
   readonly maxMessages: number;
   readonly maxBytes: number;
   readonly leaseMs: number;
+  /**
+   * For moving: due or not, of any application that is not claimed, whatever its tier and however
+   * long it is to be left alone; within the bounds of the request, not those of its row.
+   */
+  readonly early?: true;
 }
 
 /** A message in a claim. */
@@ -107,6 +141,8 @@ export interface ClaimedMessage {
   readonly ageMs: number;
   /** What the last verdict left; `null` before the first. */
   readonly progress: Json | null;
+  /** In an early claim: what else the other queue has to know. */
+  readonly moving?: { readonly sizeBytes: number } & Pick<Past, 'dueInMs' | 'maxMessages'>;
 }
 
 export interface Claim {
@@ -145,69 +181,9 @@ export type Verdict =
       readonly progress: Json;
     };
 
-/** Why a message's attempts are over. */
-export type DeadReason =
-  /** the schedule is over, or the attempts that its status allows (D71, D72) */
-  | 'attempts-exhausted'
-  /** the next attempt would be after the horizon (D71), or the message waited until it */
-  | 'horizon-passed'
-  /** alone in its request and refused with 413 (D73) */
-  | 'too-large'
-  /** 410 (D72), or closed by a call */
-  | 'destination-closed';
-
-/** Why an accepted message is neither delivered nor a dead letter. */
-export type DiscardReason =
-  /** a dead letter, by `purge` */
-  | 'purged'
-  /** handed back by `close` of a memory queue (D79) */
-  | 'returned'
-  /** the oldest dead letter of a queue whose room for them is over */
-  | 'evicted'
-  /** to another queue */
-  | 'moved';
-
-export interface DeadLetter {
-  /** Names it in `replay` and `purge`, and is the cursor of the page behind it. */
-  readonly id: string;
-  readonly applicationId: string;
-  readonly stored: StoredMessage;
-  readonly origin: Origin;
-  readonly sends: number;
-  readonly reason: DeadReason;
-  /** How its last attempt ended, as the engine told; `null` where there was none. */
-  readonly end: Json;
-  /** Milliseconds since the epoch. */
-  readonly acceptedAt: number;
-  readonly diedAt: number;
-}
-
-export interface DeadLetterFilter {
-  readonly applicationId?: string;
-  readonly ids?: readonly string[];
-}
-
-export interface DeadLetterPage {
-  readonly items: readonly DeadLetter[];
-  /** Where the next page begins; absent on the last one. */
-  readonly next?: string;
-}
-
-/** accepted = delivered + pending + dead + discarded, summed over its reasons (D70). */
-export interface Ledger {
-  readonly accepted: number;
-  readonly delivered: number;
-  readonly pending: number;
-  readonly dead: number;
-  readonly discarded: Readonly<Partial<Record<DiscardReason, number>>>;
-}
-
-export interface QueueStats extends Ledger {
-  /** Of what waits, as the bounds count them. */
-  readonly pendingBytes: number;
-  /** Of what waits and could be claimed: for how long the first could have been; 0 without any. */
-  readonly oldestDueMs: number;
-  readonly applications: ReadonlyMap<string, Ledger & { readonly tier: Tier }>;
+/** The verdict on a message that another queue has now. */
+export interface Moved {
+  readonly kind: 'moved';
 }
 
 /** What `enqueue` did: nothing was stored for these applications, since they are closed (D72). */
@@ -245,7 +221,11 @@ export interface MessageQueue {
   enqueue(entries: readonly QueueEntry[]): Promise<Enqueued>;
   claim(request: ClaimRequest): Promise<Claim | Nothing>;
   /** One verdict a message, in the claim's order. A second call with the same claim is `'lost'`. */
-  settle(claim: Claim, verdicts: readonly Verdict[], row: RowUpdate): Promise<'settled' | 'lost'>;
+  settle(
+    claim: Claim,
+    verdicts: readonly (Verdict | Moved)[],
+    row: RowUpdate,
+  ): Promise<'settled' | 'lost'>;
   /** The messages are due as they were and were not sent; with `row`, the application's is written. */
   release(claim: Claim, row?: RowUpdate): Promise<'released' | 'lost'>;
   /** The lease ends `leaseMs` from now. */
@@ -277,7 +257,8 @@ export interface MessageQueue {
    * Resolves to how many were replayed.
    */
   replay(filter: DeadLetterFilter): Promise<number>;
-  purge(filter: DeadLetterFilter): Promise<number>;
+  /** Discards them, as `purged` where nothing else is said. Resolves to how many. */
+  purge(filter: DeadLetterFilter, as?: 'purged' | 'moved'): Promise<number>;
   stats(): Promise<QueueStats>;
   /**
    * Calls `listener` when something may be due earlier than a `claim` has said: after an enqueue, a

@@ -82,6 +82,7 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
   './fastify': ['captureRequests'],
   './hono': ['captureRequests'],
   './passport': ['reportLogins'],
+  './queue': ['drainTo'],
   './queue/memory': ['createMemoryQueue'],
   './settings': ['createConfiguration', 'scheduledSecret', 'settingsCache', 'settingsFile'],
   './testing': [
@@ -111,6 +112,7 @@ describe('the exports map', () => {
       './fastify',
       './hono',
       './passport',
+      './queue',
       './queue/memory',
       './settings',
       './testing',

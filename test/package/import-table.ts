@@ -90,10 +90,24 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     ours: ['contract/', 'errors.ts', 'system/', 'address/'],
     external: ['node:fs', 'node:util'],
   },
-  { files: ['queue/queue.ts'], ours: [], external: [] },
+  { files: ['queue/queue.ts', 'queue/ledger.ts'], ours: [], oursAsTypes: ['queue/'], external: [] },
   {
-    files: ['queue/'],
+    files: ['queue/index.ts', 'queue/drain-to.ts'],
+    ours: ['queue/drain-to.ts', 'errors.ts', 'option-rules.ts'],
+    oursAsTypes: ['queue/queue.ts'],
+    external: [],
+  },
+  {
+    // What the queues of one process share.
+    files: ['queue/in-process/'],
     ours: ['errors.ts', 'system/'],
+    oursAsTypes: ['queue/queue.ts'],
+    external: [],
+  },
+  {
+    // A queue knows no other one.
+    files: ['queue/memory.ts', 'queue/memory/'],
+    ours: ['queue/memory/', 'queue/in-process/', 'errors.ts', 'system/'],
     oursAsTypes: ['queue/queue.ts'],
     external: [],
   },

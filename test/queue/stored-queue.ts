@@ -14,7 +14,6 @@ import type {
   Nothing,
   QueueClosing,
   RowUpdate,
-  Verdict,
 } from '../../src/queue/queue.ts';
 import type { FakeClock } from '../../src/testing/index.ts';
 import type { QueueBounds } from './conformance/harness.ts';
@@ -102,7 +101,7 @@ export class StoredQueue implements MessageQueue {
     return claimed;
   }
 
-  settle(claim: Claim, verdicts: readonly Verdict[], row: RowUpdate) {
+  settle(...[claim, verdicts, row]: Parameters<MessageQueue['settle']>) {
     return this.#change((queue) => queue.settle(claim, verdicts, row));
   }
 
@@ -138,8 +137,8 @@ export class StoredQueue implements MessageQueue {
     return this.#change((queue) => queue.replay(filter));
   }
 
-  purge(filter: Parameters<MessageQueue['purge']>[0]) {
-    return this.#change((queue) => queue.purge(filter));
+  purge(...given: Parameters<MessageQueue['purge']>) {
+    return this.#change((queue) => queue.purge(...given));
   }
 
   stats() {

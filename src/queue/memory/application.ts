@@ -1,6 +1,6 @@
+import { nowhere } from '../in-process/turns.ts';
 import type { ApplicationRow, DiscardReason, Ledger, RowUpdate } from '../queue.ts';
 import { DueOrder } from './due-order.ts';
-import type { Heap } from './heap.ts';
 import type { WaitingMessage } from './waiting-message.ts';
 
 export interface LiveClaim {
@@ -10,19 +10,11 @@ export interface LiveClaim {
   endsAtMs: number;
 }
 
-/** Where an application stands among the others: see `turns.ts`, which alone writes it. */
-export interface Place {
-  heap: Heap<Application> | undefined;
-  index: number;
-  /** A turn, or a time. */
-  key: number;
-}
-
 /** One application: its row, what waits and what is claimed of it, and what became of the rest. */
 export class Application {
   readonly id: string;
   readonly waiting = new DueOrder();
-  readonly place: Place = { heap: undefined, index: 0, key: 0 };
+  readonly place = nowhere();
   readonly counts = { accepted: 0, delivered: 0, dead: 0 };
   row: ApplicationRow;
   claim: LiveClaim | undefined;

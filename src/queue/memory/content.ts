@@ -1,9 +1,13 @@
+import type { Moment } from '../in-process/moment.ts';
+import { Room } from '../in-process/room.ts';
+import { Turns } from '../in-process/turns.ts';
 import type {
   ApplicationRow,
   DeadLetterFilter,
   DeadReason,
   ExpiredMessage,
   Json,
+  Moved,
   QueueEntry,
   QueueStats,
   ReturnedMessage,
@@ -14,9 +18,6 @@ import { Application } from './application.ts';
 import { DeadLetters, type Owned } from './dead-letters.ts';
 import type { MemoryQueueOptions } from './memory-options.ts';
 import { memoryStats } from './memory-stats.ts';
-import type { Moment } from './moment.ts';
-import { Room } from './room.ts';
-import { Turns } from './turns.ts';
 import {
   type Acceptance,
   originOf,
@@ -30,6 +31,8 @@ import {
 interface Ending {
   readonly reason: DeadReason;
   readonly end: Json;
+  /** Milliseconds since the epoch; absent: now. */
+  readonly diedAt?: number;
 }
 
 /** Messages of an application that are over without an attempt. */
@@ -43,7 +46,7 @@ interface Expiry {
 export class Content {
   readonly room: Room;
   readonly dead: DeadLetters;
-  readonly turns = new Turns();
+  readonly turns = new Turns<Application>();
   /** Of applications that come from now on. */
   lingerMs = 0;
   readonly #applications = new Map<string, Application>();
@@ -71,19 +74,28 @@ export class Content {
   }
 
   /** Room was taken for it. */
-  accept(application: Application, entry: QueueEntry, { nowMs }: Moment): void {
+  accept(application: Application, entry: QueueEntry, at: Moment): void {
+    const { nowMs } = at;
     application.counts.accepted += 1;
-    application.waiting.append(waitingMessage(entry, this.#acceptance(nowMs)));
+    const message = waitingMessage(entry, this.#acceptance(nowMs));
+    const { past } = entry;
+    if (past === undefined) application.waiting.append(message);
+    else if (past.death === undefined) application.waiting.putBack(message);
+    else this.#bury({ application, message }, past.death, at);
     this.turns.place(application, nowMs);
   }
 
   /** Of a message whose claim ends. */
-  settle(owned: Owned, verdict: Verdict, at: Moment): void {
+  settle(owned: Owned, verdict: Verdict | Moved, at: Moment): void {
     const { application, message } = owned;
     switch (verdict.kind) {
       case 'delivered':
         this.room.give(message.sizeBytes);
         application.counts.delivered += 1;
+        break;
+      case 'moved':
+        this.room.give(message.sizeBytes);
+        application.discard('moved');
         break;
       case 'dead':
         this.#bury(owned, verdict, at);
@@ -117,6 +129,14 @@ export class Content {
       this.turns.place(application, at.nowMs);
     }
     return letters.length;
+  }
+
+  /** For an early claim: any of which something waits. */
+  unclaimed(): Application | undefined {
+    for (const application of this.all()) {
+      if (application.claim === undefined && application.waiting.size > 0) return application;
+    }
+    return undefined;
   }
 
   /** Ends the leases that are over, and gives those a turn whose time has come. */
@@ -168,11 +188,13 @@ export class Content {
     });
   }
 
-  #bury({ application, message }: Owned, { reason, end }: Ending, at: Moment): void {
+  #bury({ application, message }: Owned, ending: Ending, at: Moment): void {
+    const { reason, end, diedAt = at.epochMs } = ending;
     this.room.give(message.sizeBytes);
     // Told from its age: the wall clock may have been set since.
-    const acceptedAt = at.epochMs - (at.nowMs - message.acceptedMs);
-    this.dead.add({ application, message, reason, end, acceptedAt, diedAt: at.epochMs });
+    const acceptedAt = diedAt - (at.nowMs - message.acceptedMs);
+    const death = { reason, end, acceptedAt, diedAt };
+    this.dead.add({ application, message, ...death });
   }
 
   #acceptance(nowMs: number): Acceptance {

@@ -113,6 +113,7 @@ function shown(letters: readonly Numbered[]): DeadLetter[] {
     applicationId: application.id,
     stored: stored[index] as StoredMessage,
     origin: originOf(message),
+    sizeBytes: message.sizeBytes,
     sends: message.sends,
     ...death,
   }));

@@ -1,5 +1,5 @@
+import { Heap } from '../in-process/heap.ts';
 import { Fifo } from './fifo.ts';
-import { Heap } from './heap.ts';
 import { isDueBefore, type WaitingMessage } from './waiting-message.ts';
 
 export interface ClaimLimits {

@@ -1,5 +1,6 @@
 import { SecurityEventError } from '../../errors.ts';
 import { type GiveWay, givingWay } from '../../system/giving-way.ts';
+import { type Moment, momentOf, type QueueClock } from '../in-process/moment.ts';
 import type {
   ApplicationRow,
   Claim,
@@ -9,6 +10,7 @@ import type {
   Enqueued,
   ExpiredMessage,
   MessageQueue,
+  Moved,
   Nothing,
   QueueClosing,
   QueueEntry,
@@ -21,9 +23,9 @@ import type { Application, LiveClaim } from './application.ts';
 import { addSizes, SLICE_MESSAGES, slicesOf } from './batch.ts';
 import { Content } from './content.ts';
 import type { PageRequest } from './dead-letters.ts';
+import type { ClaimLimits } from './due-order.ts';
 import type { MemoryQueueOptions } from './memory-options.ts';
-import { type Moment, momentOf, type QueueClock } from './moment.ts';
-import { claimedMessages, type WaitingMessage } from './waiting-message.ts';
+import { claimedMessages, movingMessages, type WaitingMessage } from './waiting-message.ts';
 
 /**
  * Each method but `enqueue` and `close`, and what has to wait for an `enqueue`, does all it does in
@@ -82,13 +84,16 @@ export class MemoryQueue implements MessageQueue {
 
   /** What is not of a closed application, for which room was taken. */
   #admit(entries: readonly QueueEntry[], sizes: Map<string, number>) {
-    const closed = [...sizes.keys()].filter((id) => this.#content.find(id)?.isClosed === true);
-    for (const applicationId of closed) sizes.delete(applicationId);
-    const isOpen = ({ applicationId }: QueueEntry): boolean => sizes.has(applicationId);
-    const open = closed.length === 0 ? entries : entries.filter(isOpen);
-    const bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+    const isClosed = (id: string): boolean => this.#content.find(id)?.isClosed === true;
+    const isAnyClosed = [...sizes.keys()].some(isClosed);
+    const isRefused = ({ applicationId, past }: QueueEntry): boolean =>
+      isClosed(applicationId) && past?.death === undefined;
+    const open = isAnyClosed ? entries.filter((entry) => !isRefused(entry)) : entries;
+    const closed = isAnyClosed ? entries.filter(isRefused).map((entry) => entry.applicationId) : [];
+    const taken = isAnyClosed ? addSizes(new Map(), open) : sizes;
+    const bytes = [...taken.values()].reduce((sum, size) => sum + size, 0);
     this.#content.room.take(open.length, bytes);
-    return { open, closed };
+    return { open, closed: [...new Set(closed)] };
   }
 
   #accept(entries: readonly QueueEntry[]): void {
@@ -101,25 +106,25 @@ export class MemoryQueue implements MessageQueue {
     if (entries.length > 0) this.#tellListeners();
   }
 
-  async claim({ tiers, maxMessages, maxBytes, leaseMs }: ClaimRequest): Promise<Claim | Nothing> {
+  async claim(request: ClaimRequest): Promise<Claim | Nothing> {
     const { at } = this.#begin();
     const { turns } = this.#content;
-    const application = turns.next(tiers);
+    const isEarly = request.early === true;
+    const application = isEarly ? this.#content.unclaimed() : turns.next(request.tiers);
     if (application === undefined) {
-      const nextAtMs = turns.nextAtMs(tiers);
+      const nextAtMs = isEarly ? undefined : turns.nextAtMs(request.tiers);
       return nextAtMs === undefined ? {} : { dueInMs: nextAtMs - at.nowMs };
     }
-    const { id: applicationId, row } = application;
-    const limits = {
-      maxMessages: Math.min(maxMessages, row.maxMessages),
-      maxBytes: Math.min(maxBytes, row.maxBytes),
-    };
-    const taken = application.waiting.take(limits, at.nowMs);
+    const { id: applicationId, row, waiting } = application;
+    const taken = isEarly
+      ? waiting.take(request, Number.POSITIVE_INFINITY)
+      : waiting.take(within(row, request), at.nowMs);
     this.#lastClaim += 1;
     const id = String(this.#lastClaim);
-    application.claim = { id, application, messages: taken, endsAtMs: at.after(leaseMs) };
+    const endsAtMs = at.after(request.leaseMs);
+    application.claim = { id, application, messages: taken, endsAtMs };
     turns.place(application, at.nowMs);
-    const messages = claimedMessages(taken, at.nowMs);
+    const messages = (isEarly ? movingMessages : claimedMessages)(taken, at.nowMs);
     for (const message of taken) message.sends += 1;
     const [{ format }] = taken as [WaitingMessage, ...WaitingMessage[]];
     return { id, applicationId, format, row, now: at.nowMs, messages };
@@ -127,7 +132,7 @@ export class MemoryQueue implements MessageQueue {
 
   async settle(
     claim: Claim,
-    verdicts: readonly Verdict[],
+    verdicts: readonly (Verdict | Moved)[],
     row: RowUpdate,
   ): Promise<'settled' | 'lost'> {
     const { at } = this.#begin();
@@ -139,7 +144,7 @@ export class MemoryQueue implements MessageQueue {
       throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
     }
     for (const [index, message] of messages.entries()) {
-      this.#content.settle({ application, message }, verdicts[index] as Verdict, at);
+      this.#content.settle({ application, message }, verdicts[index] as Verdict | Moved, at);
     }
     this.#endClaim(application, row, at);
     return 'settled';
@@ -220,10 +225,10 @@ export class MemoryQueue implements MessageQueue {
     return revived;
   }
 
-  async purge(filter: DeadLetterFilter): Promise<number> {
+  async purge(filter: DeadLetterFilter, as: 'purged' | 'moved' = 'purged'): Promise<number> {
     this.#begin();
     const purged = this.#content.dead.take(filter);
-    for (const { application } of purged) application.discard('purged');
+    for (const { application } of purged) application.discard(as);
     return purged.length;
   }
 
@@ -286,3 +291,8 @@ export class MemoryQueue implements MessageQueue {
     for (const listener of this.#listeners) listener();
   }
 }
+
+const within = (row: ClaimLimits, request: ClaimLimits): ClaimLimits => ({
+  maxMessages: Math.min(row.maxMessages, request.maxMessages),
+  maxBytes: Math.min(row.maxBytes, request.maxBytes),
+});

@@ -41,7 +41,7 @@ export interface Acceptance {
 }
 
 export function waitingMessage(
-  { stored, sizeBytes, origin }: QueueEntry,
+  { stored, sizeBytes, origin, past }: QueueEntry,
   { sequence, nowMs }: Acceptance,
 ): WaitingMessage {
   return {
@@ -54,11 +54,11 @@ export function waitingMessage(
     senderId: origin.senderId,
     number: origin.number,
     sequence,
-    acceptedMs: nowMs,
-    dueMs: nowMs,
-    sends: 0,
-    maxMessages: undefined,
-    progress: null,
+    acceptedMs: nowMs - (past?.ageMs ?? 0),
+    dueMs: nowMs + (past?.dueInMs ?? 0),
+    sends: past?.sends ?? 0,
+    maxMessages: past?.maxMessages,
+    progress: past?.progress ?? null,
   };
 }
 
@@ -92,6 +92,18 @@ export function claimedMessages(
     const message = messages[index] as WaitingMessage;
     const { sends, progress, acceptedMs } = message;
     return { stored, origin: originOf(message), sends, ageMs: nowMs - acceptedMs, progress };
+  });
+}
+
+/** Of an early claim: with what another queue has to know. */
+export function movingMessages(
+  messages: readonly WaitingMessage[],
+  nowMs: number,
+): ClaimedMessage[] {
+  return claimedMessages(messages, nowMs).map((claimed, index) => {
+    const { sizeBytes, dueMs, maxMessages } = messages[index] as WaitingMessage;
+    const limit = maxMessages === undefined ? {} : { maxMessages };
+    return { ...claimed, moving: { sizeBytes, dueInMs: Math.max(0, dueMs - nowMs), ...limit } };
   });
 }
 

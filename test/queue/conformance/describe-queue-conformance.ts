@@ -5,6 +5,7 @@ import { describeApplications } from './applications.ts';
 import { describeClaiming } from './claiming.ts';
 import { describeDeadLetters } from './dead-letters.ts';
 import type { QueueHarness } from './harness.ts';
+import { describeMoving } from './moving.ts';
 import { describeRandomRun } from './random-run.ts';
 import { describeSettling } from './settling.ts';
 import { describeStorage } from './storage.ts';
@@ -14,6 +15,7 @@ export function describeQueueConformance(name: string, harness: QueueHarness): v
     describeClaiming(harness);
     describeSettling(harness);
     describeDeadLetters(harness);
+    describeMoving(harness);
     describeApplications(harness);
     describeAccounting(harness);
     describeStorage(harness);

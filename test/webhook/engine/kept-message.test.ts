@@ -16,6 +16,7 @@ const LETTER: DeadLetter = {
   ...V2,
   id: '17',
   origin: { senderId: 's-1', number: 5 },
+  sizeBytes: 300,
   reason: 'attempts-exhausted',
   end: { status: 404 },
   acceptedAt: 1000,
