@@ -1,5 +1,5 @@
 /** What became of messages: dead letters and counts. Part of the contract in queue.ts, which gives it on. */
-import type { Json, Origin, StoredMessage, Tier } from './queue.ts';
+import type { Json, Origin, StoredMessage, Tier } from './stored.ts';
 
 /** Why a message's attempts are over. */
 export type DeadReason =

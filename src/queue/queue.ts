@@ -34,26 +34,13 @@ import type {
   DeadReason,
   QueueStats,
 } from './ledger.ts';
+import type { Format, Json, Origin, StoredMessage, Tier } from './stored.ts';
 
 export type * from './ledger.ts';
+export type * from './stored.ts';
 
 /** What an enqueued message survives. */
 export type Durability = 'memory' | 'process-crash' | 'power-loss' | 'server' | 'replicated';
-
-/** 1 is deprecated; its elements have no slots (D45). */
-export type Format = 1 | 2;
-
-/** A message as it waits to be sent. Plain data, so that any queue can keep it. */
-export interface StoredMessage {
-  readonly messageId: string;
-  readonly format: Format;
-  /** UTF-8 JSON; in format 2 the values of `date_created` and `retry_count` are left out. */
-  readonly bytes: Buffer;
-  /** Where `date_created` belongs, within its quotes; 0 in format 1. */
-  readonly dateAt: number;
-  /** Where `retry_count` belongs, behind `dateAt`; 0 in format 1. */
-  readonly countAt: number;
-}
 
 /** A message on its way into the queue. */
 export interface QueueEntry {
@@ -82,18 +69,6 @@ export interface Past {
   readonly death?: Pick<DeadLetter, 'reason' | 'end'> & { readonly diedAt?: number };
 }
 
-export interface Origin {
-  /** One string a sender, shared by all of its entries; empty, and the number 0, after a replay. */
-  readonly senderId: string;
-  readonly number: number;
-}
-
-/**
- * Which slots serve a destination (D75): `healthy` are those that are untried or whose last request
- * succeeded. A closed destination is not claimed, and nothing is enqueued for it (D72).
- */
-export type Tier = 'healthy' | 'failing' | 'closed';
-
 /** What may be claimed of an application, and its lane. Written by settling and by `release`. */
 export interface ApplicationRow {
   readonly tier: Tier;
@@ -109,14 +84,6 @@ export interface ApplicationRow {
 export interface RowUpdate extends ApplicationRow {
   readonly waitMs: number;
 }
-
-export type Json =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly Json[]
-  | { readonly [key: string]: Json };
 
 export interface ClaimRequest {
   readonly tiers: readonly Exclude<Tier, 'closed'>[];

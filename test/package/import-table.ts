@@ -90,7 +90,14 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     ours: ['contract/', 'errors.ts', 'system/', 'address/'],
     external: ['node:fs', 'node:util'],
   },
-  { files: ['queue/queue.ts', 'queue/ledger.ts'], ours: [], oursAsTypes: ['queue/'], external: [] },
+  { files: ['queue/stored.ts'], ours: [], external: [] },
+  { files: ['queue/ledger.ts'], ours: [], oursAsTypes: ['queue/stored.ts'], external: [] },
+  {
+    files: ['queue/queue.ts'],
+    ours: [],
+    oursAsTypes: ['queue/ledger.ts', 'queue/stored.ts'],
+    external: [],
+  },
   {
     files: ['queue/index.ts', 'queue/drain-to.ts'],
     ours: ['queue/drain-to.ts', 'errors.ts', 'option-rules.ts'],
