@@ -23,17 +23,21 @@ interface Envelope {
   readonly drafts?: unknown;
 }
 
+/** It looks at no application: they come one by one. */
 const envelopeSchema = (): SettingsSchema<Envelope> =>
   z.strictObject({
     format: format(),
-    applications: z.record(z.string(), z.unknown(), {
+    applications: z.custom<Envelope['applications']>(isRecord, {
       error: expecting('an object of application ids and applications'),
     }),
     drafts: z.unknown().optional(),
   }) satisfies SettingsSchema<Envelope>;
 
-/** Settings, and their applications. */
-const ENVELOPE_LEVELS = 2;
+const isRecord = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The settings themselves. */
+const ENVELOPE_LEVELS = 1;
 
 export type SecretFor = (
   applicationId: string,
@@ -51,13 +55,15 @@ export class FileSettings {
   }
 
   /**
-   * Yields after each application, and returns them all; `before` is what an earlier text came to.
+   * Yields when the text is parsed and after each application, and returns them all; `before` is what an
+   * earlier text came to.
    *
    * @throws SecurityEventError `ERR_SETTINGS_FAILED` with every fault; it holds nothing of the text.
    */
   *read(text: string, before: CheckedApplications): Generator<void, CheckedApplications> {
     const read = readWith(this.#envelope, parseJson(text), ENVELOPE_LEVELS);
     if (!read.ok) throw new SecurityEventError('ERR_SETTINGS_FAILED', { issues: read.issues });
+    yield;
     const { applications, format: ofAll } = read.value;
     const issues: InputIssue[] = [];
     // A Map: whatever an id is called, `constructor` say, it is no application but its own.
@@ -71,8 +77,7 @@ export class FileSettings {
         if (application.ok) {
           const { value } = application;
           const secret = this.#secretFor(id, value);
-          const whole = Object.freeze({ ...value, format: ofAll, secret });
-          checked.set(id, { text: own, application: whole });
+          checked.set(id, { text: own, application: frozen({ ...value, format: ofAll, secret }) });
         } else issues.push(...below(id, application.issues));
       }
       yield;
@@ -80,6 +85,16 @@ export class FileSettings {
     if (issues.length > 0) throw new SecurityEventError('ERR_SETTINGS_FAILED', { issues });
     return checked;
   }
+}
+
+/**
+ * Shared by all who ask. Without a prototype, as whatever is read: what an attack put on
+ * Object.prototype must not become a URL, a selection or a certificate.
+ */
+function frozen(given: OrganisedApplication): OrganisedApplication {
+  const application = Object.assign(Object.create(null), given) as OrganisedApplication;
+  for (const value of Object.values(application)) Object.freeze(value);
+  return Object.freeze(application);
 }
 
 const below = (id: string, issues: readonly InputIssue[]): InputIssue[] =>
@@ -97,10 +112,10 @@ export async function readInPieces<T>(
   reading: Generator<void, T>,
   giveWay: () => Promise<void>,
 ): Promise<T> {
-  let step = reading.next();
-  while (step.done !== true) {
+  for (;;) {
+    // Also before the first, which is the largest: the text is parsed in one.
     await giveWay();
-    step = reading.next();
+    const step = reading.next();
+    if (step.done === true) return step.value;
   }
-  return step.value;
 }

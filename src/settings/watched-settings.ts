@@ -37,6 +37,8 @@ export class WatchedSettings {
   #signature: string;
   /** Seen at two looks: what is written within one tick of the file's clock shows at the second. */
   #isSettled = false;
+  /** What the text that was read last came to, where it cannot be used: it is not checked again. */
+  #unusable: Fault | undefined;
   #suspect: string | undefined;
   #told: string | undefined;
   #looking: Promise<unknown> = Promise.resolve();
@@ -48,10 +50,14 @@ export class WatchedSettings {
     const secrets = options.secretOf === undefined ? 'here' : 'elsewhere';
     this.#settings = new FileSettings(secrets, (id, stored) => this.#secretFor(id, stored));
     this.#giveWay = givingWay(clock);
-    const { text, signature } = this.#orFailed(() => readWholeSync(path));
-    this.#applications = readToEnd(this.#settings.read(text, new Map()));
-    this.#text = text;
-    this.#signature = signature;
+    try {
+      const { text, signature } = readWholeSync(path);
+      this.#applications = readToEnd(this.#settings.read(text, new Map()));
+      this.#text = text;
+      this.#signature = signature;
+    } catch (cause) {
+      throw failureOf(cause);
+    }
   }
 
   find(applicationId: string): OrganisedApplication | undefined {
@@ -91,23 +97,28 @@ export class WatchedSettings {
   async #lookNow(): Promise<Fault | undefined> {
     let seen: WholeFile;
     try {
-      if (this.#isSettled && (await signatureAt(this.#path)) === this.#signature) return undefined;
+      const isAsSeen = this.#isSettled && (await signatureAt(this.#path)) === this.#signature;
+      if (isAsSeen) return this.#unusable;
       seen = await readWhole(this.#path);
     } catch (cause) {
       this.#isSettled = false;
-      return { key: `unreadable: ${(cause as Error).message}`, error: unreadable(cause) };
+      return { key: `unreadable: ${(cause as Error).message}`, error: failureOf(cause) };
     }
-    const { text, signature } = seen;
-    const isSettled = signature === this.#signature;
-    this.#signature = signature;
+    this.#isSettled = seen.signature === this.#signature;
+    this.#signature = seen.signature;
+    this.#unusable = await this.#faultOf(seen.text);
+    return this.#unusable;
+  }
+
+  async #faultOf(text: string): Promise<Fault | undefined> {
+    if (text === this.#text && this.#told === undefined) return undefined;
+    const key = `unusable: ${text}`;
+    if (this.#unusable?.key === key) return this.#unusable;
     try {
-      const isAsBefore = text === this.#text && this.#told === undefined;
-      if (!isAsBefore) await this.#use(text);
-      this.#isSettled = isSettled;
+      await this.#use(text);
       return undefined;
     } catch (error) {
-      this.#isSettled = false;
-      return { key: `unusable: ${text}`, error: error as SecurityEventError };
+      return { key, error: failureOf(error) };
     }
   }
 
@@ -139,16 +150,16 @@ export class WatchedSettings {
     if (secret !== undefined) return () => secretAt(secret, this.#clock.now());
     return url === undefined || secretOf === undefined ? undefined : () => secretOf(applicationId);
   }
-
-  #orFailed<T>(read: () => T): T {
-    try {
-      return read();
-    } catch (cause) {
-      throw unreadable(cause);
-    }
-  }
 }
 
-/** The cause says which file and why, and nothing of what stands in it. */
-const unreadable = (cause: unknown): SecurityEventError =>
-  new SecurityEventError('ERR_SETTINGS_FAILED', { detail: 'the file could not be read', cause });
+/**
+ * What is not ours says which file and why, or that it is nested too deep, and nothing of what stands in
+ * it.
+ */
+const failureOf = (cause: unknown): SecurityEventError =>
+  cause instanceof SecurityEventError
+    ? cause
+    : new SecurityEventError('ERR_SETTINGS_FAILED', {
+        detail: 'the file could not be read',
+        cause,
+      });

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   type CheckedApplications,
   FileSettings,
@@ -41,8 +41,23 @@ describe('the applications of a file', () => {
   });
 
   test('cannot be changed by who uses them', () => {
-    expect(Object.isFrozen(read(textOf({ a: agent('a') })).get('a')?.application)).toBe(true);
+    const selections = { modules: { waf: true }, playbooks: { notify: true } };
+    const { application } = read(textOf({ a: { ...agent('a'), ...selections } })).get('a') ?? {};
+    for (const one of [application, application?.modules, application?.playbooks]) {
+      expect(Object.isFrozen(one)).toBe(true);
+    }
   });
+
+  test.each(['url', 'secret', 'modules', 'playbooks', 'tls', 'format'] as const)(
+    'take no %s from a polluted prototype',
+    (key) => {
+      const evil = { value: 'evil', configurable: true, writable: true };
+      Reflect.defineProperty(Object.prototype, key, evil);
+      onTestFinished(() => void Reflect.deleteProperty(Object.prototype, key));
+      const applications = read(textOf({ a: agent('a') }));
+      expect(applications.get('a')?.application[key]).toBe(key === 'format' ? 2 : undefined);
+    },
+  );
 
   test('are told of with all their faults, each at its place', () => {
     const text = textOf({ a: agent('a'), b: { name: 7 }, c: { ...agent('c'), url: '' } });
@@ -87,12 +102,12 @@ describe('the applications of a file', () => {
     expect(thrown(() => read(text))).toMatchObject({ issues: [{ path, message }] });
   });
 
-  test('are read in pieces, with time for others after each', async () => {
+  test('are read in pieces, with time for others before the text is parsed and after each', async () => {
     const text = textOf({ a: agent('a'), b: agent('b'), c: agent('c') });
     const giveWay = vi.fn<() => Promise<void>>(async () => {});
     const applications = await readInPieces(settings.read(text, new Map()), giveWay);
     expect([...applications.keys()]).toEqual(['a', 'b', 'c']);
-    expect(giveWay).toHaveBeenCalledTimes(3);
+    expect(giveWay).toHaveBeenCalledTimes(5);
   });
 
   test('are none where drafts are all there is, whatever they say', () => {

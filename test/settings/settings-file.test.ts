@@ -408,6 +408,49 @@ describe('other faults', () => {
   });
 });
 
+const tooDeep = (): string => {
+  const depth = 200_000;
+  const nested = `${'['.repeat(depth)}${']'.repeat(depth)}`;
+  return `{ "applications": { "shop": { "name": ${nested}, "environment": "" } } }`;
+};
+
+describe('what is nested too deep', () => {
+  const failure = {
+    code: 'ERR_SETTINGS_FAILED',
+    cause: { message: 'Maximum call stack size exceeded' },
+  };
+
+  test('is refused when the file is named', () => {
+    expect(thrown(() => watch(fileOf(tooDeep())))).toMatchObject(failure);
+  });
+
+  test('leaves what was read last in use', async () => {
+    const path = fileOf(shop('good'));
+    const { settings, look, name, told } = watch(path);
+    writeFileSync(path, tooDeep());
+    await expect(settings.reload()).rejects.toMatchObject(failure);
+    await look();
+    expect([name(), told]).toEqual(['good', [failed(path)]]);
+  });
+});
+
+test('a text that cannot be used is checked once, however often it is looked at', async () => {
+  const path = fileOf(shop('good'));
+  const { settings, name } = watch(path);
+  const reason = (): Promise<unknown> => settings.reload().catch((error: unknown) => error);
+  writeFileSync(path, '{}');
+  const first = await reason();
+  expect(first).toBeInstanceOf(SecurityEventError);
+  for (let look = 0; look < 3; look += 1) expect(await reason()).toBe(first);
+  writeFileSync(path, '[]');
+  expect(await reason()).not.toBe(first);
+  writeFileSync(path, shop('better'));
+  await settings.reload();
+  expect(name()).toBe('better');
+  writeFileSync(path, '[]');
+  expect(await reason()).toMatchObject({ code: 'ERR_SETTINGS_FAILED' });
+});
+
 describe('reload', () => {
   test('looks now', async () => {
     const path = fileOf(shop('old'));
