@@ -11,7 +11,10 @@ export interface Changed<T> {
 
 export type Change<T> = (settings: StoredSettings) => Changed<T>;
 
-export const NO_SETTINGS: StoredSettings = { format: 2, applications: {} };
+/** Without a prototype, as settings that are read: an attack may have put `drafts` on Object.prototype. */
+export const NO_SETTINGS: StoredSettings = Object.freeze(
+  Object.assign(Object.create(null), { format: 2, applications: {} }) as StoredSettings,
+);
 
 type Named = Readonly<Record<string, unknown>>;
 

@@ -5,6 +5,7 @@ import { generateSecret } from '../../webhook/signature.ts';
 import type { Configuration, ConfigurationOptions } from './configuration.ts';
 import { fileStore } from './file-store.ts';
 import { StoredConfiguration } from './stored-configuration.ts';
+import { checkTestOptions } from './test-destination.ts';
 
 const NON_EMPTY = usable(
   'a non-empty string',
@@ -21,7 +22,7 @@ const OPTION_RULES: Rules<keyof ConfigurationOptions> = {
       'update' in store &&
       typeof store.update === 'function',
   ),
-  // Checked by the sender that they are for.
+  // Checked as by the sender that they are for.
   deadlineMs: ANYTHING,
   dispatcher: ANYTHING,
   headers: ANYTHING,
@@ -42,6 +43,7 @@ export function createConfiguration(options: ConfigurationOptions): Configuratio
   if ((file === undefined) === (store === undefined)) {
     throw invalidOption('expected either file or store', ['file']);
   }
+  checkTestOptions(testOptions);
   return new StoredConfiguration({
     store: store ?? fileStore(file as string),
     testOptions,

@@ -21,19 +21,25 @@ export function checkSelection(given: unknown, what: 'modules' | 'playbooks'): S
     throw invalidOption(`expected ${what} to be 'all' or an object`, [what]);
   }
   const copy: Record<string, boolean> = Object.create(null) as Record<string, boolean>;
+  const slugs = new Set<string>();
   for (const [name, isSelected] of Object.entries(given)) {
     if (name === UNUSABLE_KEY)
       throw invalidOption(`${name} cannot be one of ${what}`, [what, name]);
     if (typeof isSelected !== 'boolean') {
       throw invalidOption(`expected each of ${what} to be true or false`, [what, name]);
     }
-    if (what === 'playbooks' && slugify(name) === '') {
-      throw invalidOption('expected the name of a playbook to have a letter or a digit', [
-        what,
-        name,
-      ]);
-    }
+    if (what === 'playbooks') checkPlaybook(name, slugs);
     copy[name] = isSelected;
   }
   return copy;
+}
+
+/** Two names of one slug may say the opposite: in a file, too, that is a fault. */
+function checkPlaybook(name: string, slugs: Set<string>): void {
+  const slug = slugify(name);
+  const fault =
+    (slug === '' && 'expected the name of a playbook to have a letter or a digit') ||
+    (slugs.has(slug) && 'expected each playbook once, found another name of the same slug');
+  if (fault !== false) throw invalidOption(fault, ['playbooks', name]);
+  slugs.add(slug);
 }

@@ -53,8 +53,14 @@ const WEBHOOK_RULES: Rules<keyof WebhookChoice> = {
 
 const SECRET_RULES: Rules<keyof SecretChoice> = { of: oneOf('draft', 'current', 'next') };
 
+/** No time of ISO 8601 has five digits of a year, so that what is stored could not be read again. */
+const YEAR_10000_MS = Date.UTC(10_000);
+
 const ROTATION_RULES: Rules<keyof RotationOptions> = {
-  from: usable('a Date', (value) => value instanceof Date && !Number.isNaN(value.getTime())),
+  from: usable(
+    'a Date before the year 10000',
+    (value) => value instanceof Date && value.getTime() < YEAR_10000_MS,
+  ),
   secret: ANYTHING,
 };
 
@@ -135,9 +141,12 @@ export class StoredConfiguration implements Configuration {
     const id = checkId(applicationId);
     const given = check<RotationOptions>(options, ROTATION_RULES);
     const secret = this.#secretOrNew(given.secret);
-    const nowMs = this.#system.clock.now();
-    const fromMs = given.from?.getTime() ?? nowMs + DEFAULT_NOTICE_MS;
-    await this.#change(rotateSecret(id, { secret, fromMs, nowMs }));
+    const { clock } = this.#system;
+    const fromMs = given.from?.getTime() ?? clock.now() + DEFAULT_NOTICE_MS;
+    // Now is when it is written: until others have written, a change of before may have had its time.
+    await this.#change((settings) =>
+      rotateSecret(id, { secret, fromMs, nowMs: clock.now() })(settings),
+    );
     return { secret, from: new Date(fromMs), warnings: warningsOf({ url: undefined, secret }) };
   }
 

@@ -1,6 +1,7 @@
 /** Sends one `test` message to a destination, which nothing else knows of. */
 import { createWebhookSender } from '../../webhook/engine/create-sender.ts';
 import type { DeliveryOptions } from '../../webhook/engine/options.ts';
+import { readSenderOptions } from '../../webhook/engine/read-options.ts';
 import type { SendReport } from '../../webhook/report.ts';
 import { secretAt } from '../scheduled-secret.ts';
 import type { OrganisedApplication } from '../schema.ts';
@@ -12,6 +13,15 @@ export type TestOptions = Pick<
   DeliveryOptions<'open'>,
   'deadlineMs' | 'dispatcher' | 'headers' | 'network' | 'userAgent' | 'v1Aliases'
 >;
+
+/**
+ * Now, and not at the first test.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`
+ */
+export function checkTestOptions(options: TestOptions): void {
+  readSenderOptions({ ...options, settings: () => undefined });
+}
 
 export async function testDestination(
   applicationId: string,

@@ -144,6 +144,15 @@ describe('setting the URL', () => {
   });
 });
 
+test('a first draft takes nothing from a polluted prototype', async () => {
+  const drafts = { value: { evil: SAVED }, configurable: true, writable: true };
+  Reflect.defineProperty(Object.prototype, 'drafts', drafts);
+  onTestFinished(() => void Reflect.deleteProperty(Object.prototype, 'drafts'));
+  const { configuration, stored } = keep();
+  await configuration.setWebhook('shop', URL_TEXT);
+  expect(Object.keys(stored().drafts ?? {})).toEqual(['shop']);
+});
+
 describe('reading a secret back', () => {
   const NEXT = { current: 'now', next: 'then', nextFrom: '2026-11-21T12:00:00.000Z' };
   const drafts = { shop: { ...SAVED, secret: 'of the draft' } };
@@ -303,6 +312,12 @@ test('playbooks are selected by name or slug, which are the same', async () => {
     code: 'ERR_INVALID_OPTION',
     path: ['playbooks', '!?'],
   });
+  const both = { 'Block IPs': true, block_ips: false };
+  await expect(configuration.selectPlaybooks('shop', both)).rejects.toMatchObject({
+    code: 'ERR_INVALID_OPTION',
+    path: ['playbooks', 'block_ips'],
+  });
+  expect(stored()).toEqual(withShop({ playbooks: { block_ips: false } }));
 });
 
 describe('rotating the secret', () => {
@@ -360,7 +375,47 @@ describe('rotating the secret', () => {
     });
   });
 
+  test('may be for the last moment that can be stored, and is read again', async () => {
+    const { configuration } = keep(withShop());
+    const from = new Date('9999-12-31T23:59:59.999Z');
+    await configuration.rotateSecret('shop', { from });
+    const { applications } = await configuration.describe();
+    expect(applications['shop']?.nextSecretFrom).toBe(from.toISOString());
+  });
+
+  test('begins with the secret that signs when it is written, however long others were writing', async () => {
+    const clock = createFakeClock();
+    const secret = {
+      current: 'before',
+      next: 'between',
+      nextFrom: new Date(clock.now() + 1).toISOString(),
+    };
+    let text = JSON.stringify(withShop({ secret }));
+    const store: SettingsStore = {
+      read: async () => text,
+      update: async (change) => {
+        await clock.advance(1);
+        text = change(text) ?? text;
+      },
+    };
+    const configuration = new StoredConfiguration({
+      store,
+      testOptions: {},
+      clock,
+      newSecret: () => 'after',
+    });
+    await configuration.rotateSecret('shop');
+    expect(await configuration.secretOf('shop')).toBe('between');
+  });
+
   test.each<[string, object, object, string, string]>([
+    [
+      'a time that cannot be stored',
+      withShop(),
+      { from: new Date(Date.UTC(10_000)) },
+      'ERR_INVALID_OPTION',
+      'from',
+    ],
     ['no date', withShop(), { from: 'tomorrow' }, 'ERR_INVALID_OPTION', 'from'],
     ['a date of no time', withShop(), { from: new Date(NaN) }, 'ERR_INVALID_OPTION', 'from'],
     ['an empty secret', withShop(), { secret: '' }, 'ERR_INVALID_SECRET', 'secret'],
@@ -489,6 +544,9 @@ describe('a configuration', () => {
     ['half a store', { store: { read() {} } }, 'store'],
     ['the other half', { store: { update() {} } }, 'store'],
     ['an unknown key', { file: 'x', secret: 'x' }, 'secret'],
+    ['a network for tests that is none', { file: 'x', network: 'privat' }, 'network'],
+    ['a deadline for tests that is none', { file: 'x', deadlineMs: 'soon' }, 'deadlineMs'],
+    ['a dispatcher that is not in charge', { file: 'x', dispatcher: {} }, 'dispatcher'],
   ])('is not made with %s', (_what, options, path) => {
     expect(() => createConfiguration(options)).toThrow(
       expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [path] }),
