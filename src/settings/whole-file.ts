@@ -37,8 +37,8 @@ export async function readWhole(path: string): Promise<WholeFile> {
     checkFacts(await stat(path, BIG));
     handle = await open(path, 'r');
     const before = await handle.stat(BIG);
-    const text = await handle.readFile('utf8');
-    return whole(text, before, await handle.stat(BIG));
+    const bytes = await handle.readFile();
+    return whole(bytes, before, await handle.stat(BIG));
   } finally {
     await handle?.close();
   }
@@ -51,8 +51,8 @@ export function readWholeSync(path: string): WholeFile {
   const file = openSync(path, 'r');
   try {
     const before = fstatSync(file, BIG);
-    const text = readFileSync(file, 'utf8');
-    return whole(text, before, fstatSync(file, BIG));
+    const bytes = readFileSync(file);
+    return whole(bytes, before, fstatSync(file, BIG));
   } finally {
     closeSync(file);
   }
@@ -63,8 +63,11 @@ function checkFacts(facts: Facts): void {
   if (facts.size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`);
 }
 
-function whole(text: string, before: Facts, after: Facts): WholeFile {
+function whole(bytes: Buffer, before: Facts, after: Facts): WholeFile {
   const signature = signatureOf(before);
   if (signature !== signatureOf(after)) throw new Error('it was written to while it was read');
+  const text = bytes.toString();
+  // A secret with a letter of another encoding would be another secret, which nobody has.
+  if (!bytes.equals(Buffer.from(text))) throw new Error('it is no UTF-8');
   return { text, signature };
 }

@@ -22,6 +22,13 @@ test('a file is read whole, with the signature that it has', async () => {
   expect(readWholeSync(path)).toEqual(whole);
 });
 
+test('a file of another encoding is not read', async () => {
+  const path = fileOf('');
+  writeFileSync(path, Buffer.from('caf\u00e9', 'latin1'));
+  await expect(readWhole(path)).rejects.toThrow('it is no UTF-8');
+  expect(() => readWholeSync(path)).toThrow('it is no UTF-8');
+});
+
 test('a file that is written to while it is read is not read', async () => {
   const path = fileOf('x'.repeat(LARGEST));
   const over = new AbortController();

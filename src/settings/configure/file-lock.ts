@@ -9,7 +9,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type * as fs from 'node:fs/promises';
-import { readlink } from 'node:fs/promises';
+import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { SecurityEventError } from '../../errors.ts';
@@ -18,7 +18,7 @@ import type { Random } from '../../system/random.ts';
 
 export type Files = Pick<
   typeof fs,
-  'open' | 'readdir' | 'readFile' | 'realpath' | 'rename' | 'stat' | 'unlink'
+  'open' | 'readdir' | 'readFile' | 'readlink' | 'realpath' | 'rename' | 'stat' | 'unlink'
 >;
 
 export interface LockSystem {
@@ -32,6 +32,7 @@ export interface Lock {
   readonly temporaryPath: string;
   /** False where others took the holder for dead, as after a long sleep of the machine. */
   isHeld(): Promise<boolean>;
+  /** Never rejects: what was written is written, and a lock that stays is that of the dead in time. */
   release(): Promise<void>;
 }
 
@@ -43,7 +44,7 @@ const MAX_WAIT_MS = 30;
 /** @throws SecurityEventError `ERR_CONFIGURATION_FAILED` where others hold the lock for a minute. */
 export async function lockFile(path: string, system: LockSystem): Promise<Lock> {
   const { clock, random } = system;
-  const rivals = new Rivals(path, await identityOfHost(), system);
+  const rivals = new Rivals(path, await ownIdentity(), system);
   const giveUpAtMs = clock.monotonicMs() + GIVE_UP_MS;
   for (;;) {
     const lock = await rivals.tryLock();
@@ -59,26 +60,27 @@ export async function lockFile(path: string, system: LockSystem): Promise<Lock> 
 class Rivals {
   readonly #folder: string;
   readonly #base: string;
-  readonly #host: string;
+  readonly #own: Identity;
   readonly #system: LockSystem;
   /** When a lock was first seen, by our own clock: those of file servers may differ. */
   readonly #seenAtMs = new Map<string, number>();
 
-  constructor(path: string, host: string, system: LockSystem) {
+  constructor(path: string, own: Identity, system: LockSystem) {
     this.#folder = dirname(path);
     this.#base = basename(path);
-    this.#host = host;
+    this.#own = own;
     this.#system = system;
   }
 
   async tryLock(): Promise<Lock | undefined> {
     const { files } = this.#system;
     if ((await this.#others('')).length > 0) return undefined;
-    const id = `${this.#host}-${process.pid}-${randomBytes(8).toString('hex')}`;
+    const { host, pid, startedAt } = this.#own;
+    const id = [host, pid, startedAt, randomBytes(8).toString('hex')].join('-');
     const path = this.#lockPath(id);
     const handle = await files.open(path, 'wx', 0o600);
     await handle.close();
-    const release = (): Promise<void> => removeFile(path, files);
+    const release = (): Promise<void> => removeFile(path, files).catch(() => undefined);
     try {
       if ((await this.#others(id)).length === 0) {
         const temporaryPath = this.#temporaryPath(id);
@@ -102,7 +104,7 @@ class Rivals {
       .map((name) => name.slice(prefix.length));
     const living: string[] = [];
     for (const id of ids.filter((one) => one !== ownId)) {
-      if (!this.#isGone(id)) living.push(id);
+      if (!(await this.#isGone(id))) living.push(id);
       else await this.#removeRest(id);
     }
     return living;
@@ -115,23 +117,52 @@ class Rivals {
     await removeFile(this.#lockPath(id), files);
   }
 
-  #isGone(id: string): boolean {
+  async #isGone(id: string): Promise<boolean> {
     const now = this.#system.clock.monotonicMs();
     const seenAtMs = this.#seenAtMs.get(id) ?? now;
     this.#seenAtMs.set(id, seenAtMs);
     if (now - seenAtMs >= STALE_MS) return true;
-    const [host, pid] = id.split('-');
-    return host === this.#host && !isRunning(Number(pid));
+    const [host, pid = '', startedAt = ''] = id.split('-');
+    if (host !== this.#own.host) return false;
+    return !isRunning(Number(pid)) || (await isAnother(pid, startedAt));
   }
 
   readonly #lockPath = (id: string): string => join(this.#folder, `${this.#base}.lock-${id}`);
   readonly #temporaryPath = (id: string): string => join(this.#folder, `${this.#base}.tmp-${id}`);
 }
 
-/** A process id means something on its own machine, and in its own container, alone. */
-async function identityOfHost(): Promise<string> {
+/** Who writes. */
+interface Identity {
+  readonly host: string;
+  readonly pid: number;
+  readonly startedAt: string;
+}
+
+/**
+ * A process id means something on its own machine, since that was started, and in its own container
+ * alone. Names of machines are not enough: many are called the same.
+ */
+async function ownIdentity(): Promise<Identity> {
+  const { pid } = process;
   const container = await readlink('/proc/self/ns/pid').catch(() => '');
-  return createHash('sha256').update(`${hostname()} ${container}`).digest('hex').slice(0, 12);
+  const started = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '');
+  const machine = [hostname(), container, started].join(' ');
+  const host = createHash('sha256').update(machine).digest('hex').slice(0, 12);
+  return { host, pid, startedAt: await startOf(pid) };
+}
+
+/** Of a process, in ticks since its machine was started; empty where that cannot be told. */
+async function startOf(pid: number | string): Promise<string> {
+  const facts = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  // Its name, the second fact, may have spaces and parentheses.
+  const fromThird = facts.slice(facts.lastIndexOf(')') + 2).split(' ');
+  return fromThird[0] === 'Z' ? 'ended' : (fromThird[19] ?? '');
+}
+
+/** Ids are used again, in a container every program may be process 1, and one that ended may keep its id. */
+async function isAnother(pid: string, startedAt: string): Promise<boolean> {
+  const known = await startOf(pid);
+  return known !== '' && startedAt !== '' && known !== startedAt;
 }
 
 function isRunning(pid: number): boolean {

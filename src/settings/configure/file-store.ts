@@ -1,6 +1,7 @@
 /** Keeps a configuration in a file. */
+import type { FileHandle } from 'node:fs/promises';
 import * as nodeFiles from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { SecurityEventError } from '../../errors.ts';
 import { systemClock } from '../../system/clock.ts';
 import { systemRandom } from '../../system/random.ts';
@@ -16,8 +17,10 @@ const SYSTEM: LockSystem = { files: nodeFiles, clock: systemClock, random: syste
  * The new text is written beside the file, forced to the disk, and put in its place by renaming: whoever
  * reads, and whenever this process is killed, there is the old text or the new one, whole.
  */
-export function fileStore(path: string, system: LockSystem = SYSTEM): SettingsStore {
+export function fileStore(file: string, system: LockSystem = SYSTEM): SettingsStore {
   const { files } = system;
+  // The process may go to another folder later.
+  const path = resolve(file);
   let writing: Promise<unknown> = Promise.resolve();
   return {
     read: () => wrapped(() => readText(path, files)),
@@ -36,8 +39,7 @@ async function updateFile(
   system: LockSystem,
 ): Promise<void> {
   const { files } = system;
-  // Where it is a link, what it leads to is replaced, and not the link.
-  const target = (await files.realpath(path).catch(ignoreMissing)) ?? path;
+  const target = await targetOf(path, files);
   const lock = await lockFile(target, system);
   try {
     const before = await readText(target, files);
@@ -48,6 +50,14 @@ async function updateFile(
   }
 }
 
+/** Where it is a link, what it leads to is replaced, or made, and not the link. */
+async function targetOf(path: string, files: LockSystem['files']): Promise<string> {
+  const there = await files.realpath(path).catch(ignoreMissing);
+  if (there !== undefined) return there;
+  const next = await files.readlink(path).catch(ignoreMissing);
+  return next === undefined ? path : targetOf(resolve(dirname(path), next), files);
+}
+
 async function replace(
   path: string,
   text: string,
@@ -56,6 +66,7 @@ async function replace(
   try {
     const handle = await files.open(lock.temporaryPath, 'wx', MODE);
     try {
+      await keepOwner(handle, path, files);
       await handle.writeFile(text);
       await handle.sync();
     } finally {
@@ -66,10 +77,22 @@ async function replace(
     }
     await files.rename(lock.temporaryPath, path);
   } catch (error) {
-    await removeFile(lock.temporaryPath, files);
+    await removeFile(lock.temporaryPath, files).catch(() => undefined);
     throw error;
   }
   await syncFolder(dirname(path), files);
+}
+
+/** Written by an administrator, it stays readable for the user whom it belongs to. */
+async function keepOwner(
+  handle: FileHandle,
+  path: string,
+  files: LockSystem['files'],
+): Promise<void> {
+  const before = await files.stat(path).catch(ignoreMissing);
+  if (before === undefined || before.uid === process.geteuid?.()) return;
+  // Who may not give it away keeps it.
+  await handle.chown(before.uid, before.gid).catch(() => undefined);
 }
 
 /** So that the renaming outlasts a loss of power; some systems cannot. */
@@ -86,8 +109,13 @@ async function syncFolder(folder: string, files: LockSystem['files']): Promise<v
   }
 }
 
-const readText = (path: string, files: LockSystem['files']): Promise<string | undefined> =>
-  files.readFile(path, 'utf8').catch(ignoreMissing);
+async function readText(path: string, files: LockSystem['files']): Promise<string | undefined> {
+  const bytes = await files.readFile(path).catch(ignoreMissing);
+  const text = bytes?.toString();
+  // What is no UTF-8 would be lost when it is written again.
+  if (text === undefined || bytes?.equals(Buffer.from(text)) === true) return text;
+  throw new SecurityEventError('ERR_SETTINGS_FAILED', { detail: 'expected UTF-8' });
+}
 
 async function wrapped<T>(work: () => Promise<T>): Promise<T> {
   try {

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -15,6 +15,7 @@ import {
 import * as nodeFiles from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { LockSystem } from '../../../src/settings/configure/file-lock.ts';
 import { fileStore } from '../../../src/settings/configure/file-store.ts';
@@ -99,6 +100,79 @@ describe('a file', () => {
     expect(readlinkSync(fileIn(path))).toBe('real/real.json');
     expect(readFileSync(join(path, 'real/real.json'), 'utf8')).toBe('new');
     expect(readdirSync(join(path, 'real'))).toEqual(['real.json']);
+  });
+
+  test.each<[string, readonly string[]]>([
+    ['one link', ['real.json']],
+    ['two links', ['other.json', 'real.json']],
+  ])('behind %s to nothing is made at the end, and links stay', async (_what, names) => {
+    const path = folder();
+    mkdirSync(join(path, 'real'));
+    symlinkSync(`real/${names[0]}`, fileIn(path));
+    if (names[1] !== undefined) symlinkSync(names[1], join(path, 'real', names[0] ?? ''));
+    await fileStore(fileIn(path)).update(() => 'new');
+    expect(readlinkSync(fileIn(path))).toBe(`real/${names[0]}`);
+    expect(readdirSync(join(path, 'real'))).toEqual(names);
+    expect(await fileStore(fileIn(path)).read()).toBe('new');
+  });
+
+  test('is the same after the process has gone to another folder', async () => {
+    const path = folder();
+    const before = process.cwd();
+    onTestFinished(() => process.chdir(before));
+    process.chdir(path);
+    const store = fileStore('settings.json');
+    process.chdir(before);
+    await store.update(() => 'new');
+    expect(readFileSync(fileIn(path), 'utf8')).toBe('new');
+  });
+
+  test('of another encoding is not touched: what cannot be read would be lost', async () => {
+    const file = fileIn(folder());
+    const bytes = Buffer.from('caf\u00e9', 'latin1');
+    writeFileSync(file, bytes);
+    const store = fileStore(file);
+    for (const use of [store.read(), store.update((text) => `${String(text)}!`)]) {
+      await expect(use).rejects.toMatchObject({
+        code: 'ERR_SETTINGS_FAILED',
+        message: expect.stringContaining('expected UTF-8') as string,
+      });
+    }
+    expect(readFileSync(file)).toEqual(bytes);
+  });
+
+  test.each<[string, number, readonly unknown[]]>([
+    ['of another user stays theirs', 1, [[(process.geteuid?.() ?? 0) + 1, 7]]],
+    ['of ours stays ours', 0, []],
+  ])('%s', async (_what, by, expected) => {
+    const path = folder();
+    writeFileSync(fileIn(path), 'old');
+    const owners: unknown[] = [];
+    const open: LockSystem['files']['open'] = async (name, flags, mode) => {
+      const handle = await nodeFiles.open(name, flags, mode);
+      handle.chown = async (...owner) => {
+        owners.push(owner);
+        throw new Error('EPERM');
+      };
+      return handle;
+    };
+    const stat = async (name: string): Promise<object> =>
+      Object.assign(await nodeFiles.stat(name), { uid: (process.geteuid?.() ?? 0) + by, gid: 7 });
+    const files = { open, stat } as Partial<LockSystem['files']>;
+    await fileStore(fileIn(path), system(files)).update(() => 'new');
+    expect([owners, readFileSync(fileIn(path), 'utf8')]).toEqual([expected, 'new']);
+  });
+
+  test('is written where the lock cannot be taken away; the error of one that is not is its own', async () => {
+    const path = folder();
+    const unlink = failing('EBUSY');
+    await fileStore(fileIn(path), system({ unlink })).update(() => 'new');
+    expect(readFileSync(fileIn(path), 'utf8')).toBe('new');
+    const other = folder();
+    const files = { unlink, rename: failing('EACCES') };
+    await expect(fileStore(fileIn(other), system(files)).update(() => 'new')).rejects.toMatchObject(
+      { cause: { code: 'EACCES' } },
+    );
   });
 
   test.each<[string, Partial<LockSystem['files']>]>([
@@ -280,6 +354,67 @@ const lockIn = (path: string, host: string, pid: number): string => {
   writeFileSync(join(path, name), '');
   return join(path, name);
 };
+
+/** Who has a lock: `host-pid-start-random`, as this process has one. */
+async function ownLockId(): Promise<readonly string[]> {
+  const path = folder();
+  let id = '';
+  await fileStore(fileIn(path)).update(() => {
+    id = readdirSync(path)[0]?.split('.lock-')[1] ?? '';
+    return undefined;
+  });
+  return id.split('-');
+}
+
+/** Each look but the first would be after a wait. */
+const impatient: LockSystem = {
+  ...system(),
+  clock: { ...createFakeClock(), sleep: () => Promise.reject(new Error('waited')) },
+};
+
+const isTaken = (path: string): Promise<boolean> =>
+  fileStore(fileIn(path), impatient)
+    .update(() => 'new')
+    .then(
+      () => false,
+      () => true,
+    );
+
+describe.skipIf(process.platform !== 'linux')('a lock of this machine', () => {
+  const lockOf = (path: string, id: readonly unknown[]): void => {
+    writeFileSync(join(path, `settings.json.lock-${id.join('-')}`), '');
+  };
+
+  test.each<[string, boolean, (own: readonly string[]) => readonly unknown[]]>([
+    ['this process', true, (own) => own],
+    ['a process of its id that ended before it', false, ([host, pid]) => [host, pid, '1', 'x']],
+    [
+      'a process of its id that began nobody knows when',
+      true,
+      ([host, pid]) => [host, pid, '', 'x'],
+    ],
+    ['a process that ended', false, ([host]) => [host, 2 ** 22 + 1, '1', 'x']],
+    ['a process of that id elsewhere', true, ([, pid]) => ['elsewhere', pid, '1', 'x']],
+  ])('by %s is waited for: %s', async (_whose, isWaitedFor, idOf) => {
+    const path = folder();
+    lockOf(path, idOf(await ownLockId()));
+    expect(await isTaken(path)).toBe(isWaitedFor);
+  });
+
+  test('by a process that ended, and whose end its parent has not seen, is not waited for', async () => {
+    const path = folder();
+    // The shell becomes one that waits for no children.
+    const parent = execFile('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60']);
+    onTestFinished(() => void parent.kill('SIGKILL'));
+    const [pid] = (await once(parent.stdout ?? parent, 'data')) as [string];
+    const facts = (): string => readFileSync(`/proc/${pid.trim()}/stat`, 'utf8');
+    while (!facts().includes(') Z ')) await nextTurn();
+    const [host] = await ownLockId();
+    const startedAt = facts().split(') ')[1]?.split(' ')[19];
+    lockOf(path, [host, pid.trim(), startedAt, 'x']);
+    expect(await isTaken(path)).toBe(false);
+  });
+});
 
 describe('a lock of others', () => {
   test('is waited for until they take it away', async () => {
