@@ -11,6 +11,8 @@ export interface TimeLimit {
   readonly signal: AbortSignal;
   /** Default 10 s. */
   readonly ms?: number;
+  /** Of many waits for one signal: see {@link listeningTogether}. Default: each listens itself. */
+  readonly listen?: (listener: () => void) => () => void;
 }
 
 /** What `work` gives, or `undefined` where that takes longer. Its rejection is passed on. */
@@ -18,9 +20,9 @@ export async function inTime<T>(
   work: Promise<T>,
   limit: TimeLimit,
 ): Promise<{ readonly value: T } | undefined> {
-  const { clock, signal, ms = MAX_MS } = limit;
+  const { clock, signal, ms = MAX_MS, listen = (listener) => onAbort(signal, listener) } = limit;
   const decided = new AbortController();
-  const letGo = onAbort(signal, () => decided.abort());
+  const letGo = listen(() => decided.abort());
   const late = clock.idle(ms, decided.signal).then(() => undefined);
   try {
     return await Promise.race([work.then((value) => ({ value })), late]);
@@ -43,11 +45,31 @@ export const noAnswer = (ms = MAX_MS): Error => new Error(`no answer within ${ms
  * with `ERR_SENDER_CLOSED` where the sender does not wait for one any more.
  */
 export function answeredInTime<T>(ask: Ask<T>, limit: TimeLimit): Ask<T> {
+  const listen = listeningTogether(limit.signal);
   return async (applicationId) => {
-    const answer = await inTime(ask(applicationId), limit);
+    const answer = await inTime(ask(applicationId), { ...limit, listen });
     if (answer !== undefined) return answer.value;
     if (limit.signal.aborted) throw new SecurityEventError('ERR_SENDER_CLOSED');
     const path = ['settings', 'applications', applicationId];
     throw new SecurityEventError('ERR_SETTINGS_FAILED', { path, cause: noAnswer() });
+  };
+}
+
+/**
+ * One listener on the signal, however many wait: Node compares a new listener with all that are there,
+ * so that ten thousand of their own would hold up the host for seconds.
+ */
+function listeningTogether(signal: AbortSignal): (listener: () => void) => () => void {
+  const listeners = new Set<() => void>();
+  let isListening = false;
+  return (listener) => {
+    listeners.add(listener);
+    if (!isListening || signal.aborted) {
+      isListening = true;
+      onAbort(signal, () => {
+        for (const one of listeners) one();
+      });
+    }
+    return () => void listeners.delete(listener);
   };
 }

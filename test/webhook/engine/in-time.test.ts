@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { createMemoryQueue } from '../../../src/queue/memory.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
@@ -80,6 +81,20 @@ describe('a question of what comes in', () => {
       input: given,
     });
     expect(await flushing).toMatchObject({ delivered: 0, pending: 0 });
+  });
+
+  test('has one listener on the signal, however many wait, and each is told of it', async () => {
+    const { clock, stop, limit } = limited();
+    const find = answeredInTime((id) => (id === 'away' ? never : Promise.resolve(id)), limit);
+    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0);
+    const waiting = Array.from({ length: 100 }, () => rejection(find('away')));
+    expect(await find('shop-1')).toBe('shop-1');
+    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(1);
+    stop.abort();
+    for (const error of await Promise.all([...waiting, rejection(find('away'))])) {
+      expect(error).toMatchObject({ code: 'ERR_SENDER_CLOSED' });
+    }
+    expect(clock.pending).toBe(0);
   });
 
   test('is over when the sender is closed', async () => {
