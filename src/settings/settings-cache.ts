@@ -8,6 +8,7 @@ import {
   MAX_TIMER_MS,
   type Rules,
 } from '../option-rules.ts';
+import { calm } from '../system/calm.ts';
 import { type Clock, systemClock } from '../system/clock.ts';
 import { untraced } from '../system/untraced.ts';
 import type { OrganisedApplication } from './schema.ts';
@@ -34,7 +35,7 @@ export interface SettingsCacheOptions {
   readonly deadlineMs?: number;
   /** Of how many applications answers are kept; the oldest go first. 1 to 1000000; default 10000. */
   readonly maxApplications?: number;
-  /** Told each time asking has failed. What it throws is dropped. Default nobody. */
+  /** Told each time asking has failed. What it throws, or rejects with, is dropped. Default nobody. */
   readonly onFailed?: (error: SecurityEventError, applicationId: string) => void;
 }
 
@@ -204,7 +205,7 @@ class SettingsCache {
     const isKept = value !== undefined && now - askedAtMs <= maxStaleMs;
     tell('settings-failed', { source: 'function', applicationId, code: error.code, isKept });
     try {
-      onFailed?.(error, applicationId);
+      calm(onFailed?.(error, applicationId));
     } catch {
       // The host's own, and no part of reading settings.
     }

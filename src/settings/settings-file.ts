@@ -24,7 +24,8 @@ export interface SettingsFileOptions {
   readonly secretOf?: (applicationId: string) => string | Promise<string>;
   /**
    * Told what `reload` would reject with, once for each fault: a change that cannot be used, a file
-   * that is gone. What it throws is dropped. Default nobody.
+   * that is gone. What it throws, or rejects with, is dropped. Default
+   * nobody.
    */
   readonly onFailed?: (error: SecurityEventError) => void;
 }

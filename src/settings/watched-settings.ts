@@ -1,5 +1,7 @@
 /** A JSON file of settings: what was read last, looks at whether there is more, and what is told of it. */
+import { resolve } from 'node:path';
 import { SecurityEventError } from '../errors.ts';
+import { calm } from '../system/calm.ts';
 import type { Clock } from '../system/clock.ts';
 import { type GiveWay, givingWay } from '../system/giving-way.ts';
 import {
@@ -17,7 +19,7 @@ import { readWhole, readWholeSync, signatureAt, type WholeFile } from './whole-f
 export interface WatchOptions {
   readonly pollMs: number;
   readonly secretOf: ((applicationId: string) => string | Promise<string>) | undefined;
-  readonly onFailed: ((error: SecurityEventError) => void) | undefined;
+  readonly onFailed: ((error: SecurityEventError) => unknown) | undefined;
 }
 
 /** What is wrong with the file, and by which words it is the same fault as before. */
@@ -27,6 +29,9 @@ interface Fault {
 }
 
 export class WatchedSettings {
+  /** As it was given. */
+  readonly #file: string;
+  /** The process may go to another folder later. */
   readonly #path: string;
   readonly #options: WatchOptions;
   readonly #clock: Clock;
@@ -43,15 +48,16 @@ export class WatchedSettings {
   #told: string | undefined;
   #looking: Promise<unknown> = Promise.resolve();
 
-  constructor(path: string, options: WatchOptions, clock: Clock) {
-    this.#path = path;
+  constructor(file: string, options: WatchOptions, clock: Clock) {
+    this.#file = file;
+    this.#path = resolve(file);
     this.#options = options;
     this.#clock = clock;
     const secrets = options.secretOf === undefined ? 'here' : 'elsewhere';
     this.#settings = new FileSettings(secrets, (id, stored) => this.#secretFor(id, stored));
     this.#giveWay = givingWay(clock);
     try {
-      const { text, signature } = readWholeSync(path);
+      const { text, signature } = readWholeSync(this.#path);
       this.#applications = readToEnd(this.#settings.read(text, new Map()));
       this.#text = text;
       this.#signature = signature;
@@ -128,15 +134,15 @@ export class WatchedSettings {
     this.#applications = applications;
     this.#text = text;
     this.#told = undefined;
-    tell('settings-loaded', { file: this.#path, applicationCount: applications.size });
+    tell('settings-loaded', { file: this.#file, applicationCount: applications.size });
   }
 
   #report({ key, error }: Fault): void {
     if (this.#told === key) return;
     this.#told = key;
-    tell('settings-failed', { source: 'file', file: this.#path, code: error.code, isKept: true });
+    tell('settings-failed', { source: 'file', file: this.#file, code: error.code, isKept: true });
     try {
-      this.#options.onFailed?.(error);
+      calm(this.#options.onFailed?.(error));
     } catch {
       // The host's own, and no part of reading settings.
     }

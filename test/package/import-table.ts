@@ -78,7 +78,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   {
     files: ['settings/'],
     ours: ['contract/', 'errors.ts', 'option-rules.ts', 'system/'],
-    external: ['zod'],
+    external: ['node:path', 'zod'],
   },
   {
     files: ['log/writer.ts'],

@@ -10,6 +10,7 @@ import {
 } from '../../src/settings/settings-cache.ts';
 import { createSettings } from '../../src/settings/source.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
+import { rejectingListener } from '../helpers/rejecting-listener.ts';
 
 type Get = (applicationId: string) => unknown;
 
@@ -314,6 +315,13 @@ describe('a function', () => {
     await clock.advance(5000);
     expect(await end()).toEqual({ ...KNOWN, name: 'back' });
     expect(told).toHaveLength(1);
+  });
+
+  test('whose failing is told to one that rejects harms nobody by it', async () => {
+    const { listen: onFailed, caught } = rejectingListener();
+    const { code } = start(script(DOWN), { onFailed });
+    expect(await code()).toBe('ERR_SETTINGS_FAILED');
+    expect(caught()).toBe(1);
   });
 
   test('whose failing is told to one that throws is asked all the same', async () => {

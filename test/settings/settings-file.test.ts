@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -27,6 +27,7 @@ import {
 import { createSettings } from '../../src/settings/source.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
+import { rejectingListener } from '../helpers/rejecting-listener.ts';
 import { runFixture } from '../helpers/run-fixture.ts';
 
 const SECRET = 'secret-hunter2';
@@ -118,6 +119,20 @@ describe('a file of settings', () => {
     const application = { name: 'shop', environment: '', modules: { waf: true } };
     const { settings } = watch(fileOf(JSON.stringify({ applications: { shop: application } })));
     expect(settings('shop')).toEqual({ ...application, secret: undefined, format: 2 });
+  });
+
+  test('is the same after the process has gone to another folder, and is told by the name it was given', async () => {
+    const path = fileOf(shop('old'));
+    const before = process.cwd();
+    onTestFinished(() => process.chdir(before));
+    process.chdir(dirname(path));
+    const { settings, name, told } = watch('settings.json');
+    process.chdir(before);
+    writeFileSync(path, shop('new'));
+    await settings.reload();
+    unlinkSync(path);
+    await settings.reload().catch(() => {});
+    expect([name(), told]).toEqual(['new', [loaded('settings.json'), failed('settings.json')]]);
   });
 
   test('may begin with a byte order mark', () => {
@@ -382,6 +397,15 @@ describe('other faults', () => {
       await look();
     }
     expect(told).toEqual([failed(path), failed(path), failed(path)]);
+  });
+
+  test('may be of what is told: a listener that rejects harms nobody by it', async () => {
+    const path = fileOf(shop('good'));
+    const { listen: onFailed, caught } = rejectingListener();
+    const { settings } = watch(path, { onFailed });
+    unlinkSync(path);
+    await expect(settings.reload()).rejects.toMatchObject({ code: 'ERR_SETTINGS_FAILED' });
+    expect(caught()).toBe(1);
   });
 
   test('may be of what is told: a listener that throws is no fault of the file', async () => {

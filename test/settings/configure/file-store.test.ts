@@ -380,11 +380,11 @@ const isTaken = (path: string): Promise<boolean> =>
       () => true,
     );
 
-describe.skipIf(process.platform !== 'linux')('a lock of this machine', () => {
-  const lockOf = (path: string, id: readonly unknown[]): void => {
-    writeFileSync(join(path, `settings.json.lock-${id.join('-')}`), '');
-  };
+const lockOf = (path: string, id: readonly unknown[]): void => {
+  writeFileSync(join(path, `settings.json.lock-${id.join('-')}`), '');
+};
 
+describe.skipIf(process.platform !== 'linux')('a lock of this machine', () => {
   test.each<[string, boolean, (own: readonly string[]) => readonly unknown[]]>([
     ['this process', true, (own) => own],
     ['a process of its id that ended before it', false, ([host, pid]) => [host, pid, '1', 'x']],
