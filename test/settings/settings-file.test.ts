@@ -123,11 +123,10 @@ describe('a file of settings', () => {
 
   test('is the same after the process has gone to another folder, and is told by the name it was given', async () => {
     const path = fileOf(shop('old'));
-    const before = process.cwd();
-    onTestFinished(() => process.chdir(before));
-    process.chdir(dirname(path));
+    const cwd = vi.spyOn(process, 'cwd').mockReturnValue(dirname(path));
+    onTestFinished(() => cwd.mockRestore());
     const { settings, name, told } = watch('settings.json');
-    process.chdir(before);
+    cwd.mockRestore();
     writeFileSync(path, shop('new'));
     await settings.reload();
     unlinkSync(path);

@@ -16,7 +16,7 @@ import * as nodeFiles from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { LockSystem } from '../../../src/settings/configure/file-lock.ts';
 import { fileStore } from '../../../src/settings/configure/file-store.ts';
 import { systemClock } from '../../../src/system/clock.ts';
@@ -118,11 +118,10 @@ describe('a file', () => {
 
   test('is the same after the process has gone to another folder', async () => {
     const path = folder();
-    const before = process.cwd();
-    onTestFinished(() => process.chdir(before));
-    process.chdir(path);
+    const cwd = vi.spyOn(process, 'cwd').mockReturnValue(path);
+    onTestFinished(() => cwd.mockRestore());
     const store = fileStore('settings.json');
-    process.chdir(before);
+    cwd.mockRestore();
     await store.update(() => 'new');
     expect(readFileSync(fileIn(path), 'utf8')).toBe('new');
   });
