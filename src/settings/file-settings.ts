@@ -5,7 +5,13 @@
 import * as z from 'zod';
 import { expecting } from '../contract/wording.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
-import { format, type OrganisedApplication, readWith, type SettingsSchema } from './schema.ts';
+import {
+  type ApplicationTls,
+  format,
+  type OrganisedApplication,
+  readWith,
+  type SettingsSchema,
+} from './schema.ts';
 import { parseJson, type StoredApplication, storedApplicationSchema } from './stored-settings.ts';
 
 /** An application, and what it was made of. */
@@ -93,8 +99,18 @@ export class FileSettings {
  */
 function frozen(given: OrganisedApplication): OrganisedApplication {
   const application = Object.assign(Object.create(null), given) as OrganisedApplication;
+  if (application.tls?.key !== undefined) hideKey(application.tls);
   for (const value of Object.values(application)) Object.freeze(value);
   return Object.freeze(application);
+}
+
+/** It is a secret, too, and logged by nobody who logs an application. */
+function hideKey(tls: ApplicationTls): void {
+  const shown = { value: () => ({ ...tls, key: '(hidden)' }) };
+  Object.defineProperties(tls, {
+    toJSON: shown,
+    [Symbol.for('nodejs.util.inspect.custom')]: shown,
+  });
 }
 
 const below = (id: string, issues: readonly InputIssue[]): InputIssue[] =>

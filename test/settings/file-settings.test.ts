@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   type CheckedApplications,
@@ -58,6 +59,26 @@ describe('the applications of a file', () => {
       expect(applications.get('a')?.application[key]).toBe(key === 'format' ? 2 : undefined);
     },
   );
+
+  test('show no private key, and have it', () => {
+    const tls = { ca: 'of theirs', cert: 'of ours', key: 'hunter2' };
+    const url = 'https://receiver.example/';
+    const text = textOf({ a: { ...agent('a'), url, secret: 'secret', tls } });
+    const { application } = read(text).get('a') ?? {};
+    const shown = { ca: 'of theirs', cert: 'of ours', key: '(hidden)' };
+    expect(JSON.parse(JSON.stringify(application))).toMatchObject({ url, tls: shown });
+    const inspected = inspect({ application }, { depth: Infinity, showHidden: true });
+    expect(inspected).toContain("key: '(hidden)'");
+    expect(inspected).not.toContain('hunter2');
+    expect({ ...application?.tls }).toEqual(tls);
+    expect(Object.isFrozen(application?.tls)).toBe(true);
+  });
+
+  test.each([undefined, { ca: 'of theirs' }])('show certificates as they are (%j)', (tls) => {
+    const { application } = read(textOf({ a: { ...agent('a'), tls } })).get('a') ?? {};
+    expect(JSON.parse(JSON.stringify({ tls: application?.tls }))).toEqual({ tls });
+    expect(Reflect.ownKeys(application?.tls ?? { ca: '' })).toEqual(['ca']);
+  });
 
   test('are told of with all their faults, each at its place', () => {
     const text = textOf({ a: agent('a'), b: { name: 7 }, c: { ...agent('c'), url: '' } });
