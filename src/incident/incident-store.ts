@@ -10,7 +10,7 @@ export interface IncidentReport {
   readonly applicationId: string;
   readonly incidentId: string;
   readonly channel: IncidentChannel;
-  /** Milliseconds since the epoch. */
+  /** When it happened, as the event says: milliseconds since the epoch. No clock to forget by. */
   readonly at: number;
   /** What it is about: addresses in D14's spelling, and accounts by any text that tells them apart. */
   readonly addresses: readonly string[];
@@ -20,7 +20,7 @@ export interface IncidentReport {
 export interface IncidentNews {
   /** The report creates the incident on its channel: `create` (A), `created` (B). */
   readonly isFirst: boolean;
-  /** When it was first reported, on whichever channel. Milliseconds since the epoch. */
+  /** The `at` of its first report, on whichever channel. */
   readonly startedAt: number;
   /** Those that no report on this channel has named before, each once, in the order given. */
   readonly newAddresses: readonly string[];

@@ -1,5 +1,7 @@
 /** What was told of incidents, in the memory of one process: bounded, and forgotten with it. */
+import { createHash } from 'node:crypto';
 import { check, integer } from '../option-rules.ts';
+import { type Clock, systemClock } from '../system/clock.ts';
 import type {
   IncidentChannel,
   IncidentNews,
@@ -8,11 +10,17 @@ import type {
 } from './incident-store.ts';
 
 export interface MemoryIncidentsOptions {
-  /** Those seen longest ago are forgotten first. 1 to 10,000,000; default 100,000. */
+  /** Those told of longest ago are forgotten first. 1 to 10,000,000; default 100,000. */
   readonly maxIncidents?: number;
-  /** Addresses and accounts of all incidents together. 1 to 100,000,000; default 1,000,000. */
+  /**
+   * Addresses and accounts of all incidents together. 1 to 100,000,000; default 1,000,000. None takes
+   * more than a few hundred bytes, however long it is.
+   */
   readonly maxNames?: number;
-  /** Since it was last seen, in milliseconds. At least 1; default 30 days. */
+  /**
+   * How long an incident is kept since it was last told of, in milliseconds by the clock of this
+   * process: when a report says that it happened has no say. At least 1; default 30 days.
+   */
   readonly keptMs?: number;
 }
 
@@ -26,7 +34,8 @@ interface Told {
 
 interface KnownIncident {
   readonly startedAt: number;
-  seenAt: number;
+  /** On the clock that never jumps. */
+  seenAtMs: number;
   readonly told: { readonly [C in IncidentChannel]: Told };
 }
 
@@ -36,21 +45,34 @@ const RULES = {
   keptMs: integer(1, Number.MAX_SAFE_INTEGER),
 };
 
-/** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option. */
+/**
+ * What a reporter remembers of incidents unless it is given a store: for reporters of one process that
+ * are to share it, or for other bounds.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
+ */
 export function createMemoryIncidents(options: MemoryIncidentsOptions = {}): IncidentStore {
+  return makeMemoryIncidents(options, systemClock);
+}
+
+type Time = Pick<Clock, 'monotonicMs'>;
+
+export function makeMemoryIncidents(options: MemoryIncidentsOptions, clock: Time): IncidentStore {
   const given = check<MemoryIncidentsOptions>(options, RULES);
   const { maxIncidents = 100_000, maxNames = 1_000_000, keptMs = 30 * DAY_MS } = given;
-  return new MemoryIncidents({ maxIncidents, maxNames, keptMs });
+  return new MemoryIncidents({ maxIncidents, maxNames, keptMs }, clock);
 }
 
 class MemoryIncidents implements IncidentStore {
   readonly #limits: Required<MemoryIncidentsOptions>;
+  readonly #clock: Time;
   /** In the order in which they were last seen. */
   readonly #known = new Map<string, KnownIncident>();
   #nameCount = 0;
 
-  constructor(limits: Required<MemoryIncidentsOptions>) {
+  constructor(limits: Required<MemoryIncidentsOptions>, clock: Time) {
     this.#limits = limits;
+    this.#clock = clock;
   }
 
   tell(report: IncidentReport): IncidentNews {
@@ -76,22 +98,30 @@ class MemoryIncidents implements IncidentStore {
   }
 
   #see(report: IncidentReport): KnownIncident {
+    const nowMs = this.#clock.monotonicMs();
+    this.#forgetBefore(nowMs - this.#limits.keptMs);
     const key = keyOf(report);
     const known = this.#known.get(key);
-    if (known !== undefined) this.#forget(key, known);
-    const isCurrent = known !== undefined && report.at - known.seenAt <= this.#limits.keptMs;
-    const incident = isCurrent ? known : unseen(report.at);
-    incident.seenAt = Math.max(incident.seenAt, report.at);
+    const incident = known ?? unseen(report.at);
+    incident.seenAtMs = nowMs;
+    // Behind all others: it was seen last.
+    this.#known.delete(key);
     this.#known.set(key, incident);
-    this.#nameCount += namesIn(incident);
     return incident;
+  }
+
+  #forgetBefore(seenAtMs: number): void {
+    for (const [key, incident] of this.#known) {
+      if (incident.seenAtMs >= seenAtMs) return;
+      this.#forget(key, incident);
+    }
   }
 
   #addNew(told: Told, kind: string, names: readonly string[]): string[] {
     const added: string[] = [];
     for (const name of names) {
       const size = told.names.size;
-      told.names.add(`${kind} ${name}`);
+      told.names.add(kept([kind, name]));
       if (told.names.size > size) added.push(name);
     }
     this.#nameCount += added.length;
@@ -100,7 +130,7 @@ class MemoryIncidents implements IncidentStore {
 
   #remove(told: Told, kind: string, names: readonly string[]): void {
     for (const name of names) {
-      if (told.names.delete(`${kind} ${name}`)) this.#nameCount -= 1;
+      if (told.names.delete(kept([kind, name]))) this.#nameCount -= 1;
     }
   }
 
@@ -132,13 +162,24 @@ class MemoryIncidents implements IncidentStore {
   }
 }
 
-/** JSON keeps the two apart, whatever characters they have. */
 const keyOf = ({ applicationId, incidentId }: IncidentReport): string =>
-  JSON.stringify([applicationId, incidentId]);
+  kept([applicationId, incidentId]);
+
+const MAX_KEPT_LENGTH = 128;
+
+/**
+ * JSON keeps the parts apart, whatever characters they have, and shares no memory with them. What is
+ * long, which is the reports' to say, is kept as its digest.
+ */
+function kept(parts: readonly string[]): string {
+  const text = JSON.stringify(parts);
+  if (text.length <= MAX_KEPT_LENGTH) return text;
+  return createHash('sha256').update(text).digest('base64');
+}
 
 const unseen = (at: number): KnownIncident => ({
   startedAt: at,
-  seenAt: at,
+  seenAtMs: 0,
   told: {
     log: { isCreated: false, names: new Set() },
     webhook: { isCreated: false, names: new Set() },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { IncidentReport, IncidentStore } from '../../src/incident/incident-store.ts';
-import { createMemoryIncidents } from '../../src/incident/memory-incidents.ts';
+import { createMemoryIncidents, makeMemoryIncidents } from '../../src/incident/memory-incidents.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -87,21 +87,62 @@ describe('an incident', () => {
   });
 });
 
+/** Its time is what the test says. */
+function timed(options: Parameters<typeof createMemoryIncidents>[0] = {}) {
+  const time = { nowMs: 0 };
+  return { time, store: makeMemoryIncidents(options, { monotonicMs: () => time.nowMs }) };
+}
+
 describe('what is kept', () => {
-  test('is kept for 30 days since it was last seen', async () => {
-    const store = createMemoryIncidents();
+  test('is kept for 30 days since it was last told of', async () => {
+    const { time, store } = timed();
     await told(store, { at: 0 });
-    await told(store, { at: 30 * DAY_MS });
-    expect(await told(store, { at: 60 * DAY_MS })).toMatchObject({ isFirst: false, startedAt: 0 });
-    const at = 90 * DAY_MS + 1;
-    expect(await told(store, { at })).toMatchObject({ isFirst: true, startedAt: at });
+    time.nowMs = 30 * DAY_MS;
+    await told(store, { at: 5 });
+    time.nowMs = 60 * DAY_MS;
+    expect(await told(store, { at: 5 })).toMatchObject({ isFirst: false, startedAt: 0 });
+    time.nowMs = 90 * DAY_MS + 1;
+    expect(await told(store, { at: 7 })).toMatchObject({ isFirst: true, startedAt: 7 });
   });
 
-  test('does not go by a clock that was set back', async () => {
-    const store = createMemoryIncidents({ keptMs: 1000 });
-    await told(store, { at: 5000 });
-    await told(store, { at: 100 });
-    expect(await told(store, { at: 5900 })).toMatchObject({ isFirst: false });
+  test('goes by the clock of the store, whatever the reports say', async () => {
+    const { time, store } = timed({ keptMs: 1000 });
+    await told(store, { incidentId: 'future', at: Number.MAX_SAFE_INTEGER });
+    await told(store, { at: 9_999_999 });
+    expect(await told(store, { at: 0 })).toMatchObject({ isFirst: false });
+    expect(await told(store, { at: 1e15 })).toMatchObject({ isFirst: false });
+    time.nowMs = 1001;
+    expect(await told(store, { incidentId: 'future', at: 0 })).toMatchObject({ isFirst: true });
+  });
+
+  test('forgets what is over even where nobody asks for it', async () => {
+    const { time, store } = timed({ keptMs: 1000, maxNames: 2 });
+    await told(store, { incidentId: 'old', addresses: ['1', '2'] });
+    time.nowMs = 500;
+    await told(store, { incidentId: 'young' });
+    time.nowMs = 1001;
+    const both = { incidentId: 'new', addresses: ['1', '2'] };
+    await told(store, both);
+    expect(await told(store, { incidentId: 'young' })).toMatchObject({ isFirst: false });
+    expect(await told(store, both)).toMatchObject({ newAddresses: [] });
+  });
+
+  test('tells long ids and names apart, though it keeps no more than their digests', async () => {
+    const store = createMemoryIncidents({ maxNames: 2000 });
+    const long = 'x'.repeat(10_000);
+    for (let number = 0; number < 50; number += 1) {
+      const name = `${long}${number}`;
+      const given = { incidentId: name, addresses: [name], accounts: [name] };
+      expect(await told(store, given)).toMatchObject({ newAddresses: [name], isFirst: true });
+      expect(await told(store, given)).toMatchObject({ newAccounts: [], isFirst: false });
+      await store.retract(report(given), {
+        isFirst: false,
+        startedAt: 0,
+        newAddresses: [name],
+        newAccounts: [],
+      });
+      expect(await told(store, given)).toMatchObject({ newAddresses: [name], newAccounts: [] });
+    }
   });
 
   test('is as many incidents as asked for: what was seen longest ago goes', async () => {
@@ -127,16 +168,17 @@ describe('what is kept', () => {
   });
 
   test('frees the room of names that were retracted or forgotten', async () => {
-    const store = createMemoryIncidents({ maxNames: 2, keptMs: 1000 });
+    const { time, store } = timed({ maxNames: 2, keptMs: 1000 });
     for (let round = 0; round < 5; round += 1) {
       const given = { addresses: ['1'], accounts: ['1'] };
       await store.retract(report(given), await told(store, given));
     }
     await told(store, { incidentId: 'old', addresses: ['1'] });
-    await told(store, { incidentId: 'old', at: 3000, addresses: ['2'] });
-    await told(store, { addresses: ['1'], at: 3000 });
-    expect(await told(store, { incidentId: 'old', at: 3000 })).toMatchObject({ isFirst: false });
-    expect(await told(store, { at: 3000 })).toMatchObject({ isFirst: false });
+    time.nowMs = 3000;
+    await told(store, { incidentId: 'old', addresses: ['2'] });
+    await told(store, { addresses: ['1'] });
+    expect(await told(store, { incidentId: 'old' })).toMatchObject({ isFirst: false });
+    expect(await told(store)).toMatchObject({ isFirst: false });
   });
 
   test.each([

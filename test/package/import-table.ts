@@ -18,8 +18,8 @@ export interface ImportRow {
 export const IMPORT_TABLE: readonly ImportRow[] = [
   {
     files: ['index.ts'],
-    ours: ['contract/', 'log/', 'reporter/', 'webhook/', 'errors.ts'],
-    oursAsTypes: ['incident/', 'projection/', 'queue/queue.ts', 'settings/'],
+    ours: ['contract/', 'incident/', 'log/', 'reporter/', 'webhook/', 'errors.ts'],
+    oursAsTypes: ['projection/', 'queue/queue.ts', 'settings/'],
     external: [],
   },
   { files: ['errors.ts'], ours: [], external: [] },
@@ -39,6 +39,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     files: ['reporter/'],
     ours: [
       'reporter/',
+      'address/normalise.ts',
       'capture/',
       'contract/',
       'errors.ts',
@@ -50,12 +51,13 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'webhook/encoder.ts',
       'webhook/engine/',
     ],
+    oursAsTypes: ['queue/queue.ts'],
     external: ['node:diagnostics_channel', 'node:net'],
   },
   {
     files: ['incident/'],
-    ours: ['incident/', 'option-rules.ts'],
-    external: [],
+    ours: ['incident/', 'option-rules.ts', 'system/'],
+    external: ['node:crypto'],
   },
   {
     files: ['settings/configure/file-lock.ts', 'settings/configure/file-store.ts'],
