@@ -107,6 +107,11 @@ export const ERROR_TABLE = {
     what: 'The reporter is closed',
     hint: 'Report before `close`, or make a new reporter; `onRejected` has the event.',
   },
+  ERR_BEFORE_SEND_FAILED: {
+    kind: 'caller',
+    what: 'The `beforeSend` of the reporter threw',
+    hint: 'See `cause`; the event was told on no channel, and `onRejected` has it.',
+  },
   ERR_QUEUE_FULL: {
     kind: 'environment',
     what: 'The queue has no room for the messages',

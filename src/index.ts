@@ -27,6 +27,7 @@ export type {
   IncidentReport,
   IncidentStore,
 } from './incident/incident-store.ts';
+export { createMemoryIncidents, type MemoryIncidentsOptions } from './incident/memory-incidents.ts';
 export type { SpanIds, SpanReader } from './log/active-span.ts';
 export type { LineStream, LogDestination, PinoLogger } from './log/destination.ts';
 export type { PlatformFunction } from './log/platform.ts';
@@ -64,9 +65,14 @@ export type {
   UserEventPayload,
 } from './reporter/event-input.ts';
 export type { BeforeSend } from './reporter/event-reporter.ts';
-export type { Receipt, Settlement } from './reporter/receipt.ts';
+export type { Receipt, Settlement, SkippedReason } from './reporter/receipt.ts';
 export type { RejectedEvent } from './reporter/rejections.ts';
-export type { Reporter, ReporterCloseResult, ReporterFlushResult } from './reporter/reporter.ts';
+export type {
+  EventReporter,
+  Reporter,
+  ReporterCloseResult,
+  ReporterFlushResult,
+} from './reporter/reporter.ts';
 export type { ReporterOptions } from './reporter/reporter-options.ts';
 export type { RejectedChannel, ReporterStats } from './reporter/reporter-stats.ts';
 export type {

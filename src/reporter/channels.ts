@@ -1,13 +1,15 @@
 /** Both channels, each with what may go wrong on it: neither keeps an event from the other. */
 import type { JsonObject } from '../contract/index.ts';
 import type { SecurityEventError } from '../errors.ts';
+import { asOurs } from './as-ours.ts';
 import type { EventCall, EventOnItsWay, RecordDraft } from './event-draft.ts';
+import { InHand } from './in-hand.ts';
 import type { DraftMessage } from './message-for.ts';
 import type { MessageSink } from './message-sink.ts';
 import { own } from './own.ts';
-import type { Ending, Settlement } from './receipt.ts';
+import type { Ending, Settlement, SkippedReason } from './receipt.ts';
 import type { CheckRecord, Writer } from './record-sink.ts';
-import { asError, type Rejections } from './rejections.ts';
+import type { Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
 
 export interface ChannelParts {
@@ -29,6 +31,7 @@ export class Channels {
   readonly #parts: ChannelParts;
   /** Calls of the sink that are not over. */
   readonly #open = new Set<Promise<unknown>>();
+  readonly #inHand = new InHand();
 
   constructor(parts: ChannelParts) {
     this.#parts = parts;
@@ -40,13 +43,17 @@ export class Channels {
     if (writer === undefined) return undefined;
     try {
       const { record, isOutsideStrict } = check(draft);
-      writer.write(record as never);
+      writeTo(writer, record);
       counters.count('written');
       if (isOutsideStrict) counters.count('outsideStrict');
       return record;
     } catch (error) {
-      return rejections.add('log', call, error);
+      return rejections.add('log', call, asOurs(error, 'ERR_INVALID_RECORD', unread(call)));
     }
+  }
+
+  get hasWriter(): boolean {
+    return this.#parts.writer !== undefined;
   }
 
   get hasSink(): boolean {
@@ -55,14 +62,10 @@ export class Channels {
 
   /** An event that neither channel can be told of. Gives the error as it was told. */
   refuse(call: EventCall, thrown: unknown): SecurityEventError {
-    const { writer, rejections } = this.#parts;
-    const channels = [
-      ...(writer ? ['log' as const] : []),
-      ...(this.hasSink ? ['webhook' as const] : []),
-    ];
-    let told = asError(thrown, call);
-    for (const channel of channels) told = rejections.add(channel, call, told);
-    return told;
+    const error = asOurs(thrown, 'ERR_INVALID_RECORD', unread(call));
+    if (this.hasWriter) this.#parts.rejections.add('log', call, error);
+    if (this.hasSink) this.#parts.rejections.add('webhook', call, error);
+    return error;
   }
 
   /** Never rejects. */
@@ -73,18 +76,21 @@ export class Channels {
     const { sink, counters, rejections } = this.#parts;
     if (sink === undefined) return this.skipped('no-webhook');
     try {
-      const sent = await this.track(sink.send(message, selectionOf(call, draft)));
+      const sent = await this.#inHand.during(() =>
+        this.track(sink.send(message, selectionOf(call, draft))),
+      );
       if (!sent.isAccepted) return this.skipped(sent.reason);
       counters.count('accepted');
       return sent;
-    } catch (error) {
+    } catch (thrown) {
+      const error = asOurs(thrown, 'ERR_QUEUE_FAILED', { detail: 'the sender threw' });
       const { code: reason } = rejections.add('webhook', call, error);
       return ended({ outcome: 'rejected', reason });
     }
   }
 
   /** Counted: an event that is not to be told on channel B. */
-  skipped(reason: string): Sending {
+  skipped(reason: SkippedReason): Sending {
     this.#parts.counters.skipped(reason);
     return ended({ outcome: 'skipped', reason });
   }
@@ -105,6 +111,17 @@ export class Channels {
   }
 }
 
+function writeTo(writer: Writer, record: JsonObject): void {
+  try {
+    writer.write(record as never);
+  } catch (error) {
+    throw asOurs(error, 'ERR_WRITE_FAILED', { input: record });
+  }
+}
+
+/** A getter or a proxy of the caller's may throw anything. */
+const unread = (call: EventCall) => ({ detail: 'reading the event threw', input: call });
+
 export const ended = (settlement: Settlement): Sending => ({
   isAccepted: false,
   settled: () => Promise.resolve(settlement),
@@ -118,9 +135,10 @@ export const endingOf =
 
 /** D60 */
 function selectionOf(
-  { kind, context: { module } }: EventCall,
+  { kind, context, module: byDefault }: EventCall,
   { payload }: RecordDraft,
 ): { readonly module?: string; readonly playbook?: string } {
+  const { module = byDefault } = context;
   const slug = kind === 'playbookTrigger' ? own(payload)['playbook_slug'] : undefined;
   return {
     ...(module === undefined ? {} : { module }),

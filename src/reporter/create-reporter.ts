@@ -12,10 +12,11 @@ import { createDisabledReporter } from './disabled-reporter.ts';
 import { EventTelling } from './event-reporter.ts';
 import { IncidentReports } from './incident-reports.ts';
 import { IncidentTelling } from './incident-telling.ts';
+import { LogEnd } from './log-end.ts';
 import type { MessageRules } from './message-for.ts';
 import type { MessageSink } from './message-sink.ts';
 import { type HeldWriter, recordChecker } from './record-sink.ts';
-import { Rejections } from './rejections.ts';
+import { calm, Rejections } from './rejections.ts';
 import type { Reporter } from './reporter.ts';
 import { ReporterFace } from './reporter-face.ts';
 import {
@@ -51,8 +52,7 @@ export function makeReporter(options: ReporterOptions, system: ReporterSystem): 
   if (given.enabled === false) return createDisabledReporter();
   const counters = new ReporterCounters();
   const rejections = new Rejections(counters, given.onRejected);
-  const held = writerOf(given, system.clock);
-  const sink = sinkOf(given);
+  const { held, sink } = channelsOf(given, system.clock);
   const channels = new Channels({
     check: recordChecker(given.dialect ?? 'open'),
     writer: held?.writer,
@@ -66,21 +66,23 @@ export function makeReporter(options: ReporterOptions, system: ReporterSystem): 
     counters,
     rejections,
     enrichment: given.enrichment,
+    clock: system.clock,
   };
   const reports = new IncidentReports(given.incidents ?? createMemoryIncidents());
   const telling = new EventTelling({
     ...shared,
     incidents: new IncidentTelling({ ...shared, reports }),
-    clock: system.clock,
     request: given.context ?? currentContext,
     beforeSend: given.beforeSend,
     isStrict: given.strict ?? false,
+    hasSuffix: given.suffix ?? false,
   });
-  return new ReporterFace({ telling, channels, counters, held, sink, clock: system.clock });
+  const logEnd = new LogEnd(held);
+  return new ReporterFace({ telling, channels, counters, logEnd, sink, clock: system.clock });
 }
 
 function rulesOf(
-  { service, eventWords = {}, incidentWords = {}, eventUrl }: CheckedOptions,
+  { service, eventWords, incidentWords, eventUrl }: CheckedOptions,
   makeId: () => string,
 ): MessageRules {
   return {
@@ -91,6 +93,20 @@ function rulesOf(
     hasUrls: eventUrl !== undefined,
     newId: makeId,
   };
+}
+
+/** Of both channels, or of none: a log file stays open for no reporter. */
+function channelsOf(
+  given: CheckedOptions,
+  clock: Clock,
+): { readonly held: HeldWriter | undefined; readonly sink: MessageSink | undefined } {
+  const held = writerOf(given, clock);
+  try {
+    return { held, sink: sinkOf(given) };
+  } catch (error) {
+    if (held?.isOwned === true) calm(held.writer.close());
+    throw error;
+  }
 }
 
 function writerOf(

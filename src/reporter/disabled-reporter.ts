@@ -8,7 +8,7 @@ export function createDisabledReporter(): Reporter {
   const receipt = new EventReceipt({ outcome: 'skipped', reason: 'disabled' });
   const skip = (): Receipt => receipt;
   const counters = new ReporterCounters();
-  return {
+  const reporter: Reporter = {
     attack: skip,
     vulnerabilityExploit: skip,
     incident: skip,
@@ -16,9 +16,11 @@ export function createDisabledReporter(): Reporter {
     userLogin: skip,
     userSignup: skip,
     customEvent: skip,
+    with: () => reporter,
     stats: () => counters.snapshot(),
     flush: async () => ({ ...NO_FATES, pending: 0 }),
     close: async () => ({ ...NO_FATES, returned: [], left: 0 }),
     [Symbol.asyncDispose]: async () => {},
   };
+  return reporter;
 }

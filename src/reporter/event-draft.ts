@@ -19,6 +19,8 @@ export interface EventCall {
   readonly given: EventContext;
   /** Its own keys, once they were read. */
   readonly context: EventContext;
+  /** Of a derived reporter; the context's own counts more. */
+  readonly module: string | undefined;
 }
 
 /** A record that is not checked yet. */
@@ -38,7 +40,7 @@ export interface EventOnItsWay {
   readonly choice: MessageChoice | false;
 }
 
-const EVENT_NAME = {
+export const EVENT_NAME = {
   attack: 'svc.ev0.threat.attack',
   vulnerabilityExploit: 'svc.ev0.threat.vulnerability_exploit',
   incident: 'svc.ev0.incident',
@@ -91,6 +93,15 @@ function payloadOf({ kind, payload }: EventCall): unknown {
 const defined = (given: object): object =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 
+/** D1: the name of an exploit with its protection, where it has one. */
+export function suffixed(draft: RecordDraft): RecordDraft {
+  const { event_name, payload } = draft;
+  const { protection } = own(payload);
+  if (event_name !== EVENT_NAME.vulnerabilityExploit) return draft;
+  if (typeof protection !== 'string' || protection === '') return draft;
+  return { ...draft, event_name: `${event_name}.${protection}` };
+}
+
 /** A copy that is JSON and nothing else. @throws SecurityEventError `ERR_INVALID_RECORD` */
 export function plainRecord(record: unknown): JsonObject {
   const copy = copyJson(record);
@@ -118,7 +129,10 @@ export function tellable(
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** One whose address is no address is nobody: the event is told all the same. */
+/**
+ * Whoever has an address, with its facts as objects: what the messages are made of. Without them the
+ * event is told as nobody's; what is wrong with them channel A says, and the check of the message.
+ */
 function knownActor(actor: unknown): LogActor | undefined {
   if (!isObject(actor)) return undefined;
   const { ip } = actor;

@@ -5,6 +5,7 @@ import { copyJson } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { Clock } from '../system/clock.ts';
 import { isOwnWork } from '../system/untraced.ts';
+import { asOurs } from './as-ours.ts';
 import { type Channels, ended, endingOf } from './channels.ts';
 import { contextOfEvent } from './event-context.ts';
 import {
@@ -13,13 +14,14 @@ import {
   type EventOnItsWay,
   plainRecord,
   type RecordDraft,
+  suffixed,
   tellable,
 } from './event-draft.ts';
-import type { EventContext, EventKind, MessageChoice } from './event-input.ts';
+import type { EventContext, MessageChoice } from './event-input.ts';
 import type { IncidentTelling } from './incident-telling.ts';
 import { type DraftMessage, type MessageRules, messageFor } from './message-for.ts';
 import { own } from './own.ts';
-import { EventReceipt, type Receipt, type Told } from './receipt.ts';
+import { EventReceipt, type Receipt, type SkippedReason, type Told } from './receipt.ts';
 import { calm, type Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
 
@@ -41,6 +43,8 @@ export interface ReporterParts {
   readonly beforeSend: BeforeSend | undefined;
   /** For development: what is wrong with a call is thrown at it. */
   readonly isStrict: boolean;
+  /** D1 */
+  readonly hasSuffix: boolean;
 }
 
 export class EventTelling {
@@ -56,15 +60,15 @@ export class EventTelling {
     this.#isClosed = true;
   }
 
-  tell(kind: EventKind, payload: unknown, context: EventContext = {}): Receipt {
-    const { receipt, fault } = this.#told({ kind, payload, given: context, context: {} });
+  tell(call: Omit<EventCall, 'context'>): Receipt {
+    const { receipt, fault } = this.#told({ ...call, context: {} });
     if (this.#parts.isStrict && fault !== undefined) throw fault;
     return receipt;
   }
 
   #told(call: EventCall): Told {
     const { counters, channels, incidents } = this.#parts;
-    counters.count('reported');
+    counters.reported(call.kind);
     // What our own requests cause would go round in circles.
     if (isOwnWork()) {
       counters.count('ownWork');
@@ -88,17 +92,14 @@ export class EventTelling {
 
   /** `undefined`: `beforeSend` has dropped it. */
   #read(given: EventCall): EventOnItsWay | undefined {
-    const { rules, clock, enrichment, beforeSend } = this.#parts;
+    const { rules, clock, enrichment, beforeSend, hasSuffix } = this.#parts;
     const call = { ...given, context: own(given.given) };
     const context = contextOfEvent(call.context, this.#request(), enrichment);
     const draft = draftOf(call, { service: rules.service, context, nowMs: clock.now() });
     const choice = choiceOf(call.context);
-    if (beforeSend === undefined) return { call, draft, choice };
-    const changed = beforeSend(draft) as object | null | undefined;
-    calm(changed);
-    if (changed === null) return undefined;
-    // Nothing given: what it has changed in place.
-    return { call, draft: plainRecord(changed ?? draft) as RecordDraft, choice };
+    const told = beforeSend === undefined ? draft : asked(beforeSend, draft);
+    if (told === undefined) return undefined;
+    return { call, draft: hasSuffix ? suffixed(told) : told, choice };
   }
 
   /** The host's own function may be asked, and may throw: then nothing is known. */
@@ -131,19 +132,42 @@ export class EventTelling {
   }
 
   /** The message, the reason why there is none, or what is wrong with the event. */
-  #message({ call, draft, choice }: EventOnItsWay): DraftMessage | string | SecurityEventError {
+  #message({
+    call,
+    draft,
+    choice,
+  }: EventOnItsWay): DraftMessage | SkippedReason | SecurityEventError {
     const { rules, channels, rejections } = this.#parts;
     if (!channels.hasSink) return 'no-webhook';
     if (choice === false) return 'not-wanted';
     try {
       return messageFor(tellable(call.kind, draft, choice), rules);
-    } catch (error) {
-      return rejections.add('webhook', call, error);
+    } catch (thrown) {
+      const detail = 'reading the event threw';
+      return rejections.add('webhook', call, asOurs(thrown, 'ERR_INVALID_MESSAGE', { detail }));
     }
   }
 }
 
-const skippedReceipt = (reason: string): Receipt =>
+/**
+ * The record as it is to be told; `undefined`: dropped.
+ *
+ * @throws SecurityEventError `ERR_BEFORE_SEND_FAILED`, or `ERR_INVALID_RECORD` for what it gives.
+ */
+function asked(beforeSend: BeforeSend, draft: RecordDraft): RecordDraft | undefined {
+  let changed: object | null | undefined;
+  try {
+    changed = beforeSend(draft) as object | null | undefined;
+    calm(changed);
+  } catch (thrown) {
+    throw asOurs(thrown, 'ERR_BEFORE_SEND_FAILED');
+  }
+  if (changed === null) return undefined;
+  // Nothing given: what it has changed in place.
+  return plainRecord(changed ?? draft) as RecordDraft;
+}
+
+const skippedReceipt = (reason: SkippedReason): Receipt =>
   new EventReceipt({ outcome: 'skipped', reason });
 
 const rejectedReceipt = ({ code: reason }: SecurityEventError): Receipt =>

@@ -1,6 +1,8 @@
 /** Incidents in their order: what is told first creates, and what could not be told has created nothing. */
-import { SecurityEventError } from '../errors.ts';
+import type { SecurityEventError } from '../errors.ts';
 import type { IncidentNews, IncidentReport, IncidentStore } from '../incident/incident-store.ts';
+import { asOurs } from './as-ours.ts';
+import { InHand } from './in-hand.ts';
 
 /** Tells of an incident what is new. `false`: it was not told after all. */
 export type TellIncident<T extends boolean | Promise<boolean>> = (news: IncidentNews) => T;
@@ -9,6 +11,8 @@ export class IncidentReports {
   readonly #store: IncidentStore;
   /** The end of what is under way, by incident and channel. */
   readonly #last = new Map<string, Promise<unknown>>();
+  /** Of each channel its own: messages that wait must not keep records from being written. */
+  readonly #inHand = { log: new InHand(), webhook: new InHand() };
 
   constructor(store: IncidentStore) {
     this.#store = store;
@@ -16,19 +20,21 @@ export class IncidentReports {
 
   /**
    * Tells at once where the store answers at once and nothing is under way, else in order. Rejects, or
-   * throws, with `ERR_QUEUE_FAILED` where the store fails.
+   * throws, with `ERR_QUEUE_FAILED` where the store fails, and with `ERR_QUEUE_FULL` where too many
+   * wait for it.
    */
   told(report: IncidentReport, tell: TellIncident<boolean>): void | Promise<void> {
     const key = keyOf(report);
     if (this.#last.has(key)) return this.toldInOrder(report, async (news) => tell(news));
+    this.#inHand[report.channel].checkRoom();
     const news = attempt(() => this.#store.tell(report));
     if (!isPromise(news)) return this.#tellNow(report, news, tell);
-    return this.#queued(key, async () => this.#settle(report, await answered(news), tell));
+    return this.#queued(report, async () => this.#settle(report, await answered(news), tell));
   }
 
   /** Of one incident the next is told when the one before it was accepted, or was not. */
   toldInOrder(report: IncidentReport, tell: TellIncident<Promise<boolean>>): Promise<void> {
-    return this.#queued(keyOf(report), async () => {
+    return this.#queued(report, async () => {
       const news = await answered(attempt(() => this.#store.tell(report)));
       await this.#settle(report, news, tell);
     });
@@ -40,13 +46,23 @@ export class IncidentReports {
     tell: TellIncident<boolean>,
   ): void | Promise<void> {
     let isTold = false;
-    let end: void | Promise<void>;
+    let end: Promise<void> | undefined;
     try {
       isTold = tell(news);
     } finally {
-      end = this.#end(report, news, isTold);
+      end = this.#endNow(report, news, isTold);
     }
     return end;
+  }
+
+  /** An asynchronous end is waited for by whoever tells next. */
+  #endNow(report: IncidentReport, news: IncidentNews, isTold: boolean): Promise<void> | undefined {
+    const end = this.#end(report, news, isTold);
+    if (end === undefined) return undefined;
+    const ended = this.#queued(report, () => answered(end));
+    // Where telling threw, that is what its caller hears of.
+    ended.catch(nothing);
+    return ended;
   }
 
   async #settle(
@@ -66,7 +82,11 @@ export class IncidentReports {
     if (!isTold) return attempt(() => this.#store.retract(report, news));
   }
 
-  async #queued(key: string, work: () => Promise<void>): Promise<void> {
+  #queued(report: IncidentReport, work: () => Promise<void>): Promise<void> {
+    return this.#inHand[report.channel].during(() => this.#inOrder(keyOf(report), work));
+  }
+
+  async #inOrder(key: string, work: () => Promise<void>): Promise<void> {
     const last = this.#last.get(key);
     const run = last === undefined ? work() : last.then(work);
     const end = run.catch(nothing);
@@ -101,9 +121,8 @@ async function answered<T>(answer: T | Promise<T>): Promise<T> {
   }
 }
 
-function storeFailed(cause: unknown): SecurityEventError {
-  if (cause instanceof SecurityEventError) return cause;
-  return new SecurityEventError('ERR_QUEUE_FAILED', { detail: 'the store of incidents', cause });
-}
+/** Of what a store throws, and of what becomes of an answer that is none. */
+export const storeFailed = (thrown: unknown): SecurityEventError =>
+  asOurs(thrown, 'ERR_QUEUE_FAILED', { detail: 'the store of incidents' });
 
 const nothing = (): void => {};

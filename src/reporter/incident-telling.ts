@@ -5,10 +5,12 @@ import { SecurityEventError } from '../errors.ts';
 import type { IncidentNews, IncidentReport } from '../incident/incident-store.ts';
 import { incidentMessage } from '../projection/incident.ts';
 import type { IncidentWords } from '../projection/vocabulary-map.ts';
+import type { Clock } from '../system/clock.ts';
 import { formatTimestamp } from '../webhook/encoder.ts';
+import { asOurs } from './as-ours.ts';
 import { type Channels, ended, endingOf, type Sending } from './channels.ts';
 import { type EventOnItsWay, tellable } from './event-draft.ts';
-import type { IncidentReports } from './incident-reports.ts';
+import { type IncidentReports, storeFailed } from './incident-reports.ts';
 import {
   type DraftMessage,
   incidentWordsFor,
@@ -19,7 +21,14 @@ import {
 import { own } from './own.ts';
 import { EventReceipt, type Told } from './receipt.ts';
 import type { Rejections } from './rejections.ts';
-import { type Related, relatedOf } from './related.ts';
+import {
+  nameOfAccount,
+  namesIn,
+  namesOf,
+  type Related,
+  type RelatedNames,
+  RelatedReader,
+} from './related.ts';
 
 export interface IncidentParts {
   readonly rules: MessageRules;
@@ -27,6 +36,7 @@ export interface IncidentParts {
   readonly rejections: Rejections;
   readonly reports: IncidentReports;
   readonly enrichment: Enrichment | undefined;
+  readonly clock: Pick<Clock, 'now'>;
 }
 
 /** What is told of an incident on channel B, but for what is new. */
@@ -34,6 +44,8 @@ interface IncidentDraft {
   readonly event: TellableEvent;
   readonly words: IncidentWords;
   readonly related: Related;
+  /** Which addresses and accounts it would carry. */
+  readonly names: RelatedNames;
   readonly messageId: string;
 }
 
@@ -45,9 +57,13 @@ interface IncidentSending {
 
 export class IncidentTelling {
   readonly #parts: IncidentParts;
+  readonly #related: RelatedReader;
 
   constructor(parts: IncidentParts) {
     this.#parts = parts;
+    const { enrichment } = parts;
+    const options = enrichment === undefined ? {} : { enrichment };
+    this.#related = new RelatedReader((address) => describeAddress(address, options));
   }
 
   tell(event: EventOnItsWay): Told {
@@ -62,6 +78,8 @@ export class IncidentTelling {
     const { channels, reports, rejections } = this.#parts;
     const { call, draft } = event;
     const written: { record?: object; fault?: Error } = {};
+    // Nobody is told on channel A: the store need not know of it.
+    if (!channels.hasWriter) return written;
     const write = ({ isFirst }: IncidentNews): boolean => {
       const { event_type = isFirst ? 'create' : 'update' } = own(draft.payload);
       // What is no object is the contract's to refuse: a text would have a key for each character.
@@ -72,13 +90,13 @@ export class IncidentTelling {
       return written.record !== undefined;
     };
     try {
-      const later = reports.told(this.#report(event, 'log'), write);
+      const later = reports.told(this.#report(event, 'log', NO_NAMES), write);
       if (later === undefined) return written;
-      void channels.track(later.catch((error: unknown) => rejections.add('log', call, error)));
-      return {};
+      void channels.track(later.catch((error) => rejections.add('log', call, storeFailed(error))));
     } catch (error) {
-      return { fault: rejections.add('log', call, error) };
+      written.fault = rejections.add('log', call, storeFailed(error));
     }
+    return written;
   }
 
   #send(event: EventOnItsWay): IncidentSending {
@@ -94,10 +112,13 @@ export class IncidentTelling {
       const words = incidentWordsFor(told, this.#parts.rules);
       if (words === undefined) return { sending: channels.skipped('no-message-type') };
       const messageId = choice.message_id ?? this.#parts.rules.newId();
-      const related = relatedOf(call.payload, told.actor, (address) => this.#describe(address));
-      const message = { event: told, words, related, messageId };
+      const related = this.#related.read(call.payload, told.actor);
+      const names = carried(words, related, choice.message);
+      const message = { event: told, words, related, names, messageId };
       return { messageId, sending: this.#sendInOrder(event, message) };
-    } catch (error) {
+    } catch (thrown) {
+      const detail = 'reading the event threw';
+      const error = asOurs(thrown, 'ERR_INVALID_MESSAGE', { detail });
       const fault = rejections.add('webhook', call, error);
       return { sending: ended({ outcome: 'rejected', reason: fault.code }), fault };
     }
@@ -107,15 +128,15 @@ export class IncidentTelling {
   async #sendInOrder(event: EventOnItsWay, draft: IncidentDraft): Promise<Sending> {
     const { channels, reports, rejections } = this.#parts;
     let sending: Sending | undefined;
-    const report = this.#report(event, 'webhook', draft.related);
     const send = async (news: IncidentNews): Promise<boolean> => {
       sending = await channels.send(event, this.#message(draft, news));
       return sending.isAccepted;
     };
     try {
+      const report = this.#report(event, 'webhook', draft.names);
       await channels.track(reports.toldInOrder(report, send));
-    } catch (error) {
-      const { code: reason } = rejections.add('webhook', event.call, error);
+    } catch (thrown) {
+      const { code: reason } = rejections.add('webhook', event.call, storeFailed(thrown));
       sending ??= ended({ outcome: 'rejected', reason });
     }
     return sending as Sending;
@@ -136,7 +157,7 @@ export class IncidentTelling {
         startedAt: formatTimestamp(news.startedAt),
         updatedAt: occurredAt,
         newIps: related.ips.filter(({ address }) => isNew.delete(address)),
-        newAccounts: related.accounts.filter((account) => isNew.delete(JSON.stringify(account))),
+        newAccounts: related.accounts.filter((account) => isNew.delete(nameOfAccount(account))),
         messageType: words.message_type,
       }),
     };
@@ -153,23 +174,31 @@ export class IncidentTelling {
   #report(
     { draft }: EventOnItsWay,
     channel: IncidentReport['channel'],
-    { ips, accounts }: Related = { ips: [], accounts: [] },
+    names: RelatedNames,
   ): IncidentReport {
+    const { rules, clock } = this.#parts;
     const at = Date.parse(draft.detected_at);
     return {
-      applicationId: this.#parts.rules.service.svc_id,
-      incidentId: JSON.stringify(draft.payload['incident_id']) ?? '',
+      applicationId: rules.service.svc_id,
+      incidentId: JSON.stringify(own(draft.payload)['incident_id']) ?? '',
       channel,
-      at: Number.isNaN(at) ? 0 : at,
-      addresses: ips.map(({ address }) => address),
-      accounts: accounts.map((account) => JSON.stringify(account)),
+      at: Number.isNaN(at) ? clock.now() : at,
+      ...names,
     };
   }
+}
 
-  #describe(address: string) {
-    const { enrichment } = this.#parts;
-    return describeAddress(address, enrichment === undefined ? {} : { enrichment });
-  }
+const NO_NAMES: RelatedNames = { addresses: [], accounts: [] };
+
+/** D29: accounts are told of account takeovers alone. A whole message of the caller's is told as it is. */
+function carried(
+  { message_type }: IncidentWords,
+  related: Related,
+  message: object | undefined,
+): RelatedNames {
+  if (message !== undefined) return namesIn(message);
+  const names = namesOf(related);
+  return message_type === 'account_takeover' ? names : { ...names, accounts: [] };
 }
 
 const isPayload = (payload: unknown): boolean => typeof payload === 'object' && payload !== null;

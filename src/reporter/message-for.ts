@@ -47,7 +47,8 @@ export interface DraftMessage {
 export type MessageSkip =
   /** logins, signups and custom events, unless the caller gives a message */
   | 'log-only'
-  /** an incident whose type has none on channel B, and the caller named none (D48) */
+  /** what has no type on channel B: an incident whose type has none there (D48), or a message of the
+   * caller's, of an event that has none (D46), where the call names no `message_type` */
   | 'no-message-type'
   /** the caller said so: `webhook: false` */
   | 'not-wanted';

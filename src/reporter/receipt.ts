@@ -1,5 +1,22 @@
 /** What became of one event: at once, and in the end. */
+import type { SecurityEventErrorCode } from '../errors.ts';
 import type { WrittenRecord } from '../log/record-check.ts';
+import type { DeadReason, DiscardReason } from '../queue/queue.ts';
+import type { SkipReason } from '../webhook/engine/skip.ts';
+import type { MessageSkip } from './message-for.ts';
+
+/** Why an event was not to be told on channel B. */
+export type SkippedReason =
+  | MessageSkip
+  | SkipReason
+  /** the reporter has no `webhook` */
+  | 'no-webhook'
+  /** by `beforeSend` */
+  | 'dropped'
+  /** caused by this library's own requests */
+  | 'own-work'
+  /** by a reporter with `enabled: false` */
+  | 'disabled';
 
 /**
  * How an event ended on channel B:
@@ -11,10 +28,12 @@ import type { WrittenRecord } from '../log/record-check.ts';
  * - `skipped`: it is not to be told there; `reason` says why.
  * - `rejected`: it could not be told, and `onRejected` has it; `reason` is the code of the error.
  */
-export interface Settlement {
-  readonly outcome: 'delivered' | 'dead' | 'discarded' | 'accepted' | 'skipped' | 'rejected';
-  readonly reason?: string;
-}
+export type Settlement =
+  | { readonly outcome: 'delivered' | 'accepted'; readonly reason?: undefined }
+  | { readonly outcome: 'dead'; readonly reason: DeadReason }
+  | { readonly outcome: 'discarded'; readonly reason: DiscardReason }
+  | { readonly outcome: 'skipped'; readonly reason: SkippedReason }
+  | { readonly outcome: 'rejected'; readonly reason: SecurityEventErrorCode };
 
 export interface Receipt {
   /** As it was written on channel A; absent where nothing was, or not yet (an asynchronous store). */

@@ -1,6 +1,6 @@
 /** What could not be told: handed back, published and counted, so that nothing refused disappears. */
 import { channel } from 'node:diagnostics_channel';
-import { SecurityEventError } from '../errors.ts';
+import type { SecurityEventError } from '../errors.ts';
 import type { EventCall } from './event-draft.ts';
 import type { EventContext, EventKind } from './event-input.ts';
 import type { RejectedChannel, ReporterCounters } from './reporter-stats.ts';
@@ -13,7 +13,11 @@ export interface RejectedEvent {
   /** Of a custom event `{ event_name, options }`. */
   readonly payload: unknown;
   readonly context: EventContext;
-  /** Why: its `path` names the field at fault, from the root of the record or the message. */
+  /**
+   * Why. Its `path` names the field at fault: on channel A from the root of the record; on channel B
+   * from what the call was given (`payload`, `webhook`), or, where the sender refused the message,
+   * from the list of the one message that it was sent (`0`, `message`, …).
+   */
   readonly error: SecurityEventError;
 }
 
@@ -34,9 +38,8 @@ export class Rejections {
     this.#onRejected = onRejected;
   }
 
-  /** Gives the error as it was told. Never throws. */
-  add(rejectedBy: RejectedChannel, call: EventCall, thrown: unknown): SecurityEventError {
-    const error = asError(thrown, call);
+  /** Gives the error. Never throws. */
+  add(rejectedBy: RejectedChannel, call: EventCall, error: SecurityEventError): SecurityEventError {
     const { kind: method, payload, given: context } = call;
     this.#counters.rejected(rejectedBy);
     if (this.#told.hasSubscribers) {
@@ -59,11 +62,4 @@ export class Rejections {
 /** A function of the host's may be asynchronous: nobody waits for it, and it must not end the process. */
 export function calm(answer: unknown): void {
   if (answer instanceof Promise) answer.catch(() => {});
-}
-
-/** A getter or a proxy of the caller's may throw anything. */
-export function asError(thrown: unknown, call: EventCall): SecurityEventError {
-  if (thrown instanceof SecurityEventError) return thrown;
-  const detail = 'reading the event threw';
-  return new SecurityEventError('ERR_INVALID_RECORD', { detail, cause: thrown, input: call });
 }

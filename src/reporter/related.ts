@@ -1,9 +1,11 @@
 /** Whom an incident is about, beside its actor: what channel B alone is told. */
-import type { LogActor } from '../contract/index.ts';
+import { normaliseAddress } from '../address/normalise.ts';
+import { EVENT_VERSION, type LogActor, type LogRecord } from '../contract/index.ts';
 import { copyJson } from '../contract/json-value.ts';
-import { SecurityEventError } from '../errors.ts';
+import { type InputIssue, SecurityEventError } from '../errors.ts';
 import type { CompromisedAccount } from '../projection/incident.ts';
 import { own } from './own.ts';
+import { recordChecker } from './record-sink.ts';
 
 export interface Related {
   readonly ips: readonly LogActor['ip'][];
@@ -13,41 +15,116 @@ export interface Related {
 type Describe = (address: string) => LogActor['ip'] | undefined;
 
 /**
- * The payload's own lists, copied; without `related_ips` the actor's address.
- *
- * @throws SecurityEventError `ERR_INVALID_MESSAGE`; its `path` begins with `payload`.
+ * Reads the payload's own lists into copies, addresses in D14's spelling; without `related_ips` the
+ * actor's address.
  */
-export function relatedOf(
-  payload: unknown,
-  actor: LogActor | undefined,
-  describe: Describe,
-): Related {
-  const { related_ips, compromised_accounts } = own(payload as Record<string, unknown>);
-  const ips = listOf('related_ips', related_ips)?.map((ip, index) => facts(ip, index, describe));
-  const accounts = listOf('compromised_accounts', compromised_accounts) ?? [];
+export class RelatedReader {
+  readonly #describe: Describe;
+  /** Channel B takes IPv6 in every dialect. */
+  readonly #check = recordChecker('open');
+
+  constructor(describe: Describe) {
+    this.#describe = describe;
+  }
+
+  /** @throws SecurityEventError `ERR_INVALID_MESSAGE`; its `path` begins with `payload`. */
+  read(payload: unknown, actor: LogActor | undefined): Related {
+    const { related_ips, compromised_accounts } = own(payload as Record<string, unknown>);
+    const ips = listOf('related_ips', related_ips)?.map((ip, index) => this.#ip(ip, index));
+    const accounts = listOf('compromised_accounts', compromised_accounts) ?? [];
+    return {
+      ips: ips ?? (actor === undefined ? [] : [actor.ip]),
+      // Checked with the message.
+      accounts: accounts as unknown as CompromisedAccount[],
+    };
+  }
+
+  #ip(given: unknown, index: number): LogActor['ip'] {
+    const at = ['related_ips', index];
+    if (typeof given === 'object' && given !== null) return normalised(this.#facts(given, at));
+    const known = typeof given === 'string' ? this.#describe(given) : undefined;
+    if (known !== undefined) return known;
+    throw invalid(at, [{ path: [], message: 'expected an IP address, or the facts of one' }]);
+  }
+
+  /** What channel A takes as the address of an actor. */
+  #facts(given: object, at: readonly PropertyKey[]): LogActor['ip'] {
+    try {
+      const { context } = this.#check(recordOf(given)).record as unknown as LogRecord;
+      return (context.actor as LogActor).ip;
+    } catch (error) {
+      if (!(error instanceof SecurityEventError)) throw error;
+      const found = error.issues.map(({ path, message }) => ({
+        path: path.slice(IP_LEVEL),
+        message,
+      }));
+      throw invalid(at, found);
+    }
+  }
+}
+
+/** The least that is about an address with its facts. */
+const recordOf = (ip: unknown) => ({
+  context: {
+    actor: { identifiers: null, ip, svc_identifier: null },
+    service: { env: '', name: '', svc_id: '' },
+  },
+  detected_at: '1970-01-01T00:00:00Z',
+  event_name: 'svc.ev0.user_event.login',
+  event_version: EVENT_VERSION,
+  payload: { success: true },
+});
+
+const IP_LEVEL = ['context', 'actor', 'ip'].length;
+
+/** D14 */
+function normalised(ip: LogActor['ip']): LogActor['ip'] {
+  const address = normaliseAddress(ip.address) ?? ip.address;
+  const version = address.includes(':') ? 6 : 4;
+  return { ...ip, address, metadata: { ...ip.metadata, version } };
+}
+
+/** What tells an address, or an account, apart from the others of its incident. */
+export interface RelatedNames {
+  readonly addresses: readonly string[];
+  readonly accounts: readonly string[];
+}
+
+export const namesOf = ({ ips, accounts }: Related): RelatedNames => ({
+  addresses: ips.map(({ address }) => address),
+  accounts: accounts.map(nameOfAccount),
+});
+
+export const nameOfAccount = (account: unknown): string => JSON.stringify(account);
+
+/** What a whole message of the caller's names: its check comes later. */
+export function namesIn(message: object): RelatedNames {
+  const { new_related_ips: ips, new_compromised_accounts: accounts } = own<Carrying>(message);
+  const addresses = Array.isArray(ips)
+    ? ips.map((ip) => own<{ address?: unknown }>(ip).address)
+    : [];
   return {
-    ips: ips ?? (actor === undefined ? [] : [actor.ip]),
-    // Checked with the message.
-    accounts: accounts as unknown as CompromisedAccount[],
+    addresses: addresses.filter(isText).map((text) => normaliseAddress(text) ?? text),
+    accounts: Array.isArray(accounts) ? accounts.map(nameOfAccount) : [],
   };
 }
+
+interface Carrying {
+  readonly new_related_ips?: unknown;
+  readonly new_compromised_accounts?: unknown;
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string';
 
 function listOf(name: string, given: unknown): unknown[] | undefined {
   if (given === undefined) return undefined;
   const copy = copyJson(given);
-  if (!copy.ok) throw invalid(copy.message, [name, ...copy.path]);
-  if (!Array.isArray(copy.value)) throw invalid('expected a list', [name]);
-  return copy.value;
+  if (!copy.ok) throw invalid([name], [copy]);
+  if (Array.isArray(copy.value)) return copy.value;
+  throw invalid([name], [{ path: [], message: 'expected a list' }]);
 }
 
-function facts(ip: unknown, index: number, describe: Describe): LogActor['ip'] {
-  const known = typeof ip === 'string' ? describe(ip) : ip;
-  const isWhole = typeof known === 'object' && known !== null && 'metadata' in known;
-  if (isWhole) return known as LogActor['ip'];
-  throw invalid('expected an IP address, or the facts of one', ['related_ips', index]);
-}
-
-function invalid(message: string, path: readonly PropertyKey[]): SecurityEventError {
-  const issues = [{ path: ['payload', ...path], message }];
+function invalid(at: readonly PropertyKey[], found: readonly InputIssue[]): SecurityEventError {
+  const issues = found.map(({ path, message }) => ({ path: ['payload', ...at, ...path], message }));
   return new SecurityEventError('ERR_INVALID_MESSAGE', { issues });
 }

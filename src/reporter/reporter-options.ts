@@ -6,6 +6,7 @@ import type { IncidentStore } from '../incident/incident-store.ts';
 import type { LogWriterOptions } from '../log/writer-options.ts';
 import {
   A_FUNCTION,
+  ANYTHING,
   check,
   invalidOption,
   object,
@@ -20,6 +21,7 @@ import type { WebhookSender } from '../webhook/engine/sender.ts';
 import type { BeforeSend } from './event-reporter.ts';
 import type { Writer } from './record-sink.ts';
 import type { RejectedEvent } from './rejections.ts';
+import { readEventWords, readIncidentWords } from './word-tables.ts';
 
 export interface ReporterOptions {
   /** Who reports: in every record, and on channel B the application (D46). None of them empty. */
@@ -55,6 +57,12 @@ export interface ReporterOptions {
   readonly context?: () => RequestContext | undefined;
   /** What else is known of addresses that are given as text: see `createEnrichment`. */
   readonly enrichment?: Enrichment;
+  /**
+   * Whether the name of an exploit's record ends in its protection (D1), as
+   * `svc.ev0.threat.vulnerability_exploit.lfi` does. `beforeSend` sees the name without it. Default
+   * false.
+   */
+  readonly suffix?: boolean;
   /** Rows of the table of rulesets and protections (D47), by word. */
   readonly eventWords?: EventWordsTable;
   /** Rows of the table of incident types (D48), by type; `null`: not told on channel B. */
@@ -67,8 +75,6 @@ export interface ReporterOptions {
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
-const isTable = (value: unknown): boolean =>
-  isObject(value) && Object.values(value).every((row) => row === null || isObject(row));
 
 const hasMethods = (value: unknown, ...names: readonly string[]): boolean =>
   isObject(value) && names.every((name) => typeof Reflect.get(value, name) === 'function');
@@ -86,8 +92,10 @@ const RULES: Rules<keyof ReporterOptions> = {
   strict: oneOf(true, false),
   context: A_FUNCTION,
   enrichment: usable('what `createEnrichment` made', (value) => hasMethods(value, 'factsOf')),
-  eventWords: usable('an object of rows', isTable),
-  incidentWords: usable('an object of rows', isTable),
+  suffix: oneOf(true, false),
+  // Row by row: see word-tables.ts.
+  eventWords: ANYTHING,
+  incidentWords: ANYTHING,
   eventUrl: usable('an absolute URL with {id} in it', isTemplate),
   incidents: usable('a store with tell and retract', (value) =>
     hasMethods(value, 'tell', 'retract'),
@@ -108,9 +116,14 @@ function isTemplate(value: unknown): boolean {
 
 /** The URL of an event or incident, of whatever characters its id is. */
 export const urlFrom = (template: string, id: string): string =>
-  template.replaceAll(ID, encodeURIComponent(id));
+  template.replaceAll(ID, encodeURIComponent(id.replaceAll(LONE_SURROGATES, '\uFFFD')));
 
-export type CheckedOptions = Omit<ReporterOptions, 'service'> & { readonly service: Service };
+/** They are no characters, and have no form in a URL. */
+const LONE_SURROGATES = /\p{Surrogate}/gu;
+
+export type CheckedOptions = Omit<ReporterOptions, Checked> &
+  Required<Pick<ReporterOptions, Checked>>;
+type Checked = 'service' | 'eventWords' | 'incidentWords';
 
 /** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option. */
 export function readReporterOptions(options: ReporterOptions): CheckedOptions {
@@ -123,7 +136,12 @@ export function readReporterOptions(options: ReporterOptions): CheckedOptions {
   for (const [key, value] of Object.entries({ svc_id, name, env })) {
     if (value === undefined) throw invalidOption(`expected service.${key}`, ['service', key]);
   }
-  return { ...given, service: { svc_id, name, env } as Service };
+  return {
+    ...given,
+    service: { svc_id, name, env } as Service,
+    eventWords: readEventWords(given.eventWords),
+    incidentWords: readIncidentWords(given.incidentWords),
+  };
 }
 
 export const isWriter = (log: object): log is Writer => hasMethods(log, 'write', 'flush', 'close');

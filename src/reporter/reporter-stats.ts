@@ -1,8 +1,15 @@
 /** What a reporter has counted since it was made. */
+import { EVENT_NAME } from './event-draft.ts';
+import type { EventKind } from './event-input.ts';
+import type { SkippedReason } from './receipt.ts';
+
+type EventName = (typeof EVENT_NAME)[EventKind];
 
 export interface ReporterStats {
   /** Calls, each once. */
   readonly reported: number;
+  /** The same by the name of the event; custom events, whatever their names, are one. */
+  readonly reportedByName: Readonly<Record<EventName, number>>;
   /** Records on channel A. */
   readonly written: number;
   /** Of these, records that follow the open dialect alone (D14). */
@@ -10,7 +17,7 @@ export interface ReporterStats {
   /** Messages that were accepted on channel B. */
   readonly accepted: number;
   /** Events that are not told on channel B, by the reason. */
-  readonly skipped: Readonly<Record<string, number>>;
+  readonly skipped: Readonly<Partial<Record<SkippedReason, number>>>;
   /** Handed to `onRejected`, by channel. */
   readonly rejected: Readonly<Record<RejectedChannel, number>>;
   /** Dropped by `beforeSend`. */
@@ -21,25 +28,37 @@ export interface ReporterStats {
 
 export type RejectedChannel = 'log' | 'webhook';
 
-type Counter = 'reported' | 'written' | 'outsideStrict' | 'accepted' | 'dropped' | 'ownWork';
+type Counter = 'written' | 'outsideStrict' | 'accepted' | 'dropped' | 'ownWork';
 
 export class ReporterCounters {
   readonly #counts: Record<Counter, number> = {
-    reported: 0,
     written: 0,
     outsideStrict: 0,
     accepted: 0,
     dropped: 0,
     ownWork: 0,
   };
-  readonly #skipped = new Map<string, number>();
+  readonly #reported: Record<EventKind, number> = {
+    attack: 0,
+    vulnerabilityExploit: 0,
+    incident: 0,
+    playbookTrigger: 0,
+    userLogin: 0,
+    userSignup: 0,
+    customEvent: 0,
+  };
+  readonly #skipped = new Map<SkippedReason, number>();
   readonly #rejected: Record<RejectedChannel, number> = { log: 0, webhook: 0 };
+
+  reported(kind: EventKind): void {
+    this.#reported[kind] += 1;
+  }
 
   count(counter: Counter): void {
     this.#counts[counter] += 1;
   }
 
-  skipped(reason: string): void {
+  skipped(reason: SkippedReason): void {
     this.#skipped.set(reason, (this.#skipped.get(reason) ?? 0) + 1);
   }
 
@@ -48,7 +67,12 @@ export class ReporterCounters {
   }
 
   snapshot(): ReporterStats {
+    const byName = Object.entries(this.#reported).map(
+      ([kind, count]) => [EVENT_NAME[kind as EventKind], count] as const,
+    );
     return {
+      reported: byName.reduce((sum, [, count]) => sum + count, 0),
+      reportedByName: Object.fromEntries(byName) as ReporterStats['reportedByName'],
       ...this.#counts,
       skipped: Object.fromEntries(this.#skipped),
       rejected: { ...this.#rejected },

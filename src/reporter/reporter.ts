@@ -15,7 +15,7 @@ import type { Receipt } from './receipt.ts';
 import type { ReporterStats } from './reporter-stats.ts';
 
 /** What the log could not do: the rest was done all the same. */
-interface LogTrouble {
+export interface LogTrouble {
   readonly logError?: SecurityEventError;
 }
 
@@ -24,10 +24,10 @@ export interface ReporterCloseResult extends CloseResult, LogTrouble {}
 
 /**
  * Tells each event twice: as a log record, written when the call returns, and, where it is wanted, as
- * a webhook message, handed to the sender. No method throws (but with `strict: true`), waits or
- * changes what it is given; what cannot be told goes to `onRejected`.
+ * a webhook message, handed to the sender. No method that tells an event throws (but with
+ * `strict: true`), waits or changes what it is given; what cannot be told goes to `onRejected`.
  */
-export interface Reporter extends AsyncDisposable {
+export interface EventReporter {
   /** An attack that a ruleset has found: `svc.ev0.threat.attack`; on channel B a `security_event`. */
   attack(payload: AttackPayload, context?: EventContext): Receipt;
   /** An exploit that a protection has found: `svc.ev0.threat.vulnerability_exploit`; likewise. */
@@ -42,13 +42,22 @@ export interface Reporter extends AsyncDisposable {
   userSignup(payload: UserEventPayload, context?: EventContext): Receipt;
   /** `svc.ev0.custom_event` with the name and options, likewise. */
   customEvent(name: string, options: CustomOptions, context?: EventContext): Receipt;
-  /** The counters as they are now. */
+  /**
+   * A reporter for one detector: what it tells is of the module, unless a call names another. Channels,
+   * counters and settings are those of this reporter, and so is its end. Throws `ERR_INVALID_OPTION`.
+   */
+  with(options: { readonly module: string }): EventReporter;
+  /** The counters as they are now, of derived reporters too. */
   stats(): ReporterStats;
   /**
    * Waits until everything reported before the call is written, and settled on channel B; `signal` ends
    * the wait, and `pending` says how many messages were left.
    */
   flush(options?: { readonly signal?: AbortSignal }): Promise<ReporterFlushResult>;
+}
+
+/** What `createReporter` makes. */
+export interface Reporter extends EventReporter, AsyncDisposable {
   /**
    * Tells nothing more, delivers what can be within `deadlineMs` (default 10000), and lets go of the
    * writer and the sender that it has made; those that it was given stay open. Idempotent.

@@ -8,6 +8,9 @@ import {
   type WebhookSender,
 } from '../webhook/engine/sender.ts';
 import { type MessageSink, NO_FATES } from './message-sink.ts';
+import type { Settlement } from './receipt.ts';
+
+const ACCEPTED = { outcome: 'accepted' } as const;
 
 type Sender = Pick<WebhookSender<'open'>, 'send' | 'flush' | 'close'>;
 
@@ -20,7 +23,8 @@ export function senderSink(sender: Sender, isOwned: boolean): MessageSink {
       if (skip !== undefined) return { isAccepted: false, reason: skip.reason };
       const [one] = followed;
       // Of a sender of another make nobody is told how a message ends.
-      const settled = async () => (await one?.ended) ?? ({ outcome: 'accepted' } as const);
+      const settled = async () =>
+        one === undefined ? ACCEPTED : ((await one.ended) as Settlement);
       return { isAccepted: true, settled };
     },
     flush: (signal) => sender.flush(signal === undefined ? {} : { signal }),

@@ -19,6 +19,7 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
     'EVENT_VERSION',
     'SecurityEventError',
     'createLogWriter',
+    'createMemoryIncidents',
     'createReporter',
     'createWebhookSender',
     'decodeSvcIdentifier',

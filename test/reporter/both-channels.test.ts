@@ -4,7 +4,7 @@
  */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { describeAddress } from '../../src/capture/describe-address.ts';
-import type { Dialect, LogActor } from '../../src/contract/index.ts';
+import { type Dialect, EVENT_NAMES, type LogActor } from '../../src/contract/index.ts';
 import { makeReporter } from '../../src/reporter/create-reporter.ts';
 import type { Receipt } from '../../src/reporter/receipt.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
@@ -245,6 +245,8 @@ const ALL = Object.entries(TABLE).flatMap(([name, row]) =>
   CELLS.map((cell) => [name, cell, row] as const),
 );
 
+const NOTHING_REPORTED = Object.fromEntries(EVENT_NAMES.map((name) => [name, 0]));
+
 const WRITTEN = { reported: 1, written: 1, outsideStrict: 0, rejected: { log: 0, webhook: 0 } };
 
 test.each(ALL.filter(([, cell, row]) => isTold([row, cell])))(
@@ -279,12 +281,64 @@ describe.each(Object.entries(TABLE))('%s', (_method, row) => {
     expect(await receipt.settled).toEqual({ outcome: 'skipped', reason: 'no-webhook' });
     expect(reporter.stats()).toEqual({
       reported: 1,
+      reportedByName: { ...NOTHING_REPORTED, [row.event_name]: 1 },
       written: 1,
       outsideStrict: 0,
       accepted: 0,
       dropped: 0,
       ownWork: 0,
       skipped: { 'no-webhook': 1 },
+      rejected: { log: 0, webhook: 0 },
+    });
+  });
+});
+
+describe('the second report of an incident', () => {
+  const incident = TABLE['incident'] as Row;
+  const other = { ...CONTEXT, actor: { ip: '203.0.113.10' } };
+  const again = (reporter: Reporter): Receipt =>
+    reporter.incident(
+      { incident_id: 'i-1', incident_type: 'xss', name: 'XSS on shop', severity: 'major' },
+      other,
+    );
+
+  async function toldTwice(format: 1 | 2) {
+    const cell = { format, isSelected: true, dialect: 'open' } as const;
+    const { reporter, receiver } = await told(incident, cell);
+    const receipt = again(reporter);
+    return { reporter, receiver, receipt, settled: await receipt.settled };
+  }
+
+  test('updates it on both channels in format 2, with what is new alone', async () => {
+    const { reporter, receiver, receipt, settled } = await toldTwice(2);
+    expect(settled).toEqual({ outcome: 'delivered' });
+    expect(receipt.record).toMatchObject({ payload: { event_type: 'update', incident_id: 'i-1' } });
+    const [, element] = receiver.requests.flatMap(({ body }) => JSON.parse(String(body)));
+    expect(element).toEqual({
+      message_id: 'id-2',
+      api_version: '2',
+      date_created: expect.any(String),
+      message_type: 'injection_xss',
+      retry_count: 0,
+      message: {
+        ...incident.v2?.message,
+        incident_status: 'updated',
+        new_related_ips: [{ ...related, address: '203.0.113.10' }],
+      },
+    });
+    expect(reporter.stats()).toMatchObject({ reported: 2, written: 2, accepted: 2, skipped: {} });
+  });
+
+  test('is told on channel A alone in format 1, and that is counted (D44)', async () => {
+    const { reporter, receiver, receipt, settled } = await toldTwice(1);
+    expect(settled).toEqual({ outcome: 'skipped', reason: 'v1-incident-update' });
+    expect(receipt.record).toMatchObject({ payload: { event_type: 'update', incident_id: 'i-1' } });
+    expect(receiver.requests).toHaveLength(1);
+    expect(reporter.stats()).toMatchObject({
+      reported: 2,
+      written: 2,
+      accepted: 1,
+      skipped: { 'v1-incident-update': 1 },
       rejected: { log: 0, webhook: 0 },
     });
   });

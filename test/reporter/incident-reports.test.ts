@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { IncidentReport, IncidentStore } from '../../src/incident/incident-store.ts';
 import { createMemoryIncidents } from '../../src/incident/memory-incidents.ts';
+import { MAX_IN_HAND } from '../../src/reporter/in-hand.ts';
 import { IncidentReports } from '../../src/reporter/incident-reports.ts';
 
 const report = (given: Partial<IncidentReport> = {}): IncidentReport => ({
@@ -143,5 +144,98 @@ describe('a store that fails', () => {
     await expect(
       new IncidentReports(broken).toldInOrder(report(), async () => false),
     ).rejects.toThrow(failed);
+  });
+});
+
+function retractingLater() {
+  const store = createMemoryIncidents();
+  const ends: (() => void)[] = [];
+  const reports = new IncidentReports({
+    tell: (given) => store.tell(given),
+    retract: (given, news) =>
+      new Promise((resolve) => {
+        ends.push(() => {
+          void store.retract(given, news);
+          resolve();
+        });
+      }),
+  });
+  return { reports, ends };
+}
+
+async function outOfOrder(): Promise<never> {
+  throw new Error('out of order');
+}
+
+const told = async (): Promise<boolean> => true;
+
+describe('a store that answers at once and takes back later', () => {
+  test('has the next report wait until it was taken back', async () => {
+    const { reports, ends } = retractingLater();
+    const firsts: boolean[] = [];
+    const tell = (isTold: boolean) =>
+      reports.told(report(), ({ isFirst }) => {
+        firsts.push(isFirst);
+        return isTold;
+      });
+    const first = tell(false);
+    const second = tell(true);
+    expect(firsts).toEqual([true]);
+    ends.shift()?.();
+    await first;
+    await second;
+    expect(firsts).toEqual([true, true]);
+    expect(tell(true)).toBeUndefined();
+    expect(firsts).toEqual([true, true, false]);
+  });
+
+  test('leaves no rejection behind where telling threw', async () => {
+    const unhandled: unknown[] = [];
+    const listener = (error: unknown): void => void unhandled.push(error);
+    process.on('unhandledRejection', listener);
+    onTestFinished(() => void process.off('unhandledRejection', listener));
+    const store = createMemoryIncidents();
+    const reports = new IncidentReports({
+      tell: (given) => store.tell(given),
+      retract: outOfOrder,
+    });
+    expect(() => reports.told(report(), notSent)).toThrow('not sent');
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(unhandled).toEqual([]);
+  });
+});
+
+describe('a store that does not answer', () => {
+  const full = expect.objectContaining({ code: 'ERR_QUEUE_FULL' });
+
+  test('is asked for so many reports of a channel, and no more', async () => {
+    let asked = 0;
+    const hanging = new IncidentReports({
+      tell: () => {
+        asked += 1;
+        return new Promise(() => {});
+      },
+      retract: () => {},
+    });
+    for (let count = 0; count < MAX_IN_HAND; count += 1) {
+      void hanging.toldInOrder(report({ incidentId: `${count % 100}`, channel: 'webhook' }), told);
+    }
+    expect(asked).toBe(100);
+    const next = report({ incidentId: 'next', channel: 'webhook' });
+    await expect(hanging.toldInOrder(next, told)).rejects.toThrow(full);
+    expect(() => hanging.told(next, () => true)).toThrow(full);
+    expect(asked).toBe(100);
+    // The other channel has room of its own.
+    void hanging.told(report({ incidentId: 'next' }), () => true);
+    expect(asked).toBe(101);
+  });
+
+  test('has room again for what it answers', async () => {
+    const store = createMemoryIncidents();
+    const reports = new IncidentReports(store);
+    for (let count = 0; count <= MAX_IN_HAND; count += 1) {
+      await reports.toldInOrder(report(), told);
+    }
+    expect(await store.tell(report())).toMatchObject({ isFirst: false });
   });
 });

@@ -1,14 +1,20 @@
+import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { describeAddress } from '../../src/capture/describe-address.ts';
 import { createEnrichment } from '../../src/capture/enrichers.ts';
 import { createRequestCapture } from '../../src/capture/request-capture.ts';
 import { identify } from '../../src/capture/request-scope.ts';
+import type { LogActor } from '../../src/contract/index.ts';
+import type { IncidentReport } from '../../src/incident/incident-store.ts';
 import { createMemoryIncidents } from '../../src/incident/memory-incidents.ts';
 import { createLogWriter } from '../../src/log/writer.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { createReporter } from '../../src/reporter/create-reporter.ts';
 import type { IncidentPayload } from '../../src/reporter/event-input.ts';
-import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
+import { type ReporterOptions, urlFrom } from '../../src/reporter/reporter-options.ts';
 import { createLineSink, type Receiver } from '../../src/testing/index.ts';
 import { openReceiver, openSender, SECRET } from '../helpers/sender.ts';
 
@@ -168,7 +174,7 @@ describe('beforeSend', () => {
     });
     reporter.attack(ATTACK);
     reporter.attack({ ruleset: 'xss' });
-    expect(rejected).toEqual(['ERR_INVALID_RECORD', 'ERR_INVALID_RECORD']);
+    expect(rejected).toEqual(['ERR_BEFORE_SEND_FAILED', 'ERR_INVALID_RECORD']);
   });
 });
 
@@ -237,6 +243,12 @@ const account = (uid: number) => ({
   ip_address: '203.0.113.1',
 });
 
+const newIn = (message: Element['message']) =>
+  [
+    (message['new_related_ips'] as { address: string }[]).map(({ address }) => address),
+    message['new_compromised_accounts'],
+  ] as const;
+
 async function outOfOrder(): Promise<never> {
   throw new Error('out of order');
 }
@@ -276,6 +288,115 @@ describe('an incident', () => {
       ['updated', ['3'], [2]],
       ['updated', [], []],
     ]);
+  });
+
+  test('tells of an account once a message may carry it, whatever came before', async () => {
+    const receiver = await openReceiver();
+    const { reporter } = opened({ webhook: webhookTo(receiver) });
+    const accounts = { compromised_accounts: [account(1)], related_ips: ['203.0.113.1'] };
+    await reporter.incident({ ...INCIDENT, ...accounts }).settled;
+    const takeover = { ...INCIDENT, ...accounts, incident_type: 'failed_auth_peak' as const };
+    await reporter.incident(takeover).settled;
+    await reporter.incident(takeover).settled;
+    expect(messagesOf(receiver).map(({ message }) => newIn(message))).toEqual([
+      [['203.0.113.1'], undefined],
+      [[], [account(1)]],
+      [[], undefined],
+    ]);
+  });
+
+  test('has told what a whole message of the caller’s carries, and nothing else', async () => {
+    const receiver = await openReceiver();
+    const { reporter } = opened({ webhook: webhookTo(receiver) });
+    const related_ips = ['203.0.113.1', '203.0.113.2', '203.0.113.3'];
+    await reporter.incident({ ...INCIDENT, related_ips: related_ips.slice(0, 1) }).settled;
+    const [first] = messagesOf(receiver).map(({ message: told }) => told);
+    const [ip] = (first?.['new_related_ips'] ?? []) as object[];
+    const message = {
+      ...first,
+      incident_status: 'updated',
+      new_related_ips: [{ ...ip, address: '203.0.113.2' }],
+    };
+    const payload = { ...INCIDENT, related_ips };
+    await reporter.incident(payload, { webhook: { message } }).settled;
+    await reporter.incident(payload).settled;
+    expect(messagesOf(receiver).map(({ message: told }) => newIn(told)[0])).toEqual([
+      ['203.0.113.1'],
+      ['203.0.113.2'],
+      ['203.0.113.3'],
+    ]);
+  });
+
+  test('names an address once, however it is spelt', async () => {
+    const receiver = await openReceiver();
+    const { reporter } = opened({ webhook: webhookTo(receiver) });
+    const facts = describeAddress('203.0.113.1') as LogActor['ip'];
+    const mapped = { ...facts, address: '::ffff:203.0.113.1' };
+    const spelt = ['::ffff:203.0.113.1', mapped, '2001:DB8::7', facts];
+    await reporter.incident({ ...INCIDENT, related_ips: spelt }).settled;
+    await reporter.incident({ ...INCIDENT, related_ips: spelt }).settled;
+    expect(messagesOf(receiver).map(({ message }) => newIn(message)[0])).toEqual([
+      ['203.0.113.1', '2001:db8::7'],
+      [],
+    ]);
+  });
+
+  test('of a time that is none begins now', async () => {
+    const receiver = await openReceiver();
+    const { reporter } = opened({ webhook: webhookTo(receiver) });
+    reporter.incident(INCIDENT, { detected_at: 'nonsense' });
+    await reporter.incident(INCIDENT).settled;
+    const [element] = messagesOf(receiver);
+    expect(element?.message['date_started']).toMatch(/^20[2-9]/);
+  });
+
+  test('that is not told on channel A is not asked for there', async () => {
+    const asked: string[] = [];
+    const memory = createMemoryIncidents();
+    const incidents = {
+      tell: (report: IncidentReport) => {
+        asked.push(report.channel);
+        return memory.tell(report);
+      },
+      retract: () => {},
+    };
+    const receiver = await openReceiver();
+    const { reporter } = opened({ log: false, webhook: webhookTo(receiver), incidents });
+    const { record, settled } = reporter.incident(INCIDENT);
+    expect([record, await settled]).toEqual([undefined, { outcome: 'delivered' }]);
+    expect(asked).toEqual(['webhook']);
+  });
+
+  test.each([
+    ['nothing', undefined],
+    ['null', null],
+    ['half an answer', { isFirst: true, startedAt: 'now' }],
+  ])('of a store that answers %s comes back on channel B', async (_name, answer) => {
+    const receiver = await openReceiver();
+    const rejected: string[] = [];
+    const { reporter } = opened({
+      webhook: webhookTo(receiver),
+      onRejected: ({ channel, error }) => rejected.push(`${channel} ${error.code}`),
+      incidents: { tell: () => answer as never, retract: () => {} },
+    });
+    const { settled } = reporter.incident(INCIDENT);
+    expect(await settled).toEqual({ outcome: 'rejected', reason: 'ERR_QUEUE_FAILED' });
+    expect(rejected.at(-1)).toBe('webhook ERR_QUEUE_FAILED');
+  });
+
+  test('that cannot be written is thrown where that is wanted, though the store takes it back later', () => {
+    const memory = createMemoryIncidents();
+    const { reporter } = opened({
+      strict: true,
+      incidents: {
+        tell: (report) => memory.tell(report),
+        retract: async (report, news) => memory.retract(report, news),
+      },
+    });
+    expect(() => reporter.incident({ ...INCIDENT, severity: '' })).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_RECORD', path: ['payload', 'severity'] }),
+    );
+    expect(reporter.incident(INCIDENT).record).toBeUndefined();
   });
 
   test('of which the first message is refused is created by the next', async () => {
@@ -549,6 +670,204 @@ describe('what follows the open dialect alone', () => {
   });
 });
 
+/** Whose application is sent what `waf` has detected, and nothing else. */
+async function selecting() {
+  const receiver = await openReceiver();
+  const application = { name: 'shop', environment: 'production', secret: SECRET };
+  const settings = {
+    applications: { 'shop-1': { ...application, url: receiver.url, modules: { waf: true } } },
+  };
+  return opened({ webhook: { settings, network: 'allow-private' } });
+}
+
+describe('a derived reporter', () => {
+  test('tells of its module, unless a call names another', async () => {
+    const { reporter } = await selecting();
+    const skipped = { outcome: 'skipped', reason: 'module-not-selected' };
+    const waf = reporter.with({ module: 'waf' });
+    expect(await waf.attack(ATTACK).settled).toEqual({ outcome: 'delivered' });
+    expect(await waf.incident(INCIDENT).settled).toEqual({ outcome: 'delivered' });
+    expect(await waf.attack(ATTACK, { module: 'rasp' }).settled).toEqual(skipped);
+    const rasp = waf.with({ module: 'rasp' });
+    expect(await rasp.attack(ATTACK).settled).toEqual(skipped);
+    expect(await rasp.attack(ATTACK, { module: 'waf' }).settled).toEqual({ outcome: 'delivered' });
+    expect(await waf.attack(ATTACK).settled).toEqual({ outcome: 'delivered' });
+  });
+
+  test('shares the channels and counters of its parent, which ends it', async () => {
+    const { reporter, records } = await selecting();
+    const waf = reporter.with({ module: 'waf' });
+    expect('close' in waf || Symbol.asyncDispose in waf).toBe(false);
+    waf.attack(ATTACK);
+    reporter.userLogin({ success: true });
+    expect(records()).toHaveLength(2);
+    expect(waf.stats()).toEqual(reporter.stats());
+    expect(waf.stats().reported).toBe(2);
+    expect(await waf.flush()).toEqual({ delivered: 1, dead: 0, discarded: 0, pending: 0 });
+    await reporter.close();
+    expect(await waf.attack(ATTACK).settled).toEqual({
+      outcome: 'rejected',
+      reason: 'ERR_REPORTER_CLOSED',
+    });
+  });
+
+  test('hands back the context of a call as it was given', () => {
+    const contexts: unknown[] = [];
+    const { reporter } = opened({ onRejected: ({ context }) => contexts.push(context) });
+    const context = { module: 'rasp' };
+    reporter.with({ module: 'waf' }).attack({ ruleset: '' }, context);
+    reporter.with({ module: 'waf' }).attack({ ruleset: '' });
+    expect(contexts).toEqual([context, {}]);
+    expect(contexts[0]).toBe(context);
+  });
+
+  test.each([
+    [undefined, []],
+    [{ module: '' }, ['module']],
+    [{ module: 7 }, ['module']],
+    [{ modul: 'waf' }, ['modul']],
+  ])('is refused for options that cannot be used: %j', (options, path) => {
+    const { reporter } = opened();
+    expect(() => reporter.with(options as never)).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path }),
+    );
+  });
+});
+
+test('counts are kept by event, custom events as one', () => {
+  const { reporter } = opened();
+  reporter.attack(ATTACK);
+  reporter.attack({ ruleset: '' });
+  reporter.customEvent('a', {});
+  reporter.customEvent('b', {});
+  reporter.incident(INCIDENT);
+  expect(reporter.stats()).toMatchObject({
+    reported: 5,
+    reportedByName: {
+      'svc.ev0.threat.attack': 2,
+      'svc.ev0.threat.vulnerability_exploit': 0,
+      'svc.ev0.incident': 1,
+      'svc.ev0.playbook_trigger': 0,
+      'svc.ev0.user_event.login': 0,
+      'svc.ev0.user_event.signup': 0,
+      'svc.ev0.custom_event': 2,
+    },
+  });
+});
+
+describe('the suffix of an exploit (D1)', () => {
+  const NAME = 'svc.ev0.threat.vulnerability_exploit';
+
+  test.each([
+    [{ suffix: true }, `${NAME}.lfi`],
+    [{ suffix: false }, NAME],
+    [{}, NAME],
+  ])('is its protection, where it is wanted: %j', (options, name) => {
+    const { reporter, records } = opened({ ...options, dialect: 'strict' });
+    reporter.vulnerabilityExploit({ protection: 'lfi' });
+    expect(records().map((record) => record.event_name)).toEqual([name]);
+  });
+
+  test('is that of the protection that beforeSend leaves, and beforeSend sees none', () => {
+    const seen: string[] = [];
+    const { reporter, records } = opened({
+      suffix: true,
+      beforeSend: (record) => {
+        seen.push(record.event_name);
+        return { ...record, payload: { protection: 'redacted' } };
+      },
+    });
+    reporter.vulnerabilityExploit({ protection: 'lfi' });
+    expect([seen, records()[0].event_name]).toEqual([[NAME], `${NAME}.redacted`]);
+  });
+
+  test('is left out where there is none to have, and of other events', () => {
+    const { reporter, records } = opened({ suffix: true });
+    reporter.vulnerabilityExploit({ protection: '' });
+    reporter.attack({ ruleset: 'lfi' });
+    reporter.vulnerabilityExploit({ protection: 7 } as never);
+    expect(records().map((record) => record.event_name)).toEqual([NAME, 'svc.ev0.threat.attack']);
+    expect(reporter.stats().rejected.log).toBe(1);
+  });
+
+  test('is not told on channel B', async () => {
+    const receiver = await openReceiver();
+    const { reporter } = opened({ suffix: true, webhook: webhookTo(receiver) });
+    await reporter.vulnerabilityExploit({ protection: 'lfi' }).settled;
+    expect(messagesOf(receiver)[0]).toMatchObject({ message: { event_kind: 'lfi' } });
+  });
+});
+
+test('the URL of an event takes an id of any characters', () => {
+  const template = 'https://events.example/{id}?again={id}';
+  expect(urlFrom(template, 'a b/ü')).toBe(
+    'https://events.example/a%20b%2F%C3%BC?again=a%20b%2F%C3%BC',
+  );
+  expect(urlFrom('https://x.example/{id}', '\ud800x\udc00 \u{1f600}')).toBe(
+    'https://x.example/%EF%BF%BDx%EF%BF%BD%20%F0%9F%98%80',
+  );
+});
+
+test('an incident of an id that has no form in a URL is told', async () => {
+  const receiver = await openReceiver();
+  const { reporter } = opened({
+    webhook: { ...webhookTo(receiver), format: 1 },
+    eventUrl: 'https://events.example/{id}',
+  });
+  const told = reporter.incident({ ...INCIDENT, incident_id: '\ud800' });
+  expect(await told.settled).toEqual({ outcome: 'delivered' });
+});
+
+describe('rows of the tables that the caller gives', () => {
+  test('count for what is told, as they were when the reporter was made', async () => {
+    const receiver = await openReceiver();
+    const eventWords = { xss: { kind: 'odd', title: 'Odd script' } };
+    const incidentWords = { targeted_attack: { message_type: 'injection_odd' } };
+    const { reporter } = opened({ webhook: webhookTo(receiver), eventWords, incidentWords });
+    eventWords.xss.kind = 'changed';
+    incidentWords.targeted_attack.message_type = 'changed';
+    await reporter.attack({ ruleset: 'xss' }).settled;
+    await reporter.incident({ ...INCIDENT, incident_type: 'targeted_attack' }).settled;
+    expect(messagesOf(receiver)).toMatchObject([
+      {
+        message: {
+          event_category: 'injection',
+          event_kind: 'odd',
+          humanized_description: 'Odd script',
+        },
+      },
+      { message_type: 'injection_odd' },
+    ]);
+  });
+});
+
+test.runIf(process.platform === 'linux')(
+  'a log file is let go where the webhook is refused',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'reporter-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const destination = join(folder, 'security.log');
+    const options = { service: SERVICE, log: { destination }, webhook: { url: 'nonsense' } };
+    expect(() => createReporter(options as never)).toThrow(
+      expect.objectContaining({ code: expect.stringMatching(/^ERR_INVALID_/) }),
+    );
+    expect(existsSync(destination)).toBe(true);
+    await expect.poll(openFiles).not.toContain(destination);
+  },
+);
+
+/** Of this process. */
+function openFiles(): string[] {
+  return readdirSync('/proc/self/fd').flatMap((descriptor) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${descriptor}`)];
+    } catch {
+      // The one that listed them.
+      return [];
+    }
+  });
+}
+
 describe('a reporter that is not enabled', () => {
   test('does nothing, and looks at nothing', async () => {
     const reporter = createReporter({ service: SERVICE, enabled: false });
@@ -556,6 +875,7 @@ describe('a reporter that is not enabled', () => {
     const receipt = reporter.attack(unread as never, unread);
     expect(await receipt.settled).toEqual({ outcome: 'skipped', reason: 'disabled' });
     expect(reporter.incident(unread as never)).toBe(receipt);
+    expect(reporter.with(unread as never).attack(unread as never)).toBe(receipt);
     expect(reporter.stats().reported).toBe(0);
     expect(await reporter.flush()).toEqual({ delivered: 0, dead: 0, discarded: 0, pending: 0 });
     expect(await reporter.close()).toMatchObject({ returned: [], left: 0 });
@@ -592,7 +912,8 @@ describe('options', () => {
     [{ service: SERVICE, strict: 1 }, ['strict']],
     [{ service: SERVICE, context: {} }, ['context']],
     [{ service: SERVICE, enrichment: {} }, ['enrichment']],
-    [{ service: SERVICE, eventWords: { xss: 1 } }, ['eventWords']],
+    [{ service: SERVICE, suffix: 1 }, ['suffix']],
+    [{ service: SERVICE, eventWords: { xss: 1 } }, ['eventWords', 'xss']],
     [{ service: SERVICE, incidentWords: 1 }, ['incidentWords']],
     [{ service: SERVICE, eventUrl: 'https://x.example/' }, ['eventUrl']],
     [{ service: SERVICE, eventUrl: '/{id}' }, ['eventUrl']],

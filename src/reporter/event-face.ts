@@ -1,0 +1,103 @@
+/** The methods of a reporter that tell: its own, and those of reporters that are derived from it. */
+import { check, SIGNAL, usable } from '../option-rules.ts';
+import { onAbort } from '../system/on-abort.ts';
+import type { Channels } from './channels.ts';
+import type {
+  AttackPayload,
+  CustomOptions,
+  EventContext,
+  EventKind,
+  ExploitPayload,
+  IncidentPayload,
+  PlaybookPayload,
+  UserEventPayload,
+} from './event-input.ts';
+import type { EventTelling } from './event-reporter.ts';
+import type { LogEnd } from './log-end.ts';
+import { type MessageSink, NO_FATES } from './message-sink.ts';
+import type { Receipt } from './receipt.ts';
+import type { EventReporter, ReporterFlushResult } from './reporter.ts';
+import type { ReporterCounters, ReporterStats } from './reporter-stats.ts';
+
+export interface EventFaceParts {
+  readonly telling: EventTelling;
+  readonly channels: Channels;
+  readonly counters: ReporterCounters;
+  readonly logEnd: LogEnd;
+  readonly sink: MessageSink | undefined;
+}
+
+const MODULE = usable('a non-empty string', (value) => typeof value === 'string' && value !== '');
+
+export class EventFace implements EventReporter {
+  readonly #parts: EventFaceParts;
+  readonly #module: string | undefined;
+
+  constructor(parts: EventFaceParts, module?: string) {
+    this.#parts = parts;
+    this.#module = module;
+  }
+
+  attack(payload: AttackPayload, context?: EventContext): Receipt {
+    return this.#tell('attack', payload, context);
+  }
+
+  vulnerabilityExploit(payload: ExploitPayload, context?: EventContext): Receipt {
+    return this.#tell('vulnerabilityExploit', payload, context);
+  }
+
+  incident(payload: IncidentPayload, context?: EventContext): Receipt {
+    return this.#tell('incident', payload, context);
+  }
+
+  playbookTrigger(payload: PlaybookPayload, context?: EventContext): Receipt {
+    return this.#tell('playbookTrigger', payload, context);
+  }
+
+  userLogin(payload: UserEventPayload, context?: EventContext): Receipt {
+    return this.#tell('userLogin', payload, context);
+  }
+
+  userSignup(payload: UserEventPayload, context?: EventContext): Receipt {
+    return this.#tell('userSignup', payload, context);
+  }
+
+  customEvent(name: string, options: CustomOptions, context?: EventContext): Receipt {
+    return this.#tell('customEvent', { event_name: name, options }, context);
+  }
+
+  #tell(kind: EventKind, payload: unknown, context: EventContext = {}): Receipt {
+    return this.#parts.telling.tell({ kind, payload, given: context, module: this.#module });
+  }
+
+  with(options: { readonly module: string }): EventReporter {
+    const { module = this.#module } = check<{ module: string }>(options, { module: MODULE });
+    return new EventFace(this.#parts, module);
+  }
+
+  stats(): ReporterStats {
+    return this.#parts.counters.snapshot();
+  }
+
+  async flush(options: { readonly signal?: AbortSignal } = {}): Promise<ReporterFlushResult> {
+    const { channels, sink, logEnd } = this.#parts;
+    const { signal } = check<{ signal: AbortSignal }>(options, { signal: SIGNAL });
+    await untilAborted(channels.handedOver(), signal);
+    const [result, trouble] = await Promise.all([
+      sink?.flush(signal) ?? { ...NO_FATES, pending: 0 },
+      logEnd.flush(),
+    ]);
+    return { ...result, ...trouble };
+  }
+}
+
+/** Resolves with `work`, or when the signal is aborted. */
+async function untilAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) return work;
+  const letGo: (() => void)[] = [];
+  const abort = new Promise<void>((resolve) => {
+    letGo.push(onAbort(signal, resolve));
+  });
+  await Promise.race([work, abort]);
+  for (const one of letGo) one();
+}

@@ -1,0 +1,65 @@
+/** The rows that a reporter is given for the tables of channel B's words, checked when it is made. */
+import { check, invalidOption, type Rule, type Rules, usable } from '../option-rules.ts';
+import type {
+  EventWords,
+  EventWordsTable,
+  IncidentWords,
+  IncidentWordsTable,
+} from '../projection/vocabulary-map.ts';
+
+const TEXT: Rule = usable(
+  'a non-empty string',
+  (value) => typeof value === 'string' && value !== '',
+);
+
+const EVENT_RULES: Rules<keyof EventWords> = { category: TEXT, kind: TEXT, title: TEXT };
+
+/** They have a shape of their own, which is no incident's (D25). */
+const OTHER_TYPES: readonly unknown[] = ['security_event', 'security_response', 'test'];
+
+const INCIDENT_RULES: Rules<keyof IncidentWords> = {
+  message_type: usable(
+    'the message type of an incident',
+    (value) => TEXT.isUsable(value) && !OTHER_TYPES.includes(value),
+  ),
+  pulse_genre: TEXT,
+};
+
+/**
+ * Copies, which later changes do not reach.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the table, the row and its key.
+ */
+export function readEventWords(table: unknown): EventWordsTable {
+  return rowsOf<Partial<EventWords>>(table, 'eventWords', (row, path) =>
+    given(check<EventWords>(row, EVENT_RULES, { name: path.join('.'), path })),
+  );
+}
+
+/** Likewise. */
+export function readIncidentWords(table: unknown): IncidentWordsTable {
+  return rowsOf<IncidentWords | null>(table, 'incidentWords', (row, path) => {
+    if (row === null) return null;
+    const subject = { name: path.join('.'), path };
+    const { message_type, ...rest } = given(check<IncidentWords>(row, INCIDENT_RULES, subject));
+    if (message_type !== undefined) return { message_type, ...rest };
+    throw invalidOption(`expected ${subject.name}.message_type`, [...path, 'message_type']);
+  });
+}
+
+function rowsOf<Row>(
+  table: unknown,
+  option: string,
+  read: (row: unknown, path: readonly string[]) => Row,
+): Readonly<Record<string, Row>> {
+  if (table === undefined) return {};
+  if (typeof table !== 'object' || table === null || Array.isArray(table)) {
+    throw invalidOption(`expected ${option} to be an object of rows`, [option]);
+  }
+  const rows = Object.entries(table).filter(([, row]) => row !== undefined);
+  return Object.fromEntries(rows.map(([word, row]) => [word, read(row, [option, word])]));
+}
+
+/** A key whose value is undefined takes nothing from the row that is overridden. */
+const given = <T extends object>(row: T): T =>
+  Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)) as T;

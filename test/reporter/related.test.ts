@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import { describeAddress } from '../../src/capture/describe-address.ts';
+import type { LogActor } from '../../src/contract/index.ts';
+import { namesIn, namesOf, RelatedReader } from '../../src/reporter/related.ts';
+
+const reader = new RelatedReader((address) => describeAddress(address));
+const facts = (address: string) => describeAddress(address) as LogActor['ip'];
+const ACTOR: LogActor = { identifiers: null, ip: facts('203.0.113.9'), svc_identifier: null };
+
+const invalid = (path: readonly PropertyKey[], message: string) =>
+  expect.objectContaining({
+    code: 'ERR_INVALID_MESSAGE',
+    path: ['payload', ...path],
+    message: expect.stringContaining(message),
+  });
+
+describe('the addresses of an incident', () => {
+  test.each([
+    ['none', {}, undefined, []],
+    ['the actor’s, where none are given', {}, ACTOR, [ACTOR.ip]],
+    ['none, where an empty list is given', { related_ips: [] }, ACTOR, []],
+    ['of no payload', 'text', ACTOR, [ACTOR.ip]],
+  ])('are %s', (_name, payload, actor, ips) => {
+    expect(reader.read(payload, actor)).toEqual({ ips, accounts: [] });
+  });
+
+  test.each([
+    ['::ffff:203.0.113.9', '203.0.113.9', 4],
+    ['::1', '127.0.0.1', 4],
+    ['2001:DB8:0::7', '2001:db8::7', 6],
+    ['203.0.113.9', '203.0.113.9', 4],
+  ])('are spelt as channel A spells them: %s', (given, address, version) => {
+    const asText = reader.read({ related_ips: [given] }, undefined);
+    const asFacts = reader.read({ related_ips: [{ ...facts(given), address: given }] }, undefined);
+    for (const { ips } of [asText, asFacts]) {
+      expect(ips).toMatchObject([{ address, metadata: { version } }]);
+    }
+  });
+
+  test('keep the facts that they are given with', () => {
+    const known = facts('8.8.8.8');
+    const given = {
+      ...known,
+      geo: { city: 'Paris', country_code: 'FRA', latitude: 48.8, longitude: 2.3 },
+      metadata: { ...known.metadata, tor: true, datacenter: { name: 'n', url: 'u' } },
+    };
+    expect(reader.read({ related_ips: [given] }, undefined).ips).toEqual([given]);
+  });
+
+  const whole = facts('8.8.8.8');
+  test.each([
+    ['no list', 7, [], 'expected a list'],
+    ['no JSON', [1n], [0], 'found a BigInt'],
+    ['a text that is no address', ['nonsense'], [0], 'expected an IP address, or the facts'],
+    ['a number', ['8.8.8.8', 7], [1], 'expected an IP address, or the facts of one'],
+    ['null', [null], [0], 'expected an IP address, or the facts of one'],
+    ['facts of no address', [{ ...whole, address: 'nonsense' }], [0, 'address'], 'IP'],
+    ['facts without a place', [{ ...whole, geo: undefined }], [0, 'geo'], 'found nothing'],
+    [
+      'facts of half a place',
+      [{ ...whole, geo: { city: 'Paris' } }],
+      [0, 'geo', 'country_code'],
+      '',
+    ],
+    ['no facts', [{ address: '8.8.8.8' }], [0, 'geo'], 'found nothing'],
+    ['facts that are none', [{ ...whole, metadata: null }], [0, 'metadata'], 'found null'],
+    [
+      'a fact of another kind',
+      [{ ...whole, metadata: { ...whole.metadata, tor: 'no' } }],
+      [0, 'metadata', 'tor'],
+      'expected true or false, found a string',
+    ],
+    [
+      'a fact that is missing',
+      [{ ...whole, metadata: { ...whole.metadata, datacenter: undefined } }],
+      [0, 'metadata', 'datacenter'],
+      'found nothing',
+    ],
+  ])('are refused by their path: %s', (_name, related_ips, path, message) => {
+    expect(() => reader.read({ related_ips }, ACTOR)).toThrow(
+      invalid(['related_ips', ...path], message),
+    );
+  });
+
+  test('are whole while a prototype is polluted', () => {
+    Object.assign(Object.prototype, { evil: true });
+    try {
+      const { ips } = reader.read({ related_ips: [facts('8.8.8.8')] }, undefined);
+      expect(JSON.stringify(ips)).toBe(JSON.stringify([facts('8.8.8.8')]));
+    } finally {
+      Reflect.deleteProperty(Object.prototype, 'evil');
+    }
+  });
+});
+
+describe('the accounts of an incident', () => {
+  test('are copied as they are', () => {
+    const account = { svc_id: 'a', user_identifiers: { uid: 7 }, ip_address: '' };
+    const { accounts } = reader.read({ compromised_accounts: [account] }, undefined);
+    account.user_identifiers.uid = 8;
+    expect(accounts).toEqual([{ ...account, user_identifiers: { uid: 7 } }]);
+  });
+
+  test('are refused where they are no list', () => {
+    expect(() => reader.read({ compromised_accounts: { a: 1 } }, ACTOR)).toThrow(
+      invalid(['compromised_accounts'], 'expected a list'),
+    );
+  });
+});
+
+describe('the names of what is told', () => {
+  const account = { svc_id: 'a', user_identifiers: { uid: 7 }, ip_address: '' };
+
+  test('are the same for lists and for a message that carries them', () => {
+    const related = { ips: [facts('::ffff:203.0.113.9')], accounts: [account] };
+    const names = { addresses: ['203.0.113.9'], accounts: [JSON.stringify(account)] };
+    expect(namesOf(related)).toEqual(names);
+    const message = {
+      new_related_ips: [{ address: '::ffff:203.0.113.9' }],
+      new_compromised_accounts: [account],
+    };
+    expect(namesIn(message)).toEqual(names);
+  });
+
+  test.each([
+    [{}, [], []],
+    [{ new_related_ips: 7, new_compromised_accounts: 'x' }, [], []],
+    [{ new_related_ips: [null, 7, {}, { address: 7 }, { address: 'odd' }] }, ['odd'], []],
+  ])('are those that can be read of a message: %j', (message, addresses, accounts) => {
+    expect(namesIn(message)).toEqual({ addresses, accounts });
+  });
+});
