@@ -1,14 +1,18 @@
-/** The goal for D75: an hour's outage with 100,000 messages waiting ends in slow start, not in a flood. */
+/**
+ * The goal for D75: an hour's outage with 100,000 messages waiting (in CI; a fifth of them here)
+ * ends in slow start, not in a flood.
+ */
 import { expect, onTestFinished, test } from 'vitest';
 import { createFakeClock, createSeededRandom, type FakeClock } from '../../../src/testing/index.ts';
 import { makeSender } from '../../../src/webhook/engine/create-sender.ts';
 import type { WebhookSender } from '../../../src/webhook/engine/sender.ts';
 import type { Poster } from '../../../src/webhook/wire/post.ts';
 import { ids, messages, SECRET } from '../../helpers/sender.ts';
+import { sized } from '../../helpers/sized.ts';
 
 const SECOND_MS = 1000;
 const HOUR_MS = 3600 * SECOND_MS;
-const WAITING = 100_000;
+const WAITING = sized(20_000, 100_000);
 const HORIZON_MS = 6 * HOUR_MS;
 
 interface Element {
@@ -80,7 +84,7 @@ function perSecond(posts: readonly Posted[]): number[] {
   return counts;
 }
 
-test("an hour's outage with 100,000 messages waiting ends in slow start, and each is delivered once", async () => {
+test(`an hour's outage with ${WAITING} messages waiting ends in slow start, and each is delivered once`, async () => {
   const { clock, sender, posts } = start();
   const { accepted } = await sender.send(messages(WAITING));
   expect(accepted).toHaveLength(WAITING);
@@ -112,11 +116,11 @@ test("an hour's outage with 100,000 messages waiting ends in slow start, and eac
   }
 
   // The probe that passes, then 2, 4, 8 …: a spacing of 31.25 ms is 32 whole ones. As soon as each
-  // second has had its requests, nothing is left: 100 of the largest size, and the probe.
-  expect(perSecond(delivered)).toEqual([1, 2, 4, 8, 16, 31, 39]);
+  // second has had its requests, nothing is left: as many of the largest size, and the probe.
+  expect(perSecond(delivered)).toEqual(sized([1, 2, 4, 8, 6], [1, 2, 4, 8, 16, 31, 39]));
   expect(delivered.map(({ elements }) => elements.length)).toEqual([
     1,
-    ...Array<number>(99).fill(1000),
+    ...Array<number>(WAITING / 1000 - 1).fill(1000),
     999,
   ]);
 
