@@ -1,6 +1,7 @@
 /**
  * Every program in the README and in the guides compiles, runs, and prints what the page says. They
- * import the built package by its name, as readers do.
+ * import the built package by its name, as readers do; for those that wait for the tests, a bundler
+ * has followed the names of all but the README's, which is half of the work of each.
  */
 import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -19,7 +20,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { QUICK_COMPILER } from './helpers/compile-programs.ts';
+import { bundlePrograms, QUICK_COMPILER } from './helpers/compile-programs.ts';
 import { type MarkdownProgram, programsOf } from './helpers/markdown-programs.ts';
 import {
   type ProgramRun,
@@ -27,6 +28,7 @@ import {
   type StartedProgram,
   startProgram,
 } from './helpers/run-program.ts';
+import { sized } from './helpers/sized.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
@@ -81,13 +83,21 @@ async function freePort(taken: readonly number[]): Promise<number> {
   throw new Error('no port is free');
 }
 
+/** Node follows the names itself in the README's programs, and in all of them where that has time. */
+const isBundled = (program: MarkdownProgram): boolean =>
+  sized(true, false) && extensionOf(program) !== 'cjs' && !program.place.startsWith('README.md');
+
+const sourceOf = (program: MarkdownProgram): string => `${baseOf(program)}.${extensionOf(program)}`;
+
+function fileOf(program: MarkdownProgram): string {
+  if (isBundled(program)) return join('bundled', `${baseOf(program)}.js`);
+  return extensionOf(program) === 'ts' ? join('built', `${baseOf(program)}.js`) : sourceOf(program);
+}
+
 /** What node is started with, once the programs are compiled. */
 function argumentsOf(program: MarkdownProgram): string[] {
-  const extension = extensionOf(program);
-  const file =
-    extension === 'ts' ? join('built', `${baseOf(program)}.js`) : `${baseOf(program)}.${extension}`;
   // Node 22.12 warns of `require` of an ES module.
-  return ['--disable-warning=ExperimentalWarning', join(folder, file)];
+  return ['--disable-warning=ExperimentalWarning', join(folder, fileOf(program))];
 }
 
 function cwdOf(program: MarkdownProgram): string {
@@ -143,12 +153,14 @@ beforeAll(async () => {
   for (const { programs } of pages) {
     const port = await freePort(ports);
     for (const program of programs) {
-      const file = join(folder, `${baseOf(program)}.${extensionOf(program)}`);
+      const file = join(folder, sourceOf(program));
       writeFileSync(file, program.code.replaceAll(PAGE_PORT, String(port)));
     }
     ports.push(port);
   }
   compiled.output = compile();
+  const bundled = pages.flatMap(({ programs }) => programs.filter(isBundled));
+  bundlePrograms(join(folder, 'bundled'), bundled.map(sourceOf), folder);
   await Promise.all(pages.map(({ programs }, index) => runPage(programs, ports[index] ?? 0)));
 });
 

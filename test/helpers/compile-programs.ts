@@ -21,12 +21,15 @@ const BUNDLE =
  * Like `compilePrograms`, but with all that a program imports in a few files beside it, packages
  * too: it starts with a third of the work. Not for a program whose test is about its modules.
  */
-export function bundlePrograms(folder: string, programs: readonly string[]): void {
-  // Comes with tsx, which compiles by it.
+export function bundlePrograms(
+  folder: string,
+  programs: readonly string[],
+  base: string = root,
+): void {
   const bundler = join(root, 'node_modules/.bin/esbuild');
   const args = [...BUNDLE.split(' '), `--banner:js=${REQUIRE}`, `--outdir=${folder}`];
   const entries = ['--outbase=.', ...programs];
-  spawnSync(bundler, [...args, ...entries], { cwd: root, stdio: 'inherit' });
+  spawnSync(bundler, [...args, ...entries], { cwd: base, stdio: 'inherit' });
 }
 
 /**
