@@ -22,13 +22,13 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundlePrograms, QUICK_COMPILER } from './helpers/compile-programs.ts';
 import { type MarkdownProgram, programsOf } from './helpers/markdown-programs.ts';
+import { quickOrWhole } from './helpers/quick-or-whole.ts';
 import {
   type ProgramRun,
   runProgram,
   type StartedProgram,
   startProgram,
 } from './helpers/run-program.ts';
-import { sized } from './helpers/sized.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
@@ -85,7 +85,9 @@ async function freePort(taken: readonly number[]): Promise<number> {
 
 /** Node follows the names itself in the README's programs, and in all of them where that has time. */
 const isBundled = (program: MarkdownProgram): boolean =>
-  sized(true, false) && extensionOf(program) !== 'cjs' && !program.place.startsWith('README.md');
+  quickOrWhole(true, false) &&
+  extensionOf(program) !== 'cjs' &&
+  !program.place.startsWith('README.md');
 
 const sourceOf = (program: MarkdownProgram): string => `${baseOf(program)}.${extensionOf(program)}`;
 

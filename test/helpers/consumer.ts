@@ -18,7 +18,7 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { QUICK_COMPILER } from './compile-programs.ts';
 import { manifest, root } from './package-files.ts';
-import { sized } from './sized.ts';
+import { quickOrWhole } from './quick-or-whole.ts';
 
 type Lock = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
@@ -87,7 +87,7 @@ export class Consumer {
     const tarball = readdirSync(this.folder).find((file) => file.endsWith('.tgz')) ?? '';
     const top = { private: true, dependencies: { [manifest.name]: `file:${tarball}` } };
     this.write('package.json', JSON.stringify(top));
-    await (sized(true, false) ? this.#unpack(tarball) : this.#installByNpm(tarball, top));
+    await (quickOrWhole(true, false) ? this.#unpack(tarball) : this.#installByNpm(tarball, top));
   }
 
   /** What npm makes of the lock file, with a fifth of the work. */

@@ -38,12 +38,12 @@ async function tracesOf(files: readonly string[], env = {}): Promise<Traces> {
   return JSON.parse(stdout) as Traces;
 }
 
+const needsZod = ([subpath]: readonly [string, string]): boolean => !WITHOUT_ZOD.includes(subpath);
+
 describe('importing the built package', () => {
   const targets = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
     typeof target === 'string' ? [] : [[subpath, target.default] as const],
   );
-  const needsZod = ([subpath]: readonly [string, string]): boolean =>
-    !WITHOUT_ZOD.includes(subpath);
   // zod is seen with the first entry that brings it: those that must not come before.
   const without = targets.filter((target) => !needsZod(target));
   const entries = [...without, ...targets.filter(needsZod)];
