@@ -122,6 +122,11 @@ export const ERROR_TABLE = {
     what: 'The queue is closed',
     hint: 'Use a queue between its `open` and its `close`; nothing of the call was done.',
   },
+  ERR_QUEUE_LOCKED: {
+    kind: 'environment',
+    what: 'Another process has the folder of the queue open',
+    hint: 'Give each process a folder of its own, or use a queue that processes share (PostgreSQL).',
+  },
   ERR_QUEUE_FAILED: {
     kind: 'environment',
     what: 'The queue could not do what was asked of it',

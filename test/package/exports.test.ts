@@ -84,6 +84,7 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
   './hono': ['captureRequests'],
   './passport': ['reportLogins'],
   './queue': ['drainTo'],
+  './queue/level': ['createLevelQueue'],
   './queue/memory': ['createMemoryQueue'],
   './settings': ['createConfiguration', 'scheduledSecret', 'settingsCache', 'settingsFile'],
   './testing': [
@@ -114,6 +115,7 @@ describe('the exports map', () => {
       './hono',
       './passport',
       './queue',
+      './queue/level',
       './queue/memory',
       './settings',
       './testing',

@@ -114,6 +114,12 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     external: [],
   },
   {
+    files: ['queue/level.ts', 'queue/level/'],
+    ours: ['queue/level/', 'queue/in-process/', 'errors.ts', 'option-rules.ts', 'system/'],
+    oursAsTypes: ['queue/queue.ts', 'incident/'],
+    external: ['classic-level', 'node:fs/promises'],
+  },
+  {
     // A queue knows no other one.
     files: ['queue/memory.ts', 'queue/memory/'],
     ours: ['queue/memory/', 'queue/in-process/', 'errors.ts', 'system/'],

@@ -31,6 +31,12 @@ export class Room {
     this.#bytes += bytes;
   }
 
+  /** What waits already, whatever the bounds. */
+  hold(messages: number, bytes: number): void {
+    this.#messages += messages;
+    this.#bytes += bytes;
+  }
+
   /** Whether there was room for a message. */
   takeOne(bytes: number): boolean {
     if (this.#passed(1, bytes) !== undefined) return false;

@@ -1,4 +1,5 @@
 import type { Moment } from '../in-process/moment.ts';
+import { queueStats } from '../in-process/queue-stats.ts';
 import { Room } from '../in-process/room.ts';
 import { Turns } from '../in-process/turns.ts';
 import type {
@@ -17,7 +18,6 @@ import type {
 import { Application } from './application.ts';
 import { DeadLetters, type Owned } from './dead-letters.ts';
 import type { MemoryQueueOptions } from './memory-options.ts';
-import { memoryStats } from './memory-stats.ts';
 import {
   type Acceptance,
   originOf,
@@ -180,7 +180,7 @@ export class Content {
   }
 
   stats({ nowMs }: Moment): QueueStats {
-    return memoryStats({
+    return queueStats({
       applications: this.all(),
       isClaimable: (application) => this.turns.isReady(application),
       pendingBytes: this.room.bytes,

@@ -1,5 +1,6 @@
 import { SecurityEventError } from '../../errors.ts';
 import { type GiveWay, givingWay } from '../../system/giving-way.ts';
+import { addSizes, SLICE_MESSAGES, slicesOf } from '../in-process/batch.ts';
 import { type Moment, momentOf, type QueueClock } from '../in-process/moment.ts';
 import type {
   ApplicationRow,
@@ -20,7 +21,6 @@ import type {
   Verdict,
 } from '../queue.ts';
 import type { Application, LiveClaim } from './application.ts';
-import { addSizes, SLICE_MESSAGES, slicesOf } from './batch.ts';
 import { Content } from './content.ts';
 import type { PageRequest } from './dead-letters.ts';
 import type { ClaimLimits } from './due-order.ts';

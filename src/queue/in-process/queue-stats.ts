@@ -1,16 +1,22 @@
 import type { Ledger, QueueStats, Tier } from '../queue.ts';
-import type { Application } from './application.ts';
+import type { TurnTaker } from './turns.ts';
 
 type Counts = { -readonly [Key in keyof Ledger]: Ledger[Key] };
 
-interface Content {
-  readonly applications: Iterable<Application>;
-  readonly isClaimable: (application: Application) => boolean;
+interface Counted extends TurnTaker {
+  readonly id: string;
+  ledger(): Ledger;
+}
+
+interface Content<T extends Counted> {
+  readonly applications: Iterable<T>;
+  readonly isClaimable: (application: T) => boolean;
   readonly pendingBytes: number;
   readonly nowMs: number;
 }
 
-export function memoryStats(content: Content): QueueStats {
+/** Of a queue whose applications are in memory (law 7). */
+export function queueStats<T extends Counted>(content: Content<T>): QueueStats {
   const applications = new Map<string, Ledger & { readonly tier: Tier }>();
   const total: Counts = { accepted: 0, delivered: 0, pending: 0, dead: 0, discarded: {} };
   let oldestDueMs = 0;

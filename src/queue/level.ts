@@ -1,0 +1,30 @@
+/** A queue in a folder of this machine that survives the process, and power loss. */
+import { systemClock } from '../system/clock.ts';
+import type { QueueClock } from './in-process/moment.ts';
+import { type LevelQueueOptions, readLevelOptions } from './level/level-options.ts';
+import { LevelQueue } from './level/level-queue.ts';
+import type { LevelParts } from './level/state.ts';
+import type { MessageQueue } from './queue.ts';
+
+export type { LevelQueueOptions } from './level/level-options.ts';
+export type { MessageQueue } from './queue.ts';
+
+const PARTS: LevelParts = { load: () => import('classic-level'), onWrite: () => {} };
+
+/**
+ * Makes a queue that keeps its messages in `folder`, by the optional peer `classic-level`
+ * (`npm install classic-level@3`). Its durability is `'power-loss'`, or `'process-crash'` with
+ * `sync: false`. The folder is opened by the first call, belongs to one process at a time, and is
+ * readable for its owner only. Give no second argument: the clock is there for tests.
+ *
+ * `open` rejects with `ERR_PEER_MISSING`, with `ERR_QUEUE_LOCKED` where another process has the
+ * folder, and with `ERR_QUEUE_FAILED` where it cannot be read.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
+ */
+export function createLevelQueue(
+  options: LevelQueueOptions,
+  clock: QueueClock = systemClock,
+): MessageQueue {
+  return new LevelQueue(readLevelOptions(options), clock, PARTS);
+}

@@ -1,0 +1,223 @@
+import { nowhere, type TurnTaker } from '../in-process/turns.ts';
+import type { ApplicationRow, DiscardReason, Json, Ledger, RowUpdate } from '../queue.ts';
+import type { Content } from './values.ts';
+
+/** A message in memory: while it is claimed, or on its way to somewhere else. */
+export interface TakenMessage {
+  readonly content: Content;
+  readonly sequence: number;
+  readonly dueMs: number;
+  readonly sends: number;
+  readonly maxMessages: number | undefined;
+  readonly progress: Json | null;
+  /** It has a row among those that wait again. */
+  readonly isAgain: boolean;
+  readonly isBrought: boolean;
+}
+
+export interface LiveClaim {
+  readonly id: string;
+  readonly application: LevelApplication;
+  /** Empty while they are being read. */
+  messages: readonly TakenMessage[];
+  /** Where the first of them that had not been claimed before lay, and behind the last one. */
+  fresh: { readonly from: number; readonly to: number };
+  endsAtMs: number;
+  /** Its beginning is in the store: whoever asked for it has it. */
+  isHandedOut: boolean;
+  /** Its end is being written: it cannot be used any more. */
+  isEnding: boolean;
+}
+
+/** What an application begins with; `open` may change it. */
+export interface Defaults {
+  row: ApplicationRow;
+  lingerMs: number;
+}
+
+/** An application as the store keeps it. What is missing of times is not known, or not there. */
+export interface StoredApplication {
+  readonly id: string;
+  /** `null`: nothing was settled for it, nor was it closed. */
+  readonly row: ApplicationRow | null;
+  readonly notBeforeMs: number;
+  /** The next sequence, and the first that may not have been claimed. */
+  readonly tail: number;
+  readonly head: number;
+  readonly freshCount: number;
+  readonly againCount: number;
+  readonly freshDueMs?: number;
+  readonly againDueMs?: number;
+  readonly againOldestMs?: number;
+  readonly pendingBytes: number;
+  readonly deadBytes: number;
+  readonly accepted: number;
+  readonly delivered: number;
+  readonly dead: number;
+  readonly discarded: Readonly<Partial<Record<DiscardReason, number>>>;
+}
+
+/** One application: its row, what waits of it and where, and what became of the rest. */
+export class LevelApplication implements TurnTaker {
+  readonly id: string;
+  readonly number: number;
+  readonly place = nowhere();
+  readonly counts: { accepted: number; delivered: number; dead: number };
+  readonly #defaults: Defaults;
+  readonly #discarded: Partial<Record<DiscardReason, number>>;
+  #row: ApplicationRow | null;
+  #notBeforeMs: number;
+  #lock: Promise<unknown> = Promise.resolve();
+  claim: LiveClaim | undefined;
+  tail: number;
+  head: number;
+  /** Below it every sequence that was given is in the store. */
+  committedTail: number;
+  freshCount: number;
+  againCount: number;
+  /** When the first one that has not been claimed was due, which is when it was accepted. */
+  freshDueMs: number | undefined;
+  againDueMs: number | undefined;
+  /** None that waits again was accepted before. */
+  againOldestMs: number | undefined;
+  pendingBytes: number;
+  deadBytes: number;
+  /** Raised when the store has more of it: what was being read then may have missed that. */
+  arrivals = 0;
+  /** Its messages could not be read: others have their turns meanwhile. */
+  unreadableUntilMs = 0;
+
+  constructor(number: number, stored: StoredApplication, defaults: Defaults) {
+    this.number = number;
+    this.#defaults = defaults;
+    this.id = stored.id;
+    this.#row = stored.row;
+    this.#notBeforeMs = stored.notBeforeMs;
+    this.tail = stored.tail;
+    this.head = stored.head;
+    this.committedTail = stored.tail;
+    this.freshCount = stored.freshCount;
+    this.againCount = stored.againCount;
+    // Unknown, where a row was written between two steps: to be looked at.
+    this.freshDueMs = stored.freshDueMs ?? (stored.freshCount > 0 ? 0 : undefined);
+    this.againDueMs = stored.againDueMs ?? (stored.againCount > 0 ? 0 : undefined);
+    this.againOldestMs = stored.againOldestMs ?? (stored.againCount > 0 ? 0 : undefined);
+    this.pendingBytes = stored.pendingBytes;
+    this.deadBytes = stored.deadBytes;
+    this.counts = { accepted: stored.accepted, delivered: stored.delivered, dead: stored.dead };
+    this.#discarded = { ...stored.discarded };
+  }
+
+  stored(): StoredApplication {
+    const { id, tail, head, freshCount, againCount, pendingBytes, deadBytes } = this;
+    return {
+      id,
+      row: this.#row,
+      notBeforeMs: this.#notBeforeMs,
+      tail,
+      head,
+      freshCount,
+      againCount,
+      ...(this.freshDueMs === undefined ? {} : { freshDueMs: this.freshDueMs }),
+      ...(this.againDueMs === undefined ? {} : { againDueMs: this.againDueMs }),
+      ...(this.againOldestMs === undefined ? {} : { againOldestMs: this.againOldestMs }),
+      pendingBytes,
+      deadBytes,
+      ...this.counts,
+      discarded: this.#discarded,
+    };
+  }
+
+  get row(): ApplicationRow {
+    return this.#row ?? this.#defaults.row;
+  }
+
+  get isClosed(): boolean {
+    return this.row.tier === 'closed';
+  }
+
+  /** Neither claimed nor over. */
+  get waiting(): number {
+    return this.freshCount + this.againCount;
+  }
+
+  /** What a claim leaves behind does not open what was closed meanwhile: that is `reopen`'s alone. */
+  write({ tier, maxMessages, maxBytes, lane }: RowUpdate, notBeforeMs: number): void {
+    this.#row = { tier: this.isClosed ? 'closed' : tier, maxMessages, maxBytes, lane };
+    this.#notBeforeMs = notBeforeMs;
+  }
+
+  close(): void {
+    this.#row = { ...this.row, tier: 'closed' };
+  }
+
+  reopen(): void {
+    this.#row = null;
+    this.#notBeforeMs = 0;
+  }
+
+  /** See {@link TurnTaker}. */
+  claimableAtMs(): number | undefined {
+    if (this.claim !== undefined) return this.claim.isEnding ? undefined : this.claim.endsAtMs;
+    const dueMs = earlier(this.freshDueMs, this.againDueMs);
+    if (dueMs === undefined || this.isClosed) return undefined;
+    const lingerMs = this.waiting < this.row.maxMessages ? this.#defaults.lingerMs : 0;
+    return Math.max(dueMs + lingerMs, this.#notBeforeMs, this.unreadableUntilMs);
+  }
+
+  /** The store has all below `tail` now, and of what another queue brought what is due first. */
+  arrived(tail: number, nowMs: number, broughtDueMs: number | undefined): void {
+    this.arrivals += 1;
+    this.committedTail = Math.max(this.committedTail, tail);
+    if (this.freshCount > 0) this.freshDueMs ??= nowMs;
+    this.againDueMs = earlier(this.againDueMs, broughtDueMs);
+  }
+
+  /** Of what is left. Where something arrived while that was read, it is to be looked at again. */
+  setDue(
+    { freshDueMs, againDueMs }: Pick<LevelApplication, 'freshDueMs' | 'againDueMs'>,
+    { arrivals, nowMs }: { readonly arrivals: number; readonly nowMs: number },
+  ): void {
+    const unknownMs = this.arrivals === arrivals ? undefined : nowMs;
+    this.freshDueMs = freshDueMs ?? unknownMs;
+    this.againDueMs = againDueMs ?? unknownMs;
+  }
+
+  discard(reason: DiscardReason): void {
+    this.#discarded[reason] = (this.#discarded[reason] ?? 0) + 1;
+  }
+
+  ledger(): Ledger {
+    const pending = this.waiting + (this.claim?.messages.length ?? 0);
+    return { ...this.counts, pending, discarded: { ...this.#discarded } };
+  }
+
+  /** One after the other: what reads what waits, and writes it, sees no half of another such call. */
+  async exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const before = this.#lock;
+    const running = before.then(work, work);
+    this.#lock = running.catch(() => {});
+    return await running;
+  }
+}
+
+export const newApplication = (id: string): StoredApplication => ({
+  id,
+  row: null,
+  notBeforeMs: 0,
+  tail: 1,
+  head: 1,
+  freshCount: 0,
+  againCount: 0,
+  pendingBytes: 0,
+  deadBytes: 0,
+  accepted: 0,
+  delivered: 0,
+  dead: 0,
+  discarded: {},
+});
+
+export function earlier(one: number | undefined, other: number | undefined): number | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Math.min(one, other);
+}

@@ -1,0 +1,103 @@
+/** What happens to dead letters, one call after the other: each letter has one end. */
+import type { DeadLetterFilter, DeadLetterPage } from '../queue.ts';
+import { Change } from './change.ts';
+import { type Letter, letterPages, shownLetter } from './letters.ts';
+import type { LevelState } from './state.ts';
+
+export interface PageRequest extends DeadLetterFilter {
+  readonly limit: number;
+  readonly after?: string;
+}
+
+/** Letters of one write. */
+const PAGE = 500;
+
+const EVERYTHING = {};
+
+export class Cemetery {
+  readonly #state: LevelState;
+  readonly #maxBytes: number;
+  #lock: Promise<unknown> = Promise.resolve();
+
+  constructor(state: LevelState, maxBytes: number) {
+    this.#state = state;
+    this.#maxBytes = maxBytes;
+  }
+
+  async page({ limit, after, ...filter }: PageRequest): Promise<DeadLetterPage> {
+    const found: Letter[] = [];
+    // One more than is shown tells whether there is another page.
+    const from = { after: Number(after ?? 0), size: Math.min(limit + 1, PAGE) };
+    for await (const letters of letterPages(this.#state, filter, from)) {
+      found.push(...letters);
+      if (found.length > limit) break;
+    }
+    const items = found.slice(0, limit).map(shownLetter);
+    const next = found.length > limit ? items.at(-1)?.id : undefined;
+    return next === undefined ? { items } : { items, next };
+  }
+
+  /** As many as there is room for; those of closed applications stay. */
+  async replay(filter: DeadLetterFilter): Promise<number> {
+    const { room } = this.#state.content;
+    return await this.#each('replay', filter, (letter, change) => {
+      const { content, death, id } = letter;
+      const application = change.content.find(content.applicationId);
+      const { sizeBytes } = content;
+      if (application === undefined || application.isClosed || !room.takeOne(sizeBytes)) {
+        return undefined;
+      }
+      change.unbury(application, id, sizeBytes);
+      change.revive(application, content, death.sends);
+      return application;
+    });
+  }
+
+  async purge(filter: DeadLetterFilter, as: 'purged' | 'moved'): Promise<number> {
+    return await this.#each('purge', filter, ({ content, id }, change) => {
+      const application = change.content.find(content.applicationId);
+      if (application === undefined) return undefined;
+      change.unbury(application, id, content.sizeBytes);
+      application.discard(as);
+      return application;
+    });
+  }
+
+  /** Discards the oldest past the bytes for them, of whichever application. */
+  async evict(): Promise<void> {
+    if (this.#state.content.deadBytes <= this.#maxBytes) return;
+    await this.#each('evict', EVERYTHING, ({ content, id }, change) => {
+      if (change.content.deadBytes <= this.#maxBytes) return 'enough';
+      const application = change.content.find(content.applicationId);
+      if (application === undefined) return undefined;
+      change.unbury(application, id, content.sizeBytes);
+      application.discard('evicted');
+      return application;
+    });
+  }
+
+  /** Page by page, each of them one write. `act` gives the application of a letter that left. */
+  async #each(
+    name: 'replay' | 'purge' | 'evict',
+    filter: DeadLetterFilter,
+    act: (letter: Letter, change: Change) => ReturnType<Change['content']['find']> | 'enough',
+  ): Promise<number> {
+    const work = async (): Promise<number> => {
+      let count = 0;
+      for await (const page of letterPages(this.#state, filter, { after: 0, size: PAGE })) {
+        const change = new Change(this.#state.content, this.#state.now());
+        const ends = page.map((letter) => act(letter, change));
+        const applications = ends.flatMap((end) => (typeof end === 'object' ? [end] : []));
+        count += applications.length;
+        if (applications.length > 0) {
+          await this.#state.writeArrivals(name, change, new Set(applications));
+        }
+        if (ends.includes('enough')) break;
+      }
+      return count;
+    };
+    const running = this.#lock.then(work, work);
+    this.#lock = running.catch(() => {});
+    return await running;
+  }
+}

@@ -1,0 +1,202 @@
+/** From a claim to its end (laws 2 and 3). */
+import type { Moment } from '../in-process/moment.ts';
+import type {
+  Claim,
+  ClaimedMessage,
+  ClaimRequest,
+  Moved,
+  Nothing,
+  RowUpdate,
+  Verdict,
+} from '../queue.ts';
+import type { LevelApplication, LiveClaim, TakenMessage } from './application.ts';
+import { Change, checkCount } from './change.ts';
+import { type ClaimLimits, readDue } from './reading.ts';
+import type { LevelState } from './state.ts';
+
+/** An application that cannot be read is left alone so long, for the others' sake. */
+const UNREADABLE_MS = 5000;
+
+interface ClaimEnd {
+  readonly name: 'settle' | 'release';
+  readonly apply: (held: LiveClaim, change: Change) => void;
+}
+
+type Named = Pick<Claim, 'id' | 'applicationId'>;
+
+export class Claims {
+  readonly #state: LevelState;
+
+  constructor(state: LevelState) {
+    this.#state = state;
+  }
+
+  async claim(request: ClaimRequest, at: Moment): Promise<Claim | Nothing> {
+    const { content } = this.#state;
+    const seen = new Set<LevelApplication>();
+    for (;;) {
+      const application = request.early ? this.#unclaimed(seen) : content.turns.next(request.tiers);
+      if (application === undefined) {
+        const nextAtMs = request.early ? undefined : content.turns.nextAtMs(request.tiers);
+        return nextAtMs === undefined ? {} : { dueInMs: nextAtMs - at.nowMs };
+      }
+      seen.add(application);
+      const claim = this.#hold(application, at.after(request.leaseMs));
+      content.place(application, at);
+      const given = await application.exclusively(() => this.#take(claim, request, at));
+      // It was expired or closed while it was being read: the next one.
+      if (given !== undefined) return given;
+    }
+  }
+
+  #unclaimed(seen: ReadonlySet<LevelApplication>): LevelApplication | undefined {
+    for (const application of this.#state.content.all()) {
+      const isFree = application.claim === undefined && application.waiting > 0;
+      if (isFree && !seen.has(application)) return application;
+    }
+    return undefined;
+  }
+
+  #hold(application: LevelApplication, endsAtMs: number): LiveClaim {
+    const claim: LiveClaim = {
+      id: this.#state.content.nextClaim(),
+      application,
+      messages: [],
+      fresh: { from: 0, to: 0 },
+      endsAtMs,
+      isHandedOut: false,
+      isEnding: false,
+    };
+    application.claim = claim;
+    return claim;
+  }
+
+  async #take(claim: LiveClaim, request: ClaimRequest, at: Moment): Promise<Claim | undefined> {
+    const { application } = claim;
+    const { row } = application;
+    await this.#read(claim, request, at);
+    if (claim.messages.length === 0) {
+      this.#state.claimOver(application);
+      return undefined;
+    }
+    const change = new Change(this.#state.content, at);
+    change.beginClaim(application, claim);
+    await this.#state.write('claim', change);
+    claim.isHandedOut = true;
+    this.#state.content.place(application, at);
+    const [{ content }] = claim.messages as [TakenMessage, ...TakenMessage[]];
+    return {
+      id: claim.id,
+      applicationId: application.id,
+      format: content.stored.format,
+      row,
+      now: at.nowMs,
+      messages: claim.messages.map((message) => claimedMessage(message, request, at)),
+    };
+  }
+
+  async #read(claim: LiveClaim, request: ClaimRequest, at: Moment): Promise<void> {
+    const { application } = claim;
+    const { row, arrivals } = application;
+    try {
+      const { messages, head, ...due } = await readDue(this.#state.store, application, {
+        limits: request.early ? request : within(row, request),
+        untilMs: request.early ? Number.POSITIVE_INFINITY : at.nowMs,
+      });
+      claim.messages = messages;
+      claim.fresh = { from: application.head, to: head };
+      application.head = head;
+      application.setDue(due, { arrivals, nowMs: this.#state.now().nowMs });
+    } catch (error) {
+      application.unreadableUntilMs = at.after(UNREADABLE_MS);
+      this.#state.claimOver(application);
+      throw error;
+    }
+  }
+
+  async settle(
+    claim: Named,
+    { verdicts, row }: { verdicts: readonly (Verdict | Moved)[]; row: RowUpdate },
+    at: Moment,
+  ): Promise<boolean> {
+    const held = this.#held(claim);
+    if (held !== undefined) checkCount(verdicts, held.messages);
+    const apply = ({ application, messages }: LiveClaim, change: Change): void => {
+      for (const [index, message] of messages.entries()) {
+        change.settle(application, message, verdicts[index] as Verdict | Moved);
+      }
+      application.write(row, at.after(row.waitMs));
+    };
+    return await this.#end(held, { name: 'settle', apply }, at);
+  }
+
+  async release(claim: Named, row: RowUpdate | undefined, at: Moment): Promise<boolean> {
+    const apply = (held: LiveClaim, change: Change): void => {
+      change.putBack(held.application, held);
+      if (row !== undefined) held.application.write(row, at.after(row.waitMs));
+    };
+    return await this.#end(this.#held(claim), { name: 'release', apply }, at);
+  }
+
+  /** Nothing is written: after a crash no lease of this process counts any more. */
+  extend(claim: Named, leaseMs: number, at: Moment): boolean {
+    const held = this.#held(claim);
+    if (held === undefined) return false;
+    held.endsAtMs = at.after(leaseMs);
+    this.#state.content.place(held.application, at);
+    return true;
+  }
+
+  #held({ id, applicationId }: Named): LiveClaim | undefined {
+    return this.#state.content.held(id, applicationId);
+  }
+
+  /** Whether there was such a claim. */
+  async #end(held: LiveClaim | undefined, { name, apply }: ClaimEnd, at: Moment): Promise<boolean> {
+    if (held === undefined) return false;
+    const { application } = held;
+    held.isEnding = true;
+    this.#state.content.place(application, at);
+    await application.exclusively(async () => {
+      const change = new Change(this.#state.content, at);
+      apply(held, change);
+      change.endClaim(application);
+      await this.#state.write(name, change);
+      this.#state.claimOver(application);
+    });
+    return true;
+  }
+
+  /** What is claimed and not settled was not sent (law 8). */
+  async releaseAll(): Promise<void> {
+    const { content, store } = this.#state;
+    const at = this.#state.now();
+    const change = new Change(content, at);
+    for (const application of content.all()) {
+      const { claim } = application;
+      if (claim === undefined) continue;
+      change.putBack(application, claim);
+      change.endClaim(application);
+      application.claim = undefined;
+      content.place(application, at);
+    }
+    if (store.isUsable) await this.#state.write('release', change);
+  }
+}
+
+const within = (row: ClaimLimits, request: ClaimLimits): ClaimLimits => ({
+  maxMessages: Math.min(row.maxMessages, request.maxMessages),
+  maxBytes: Math.min(row.maxBytes, request.maxBytes),
+});
+
+function claimedMessage(
+  { content, sends, progress, dueMs, maxMessages }: TakenMessage,
+  { early }: ClaimRequest,
+  { nowMs }: Moment,
+): ClaimedMessage {
+  const { stored, origin, sizeBytes, acceptedMs } = content;
+  const claimed = { stored, origin, sends, ageMs: nowMs - acceptedMs, progress };
+  if (early !== true) return claimed;
+  const limit = maxMessages === undefined ? {} : { maxMessages };
+  return { ...claimed, moving: { sizeBytes, dueInMs: Math.max(0, dueMs - nowMs), ...limit } };
+}

@@ -1,0 +1,73 @@
+/** What comes in: all of a call, or nothing of it (law 1). */
+import { type GiveWay, givingWay } from '../../system/giving-way.ts';
+import { addSizes, SLICE_MESSAGES, slicesOf } from '../in-process/batch.ts';
+import type { Moment, QueueClock } from '../in-process/moment.ts';
+import type { Enqueued, QueueEntry } from '../queue.ts';
+import type { LevelApplication } from './application.ts';
+import { Change } from './change.ts';
+import type { LevelState } from './state.ts';
+import { encodeContent } from './values.ts';
+
+const NOTHING = Buffer.alloc(0);
+
+export class Intake {
+  readonly #state: LevelState;
+  readonly #giveWay: GiveWay;
+  readonly #entering = new Set<Promise<unknown>>();
+
+  constructor(state: LevelState, clock: QueueClock) {
+    this.#state = state;
+    this.#giveWay = givingWay(clock);
+  }
+
+  async enter(entries: readonly QueueEntry[], at: Moment): Promise<Enqueued> {
+    const entering = this.#enter(entries, at);
+    this.#entering.add(entering);
+    return await entering.finally(() => this.#entering.delete(entering));
+  }
+
+  /** Resolves when what was admitted by now is in the store, or was refused. */
+  async entered(): Promise<void> {
+    if (this.#entering.size > 0) await Promise.allSettled(this.#entering);
+  }
+
+  async #enter(entries: readonly QueueEntry[], at: Moment): Promise<Enqueued> {
+    const { content } = this.#state;
+    const isLarge = entries.length > SLICE_MESSAGES;
+    const { open, closed } = this.#admit(entries);
+    if (open.length === 0) return { closed };
+    const values: Buffer[] = [];
+    for (const slice of slicesOf(open)) {
+      if (isLarge) await this.#giveWay();
+      for (const entry of slice) values.push(encoded(entry));
+    }
+    // In one go: sequences are given in the order in which the store is written.
+    const change = new Change(content, isLarge ? this.#state.now() : at);
+    const applications = new Set<LevelApplication>();
+    for (const [index, entry] of open.entries()) {
+      const application = content.ensure(entry.applicationId);
+      applications.add(application);
+      change.accept(application, entry, values[index] as Buffer);
+    }
+    await this.#state.writeArrivals('enqueue', change, applications);
+    return { closed };
+  }
+
+  /** What is not of a closed application, for which room was taken. */
+  #admit(entries: readonly QueueEntry[]) {
+    const { content } = this.#state;
+    const isRefused = ({ applicationId, past }: QueueEntry): boolean =>
+      past?.death === undefined && content.find(applicationId)?.isClosed === true;
+    const closed = new Set(entries.filter(isRefused).map(({ applicationId }) => applicationId));
+    const open = closed.size === 0 ? entries : entries.filter((entry) => !isRefused(entry));
+    const bytes = [...addSizes(new Map(), open).values()].reduce((sum, size) => sum + size, 0);
+    content.room.take(open.length, bytes);
+    return { open, closed: [...closed] };
+  }
+}
+
+/** What comes from another queue is encoded with its past, and when it is accepted. */
+function encoded({ applicationId, stored, origin, sizeBytes, past }: QueueEntry): Buffer {
+  if (past !== undefined) return NOTHING;
+  return encodeContent({ applicationId, stored, origin, sizeBytes, acceptedMs: 0, sends: 0 });
+}

@@ -1,0 +1,176 @@
+import { SecurityEventError } from '../../errors.ts';
+import type { Moment, QueueClock } from '../in-process/moment.ts';
+import { queueStats } from '../in-process/queue-stats.ts';
+import type {
+  ApplicationRow,
+  Claim,
+  ClaimRequest,
+  DeadLetterFilter,
+  DeadLetterPage,
+  Enqueued,
+  ExpiredMessage,
+  MessageQueue,
+  Moved,
+  Nothing,
+  QueueClosing,
+  QueueEntry,
+  QueueStats,
+  RowUpdate,
+  Verdict,
+} from '../queue.ts';
+import { Cemetery, type PageRequest } from './cemetery.ts';
+import { Claims } from './claims.ts';
+import { Ends } from './ends.ts';
+import { Intake } from './intake.ts';
+import type { LevelQueueOptions } from './level-options.ts';
+import { type LevelParts, LevelState } from './state.ts';
+
+/**
+ * Each change is made in memory in one go, with the operations that make it in the store, and counts
+ * once those are written. What waits is not in memory: what reads and changes it has its application
+ * for itself meanwhile.
+ */
+export class LevelQueue implements MessageQueue {
+  readonly durability: 'power-loss' | 'process-crash';
+  readonly #state: LevelState;
+  readonly #intake: Intake;
+  readonly #claims: Claims;
+  readonly #ends: Ends;
+  readonly #cemetery: Cemetery;
+  /** Those that are not over. */
+  readonly #calls = new Set<Promise<unknown>>();
+  #isOpen = false;
+  #closing: Promise<QueueClosing> | undefined;
+
+  constructor(options: Required<LevelQueueOptions>, clock: QueueClock, parts: LevelParts) {
+    this.durability = options.sync ? 'power-loss' : 'process-crash';
+    this.#state = new LevelState(options, clock, parts);
+    this.#intake = new Intake(this.#state, clock);
+    this.#claims = new Claims(this.#state);
+    this.#ends = new Ends(this.#state);
+    this.#cemetery = new Cemetery(this.#state, options.maxDeadBytes);
+  }
+
+  async open(initialRow: ApplicationRow, lingerMs = 0): Promise<void> {
+    if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
+    this.#state.setDefaults(initialRow, lingerMs);
+    if (!this.#state.store.isUsable) await this.#state.open();
+    this.#isOpen = true;
+  }
+
+  enqueue(entries: readonly QueueEntry[]): Promise<Enqueued> {
+    return this.#burying((at) => this.#intake.enter(entries, at));
+  }
+
+  claim(request: ClaimRequest): Promise<Claim | Nothing> {
+    return this.#call((at) => this.#claims.claim(request, at));
+  }
+
+  async settle(
+    claim: Claim,
+    verdicts: readonly (Verdict | Moved)[],
+    row: RowUpdate,
+  ): Promise<'settled' | 'lost'> {
+    const wasHeld = await this.#burying((at) => this.#claims.settle(claim, { verdicts, row }, at));
+    return wasHeld ? 'settled' : 'lost';
+  }
+
+  async release(claim: Claim, row?: RowUpdate): Promise<'released' | 'lost'> {
+    const wasHeld = await this.#call((at) => this.#claims.release(claim, row, at));
+    return wasHeld ? 'released' : 'lost';
+  }
+
+  async extend(claim: Claim, leaseMs: number): Promise<'extended' | 'lost'> {
+    const isHeld = await this.#call(async (at) => this.#claims.extend(claim, leaseMs, at));
+    return isHeld ? 'extended' : 'lost';
+  }
+
+  expire(olderThanMs: number, maxMessages: number): Promise<readonly ExpiredMessage[]> {
+    return this.#burying((at) => this.#ends.expire(olderThanMs, maxMessages, at));
+  }
+
+  application(applicationId: string): Promise<ApplicationRow | undefined> {
+    return this.#call(async () => this.#state.content.find(applicationId)?.row);
+  }
+
+  closeApplication(applicationId: string, maxMessages: number): Promise<readonly ExpiredMessage[]> {
+    return this.#burying(async (at) => {
+      const application = this.#ends.close(applicationId, at);
+      // What was admitted before it was closed comes in yet, and is not to wait for nobody.
+      await this.#intake.entered();
+      return await this.#ends.empty(application, maxMessages, at);
+    });
+  }
+
+  reopen(applicationId: string): Promise<void> {
+    return this.#call((at) => this.#ends.reopen(applicationId, at));
+  }
+
+  deadLetters(page: PageRequest): Promise<DeadLetterPage> {
+    return this.#call(() => this.#cemetery.page(page));
+  }
+
+  /** As many as there is room for: the oldest of them. */
+  replay(filter: DeadLetterFilter): Promise<number> {
+    return this.#call(() => this.#cemetery.replay(filter));
+  }
+
+  purge(filter: DeadLetterFilter, as: 'purged' | 'moved' = 'purged'): Promise<number> {
+    return this.#call(() => this.#cemetery.purge(filter, as));
+  }
+
+  /** Also after `close`: it tells what was left. */
+  async stats(): Promise<QueueStats> {
+    const isClosed = this.#closing !== undefined;
+    const { nowMs } = isClosed ? this.#state.now() : await this.#call(async (at) => at);
+    const { content } = this.#state;
+    return queueStats({
+      applications: content.all(),
+      isClaimable: (application) => content.turns.isReady(application),
+      pendingBytes: content.room.bytes,
+      nowMs,
+    });
+  }
+
+  onDue(listener: () => void): () => void {
+    return this.#state.onDue(listener);
+  }
+
+  async close(): Promise<QueueClosing> {
+    this.#closing ??= this.#end();
+    return await this.#closing;
+  }
+
+  /** What was begun is ended first. */
+  async #end(): Promise<QueueClosing> {
+    await Promise.allSettled(this.#calls);
+    this.#state.silence();
+    await this.#claims.releaseAll();
+    await this.#state.store.close();
+    const { content } = this.#state;
+    return {
+      returned: [],
+      left: [...content.all()].reduce((sum, { waiting }) => sum + waiting, 0),
+    };
+  }
+
+  #call<T>(work: (at: Moment) => Promise<T>): Promise<T> {
+    if (!this.#isOpen || this.#closing !== undefined) {
+      return Promise.reject(new SecurityEventError('ERR_QUEUE_CLOSED'));
+    }
+    const running = this.#state.begin().then(work);
+    this.#calls.add(running);
+    const isOver = (): void => void this.#calls.delete(running);
+    running.then(isOver, isOver);
+    return running;
+  }
+
+  /** Of a call that may make dead letters: those past the bytes for them go. */
+  #burying<T>(work: (at: Moment) => Promise<T>): Promise<T> {
+    return this.#call(async (at) => {
+      const done = await work(at);
+      await this.#cemetery.evict();
+      return done;
+    });
+  }
+}

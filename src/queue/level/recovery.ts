@@ -1,0 +1,118 @@
+/** From the rows of the store to what is kept in memory, when it is opened and after a failed write. */
+import { SecurityEventError } from '../../errors.ts';
+import type { Moment } from '../in-process/moment.ts';
+import type { RoomBounds } from '../in-process/room.ts';
+import type { Defaults, LevelApplication, LiveClaim, TakenMessage } from './application.ts';
+import type { Change, StoredClaim } from './change.ts';
+import { LevelContent, type Meta, NEW_STORE } from './content.ts';
+import { againKey, applicationOf, freshRange, lastOf, metaKey, rangeOf } from './keys.ts';
+import { contentKey } from './reading.ts';
+import type { Store } from './store.ts';
+import { type Content, decodeAgain, decodeContent, decodeJson } from './values.ts';
+
+/** What was written last of the store's own row. */
+export async function readMeta(store: Store, folder: string): Promise<Meta> {
+  const value = await store.get(metaKey());
+  if (value === undefined) return NEW_STORE;
+  const meta = decodeJson<Meta>(value);
+  if (meta.form <= NEW_STORE.form) return meta;
+  const detail = `${folder} was written by a later version of this package`;
+  throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
+}
+
+/** All applications, and what waits of them counted as room. */
+export async function loadContent(
+  store: Store,
+  meta: Meta,
+  options: { readonly bounds: RoomBounds; readonly defaults: Defaults },
+): Promise<LevelContent> {
+  const content = new LevelContent(meta, options);
+  for await (const entry of store.entries(rangeOf('application'))) content.load(entry);
+  return content;
+}
+
+/**
+ * What becomes of the claims in the store. Those of this process, `live`, go on. One that this
+ * process began and never handed out was not sent. Those of an earlier process count as sent (law 2):
+ * it may have died with the answer on its way; and they are due at once, since nobody holds them.
+ */
+export async function takeOverClaims(
+  store: Store,
+  change: Change,
+  live: ReadonlyMap<string, LiveClaim> | undefined,
+): Promise<void> {
+  const { content } = change;
+  for await (const [key, value] of store.entries(rangeOf('claim'))) {
+    const application = content.numbered(applicationOf(key));
+    if (application === undefined) continue;
+    const claim = decodeJson<StoredClaim>(value);
+    const known = live?.get(claim.id);
+    if (known !== undefined) {
+      application.claim = { ...known, application, isEnding: false };
+      continue;
+    }
+    const messages = await readClaimed(store, application, claim);
+    change.endClaim(application);
+    if (live !== undefined) {
+      const fresh = { from: claim.from, to: claim.to };
+      const { id } = claim;
+      change.putBack(application, {
+        id,
+        application,
+        messages,
+        fresh,
+        endsAtMs: 0,
+        isHandedOut: false,
+        isEnding: true,
+      });
+    } else {
+      for (const message of messages) {
+        change.waitAgain(application, message, { ...message, sends: message.sends + 1 });
+      }
+    }
+  }
+}
+
+async function readClaimed(
+  store: Store,
+  { number }: LevelApplication,
+  claim: StoredClaim,
+): Promise<TakenMessage[]> {
+  const messages: TakenMessage[] = [];
+  for await (const [key, value] of store.entries(freshRange(number, claim.from, claim.to))) {
+    const content = decodeContent(value);
+    messages.push(untouched(content, lastOf(key)));
+  }
+  const rows = await store.getMany(
+    claim.again.map(([dueMs, sequence]) => againKey(number, dueMs, sequence)),
+  );
+  for (const [index, row] of rows.entries()) {
+    const [dueMs, sequence] = claim.again[index] as readonly [number, number];
+    const again = row && decodeAgain(row);
+    if (again === undefined) continue;
+    const value = await store.get(contentKey(number, sequence, again.isBrought));
+    if (value === undefined) continue;
+    messages.push({ ...again, content: decodeContent(value), sequence, dueMs, isAgain: true });
+  }
+  return messages;
+}
+
+const untouched = (content: Content, sequence: number): TakenMessage => ({
+  content,
+  sequence,
+  dueMs: content.acceptedMs,
+  sends: content.sends,
+  maxMessages: undefined,
+  progress: null,
+  isAgain: false,
+  isBrought: false,
+});
+
+/** Every application has its turn, and what waits takes its room. */
+export function placeAll(content: LevelContent, at: Moment): void {
+  for (const application of content.all()) {
+    const claimed = application.claim?.messages.length ?? 0;
+    content.room.hold(application.waiting + claimed, application.pendingBytes);
+    content.place(application, at);
+  }
+}

@@ -1,0 +1,183 @@
+/** What a queue in a folder stands on: the store, what is in memory of it, and its time. */
+import { SecurityEventError } from '../../errors.ts';
+import { type Moment, momentOf, type QueueClock } from '../in-process/moment.ts';
+import type { ApplicationRow } from '../queue.ts';
+import type { Defaults, LevelApplication, LiveClaim } from './application.ts';
+import { Change } from './change.ts';
+import { LevelContent, NEW_STORE } from './content.ts';
+import type { LevelQueueOptions } from './level-options.ts';
+import { loadContent, placeAll, readMeta, takeOverClaims } from './recovery.ts';
+import { Store, type StoreOptions, type WriteName } from './store.ts';
+
+export type LevelParts = Pick<StoreOptions, 'load' | 'onWrite'>;
+
+export class LevelState {
+  readonly store: Store;
+  readonly #options: Required<LevelQueueOptions>;
+  readonly #clock: QueueClock;
+  readonly #listeners = new Set<() => void>();
+  readonly #defaults: Defaults;
+  #content: LevelContent;
+  /** Added to the clock's, so that the queue's time goes on from where it was when the store was closed. */
+  #offsetMs = 0;
+  #opening: Promise<void> | undefined;
+  /** Claims that were out when a write failed, until the folder is open again. */
+  #live: Map<string, LiveClaim> | undefined;
+  /** The folder has not been opened by this process yet. */
+  #isFirst = true;
+
+  constructor(options: Required<LevelQueueOptions>, clock: QueueClock, parts: LevelParts) {
+    this.#options = options;
+    this.#clock = clock;
+    this.store = new Store({ ...options, ...parts });
+    // Replaced by the first `open`, before anything is done with it.
+    const row: ApplicationRow = { tier: 'healthy', maxMessages: 1, maxBytes: 1, lane: null };
+    this.#defaults = { row, lingerMs: 0 };
+    this.#content = this.#emptyContent();
+  }
+
+  #emptyContent(): LevelContent {
+    return new LevelContent(NEW_STORE, { bounds: this.#options, defaults: this.#defaults });
+  }
+
+  get content(): LevelContent {
+    return this.#content;
+  }
+
+  setDefaults(row: ApplicationRow, lingerMs: number): void {
+    this.#defaults.row = row;
+    this.#defaults.lingerMs = lingerMs;
+  }
+
+  now(): Moment {
+    const { now, monotonicMs } = this.#clock;
+    return momentOf({ now, monotonicMs: () => monotonicMs() + this.#offsetMs });
+  }
+
+  /** What every call begins with: the store is open, and no lease that is over counts. */
+  async begin(): Promise<Moment> {
+    if (this.#opening !== undefined || !this.store.isUsable) await this.open();
+    const at = this.now();
+    await this.#wake(at);
+    return at;
+  }
+
+  /** Opens the folder, anew after a failed write: nothing counts but what is in it. */
+  async open(): Promise<void> {
+    this.#opening ??= this.#load().finally(() => {
+      this.#opening = undefined;
+    });
+    await this.#opening;
+  }
+
+  async #load(): Promise<void> {
+    if (!this.#isFirst) this.#live ??= this.#liveClaims();
+    // What is under way stands on what is no more: it may write nothing.
+    this.#content = this.#emptyContent();
+    await this.store.close();
+    await this.store.open(() => this.#content.rows(this.now().nowMs));
+    try {
+      const meta = await readMeta(this.store, this.#options.folder);
+      // Neither back behind what was written, nor behind the clock on the wall.
+      if (this.#isFirst) {
+        this.#offsetMs = Math.max(meta.nowMs, this.#clock.now()) - this.#clock.monotonicMs();
+      }
+      this.#content = await loadContent(this.store, meta, {
+        bounds: this.#options,
+        defaults: this.#defaults,
+      });
+      const change = new Change(this.#content, this.now());
+      await takeOverClaims(this.store, change, this.#live);
+      await this.write('open', change);
+      placeAll(this.#content, this.now());
+      this.#isFirst = false;
+      this.#live = undefined;
+    } catch (error) {
+      await this.store.close().catch(() => {});
+      throw error;
+    }
+    this.tellListeners();
+  }
+
+  #liveClaims(): Map<string, LiveClaim> {
+    const live = new Map<string, LiveClaim>();
+    for (const { claim } of this.#content.all()) {
+      if (claim !== undefined && claim.isHandedOut) live.set(claim.id, claim);
+    }
+    return live;
+  }
+
+  /** Both in the store and in memory, or the store is opened anew. */
+  async write(name: WriteName, change: Change): Promise<void> {
+    // It was made from what was in memory before a write failed.
+    if (change.content !== this.#content) throw new SecurityEventError('ERR_QUEUE_FAILED');
+    await this.store.write(name, change.operations);
+  }
+
+  /** Likewise; what the store has of these applications may be claimed from then on. */
+  async writeArrivals(
+    name: WriteName,
+    change: Change,
+    applications: ReadonlySet<LevelApplication>,
+  ): Promise<void> {
+    const tails = Array.from(applications, (one) => [one, one.tail] as const);
+    await this.write(name, change);
+    const at = this.now();
+    for (const [application, tail] of tails) {
+      application.arrived(tail, at.nowMs, change.broughtDueMs.get(application));
+      this.#content.place(application, at);
+    }
+    this.tellListeners();
+  }
+
+  /** Ends the leases that are over, and gives those a turn whose time has come. */
+  async #wake(at: Moment): Promise<void> {
+    const content = this.#content;
+    const endings: Promise<void>[] = [];
+    for (;;) {
+      const application = content.turns.woken(at.nowMs);
+      if (application === undefined) break;
+      const { claim } = application;
+      if (claim !== undefined) {
+        claim.isEnding = true;
+        endings.push(this.#endLease(application, claim));
+      }
+      content.place(application, at);
+    }
+    await Promise.all(endings);
+  }
+
+  /** Its messages are due again, and were sent for all that is known (law 3). */
+  async #endLease(application: LevelApplication, claim: LiveClaim): Promise<void> {
+    await application.exclusively(async () => {
+      if (application.claim !== claim) return;
+      const change = new Change(this.#content, this.now());
+      for (const message of claim.messages) {
+        change.waitAgain(application, message, { ...message, sends: message.sends + 1 });
+      }
+      change.endClaim(application);
+      await this.write('lease-over', change);
+      this.claimOver(application);
+    });
+  }
+
+  claimOver(application: LevelApplication): void {
+    application.claim = undefined;
+    this.content.place(application, this.now());
+    this.tellListeners();
+  }
+
+  onDue(listener: () => void): () => void {
+    const call = (): void => listener();
+    this.#listeners.add(call);
+    return () => void this.#listeners.delete(call);
+  }
+
+  tellListeners(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  silence(): void {
+    this.#listeners.clear();
+  }
+}
