@@ -11,9 +11,9 @@ const agent = (name: string) => ({ name, environment: '' });
 const textOf = (applications: unknown, format?: number): string =>
   JSON.stringify({ format, applications });
 
-const settings = new FileSettings('here', () => undefined);
+const newSettings = (): FileSettings => new FileSettings('here', () => undefined);
 const read = (text: string, before: CheckedApplications = new Map()) =>
-  readToEnd(settings.read(text, before));
+  readToEnd(newSettings().read(text, before));
 
 function thrown(run: () => unknown): unknown {
   try {
@@ -108,6 +108,12 @@ describe('the applications of a file', () => {
       'expected an object of application ids and applications, found nothing',
     ],
     [
+      'applications that are null',
+      '{ "applications": null }',
+      ['applications'],
+      'expected an object of application ids and applications, found null',
+    ],
+    [
       'a list of applications',
       '{ "applications": [] }',
       ['applications'],
@@ -126,7 +132,7 @@ describe('the applications of a file', () => {
   test('are read in pieces, with time for others before the text is parsed and after each', async () => {
     const text = textOf({ a: agent('a'), b: agent('b'), c: agent('c') });
     const giveWay = vi.fn<() => Promise<void>>(async () => {});
-    const applications = await readInPieces(settings.read(text, new Map()), giveWay);
+    const applications = await readInPieces(newSettings().read(text, new Map()), giveWay);
     expect([...applications.keys()]).toEqual(['a', 'b', 'c']);
     expect(giveWay).toHaveBeenCalledTimes(5);
   });

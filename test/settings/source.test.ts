@@ -55,6 +55,15 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
     expect(await find(application)).toEqual({ ...application, format: 2 });
   });
 
+  test.each(['name', 'url', 'secret'])('is refused with a cycle as its %s', async (key) => {
+    const cycle: Record<string, unknown> = {};
+    cycle['itself'] = cycle;
+    expect(await rejected(find({ ...FULL, [key]: cycle }))).toMatchObject({
+      code: 'ERR_INVALID_OPTION',
+      issues: [{ message: expect.stringContaining(', found an object') as string }],
+    });
+  });
+
   test('keeps a secret function, and does not call it', async () => {
     const secret = vi.fn<() => string>(() => SECRET);
     expect(await find({ ...FULL, secret })).toMatchObject({ secret });
