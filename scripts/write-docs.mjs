@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { PULSE_GENRES } from '../dist/contract/vocabulary.js';
 import { ERROR_TABLE } from '../dist/errors.js';
 import * as vocabulary from '../dist/projection/vocabulary-map.js';
+import { schemaFile } from '../dist/queue/postgres/schema.js';
 import { SCHEDULE_RULES } from '../dist/webhook/common-options.js';
 import { EVENT_WORDS, FIELD_TABLE } from '../dist/webhook/engine/event-words.js';
 import { CHANNEL_PREFIX, EVENT_TABLE } from '../dist/webhook/engine/events.js';
@@ -24,6 +25,7 @@ const PAGES = {
   'docs/events.md': eventsPage({ CHANNEL_PREFIX, EVENT_TABLE, EVENT_WORDS, FIELD_TABLE }),
   'docs/options.md': optionsPage({ DESTINATION_OPTION_TABLE, SENDER_OPTION_TABLE, SCHEDULE_RULES }),
   'docs/projection.md': projectionPage({ ...vocabulary, PULSE_GENRES }),
+  'sql/postgres-queue.sql': schemaFile('security_events'),
 };
 const isCheck = process.argv.includes('--check');
 

@@ -1,6 +1,7 @@
 /** Facts from a database in MaxMind's format, by the optional peer `maxmind`. */
 import { SecurityEventError } from '../errors.ts';
 import { check, invalidOption, usable } from '../option-rules.ts';
+import { optionalImport } from '../system/optional-import.ts';
 import { ALPHA_3_CODES } from './country-codes.ts';
 import type { Enricher } from './enrichers.ts';
 import type { AddressEnrichment, Geo } from './enrichment.ts';
@@ -38,12 +39,7 @@ export async function maxmindEnricher(
 ): Promise<Enricher> {
   const { databasePath, language = 'en' } = check<MaxmindOptions>(options, RULES);
   if (databasePath === undefined) throw invalidOption('expected databasePath', ['databasePath']);
-  const { open } = await load().catch((cause: unknown) => {
-    throw new SecurityEventError('ERR_PEER_MISSING', {
-      detail: 'maxmind (`npm install maxmind`)',
-      cause,
-    });
-  });
+  const { open } = await optionalImport('maxmind', load);
   const reader = await open(databasePath).catch((cause: unknown) => {
     throw new SecurityEventError('ERR_SETTINGS_FAILED', { cause, path: ['databasePath'] });
   });

@@ -86,6 +86,7 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
   './queue': ['drainTo'],
   './queue/level': ['createLevelQueue'],
   './queue/memory': ['createMemoryQueue'],
+  './queue/postgres': ['createPostgresQueue', 'createPostgresSchema'],
   './settings': ['createConfiguration', 'scheduledSecret', 'settingsCache', 'settingsFile'],
   './testing': [
     'FAULTS',
@@ -117,6 +118,7 @@ describe('the exports map', () => {
       './queue',
       './queue/level',
       './queue/memory',
+      './queue/postgres',
       './settings',
       './testing',
     ]);

@@ -31,6 +31,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     ours: ['system/'],
     external: ['node:async_hooks', 'node:diagnostics_channel'],
   },
+  { files: ['system/optional-import.ts'], ours: ['errors.ts'], external: [] },
   { files: ['system/'], ours: [], external: ['node:events'] },
   { files: ['address/'], ours: ['errors.ts'], external: ['node:net', 'ipaddr.js'] },
   { files: ['contract/'], ours: ['errors.ts', 'address/'], external: ['zod'] },
@@ -125,6 +126,12 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     ours: ['queue/memory/', 'queue/in-process/', 'errors.ts', 'system/'],
     oursAsTypes: ['queue/queue.ts'],
     external: [],
+  },
+  {
+    files: ['queue/postgres.ts', 'queue/postgres/'],
+    ours: ['queue/postgres/', 'errors.ts', 'option-rules.ts', 'system/'],
+    oursAsTypes: ['queue/queue.ts'],
+    external: ['pg'],
   },
   {
     files: ['webhook/wire/'],
@@ -238,7 +245,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   { files: ['capture/span-exception.ts'], ours: ['system/tracers.ts'], external: [] },
   {
     files: ['capture/maxmind-enricher.ts'],
-    ours: ['capture/', 'errors.ts', 'option-rules.ts'],
+    ours: ['capture/', 'errors.ts', 'option-rules.ts', 'system/'],
     external: ['maxmind'],
   },
   {

@@ -1,0 +1,811 @@
+-- What security-event-delivery/queue/postgres needs in a database, version 1: run it once, for instance by
+-- psql -v ON_ERROR_STOP=1 -f <this file>. Written by `npm run docs`; createPostgresSchema does the same.
+begin;
+
+create schema "security_events";
+
+-- Numbers what is accepted, turns, claims and dead letters: later is higher.
+create sequence "security_events".turn_number cache 1;
+
+-- One row an application: what may be claimed of it, its live claim, its share of the ledger.
+-- Times are the server's, in milliseconds since the epoch. Texts are as within quotes in JSON.
+create table "security_events".application (
+  number bigint generated always as identity primary key,
+  id text not null unique,
+  tier text not null,
+  max_messages bigint not null,
+  max_bytes bigint not null,
+  lane text not null,
+  not_before bigint not null default 0,
+  linger_ms bigint not null,
+  -- When its last claim ended: it goes behind those that have waited since.
+  served_at bigint not null default 0,
+  turn bigint not null default 0,
+  -- The claim names its messages: for as long as it lives, each was sent once more than its row says.
+  claim bigint,
+  lease_end bigint,
+  claim_dues bigint[],
+  claim_sequences bigint[],
+  -- Of what is not claimed; nothing of it is due before.
+  first_due bigint,
+  pending bigint not null default 0,
+  pending_bytes bigint not null default 0,
+  accepted bigint not null default 0,
+  delivered bigint not null default 0,
+  dead bigint not null default 0,
+  purged bigint not null default 0,
+  moved bigint not null default 0,
+  ready_at bigint generated always as (
+    case
+      when tier = 'closed' then null
+      when claim is not null then lease_end
+      when first_due is null then null
+      else greatest(
+        first_due + case when pending < max_messages then linger_ms else 0 end,
+        not_before, served_at)
+    end) stored
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+
+create index application_ready on "security_events".application (tier, ready_at, turn)
+  where ready_at is not null;
+
+create table "security_events".message (
+  application bigint not null,
+  due bigint not null,
+  sequence bigint not null,
+  accepted_at bigint not null,
+  number bigint not null,
+  size_bytes bigint not null,
+  max_messages bigint,
+  sends integer not null,
+  date_at integer not null,
+  count_at integer not null,
+  format smallint not null,
+  message_id text not null,
+  sender_id text not null,
+  progress text,
+  content bytea not null,
+  primary key (application, due, sequence)
+) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000);
+
+create index message_accepted_at on "security_events".message (accepted_at);
+
+create table "security_events".dead_letter (
+  id bigint primary key default nextval('"security_events".turn_number'),
+  application bigint not null,
+  accepted_at bigint not null,
+  died_at bigint not null,
+  number bigint not null,
+  size_bytes bigint not null,
+  sends integer not null,
+  date_at integer not null,
+  count_at integer not null,
+  format smallint not null,
+  message_id text not null,
+  sender_id text not null,
+  reason text not null,
+  ending text not null,
+  content bytea not null
+);
+
+create index dead_letter_application on "security_events".dead_letter (application, id);
+
+-- What has changed in the ledger and was not added up in the application's row yet. Whoever accepts
+-- messages only inserts, so that many of them do not wait for one row.
+create table "security_events".posting (
+  sequence bigint primary key default nextval('"security_events".turn_number'),
+  application bigint not null,
+  accepted bigint not null default 0,
+  pending bigint not null default 0,
+  pending_bytes bigint not null default 0,
+  dead bigint not null default 0,
+  purged bigint not null default 0,
+  moved bigint not null default 0,
+  first_due bigint
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+
+create index posting_application on "security_events".posting (application);
+
+-- What waits in all applications, beside the postings: the sum of these rows. A connection changes
+-- the one of its process number.
+create table "security_events".room (
+  shard integer primary key,
+  messages bigint not null default 0,
+  bytes bigint not null default 0
+) with (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+
+insert into "security_events".room (shard) select generate_series(0, 63);
+
+-- Locked, never filled: by what accepts messages together, by what closes an application alone.
+create table "security_events".intake ();
+
+-- Locked, never filled: postings are added up by one at a time.
+create table "security_events".folding ();
+
+create function "security_events".now_exact() returns double precision language sql volatile as $$
+  select extract(epoch from clock_timestamp())::double precision * 1000
+$$;
+
+create function "security_events".after(now_exact double precision, ms double precision) returns bigint
+language sql immutable as $$
+  select (case when ms > 0 then ceil(now_exact + ms) else floor(now_exact) end)::bigint
+$$;
+
+create function "security_events".waiting(out messages bigint, out bytes bigint) language sql as $$
+  select sum(u.messages)::bigint, sum(u.bytes)::bigint from (
+    select r.messages, r.bytes from "security_events".room r
+    union all select p.pending, p.pending_bytes from "security_events".posting p) u
+$$;
+
+create function "security_events".hold(which bigint) returns "security_events".application language plpgsql
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  app "security_events".application;
+begin
+  select * into app from "security_events".application where number = which for no key update;
+  if app.lease_end <= "security_events".now_exact() then
+    update "security_events".message m set sends = m.sends + 1
+      from unnest(app.claim_dues, app.claim_sequences) c(due, sequence)
+      where m.application = which and m.due = c.due and m.sequence = c.sequence;
+    update "security_events".application a set
+        claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
+        first_due = least(a.first_due, app.claim_dues[1])
+      where a.number = which returning * into app;
+  end if;
+  return app;
+end $$;
+
+create function "security_events".take_postings(
+  which bigint, out accepted bigint, out pending bigint, out pending_bytes bigint, out dead bigint,
+  out purged bigint, out moved bigint, out first_due bigint
+) language sql
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+  with taken as (
+    delete from "security_events".posting p where p.sequence in (
+      select sequence from "security_events".posting where application = which for update skip locked)
+    returning p.*
+  )
+  select coalesce(sum(t.accepted), 0)::bigint, coalesce(sum(t.pending), 0)::bigint,
+      coalesce(sum(t.pending_bytes), 0)::bigint, coalesce(sum(t.dead), 0)::bigint,
+      coalesce(sum(t.purged), 0)::bigint, coalesce(sum(t.moved), 0)::bigint, min(t.first_due)
+    from taken t
+$$;
+
+create function "security_events".take_room(more_messages bigint, more_bytes bigint) returns void language sql as $$
+  update "security_events".room set messages = messages + more_messages, bytes = bytes + more_bytes
+    where shard = pg_backend_pid() % 64 and (more_messages <> 0 or more_bytes <> 0)
+$$;
+
+create function "security_events".enqueue(
+  ids text[], row_tier text, row_max_messages bigint, row_max_bytes bigint, row_lane text,
+  row_linger_ms bigint, bound_messages bigint, bound_bytes bigint, contents bytea,
+  apps integer[], message_ids text[], formats smallint[], starts integer[], lengths integer[],
+  date_ats integer[], count_ats integer[], sizes bigint[], senders text[], numbers bigint[],
+  past_sends integer[], ages double precision[], due_ins double precision[], limits bigint[],
+  progresses text[], reasons text[], endings text[], died_ats double precision[],
+  out closed text[], out passed text, out messages bigint, out bytes bigint
+) language plpgsql as $$
+declare
+  now_exact double precision;
+  now_ms bigint;
+  used_messages bigint;
+  used_bytes bigint;
+begin
+  -- Closing an application waits for us, and we for it: what is open now stays so until we are done.
+  lock table "security_events".intake in row share mode;
+  now_exact := "security_events".now_exact();
+  now_ms := floor(now_exact);
+  select array_agg(distinct a.id) into closed
+    from unnest(apps, reasons) e(app, reason)
+    join unnest(ids) with ordinality i(id, place) on i.place = e.app
+    join "security_events".application a on a.id = i.id
+    where a.tier = 'closed' and e.reason is null;
+  select count(*), coalesce(sum(e.size_bytes), 0) into messages, bytes
+    from unnest(apps, sizes, reasons) e(app, size_bytes, reason)
+    join unnest(ids) with ordinality i(id, place) on i.place = e.app
+    where e.reason is null and (closed is null or i.id <> all (closed));
+  if messages > 0 then
+    select w.messages, w.bytes into used_messages, used_bytes from "security_events".waiting() w;
+    if used_messages + messages > bound_messages then
+      passed := 'maxPendingMessages';
+      return;
+    elsif used_bytes + bytes > bound_bytes then
+      passed := 'maxPendingBytes';
+      return;
+    end if;
+  end if;
+  -- In one order everywhere: of two that bring in the same applications one waits for the other.
+  insert into "security_events".application (id, tier, max_messages, max_bytes, lane, linger_ms)
+    select i.id, row_tier, row_max_messages, row_max_bytes, row_lane, row_linger_ms
+      from unnest(ids) i(id)
+      where not exists (select from "security_events".application a where a.id = i.id)
+      order by i.id
+    on conflict do nothing;
+  with entry as (
+    select a.number as application, a.tier, e.*, substring(contents from e.start + 1 for e.length) as content
+      from unnest(apps, message_ids, formats, starts, lengths, date_ats, count_ats, sizes, senders,
+        numbers, past_sends, ages, due_ins, limits, progresses, reasons, endings, died_ats)
+        with ordinality e(app, message_id, format, start, length, date_at, count_at, size_bytes,
+          sender_id, number, sends, age_ms, due_in_ms, max_messages, progress, reason, ending,
+          died_at, place)
+      join unnest(ids) with ordinality i(id, place) on i.place = e.app
+      join "security_events".application a on a.id = i.id
+  ), stored as (
+    insert into "security_events".message (application, due, sequence, accepted_at, number, size_bytes,
+        max_messages, sends, date_at, count_at, format, message_id, sender_id, progress, content)
+      select application, "security_events".after(now_exact, coalesce(due_in_ms, 0)),
+          nextval('"security_events".turn_number'), now_ms - coalesce(age_ms, 0), number, size_bytes,
+          max_messages, coalesce(sends, 0), date_at, count_at, format, message_id, sender_id,
+          progress, content
+        from (select * from entry where reason is null and tier <> 'closed' order by place) e
+      returning application, due, sequence, size_bytes
+  ), buried as (
+    insert into "security_events".dead_letter (application, accepted_at, died_at, number, size_bytes, sends,
+        date_at, count_at, format, message_id, sender_id, reason, ending, content)
+      select application, coalesce(died_at, now_ms) - age_ms, coalesce(died_at, now_ms), number,
+          size_bytes, sends, date_at, count_at, format, message_id, sender_id, reason, ending,
+          content
+        from (select * from entry where reason is not null order by place) e
+      returning application
+  )
+  insert into "security_events".posting (application, accepted, pending, pending_bytes, dead, first_due)
+    select c.application, count(*), count(c.due), sum(c.size_bytes), count(*) - count(c.due), min(c.due)
+      from (
+        select application, due, sequence, size_bytes from stored
+        union all select application, null, null, 0 from buried) c
+      group by c.application order by min(c.sequence);
+end $$;
+
+create function "security_events".fold(channel text, caller text) returns boolean language plpgsql
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  held bigint[];
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  lock table "security_events".folding in share update exclusive mode;
+  select array_agg(number) into held from (
+    select a.number from "security_events".application a
+      where a.number = any (array(
+        select p.application from "security_events".posting p order by p.sequence limit 10000))
+      order by a.number for no key update skip locked) a;
+  if held is not null then
+    with taken as (
+      delete from "security_events".posting p where p.application = any (held) returning p.*
+    ), total as (
+      select application, min(sequence) as turn, min(first_due) as first_due,
+          sum(accepted) as accepted, sum(pending) as pending, sum(pending_bytes) as pending_bytes,
+          sum(dead) as dead, sum(purged) as purged, sum(moved) as moved
+        from taken group by application
+    ), added as (
+      update "security_events".application a set
+          turn = case when a.ready_at is null then t.turn else a.turn end,
+          first_due = least(a.first_due, t.first_due),
+          accepted = a.accepted + t.accepted, pending = a.pending + t.pending,
+          pending_bytes = a.pending_bytes + t.pending_bytes, dead = a.dead + t.dead,
+          purged = a.purged + t.purged, moved = a.moved + t.moved
+        from total t where a.number = t.application
+    )
+    update "security_events".room r set messages = r.messages + t.pending, bytes = r.bytes + t.pending_bytes
+      from (
+        select coalesce(sum(pending), 0)::bigint as pending,
+            coalesce(sum(pending_bytes), 0)::bigint as pending_bytes
+          from total) t
+      where r.shard = pg_backend_pid() % 64;
+  end if;
+  if channel is not null then
+    perform pg_notify(channel, caller);
+  end if;
+  return exists (select from "security_events".posting);
+end $$;
+
+create function "security_events".next_application(
+  tiers text[], now_ms bigint, early boolean, skips boolean
+) returns bigint language plpgsql
+set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  found_number bigint;
+  head record;
+begin
+  if early then
+    if skips then
+      select a.number into found_number from "security_events".application a
+        where (a.claim is null and a.first_due is not null) or a.lease_end <= now_ms
+        order by a.number limit 1 for no key update skip locked;
+    else
+      select a.number into found_number from "security_events".application a
+        where (a.claim is null and a.first_due is not null) or a.lease_end <= now_ms
+        order by a.number limit 1;
+    end if;
+    return found_number;
+  end if;
+  for head in
+    select t.tier, h.number from unnest(tiers) t(tier)
+      cross join lateral (
+        select a.number, a.ready_at, a.turn from "security_events".application a
+          where a.tier = t.tier and a.ready_at <= now_ms
+          order by a.ready_at, a.turn limit 1) h
+      order by h.ready_at, h.turn
+  loop
+    if not skips then
+      return head.number;
+    end if;
+    select a.number into found_number from "security_events".application a
+      where a.tier = head.tier and a.ready_at <= now_ms
+      order by a.ready_at, a.turn limit 1 for no key update skip locked;
+    if found_number is not null then
+      return found_number;
+    end if;
+  end loop;
+  return null;
+end $$;
+
+create function "security_events".next_messages(
+  app "security_events".application, most_messages bigint, most_bytes bigint, now_ms bigint, due_until bigint,
+  out dues bigint[], out sequences bigint[], out messages text, out content bytea
+) language sql stable
+set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+  select array_agg(m.due order by m.due, m.sequence),
+      array_agg(m.sequence order by m.due, m.sequence),
+      json_agg(json_build_array(m.message_id, m.format, octet_length(m.content), m.date_at,
+        m.count_at, m.sender_id, m.number, m.sends, now_ms - m.accepted_at, m.progress::json,
+        m.size_bytes, m.due - now_ms, m.max_messages) order by m.due, m.sequence)::text,
+      string_agg(m.content, ''::bytea order by m.due, m.sequence)
+    from (
+      select d.*, row_number() over due_order as place, sum(d.size_bytes) over due_order as bytes,
+          min(d.max_messages) over due_order as own_limit,
+          min(d.format) over due_order = max(d.format) over due_order as is_one_format
+        from (
+          select * from "security_events".message
+            where application = app.number and due >= app.first_due
+              and (due_until is null or due <= due_until)
+            order by due, sequence limit greatest(1, most_messages)) d
+        window due_order as (order by d.due, d.sequence rows unbounded preceding)) m
+    where m.place = 1 or (m.place <= least(most_messages, m.own_limit) and m.bytes <= most_bytes
+      and m.is_one_format)
+$$;
+
+create function "security_events".claim(
+  tiers text[], most_messages bigint, most_bytes bigint, lease_ms double precision, early boolean,
+  out claim text, out application text, out tier text, out max_messages bigint,
+  out max_bytes bigint, out lane text, out now_ms bigint, out messages text, out content bytea,
+  out due_in bigint, out unfolded boolean
+) language plpgsql
+set jit = off set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  now_exact double precision;
+  candidate bigint;
+  app "security_events".application;
+  taken record;
+  next_due bigint;
+  claim_number bigint;
+  has_waited boolean := false;
+begin
+  unfolded := exists (select from "security_events".posting);
+  loop
+    now_exact := "security_events".now_exact();
+    now_ms := floor(now_exact);
+    candidate := "security_events".next_application(tiers, now_ms, early, true);
+    if candidate is null and not has_waited then
+      -- All there is may be held by others who are about to let go of it.
+      has_waited := true;
+      candidate := "security_events".next_application(tiers, now_ms, early, false);
+    end if;
+    if candidate is null then
+      select min(h.ready_at) - now_ms into due_in from unnest(tiers) t(tier)
+        cross join lateral (
+          select a.ready_at from "security_events".application a
+            where a.tier = t.tier and a.ready_at is not null order by a.ready_at limit 1) h
+        where not early;
+      return;
+    end if;
+    app := "security_events".hold(candidate);
+    continue when app.claim is not null or app.first_due is null;
+    continue when not early and (app.ready_at is null or app.ready_at > now_ms
+      or app.tier <> all (tiers));
+    taken := "security_events".next_messages(app,
+      case when early then most_messages else least(most_messages, app.max_messages) end,
+      case when early then most_bytes else least(most_bytes, app.max_bytes) end,
+      now_ms, case when early then null else now_ms end);
+    if taken.dues is null then
+      -- What it was said to have is gone: closed, expired, or claimed before it was added up.
+      update "security_events".application a set first_due = (
+          select m.due from "security_events".message m where m.application = candidate
+            order by m.due, m.sequence limit 1)
+        where a.number = candidate;
+      continue;
+    end if;
+    exit;
+  end loop;
+  select m.due into next_due from "security_events".message m
+    where m.application = candidate and (m.due, m.sequence) >
+      (taken.dues[cardinality(taken.dues)], taken.sequences[cardinality(taken.dues)])
+    order by m.due, m.sequence limit 1;
+  claim_number := nextval('"security_events".turn_number');
+  update "security_events".application a set
+      claim = claim_number, lease_end = "security_events".after(now_exact, lease_ms), first_due = next_due,
+      claim_dues = taken.dues, claim_sequences = taken.sequences
+    where a.number = candidate;
+  claim := candidate || '-' || claim_number;
+  application := app.id;
+  tier := app.tier;
+  max_messages := app.max_messages;
+  max_bytes := app.max_bytes;
+  lane := app.lane;
+  messages := taken.messages;
+  content := taken.content;
+end $$;
+
+create function "security_events".settle(
+  which bigint, claim_number bigint, kinds text, afters double precision[], limits bigint[],
+  progresses text[], reasons text[], endings text[], new_tier text, new_max_messages bigint,
+  new_max_bytes bigint, new_lane text, wait_ms double precision, new_linger_ms bigint,
+  out claimed bigint
+) language plpgsql
+set jit = off set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  now_exact double precision;
+  app "security_events".application;
+  over record;
+  news record;
+begin
+  app := "security_events".hold(which);
+  if app.claim is distinct from claim_number or app.claim is null then
+    return;
+  end if;
+  claimed := cardinality(app.claim_sequences);
+  if claimed <> length(kinds) then
+    return;
+  end if;
+  now_exact := "security_events".now_exact();
+  with verdict as (
+    select * from unnest(app.claim_dues, app.claim_sequences, string_to_array(kinds, null), afters,
+      limits, progresses, reasons, endings)
+      v(due, sequence, kind, after_ms, max_messages, progress, reason, ending)
+  ), gone as (
+    delete from "security_events".message m using verdict v
+      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind <> 'a'
+      returning m.*, v.kind, v.reason, v.ending
+  ), buried as (
+    insert into "security_events".dead_letter (application, accepted_at, died_at, number, size_bytes, sends,
+        date_at, count_at, format, message_id, sender_id, reason, ending, content)
+      select which, accepted_at, floor(now_exact), number, size_bytes, sends + 1,
+          date_at, count_at, format, message_id, sender_id, reason, ending, content
+        from (select * from gone where kind = 'd' order by due, sequence) g
+  ), again as (
+    update "security_events".message m set
+        due = case when v.after_ms > 0 then "security_events".after(now_exact, v.after_ms) else m.due end,
+        sends = m.sends + 1, max_messages = v.max_messages, progress = v.progress
+      from verdict v
+      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind = 'a'
+  )
+  select count(*) as messages, coalesce(sum(size_bytes), 0)::bigint as bytes,
+      count(*) filter (where kind = 'v') as delivered, count(*) filter (where kind = 'd') as dead,
+      count(*) filter (where kind = 'm') as moved
+    into over from gone;
+  news := "security_events".take_postings(which);
+  update "security_events".application a set
+      claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
+      tier = case when a.tier = 'closed' then a.tier else new_tier end,
+      max_messages = new_max_messages, max_bytes = new_max_bytes, lane = new_lane,
+      not_before = "security_events".after(now_exact, wait_ms), linger_ms = new_linger_ms,
+      served_at = floor(now_exact), turn = nextval('"security_events".turn_number'),
+      accepted = a.accepted + news.accepted,
+      pending = a.pending + news.pending - over.messages,
+      pending_bytes = a.pending_bytes + news.pending_bytes - over.bytes,
+      delivered = a.delivered + over.delivered,
+      dead = a.dead + news.dead + over.dead,
+      purged = a.purged + news.purged,
+      moved = a.moved + news.moved + over.moved,
+      first_due = (
+        select m.due from "security_events".message m
+          where m.application = which
+            and m.due >= least(app.first_due, app.claim_dues[1], news.first_due)
+          order by m.due, m.sequence limit 1)
+    where a.number = which;
+  perform "security_events".take_room(news.pending - over.messages, news.pending_bytes - over.bytes);
+end $$;
+
+create function "security_events".release(
+  which bigint, claim_number bigint, new_tier text, new_max_messages bigint, new_max_bytes bigint,
+  new_lane text, wait_ms double precision
+) returns boolean language plpgsql as $$
+declare
+  now_exact double precision;
+  app "security_events".application;
+begin
+  app := "security_events".hold(which);
+  if app.claim is distinct from claim_number or app.claim is null then
+    return false;
+  end if;
+  now_exact := "security_events".now_exact();
+  update "security_events".application a set
+      claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
+      first_due = least(a.first_due, app.claim_dues[1]),
+      served_at = floor(now_exact), turn = nextval('"security_events".turn_number')
+    where a.number = which;
+  if new_tier is not null then
+    update "security_events".application a set
+        tier = case when a.tier = 'closed' then a.tier else new_tier end,
+        max_messages = new_max_messages, max_bytes = new_max_bytes, lane = new_lane,
+        not_before = "security_events".after(now_exact, wait_ms)
+      where a.number = which;
+  end if;
+  return true;
+end $$;
+
+create function "security_events".extend(which bigint, claim_number bigint, lease_ms double precision)
+returns boolean language plpgsql as $$
+declare
+  app "security_events".application;
+begin
+  app := "security_events".hold(which);
+  if app.claim is distinct from claim_number or app.claim is null then
+    return false;
+  end if;
+  update "security_events".application set lease_end = "security_events".after("security_events".now_exact(), lease_ms) where number = which;
+  return true;
+end $$;
+
+create function "security_events".bury(
+  app "security_events".application, dues bigint[], sequences bigint[], why text, now_ms bigint
+) returns table (application text, message_id text, sender_id text, number bigint) language plpgsql
+set jit = off set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  over record;
+begin
+  return query
+    with gone as (
+      delete from "security_events".message m using unnest(dues, sequences) k(due, sequence)
+        where m.application = app.number and m.due = k.due and m.sequence = k.sequence
+          and (app.claim is null or m.sequence <> all (app.claim_sequences))
+        returning m.*
+    ), buried as (
+      insert into "security_events".dead_letter (application, accepted_at, died_at, number, size_bytes, sends,
+          date_at, count_at, format, message_id, sender_id, reason, ending, content)
+        select g.application, g.accepted_at, now_ms, g.number, g.size_bytes, g.sends,
+            g.date_at, g.count_at, g.format, g.message_id, g.sender_id, why, 'null', g.content
+          from (select * from gone order by due, sequence) g
+    ), total as (
+      select count(*) as messages, coalesce(sum(size_bytes), 0)::bigint as bytes from gone
+    ), counted as (
+      update "security_events".application a set
+          pending = a.pending - t.messages, pending_bytes = a.pending_bytes - t.bytes,
+          dead = a.dead + t.messages
+        from total t where a.number = app.number
+    ), room as (
+      update "security_events".room r set messages = r.messages - t.messages, bytes = r.bytes - t.bytes
+        from total t where r.shard = pg_backend_pid() % 64
+    )
+    select app.id, g.message_id, g.sender_id, g.number from gone g;
+  -- Nothing of it is due before that which was the first one.
+  update "security_events".application a set first_due = (
+      select m.due from "security_events".message m
+        where m.application = app.number
+          and m.due >= least(app.first_due, dues[1])
+          and (app.claim is null or m.sequence <> all (app.claim_sequences))
+        order by m.due, m.sequence limit 1)
+    where a.number = app.number;
+end $$;
+
+create function "security_events".expire(older_than_ms double precision, most bigint)
+returns table (application text, message_id text, sender_id text, number bigint) language plpgsql
+set jit = off set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  now_ms bigint := floor("security_events".now_exact());
+  owners bigint[];
+  dues bigint[];
+  sequences bigint[];
+  page record;
+begin
+  select array_agg(o.application), array_agg(o.due), array_agg(o.sequence)
+    into owners, dues, sequences
+    from (
+      select m.application, m.due, m.sequence from "security_events".message m
+        join "security_events".application a on a.number = m.application
+        where m.accepted_at < now_ms - older_than_ms
+          and (a.claim is null or a.lease_end <= now_ms or m.sequence <> all (a.claim_sequences))
+        order by m.accepted_at limit most) o;
+  -- In one order everywhere, and all before the room is changed, which is locked last.
+  perform "security_events".hold(o.number) from (
+    select distinct u.number from unnest(owners) u(number) order by u.number) o;
+  for page in
+    select k.application, array_agg(k.due order by k.due) as dues,
+        array_agg(k.sequence order by k.due) as sequences
+      from unnest(owners, dues, sequences) k(application, due, sequence) group by k.application
+  loop
+    return query select b.* from "security_events".bury(
+      "security_events".hold(page.application), page.dues, page.sequences, 'horizon-passed', now_ms) b;
+  end loop;
+end $$;
+
+create function "security_events".shut(
+  which text, row_max_messages bigint, row_max_bytes bigint, row_lane text, row_linger_ms bigint
+) returns bigint language plpgsql as $$
+declare
+  found_number bigint;
+begin
+  lock table "security_events".intake in exclusive mode;
+  insert into "security_events".application (id, tier, max_messages, max_bytes, lane, linger_ms)
+    values (which, 'closed', row_max_messages, row_max_bytes, row_lane, row_linger_ms)
+    on conflict (id) do update set tier = 'closed'
+    returning number into found_number;
+  return found_number;
+end $$;
+
+create function "security_events".close_page(which bigint, most bigint)
+returns table (application text, message_id text, sender_id text, number bigint) language plpgsql
+set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+declare
+  app "security_events".application;
+  page record;
+begin
+  app := "security_events".hold(which);
+  select array_agg(m.due order by m.due, m.sequence) as dues,
+      array_agg(m.sequence order by m.due, m.sequence) as sequences into page
+    from (
+      select due, sequence from "security_events".message
+        where application = which
+          and (app.claim is null or sequence <> all (app.claim_sequences))
+        order by due, sequence limit most) m;
+  if page.dues is not null then
+    return query select b.* from "security_events".bury(
+      app, page.dues, page.sequences, 'destination-closed', floor("security_events".now_exact())::bigint) b;
+  end if;
+end $$;
+
+create function "security_events".reopen(
+  which text, row_tier text, row_max_messages bigint, row_max_bytes bigint, row_lane text
+) returns void language sql as $$
+  update "security_events".application set tier = row_tier, max_messages = row_max_messages,
+      max_bytes = row_max_bytes, lane = row_lane, not_before = 0
+    where id = which
+$$;
+
+create function "security_events".application_row(which text)
+returns table (tier text, max_messages bigint, max_bytes bigint, lane text) language sql stable as $$
+  select a.tier, a.max_messages, a.max_bytes, a.lane from "security_events".application a where a.id = which
+$$;
+
+create function "security_events".letters(of_id text, named bigint[], behind bigint, most bigint) returns bigint[]
+language plpgsql stable
+set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  owner_number bigint;
+begin
+  if of_id is not null then
+    select a.number into owner_number from "security_events".application a where a.id = of_id;
+    if owner_number is null then
+      return '{}';
+    end if;
+  end if;
+  if named is not null then
+    return array(
+      select d.id from "security_events".dead_letter d
+        where d.id = any (named) and d.id > behind and (of_id is null or d.application = owner_number)
+        order by d.id limit most);
+  elsif of_id is not null then
+    return array(
+      select d.id from "security_events".dead_letter d where d.application = owner_number and d.id > behind
+        order by d.id limit most);
+  end if;
+  return array(
+    select d.id from "security_events".dead_letter d where d.id > behind order by d.id limit most);
+end $$;
+
+create function "security_events".purge(
+  of_id text, named bigint[], as_moved boolean, behind bigint, most bigint,
+  out discarded bigint, out looked_at bigint
+) language plpgsql
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  page bigint[] := "security_events".letters(of_id, named, behind, most);
+begin
+  with gone as (
+    delete from "security_events".dead_letter d where d.id = any (page) returning d.application
+  ), posted as (
+    insert into "security_events".posting (application, dead, purged, moved)
+      select g.application, -count(*), case when as_moved then 0 else count(*) end,
+          case when as_moved then count(*) else 0 end
+        from gone g group by g.application
+  )
+  select count(*) into discarded from gone;
+  if cardinality(page) = most then
+    looked_at := page[cardinality(page)];
+  end if;
+end $$;
+
+create function "security_events".replay(
+  of_id text, named bigint[], bound_messages bigint, bound_bytes bigint, behind bigint, most bigint,
+  out replayed bigint, out looked_at bigint
+) language plpgsql
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  page bigint[];
+  now_ms bigint;
+  free_messages bigint;
+  free_bytes bigint;
+begin
+  lock table "security_events".intake in row share mode;
+  page := "security_events".letters(of_id, named, behind, most);
+  now_ms := floor("security_events".now_exact());
+  select bound_messages - w.messages, bound_bytes - w.bytes into free_messages, free_bytes
+    from "security_events".waiting() w;
+  with fitting as (
+    select o.id from (
+      select d.id, row_number() over oldest as messages, sum(d.size_bytes) over oldest as bytes
+        from "security_events".dead_letter d join "security_events".application a on a.number = d.application
+        where d.id = any (page) and a.tier <> 'closed'
+        window oldest as (order by d.id rows unbounded preceding)) o
+      where o.messages <= free_messages and o.bytes <= free_bytes
+  ), gone as (
+    delete from "security_events".dead_letter d where d.id in (select id from fitting) returning d.*
+  ), stored as (
+    insert into "security_events".message (application, due, sequence, accepted_at, number, size_bytes, sends,
+        date_at, count_at, format, message_id, sender_id, content)
+      select application, now_ms, nextval('"security_events".turn_number'), now_ms, 0, size_bytes, sends,
+          date_at, count_at, format, message_id, '', content
+        from (select * from gone order by id) g
+  ), posted as (
+    insert into "security_events".posting (application, pending, pending_bytes, dead, first_due)
+      select g.application, count(*), sum(g.size_bytes), -count(*), now_ms
+        from gone g group by g.application order by min(g.id)
+  )
+  select count(*) into replayed from gone;
+  if cardinality(page) = most then
+    looked_at := page[cardinality(page)];
+  end if;
+end $$;
+
+create function "security_events".dead_letters(of_id text, named bigint[], behind bigint, most bigint)
+returns table (id bigint, application text, message_id text, format smallint, content bytea,
+  date_at integer, count_at integer, sender_id text, number bigint, size_bytes bigint,
+  sends integer, reason text, ending text, accepted_at bigint, died_at bigint)
+language sql stable
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+  select d.id, a.id, d.message_id, d.format, d.content, d.date_at, d.count_at, d.sender_id,
+      d.number, d.size_bytes, d.sends, d.reason, d.ending, d.accepted_at, d.died_at
+    from "security_events".dead_letter d join "security_events".application a on a.number = d.application
+    where d.id = any ("security_events".letters(of_id, named, behind, most)) order by d.id
+$$;
+
+create function "security_events".stats()
+returns table (id text, tier text, accepted bigint, delivered bigint, pending bigint,
+  pending_bytes bigint, dead bigint, purged bigint, moved bigint, waiting_ms bigint)
+language sql volatile as $$
+  with posted as (
+    select application, sum(accepted) as accepted, sum(pending) as pending,
+        sum(pending_bytes) as pending_bytes, sum(dead) as dead, sum(purged) as purged,
+        sum(moved) as moved, min(first_due) as first_due
+      from "security_events".posting group by application
+  ), at as (
+    select floor("security_events".now_exact())::bigint as now_ms
+  )
+  select a.id, a.tier, (a.accepted + coalesce(p.accepted, 0))::bigint, a.delivered,
+      (a.pending + coalesce(p.pending, 0))::bigint,
+      (a.pending_bytes + coalesce(p.pending_bytes, 0))::bigint,
+      (a.dead + coalesce(p.dead, 0))::bigint, (a.purged + coalesce(p.purged, 0))::bigint,
+      (a.moved + coalesce(p.moved, 0))::bigint,
+      case
+        when a.tier <> 'closed' and (a.claim is null or a.lease_end <= at.now_ms)
+          and coalesce(a.first_due, p.first_due, a.claim_dues[1]) is not null
+        then at.now_ms - greatest(a.not_before,
+          least(a.first_due, p.first_due, a.claim_dues[1])
+            + case when a.pending + coalesce(p.pending, 0) < a.max_messages
+              then a.linger_ms else 0 end)
+      end
+    from "security_events".application a left join posted p on p.application = a.number cross join at
+$$;
+
+create table "security_events".schema_version (version integer not null);
+
+insert into "security_events".schema_version values (1);
+
+commit;

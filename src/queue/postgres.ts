@@ -1,0 +1,54 @@
+/** A queue in a PostgreSQL database, which any number of processes share. */
+import { systemClock } from '../system/clock.ts';
+import { newId } from '../system/id.ts';
+import { connected, withClient } from './postgres/database.ts';
+import { loadPg } from './postgres/load-pg.ts';
+import {
+  type PostgresConnectionOptions,
+  type PostgresQueueOptions,
+  readConnectionOptions,
+  readQueueOptions,
+} from './postgres/postgres-options.ts';
+import { PostgresQueue } from './postgres/postgres-queue.ts';
+import { createSchema } from './postgres/schema.ts';
+import type { MessageQueue } from './queue.ts';
+
+export type {
+  PostgresConnection,
+  PostgresConnectionOptions,
+  PostgresPool,
+  PostgresQueueOptions,
+} from './postgres/postgres-options.ts';
+export type { MessageQueue } from './queue.ts';
+
+/**
+ * Makes a queue in a database, which has to have the schema that {@link createPostgresSchema} makes.
+ * It connects when it is opened, by the package `pg`.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option. `open` rejects with
+ * `ERR_PEER_MISSING` where `pg` is not installed, and with `ERR_QUEUE_FAILED` where the server cannot
+ * be reached or the schema is missing or of another version.
+ */
+export function createPostgresQueue(options: PostgresQueueOptions): MessageQueue {
+  const surroundings = { clock: systemClock, newId, load: loadPg };
+  return new PostgresQueue(readQueueOptions(options), surroundings);
+}
+
+/**
+ * Makes what the queue needs in the database, in one transaction; what is there is left as it is. Any
+ * number of processes may call it at once. The user of the connection has to own the schema, or be
+ * allowed to create it.
+ *
+ * @throws SecurityEventError (rejects) `ERR_INVALID_OPTION`; `ERR_PEER_MISSING`; `ERR_QUEUE_FAILED`.
+ */
+export async function createPostgresSchema(
+  options: PostgresConnectionOptions,
+): Promise<'created' | 'present'> {
+  const read = readConnectionOptions(options);
+  const { isOwn, pool } = await connected(read, loadPg);
+  try {
+    return await withClient(pool, (client) => createSchema(client, read.schema));
+  } finally {
+    if (isOwn) await pool.end();
+  }
+}

@@ -1,0 +1,216 @@
+/** The schema's functions, each as a call. */
+import { SecurityEventError } from '../../errors.ts';
+import type {
+  ApplicationRow,
+  ClaimRequest,
+  DeadLetterFilter,
+  DeadLetterPage,
+  Enqueued,
+  ExpiredMessage,
+  Moved,
+  QueueEntry,
+  QueueStats,
+  RowUpdate,
+  Verdict,
+} from '../queue.ts';
+import {
+  type ClaimName,
+  ROW_TYPES,
+  rowOf,
+  rowValues,
+  VERDICT_TYPES,
+  verdictArrays,
+} from './claims.ts';
+import type { Database, Row } from './database.ts';
+import {
+  behind,
+  deadLetterPage,
+  FILTER_TYPES,
+  filterValues,
+  type PageRequest,
+} from './dead-letter-rows.ts';
+import { ENTRY_TYPES, entryArrays } from './entries.ts';
+import { statsOf } from './postgres-stats.ts';
+import { fromText, toText, toWhole } from './words.ts';
+
+export interface Bounds {
+  readonly maxPendingMessages: number;
+  readonly maxPendingBytes: number;
+}
+
+/** Which row an application begins with, and how long it waits for company. */
+export interface Beginning {
+  readonly row: ApplicationRow;
+  readonly lingerMs: number;
+}
+
+/** Dead letters in one transaction of a `replay` or `purge`. */
+const PAGE = 1000;
+
+const ENQUEUE_TYPES = ['text[]', ...ROW_TYPES, 'bigint', 'bigint', 'bigint', ...ENTRY_TYPES];
+
+const CLAIM_TYPES = ['text[]', 'bigint', 'bigint', 'double precision', 'boolean'];
+
+const SETTLE_TYPES = [
+  'bigint',
+  'bigint',
+  ...VERDICT_TYPES,
+  ...ROW_TYPES,
+  'double precision',
+  'bigint',
+];
+
+const RELEASE_TYPES = ['bigint', 'bigint', ...ROW_TYPES, 'double precision'];
+
+const REPLAY_TYPES = [...FILTER_TYPES, 'bigint', 'bigint', 'bigint', 'bigint'];
+
+const PURGE_TYPES = [...FILTER_TYPES, 'boolean', 'bigint', 'bigint'];
+
+export class Calls {
+  readonly #database: Database;
+  readonly #bounds: Bounds;
+
+  constructor(database: Database, bounds: Bounds) {
+    this.#database = database;
+    this.#bounds = bounds;
+  }
+
+  /** Rejects with ERR_QUEUE_FULL where there is no room. */
+  async enqueue(entries: readonly QueueEntry[], { row, lingerMs }: Beginning): Promise<Enqueued> {
+    const { ids, values } = entryArrays(entries);
+    const { maxPendingMessages, maxPendingBytes } = this.#bounds;
+    const answer = await this.#database.one('enqueue', ENQUEUE_TYPES, [
+      ids,
+      ...rowValues(row),
+      toWhole(lingerMs),
+      maxPendingMessages,
+      maxPendingBytes,
+      ...values,
+    ]);
+    const bound = answer['passed'];
+    if (bound === 'maxPendingMessages' || bound === 'maxPendingBytes') {
+      const more = `${String(answer['messages'])} messages of ${String(answer['bytes'])} bytes`;
+      const detail = `${more} would pass ${bound} (${this.#bounds[bound]})`;
+      throw new SecurityEventError('ERR_QUEUE_FULL', { detail, path: [bound] });
+    }
+    return { closed: ((answer['closed'] ?? []) as string[]).map(fromText) };
+  }
+
+  /** Rings on that channel, where there is one, in the name of that caller. */
+  async fold(channel: string | null, caller: string): Promise<void> {
+    await this.#database.one('fold', ['text', 'text'], [channel, caller]);
+  }
+
+  /** Where nothing can be claimed its `claim` is null. */
+  claim(request: ClaimRequest): Promise<Row> {
+    const { tiers, maxMessages, maxBytes, leaseMs, early = false } = request;
+    const values = [tiers, toWhole(maxMessages), toWhole(maxBytes), leaseMs, early];
+    return this.#database.one('claim', CLAIM_TYPES, values);
+  }
+
+  /** How many messages the claim has; `undefined` where it is lost. Settles where there is a verdict for each. */
+  async settle(
+    { application, claim }: ClaimName,
+    verdicts: readonly (Verdict | Moved)[],
+    row: RowUpdate & { readonly lingerMs: number },
+  ): Promise<number | undefined> {
+    const { claimed } = await this.#database.one('settle', SETTLE_TYPES, [
+      application,
+      claim,
+      ...verdictArrays(verdicts),
+      ...rowValues(row),
+      row.waitMs,
+      toWhole(row.lingerMs),
+    ]);
+    return claimed === null ? undefined : Number(claimed);
+  }
+
+  async release({ application, claim }: ClaimName, row?: RowUpdate): Promise<boolean> {
+    const values = row === undefined ? ROW_TYPES.map(() => null) : rowValues(row);
+    const args = [application, claim, ...values, row?.waitMs ?? null];
+    return (await this.#database.one('release', RELEASE_TYPES, args))['release'] === true;
+  }
+
+  async extend({ application, claim }: ClaimName, leaseMs: number): Promise<boolean> {
+    const types = ['bigint', 'bigint', 'double precision'];
+    const answer = await this.#database.one('extend', types, [application, claim, leaseMs]);
+    return answer['extend'] === true;
+  }
+
+  async expire(olderThanMs: number, maxMessages: number): Promise<ExpiredMessage[]> {
+    const values = [olderThanMs, toWhole(maxMessages)];
+    return expiredOf(await this.#database.call('expire', ['double precision', 'bigint'], values));
+  }
+
+  async closeApplication(
+    applicationId: string,
+    { row, lingerMs }: Beginning,
+    maxMessages: number,
+  ): Promise<ExpiredMessage[]> {
+    const types = ['text', ...ROW_TYPES.slice(1), 'bigint'];
+    const values = [toText(applicationId), ...rowValues(row).slice(1), toWhole(lingerMs)];
+    // Its own transaction: what comes in is kept waiting for no longer than this.
+    const { shut } = await this.#database.one('shut', types, values);
+    const page = [shut, toWhole(maxMessages)];
+    return expiredOf(await this.#database.call('close_page', ['bigint', 'bigint'], page));
+  }
+
+  async reopen(applicationId: string, row: ApplicationRow): Promise<void> {
+    const values = [toText(applicationId), ...rowValues(row)];
+    await this.#database.call('reopen', ['text', ...ROW_TYPES], values);
+  }
+
+  async application(applicationId: string): Promise<ApplicationRow | undefined> {
+    const rows = await this.#database.call('application_row', ['text'], [toText(applicationId)]);
+    return rows[0] && rowOf(rows[0]);
+  }
+
+  async deadLetters({ limit, after, ...filter }: PageRequest): Promise<DeadLetterPage> {
+    const values = [...filterValues(filter), behind(after), toWhole(limit) + 1];
+    const types = [...FILTER_TYPES, 'bigint', 'bigint'];
+    return deadLetterPage(await this.#database.call('dead_letters', types, values), limit);
+  }
+
+  async replay(filter: DeadLetterFilter): Promise<number> {
+    const { maxPendingMessages, maxPendingBytes } = this.#bounds;
+    return await inPages('replayed', (after) => {
+      const values = [...filterValues(filter), maxPendingMessages, maxPendingBytes, after, PAGE];
+      return this.#database.one('replay', REPLAY_TYPES, values);
+    });
+  }
+
+  async purge(filter: DeadLetterFilter, as: 'purged' | 'moved'): Promise<number> {
+    return await inPages('discarded', (after) => {
+      const values = [...filterValues(filter), as === 'moved', after, PAGE];
+      return this.#database.one('purge', PURGE_TYPES, values);
+    });
+  }
+
+  async stats(): Promise<QueueStats> {
+    return statsOf(await this.#database.call('stats', [], []));
+  }
+
+  /** How many messages wait in all. */
+  async waiting(): Promise<number> {
+    return Number((await this.#database.one('waiting', [], []))['messages']);
+  }
+}
+
+const expiredOf = (rows: readonly Row[]): ExpiredMessage[] =>
+  rows.map((row) => ({
+    applicationId: fromText(String(row['application'])),
+    messageId: fromText(String(row['message_id'])),
+    origin: { senderId: fromText(String(row['sender_id'])), number: Number(row['number']) },
+  }));
+
+/** Each page is a transaction; the sum of what they tell. */
+async function inPages(count: string, page: (after: unknown) => Promise<Row>): Promise<number> {
+  let sum = 0;
+  let after: unknown = 0;
+  while (after !== null) {
+    const answer = await page(after);
+    sum += Number(answer[count]);
+    after = answer['looked_at'];
+  }
+  return sum;
+}

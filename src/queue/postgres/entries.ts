@@ -1,0 +1,84 @@
+/** Entries as the arrays in which `enqueue` takes them. */
+import type { Past, QueueEntry } from '../queue.ts';
+import { toJsonText, toText, toWhole } from './words.ts';
+
+/** Of the arguments of `enqueue`, from `contents` on; `ids` stands before. */
+export const ENTRY_TYPES = [
+  'bytea',
+  'integer[]',
+  'text[]',
+  'smallint[]',
+  'integer[]',
+  'integer[]',
+  'integer[]',
+  'integer[]',
+  'bigint[]',
+  'text[]',
+  'bigint[]',
+  'integer[]',
+  'double precision[]',
+  'double precision[]',
+  'bigint[]',
+  'text[]',
+  'text[]',
+  'text[]',
+  'double precision[]',
+] as const;
+
+export interface EntryArrays {
+  readonly ids: readonly string[];
+  /** As {@link ENTRY_TYPES}. */
+  readonly values: readonly unknown[];
+}
+
+export function entryArrays(entries: readonly QueueEntry[]): EntryArrays {
+  const places = new Map<string, number>();
+  const apps = entries.map(({ applicationId }) => {
+    const place = places.get(applicationId) ?? places.size + 1;
+    places.set(applicationId, place);
+    return place;
+  });
+  let end = 0;
+  const starts = entries.map(({ stored }) => {
+    const start = end;
+    end += stored.bytes.length;
+    return start;
+  });
+  const of = <T>(value: (entry: QueueEntry) => T): T[] => entries.map(value);
+  return {
+    ids: [...places.keys()].map(toText),
+    values: [
+      Buffer.concat(
+        of(({ stored }) => stored.bytes),
+        end,
+      ),
+      apps,
+      of(({ stored }) => toText(stored.messageId)),
+      of(({ stored }) => stored.format),
+      starts,
+      of(({ stored }) => stored.bytes.length),
+      of(({ stored }) => stored.dateAt),
+      of(({ stored }) => stored.countAt),
+      of(({ sizeBytes }) => sizeBytes),
+      of(({ origin }) => toText(origin.senderId)),
+      of(({ origin }) => origin.number),
+      ...pastArrays(entries),
+    ],
+  };
+}
+
+function pastArrays(entries: readonly QueueEntry[]): (readonly unknown[] | null)[] {
+  const hasPast = entries.some(({ past }) => past !== undefined);
+  const of = (value: (past: Past) => unknown): readonly unknown[] | null =>
+    hasPast ? entries.map(({ past }) => (past === undefined ? null : (value(past) ?? null))) : null;
+  return [
+    of(({ sends }) => sends),
+    of(({ ageMs }) => ageMs),
+    of(({ dueInMs }) => dueInMs),
+    of(({ maxMessages }) => maxMessages && toWhole(maxMessages)),
+    of(({ progress }) => toJsonText(progress)),
+    of(({ death }) => death?.reason),
+    of(({ death }) => death && toJsonText(death.end)),
+    of(({ death }) => death?.diedAt),
+  ];
+}

@@ -1,0 +1,90 @@
+/** The schema: made once, and looked at before it is used. */
+import type { ClientBase } from 'pg';
+import { SecurityEventError } from '../../errors.ts';
+import { untraced } from '../../system/untraced.ts';
+import type { Durability } from '../queue.ts';
+import type { Database } from './database.ts';
+import { failure } from './postgres-failure.ts';
+import { quoted, SCHEMA_VERSION, schemaText } from './sql/schema-text.ts';
+
+/** Makes the schema in one transaction, one process after the other; what is there stays. */
+export async function createSchema(
+  client: ClientBase,
+  schema: string,
+): Promise<'created' | 'present'> {
+  const run = (text: string, values: unknown[] = []) =>
+    untraced(() => client.query<Record<string, unknown>>(text, values));
+  try {
+    await run('begin');
+    await run('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${schema} schema`]);
+    const found = await run('select to_regclass($1) is not null as found', [
+      `${quoted(schema)}.schema_version`,
+    ]);
+    const isPresent = found.rows[0]?.['found'] === true;
+    if (isPresent) {
+      const { rows } = await run(`select version from ${quoted(schema)}.schema_version`);
+      checkVersion(rows[0]?.['version'], schema);
+    } else {
+      await run(`create schema if not exists ${quoted(schema)}`);
+      await run(schemaText(schema));
+    }
+    await run('commit');
+    return isPresent ? 'present' : 'created';
+  } catch (error) {
+    throw failure(error);
+  }
+}
+
+/** What {@link createSchema} runs where there is nothing yet, for who has no program do it. */
+export const schemaFile = (schema: string): string => `\
+-- What security-event-delivery/queue/postgres needs in a database, version ${SCHEMA_VERSION}: run it once, for instance by
+-- psql -v ON_ERROR_STOP=1 -f <this file>. Written by \`npm run docs\`; createPostgresSchema does the same.
+begin;
+
+create schema ${quoted(schema)};
+
+${schemaText(schema)}
+commit;
+`;
+
+function checkVersion(version: unknown, schema: string): void {
+  if (version === SCHEMA_VERSION) return;
+  const detail = `the schema ${schema} is of version ${String(version)}, not ${SCHEMA_VERSION}`;
+  throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
+}
+
+const SETTINGS = `select (select version from {s}.schema_version) as version,
+  current_setting('fsync') as fsync,
+  current_setting('synchronous_commit') as commit,
+  current_setting('synchronous_standby_names') as standbys,
+  current_setting('transaction_isolation') as isolation`;
+
+/** Refuses a schema of another version and a server that would not keep the laws; tells what it keeps. */
+export async function lookedAt(database: Database, schema: string): Promise<Durability> {
+  const [row] = await database.query(SETTINGS.replace('{s}', () => quoted(schema)));
+  checkVersion(row?.['version'], schema);
+  const isolation = String(row?.['isolation']);
+  if (isolation !== 'read committed') {
+    const detail = `default_transaction_isolation is ${isolation}, expected read committed`;
+    throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
+  }
+  return durabilityOf({
+    fsync: String(row?.['fsync']),
+    commit: String(row?.['commit']),
+    standbys: String(row?.['standbys']),
+  });
+}
+
+/** Values of synchronous_commit with which a standby has what is committed. */
+const WAITS_FOR_STANDBY = new Set(['on', 'remote_write', 'remote_apply']);
+
+/** Of the server's settings; in doubt the least. */
+export function durabilityOf({
+  fsync,
+  commit,
+  standbys,
+}: Readonly<Record<'fsync' | 'commit' | 'standbys', string>>): Durability {
+  const isOnDisk = commit === 'local' || WAITS_FOR_STANDBY.has(commit);
+  if (fsync !== 'on' || !isOnDisk) return 'process-crash';
+  return standbys.trim() !== '' && WAITS_FOR_STANDBY.has(commit) ? 'replicated' : 'server';
+}

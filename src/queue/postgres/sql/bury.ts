@@ -1,0 +1,79 @@
+/** Makes dead letters of messages that are not claimed, of an application whose row the caller holds. */
+export const BURY = `
+create function {s}.bury(
+  app {s}.application, dues bigint[], sequences bigint[], why text, now_ms bigint
+) returns table (application text, message_id text, sender_id text, number bigint) language plpgsql
+set jit = off set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  over record;
+begin
+  return query
+    with gone as (
+      delete from {s}.message m using unnest(dues, sequences) k(due, sequence)
+        where m.application = app.number and m.due = k.due and m.sequence = k.sequence
+          and (app.claim is null or m.sequence <> all (app.claim_sequences))
+        returning m.*
+    ), buried as (
+      insert into {s}.dead_letter (application, accepted_at, died_at, number, size_bytes, sends,
+          date_at, count_at, format, message_id, sender_id, reason, ending, content)
+        select g.application, g.accepted_at, now_ms, g.number, g.size_bytes, g.sends,
+            g.date_at, g.count_at, g.format, g.message_id, g.sender_id, why, 'null', g.content
+          from (select * from gone order by due, sequence) g
+    ), total as (
+      select count(*) as messages, coalesce(sum(size_bytes), 0)::bigint as bytes from gone
+    ), counted as (
+      update {s}.application a set
+          pending = a.pending - t.messages, pending_bytes = a.pending_bytes - t.bytes,
+          dead = a.dead + t.messages
+        from total t where a.number = app.number
+    ), room as (
+      update {s}.room r set messages = r.messages - t.messages, bytes = r.bytes - t.bytes
+        from total t where r.shard = pg_backend_pid() % 64
+    )
+    select app.id, g.message_id, g.sender_id, g.number from gone g;
+  -- Nothing of it is due before that which was the first one.
+  update {s}.application a set first_due = (
+      select m.due from {s}.message m
+        where m.application = app.number
+          and m.due >= least(app.first_due, dues[1])
+          and (app.claim is null or m.sequence <> all (app.claim_sequences))
+        order by m.due, m.sequence limit 1)
+    where a.number = app.number;
+end $$;`;
+
+/** Makes dead letters of at most \`most\` messages that were accepted longer ago and are not claimed. */
+export const EXPIRE = `
+create function {s}.expire(older_than_ms double precision, most bigint)
+returns table (application text, message_id text, sender_id text, number bigint) language plpgsql
+set jit = off set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  now_ms bigint := floor({s}.now_exact());
+  owners bigint[];
+  dues bigint[];
+  sequences bigint[];
+  page record;
+begin
+  select array_agg(o.application), array_agg(o.due), array_agg(o.sequence)
+    into owners, dues, sequences
+    from (
+      select m.application, m.due, m.sequence from {s}.message m
+        join {s}.application a on a.number = m.application
+        where m.accepted_at < now_ms - older_than_ms
+          and (a.claim is null or a.lease_end <= now_ms or m.sequence <> all (a.claim_sequences))
+        order by m.accepted_at limit most) o;
+  -- In one order everywhere, and all before the room is changed, which is locked last.
+  perform {s}.hold(o.number) from (
+    select distinct u.number from unnest(owners) u(number) order by u.number) o;
+  for page in
+    select k.application, array_agg(k.due order by k.due) as dues,
+        array_agg(k.sequence order by k.due) as sequences
+      from unnest(owners, dues, sequences) k(application, due, sequence) group by k.application
+  loop
+    return query select b.* from {s}.bury(
+      {s}.hold(page.application), page.dues, page.sequences, 'horizon-passed', now_ms) b;
+  end loop;
+end $$;`;

@@ -1,0 +1,148 @@
+/**
+ * Claims for one POST. `messages` is JSON, one array a message, and `content` their bytes one after
+ * the other. Where nothing can be claimed `claim` is null, `due_in` tells when something of these
+ * tiers will be, and `unfolded` that there are postings, which may change that.
+ */
+export const CLAIM = `
+create function {s}.claim(
+  tiers text[], most_messages bigint, most_bytes bigint, lease_ms double precision, early boolean,
+  out claim text, out application text, out tier text, out max_messages bigint,
+  out max_bytes bigint, out lane text, out now_ms bigint, out messages text, out content bytea,
+  out due_in bigint, out unfolded boolean
+) language plpgsql
+set jit = off set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  now_exact double precision;
+  candidate bigint;
+  app {s}.application;
+  taken record;
+  next_due bigint;
+  claim_number bigint;
+  has_waited boolean := false;
+begin
+  unfolded := exists (select from {s}.posting);
+  loop
+    now_exact := {s}.now_exact();
+    now_ms := floor(now_exact);
+    candidate := {s}.next_application(tiers, now_ms, early, true);
+    if candidate is null and not has_waited then
+      -- All there is may be held by others who are about to let go of it.
+      has_waited := true;
+      candidate := {s}.next_application(tiers, now_ms, early, false);
+    end if;
+    if candidate is null then
+      select min(h.ready_at) - now_ms into due_in from unnest(tiers) t(tier)
+        cross join lateral (
+          select a.ready_at from {s}.application a
+            where a.tier = t.tier and a.ready_at is not null order by a.ready_at limit 1) h
+        where not early;
+      return;
+    end if;
+    app := {s}.hold(candidate);
+    continue when app.claim is not null or app.first_due is null;
+    continue when not early and (app.ready_at is null or app.ready_at > now_ms
+      or app.tier <> all (tiers));
+    taken := {s}.next_messages(app,
+      case when early then most_messages else least(most_messages, app.max_messages) end,
+      case when early then most_bytes else least(most_bytes, app.max_bytes) end,
+      now_ms, case when early then null else now_ms end);
+    if taken.dues is null then
+      -- What it was said to have is gone: closed, expired, or claimed before it was added up.
+      update {s}.application a set first_due = (
+          select m.due from {s}.message m where m.application = candidate
+            order by m.due, m.sequence limit 1)
+        where a.number = candidate;
+      continue;
+    end if;
+    exit;
+  end loop;
+  select m.due into next_due from {s}.message m
+    where m.application = candidate and (m.due, m.sequence) >
+      (taken.dues[cardinality(taken.dues)], taken.sequences[cardinality(taken.dues)])
+    order by m.due, m.sequence limit 1;
+  claim_number := nextval('{s}.turn_number');
+  update {s}.application a set
+      claim = claim_number, lease_end = {s}.after(now_exact, lease_ms), first_due = next_due,
+      claim_dues = taken.dues, claim_sequences = taken.sequences
+    where a.number = candidate;
+  claim := candidate || '-' || claim_number;
+  application := app.id;
+  tier := app.tier;
+  max_messages := app.max_messages;
+  max_bytes := app.max_bytes;
+  lane := app.lane;
+  messages := taken.messages;
+  content := taken.content;
+end $$;`;
+
+/** Whose turn it is; with `skips`, its row is locked, and rows that others have locked are left out. */
+export const NEXT_APPLICATION = `
+create function {s}.next_application(
+  tiers text[], now_ms bigint, early boolean, skips boolean
+) returns bigint language plpgsql
+set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  found_number bigint;
+  head record;
+begin
+  if early then
+    if skips then
+      select a.number into found_number from {s}.application a
+        where (a.claim is null and a.first_due is not null) or a.lease_end <= now_ms
+        order by a.number limit 1 for no key update skip locked;
+    else
+      select a.number into found_number from {s}.application a
+        where (a.claim is null and a.first_due is not null) or a.lease_end <= now_ms
+        order by a.number limit 1;
+    end if;
+    return found_number;
+  end if;
+  for head in
+    select t.tier, h.number from unnest(tiers) t(tier)
+      cross join lateral (
+        select a.number, a.ready_at, a.turn from {s}.application a
+          where a.tier = t.tier and a.ready_at <= now_ms
+          order by a.ready_at, a.turn limit 1) h
+      order by h.ready_at, h.turn
+  loop
+    if not skips then
+      return head.number;
+    end if;
+    select a.number into found_number from {s}.application a
+      where a.tier = head.tier and a.ready_at <= now_ms
+      order by a.ready_at, a.turn limit 1 for no key update skip locked;
+    if found_number is not null then
+      return found_number;
+    end if;
+  end loop;
+  return null;
+end $$;`;
+
+/** The messages of a claim: the longest beginning of what is due that keeps to every limit. */
+export const NEXT_MESSAGES = `
+create function {s}.next_messages(
+  app {s}.application, most_messages bigint, most_bytes bigint, now_ms bigint, due_until bigint,
+  out dues bigint[], out sequences bigint[], out messages text, out content bytea
+) language sql stable
+set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+  select array_agg(m.due order by m.due, m.sequence),
+      array_agg(m.sequence order by m.due, m.sequence),
+      json_agg(json_build_array(m.message_id, m.format, octet_length(m.content), m.date_at,
+        m.count_at, m.sender_id, m.number, m.sends, now_ms - m.accepted_at, m.progress::json,
+        m.size_bytes, m.due - now_ms, m.max_messages) order by m.due, m.sequence)::text,
+      string_agg(m.content, ''::bytea order by m.due, m.sequence)
+    from (
+      select d.*, row_number() over due_order as place, sum(d.size_bytes) over due_order as bytes,
+          min(d.max_messages) over due_order as own_limit,
+          min(d.format) over due_order = max(d.format) over due_order as is_one_format
+        from (
+          select * from {s}.message
+            where application = app.number and due >= app.first_due
+              and (due_until is null or due <= due_until)
+            order by due, sequence limit greatest(1, most_messages)) d
+        window due_order as (order by d.due, d.sequence rows unbounded preceding)) m
+    where m.place = 1 or (m.place <= least(most_messages, m.own_limit) and m.bytes <= most_bytes
+      and m.is_one_format)
+$$;`;

@@ -1,0 +1,61 @@
+import { BURY, EXPIRE } from './bury.ts';
+import { CLAIM, NEXT_APPLICATION, NEXT_MESSAGES } from './claim.ts';
+import { APPLICATION_ROW, CLOSE_PAGE, REOPEN, SHUT } from './close.ts';
+import { DEAD_LETTERS, LETTERS, PURGE, REPLAY } from './dead-letters.ts';
+import { ENQUEUE } from './enqueue.ts';
+import { FOLD } from './fold.ts';
+import { HOLD } from './hold.ts';
+import { EXTEND, RELEASE } from './release.ts';
+import { SETTLE, TAKE_POSTINGS, TAKE_ROOM } from './settle.ts';
+import { STATS } from './stats.ts';
+import { TABLES } from './tables.ts';
+import { AFTER, NOW_EXACT } from './time.ts';
+import { WAITING } from './waiting.ts';
+
+/** Raised with every change of what follows; a queue works with a schema of its own version only. */
+export const SCHEMA_VERSION = 1;
+
+/** In an order in which each finds what it needs. */
+const TEXTS = [
+  TABLES,
+  NOW_EXACT,
+  AFTER,
+  WAITING,
+  HOLD,
+  TAKE_POSTINGS,
+  TAKE_ROOM,
+  ENQUEUE,
+  FOLD,
+  NEXT_APPLICATION,
+  NEXT_MESSAGES,
+  CLAIM,
+  SETTLE,
+  RELEASE,
+  EXTEND,
+  BURY,
+  EXPIRE,
+  SHUT,
+  CLOSE_PAGE,
+  REOPEN,
+  APPLICATION_ROW,
+  LETTERS,
+  PURGE,
+  REPLAY,
+  DEAD_LETTERS,
+  STATS,
+];
+
+const VERSION = `
+create table {s}.schema_version (version integer not null);
+
+insert into {s}.schema_version values (${SCHEMA_VERSION});`;
+
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+/** All that is in a schema of that name, which is there and empty. */
+export function schemaText(schema: string): string {
+  return `${[...TEXTS, VERSION]
+    .join('\n')
+    .replaceAll('{s}', () => quoted(schema))
+    .trim()}\n`;
+}

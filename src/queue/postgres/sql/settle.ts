@@ -1,0 +1,100 @@
+/**
+ * A verdict a message: `kinds` has a letter for each (v delivered, m moved, d dead, a again), and
+ * the arrays run along. Null: there is no such claim any more.
+ */
+export const SETTLE = `
+create function {s}.settle(
+  which bigint, claim_number bigint, kinds text, afters double precision[], limits bigint[],
+  progresses text[], reasons text[], endings text[], new_tier text, new_max_messages bigint,
+  new_max_bytes bigint, new_lane text, wait_ms double precision, new_linger_ms bigint,
+  out claimed bigint
+) language plpgsql
+set jit = off set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  now_exact double precision;
+  app {s}.application;
+  over record;
+  news record;
+begin
+  app := {s}.hold(which);
+  if app.claim is distinct from claim_number or app.claim is null then
+    return;
+  end if;
+  claimed := cardinality(app.claim_sequences);
+  if claimed <> length(kinds) then
+    return;
+  end if;
+  now_exact := {s}.now_exact();
+  with verdict as (
+    select * from unnest(app.claim_dues, app.claim_sequences, string_to_array(kinds, null), afters,
+      limits, progresses, reasons, endings)
+      v(due, sequence, kind, after_ms, max_messages, progress, reason, ending)
+  ), gone as (
+    delete from {s}.message m using verdict v
+      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind <> 'a'
+      returning m.*, v.kind, v.reason, v.ending
+  ), buried as (
+    insert into {s}.dead_letter (application, accepted_at, died_at, number, size_bytes, sends,
+        date_at, count_at, format, message_id, sender_id, reason, ending, content)
+      select which, accepted_at, floor(now_exact), number, size_bytes, sends + 1,
+          date_at, count_at, format, message_id, sender_id, reason, ending, content
+        from (select * from gone where kind = 'd' order by due, sequence) g
+  ), again as (
+    update {s}.message m set
+        due = case when v.after_ms > 0 then {s}.after(now_exact, v.after_ms) else m.due end,
+        sends = m.sends + 1, max_messages = v.max_messages, progress = v.progress
+      from verdict v
+      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind = 'a'
+  )
+  select count(*) as messages, coalesce(sum(size_bytes), 0)::bigint as bytes,
+      count(*) filter (where kind = 'v') as delivered, count(*) filter (where kind = 'd') as dead,
+      count(*) filter (where kind = 'm') as moved
+    into over from gone;
+  news := {s}.take_postings(which);
+  update {s}.application a set
+      claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
+      tier = case when a.tier = 'closed' then a.tier else new_tier end,
+      max_messages = new_max_messages, max_bytes = new_max_bytes, lane = new_lane,
+      not_before = {s}.after(now_exact, wait_ms), linger_ms = new_linger_ms,
+      served_at = floor(now_exact), turn = nextval('{s}.turn_number'),
+      accepted = a.accepted + news.accepted,
+      pending = a.pending + news.pending - over.messages,
+      pending_bytes = a.pending_bytes + news.pending_bytes - over.bytes,
+      delivered = a.delivered + over.delivered,
+      dead = a.dead + news.dead + over.dead,
+      purged = a.purged + news.purged,
+      moved = a.moved + news.moved + over.moved,
+      first_due = (
+        select m.due from {s}.message m
+          where m.application = which
+            and m.due >= least(app.first_due, app.claim_dues[1], news.first_due)
+          order by m.due, m.sequence limit 1)
+    where a.number = which;
+  perform {s}.take_room(news.pending - over.messages, news.pending_bytes - over.bytes);
+end $$;`;
+
+/** Of the row that the caller holds. */
+export const TAKE_POSTINGS = `
+create function {s}.take_postings(
+  which bigint, out accepted bigint, out pending bigint, out pending_bytes bigint, out dead bigint,
+  out purged bigint, out moved bigint, out first_due bigint
+) language sql
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+  with taken as (
+    delete from {s}.posting p where p.sequence in (
+      select sequence from {s}.posting where application = which for update skip locked)
+    returning p.*
+  )
+  select coalesce(sum(t.accepted), 0)::bigint, coalesce(sum(t.pending), 0)::bigint,
+      coalesce(sum(t.pending_bytes), 0)::bigint, coalesce(sum(t.dead), 0)::bigint,
+      coalesce(sum(t.purged), 0)::bigint, coalesce(sum(t.moved), 0)::bigint, min(t.first_due)
+    from taken t
+$$;`;
+
+/** Gives room back where the numbers are negative. The last lock that a transaction takes. */
+export const TAKE_ROOM = `
+create function {s}.take_room(more_messages bigint, more_bytes bigint) returns void language sql as $$
+  update {s}.room set messages = messages + more_messages, bytes = bytes + more_bytes
+    where shard = pg_backend_pid() % 64 and (more_messages <> 0 or more_bytes <> 0)
+$$;`;

@@ -1,0 +1,133 @@
+/**
+ * A PostgreSQL server of the test's own: in a temporary folder, on a Unix socket, gone with the test.
+ * Where the programs are missing `postgresPrograms` is undefined, and what needs them is skipped
+ * loudly, or fails where REQUIRE_POSTGRES is set.
+ */
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+
+const DEBIAN = '/usr/lib/postgresql';
+
+function findPrograms(): string | undefined {
+  const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).toSorted().toReversed() : [];
+  const folders = [
+    ...versions.map((version) => join(DEBIAN, version, 'bin')),
+    ...(process.env['PATH'] ?? '').split(delimiter),
+  ];
+  return folders.find((folder) =>
+    ['initdb', 'postgres'].every((one) => existsSync(join(folder, one))),
+  );
+}
+
+export const postgresPrograms = findPrograms();
+
+if (postgresPrograms === undefined) {
+  const reason = 'no PostgreSQL server is installed (Debian: apt-get install postgresql)';
+  if (process.env['REQUIRE_POSTGRES'] !== undefined) throw new Error(reason);
+  console.warn(`SKIPPED: tests of the PostgreSQL queue, ${reason}`);
+}
+
+/** The server refuses to run as root. */
+const SERVER_USER = 'postgres';
+const isRoot = process.getuid?.() === 0;
+const asServer = isRoot
+  ? ['--reuid', SERVER_USER, '--regid', SERVER_USER, '--clear-groups']
+  : ([] as readonly string[]);
+
+const numberOf = (flag: '-u' | '-g'): number =>
+  Number(execFileSync('id', [flag, SERVER_USER], { encoding: 'utf8' }));
+
+export type Settings = Readonly<Record<string, string>>;
+
+/** Of tests that do not kill the server. */
+const QUICK: Settings = { fsync: 'off', full_page_writes: 'off' };
+
+export class PostgresServer {
+  readonly connection: pg.ClientConfig;
+  readonly #folder: string;
+  readonly #settings: Settings;
+  #process: ChildProcess | undefined;
+
+  constructor(folder: string, settings: Settings) {
+    this.#folder = folder;
+    this.#settings = settings;
+    this.connection = { host: folder, port: 5432, user: SERVER_USER, database: 'postgres' };
+  }
+
+  static async start(settings: Settings = QUICK): Promise<PostgresServer> {
+    const folder = await mkdtemp(join(tmpdir(), 'queue-postgres-'));
+    if (isRoot) await chown(folder, numberOf('-u'), numberOf('-g'));
+    const server = new PostgresServer(folder, settings);
+    const words = ['--no-sync', '--auth=trust', '-E', 'UTF8', '--no-locale', '-U', SERVER_USER];
+    const program = join(postgresPrograms ?? '', 'initdb');
+    await promisify(execFile)('setpriv', [
+      ...asServer,
+      '--',
+      program,
+      ...words,
+      '-D',
+      server.#data,
+    ]);
+    await server.start();
+    return server;
+  }
+
+  get #data(): string {
+    return join(this.#folder, 'data');
+  }
+
+  async start(): Promise<void> {
+    const settings = {
+      listen_addresses: '',
+      unix_socket_directories: this.#folder,
+      ...this.#settings,
+    };
+    const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const program = join(postgresPrograms ?? '', 'postgres');
+    // Ends with us, however we end.
+    const args = [...asServer, '--pdeathsig', 'QUIT', '--', program, '-D', this.#data, ...words];
+    this.#process = spawn('setpriv', args, { stdio: 'ignore' });
+    for (;;) {
+      if (this.#process.exitCode !== null) throw new Error('the server did not start');
+      const client = new pg.Client(this.connection);
+      try {
+        await client.connect();
+        return;
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      } finally {
+        await client.end();
+      }
+    }
+  }
+
+  /** `QUIT`: at once, and what is not on disk is recovered; `INT`: as it should be. */
+  async kill(signal: 'SIGKILL' | 'SIGQUIT' | 'SIGINT'): Promise<void> {
+    const server = this.#process;
+    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
+    const over = new Promise((resolve) => server.once('exit', resolve));
+    server.kill(signal);
+    await over;
+  }
+
+  async stop(): Promise<void> {
+    await this.kill('SIGQUIT');
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async query(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+    const client = new pg.Client(this.connection);
+    await client.connect();
+    try {
+      const { rows } = await client.query<Record<string, unknown>>(text, values);
+      return rows;
+    } finally {
+      await client.end();
+    }
+  }
+}
