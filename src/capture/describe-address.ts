@@ -33,7 +33,7 @@ export function describeNormal(spelt: string, enrichment: Enrichment | undefined
   // Enrichers keep addresses for hours.
   const normal = ownText(spelt);
   const { metadata } = classifyAddress(parseAddress(normal) as Address);
-  const { geo, datacenter, proxy, tor, vpn } = enrichment?.factsOf(normal) ?? NOTHING_MORE;
+  const { geo, datacenter, proxy, tor, vpn } = ownFacts(enrichment?.factsOf(normal));
   return {
     address: normal,
     // Copies: what is cached for later events must not change with a record.
@@ -56,4 +56,6 @@ export function describeNormal(spelt: string, enrichment: Enrichment | undefined
   };
 }
 
-const NOTHING_MORE: AddressEnrichment = {};
+/** What an attack put on Object.prototype is no fact. */
+const ownFacts = (facts: AddressEnrichment | undefined): AddressEnrichment =>
+  Object.assign(Object.create(null), facts);

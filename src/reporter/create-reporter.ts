@@ -129,7 +129,7 @@ function sinkOf({ webhook, service }: CheckedOptions): MessageSink | undefined {
   if (isSender(webhook)) return senderSink(webhook, false);
   const { svc_id: id, name, env: environment } = service;
   const application = { id, name, environment };
-  const isOne = !('settings' in webhook);
+  const isOne = !Object.hasOwn(webhook, 'settings');
   const options = isOne ? { application, ...webhook } : webhook;
   return senderSink(createWebhookSender<'open'>({ dialect: 'open', ...options }), true);
 }

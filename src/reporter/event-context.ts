@@ -1,7 +1,7 @@
 /** A record's context: what the call says, and for the rest what is known of the current request. */
-import { describeAddress } from '../capture/describe-address.ts';
 import type { Enrichment } from '../capture/enrichers.ts';
 import type { RequestContext } from '../capture/request-scope.ts';
+import { described } from './described.ts';
 import type { ActorInput, EventContext } from './event-input.ts';
 import { own } from './own.ts';
 
@@ -36,7 +36,8 @@ function merged(
   // What is no object is the contract's to refuse.
   if (typeof actor !== 'object' || actor === null) return actor;
   const { ip: given = known?.ip, ...rest } = own(actor);
-  const ip = typeof given === 'string' ? described(given, enrichment) : given;
+  const ip =
+    typeof given === 'string' ? (described(given, enrichment) ?? { address: given }) : given;
   // Another address is another actor: the user of this request has nothing to do with it.
   const user = ip?.address === known?.ip.address ? known : undefined;
   return {
@@ -46,12 +47,6 @@ function merged(
     ...(ip === undefined ? {} : { ip }),
   };
 }
-
-const described = (
-  address: string,
-  enrichment: Enrichment | undefined,
-): { readonly address: string } =>
-  describeAddress(address, enrichment === undefined ? {} : { enrichment }) ?? { address };
 
 /** A key whose value is undefined counts as absent (D0). */
 const defined = (given: object): object =>

@@ -107,9 +107,9 @@ export class EventTelling {
     try {
       const known = this.#parts.request();
       calm(known);
-      return known ?? {};
+      return own(known ?? {});
     } catch {
-      return {};
+      return own({});
     }
   }
 

@@ -103,7 +103,7 @@ const keyOf = ({ channel, applicationId, incidentId }: IncidentReport): string =
   JSON.stringify([channel, applicationId, incidentId]);
 
 const isPromise = <T>(value: T | Promise<T>): value is Promise<T> =>
-  typeof value === 'object' && value !== null && 'then' in value;
+  typeof value === 'object' && value !== null && typeof Reflect.get(value, 'then') === 'function';
 
 function attempt<T>(ask: () => T): T {
   try {

@@ -1,5 +1,4 @@
 /** An incident on both channels: created by the first report, then updated with what is new (D50). */
-import { describeAddress } from '../capture/describe-address.ts';
 import type { Enrichment } from '../capture/enrichers.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { IncidentNews, IncidentReport } from '../incident/incident-store.ts';
@@ -9,6 +8,7 @@ import type { Clock } from '../system/clock.ts';
 import { formatTimestamp } from '../webhook/encoder.ts';
 import { asOurs } from './as-ours.ts';
 import { type Channels, ended, endingOf, type Sending } from './channels.ts';
+import { described } from './described.ts';
 import { type EventOnItsWay, tellable } from './event-draft.ts';
 import { type IncidentReports, storeFailed } from './incident-reports.ts';
 import {
@@ -61,9 +61,7 @@ export class IncidentTelling {
 
   constructor(parts: IncidentParts) {
     this.#parts = parts;
-    const { enrichment } = parts;
-    const options = enrichment === undefined ? {} : { enrichment };
-    this.#related = new RelatedReader((address) => describeAddress(address, options));
+    this.#related = new RelatedReader((address) => described(address, parts.enrichment));
   }
 
   tell(event: EventOnItsWay): Told {

@@ -19,6 +19,7 @@ import type { EventWordsTable, IncidentWordsTable } from '../projection/vocabula
 import type { WebhookSenderOptions } from '../webhook/engine/options.ts';
 import type { WebhookSender } from '../webhook/engine/sender.ts';
 import type { BeforeSend } from './event-reporter.ts';
+import { own } from './own.ts';
 import type { Writer } from './record-sink.ts';
 import type { RejectedEvent } from './rejections.ts';
 import { readEventWords, readIncidentWords } from './word-tables.ts';
@@ -136,12 +137,13 @@ export function readReporterOptions(options: ReporterOptions): CheckedOptions {
   for (const [key, value] of Object.entries({ svc_id, name, env })) {
     if (value === undefined) throw invalidOption(`expected service.${key}`, ['service', key]);
   }
-  return {
+  // Without a prototype, as `check` gives them: what an attack put there is no option.
+  return own({
     ...given,
     service: { svc_id, name, env } as Service,
     eventWords: readEventWords(given.eventWords),
     incidentWords: readIncidentWords(given.incidentWords),
-  };
+  });
 }
 
 export const isWriter = (log: object): log is Writer => hasMethods(log, 'write', 'flush', 'close');

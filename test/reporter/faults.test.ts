@@ -1,14 +1,22 @@
 /** Events that nobody should report: no throw, no hang, no change, and the event comes back. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createReporter } from '../../src/reporter/create-reporter.ts';
+import { createReporter, makeReporter } from '../../src/reporter/create-reporter.ts';
+import type { Receipt } from '../../src/reporter/receipt.ts';
 import { REJECTED_CHANNEL, type RejectedEvent } from '../../src/reporter/rejections.ts';
+import type { Reporter } from '../../src/reporter/reporter.ts';
 import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
 import { untraced } from '../../src/system/untraced.ts';
-import { createLineSink } from '../../src/testing/index.ts';
-import { openReceiver, SECRET } from '../helpers/sender.ts';
+import { createFakeClock, createLineSink } from '../../src/testing/index.ts';
+import { openReceiver, openSender, SECRET } from '../helpers/sender.ts';
 
 const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
+const INCIDENT = {
+  incident_id: 'i',
+  incident_type: 'xss',
+  name: 'n',
+  severity: 'major',
+} as const;
 
 async function opened(options: Partial<ReporterOptions> = {}) {
   const receiver = await openReceiver();
@@ -52,11 +60,51 @@ const revoked = (): object => {
   return proxy;
 };
 
+function fail(): never {
+  throw new Error('secret of the host');
+}
+
+const throwingProxy = (): object =>
+  new Proxy({ ruleset: 'xss' }, { get: fail, has: fail, ownKeys: fail, getPrototypeOf: fail });
+
+/** Its traps break what is promised of every object, which makes reading it throw. */
+const brokenProxy = (): object =>
+  new Proxy(Object.freeze({ ruleset: 'xss' }), { ownKeys: () => ['evil'], get: () => 'evil' });
+
+/** Of four thousand million elements, by its own account. */
+const longProxy = (): object =>
+  new Proxy([], {
+    get: (target, key) => (key === 'length' ? 4e9 : (Reflect.get(target, key) ?? 0)),
+  });
+
+/** Each look into it shows another one. */
+const endlessProxy = (): object =>
+  new Proxy(
+    {},
+    {
+      ownKeys: () => ['a'],
+      getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true, value: 1 }),
+      get: () => endlessProxy(),
+    },
+  );
+
+/** A hundred objects that are 2 ** 100 when they are written. */
+const doubled = (): object => {
+  let object: object = { ruleset: 'xss' };
+  for (let level = 0; level < 100; level += 1) object = { a: object, b: object };
+  return object;
+};
+
 const OF_BOTH = [
   ['a throwing getter', throwing],
   ['a cycle', circular],
   ['a BigInt', () => ({ ruleset: 1n })],
   ['a revoked proxy', revoked],
+  ['a proxy whose traps throw', throwingProxy],
+  ['a proxy whose traps break their promise', brokenProxy],
+  ['a proxy that lies about its length', longProxy],
+  ['a proxy without an end', endlessProxy],
+  ['a few objects that hold each other often', doubled],
   ['a class instance', () => new Error('of the host')],
   ['too deep a nest', deep],
   ['a function', () => ({ ruleset: () => 'xss' })],
@@ -128,12 +176,135 @@ test.each([[7], [null], ['text'], [[]]])(
   },
 );
 
-test('ten million characters are told as they are, without a hang', async () => {
-  const { reporter, sink } = await opened({ webhook: undefined as never });
-  const text = 'x'.repeat(10_000_000);
-  reporter.customEvent('big', { text });
-  expect(sink.lines).toHaveLength(1);
-  expect(sink.lines[0]?.length).toBeGreaterThan(10_000_000);
+describe('ten million characters', () => {
+  const TEXT = 'x'.repeat(10_000_000);
+  const logOnly = { outcome: 'skipped', reason: 'log-only' };
+  const tooLarge = { outcome: 'rejected', reason: 'ERR_MESSAGE_TOO_LARGE' };
+  const delivered = { outcome: 'delivered' };
+
+  test.each<[string, (reporter: Reporter) => Receipt, object]>([
+    ['a ruleset', (to) => to.attack({ ruleset: TEXT }), tooLarge],
+    ['the name of a playbook', (to) => to.playbookTrigger({ name: TEXT }), tooLarge],
+    ['the id of an incident', (to) => to.incident({ ...INCIDENT, incident_id: TEXT }), tooLarge],
+    ['the name of an incident', (to) => to.incident({ ...INCIDENT, name: TEXT }), delivered],
+    ['the name of a custom event', (to) => to.customEvent(TEXT, {}), logOnly],
+    ['an option of a custom event', (to) => to.customEvent('big', { TEXT }), logOnly],
+  ])('as %s are written, and told where that is possible', async (_name, tell, settlement) => {
+    const { reporter, sink, rejected } = await opened();
+    expect(await tell(reporter).settled).toEqual(settlement);
+    expect(sink.lines).toHaveLength(1);
+    expect(sink.lines[0]?.length).toBeGreaterThan(10_000_000);
+    expect(rejected.map(({ channel }) => channel)).toEqual(
+      settlement === tooLarge ? ['webhook'] : [],
+    );
+  });
+
+  test.each([
+    ['the address of an actor', { actor: { ip: TEXT } }],
+    ['an address of digits', { actor: { ip: '1.'.repeat(5_000_000) } }],
+    ['an address of colons', { actor: { ip: ':'.repeat(10_000_000) } }],
+    ['an identifier in base64', { actor: { ip: '203.0.113.9', svc_identifier: TEXT } }],
+    ['a time of digits', { detected_at: `2026-11-21T10:00:00.${'0'.repeat(10_000_000)}` }],
+  ])('as %s are refused by channel A, without a hang', async (_name, context) => {
+    const { reporter, sink, rejected } = await opened({ webhook: undefined as never });
+    expect(await reporter.attack({ ruleset: 'xss' }, context).settled).toMatchObject({
+      reason: 'no-webhook',
+    });
+    expect(sink.lines).toEqual([]);
+    expect(rejected).toMatchObject([{ channel: 'log', context }]);
+    expect(rejected[0]?.error).toMatchObject({ code: 'ERR_INVALID_RECORD' });
+    expect(rejected[0]?.error.message.length).toBeLessThan(1000);
+  });
+
+  test('as a module or an identifier of a user are told', async () => {
+    const { reporter, sink, rejected } = await opened();
+    const actor = { ip: '203.0.113.9', identifiers: { uid: TEXT } };
+    const receipt = reporter.attack({ ruleset: 'xss' }, { module: TEXT, actor });
+    expect(await receipt.settled).toEqual(delivered);
+    expect(sink.lines[0]?.length).toBeGreaterThan(10_000_000);
+    expect(rejected).toEqual([]);
+  });
+});
+
+describe('what changes while it is looked at', () => {
+  test('is read once, and told as it was then', async () => {
+    const { reporter, receiver, sink } = await opened();
+    const answers = ['lfi', 1n, 'sql_injection'];
+    const lying = new Proxy({ ruleset: 'xss' }, { get: () => answers.shift() });
+    expect(await reporter.attack(lying as never).settled).toEqual({ outcome: 'delivered' });
+    expect(answers).toHaveLength(2);
+    expect(JSON.parse(sink.lines[0] ?? '').payload).toEqual({ ruleset: 'lfi' });
+    const [element] = JSON.parse(String(receiver.requests[0]?.body));
+    expect(element.message.event_kind).toBe('lfi');
+  });
+
+  test('is not changed by being told', async () => {
+    const { reporter, rejected } = await opened();
+    const forbidden = {
+      set: fail,
+      defineProperty: fail,
+      deleteProperty: fail,
+      setPrototypeOf: fail,
+    };
+    const guarded = <T extends object>(target: T): T =>
+      new Proxy(target, {
+        ...forbidden,
+        preventExtensions: fail,
+        get: (from, key) => {
+          const value: unknown = Reflect.get(from, key);
+          return typeof value === 'object' && value !== null ? guarded(value) : value;
+        },
+      });
+    const context = guarded({
+      actor: { ip: '203.0.113.9', identifiers: { uid: 7 } },
+      webhook: { v1: { blocked: true } },
+    });
+    const payload = guarded({ ...INCIDENT, related_ips: ['203.0.113.9'] });
+    expect(await reporter.incident(payload, context).settled).toEqual({ outcome: 'delivered' });
+    expect(rejected).toEqual([]);
+  });
+});
+
+describe('keys that every object has', () => {
+  const EVIL = '{"__proto__":{"evil":true},"constructor":{"prototype":{"evil":true}}}';
+
+  test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
+    'are refused in a payload that has no place for them: %s',
+    async (key) => {
+      const { reporter, rejected } = await opened();
+      const payload: unknown = JSON.parse(`{"ruleset":"xss","${key}":{"ruleset":"lfi"}}`);
+      reporter.attack(payload as never);
+      expect(rejected[0]).toMatchObject({ channel: 'log', error: { path: ['payload'] } });
+      expect(rejected[0]?.payload).toBe(payload);
+    },
+  );
+
+  test('are told as they are where any key is', async () => {
+    const { reporter, receiver, sink, rejected } = await opened();
+    const identifiers: unknown = JSON.parse('{"__proto__":"a","constructor":"b"}');
+    const actor = { ip: '203.0.113.9', identifiers } as never;
+    reporter.customEvent('evil', JSON.parse(EVIL) as never, { actor });
+    await reporter.playbookTrigger({ name: 'n' }, { actor }).settled;
+    const line = sink.lines[0] ?? '';
+    expect(line).toContain(`"options":${EVIL}`);
+    expect(line).toContain('"identifiers":{"__proto__":"a","constructor":"b"}');
+    expect(String(receiver.requests[0]?.body)).toContain(
+      '"user_identifiers":[{"__proto__":"a","constructor":"b"}]',
+    );
+    expect(rejected).toEqual([]);
+    expect('evil' in {}).toBe(false);
+  });
+
+  test('choose nothing of a message or a context', async () => {
+    const { reporter, receiver, rejected } = await opened();
+    const context = JSON.parse(
+      '{"__proto__":{"module":"evil","webhook":false},"webhook":{"__proto__":{"title":"evil"}}}',
+    ) as object;
+    await reporter.attack({ ruleset: 'xss' }, context).settled;
+    const [element] = JSON.parse(String(receiver.requests[0]?.body));
+    expect(element.message.humanized_description).toBe('Cross-site scripting');
+    expect(rejected).toEqual([]);
+  });
 });
 
 test('a message that is too large comes back from channel B; the record is written', async () => {
@@ -195,33 +366,85 @@ test('what is changed after the call is told as it was', async () => {
   });
 });
 
-test('a polluted prototype has no say in what is told', async () => {
-  const { reporter, sink, receiver } = await opened();
-  await reporter.attack({ ruleset: 'xss' }, { actor: { ip: '203.0.113.9' } }).settled;
-  const polluted = {
-    webhook: false,
-    message: { evil: true },
-    message_type: 'evil',
-    ip: '6.6.6.6',
-    identifiers: { uid: 'evil' },
-    detected_at: 'evil',
-    module: 'evil',
-    v1: { blocked: true },
-    city: 'evil',
-    country_code: 'EVL',
-    pulse_genre: 'evil',
+/** What options, contexts, choices, facts and payloads may have. */
+const KEYS = `service log webhook platform activeSpan dialect onRejected beforeSend enabled strict
+  context enrichment suffix eventWords incidentWords eventUrl incidents destination sync
+  maxBufferBytes validate url secret settings queue role schedule network dispatcher headers
+  userAgent maxBodyBytes v1Aliases application applications modules playbooks tls
+  actor http detected_at module message message_type message_id category kind title pulse_genre v1
+  ip identifiers svc_identifier address geo metadata city country_code latitude longitude datacenter
+  ruleset protection success playbook_slug options event_name sdk_event_name event_type incident_id
+  incident_type severity related_ips compromised_accounts user_identifiers new_related_ips
+  new_compromised_accounts addresses accounts isFirst startedAt related names words fault record
+  receipt sending messageId choice payload given draft input issues path detail cause then
+  format signal deadlineMs reason outcome isAccepted`.split(/\s+/);
+
+/** What all methods tell, but for ids and times. */
+async function toldWhile(pollute: (key: 'make' | 'tell') => () => void) {
+  const receiver = await openReceiver();
+  const sink = createLineSink();
+  let ids = 0;
+  const newId = (): string => {
+    ids += 1;
+    return `id-${ids}`;
   };
-  Object.assign(Object.prototype, polluted);
+  const clock = createFakeClock(Date.parse('2026-11-21T10:00:00Z'));
+  // A sender is made of schemas, which zod cannot make then.
+  const webhook = openSender({ url: receiver.url, secret: SECRET, dialect: 'open' } as never);
+  const clean = pollute('make');
+  let reporter: Reporter;
   try {
-    await reporter.attack({ ruleset: 'xss' }, { actor: { ip: '203.0.113.9' } }).settled;
+    const options = { service: SERVICE, log: { destination: sink }, platform: false } as const;
+    reporter = makeReporter({ ...options, webhook }, { clock, newId });
   } finally {
-    for (const key of Object.keys(polluted)) Reflect.deleteProperty(Object.prototype, key);
+    clean();
   }
-  const [first, second] = sink.lines.map((line) => JSON.parse(line));
-  expect({ ...second, detected_at: '' }).toEqual({ ...first, detected_at: '' });
-  const [one, other] = receiver.requests.map(({ body }) => JSON.parse(String(body))[0].message);
-  const same = { event_id: '', event_url: '', date_occurred: '', ips: [] };
-  expect({ ...other, ...same }).toEqual({ ...one, ...same });
+  onTestFinished(async () => void (await reporter.close({ deadlineMs: 0 })));
+  // What is made when it is first used is made before.
+  await reporter.userLogin({ success: true }, { webhook: { message_type: 'test' } }).settled;
+  const actor = { ip: '203.0.113.9' };
+  const restore = pollute('tell');
+  let receipts: Receipt[];
+  try {
+    receipts = [
+      reporter.attack({ ruleset: 'xss' }, { actor }),
+      reporter.vulnerabilityExploit({ protection: 'lfi' }),
+      reporter.incident(INCIDENT, { actor }),
+      reporter.incident({ ...INCIDENT, related_ips: ['203.0.113.10'] }),
+      reporter.playbookTrigger({ name: 'Block IPs' }, { actor }),
+      reporter.userLogin({ success: true }, { actor }),
+      reporter.userSignup({ success: false }),
+      reporter.customEvent('order.placed', { total: 1 }),
+      reporter.with({ module: 'waf' }).attack({ ruleset: 'xss' }, { actor, webhook: {} }),
+    ];
+  } finally {
+    restore();
+  }
+  const settled = await Promise.all(receipts.map((receipt) => receipt.settled));
+  const messages = receiver.requests.flatMap(({ body }) => JSON.parse(String(body)) as object[]);
+  return {
+    lines: sink.lines,
+    settled,
+    messages: messages.map((message) => ({ ...message, date_created: '' })),
+    stats: reporter.stats(),
+  };
+}
+
+describe('a polluted prototype', () => {
+  test.each([['make'], ['tell']] as const)('has no say in what is told: %s', async (when) => {
+    const sound = await toldWhile(() => () => {});
+    expect(sound.stats).toMatchObject({ rejected: { log: 0, webhook: 0 }, accepted: 6 });
+    for (const value of ['evil', false]) {
+      const pollute = (now: 'make' | 'tell') => {
+        if (now !== when) return () => {};
+        Object.assign(Object.prototype, Object.fromEntries(KEYS.map((key) => [key, value])));
+        return () => {
+          for (const key of KEYS) Reflect.deleteProperty(Object.prototype, key);
+        };
+      };
+      expect(await toldWhile(pollute)).toEqual(sound);
+    }
+  });
 });
 
 test.each([
