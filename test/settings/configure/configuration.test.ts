@@ -278,6 +278,7 @@ describe.each([
 
   test.each<[unknown, readonly string[]]>([
     [undefined, [key]],
+    [null, [key]],
     ['some', [key]],
     [['waf'], [key]],
     [{ waf: 1 }, [key, 'waf']],
@@ -301,6 +302,29 @@ describe.each([
       });
     }
   });
+});
+
+test('modules are selected by their very names', async () => {
+  const { configuration, stored } = keep(withShop());
+  await configuration.selectModules('shop', { waf: true, WAF: false, '!?': true });
+  expect(stored()).toEqual(withShop({ modules: { waf: true, WAF: false, '!?': true } }));
+});
+
+test.each<[string, (configuration: Configuration) => Promise<unknown>]>([
+  ['expected applicationId to be a non-empty string', (one) => one.save('')],
+  ['__proto__ cannot be an applicationId', (one) => one.save('__proto__')],
+  ['there is no application of this id that was saved', (one) => one.rotateSecret('blog')],
+  ["expected modules to be 'all' or an object", (one) => one.selectModules('shop', [] as never)],
+  [
+    '__proto__ cannot be one of modules',
+    (one) => one.selectModules('shop', JSON.parse('{ "__proto__": true }') as never),
+  ],
+  [
+    'expected each playbook once, found another name of the same slug',
+    (one) => one.selectPlaybooks('shop', { 'A b': true, a_b: true }),
+  ],
+])('what is wrong is told: %s', async (message, call) => {
+  await expect(call(keep(withShop()).configuration)).rejects.toThrow(message);
 });
 
 test('playbooks are selected by name or slug, which are the same', async () => {
@@ -484,21 +508,32 @@ describe('a description', () => {
     );
   });
 
+  test('of an application without a URL and a selection has neither', async () => {
+    const settings = { applications: { agent: { name: 'agent', environment: '' } } };
+    expect((await keep(settings).configuration.describe()).applications).toStrictEqual({
+      agent: { name: 'agent', environment: '', isSaved: true },
+    });
+  });
+
   test('of nothing is empty', async () => {
     expect(await keep().configuration.describe()).toEqual({ format: 2, applications: {} });
   });
 });
 
 describe('what is stored', () => {
-  test.each<[string, unknown]>([
-    ['an unknown key', { ...withShop(), organization: 'hunter2' }],
-    ['a draft that is none', { ...withShop(), drafts: { shop: { secret: 'hunter2' } } }],
-    ['a URL without a secret', withShop({ secret: undefined })],
-  ])('with %s is not touched, and the error repeats no secret', async (_what, settings) => {
+  test.each<[string, unknown, readonly string[]]>([
+    ['an unknown key', { ...withShop(), organization: 'hunter2' }, []],
+    [
+      'a draft of no secret',
+      { ...withShop(), drafts: { shop: { ...SAVED, secret: '' } } },
+      ['drafts', 'shop', 'secret'],
+    ],
+    ['a URL without a secret', withShop({ secret: undefined }), ['applications', 'shop', 'secret']],
+  ])('with %s is not touched, and the error repeats no secret', async (_what, settings, path) => {
     const { configuration, writes } = keep(settings);
     for (const work of [configuration.describe(), configuration.upgradeFormat()]) {
       const error: unknown = await work.catch((reason: unknown) => reason);
-      expect(error).toMatchObject({ code: 'ERR_SETTINGS_FAILED' });
+      expect(error).toMatchObject({ code: 'ERR_SETTINGS_FAILED', issues: [{ path }] });
       expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain('hunter2');
     }
     expect(writes()).toBe(0);
