@@ -7,7 +7,8 @@ import { bundlePrograms, compilePrograms } from './compile-programs.ts';
 import { root } from './package-files.ts';
 
 /** Those that are started often, and whose tests are not about modules. */
-const BUNDLED = /(?:log-\w+|queue-memory|sender-\w+|settings-\w+|receiver-close|wire-idle)\.ts$/;
+const BUNDLED =
+  /(?:level-\w+|log-\w+|queue-memory|sender-\w+|settings-\w+|receiver-close|wire-idle)\.ts$/;
 
 declare module 'vitest' {
   interface ProvidedContext {
