@@ -3,12 +3,17 @@ import { captureRequests } from '../../src/capture/express.ts';
 import { reportLogins } from '../../src/capture/passport.ts';
 import {
   createLogWriter,
+  createMemoryIncidents,
   createReporter,
   createWebhookSender,
+  type EventReporter,
+  type IncidentStore,
   type Receipt,
   type Reporter,
   type ReporterOptions,
+  type SecurityEventErrorCode,
   type Settlement,
+  type SkippedReason,
 } from '../../src/index.ts';
 
 type Equal<A, B> =
@@ -25,6 +30,34 @@ declare const passport: { authenticate(...given: never): unknown };
 same<Equal<IsAny<Parameters<Reporter['attack']>[0]>, false>>();
 same<Equal<IsAny<NonNullable<Receipt['record']>['payload']>, false>>();
 same<Equal<Receipt['settled'], Promise<Settlement>>>();
+
+same<Equal<IsAny<Settlement['reason']>, false>>();
+same<Equal<Extract<Settlement, { outcome: 'skipped' }>['reason'], SkippedReason>>();
+same<Equal<Extract<Settlement, { outcome: 'rejected' }>['reason'], SecurityEventErrorCode>>();
+same<Equal<ReturnType<Reporter['with']>, EventReporter>>();
+
+export function isDerivedWithoutAnEndOfItsOwn(): unknown[] {
+  const waf = reporter.with({ module: 'waf' });
+  return [
+    waf.attack({ ruleset: 'xss' }),
+    waf.with({ module: 'rasp' }).stats().reportedByName['svc.ev0.threat.attack'],
+    // @ts-expect-error the parent ends it
+    waf.close(),
+    // @ts-expect-error a default that does not exist
+    reporter.with({ actor: {} }),
+    // @ts-expect-error an event that does not exist
+    reporter.stats().reportedByName['svc.ev0.threats.attack'],
+  ];
+}
+
+export function takesAStoreOfIncidents(): Reporter[] {
+  const own: IncidentStore = createMemoryIncidents({ maxIncidents: 1000, keptMs: 60_000 });
+  return [
+    createReporter({ service, incidents: own, suffix: true }),
+    // @ts-expect-error a store that takes nothing back
+    createReporter({ service, incidents: { tell: (report) => own.tell(report) } }),
+  ];
+}
 
 export function takesOptionsInEveryForm(): Reporter[] {
   const options: ReporterOptions = { service };
