@@ -33,7 +33,7 @@ export class RelatedReader {
     const ips = listOf('related_ips', related_ips)?.map((ip, index) => this.#ip(ip, index));
     const accounts = listOf('compromised_accounts', compromised_accounts) ?? [];
     return {
-      ips: ips ?? (actor === undefined ? [] : [actor.ip]),
+      ips: ips ?? (actor === undefined ? [] : [normalised(actor.ip)]),
       // Checked with the message.
       accounts: accounts as unknown as CompromisedAccount[],
     };

@@ -31,8 +31,9 @@ describe('the addresses of an incident', () => {
     ['203.0.113.9', '203.0.113.9', 4],
   ])('are spelt as channel A spells them: %s', (given, address, version) => {
     const asText = reader.read({ related_ips: [given] }, undefined);
+    const asActor = reader.read({}, { ...ACTOR, ip: { ...facts(given), address: given } });
     const asFacts = reader.read({ related_ips: [{ ...facts(given), address: given }] }, undefined);
-    for (const { ips } of [asText, asFacts]) {
+    for (const { ips } of [asText, asActor, asFacts]) {
       expect(ips).toMatchObject([{ address, metadata: { version } }]);
     }
   });
