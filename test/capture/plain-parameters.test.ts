@@ -4,6 +4,7 @@ import { type ParameterOptions, parameterCopier } from '../../src/capture/plain-
 import { createRedactor, REDACTED } from '../../src/capture/redaction.ts';
 import { contract } from '../../src/contract/index.ts';
 import { sampleRecord } from '../../src/testing/index.ts';
+import { anyCharacter } from '../helpers/any-character.ts';
 
 const copy = parameterCopier();
 const json = (value: unknown, options?: ParameterOptions) =>
@@ -400,8 +401,8 @@ describe('whatever comes', () => {
     });
     const odd = fc.oneof(
       anything,
-      fc.string({ unit: 'binary', maxLength: 3000 }),
-      fc.dictionary(fc.string({ unit: 'binary' }), fc.string({ maxLength: 500 })),
+      fc.string({ unit: anyCharacter, maxLength: 3000 }),
+      fc.dictionary(fc.string({ unit: anyCharacter }), fc.string({ maxLength: 500 })),
     );
     fc.assert(
       fc.property(

@@ -5,6 +5,7 @@ import { type CaptureOptions, type HttpRequest, identify } from '../../src/captu
 import { createRequestCapture, createScopes } from '../../src/capture/request-capture.ts';
 import { currentContext, runInScope } from '../../src/capture/request-scope.ts';
 import { contract, type Dialect, VERBS } from '../../src/contract/index.ts';
+import { anyCharacter } from '../helpers/any-character.ts';
 import { smallRecord } from '../helpers/log-records.ts';
 
 const REQUEST: HttpRequest = {
@@ -200,7 +201,18 @@ describe('the context of a request', () => {
   });
 });
 
-const texts = fc.string({ unit: 'binary', maxLength: 30 });
+const texts = fc.string({ unit: anyCharacter, maxLength: 30 });
+/** Not fast-check's own: its escapes need the table that `anyCharacter` does without. */
+const webUrls = fc
+  .tuple(
+    fc.constantFrom('http', 'https'),
+    fc.webAuthority({ withPort: true, withUserInfo: false }),
+    fc.array(fc.oneof(fc.string(), texts).map(encodeURIComponent)),
+    fc.option(fc.oneof(fc.string(), texts).map(encodeURI)),
+  )
+  .map(([scheme, authority, segments, query]) =>
+    [`${scheme}://${authority}`, ...segments].join('/').concat(query === null ? '' : `?${query}`),
+  );
 const anything = fc.anything({
   withBigInt: true,
   withDate: true,
@@ -235,7 +247,7 @@ describe('whatever a request brings', () => {
     const requests = fc.record(
       {
         method: fc.oneof(texts, anything),
-        url: fc.oneof(texts, fc.webUrl({ withQueryParameters: true }), anything),
+        url: fc.oneof(texts, webUrls, anything),
         originalUrl: fc.oneof(texts, anything),
         headers: fc.oneof(headers, anything),
         socket: fc.oneof(

@@ -1,9 +1,10 @@
 /** Messages as callers may give them to a sender: any the contract takes, of every type and genre. */
 import fc from 'fast-check';
 import { EVENT_CATEGORIES, EVENT_KINDS, PULSE_GENRES } from '../../src/contract/index.ts';
+import { anyCharacter } from '../helpers/any-character.ts';
 
 const text = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.string({ unit: anyCharacter, maxLength: 12 }),
   fc.constantFrom('', '__proto__', 'a\u2028b', '\ud800', '0'),
 );
 

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkSecret, generateSecret, sign, verify } from '../../src/webhook/signature.ts';
+import { anyCharacter } from '../helpers/any-character.ts';
 
 const SECRET = '1234';
 const BODY = '4567';
@@ -25,9 +26,9 @@ describe('sign', () => {
   });
 
   test("agrees with Python's hmac for any text, bytes and secret", () => {
-    const anyText = fc.string({ unit: 'binary', maxLength: 60 });
+    const anyText = fc.string({ unit: anyCharacter, maxLength: 60 });
     const anySecret = fc.oneof(
-      fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }),
+      fc.string({ unit: anyCharacter, minLength: 1, maxLength: 40 }),
       fc.string({ unit: fc.constantFrom('0', '4', '9', 'a', 'f'), minLength: 64, maxLength: 64 }),
     );
     const bodies = fc.oneof(anyText, fc.uint8Array({ maxLength: 300 }));
@@ -130,7 +131,7 @@ describe('verify', () => {
   });
 
   test('accepts exactly what sign made for the same body and secret', () => {
-    const text = fc.string({ unit: 'binary', minLength: 1 });
+    const text = fc.string({ unit: anyCharacter, minLength: 1 });
     fc.assert(
       fc.property(text, text, text, (body, secret, other) => {
         const signature = sign(body, secret);
