@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { contract } from '../../src/contract/index.ts';
 import { jsonSchemas } from '../../src/contract/json-schema.ts';
+import { quickOrWhole } from '../helpers/quick-or-whole.ts';
 import {
   type Case,
   caseOf,
@@ -216,7 +217,7 @@ describe('the JSON Schemas', () => {
           WebhookMessageV2.safeParse(input).success,
         );
       }),
-      { numRuns: 500 },
+      { numRuns: quickOrWhole(150, 500) },
     );
   });
 });
