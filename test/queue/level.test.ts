@@ -160,6 +160,8 @@ describe('the folder of a queue', () => {
   });
 });
 
+const notInstalled = (): Promise<never> => Promise.reject(new Error('not found'));
+
 test('a queue in a folder tells how to install what it needs', async () => {
   const options = {
     folder,
@@ -168,8 +170,10 @@ test('a queue in a folder tells how to install what it needs', async () => {
     maxPendingMessages: 1,
     maxDeadBytes: 1,
   };
-  const load = () => Promise.reject(new Error('not found'));
-  const queue = new LevelQueue(options, systemClock, { load, onWrite: () => {} });
+  const queue = new LevelQueue(options, systemClock, {
+    load: notInstalled,
+    onWrite: () => {},
+  });
   await expect(queue.open(ROW)).rejects.toMatchObject({
     code: 'ERR_PEER_MISSING',
     message: expect.stringContaining('npm install classic-level') as string,

@@ -2,6 +2,7 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import type { ClassicLevel } from 'classic-level';
 import { SecurityEventError } from '../../errors.ts';
+import { optionalImport } from '../../system/optional-import.ts';
 import type { Range } from './keys.ts';
 
 type Level = ClassicLevel<Buffer, Buffer>;
@@ -76,10 +77,7 @@ export class Store {
   async open(alsoWrite: () => Operation[]): Promise<void> {
     const { folder, load } = this.#options;
     this.#alsoWrite = alsoWrite;
-    const { ClassicLevel } = await load().catch((cause: unknown) => {
-      const detail = 'classic-level (`npm install classic-level@3`)';
-      throw new SecurityEventError('ERR_PEER_MISSING', { detail, cause });
-    });
+    const { ClassicLevel } = await optionalImport('classic-level', load);
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       // What waits holds personal data: it is nobody's but the owner's, also where the folder was there.
