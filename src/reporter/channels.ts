@@ -9,7 +9,7 @@ import type { MessageSink } from './message-sink.ts';
 import { own } from './own.ts';
 import type { Ending, Settlement, SkippedReason } from './receipt.ts';
 import type { CheckRecord, Writer } from './record-sink.ts';
-import type { Rejections } from './rejections.ts';
+import { calm, type Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
 
 export interface ChannelParts {
@@ -113,7 +113,7 @@ export class Channels {
 
 function writeTo(writer: Writer, record: JsonObject): void {
   try {
-    writer.write(record as never);
+    calm(writer.write(record as never));
   } catch (error) {
     throw asOurs(error, 'ERR_WRITE_FAILED', { input: record });
   }

@@ -1,6 +1,7 @@
 /** Events that nobody should report: no throw, no hang, no change, and the event comes back. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { SecurityEventError } from '../../src/errors.ts';
 import { createReporter, makeReporter } from '../../src/reporter/create-reporter.ts';
 import type { Receipt } from '../../src/reporter/receipt.ts';
 import { REJECTED_CHANNEL, type RejectedEvent } from '../../src/reporter/rejections.ts';
@@ -503,6 +504,54 @@ test('onRejected that reports what is rejected in turn is asked once for each ch
   expect(reporter.stats()).toMatchObject({ reported: 3, rejected: { log: 3, webhook: 3 } });
 });
 
+describe('what the host’s own code throws', () => {
+  const idle = { flush: async () => {}, close: async () => {} };
+  const OTHER_COPY = { name: 'SecurityEventError', code: 'ERR_UNKNOWN_APPLICATION', path: [0] };
+  const foreign = Object.assign(new Error('secret of the host'), OTHER_COPY);
+
+  test.each<[string, Partial<ReporterOptions>, readonly string[]]>([
+    ['a writer', { log: { ...idle, write: fail } as never }, ['log ERR_WRITE_FAILED']],
+    [
+      'a sender',
+      {
+        webhook: { ...idle, send: () => Promise.reject(new Error('secret of the host')) } as never,
+      },
+      ['webhook ERR_QUEUE_FAILED'],
+    ],
+    [
+      'a sender of another copy of this library',
+      { webhook: { ...idle, send: () => Promise.reject(foreign) } as never },
+      ['webhook ERR_UNKNOWN_APPLICATION'],
+    ],
+    [
+      'a sender that resolves to nothing',
+      { webhook: { ...idle, send: async () => undefined } as never },
+      ['webhook ERR_QUEUE_FAILED'],
+    ],
+    [
+      'beforeSend',
+      { beforeSend: fail },
+      ['log ERR_BEFORE_SEND_FAILED', 'webhook ERR_BEFORE_SEND_FAILED'],
+    ],
+    [
+      'a store of incidents',
+      { incidents: { tell: fail, retract: fail } },
+      ['log ERR_QUEUE_FAILED', 'webhook ERR_QUEUE_FAILED'],
+    ],
+  ])('is told by what was asked of it, and not by its text: %s', async (_name, options, told) => {
+    const { reporter, rejected } = await opened(options);
+    const { settled } = reporter.incident(INCIDENT);
+    const outcome = told.some((one) => one.startsWith('webhook')) ? 'rejected' : 'delivered';
+    expect((await settled).outcome).toBe(outcome);
+    expect(rejected.map(({ channel, error }) => `${channel} ${error.code}`)).toEqual(told);
+    for (const { error } of rejected) {
+      expect(error).toBeInstanceOf(SecurityEventError);
+      expect(error.cause).toBeInstanceOf(Error);
+      expect(error.message).not.toContain('secret of the host');
+    }
+  });
+});
+
 async function failing(): Promise<never> {
   throw new Error('of the host');
 }
@@ -512,9 +561,16 @@ test('functions of the host that reject leave no rejection behind', async () => 
   const listener = (error: unknown): void => void unhandled.push(error);
   process.on('unhandledRejection', listener);
   onTestFinished(() => void process.off('unhandledRejection', listener));
-  for (const options of [{ onRejected: failing }, { beforeSend: failing }, { context: failing }]) {
+  const log = { write: failing, flush: failing, close: failing };
+  for (const options of [
+    { onRejected: failing },
+    { beforeSend: failing },
+    { context: failing },
+    { log },
+  ]) {
     const { reporter } = await opened(options as never);
     expect(() => reporter.attack({ ruleset: '' })).not.toThrow();
+    expect(() => reporter.userLogin({ success: true })).not.toThrow();
   }
   await new Promise((resolve) => setImmediate(resolve));
   expect(unhandled).toEqual([]);
