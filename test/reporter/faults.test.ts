@@ -510,7 +510,7 @@ describe('what the host’s own code throws', () => {
   const foreign = Object.assign(new Error('secret of the host'), OTHER_COPY);
 
   test.each<[string, Partial<ReporterOptions>, readonly string[]]>([
-    ['a writer', { log: { ...idle, write: fail } as never }, ['log ERR_WRITE_FAILED']],
+    ['a writer', { log: { ...idle, write: fail } }, ['log ERR_WRITE_FAILED']],
     [
       'a sender',
       {
