@@ -2,7 +2,6 @@
 import type { Mutation } from './mutation.ts';
 
 const ENGINE = 'webhook/engine';
-const QUEUE = 'queue/memory';
 
 export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   {
@@ -151,7 +150,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'who came last is served first',
-    file: `${QUEUE}/turns.ts`,
+    file: 'queue/in-process/turns.ts',
     from: 'this.#turn += 1',
     to: 'this.#turn -= 1',
     by: 'turns',

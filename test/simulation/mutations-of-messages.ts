@@ -104,8 +104,8 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a dead letter tells another reason',
     file: `${QUEUE}/content.ts`,
-    from: 'message, reason, end, acceptedAt',
-    to: "message, reason: 'too-large', end, acceptedAt",
+    from: 'const death = { reason, end, acceptedAt, diedAt };',
+    to: "const death = { reason: 'too-large' as const, end, acceptedAt, diedAt };",
     by: 'one-fate',
     withinSeeds: 20,
   },
