@@ -1,7 +1,7 @@
 /**
  * Every program in the README and in the guides compiles, runs, and prints what the page says. They
  * import the built package by its name, as readers do; for those that wait for the tests, a bundler
- * has followed the names of all but the README's, which is half of the work of each.
+ * has followed the names of all but the first, which is half of the work of each.
  */
 import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -83,11 +83,9 @@ async function freePort(taken: readonly number[]): Promise<number> {
   throw new Error('no port is free');
 }
 
-/** Node follows the names itself in the README's programs, and in all of them where that has time. */
+/** Node follows the names itself in the README's first program, and in all of them where that has time. */
 const isBundled = (program: MarkdownProgram): boolean =>
-  quickOrWhole(true, false) &&
-  extensionOf(program) !== 'cjs' &&
-  !program.place.startsWith('README.md');
+  quickOrWhole(true, false) && extensionOf(program) !== 'cjs' && program !== pages[0]?.programs[0];
 
 const sourceOf = (program: MarkdownProgram): string => `${baseOf(program)}.${extensionOf(program)}`;
 
