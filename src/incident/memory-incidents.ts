@@ -1,5 +1,4 @@
 /** What was told of incidents, in the memory of one process: bounded, and forgotten with it. */
-import { createHash } from 'node:crypto';
 import { check, integer } from '../option-rules.ts';
 import { type Clock, systemClock } from '../system/clock.ts';
 import type {
@@ -8,6 +7,7 @@ import type {
   IncidentReport,
   IncidentStore,
 } from './incident-store.ts';
+import { keptName } from './kept-name.ts';
 
 export interface MemoryIncidentsOptions {
   /** Those told of longest ago are forgotten first. 1 to 10,000,000; default 100,000. */
@@ -121,7 +121,7 @@ class MemoryIncidents implements IncidentStore {
     const added: string[] = [];
     for (const name of names) {
       const size = told.names.size;
-      told.names.add(kept([kind, name]));
+      told.names.add(keptName([kind, name]));
       if (told.names.size > size) added.push(name);
     }
     this.#nameCount += added.length;
@@ -130,7 +130,7 @@ class MemoryIncidents implements IncidentStore {
 
   #remove(told: Told, kind: string, names: readonly string[]): void {
     for (const name of names) {
-      if (told.names.delete(kept([kind, name]))) this.#nameCount -= 1;
+      if (told.names.delete(keptName([kind, name]))) this.#nameCount -= 1;
     }
   }
 
@@ -163,19 +163,7 @@ class MemoryIncidents implements IncidentStore {
 }
 
 const keyOf = ({ applicationId, incidentId }: IncidentReport): string =>
-  kept([applicationId, incidentId]);
-
-const MAX_KEPT_LENGTH = 128;
-
-/**
- * JSON keeps the parts apart, whatever characters they have, and shares no memory with them. What is
- * long, which is the reports' to say, is kept as its digest.
- */
-function kept(parts: readonly string[]): string {
-  const text = JSON.stringify(parts);
-  if (text.length <= MAX_KEPT_LENGTH) return text;
-  return createHash('sha256').update(text).digest('base64');
-}
+  keptName([applicationId, incidentId]);
 
 const unseen = (at: number): KnownIncident => ({
   startedAt: at,

@@ -42,7 +42,7 @@ test.each([
   ['an error of Node whose code is like one of ours', nodeError()],
   ['a code that is none of ours', ofAnotherCopy({ code: 'ERR_OF_THE_FUTURE' })],
   ['a code that every object has', ofAnotherCopy({ code: 'constructor' })],
-  ['a code that is no text', ofAnotherCopy({ code: 7 })],
+  ['a code that is no text', ofAnotherCopy({ code: ['ERR_QUEUE_FULL'] })],
   ['a text', 'the secret is 1234'],
   ['nothing', undefined],
   ['null', null],

@@ -77,6 +77,34 @@ describe.each([
     expect(firsts).toEqual([true, true, false]);
   });
 
+  test('who comes late waits for all before it', async () => {
+    const reports = new IncidentReports(create());
+    const begun: number[] = [];
+    const ends: (() => void)[] = [];
+    const tellNext = (number: number) =>
+      reports.toldInOrder(report(), () => {
+        begun.push(number);
+        return new Promise((resolve) => ends.push(() => resolve(true)));
+      });
+    const first = tellNext(1);
+    const second = tellNext(2);
+    await expect.poll(() => begun).toEqual([1]);
+    ends.shift()?.();
+    await first;
+    const third = tellNext(3);
+    await expect.poll(() => begun).toEqual([1, 2]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(begun).toEqual([1, 2]);
+    ends.shift()?.();
+    await second;
+    await expect.poll(() => begun).toEqual([1, 2, 3]);
+    ends.shift()?.();
+    await third;
+    // Nothing is under way any more: a report is told at once where the store answers at once.
+    await reports.told(report(), () => begun.push(4) > 0);
+    expect(begun).toEqual([1, 2, 3, 4]);
+  });
+
   test('another incident does not wait for it', async () => {
     const reports = new IncidentReports(create());
     const stuck = reports.toldInOrder(report(), () => new Promise(() => {}));
@@ -120,7 +148,8 @@ describe('a store that answers at once', () => {
 
 describe('a store that fails', () => {
   const cause = new Error('out of order');
-  const failed = expect.objectContaining({ code: 'ERR_QUEUE_FAILED', cause });
+  const message = expect.stringContaining('the store of incidents');
+  const failed = expect.objectContaining({ code: 'ERR_QUEUE_FAILED', cause, message });
   const throwing = (): never => {
     throw cause;
   };
