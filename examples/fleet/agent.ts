@@ -1,0 +1,36 @@
+/** An agent in somebody's application: it only enqueues, and needs neither URLs nor secrets. */
+import process from 'node:process';
+import { createWebhookSender, type MessageToSend } from 'security-event-delivery';
+import { createPostgresQueue } from 'security-event-delivery/queue/postgres';
+import { APPLICATIONS, connection, MESSAGES_OF_AN_AGENT, say } from './shared.ts';
+
+const name = process.argv[2] ?? 'agent';
+
+const applications = Object.fromEntries(
+  APPLICATIONS.map((id) => [id, { name: id, environment: 'production' }]),
+);
+const queue = createPostgresQueue({ connection: connection() });
+const sender = createWebhookSender({ queue, role: 'enqueue', settings: { applications } });
+
+const messageOf = (index: number): MessageToSend => ({
+  message_id: `${name}-${index}`,
+  message_type: 'security_response',
+  message: {
+    application: {
+      name: APPLICATIONS[index % APPLICATIONS.length] ?? '',
+      environment: 'production',
+      id: APPLICATIONS[index % APPLICATIONS.length] ?? '',
+    },
+    properties: { ips: [{ ip_cidr: '203.0.113.9/32' }], user_identifiers: [] },
+    playbook: { name: 'Block IPs', id: 'block_ips' },
+  },
+});
+
+let accepted = 0;
+for (let first = 0; first < MESSAGES_OF_AN_AGENT; first += 20) {
+  const messages = Array.from({ length: 20 }, (_, index) => messageOf(first + index));
+  const result = await sender.send(messages);
+  accepted += result.accepted.length;
+}
+await sender.close();
+say(name, `${accepted} messages are in the queue; this process ends`);

@@ -1,0 +1,35 @@
+/** A dispatcher: it knows where messages go and signs them; any number of them share the work. */
+import process from 'node:process';
+import { createWebhookSender } from 'security-event-delivery';
+import { createPostgresQueue } from 'security-event-delivery/queue/postgres';
+import { APPLICATIONS, connection } from './shared.ts';
+
+const { RECEIVER_URL = '', WEBHOOK_SECRET = '' } = process.env;
+
+const sender = createWebhookSender({
+  queue: createPostgresQueue({ connection: connection() }),
+  role: 'deliver',
+  settings: {
+    applications: Object.fromEntries(
+      APPLICATIONS.map((id) => [
+        id,
+        {
+          name: id,
+          environment: 'production',
+          url: `${RECEIVER_URL}/${id}`,
+          secret: WEBHOOK_SECRET,
+        },
+      ]),
+    ),
+  },
+  network: 'allow-private', // the receiver is on this machine
+  userAgent: process.argv[2] ?? 'dispatcher',
+  maxMessages: 50,
+  schedule: { delaysMs: [200, 500, 1000, 5000] },
+  // A dispatcher that dies holds its messages no longer than this.
+  deadlineMs: 1500,
+  leaseMs: 3000,
+});
+
+process.on('disconnect', () => void sender.close({ deadlineMs: 2000 }));
+process.send?.('ready');
