@@ -131,14 +131,14 @@ language sql immutable as $$
   select (case when ms > 0 then ceil(now_exact + ms) else floor(now_exact) end)::bigint
 $$;
 
-create function "security_events".waiting(out messages bigint, out bytes bigint) language sql as $$
-  select sum(u.messages)::bigint, sum(u.bytes)::bigint from (
+create function "security_events".waiting(out messages bigint, out bytes bigint) language plpgsql as $$
+begin
+  select sum(u.messages), sum(u.bytes) into waiting.messages, waiting.bytes from (
     select r.messages, r.bytes from "security_events".room r
-    union all select p.pending, p.pending_bytes from "security_events".posting p) u
-$$;
+    union all select p.pending, p.pending_bytes from "security_events".posting p) u;
+end $$;
 
-create function "security_events".hold(which bigint) returns "security_events".application language plpgsql
-set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+create function "security_events".hold(which bigint) returns "security_events".application language plpgsql as $$
 declare
   app "security_events".application;
 begin
@@ -158,23 +158,29 @@ end $$;
 create function "security_events".take_postings(
   which bigint, out accepted bigint, out pending bigint, out pending_bytes bigint, out dead bigint,
   out purged bigint, out moved bigint, out first_due bigint
-) language sql
-set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+) language plpgsql as $$
+#variable_conflict use_column
+begin
   with taken as (
     delete from "security_events".posting p where p.sequence in (
       select sequence from "security_events".posting where application = which for update skip locked)
     returning p.*
   )
-  select coalesce(sum(t.accepted), 0)::bigint, coalesce(sum(t.pending), 0)::bigint,
-      coalesce(sum(t.pending_bytes), 0)::bigint, coalesce(sum(t.dead), 0)::bigint,
-      coalesce(sum(t.purged), 0)::bigint, coalesce(sum(t.moved), 0)::bigint, min(t.first_due)
-    from taken t
-$$;
+  select coalesce(sum(t.accepted), 0), coalesce(sum(t.pending), 0),
+      coalesce(sum(t.pending_bytes), 0), coalesce(sum(t.dead), 0), coalesce(sum(t.purged), 0),
+      coalesce(sum(t.moved), 0), min(t.first_due)
+    into accepted, pending, pending_bytes, dead, purged, moved, first_due
+    from taken t;
+end $$;
 
-create function "security_events".take_room(more_messages bigint, more_bytes bigint) returns void language sql as $$
-  update "security_events".room set messages = messages + more_messages, bytes = bytes + more_bytes
-    where shard = pg_backend_pid() % 64 and (more_messages <> 0 or more_bytes <> 0)
-$$;
+create function "security_events".take_room(more_messages bigint, more_bytes bigint) returns void
+language plpgsql as $$
+begin
+  if more_messages <> 0 or more_bytes <> 0 then
+    update "security_events".room set messages = messages + more_messages, bytes = bytes + more_bytes
+      where shard = pg_backend_pid() % 64;
+  end if;
+end $$;
 
 create function "security_events".enqueue(
   ids text[], row_tier text, row_max_messages bigint, row_max_bytes bigint, row_lane text,
@@ -257,7 +263,9 @@ begin
 end $$;
 
 create function "security_events".fold(channel text, caller text) returns boolean language plpgsql
-set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set jit = off
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   held bigint[];
 begin
@@ -298,58 +306,47 @@ begin
   return exists (select from "security_events".posting);
 end $$;
 
-create function "security_events".next_application(
-  tiers text[], now_ms bigint, early boolean, skips boolean
-) returns bigint language plpgsql
-set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+create function "security_events".next_application(tiers text[], now_ms bigint, early boolean) returns bigint
+language plpgsql as $$
 declare
   found_number bigint;
-  head record;
+  next_tier text;
 begin
   if early then
-    if skips then
-      select a.number into found_number from "security_events".application a
-        where (a.claim is null and a.first_due is not null) or a.lease_end <= now_ms
-        order by a.number limit 1 for no key update skip locked;
-    else
-      select a.number into found_number from "security_events".application a
-        where (a.claim is null and a.first_due is not null) or a.lease_end <= now_ms
-        order by a.number limit 1;
-    end if;
+    select a.number into found_number from "security_events".application a
+      where (a.claim is null and a.first_due is not null) or a.lease_end <= now_ms
+      order by a.number limit 1 for no key update skip locked;
     return found_number;
   end if;
-  for head in
-    select t.tier, h.number from unnest(tiers) t(tier)
+  for next_tier in
+    select t.tier from unnest(tiers) t(tier)
       cross join lateral (
-        select a.number, a.ready_at, a.turn from "security_events".application a
+        select a.ready_at, a.turn from "security_events".application a
           where a.tier = t.tier and a.ready_at <= now_ms
           order by a.ready_at, a.turn limit 1) h
       order by h.ready_at, h.turn
   loop
-    if not skips then
-      return head.number;
-    end if;
     select a.number into found_number from "security_events".application a
-      where a.tier = head.tier and a.ready_at <= now_ms
+      where a.tier = next_tier and a.ready_at <= now_ms
       order by a.ready_at, a.turn limit 1 for no key update skip locked;
-    if found_number is not null then
-      return found_number;
-    end if;
+    exit when found_number is not null;
   end loop;
-  return null;
+  return found_number;
 end $$;
 
 create function "security_events".next_messages(
   app "security_events".application, most_messages bigint, most_bytes bigint, now_ms bigint, due_until bigint,
   out dues bigint[], out sequences bigint[], out messages text, out content bytea
-) language sql stable
-set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+) language plpgsql as $$
+#variable_conflict use_column
+begin
   select array_agg(m.due order by m.due, m.sequence),
       array_agg(m.sequence order by m.due, m.sequence),
       json_agg(json_build_array(m.message_id, m.format, octet_length(m.content), m.date_at,
         m.count_at, m.sender_id, m.number, m.sends, now_ms - m.accepted_at, m.progress::json,
         m.size_bytes, m.due - now_ms, m.max_messages) order by m.due, m.sequence)::text,
       string_agg(m.content, ''::bytea order by m.due, m.sequence)
+    into dues, sequences, messages, content
     from (
       select d.*, row_number() over due_order as place, sum(d.size_bytes) over due_order as bytes,
           min(d.max_messages) over due_order as own_limit,
@@ -361,16 +358,16 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
             order by due, sequence limit greatest(1, most_messages)) d
         window due_order as (order by d.due, d.sequence rows unbounded preceding)) m
     where m.place = 1 or (m.place <= least(most_messages, m.own_limit) and m.bytes <= most_bytes
-      and m.is_one_format)
-$$;
+      and m.is_one_format);
+end $$;
 
 create function "security_events".claim(
   tiers text[], most_messages bigint, most_bytes bigint, lease_ms double precision, early boolean,
   out claim text, out application text, out tier text, out max_messages bigint,
   out max_bytes bigint, out lane text, out now_ms bigint, out messages text, out content bytea,
   out due_in bigint, out unfolded boolean
-) language plpgsql
-set jit = off set enable_seqscan = off set enable_bitmapscan = off
+) language plpgsql set jit = off
+set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
@@ -386,19 +383,22 @@ begin
   loop
     now_exact := "security_events".now_exact();
     now_ms := floor(now_exact);
-    candidate := "security_events".next_application(tiers, now_ms, early, true);
-    if candidate is null and not has_waited then
-      -- All there is may be held by others who are about to let go of it.
-      has_waited := true;
-      candidate := "security_events".next_application(tiers, now_ms, early, false);
-    end if;
+    candidate := "security_events".next_application(tiers, now_ms, early);
     if candidate is null then
-      select min(h.ready_at) - now_ms into due_in from unnest(tiers) t(tier)
-        cross join lateral (
-          select a.ready_at from "security_events".application a
-            where a.tier = t.tier and a.ready_at is not null order by a.ready_at limit 1) h
-        where not early;
-      return;
+      due_in := null;
+      if not early then
+        select h.number, h.ready_at - now_ms into candidate, due_in from unnest(tiers) t(tier)
+          cross join lateral (
+            select a.number, a.ready_at from "security_events".application a
+              where a.tier = t.tier and a.ready_at is not null
+              order by a.ready_at, a.turn limit 1) h
+          order by h.ready_at limit 1;
+      end if;
+      if has_waited or due_in is null or due_in > 0 then
+        return;
+      end if;
+      -- All that is ready is held by others, who may be about to let go of it.
+      has_waited := true;
     end if;
     app := "security_events".hold(candidate);
     continue when app.claim is not null or app.first_due is null;
@@ -442,8 +442,8 @@ create function "security_events".settle(
   progresses text[], reasons text[], endings text[], new_tier text, new_max_messages bigint,
   new_max_bytes bigint, new_lane text, wait_ms double precision, new_linger_ms bigint,
   out claimed bigint
-) language plpgsql
-set jit = off set enable_seqscan = off set enable_bitmapscan = off
+) language plpgsql set jit = off
+set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   now_exact double precision;
@@ -511,7 +511,9 @@ end $$;
 create function "security_events".release(
   which bigint, claim_number bigint, new_tier text, new_max_messages bigint, new_max_bytes bigint,
   new_lane text, wait_ms double precision
-) returns boolean language plpgsql as $$
+) returns boolean language plpgsql set jit = off
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   now_exact double precision;
   app "security_events".application;
@@ -537,7 +539,9 @@ begin
 end $$;
 
 create function "security_events".extend(which bigint, claim_number bigint, lease_ms double precision)
-returns boolean language plpgsql as $$
+returns boolean language plpgsql set jit = off
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   app "security_events".application;
 begin
@@ -551,9 +555,7 @@ end $$;
 
 create function "security_events".bury(
   app "security_events".application, dues bigint[], sequences bigint[], why text, now_ms bigint
-) returns table (application text, message_id text, sender_id text, number bigint) language plpgsql
-set jit = off set enable_seqscan = off set enable_bitmapscan = off
-set enable_hashjoin = off set enable_mergejoin = off as $$
+) returns table (application text, message_id text, sender_id text, number bigint) language plpgsql as $$
 #variable_conflict use_column
 declare
   over record;
@@ -593,8 +595,8 @@ begin
 end $$;
 
 create function "security_events".expire(older_than_ms double precision, most bigint)
-returns table (application text, message_id text, sender_id text, number bigint) language plpgsql
-set jit = off set enable_seqscan = off set enable_bitmapscan = off
+returns table (application text, message_id text, sender_id text, number bigint) language plpgsql set jit = off
+set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
@@ -641,7 +643,9 @@ end $$;
 
 create function "security_events".close_page(which bigint, most bigint)
 returns table (application text, message_id text, sender_id text, number bigint) language plpgsql
-set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+set jit = off
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   app "security_events".application;
@@ -675,8 +679,7 @@ returns table (tier text, max_messages bigint, max_bytes bigint, lane text) lang
 $$;
 
 create function "security_events".letters(of_id text, named bigint[], behind bigint, most bigint) returns bigint[]
-language plpgsql stable
-set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+language plpgsql stable as $$
 declare
   owner_number bigint;
 begin
@@ -703,8 +706,9 @@ end $$;
 create function "security_events".purge(
   of_id text, named bigint[], as_moved boolean, behind bigint, most bigint,
   out discarded bigint, out looked_at bigint
-) language plpgsql
-set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+) language plpgsql set jit = off
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   page bigint[] := "security_events".letters(of_id, named, behind, most);
 begin
@@ -725,8 +729,9 @@ end $$;
 create function "security_events".replay(
   of_id text, named bigint[], bound_messages bigint, bound_bytes bigint, behind bigint, most bigint,
   out replayed bigint, out looked_at bigint
-) language plpgsql
-set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+) language plpgsql set jit = off
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   page bigint[];
   now_ms bigint;
@@ -768,8 +773,9 @@ create function "security_events".dead_letters(of_id text, named bigint[], behin
 returns table (id bigint, application text, message_id text, format smallint, content bytea,
   date_at integer, count_at integer, sender_id text, number bigint, size_bytes bigint,
   sends integer, reason text, ending text, accepted_at bigint, died_at bigint)
-language sql stable
-set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language sql stable set jit = off
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
   select d.id, a.id, d.message_id, d.format, d.content, d.date_at, d.count_at, d.sender_id,
       d.number, d.size_bytes, d.sends, d.reason, d.ending, d.accepted_at, d.died_at
     from "security_events".dead_letter d join "security_events".application a on a.number = d.application

@@ -2,9 +2,7 @@
 export const BURY = `
 create function {s}.bury(
   app {s}.application, dues bigint[], sequences bigint[], why text, now_ms bigint
-) returns table (application text, message_id text, sender_id text, number bigint) language plpgsql
-set jit = off set enable_seqscan = off set enable_bitmapscan = off
-set enable_hashjoin = off set enable_mergejoin = off as $$
+) returns table (application text, message_id text, sender_id text, number bigint) language plpgsql as $$
 #variable_conflict use_column
 declare
   over record;
@@ -46,9 +44,7 @@ end $$;`;
 /** Makes dead letters of at most \`most\` messages that were accepted longer ago and are not claimed. */
 export const EXPIRE = `
 create function {s}.expire(older_than_ms double precision, most bigint)
-returns table (application text, message_id text, sender_id text, number bigint) language plpgsql
-set jit = off set enable_seqscan = off set enable_bitmapscan = off
-set enable_hashjoin = off set enable_mergejoin = off as $$
+returns table (application text, message_id text, sender_id text, number bigint) language plpgsql {plans} as $$
 #variable_conflict use_column
 declare
   now_ms bigint := floor({s}.now_exact());

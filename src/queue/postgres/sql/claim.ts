@@ -9,9 +9,7 @@ create function {s}.claim(
   out claim text, out application text, out tier text, out max_messages bigint,
   out max_bytes bigint, out lane text, out now_ms bigint, out messages text, out content bytea,
   out due_in bigint, out unfolded boolean
-) language plpgsql
-set jit = off set enable_seqscan = off set enable_bitmapscan = off
-set enable_hashjoin = off set enable_mergejoin = off as $$
+) language plpgsql {plans} as $$
 #variable_conflict use_column
 declare
   now_exact double precision;
@@ -26,19 +24,22 @@ begin
   loop
     now_exact := {s}.now_exact();
     now_ms := floor(now_exact);
-    candidate := {s}.next_application(tiers, now_ms, early, true);
-    if candidate is null and not has_waited then
-      -- All there is may be held by others who are about to let go of it.
-      has_waited := true;
-      candidate := {s}.next_application(tiers, now_ms, early, false);
-    end if;
+    candidate := {s}.next_application(tiers, now_ms, early);
     if candidate is null then
-      select min(h.ready_at) - now_ms into due_in from unnest(tiers) t(tier)
-        cross join lateral (
-          select a.ready_at from {s}.application a
-            where a.tier = t.tier and a.ready_at is not null order by a.ready_at limit 1) h
-        where not early;
-      return;
+      due_in := null;
+      if not early then
+        select h.number, h.ready_at - now_ms into candidate, due_in from unnest(tiers) t(tier)
+          cross join lateral (
+            select a.number, a.ready_at from {s}.application a
+              where a.tier = t.tier and a.ready_at is not null
+              order by a.ready_at, a.turn limit 1) h
+          order by h.ready_at limit 1;
+      end if;
+      if has_waited or due_in is null or due_in > 0 then
+        return;
+      end if;
+      -- All that is ready is held by others, who may be about to let go of it.
+      has_waited := true;
     end if;
     app := {s}.hold(candidate);
     continue when app.claim is not null or app.first_due is null;
@@ -77,47 +78,34 @@ begin
   content := taken.content;
 end $$;`;
 
-/** Whose turn it is; with `skips`, its row is locked, and rows that others have locked are left out. */
+/** Whose turn it is, of those that nobody else holds: its row is locked. */
 export const NEXT_APPLICATION = `
-create function {s}.next_application(
-  tiers text[], now_ms bigint, early boolean, skips boolean
-) returns bigint language plpgsql
-set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+create function {s}.next_application(tiers text[], now_ms bigint, early boolean) returns bigint
+language plpgsql as $$
 declare
   found_number bigint;
-  head record;
+  next_tier text;
 begin
   if early then
-    if skips then
-      select a.number into found_number from {s}.application a
-        where (a.claim is null and a.first_due is not null) or a.lease_end <= now_ms
-        order by a.number limit 1 for no key update skip locked;
-    else
-      select a.number into found_number from {s}.application a
-        where (a.claim is null and a.first_due is not null) or a.lease_end <= now_ms
-        order by a.number limit 1;
-    end if;
+    select a.number into found_number from {s}.application a
+      where (a.claim is null and a.first_due is not null) or a.lease_end <= now_ms
+      order by a.number limit 1 for no key update skip locked;
     return found_number;
   end if;
-  for head in
-    select t.tier, h.number from unnest(tiers) t(tier)
+  for next_tier in
+    select t.tier from unnest(tiers) t(tier)
       cross join lateral (
-        select a.number, a.ready_at, a.turn from {s}.application a
+        select a.ready_at, a.turn from {s}.application a
           where a.tier = t.tier and a.ready_at <= now_ms
           order by a.ready_at, a.turn limit 1) h
       order by h.ready_at, h.turn
   loop
-    if not skips then
-      return head.number;
-    end if;
     select a.number into found_number from {s}.application a
-      where a.tier = head.tier and a.ready_at <= now_ms
+      where a.tier = next_tier and a.ready_at <= now_ms
       order by a.ready_at, a.turn limit 1 for no key update skip locked;
-    if found_number is not null then
-      return found_number;
-    end if;
+    exit when found_number is not null;
   end loop;
-  return null;
+  return found_number;
 end $$;`;
 
 /** The messages of a claim: the longest beginning of what is due that keeps to every limit. */
@@ -125,14 +113,16 @@ export const NEXT_MESSAGES = `
 create function {s}.next_messages(
   app {s}.application, most_messages bigint, most_bytes bigint, now_ms bigint, due_until bigint,
   out dues bigint[], out sequences bigint[], out messages text, out content bytea
-) language sql stable
-set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+) language plpgsql as $$
+#variable_conflict use_column
+begin
   select array_agg(m.due order by m.due, m.sequence),
       array_agg(m.sequence order by m.due, m.sequence),
       json_agg(json_build_array(m.message_id, m.format, octet_length(m.content), m.date_at,
         m.count_at, m.sender_id, m.number, m.sends, now_ms - m.accepted_at, m.progress::json,
         m.size_bytes, m.due - now_ms, m.max_messages) order by m.due, m.sequence)::text,
       string_agg(m.content, ''::bytea order by m.due, m.sequence)
+    into dues, sequences, messages, content
     from (
       select d.*, row_number() over due_order as place, sum(d.size_bytes) over due_order as bytes,
           min(d.max_messages) over due_order as own_limit,
@@ -144,5 +134,5 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
             order by due, sequence limit greatest(1, most_messages)) d
         window due_order as (order by d.due, d.sequence rows unbounded preceding)) m
     where m.place = 1 or (m.place <= least(most_messages, m.own_limit) and m.bytes <= most_bytes
-      and m.is_one_format)
-$$;`;
+      and m.is_one_format);
+end $$;`;

@@ -18,7 +18,7 @@ end $$;`;
 export const CLOSE_PAGE = `
 create function {s}.close_page(which bigint, most bigint)
 returns table (application text, message_id text, sender_id text, number bigint) language plpgsql
-set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+{plans} as $$
 #variable_conflict use_column
 declare
   app {s}.application;

@@ -1,8 +1,7 @@
 /** The ids of a page of dead letters: all, or those of an application, or those that are named. */
 export const LETTERS = `
 create function {s}.letters(of_id text, named bigint[], behind bigint, most bigint) returns bigint[]
-language plpgsql stable
-set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+language plpgsql stable as $$
 declare
   owner_number bigint;
 begin
@@ -31,8 +30,7 @@ export const PURGE = `
 create function {s}.purge(
   of_id text, named bigint[], as_moved boolean, behind bigint, most bigint,
   out discarded bigint, out looked_at bigint
-) language plpgsql
-set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+) language plpgsql {plans} as $$
 declare
   page bigint[] := {s}.letters(of_id, named, behind, most);
 begin
@@ -55,8 +53,7 @@ export const REPLAY = `
 create function {s}.replay(
   of_id text, named bigint[], bound_messages bigint, bound_bytes bigint, behind bigint, most bigint,
   out replayed bigint, out looked_at bigint
-) language plpgsql
-set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+) language plpgsql {plans} as $$
 declare
   page bigint[];
   now_ms bigint;
@@ -99,8 +96,7 @@ create function {s}.dead_letters(of_id text, named bigint[], behind bigint, most
 returns table (id bigint, application text, message_id text, format smallint, content bytea,
   date_at integer, count_at integer, sender_id text, number bigint, size_bytes bigint,
   sends integer, reason text, ending text, accepted_at bigint, died_at bigint)
-language sql stable
-set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language sql stable {plans} as $$
   select d.id, a.id, d.message_id, d.format, d.content, d.date_at, d.count_at, d.sender_id,
       d.number, d.size_bytes, d.sends, d.reason, d.ending, d.accepted_at, d.died_at
     from {s}.dead_letter d join {s}.application a on a.number = d.application

@@ -7,7 +7,7 @@
  */
 export const FOLD = `
 create function {s}.fold(channel text, caller text) returns boolean language plpgsql
-set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+{plans} as $$
 declare
   held bigint[];
 begin

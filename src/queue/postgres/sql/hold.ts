@@ -1,7 +1,6 @@
 /** Locks an application's row. A lease that is over ends here: its messages were sent once more. */
 export const HOLD = `
-create function {s}.hold(which bigint) returns {s}.application language plpgsql
-set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+create function {s}.hold(which bigint) returns {s}.application language plpgsql as $$
 declare
   app {s}.application;
 begin

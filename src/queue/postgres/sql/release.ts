@@ -3,7 +3,7 @@ export const RELEASE = `
 create function {s}.release(
   which bigint, claim_number bigint, new_tier text, new_max_messages bigint, new_max_bytes bigint,
   new_lane text, wait_ms double precision
-) returns boolean language plpgsql as $$
+) returns boolean language plpgsql {plans} as $$
 declare
   now_exact double precision;
   app {s}.application;
@@ -30,7 +30,7 @@ end $$;`;
 
 export const EXTEND = `
 create function {s}.extend(which bigint, claim_number bigint, lease_ms double precision)
-returns boolean language plpgsql as $$
+returns boolean language plpgsql {plans} as $$
 declare
   app {s}.application;
 begin

@@ -8,9 +8,7 @@ create function {s}.settle(
   progresses text[], reasons text[], endings text[], new_tier text, new_max_messages bigint,
   new_max_bytes bigint, new_lane text, wait_ms double precision, new_linger_ms bigint,
   out claimed bigint
-) language plpgsql
-set jit = off set enable_seqscan = off set enable_bitmapscan = off
-set enable_hashjoin = off set enable_mergejoin = off as $$
+) language plpgsql {plans} as $$
 declare
   now_exact double precision;
   app {s}.application;
@@ -79,22 +77,28 @@ export const TAKE_POSTINGS = `
 create function {s}.take_postings(
   which bigint, out accepted bigint, out pending bigint, out pending_bytes bigint, out dead bigint,
   out purged bigint, out moved bigint, out first_due bigint
-) language sql
-set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+) language plpgsql as $$
+#variable_conflict use_column
+begin
   with taken as (
     delete from {s}.posting p where p.sequence in (
       select sequence from {s}.posting where application = which for update skip locked)
     returning p.*
   )
-  select coalesce(sum(t.accepted), 0)::bigint, coalesce(sum(t.pending), 0)::bigint,
-      coalesce(sum(t.pending_bytes), 0)::bigint, coalesce(sum(t.dead), 0)::bigint,
-      coalesce(sum(t.purged), 0)::bigint, coalesce(sum(t.moved), 0)::bigint, min(t.first_due)
-    from taken t
-$$;`;
+  select coalesce(sum(t.accepted), 0), coalesce(sum(t.pending), 0),
+      coalesce(sum(t.pending_bytes), 0), coalesce(sum(t.dead), 0), coalesce(sum(t.purged), 0),
+      coalesce(sum(t.moved), 0), min(t.first_due)
+    into accepted, pending, pending_bytes, dead, purged, moved, first_due
+    from taken t;
+end $$;`;
 
 /** Gives room back where the numbers are negative. The last lock that a transaction takes. */
 export const TAKE_ROOM = `
-create function {s}.take_room(more_messages bigint, more_bytes bigint) returns void language sql as $$
-  update {s}.room set messages = messages + more_messages, bytes = bytes + more_bytes
-    where shard = pg_backend_pid() % 64 and (more_messages <> 0 or more_bytes <> 0)
-$$;`;
+create function {s}.take_room(more_messages bigint, more_bytes bigint) returns void
+language plpgsql as $$
+begin
+  if more_messages <> 0 or more_bytes <> 0 then
+    update {s}.room set messages = messages + more_messages, bytes = bytes + more_bytes
+      where shard = pg_backend_pid() % 64;
+  end if;
+end $$;`;

@@ -1,0 +1,306 @@
+/** What the PostgreSQL queue decides without a server. */
+import { describe, expect, test } from 'vitest';
+import { SecurityEventError } from '../../../src/errors.ts';
+import { claimName } from '../../../src/queue/postgres/claims.ts';
+import { Folding } from '../../../src/queue/postgres/folding.ts';
+import { Intake } from '../../../src/queue/postgres/intake.ts';
+import { failure } from '../../../src/queue/postgres/postgres-failure.ts';
+import { readQueueOptions } from '../../../src/queue/postgres/postgres-options.ts';
+import { PostgresQueue } from '../../../src/queue/postgres/postgres-queue.ts';
+import { durabilityOf } from '../../../src/queue/postgres/schema.ts';
+import { fromText, toText, toWhole } from '../../../src/queue/postgres/words.ts';
+import { createPostgresQueue } from '../../../src/queue/postgres.ts';
+import type { Claim, Enqueued, QueueEntry } from '../../../src/queue/queue.ts';
+import { nextTurn } from '../../../src/system/next-turn.ts';
+import { isOwnWork } from '../../../src/system/untraced.ts';
+import { entryOf, ROW } from '../conformance/trial.ts';
+
+const connection = 'postgres://queue@localhost/events';
+
+const thrown = (code: string | undefined, message = 'why'): SecurityEventError =>
+  failure(Object.assign(new Error(message), code === undefined ? {} : { code }));
+
+const notInstalled = () => Promise.reject(new Error('no such module'));
+
+describe('the options of a PostgreSQL queue', () => {
+  test.each<[object, readonly string[], string]>([
+    [{}, ['connection'], 'expected connection or pool, and not both'],
+    [{ connection, pool: { query: 1, connect: 1 } }, ['connection'], 'not both'],
+    [{ connection: '' }, ['connection'], 'a connection string or an object'],
+    [{ connection: [] }, ['connection'], 'a connection string or an object'],
+    [{ connection: null }, ['connection'], 'a connection string or an object'],
+    [{ pool: { query: 1 } }, ['pool'], 'a pool of pg'],
+    [{ connection, schema: '1st' }, ['schema'], 'does not begin with a digit'],
+    [{ connection, schema: 'a"b' }, ['schema'], 'letters, digits and _'],
+    [{ connection, schema: 'a'.repeat(64) }, ['schema'], 'letters, digits and _'],
+    [{ connection, maxPendingMessages: 0 }, ['maxPendingMessages'], 'an integer from 1'],
+    [{ connection, maxPendingBytes: 0.5 }, ['maxPendingBytes'], 'an integer from 1'],
+    [{ connection, maxConnections: 1001 }, ['maxConnections'], 'an integer from 1 to 1000'],
+    [{ connection, pollMs: 9 }, ['pollMs'], 'an integer from 10'],
+    [{ connection, callTimeoutMs: 99 }, ['callTimeoutMs'], 'an integer from 100'],
+    [{ connection, listen: 1 }, ['listen'], 'true or false'],
+    [{ connection, transactionPooling: 'yes' }, ['transactionPooling'], 'true or false'],
+    [
+      { connection, transactionPooling: true, listen: true },
+      ['listen'],
+      'expected listen to be false',
+    ],
+    [{ connection, lease: 1 }, ['lease'], 'unknown key "lease"'],
+  ])('refuse %j', (options, path, text) => {
+    expect(() => createPostgresQueue(options)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_INVALID_OPTION',
+        path,
+        message: expect.stringContaining(text) as string,
+      }),
+    );
+  });
+
+  test('have defaults', () => {
+    expect(readQueueOptions({ connection })).toEqual({
+      connection,
+      schema: 'security_events',
+      callTimeoutMs: 30_000,
+      transactionPooling: false,
+      maxPendingMessages: 10_000_000,
+      maxPendingBytes: 10_737_418_240,
+      maxConnections: 10,
+      listen: true,
+      pollMs: 1000,
+    });
+    expect(readQueueOptions({ connection, transactionPooling: true }).listen).toBe(false);
+  });
+});
+
+describe('a text in the database', () => {
+  test.each([
+    '',
+    'plain',
+    'a\u0000b',
+    '"\\\'',
+    '\ud800',
+    '\u{1f512}',
+    "'; drop table x; --",
+    '{a,b}',
+  ])('of %j comes back as it was, without what PostgreSQL cannot hold', (word) => {
+    const text = toText(word);
+    expect(fromText(text)).toBe(word);
+    expect(text).not.toContain('\u0000');
+    expect(Buffer.from(text).toString()).toBe(text);
+  });
+
+  test.each([
+    [1.9, 1],
+    [-3, 0],
+    [Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER],
+  ])('of %d is the bigint %d', (value, whole) => {
+    expect(toWhole(value)).toBe(whole);
+  });
+});
+
+describe('durability is what the settings of the server keep:', () => {
+  test.each([
+    ['on', 'on', '', 'server'],
+    ['on', 'local', '', 'server'],
+    ['on', 'remote_write', ' ', 'server'],
+    ['on', 'remote_apply', '*', 'replicated'],
+    ['on', 'remote_write', 'ANY 1 (a, b)', 'replicated'],
+    ['on', 'on', 'a', 'replicated'],
+    ['on', 'local', 'a', 'server'],
+    ['on', 'off', 'a', 'process-crash'],
+    ['off', 'on', 'a', 'process-crash'],
+    ['on', 'unheard-of', 'a', 'process-crash'],
+  ])('fsync %s, synchronous_commit %s, standbys %j: %s', (fsync, commit, standbys, durability) => {
+    expect(durabilityOf({ fsync, commit, standbys })).toBe(durability);
+  });
+});
+
+describe('what PostgreSQL throws', () => {
+  test.each([
+    ['53300', 'PostgreSQL answered 53300'],
+    ['42P01', 'the schema is missing'],
+    ['42883', 'the schema is missing'],
+    ['3F000', 'the schema is missing'],
+    ['ECONNREFUSED', 'no connection (ECONNREFUSED)'],
+    [undefined, 'PostgreSQL did not answer'],
+  ])('of code %s is told', (code, text) => {
+    const error = thrown(code);
+    expect(error).toMatchObject({ code: 'ERR_QUEUE_FAILED', cause: { message: 'why' } });
+    expect(error.message).toContain(text);
+    expect((error.cause as { code?: string }).code).toBe(code);
+  });
+
+  test.each(['22P02', '23505'])('of code %s is told without the value it quotes', (code) => {
+    const { cause } = thrown(code, 'invalid: "payload"');
+    expect(cause).toMatchObject({ message: 'a value was refused', code });
+  });
+
+  test('of a connection string is told without it', () => {
+    const error = failure(
+      Object.assign(new Error('Invalid URL'), { code: 'ERR_INVALID_URL', input: 'secret' }),
+    );
+    expect(error).toMatchObject({ code: 'ERR_INVALID_OPTION', path: ['connection'] });
+    expect(error.cause).toBeUndefined();
+  });
+});
+
+interface Batch {
+  readonly entries: readonly QueueEntry[];
+  readonly end: (enqueued: Enqueued) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** Each is stored when the test says so. */
+function gathered() {
+  const batches: Batch[] = [];
+  const intake = new Intake(
+    (entries) => new Promise((end, fail) => batches.push({ entries, end, fail })),
+  );
+  const sizes = () => batches.map(({ entries }) => entries.length);
+  const batch = async (index: number): Promise<Batch> => {
+    while (batches[index] === undefined) await nextTurn();
+    return batches[index];
+  };
+  return { intake, batch, sizes };
+}
+
+describe('calls that come while others are being stored', () => {
+  test('go together in the next one, and each is told of its own applications', async () => {
+    const { intake, batch, sizes } = gathered();
+    const first = intake.enqueue([entryOf('one')]);
+    const second = intake.enqueue([entryOf('two'), entryOf('three')]);
+    const third = intake.enqueue([entryOf('three')]);
+    expect(sizes()).toEqual([1]);
+    (await batch(0)).end({ closed: [] });
+    expect(await first).toEqual({ closed: [] });
+    expect((await batch(1)).entries).toHaveLength(3);
+    (await batch(1)).end({ closed: ['two', 'three'] });
+    expect(await second).toEqual({ closed: ['two', 'three'] });
+    expect(await third).toEqual({ closed: ['three'] });
+  });
+
+  test('go in batches of 2000 messages and 8 MiB, unless one call has more', async () => {
+    const { intake, batch, sizes } = gathered();
+    const calls = [1, 1999, 1, 5000, 1].map((count) =>
+      intake.enqueue(Array.from({ length: count }, () => entryOf('one'))),
+    );
+    const bytes = Buffer.alloc(5 * 1024 * 1024);
+    calls.push(
+      intake.enqueue([entryOf('one', { bytes })]),
+      intake.enqueue([entryOf('one', { bytes })]),
+    );
+    for (let index = 0; index < 5; index += 1) {
+      (await batch(index)).end({ closed: [] });
+    }
+    await Promise.all(calls);
+    expect(sizes()).toEqual([1, 2000, 5000, 2, 1]);
+  });
+
+  test.each([
+    new SecurityEventError('ERR_QUEUE_FULL'),
+    failure(Object.assign(new Error(), { code: '54000' })),
+  ])('are stored one by one where one of them may be at fault', async (error) => {
+    const { intake, batch } = gathered();
+    const first = intake.enqueue([entryOf('one')]);
+    const calls = ['a', 'b'].map((name) => intake.enqueue([entryOf(name)]));
+    (await batch(0)).end({ closed: [] });
+    await first;
+    (await batch(1)).fail(error);
+    (await batch(2)).fail(error);
+    await expect(calls[0]).rejects.toBe(error);
+    (await batch(3)).end({ closed: [] });
+    expect(await calls[1]).toEqual({ closed: [] });
+  });
+
+  test('all fail where there was no connection', async () => {
+    const { intake, batch, sizes } = gathered();
+    const first = intake.enqueue([entryOf('one')]);
+    const calls = ['a', 'b'].map((name) => intake.enqueue([entryOf(name)]));
+    (await batch(0)).end({ closed: [] });
+    await first;
+    const error = failure(Object.assign(new Error(), { code: 'ECONNRESET' }));
+    (await batch(1)).fail(error);
+    expect(await Promise.allSettled(calls)).toEqual(
+      calls.map(() => ({ status: 'rejected', reason: error })),
+    );
+    expect(sizes()).toEqual([1, 2]);
+  });
+});
+
+test('adding up goes on as long as it was asked for meanwhile, one at a time, and may fail', async () => {
+  let running = 0;
+  let calls = 0;
+  const folding = new Folding(async () => {
+    calls += 1;
+    running += 1;
+    expect(running).toBe(1);
+    await Promise.resolve();
+    running -= 1;
+    if (calls === 1) folding.ask();
+    throw new Error('no connection');
+  });
+  await folding.done();
+  expect(calls).toBe(0);
+  folding.ask();
+  folding.ask();
+  await folding.done();
+  expect(calls).toBe(2);
+});
+
+test.each(['', '1', '1-2-3', '1-x', ' 1-2', '1-2;', `1-${'9'.repeat(19)}`])(
+  'no claim is called %j',
+  (id) => {
+    expect(claimName({ id } as Claim)).toBeUndefined();
+  },
+);
+
+describe('a queue', () => {
+  const surroundings = { clock: { idle: () => Promise.resolve() }, newId: () => 'id' };
+
+  test('says how to install the package that is missing', async () => {
+    const queue = new PostgresQueue(readQueueOptions({ connection }), {
+      ...surroundings,
+      load: notInstalled,
+    });
+    expect(queue.durability).toBe('process-crash');
+    await expect(queue.open(ROW)).rejects.toMatchObject({
+      code: 'ERR_PEER_MISSING',
+      message: expect.stringContaining('npm install pg') as string,
+      cause: { message: 'no such module' },
+    });
+    await expect(queue.enqueue([])).rejects.toMatchObject({ code: 'ERR_QUEUE_CLOSED' });
+    expect(await queue.close()).toEqual({ returned: [], left: 0 });
+  });
+
+  test('asks a pool within no request of the host, again after a deadlock, by name unless that is lost', async () => {
+    const names: (string | undefined)[] = [];
+    const deadlock = Object.assign(new Error('deadlock'), { code: '40P01' });
+    let isDeadlocked = true;
+    const query = async ({ text, name }: { text: string; name?: string }) => {
+      expect(isOwnWork()).toBe(true);
+      names.push(name);
+      if (text.includes('.stats') && isDeadlocked) {
+        isDeadlocked = false;
+        throw deadlock;
+      }
+      const settings = {
+        version: 1,
+        fsync: 'on',
+        commit: 'on',
+        standbys: '',
+        isolation: 'read committed',
+      };
+      return Promise.resolve({ rows: text.includes('current_setting') ? [settings] : [] });
+    };
+    for (const transactionPooling of [false, true]) {
+      const pool = { query, connect: () => {}, options: {} };
+      const queue = createPostgresQueue({ pool, transactionPooling, listen: false });
+      await queue.open(ROW);
+      expect(queue.durability).toBe('server');
+      isDeadlocked = true;
+      expect((await queue.stats()).accepted).toBe(0);
+    }
+    const name = 'security_events.stats';
+    expect(names).toEqual([undefined, name, name, undefined, undefined, undefined]);
+  });
+});

@@ -1,0 +1,371 @@
+/** What the conformance suite does not ask of the PostgreSQL queue, on a server that keeps what it says. */
+import { EventEmitter, once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { schemaFile } from '../../../src/queue/postgres/schema.ts';
+import {
+  createPostgresQueue,
+  createPostgresSchema,
+  type PostgresQueueOptions,
+} from '../../../src/queue/postgres.ts';
+import type { Claim, MessageQueue, QueueEntry } from '../../../src/queue/queue.ts';
+import { root } from '../../helpers/package-files.ts';
+import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
+import { runFixture } from '../../helpers/run-fixture.ts';
+import { DELIVERED, entryOf, idsOf, isClaim, ROW } from '../conformance/trial.ts';
+
+const REQUEST = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e6, leaseMs: 60_000 } as const;
+const LAST = { ...ROW, waitMs: 0 };
+const SCHEMA = 'own';
+const HOLD = `begin; select from ${SCHEMA}.application for no key update`;
+const manyOf = (name: string, count: number): QueueEntry[] =>
+  Array.from({ length: count }, () => entryOf(name));
+
+const claimOf = async (queue: MessageQueue): Promise<Claim> => {
+  const claimed = await queue.claim(REQUEST);
+  if (!isClaim(claimed)) throw new Error('nothing was claimed');
+  return claimed;
+};
+
+const deliverAll = async (queue: MessageQueue): Promise<string[]> => {
+  const names: string[] = [];
+  for (;;) {
+    const claimed = await queue.claim(REQUEST);
+    if (!isClaim(claimed)) return names;
+    names.push(...idsOf(claimed));
+    await queue.settle(claimed, Array(claimed.messages.length).fill(DELIVERED), LAST);
+  }
+};
+
+describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
+  let server: PostgresServer;
+  let control: pg.Client;
+  const opened: MessageQueue[] = [];
+
+  beforeAll(async () => {
+    server = await PostgresServer.start({});
+    control = new pg.Client(server.connection);
+    control.on('error', () => {});
+    await control.connect();
+    await createPostgresSchema({ connection: server.connection, schema: SCHEMA });
+  });
+
+  afterEach(async () => {
+    for (const queue of opened.splice(0)) await queue.close();
+    const tables = ['application', 'message', 'dead_letter', 'posting'];
+    const text = tables.map((table) => `delete from ${SCHEMA}.${table};`).join('');
+    await control.query(`${text} update ${SCHEMA}.room set messages = 0, bytes = 0`);
+  });
+
+  afterAll(async () => {
+    await control.end();
+    await server.stop();
+  });
+
+  const made = (options: Partial<PostgresQueueOptions> = {}): MessageQueue => {
+    const given = options.pool === undefined ? { connection: server.connection } : {};
+    const queue = createPostgresQueue({ ...given, schema: SCHEMA, ...options });
+    opened.push(queue);
+    return queue;
+  };
+
+  const open = async (options: Partial<PostgresQueueOptions> = {}): Promise<MessageQueue> => {
+    const queue = made(options);
+    await queue.open(ROW);
+    return queue;
+  };
+
+  const listeners = async (): Promise<number[]> => {
+    const text = `select pid from pg_stat_activity where query ilike 'listen%' and state = 'idle'`;
+    return (await control.query<{ pid: number }>(text)).rows.map(({ pid }) => pid);
+  };
+
+  describe('its schema', () => {
+    test('is made once where ten ask at the same time', async () => {
+      const connection = server.connection;
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, () => createPostgresSchema({ connection, schema: 'ten' })),
+      );
+      expect(answers.toSorted()).toEqual(['created', ...Array<string>(9).fill('present')]);
+      const queue = await open({ schema: 'ten' });
+      expect(await queue.stats()).toMatchObject({ accepted: 0 });
+    });
+
+    test('has to be there, and is missed only until it is', async () => {
+      const queue = made({ schema: 'missing' });
+      await expect(queue.open(ROW)).rejects.toMatchObject({
+        code: 'ERR_QUEUE_FAILED',
+        message: expect.stringContaining('createPostgresSchema') as string,
+        cause: { code: '42P01' },
+      });
+      await createPostgresSchema({ connection: server.connection, schema: 'missing' });
+      await queue.open(ROW);
+      expect(await queue.enqueue([entryOf('one')])).toEqual({ closed: [] });
+    });
+
+    test('of another version is refused', async () => {
+      await createPostgresSchema({ connection: server.connection, schema: 'later' });
+      await control.query('update later.schema_version set version = 99');
+      const refused = {
+        code: 'ERR_QUEUE_FAILED',
+        message: expect.stringContaining('the schema later is of version 99, not 1') as string,
+      };
+      await expect(made({ schema: 'later' }).open(ROW)).rejects.toMatchObject(refused);
+      const connection = server.connection;
+      await expect(createPostgresSchema({ connection, schema: 'later' })).rejects.toMatchObject(
+        refused,
+      );
+    });
+
+    test('can be made by the file of the package, which says the same', async () => {
+      const file = readFileSync(join(root, 'sql/postgres-queue.sql'), 'utf8');
+      expect(file).toBe(schemaFile('security_events'));
+      await control.query(file);
+      const pool = new pg.Pool(server.connection);
+      expect(await createPostgresSchema({ pool })).toBe('present');
+      const queue = await open({ pool, schema: 'security_events' });
+      await queue.enqueue([entryOf('one', { messageId: 'a' })]);
+      expect(await deliverAll(queue)).toEqual(['a']);
+      await queue.close();
+      // It is the caller's to end.
+      expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+      await pool.end();
+    });
+
+    test('leaves nothing behind where it cannot be made', async () => {
+      await control.query('create schema half; create table half.message (a integer)');
+      const making = createPostgresSchema({ connection: server.connection, schema: 'half' });
+      await expect(making).rejects.toMatchObject({ cause: { code: '42P07' } });
+      const { rows } = await control.query(`select to_regclass('half.application') as found`);
+      expect(rows).toEqual([{ found: null }]);
+    });
+  });
+
+  test('tells what the server keeps, as its settings are', async () => {
+    expect((await open()).durability).toBe('server');
+    await control.query('alter role postgres set synchronous_commit = off');
+    expect((await open()).durability).toBe('process-crash');
+    await control.query(`alter role postgres reset synchronous_commit;
+      alter role postgres set default_transaction_isolation = 'serializable'`);
+    await expect(made().open(ROW)).rejects.toThrow('default_transaction_isolation is serializable');
+    await control.query('alter role postgres reset default_transaction_isolation');
+  });
+
+  describe('its bounds', () => {
+    test('are exact for one process, however many calls come at once', async () => {
+      const queue = await open({ maxPendingMessages: 100 });
+      const calls = Array.from({ length: 50 }, () => queue.enqueue(manyOf('one', 3)));
+      const answers = await Promise.allSettled(calls);
+      const stored = answers.filter(({ status }) => status === 'fulfilled');
+      expect(stored).toHaveLength(33);
+      expect(await queue.stats()).toMatchObject({ accepted: 99, pending: 99 });
+    });
+
+    test('are passed by no more than what others bring in at the same moment', async () => {
+      const queues = await Promise.all(
+        Array.from({ length: 4 }, () => open({ maxPendingMessages: 50 })),
+      );
+      await Promise.allSettled(
+        queues.flatMap((queue) =>
+          Array.from({ length: 10 }, () => queue.enqueue(manyOf('one', 5))),
+        ),
+      );
+      const [queue] = queues as [MessageQueue];
+      const { pending } = await queue.stats();
+      expect(pending).toBeGreaterThanOrEqual(50);
+      // One transaction a process, of at most all of its calls.
+      expect(pending).toBeLessThan(50 + 3 * 50);
+      await expect(queue.enqueue([entryOf('one')])).rejects.toMatchObject({
+        code: 'ERR_QUEUE_FULL',
+      });
+      expect(await deliverAll(queue)).toHaveLength(pending);
+      await queue.enqueue(manyOf('one', 50));
+    });
+  });
+
+  test.each([
+    { how: 'hears', options: { pollMs: 100_000 } },
+    {
+      how: 'looks, behind a proxy, for what comes',
+      options: { pollMs: 50, transactionPooling: true },
+    },
+  ])('$how: what another process brings in is due at once', async ({ options }) => {
+    const queue = await open(options);
+    const listened = new EventEmitter();
+    queue.onDue(() => listened.emit('due'));
+    const connections = options.transactionPooling === true ? 0 : 1;
+    await expect.poll(listeners, { timeout: 10_000 }).toHaveLength(connections);
+    const other = await open();
+    const told = once(listened, 'due');
+    await other.enqueue([entryOf('one', { messageId: 'a' })]);
+    const startedAt = performance.now();
+    await told;
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+    expect(await deliverAll(queue)).toEqual(['a']);
+    expect(await listeners()).toHaveLength(connections);
+  });
+
+  test('listens again after its connection was cut', async () => {
+    const queue = await open({ pollMs: 100 });
+    queue.onDue(() => {});
+    await expect.poll(listeners, { timeout: 10_000 }).toHaveLength(1);
+    const [first] = await listeners();
+    await control.query('select pg_terminate_backend($1)', [first]);
+    await expect
+      .poll(async () => (await listeners()).filter((pid) => pid !== first), { timeout: 10_000 })
+      .toHaveLength(1);
+    await queue.close();
+    await expect.poll(listeners, { timeout: 10_000 }).toEqual([]);
+  });
+
+  test('keeps ids that are hostile as they are', async () => {
+    const queue = await open();
+    const words = [
+      "'; drop schema own cascade; --",
+      '{"a",NULL}',
+      '\\u0000\u0000\\',
+      '\ud83d',
+      '$1 %s',
+      '"own"."application"',
+      'NULL',
+    ];
+    for (const word of words) {
+      const stored = {
+        ...entryOf(word, { messageId: word }),
+        origin: { senderId: word, number: 7 },
+      };
+      expect(await queue.enqueue([stored])).toEqual({ closed: [] });
+      const claim = await claimOf(queue);
+      expect(claim.applicationId).toBe(word);
+      expect(claim.messages[0]).toMatchObject({
+        stored: { messageId: word },
+        origin: { senderId: word, number: 7 },
+      });
+      const dead = { kind: 'dead', reason: 'too-large', end: { word } } as const;
+      await queue.settle(claim, [dead], { ...LAST, lane: { word } });
+      expect((await queue.application(word))?.lane).toEqual({ word });
+      const { items } = await queue.deadLetters({ applicationId: word, limit: 9, after: word });
+      expect(items).toMatchObject([{ applicationId: word, end: { word } }]);
+      expect(await queue.purge({ ids: [word, `${items[0]?.id}`] })).toBe(1);
+    }
+    expect((await queue.stats()).applications.size).toBe(words.length);
+  });
+
+  test('goes by the time of the server, whatever a worker takes it for', async () => {
+    const queue = await open();
+    await queue.enqueue([entryOf('one')]);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
+    try {
+      const early = await queue.claim({ ...REQUEST, leaseMs: 100 });
+      vi.setSystemTime(Date.now() - 7_200_000);
+      expect(isClaim(early) && early.messages[0]?.ageMs).toBeLessThan(60_000);
+      const { dueInMs = 0 } = (await queue.claim(REQUEST)) as { dueInMs?: number };
+      expect(dueInMs).toBeGreaterThan(0);
+      expect(dueInMs).toBeLessThanOrEqual(100);
+      await expect
+        .poll(async () => isClaim(await queue.claim(REQUEST)), { timeout: 10_000 })
+        .toBe(true);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  describe('a row that another process holds', () => {
+    test('is waited for, rather than said to be not there', async () => {
+      const queue = await open();
+      await queue.enqueue([entryOf('one', { messageId: 'a' })]);
+      expect(await queue.claim({ ...REQUEST, tiers: [] })).toEqual({});
+      await control.query(HOLD);
+      const claiming = claimOf(queue);
+      await expect
+        .poll(async () => {
+          const text = `select from pg_stat_activity where wait_event_type = 'Lock'`;
+          return (await server.query(text)).length;
+        })
+        .toBe(1);
+      await control.query('commit');
+      expect(idsOf(await claiming)).toEqual(['a']);
+    });
+
+    test('keeps what came in from being added up, which is asked for soon', async () => {
+      const queue = await open();
+      await queue.enqueue([entryOf('one', { messageId: 'a' })]);
+      await deliverAll(queue);
+      await control.query(HOLD);
+      await queue.enqueue([entryOf('one', { messageId: 'b' })]);
+      expect(await queue.stats()).toMatchObject({ accepted: 2, pending: 1, delivered: 1 });
+      expect(await queue.claim(REQUEST)).toEqual({ dueInMs: 5 });
+      await control.query('commit');
+      expect(await deliverAll(queue)).toEqual(['b']);
+    });
+  });
+
+  test('refuses verdicts that are too few, and keeps the claim', async () => {
+    const queue = await open();
+    await queue.enqueue(manyOf('one', 2));
+    const claim = await claimOf(queue);
+    await expect(queue.settle(claim, [DELIVERED], LAST)).rejects.toMatchObject({
+      code: 'ERR_QUEUE_FAILED',
+      message: expect.stringContaining('1 verdicts for 2 messages') as string,
+    });
+    expect(await queue.settle(claim, [DELIVERED, DELIVERED], LAST)).toBe('settled');
+    expect(await queue.settle({ ...claim, id: 'forged' }, [DELIVERED], LAST)).toBe('lost');
+  });
+
+  test('names a password or a payload in no error', async () => {
+    const password = 'a-password-of-ours';
+    const connections = [
+      `postgres://queue:${password}@127.0.0.1:1/events`,
+      `postgres://queue:${password}@[not an address/events`,
+      { ...server.connection, user: 'nobody', password },
+    ];
+    for (const connection of connections) {
+      const queue = made({ connection, callTimeoutMs: 2000 });
+      const error: unknown = await queue.open(ROW).catch((thrown: unknown) => thrown);
+      expect(error).toHaveProperty('code');
+      expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(password);
+    }
+    const queue = await open();
+    const long = 'payload'
+      .repeat(2000)
+      .concat(...Array.from({ length: 3000 }, (_, i) => `${i * 7919}`));
+    const error: unknown = await queue.enqueue([entryOf(long)]).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'ERR_QUEUE_FAILED', cause: { code: '54000' } });
+    expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('payload');
+  });
+
+  test('keeps no process alive that has nothing else to do', async () => {
+    const queue = await open();
+    const args = [JSON.stringify(server.connection), SCHEMA];
+    const { lingeredMs, ...run } = await runFixture('queue-postgres', args);
+    expect(run).toEqual({ exitCode: 0, stdout: 'accepted\n', stderr: '' });
+    expect(lingeredMs).toBeLessThan(2000);
+    expect((await queue.stats()).applications.get('left')).toMatchObject({ pending: 1 });
+  });
+
+  // Last: each connection is lost.
+  test('rejects while the server is down, and goes on once it is back', async () => {
+    const queue = await open({ pollMs: 50, callTimeoutMs: 5000 });
+    queue.onDue(() => {});
+    await queue.enqueue([entryOf('one', { messageId: 'a' })]);
+    await control.end();
+    await server.kill('SIGQUIT');
+    await expect(queue.enqueue([entryOf('one')])).rejects.toMatchObject({
+      code: 'ERR_QUEUE_FAILED',
+    });
+    await expect(queue.claim(REQUEST)).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
+    const leaving = await open({ pool: new pg.Pool(server.connection) }).catch(
+      (error: unknown) => error,
+    );
+    expect(leaving).toMatchObject({ code: 'ERR_QUEUE_FAILED' });
+    await server.start();
+    control = new pg.Client(server.connection);
+    await control.connect();
+    await expect.poll(() => deliverAll(queue).catch(() => []), { timeout: 10_000 }).toEqual(['a']);
+    await expect.poll(listeners, { timeout: 10_000 }).toHaveLength(1);
+    expect(await queue.close()).toEqual({ returned: [], left: 0 });
+  });
+});
