@@ -1,6 +1,7 @@
 /** Both channels, each with what may go wrong on it: neither keeps an event from the other. */
 import type { JsonObject } from '../contract/index.ts';
 import type { SecurityEventError } from '../errors.ts';
+import { calm } from '../system/calm.ts';
 import { asOurs } from './as-ours.ts';
 import type { EventCall, EventOnItsWay, RecordDraft } from './event-draft.ts';
 import { InHand } from './in-hand.ts';
@@ -9,7 +10,7 @@ import type { MessageSink } from './message-sink.ts';
 import { own } from './own.ts';
 import type { Ending, Settlement, SkippedReason } from './receipt.ts';
 import type { CheckRecord, Writer } from './record-sink.ts';
-import { calm, type Rejections } from './rejections.ts';
+import type { Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
 
 export interface ChannelParts {

@@ -4,6 +4,7 @@ import type { JsonObject } from '../contract/index.ts';
 import { createMemoryIncidents } from '../incident/memory-incidents.ts';
 import { RecordWriter } from '../log/writer.ts';
 import { settingsOf } from '../log/writer-options.ts';
+import { calm } from '../system/calm.ts';
 import { type Clock, systemClock } from '../system/clock.ts';
 import { newId } from '../system/id.ts';
 import { createWebhookSender } from '../webhook/engine/create-sender.ts';
@@ -16,7 +17,7 @@ import { LogEnd } from './log-end.ts';
 import type { MessageRules } from './message-for.ts';
 import type { MessageSink } from './message-sink.ts';
 import { type HeldWriter, recordChecker } from './record-sink.ts';
-import { calm, Rejections } from './rejections.ts';
+import { Rejections } from './rejections.ts';
 import type { Reporter } from './reporter.ts';
 import { ReporterFace } from './reporter-face.ts';
 import {

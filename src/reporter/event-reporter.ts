@@ -3,6 +3,7 @@ import type { Enrichment } from '../capture/enrichers.ts';
 import type { RequestContext } from '../capture/request-scope.ts';
 import { copyJson } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
+import { calm } from '../system/calm.ts';
 import type { Clock } from '../system/clock.ts';
 import { isOwnWork } from '../system/untraced.ts';
 import { asOurs } from './as-ours.ts';
@@ -22,7 +23,7 @@ import type { IncidentTelling } from './incident-telling.ts';
 import { type DraftMessage, type MessageRules, messageFor } from './message-for.ts';
 import { own } from './own.ts';
 import { EventReceipt, type Receipt, type SkippedReason, type Told } from './receipt.ts';
-import { calm, type Rejections } from './rejections.ts';
+import type { Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
 
 /** Redacts an event, or drops it: see the reporter's options. */

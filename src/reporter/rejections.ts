@@ -1,6 +1,7 @@
 /** What could not be told: handed back, published and counted, so that nothing refused disappears. */
 import { channel } from 'node:diagnostics_channel';
 import type { SecurityEventError } from '../errors.ts';
+import { calm } from '../system/calm.ts';
 import type { EventCall } from './event-draft.ts';
 import type { EventContext, EventKind } from './event-input.ts';
 import type { RejectedChannel, ReporterCounters } from './reporter-stats.ts';
@@ -57,9 +58,4 @@ export class Rejections {
     }
     return error;
   }
-}
-
-/** A function of the host's may be asynchronous: nobody waits for it, and it must not end the process. */
-export function calm(answer: unknown): void {
-  if (answer instanceof Promise) answer.catch(() => {});
 }
