@@ -187,6 +187,7 @@ export class SecurityEventError extends Error {
   readonly path: readonly PropertyKey[];
   /** All faults, where an input was checked against the contract; `path` is the first one's. */
   readonly issues: readonly InputIssue[];
+  readonly #detail: string | undefined;
   #input: unknown;
 
   constructor(code: SecurityEventErrorCode, details: ErrorDetails = {}) {
@@ -202,6 +203,7 @@ export class SecurityEventError extends Error {
     this.hint = row.hint;
     this.issues = details.issues ?? [];
     this.path = details.path ?? this.issues[0]?.path ?? [];
+    this.#detail = details.detail;
     this.#input = details.input;
   }
 
@@ -217,5 +219,18 @@ export class SecurityEventError extends Error {
   about(input: unknown): this {
     this.#input = input;
     return this;
+  }
+
+  /**
+   * The same error for another caller, to hand back an input of its own.
+   * @internal
+   */
+  copy(): SecurityEventError {
+    return new SecurityEventError(this.code, {
+      issues: this.issues,
+      path: this.path,
+      ...(this.#detail === undefined ? {} : { detail: this.#detail }),
+      ...('cause' in this ? { cause: this.cause } : {}),
+    });
   }
 }

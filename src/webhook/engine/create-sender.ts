@@ -185,9 +185,9 @@ function opener(queue: MessageQueue, { policy, lingerMs }: SenderSettings): () =
       throw error;
     });
     await opened.catch((cause: unknown) => {
-      const code = cause instanceof SecurityEventError ? cause.code : 'ERR_QUEUE_FAILED';
       // One for each caller: the error of `send` holds the messages of its call.
-      throw new SecurityEventError(code, { cause });
+      if (cause instanceof SecurityEventError) throw cause.copy();
+      throw new SecurityEventError('ERR_QUEUE_FAILED', { cause });
     });
   };
 }

@@ -218,7 +218,8 @@ export class Engine implements WebhookSender, FollowingSender {
       return enqueued;
     } catch (error) {
       for (const { origin } of entries) tracker.forget(origin);
-      if (error instanceof SecurityEventError) throw error;
+      // A queue may give one error to all calls whose messages it was to write at once.
+      if (error instanceof SecurityEventError) throw error.copy();
       throw new SecurityEventError('ERR_QUEUE_FAILED', { cause: error });
     }
   }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { SecurityEventError } from '../../../src/errors.ts';
 import { createMemoryQueue } from '../../../src/queue/memory.ts';
 import {
   applicationsOf,
@@ -11,6 +12,7 @@ import {
   openSender,
   PATIENCE,
   rejection,
+  SECRET,
   senderTo,
 } from '../../helpers/sender.ts';
 import { startEngine } from '../../helpers/told-events.ts';
@@ -47,6 +49,39 @@ describe('a queue that fails', () => {
     const given = messages(2);
     const error = await rejection(sender.send(given));
     expect(error).toMatchObject({ code: 'ERR_QUEUE_FAILED', input: given, cause });
+  });
+
+  test('by one error for several calls hands each its own messages', async () => {
+    const receiver = await openReceiver();
+    const detail = 'the disk is full';
+    const shared = new SecurityEventError('ERR_QUEUE_FAILED', {
+      detail,
+      cause: new Error('ENOSPC'),
+    });
+    const queue = wrapQueue(createMemoryQueue(), { enqueue: () => Promise.reject(shared) });
+    const sender = senderTo(receiver, { queue });
+    const calls = [messages(1), [message('m-1')]];
+    const errors = await Promise.all(calls.map((given) => rejection(sender.send(given))));
+    expect(errors.map((error) => (error as SecurityEventError).input)).toEqual(calls);
+    for (const error of errors) {
+      expect(error).toMatchObject({ message: shared.message, cause: { message: 'ENOSPC' } });
+    }
+    expect(shared.input).toBeUndefined();
+  });
+
+  test('at being opened says what the queue said, to each call', async () => {
+    const detail = '/var/queue';
+    const open = () => Promise.reject(new SecurityEventError('ERR_QUEUE_LOCKED', { detail }));
+    const queue = wrapQueue(createMemoryQueue(), { open });
+    const sender = openSender({ url: 'https://hooks.example/', secret: SECRET, queue });
+    const errors = await Promise.all([
+      rejection(sender.send(messages(1))),
+      rejection(sender.stats()),
+    ]);
+    for (const error of errors) {
+      expect(error).toMatchObject({ code: 'ERR_QUEUE_LOCKED' });
+      expect((error as Error).message).toContain(detail);
+    }
   });
 
   test('at being opened refuses calls, each with its own messages, and is opened again', async () => {
