@@ -251,9 +251,17 @@ describe.concurrent('the tarball', () => {
   it('holds no tests, no settings and no leftovers', () => {
     const held = readdirSync(consumer.installed);
     expect(held).toEqual(
-      expect.arrayContaining(['LICENSE', 'README.md', 'dist', 'package.json', 'schemas', 'src']),
+      expect.arrayContaining([
+        'LICENSE',
+        'README.md',
+        'dist',
+        'package.json',
+        'schemas',
+        'sql',
+        'src',
+      ]),
     );
-    expect(held).toHaveLength(7);
+    expect(held).toHaveLength(8);
   });
 });
 
