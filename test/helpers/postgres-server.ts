@@ -44,6 +44,9 @@ const numberOf = (flag: '-u' | '-g'): number =>
 
 export type Settings = Readonly<Record<string, string>>;
 
+/** Half a minute. */
+const MAX_TRIES = 1500;
+
 /** Of tests that do not kill the server. */
 const QUICK: Settings = { fsync: 'off', full_page_writes: 'off' };
 
@@ -91,25 +94,37 @@ export class PostgresServer {
     const program = join(postgresPrograms ?? '', 'postgres');
     // Ends with us, however we end.
     const args = [...asServer, '--pdeathsig', 'QUIT', '--', program, '-D', this.#data, ...words];
-    this.#process = spawn('setpriv', args, { stdio: 'ignore' });
-    for (;;) {
-      if (this.#process.exitCode !== null) throw new Error('the server did not start');
-      const client = new pg.Client(this.connection);
-      try {
-        await client.connect();
-        return;
-      } catch {
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      } finally {
-        await client.end();
-      }
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      // The processes of one that was killed may hold its memory for some moments more.
+      if (this.#isOver()) this.#process = spawn('setpriv', args, { stdio: 'ignore' });
+      if (await this.#answers()) return;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    throw new Error('the server did not start');
+  }
+
+  #isOver(): boolean {
+    const server = this.#process;
+    return server === undefined || server.exitCode !== null || server.signalCode !== null;
+  }
+
+  async #answers(): Promise<boolean> {
+    const client = new pg.Client(this.connection);
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      return true;
+    } catch {
+      return false;
+    } finally {
+      await client.end();
     }
   }
 
   /** `QUIT`: at once, and what is not on disk is recovered; `INT`: as it should be. */
   async kill(signal: 'SIGKILL' | 'SIGQUIT' | 'SIGINT'): Promise<void> {
     const server = this.#process;
-    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
+    if (server === undefined || this.#isOver()) return;
     const over = new Promise((resolve) => server.once('exit', resolve));
     server.kill(signal);
     await over;
