@@ -28,6 +28,8 @@ export function bundlePrograms(
   programs: readonly string[],
   base: string = root,
 ): void {
+  // Named none, it waits for one on standard input.
+  if (programs.length === 0) return;
   const bundler = join(root, 'node_modules/.bin/esbuild');
   const args = [...BUNDLE.split(' '), `--banner:js=${REQUIRE}`, `--outdir=${folder}`];
   const entries = ['--outbase=.', ...programs];
