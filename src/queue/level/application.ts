@@ -27,6 +27,15 @@ export interface LiveClaim {
   isHandedOut: boolean;
   /** Its end is being written: it cannot be used any more. */
   isEnding: boolean;
+  /** Its messages are neither among those that wait nor over. */
+  isCounted: boolean;
+}
+
+/** When the first of what was left by a reading is due, and the age of what waits again where that was read. */
+export interface Left {
+  readonly freshDueMs: number | undefined;
+  readonly againDueMs: number | undefined;
+  readonly againOldestMs?: number | undefined;
 }
 
 /** What an application begins with; `open` may change it. */
@@ -36,6 +45,13 @@ export interface Defaults {
 }
 
 /** An application as the store keeps it. What is missing of times is not known, or not there. */
+interface Incoming {
+  readonly dueMs: number | undefined;
+  readonly oldestMs: number | undefined;
+}
+
+const NONE: Incoming = { dueMs: undefined, oldestMs: undefined };
+
 export interface StoredApplication {
   readonly id: string;
   /** `null`: nothing was settled for it, nor was it closed. */
@@ -84,6 +100,8 @@ export class LevelApplication implements TurnTaker {
   deadBytes: number;
   /** Raised when the store has more of it: what was being read then may have missed that. */
   arrivals = 0;
+  /** Of what another queue brings, and the store does not have yet: none is due or was accepted before. */
+  #incoming: Incoming = NONE;
   /** Its messages could not be read: others have their turns meanwhile. */
   unreadableUntilMs = 0;
 
@@ -110,6 +128,9 @@ export class LevelApplication implements TurnTaker {
 
   stored(): StoredApplication {
     const { id, tail, head, freshCount, againCount, pendingBytes, deadBytes } = this;
+    // What is incoming is in the store once this row is.
+    const againDueMs = earlier(this.againDueMs, this.#incoming.dueMs);
+    const againOldestMs = earlier(this.againOldestMs, this.#incoming.oldestMs);
     return {
       id,
       row: this.#row,
@@ -119,8 +140,8 @@ export class LevelApplication implements TurnTaker {
       freshCount,
       againCount,
       ...(this.freshDueMs === undefined ? {} : { freshDueMs: this.freshDueMs }),
-      ...(this.againDueMs === undefined ? {} : { againDueMs: this.againDueMs }),
-      ...(this.againOldestMs === undefined ? {} : { againOldestMs: this.againOldestMs }),
+      ...(againDueMs === undefined ? {} : { againDueMs }),
+      ...(againOldestMs === undefined ? {} : { againOldestMs }),
       pendingBytes,
       deadBytes,
       ...this.counts,
@@ -165,22 +186,39 @@ export class LevelApplication implements TurnTaker {
     return Math.max(dueMs + lingerMs, this.#notBeforeMs, this.unreadableUntilMs);
   }
 
-  /** The store has all below `tail` now, and of what another queue brought what is due first. */
-  arrived(tail: number, nowMs: number, broughtDueMs: number | undefined): void {
+  /** On its way from another queue: it is not to be looked for before it has arrived. */
+  comesIn(dueMs: number, oldestMs: number): void {
+    this.againCount += 1;
+    this.#incoming = {
+      dueMs: earlier(this.#incoming.dueMs, dueMs),
+      oldestMs: earlier(this.#incoming.oldestMs, oldestMs),
+    };
+  }
+
+  /** The store has all below `tail` now. */
+  arrived(tail: number, nowMs: number): void {
     this.arrivals += 1;
     this.committedTail = Math.max(this.committedTail, tail);
     if (this.freshCount > 0) this.freshDueMs ??= nowMs;
-    this.againDueMs = earlier(this.againDueMs, broughtDueMs);
+    this.againDueMs = earlier(this.againDueMs, this.#incoming.dueMs);
+    this.againOldestMs = earlier(this.againOldestMs, this.#incoming.oldestMs);
+    if (this.committedTail === this.tail) this.#incoming = NONE;
   }
 
-  /** Of what is left. Where something arrived while that was read, it is to be looked at again. */
+  /**
+   * Of what is left. Where something arrived while that was read, it is to be looked at again, and
+   * what was known of it stays true: a time that is too late hides it for good.
+   */
   setDue(
-    { freshDueMs, againDueMs }: Pick<LevelApplication, 'freshDueMs' | 'againDueMs'>,
+    left: Left,
     { arrivals, nowMs }: { readonly arrivals: number; readonly nowMs: number },
   ): void {
-    const unknownMs = this.arrivals === arrivals ? undefined : nowMs;
-    this.freshDueMs = freshDueMs ?? unknownMs;
-    this.againDueMs = againDueMs ?? unknownMs;
+    const isAll = this.arrivals === arrivals;
+    this.freshDueMs = left.freshDueMs ?? (isAll ? undefined : nowMs);
+    this.againDueMs = isAll ? left.againDueMs : earlier(left.againDueMs, this.againDueMs);
+    if (!('againOldestMs' in left)) return;
+    const { againOldestMs } = left;
+    this.againOldestMs = isAll ? againOldestMs : earlier(againOldestMs, this.againOldestMs);
   }
 
   discard(reason: DiscardReason): void {
@@ -188,7 +226,8 @@ export class LevelApplication implements TurnTaker {
   }
 
   ledger(): Ledger {
-    const pending = this.waiting + (this.claim?.messages.length ?? 0);
+    const claimed = this.claim?.isCounted === true ? this.claim.messages.length : 0;
+    const pending = this.waiting + claimed;
     return { ...this.counts, pending, discarded: { ...this.#discarded } };
   }
 

@@ -39,9 +39,9 @@ export class Cemetery {
 
   /** As many as there is room for; those of closed applications stay. */
   async replay(filter: DeadLetterFilter): Promise<number> {
-    const { room } = this.#state.content;
     return await this.#each('replay', filter, (letter, change) => {
       const { content, death, id } = letter;
+      const { room } = change.content;
       const application = change.content.find(content.applicationId);
       const { sizeBytes } = content;
       if (application === undefined || application.isClosed || !room.takeOne(sizeBytes)) {
@@ -84,9 +84,14 @@ export class Cemetery {
   ): Promise<number> {
     const work = async (): Promise<number> => {
       let count = 0;
+      const { content } = this.#state;
       for await (const page of letterPages(this.#state, filter, { after: 0, size: PAGE })) {
-        const change = new Change(this.#state.content, this.#state.now());
-        const ends = page.map((letter) => act(letter, change));
+        // What was read before the folder was opened anew may have left since.
+        const change = new Change(content, this.#state.now());
+        const ends: ReturnType<typeof act>[] = [];
+        this.#state.inOneGo(() => {
+          for (const letter of page) ends.push(act(letter, change));
+        });
         const applications = ends.flatMap((end) => (typeof end === 'object' ? [end] : []));
         count += applications.length;
         if (applications.length > 0) {

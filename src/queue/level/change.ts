@@ -61,8 +61,6 @@ export interface StoredClaim {
 export class Change {
   readonly operations: Operation[] = [];
   readonly content: LevelContent;
-  /** Of what another queue brought: when the first is due. */
-  readonly broughtDueMs = new Map<LevelApplication, number>();
   readonly #at: Moment;
 
   constructor(content: LevelContent, at: Moment) {
@@ -123,9 +121,8 @@ export class Change {
       return;
     }
     this.#put(broughtKey(application.number, sequence), encodeContent(content));
-    this.waitAgain(application, message, message);
-    const dueMs = earlier(this.broughtDueMs.get(application), storable(message.dueMs));
-    if (dueMs !== undefined) this.broughtDueMs.set(application, dueMs);
+    this.#putAgain(application, message, message);
+    application.comesIn(storable(message.dueMs), storable(content.acceptedMs));
   }
 
   /** Of a message whose claim ends. */
@@ -151,8 +148,15 @@ export class Change {
     }
   }
 
-  /** Of one that is counted nowhere: it is claimed, was taken out, or comes in. */
+  /** Of one that is counted nowhere: it is claimed, or was taken out. */
   waitAgain(application: LevelApplication, message: TakenMessage, next: NextWait): void {
+    this.content.changed(application);
+    const dueMs = this.#putAgain(application, message, next);
+    this.isAgain(application, { dueMs, acceptedMs: message.content.acceptedMs });
+  }
+
+  /** Gives when it is due, as its row says. */
+  #putAgain(application: LevelApplication, message: TakenMessage, next: NextWait): number {
     const { number } = application;
     const { sequence, isBrought, content } = message;
     const { acceptedMs, sizeBytes, stored } = content;
@@ -164,7 +168,7 @@ export class Change {
     const again = { acceptedMs, sizeBytes, sends, maxMessages, progress, isBrought };
     this.#put(againKey(number, dueMs, sequence), encodeAgain({ ...again, format: stored.format }));
     this.#put(ageKey(number, storable(acceptedMs), sequence), encodeTime(dueMs));
-    this.isAgain(application, { dueMs, acceptedMs });
+    return dueMs;
   }
 
   /** It waits again, as its rows say. */
@@ -172,10 +176,10 @@ export class Change {
     application: LevelApplication,
     { dueMs, acceptedMs }: { readonly dueMs: number; readonly acceptedMs: number },
   ): void {
+    this.content.changed(application);
     application.againCount += 1;
     application.againDueMs = earlier(application.againDueMs, dueMs);
     application.againOldestMs = earlier(application.againOldestMs, storable(acceptedMs));
-    this.content.changed(application);
   }
 
   /** A dead letter, where it waited or was claimed until now. */
@@ -196,6 +200,8 @@ export class Change {
   }
 
   #remove(application: LevelApplication, message: TakenMessage): void {
+    // First: of an application that is no more, nothing is to be given back to the room of now.
+    this.content.changed(application);
     const { number } = application;
     const { sequence, dueMs, isAgain, isBrought, content } = message;
     if (isAgain) {
@@ -205,7 +211,6 @@ export class Change {
     this.#del(contentKey(number, sequence, isBrought));
     application.pendingBytes -= content.sizeBytes;
     this.content.room.give(content.sizeBytes);
-    this.content.changed(application);
   }
 
   /** A dead letter leaves: it waits again, or is gone. */
@@ -229,7 +234,9 @@ export class Change {
     this.content.changed(application);
   }
 
-  beginClaim(application: LevelApplication, { id, messages, fresh }: LiveClaim): void {
+  beginClaim(application: LevelApplication, claim: LiveClaim): void {
+    this.content.changed(application);
+    const { id, messages, fresh } = claim;
     const untouched = messages.filter(({ isAgain }) => !isAgain);
     const again = messages.filter(({ isAgain }) => isAgain);
     const [first] = untouched;
@@ -243,12 +250,14 @@ export class Change {
     this.#put(claimKey(application.number), encodeJson(row));
     application.freshCount -= untouched.length;
     application.againCount -= again.length;
-    this.content.changed(application);
+    claim.isCounted = true;
   }
 
+  /** What became of its messages is counted by now. */
   endClaim(application: LevelApplication): void {
-    this.#del(claimKey(application.number));
     this.content.changed(application);
+    this.#del(claimKey(application.number));
+    if (application.claim !== undefined) application.claim.isCounted = false;
   }
 
   /** The messages of a claim are as they were before it. */

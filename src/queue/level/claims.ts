@@ -11,7 +11,7 @@ import type {
 } from '../queue.ts';
 import type { LevelApplication, LiveClaim, TakenMessage } from './application.ts';
 import { Change, checkCount } from './change.ts';
-import { type ClaimLimits, readDue } from './reading.ts';
+import { type ClaimLimits, readDue, type Taken } from './reading.ts';
 import type { LevelState } from './state.ts';
 
 /** An application that cannot be read is left alone so long, for the others' sake. */
@@ -31,14 +31,16 @@ export class Claims {
     this.#state = state;
   }
 
-  async claim(request: ClaimRequest, at: Moment): Promise<Claim | Nothing> {
-    const { content } = this.#state;
+  async claim(request: ClaimRequest): Promise<Claim | Nothing> {
     const seen = new Set<LevelApplication>();
     for (;;) {
+      // Anew each time: what has become due since would be looked at for ever and never be taken.
+      const { content } = this.#state;
+      const at = this.#state.now();
       const application = request.early ? this.#unclaimed(seen) : content.turns.next(request.tiers);
       if (application === undefined) {
         const nextAtMs = request.early ? undefined : content.turns.nextAtMs(request.tiers);
-        return nextAtMs === undefined ? {} : { dueInMs: nextAtMs - at.nowMs };
+        return nextAtMs === undefined ? {} : { dueInMs: Math.max(0, nextAtMs - at.nowMs) };
       }
       seen.add(application);
       const claim = this.#hold(application, at.after(request.leaseMs));
@@ -66,6 +68,7 @@ export class Claims {
       endsAtMs,
       isHandedOut: false,
       isEnding: false,
+      isCounted: false,
     };
     application.claim = claim;
     return claim;
@@ -74,14 +77,17 @@ export class Claims {
   async #take(claim: LiveClaim, request: ClaimRequest, at: Moment): Promise<Claim | undefined> {
     const { application } = claim;
     const { row } = application;
-    await this.#read(claim, request, at);
+    const isMeant = request.early === true || !application.isClosed;
+    const taken = isMeant ? await this.#read(application, request, at) : undefined;
+    const change = new Change(this.#state.content, at);
+    if (taken !== undefined) this.#state.inOneGo(() => begin(claim, taken, change));
     if (claim.messages.length === 0) {
       this.#state.claimOver(application);
       return undefined;
     }
-    const change = new Change(this.#state.content, at);
-    change.beginClaim(application, claim);
     await this.#state.write('claim', change);
+    // Or it was taken for one that nobody got when the folder was opened anew.
+    this.#state.mustBeCurrent(change);
     claim.isHandedOut = true;
     this.#state.content.place(application, at);
     const [{ content }] = claim.messages as [TakenMessage, ...TakenMessage[]];
@@ -95,18 +101,14 @@ export class Claims {
     };
   }
 
-  async #read(claim: LiveClaim, request: ClaimRequest, at: Moment): Promise<void> {
-    const { application } = claim;
+  async #read(application: LevelApplication, request: ClaimRequest, at: Moment): Promise<Read> {
     const { row, arrivals } = application;
     try {
-      const { messages, head, ...due } = await readDue(this.#state.store, application, {
+      const taken = await readDue(this.#state.store, application, {
         limits: request.early ? request : within(row, request),
         untilMs: request.early ? Number.POSITIVE_INFINITY : at.nowMs,
       });
-      claim.messages = messages;
-      claim.fresh = { from: application.head, to: head };
-      application.head = head;
-      application.setDue(due, { arrivals, nowMs: this.#state.now().nowMs });
+      return { taken, since: { arrivals, nowMs: at.nowMs } };
     } catch (error) {
       application.unreadableUntilMs = at.after(UNREADABLE_MS);
       this.#state.claimOver(application);
@@ -159,8 +161,10 @@ export class Claims {
     this.#state.content.place(application, at);
     await application.exclusively(async () => {
       const change = new Change(this.#state.content, at);
-      apply(held, change);
-      change.endClaim(application);
+      this.#state.inOneGo(() => {
+        apply(held, change);
+        change.endClaim(application);
+      });
       await this.#state.write(name, change);
       this.#state.claimOver(application);
     });
@@ -182,6 +186,22 @@ export class Claims {
     }
     if (store.isUsable) await this.#state.write('release', change);
   }
+}
+
+/** What was read for a claim, and since when more may have come. */
+interface Read {
+  readonly taken: Taken;
+  readonly since: { readonly arrivals: number; readonly nowMs: number };
+}
+
+function begin(claim: LiveClaim, { taken, since }: Read, change: Change): void {
+  const { application } = claim;
+  const { messages, head, ...left } = taken;
+  claim.messages = messages;
+  claim.fresh = { from: application.head, to: head };
+  application.head = head;
+  application.setDue(left, since);
+  if (messages.length > 0) change.beginClaim(application, claim);
 }
 
 const within = (row: ClaimLimits, request: ClaimLimits): ClaimLimits => ({

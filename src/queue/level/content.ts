@@ -82,15 +82,21 @@ export class LevelContent {
     return this.#byId.values();
   }
 
+  has(application: LevelApplication): boolean {
+    return this.#byNumber.get(application.number) === application;
+  }
+
   /** To be called after each change of what a turn depends on. */
   place(application: LevelApplication, { nowMs }: Moment): void {
+    // One of before the folder was opened anew has no turn any more: what it knows is not so.
+    if (!this.has(application)) return;
     this.turns.place(application, nowMs);
   }
 
   /** Its row goes with the next write. */
   changed(application: LevelApplication): void {
     // What was begun before the folder was opened anew must not write what it saw then.
-    if (this.#byNumber.get(application.number) !== application) {
+    if (!this.has(application)) {
       throw new SecurityEventError('ERR_QUEUE_FAILED');
     }
     this.#changed.add(application);

@@ -69,15 +69,18 @@ export class Ends {
       const { store, content } = this.#state;
       const { arrivals } = application;
       const change = new Change(content, at);
-      const { messages, head, againOldestMs, ...due } = await readOlder(store, application, going);
-      for (const message of messages) {
-        if (message.isAgain) application.againCount -= 1;
-        else application.freshCount -= 1;
-        change.bury(application, message, { reason, end: null });
-      }
+      // Also where nothing is found: its row may be all that there is to write.
+      content.changed(application);
+      const { messages, head, ...left } = await readOlder(store, application, going);
+      this.#state.inOneGo(() => {
+        for (const message of messages) {
+          if (message.isAgain) application.againCount -= 1;
+          else application.freshCount -= 1;
+          change.bury(application, message, { reason, end: null });
+        }
+      });
       application.head = head;
-      application.againOldestMs = againOldestMs;
-      application.setDue(due, { arrivals, nowMs: this.#state.now().nowMs });
+      application.setDue(left, { arrivals, nowMs: at.nowMs });
       await this.#state.write(name, change);
       content.place(application, this.#state.now());
       return messages.map(({ content: { applicationId, stored, origin } }) => ({

@@ -54,7 +54,7 @@ export class LevelQueue implements MessageQueue {
   async open(initialRow: ApplicationRow, lingerMs = 0): Promise<void> {
     if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
     this.#state.setDefaults(initialRow, lingerMs);
-    if (!this.#state.store.isUsable) await this.#state.open();
+    if (!this.#state.store.isUsable) await this.#counted(this.#state.open());
     this.#isOpen = true;
   }
 
@@ -63,7 +63,7 @@ export class LevelQueue implements MessageQueue {
   }
 
   claim(request: ClaimRequest): Promise<Claim | Nothing> {
-    return this.#call((at) => this.#claims.claim(request, at));
+    return this.#call(() => this.#claims.claim(request));
   }
 
   async settle(
@@ -112,7 +112,7 @@ export class LevelQueue implements MessageQueue {
 
   /** As many as there is room for: the oldest of them. */
   replay(filter: DeadLetterFilter): Promise<number> {
-    return this.#call(() => this.#cemetery.replay(filter));
+    return this.#call(() => this.#intake.during(this.#cemetery.replay(filter)));
   }
 
   purge(filter: DeadLetterFilter, as: 'purged' | 'moved' = 'purged'): Promise<number> {
@@ -145,8 +145,13 @@ export class LevelQueue implements MessageQueue {
   async #end(): Promise<QueueClosing> {
     await Promise.allSettled(this.#calls);
     this.#state.silence();
-    await this.#claims.releaseAll();
-    await this.#state.store.close();
+    try {
+      // After a failed write only the folder tells what is claimed, and what was not sent.
+      if (this.#isOpen && !this.#state.store.isUsable) await this.#state.open().catch(() => {});
+      await this.#claims.releaseAll();
+    } finally {
+      await this.#state.store.close();
+    }
     const { content } = this.#state;
     return {
       returned: [],
@@ -158,7 +163,10 @@ export class LevelQueue implements MessageQueue {
     if (!this.#isOpen || this.#closing !== undefined) {
       return Promise.reject(new SecurityEventError('ERR_QUEUE_CLOSED'));
     }
-    const running = this.#state.begin().then(work);
+    return this.#counted(this.#state.begin(work));
+  }
+
+  #counted<T>(running: Promise<T>): Promise<T> {
     this.#calls.add(running);
     const isOver = (): void => void this.#calls.delete(running);
     running.then(isOver, isOver);
@@ -169,7 +177,8 @@ export class LevelQueue implements MessageQueue {
   #burying<T>(work: (at: Moment) => Promise<T>): Promise<T> {
     return this.#call(async (at) => {
       const done = await work(at);
-      await this.#cemetery.evict();
+      // What was asked for is done: what could not be evicted now goes with the next ones.
+      await this.#cemetery.evict().catch(() => {});
       return done;
     });
   }

@@ -48,7 +48,7 @@ export async function takeOverClaims(
     const claim = decodeJson<StoredClaim>(value);
     const known = live?.get(claim.id);
     if (known !== undefined) {
-      application.claim = { ...known, application, isEnding: false };
+      application.claim = { ...known, application, isEnding: false, isCounted: true };
       continue;
     }
     const messages = await readClaimed(store, application, claim);
@@ -64,6 +64,7 @@ export async function takeOverClaims(
         endsAtMs: 0,
         isHandedOut: false,
         isEnding: true,
+        isCounted: false,
       });
     } else {
       for (const message of messages) {

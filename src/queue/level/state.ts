@@ -54,12 +54,20 @@ export class LevelState {
     return momentOf({ now, monotonicMs: () => monotonicMs() + this.#offsetMs });
   }
 
-  /** What every call begins with: the store is open, and no lease that is over counts. */
-  async begin(): Promise<Moment> {
-    if (this.#opening !== undefined || !this.store.isUsable) await this.open();
-    const at = this.now();
-    await this.#wake(at);
-    return at;
+  /**
+   * What every call begins with: the store is open, and no lease that is over counts. `work` begins
+   * at once then, before a write of another call can fail.
+   */
+  async begin<T>(work: (at: Moment) => Promise<T>): Promise<T> {
+    for (;;) {
+      if (this.#opening !== undefined || !this.store.isUsable) await this.open();
+      else {
+        const at = this.now();
+        const endings = this.#wake(at);
+        if (endings.length === 0) return await work(at);
+        await Promise.all(endings);
+      }
+    }
   }
 
   /** Opens the folder, anew after a failed write: nothing counts but what is in it. */
@@ -88,7 +96,7 @@ export class LevelState {
       });
       const change = new Change(this.#content, this.now());
       await takeOverClaims(this.store, change, this.#live);
-      await this.write('open', change);
+      await this.store.write('open', change.operations);
       placeAll(this.#content, this.now());
       this.#isFirst = false;
       this.#live = undefined;
@@ -102,16 +110,33 @@ export class LevelState {
   #liveClaims(): Map<string, LiveClaim> {
     const live = new Map<string, LiveClaim>();
     for (const { claim } of this.#content.all()) {
-      if (claim !== undefined && claim.isHandedOut) live.set(claim.id, claim);
+      if (claim?.isHandedOut === true) live.set(claim.id, claim);
     }
     return live;
   }
 
   /** Both in the store and in memory, or the store is opened anew. */
   async write(name: WriteName, change: Change): Promise<void> {
-    // It was made from what was in memory before a write failed.
-    if (change.content !== this.#content) throw new SecurityEventError('ERR_QUEUE_FAILED');
+    this.mustBeCurrent(change);
     await this.store.write(name, change.operations);
+  }
+
+  /** Throws where it was made from what was in memory before a write failed. */
+  mustBeCurrent({ content }: Change): void {
+    // While the folder is being opened there is nothing yet from which a change could be made.
+    if (content === this.#content && this.#opening === undefined) return;
+    throw new SecurityEventError('ERR_QUEUE_FAILED');
+  }
+
+  /** A change to what is in memory: where half of it was made, nothing counts but what is in the folder. */
+  inOneGo(change: () => void): void {
+    try {
+      change();
+    } catch (error) {
+      this.store.distrust();
+      if (error instanceof SecurityEventError) throw error;
+      throw new SecurityEventError('ERR_QUEUE_FAILED', { cause: error });
+    }
   }
 
   /** Likewise; what the store has of these applications may be claimed from then on. */
@@ -124,14 +149,14 @@ export class LevelState {
     await this.write(name, change);
     const at = this.now();
     for (const [application, tail] of tails) {
-      application.arrived(tail, at.nowMs, change.broughtDueMs.get(application));
+      application.arrived(tail, at.nowMs);
       this.#content.place(application, at);
     }
     this.tellListeners();
   }
 
   /** Ends the leases that are over, and gives those a turn whose time has come. */
-  async #wake(at: Moment): Promise<void> {
+  #wake(at: Moment): Promise<void>[] {
     const content = this.#content;
     const endings: Promise<void>[] = [];
     for (;;) {
@@ -144,7 +169,7 @@ export class LevelState {
       }
       content.place(application, at);
     }
-    await Promise.all(endings);
+    return endings;
   }
 
   /** Its messages are due again, and were sent for all that is known (law 3). */
@@ -152,10 +177,12 @@ export class LevelState {
     await application.exclusively(async () => {
       if (application.claim !== claim) return;
       const change = new Change(this.#content, this.now());
-      for (const message of claim.messages) {
-        change.waitAgain(application, message, { ...message, sends: message.sends + 1 });
-      }
-      change.endClaim(application);
+      this.inOneGo(() => {
+        for (const message of claim.messages) {
+          change.waitAgain(application, message, { ...message, sends: message.sends + 1 });
+        }
+        change.endClaim(application);
+      });
       await this.write('lease-over', change);
       this.claimOver(application);
     });

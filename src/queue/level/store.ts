@@ -74,6 +74,11 @@ export class Store {
     return this.#level !== undefined && !this.#hasFailed;
   }
 
+  /** What is in memory is no more what the folder holds: it is to be opened anew. */
+  distrust(): void {
+    this.#hasFailed = true;
+  }
+
   async open(alsoWrite: () => Operation[]): Promise<void> {
     const { folder, load } = this.#options;
     this.#alsoWrite = alsoWrite;
@@ -113,11 +118,6 @@ export class Store {
     });
   }
 
-  /** Resolves when what waits by now has been written, or has failed. */
-  async written(): Promise<void> {
-    if (this.#isWriting) await this.write('open', []).catch(() => {});
-  }
-
   async #writeAll(): Promise<void> {
     this.#isWriting = true;
     while (this.#waiting.length > 0) {
@@ -138,8 +138,7 @@ export class Store {
     try {
       // What has failed once may have left half of the store behind: see `LevelQueue`.
       if (!this.isUsable) return failed(undefined);
-      const operations = group.flatMap((one) => one.operations);
-      operations.push(...this.#alsoWrite());
+      const operations = [...group.map((one) => one.operations), this.#alsoWrite()].flat();
       onWrite('before', names);
       await (this.#level as Level).batch(operations, { sync });
       onWrite('after', names);
