@@ -15,6 +15,7 @@ import { createLevelQueue, type LevelQueueOptions } from '../../src/queue/level.
 import type { Claim, MessageQueue } from '../../src/queue/queue.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
+import { quickOrWhole } from '../helpers/quick-or-whole.ts';
 import { describeQueueConformance } from './conformance/describe-queue-conformance.ts';
 import { DEAD, DELIVERED, entryOf, idsOf, ROW } from './conformance/trial.ts';
 
@@ -26,7 +27,8 @@ describeQueueConformance('a queue in a folder', {
     const folders = [newFolder()];
     const queues: MessageQueue[] = [];
     const open = (): MessageQueue => {
-      const queue = createLevelQueue({ folder: folders.at(-1) ?? '', ...bounds }, clock);
+      const given = { folder: folders.at(-1) ?? '', sync: quickOrWhole(false, true), ...bounds };
+      const queue = createLevelQueue(given, clock);
       queues.push(queue);
       return queue;
     };
@@ -53,7 +55,7 @@ describeQueueConformance('a queue in a folder', {
   toleranceMs: 0,
   blackHoleMessages: 2000,
   crowd: 200,
-  randomRuns: 20,
+  randomRuns: quickOrWhole(10, 50),
 });
 
 const REQUEST = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 60_000 } as const;
