@@ -810,6 +810,96 @@ language sql volatile as $$
     from "security_events".application a left join posted p on p.application = a.number cross join at
 $$;
 
+-- What was told of which incident. Keys and names are digests: they may be longer than an index takes.
+create table "security_events".incident (
+  key bytea primary key,
+  started_at double precision not null,
+  seen_at bigint not null,
+  on_log boolean not null default false,
+  on_webhook boolean not null default false
+);
+
+create index incident_seen_at on "security_events".incident (seen_at);
+
+create table "security_events".incident_name (
+  incident bytea not null references "security_events".incident on delete cascade,
+  channel text not null,
+  name bytea not null,
+  primary key (incident, channel, name)
+);
+
+create function "security_events".digest(one text, other text) returns bytea language sql immutable as $$
+  select sha256(convert_to(one || E'\n' || other, 'UTF8'))
+$$;
+
+create function "security_events".new_names(which bytea, through text, kind text, names text[]) returns text[]
+language plpgsql as $$
+declare
+  added bytea[];
+begin
+  with fresh as (
+    insert into "security_events".incident_name (incident, channel, name)
+      select which, through, "security_events".digest(kind, n.name) from unnest(names) n(name)
+      on conflict do nothing returning name
+  )
+  select array_agg(name) into added from fresh;
+  return array(
+    select n.name from unnest(names) with ordinality n(name, place)
+      where "security_events".digest(kind, n.name) = any (added)
+      group by n.name order by min(n.place));
+end $$;
+
+create function "security_events".tell(
+  application text, incident text, channel text, at double precision, addresses text[],
+  accounts text[], kept_ms double precision,
+  out is_first boolean, out began_at double precision, out new_addresses text[],
+  out new_accounts text[]
+) language plpgsql set jit = off
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_variable
+declare
+  which bytea := "security_events".digest(application, incident);
+  now_ms bigint := floor("security_events".now_exact());
+begin
+  delete from "security_events".incident o where o.key in (
+    select i.key from "security_events".incident i where i.seen_at < now_ms - kept_ms
+      order by i.seen_at limit 10 for update skip locked);
+  -- Of two at the same time one waits here for the other.
+  insert into "security_events".incident as i (key, started_at, seen_at) values (which, at, now_ms)
+    on conflict (key) do update set seen_at = now_ms
+    returning i.started_at, case when channel = 'log' then not i.on_log else not i.on_webhook end
+    into began_at, is_first;
+  if is_first then
+    update "security_events".incident i set on_log = i.on_log or channel = 'log',
+        on_webhook = i.on_webhook or channel <> 'log'
+      where i.key = which;
+  end if;
+  new_addresses := "security_events".new_names(which, channel, 'ip', addresses);
+  new_accounts := "security_events".new_names(which, channel, 'account', accounts);
+end $$;
+
+create function "security_events".retract(
+  application text, incident text, through text, was_first boolean, addresses text[],
+  accounts text[]
+) returns void language plpgsql set jit = off
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  which bytea := "security_events".digest(application, retract.incident);
+begin
+  perform from "security_events".incident i where i.key = which for update;
+  if was_first then
+    update "security_events".incident i set on_log = i.on_log and through <> 'log',
+        on_webhook = i.on_webhook and through = 'log'
+      where i.key = which;
+  end if;
+  delete from "security_events".incident_name o
+    where o.incident = which and o.channel = through and o.name in (
+      select "security_events".digest('ip', n.name) from unnest(addresses) n(name)
+      union all select "security_events".digest('account', n.name) from unnest(accounts) n(name));
+end $$;
+
 create table "security_events".schema_version (version integer not null);
 
 insert into "security_events".schema_version values (1);

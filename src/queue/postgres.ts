@@ -1,4 +1,6 @@
 /** A queue in a PostgreSQL database, which any number of processes share. */
+
+import type { IncidentStore } from '../incident/incident-store.ts';
 import { systemClock } from '../system/clock.ts';
 import { newId } from '../system/id.ts';
 import { connected, withClient } from './postgres/database.ts';
@@ -21,6 +23,12 @@ export type {
 } from './postgres/postgres-options.ts';
 export type { MessageQueue } from './queue.ts';
 
+/** A queue, and what was told of incidents, for the reporters of all processes. */
+export interface PostgresMessageQueue extends MessageQueue {
+  /** For the option `incidents` of `createReporter`; an incident is known for 30 days since it was last told of. */
+  readonly incidents: IncidentStore;
+}
+
 /**
  * Makes a queue in a database, which has to have the schema that {@link createPostgresSchema} makes.
  * It connects when it is opened, by the package `pg`.
@@ -29,7 +37,7 @@ export type { MessageQueue } from './queue.ts';
  * `ERR_PEER_MISSING` where `pg` is not installed, and with `ERR_QUEUE_FAILED` where the server cannot
  * be reached or the schema is missing or of another version.
  */
-export function createPostgresQueue(options: PostgresQueueOptions): MessageQueue {
+export function createPostgresQueue(options: PostgresQueueOptions): PostgresMessageQueue {
   const surroundings = { clock: systemClock, newId, load: loadPg };
   return new PostgresQueue(readQueueOptions(options), surroundings);
 }

@@ -130,7 +130,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   {
     files: ['queue/postgres.ts', 'queue/postgres/'],
     ours: ['queue/postgres/', 'errors.ts', 'option-rules.ts', 'system/'],
-    oursAsTypes: ['queue/queue.ts'],
+    oursAsTypes: ['queue/queue.ts', 'incident/'],
     external: ['pg'],
   },
   {

@@ -24,6 +24,7 @@ import { connected, Database, type Row } from './database.ts';
 import type { PageRequest } from './dead-letter-rows.ts';
 import { Doorbell } from './doorbell.ts';
 import { Folding } from './folding.ts';
+import { PostgresIncidents } from './incidents.ts';
 import { Intake } from './intake.ts';
 import type { LoadPg } from './load-pg.ts';
 import type { ReadOptions } from './postgres-options.ts';
@@ -48,6 +49,8 @@ interface Opened {
 interface Session extends Opened, Beginning {}
 
 export class PostgresQueue implements MessageQueue {
+  /** In the same database; usable before `open`, until `close`. */
+  readonly incidents = new PostgresIncidents((work) => this.#reached(work));
   readonly #options: ReadOptions;
   readonly #surroundings: Surroundings;
   readonly #doorbell: Doorbell;
@@ -78,15 +81,19 @@ export class PostgresQueue implements MessageQueue {
 
   async open(row: ApplicationRow, lingerMs = 0): Promise<void> {
     if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
+    await this.#connected();
+    this.#beginning = { row, lingerMs };
+  }
+
+  async #connected(): Promise<Opened> {
     this.#opening ??= this.#connect();
     try {
-      await this.#opening;
+      return await this.#opening;
     } catch (error) {
       // The next call tries again.
       this.#opening = undefined;
       throw error;
     }
-    this.#beginning = { row, lingerMs };
   }
 
   async #connect(): Promise<Opened> {
@@ -258,11 +265,18 @@ export class PostgresQueue implements MessageQueue {
 
   async #run<T>(work: (session: Session) => Promise<T>): Promise<T> {
     const beginning = this.#beginning;
-    const opening = this.#opening;
-    if (beginning === undefined || opening === undefined || this.#closing !== undefined) {
-      throw new SecurityEventError('ERR_QUEUE_CLOSED');
-    }
-    const running = opening.then((opened) => work({ ...opened, ...beginning }));
+    if (beginning === undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
+    return await this.#while((opened) => work({ ...opened, ...beginning }));
+  }
+
+  #reached<T>(work: (database: Database) => Promise<T>): Promise<T> {
+    return this.#while(({ database }) => work(database));
+  }
+
+  /** `close` waits for what was begun. */
+  async #while<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
+    const running = this.#connected().then(work);
     this.#running.add(running);
     return await running.finally(() => this.#running.delete(running));
   }

@@ -5,6 +5,7 @@ import { DEAD_LETTERS, LETTERS, PURGE, REPLAY } from './dead-letters.ts';
 import { ENQUEUE } from './enqueue.ts';
 import { FOLD } from './fold.ts';
 import { HOLD } from './hold.ts';
+import { INCIDENT_KEY, INCIDENT_TABLES, NEW_NAMES, RETRACT, TELL } from './incidents.ts';
 import { EXTEND, RELEASE } from './release.ts';
 import { SETTLE, TAKE_POSTINGS, TAKE_ROOM } from './settle.ts';
 import { STATS } from './stats.ts';
@@ -43,6 +44,11 @@ const TEXTS = [
   REPLAY,
   DEAD_LETTERS,
   STATS,
+  INCIDENT_TABLES,
+  INCIDENT_KEY,
+  NEW_NAMES,
+  TELL,
+  RETRACT,
 ];
 
 const VERSION = `
