@@ -208,6 +208,38 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     expect(await listeners()).toHaveLength(connections);
   });
 
+  test('listens beside a pool of the caller, by a connection that ends with it', async () => {
+    const pool = new pg.Pool({ ...server.connection, max: 1 });
+    const queue = await open({ pool, pollMs: 100_000 });
+    const listened = new EventEmitter();
+    queue.onDue(() => listened.emit('due'));
+    await expect.poll(listeners, { timeout: 10_000 }).toHaveLength(1);
+    const told = once(listened, 'due');
+    await (await open()).enqueue([entryOf('one', { messageId: 'a' })]);
+    await told;
+    expect(await deliverAll(queue)).toEqual(['a']);
+    await queue.close();
+    await pool.end();
+    await expect.poll(listeners, { timeout: 10_000 }).toEqual([]);
+  });
+
+  test('needs rights on what is in the schema only, not the schema', async () => {
+    await control.query(`create role agent login;
+      grant usage on schema ${SCHEMA} to agent;
+      grant all on all tables in schema ${SCHEMA} to agent;
+      grant all on all sequences in schema ${SCHEMA} to agent`);
+    const queue = await open({ connection: { ...server.connection, user: 'agent' } });
+    await queue.enqueue(manyOf('one', 2));
+    const { messages, ...claim } = await claimOf(queue);
+    const dead = { kind: 'dead', reason: 'too-large', end: null } as const;
+    await queue.settle({ ...claim, messages }, [DELIVERED, dead], LAST);
+    expect(await queue.replay({})).toBe(1);
+    expect(await queue.expire(-1000, 9)).toHaveLength(1);
+    expect(await queue.closeApplication('one', 9)).toEqual([]);
+    await queue.reopen('one');
+    expect(await queue.purge({})).toBe(1);
+  });
+
   test('listens again after its connection was cut', async () => {
     const queue = await open({ pollMs: 100 });
     queue.onDue(() => {});
