@@ -1,5 +1,6 @@
 /** What a queue in a folder stands on: the store, what is in memory of it, and its time. */
 import { SecurityEventError } from '../../errors.ts';
+import { givingWay } from '../../system/giving-way.ts';
 import { type Moment, momentOf, type QueueClock } from '../in-process/moment.ts';
 import type { ApplicationRow } from '../queue.ts';
 import type { Defaults, LevelApplication, LiveClaim } from './application.ts';
@@ -29,7 +30,7 @@ export class LevelState {
   constructor(options: Required<LevelQueueOptions>, clock: QueueClock, parts: LevelParts) {
     this.#options = options;
     this.#clock = clock;
-    this.store = new Store({ ...options, ...parts });
+    this.store = new Store({ ...options, ...parts, giveWay: givingWay(clock) });
     // Replaced by the first `open`, before anything is done with it.
     const row: ApplicationRow = { tier: 'healthy', maxMessages: 1, maxBytes: 1, lane: null };
     this.#defaults = { row, lingerMs: 0 };

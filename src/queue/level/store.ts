@@ -2,6 +2,7 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import type { ClassicLevel } from 'classic-level';
 import { SecurityEventError } from '../../errors.ts';
+import type { GiveWay } from '../../system/giving-way.ts';
 import { optionalImport } from '../../system/optional-import.ts';
 import type { Range } from './keys.ts';
 
@@ -32,6 +33,7 @@ export type WriteName =
   | 'incident';
 
 export interface StoreOptions {
+  readonly giveWay: GiveWay;
   readonly folder: string;
   readonly sync: boolean;
   /** Stands in for the package in tests. */
@@ -49,6 +51,9 @@ interface Waiting {
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
+
+/** Operations that are handed over in one go. */
+const SMALL = 500;
 
 /** Entries that are read at once: enough for most claims. */
 const CHUNK = 250;
@@ -140,12 +145,35 @@ export class Store {
       if (!this.isUsable) return failed(undefined);
       const operations = [...group.map((one) => one.operations), this.#alsoWrite()].flat();
       onWrite('before', names);
-      await (this.#level as Level).batch(operations, { sync });
+      await this.#put(this.#level as Level, operations, { sync });
       onWrite('after', names);
       return undefined;
     } catch (error) {
       this.#hasFailed = true;
       return failed(error);
+    }
+  }
+
+  /** All at once a hundred thousand would hold the event loop for seconds: only the end is one step. */
+  async #put(
+    level: Level,
+    operations: readonly Operation[],
+    options: { sync: boolean },
+  ): Promise<void> {
+    if (operations.length <= SMALL) {
+      await level.batch([...operations], options);
+      return;
+    }
+    const batch = level.batch();
+    try {
+      for (const [index, operation] of operations.entries()) {
+        if (index % SMALL === 0) await this.#options.giveWay();
+        if (operation.type === 'put') batch.put(operation.key, operation.value);
+        else batch.del(operation.key);
+      }
+      await batch.write(options);
+    } finally {
+      await batch.close();
     }
   }
 

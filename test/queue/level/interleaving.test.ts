@@ -39,7 +39,9 @@ class Watched extends ClassicLevel<Buffer, Buffer> {
       await beforeReading();
       return await read(...all);
     };
-    Object.assign(this, { batch, getMany });
+    // Of a large write it is the package's own.
+    const batchOf = (...all: unknown[]) => (all.length === 0 ? write() : batch(...all));
+    Object.assign(this, { batch: batchOf, getMany });
   }
 }
 
@@ -234,5 +236,22 @@ describe('a queue in a folder', () => {
     expect(await replaying).toBe(1);
     expect((await closing).map(({ messageId }) => messageId)).toEqual(['a']);
     await queue.close();
+  });
+
+  test('stores thousands of messages in one write, and takes them out again', async () => {
+    const queue = createLevelQueue({ folder, sync: false });
+    await queue.open(ROW);
+    const entries = Array.from({ length: 3000 }, () => entryOf('one'));
+    await queue.enqueue(entries);
+    const claim = await queue.claim({ ...REQUEST, maxMessages: 3000 });
+    expect(isClaim(claim) && idsOf(claim)).toEqual(
+      entries.slice(0, ROW.maxMessages).map(({ stored }) => stored.messageId),
+    );
+    expect(await queue.closeApplication('one', 3000)).toHaveLength(3000 - ROW.maxMessages);
+    await queue.close();
+    const next = createLevelQueue({ folder, sync: false });
+    await next.open(ROW);
+    expect(await next.stats()).toMatchObject({ accepted: 3000, pending: 1000, dead: 2000 });
+    await next.close();
   });
 });

@@ -42,7 +42,9 @@ export function slowLevel(dice: Dice, mayFail: () => boolean) {
         };
         return made;
       };
-      Object.assign(this, { batch, iterator });
+      // Of a large write it is the package's own.
+      const batchOf = (...all: unknown[]) => (all.length === 0 ? write() : batch(...all));
+      Object.assign(this, { batch: batchOf, iterator });
     }
   };
 }
