@@ -6,6 +6,7 @@ const SUBJECTS = {
   deliver: new URL('./subjects/deliver.mjs', import.meta.url),
   encode: new URL('./subjects/encode.mjs', import.meta.url),
   load: new URL('./subjects/load.mjs', import.meta.url),
+  queue: new URL('./subjects/queue.mjs', import.meta.url),
   send: new URL('./subjects/send.mjs', import.meta.url),
   write: new URL('./subjects/write.mjs', import.meta.url),
 } as const;
@@ -112,6 +113,42 @@ const capturing = HOSTS.flatMap(([row, host]): Comparison[] => {
     },
   ];
 });
+
+/** The queue in a folder beside the one in memory, which keeps nothing. */
+const queueing: readonly Comparison[] = [
+  ...[1, 64, 1000].map((callers) => ({
+    name: `queue-level-${callers}`,
+    work: `accept a message a call, ${callers} at a time, each until it is on the disk`,
+    subject: SUBJECTS.queue,
+    operations: callers === 1 ? 5000 : 50_000,
+    unit: 'messages/s' as const,
+    ours: side('level', `level, ${callers} callers`),
+    rival: side('memory', `memory, ${callers} callers`),
+  })),
+  {
+    name: 'queue-level-drain',
+    work: 'claim and settle 1,000,000 messages that wait, 16 claims at a time',
+    subject: SUBJECTS.queue,
+    operations: 1_000_000,
+    unit: 'messages/s',
+    ours: side('level', 'level, drained'),
+    rival: side('memory', 'memory, drained'),
+    runs: 3,
+    tellsMemory: true,
+  },
+  {
+    name: 'queue-level-start',
+    work: 'open a folder with 1,000,000 messages, up to the first claim, beside one with 1000',
+    subject: SUBJECTS.queue,
+    operations: 1_000_000,
+    itemsPerOperation: 1e-6,
+    unit: 'ms',
+    ours: side('1,000,000 wait', 'level, started'),
+    rival: side('1000 wait', 'level, started with little'),
+    runs: 3,
+    tellsMemory: true,
+  },
+];
 
 const WRITER = side('writer', 'ours to nothing');
 const FILE_WRITER = side('writer', 'ours to a file');
@@ -248,6 +285,7 @@ const COMPARISONS: readonly Comparison[] = [
     rival: side('`JSON.stringify`, HMAC', 'plain encoding and signing'),
   },
   ...capturing,
+  ...queueing,
 ];
 
 /** The rows whose names are, or begin with, one of `prefixes`; all of them where there is none. */
