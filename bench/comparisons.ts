@@ -133,7 +133,7 @@ const queueing: readonly Comparison[] = [
     unit: 'messages/s',
     ours: side('level', 'level, drained'),
     rival: side('memory', 'memory, drained'),
-    runs: 3,
+    runs: 7,
     tellsMemory: true,
   },
   {
@@ -145,7 +145,7 @@ const queueing: readonly Comparison[] = [
     unit: 'ms',
     ours: side('1,000,000 wait', 'level, started'),
     rival: side('1000 wait', 'level, started with little'),
-    runs: 3,
+    runs: 7,
     tellsMemory: true,
   },
 ];
