@@ -3,16 +3,19 @@
  * meanwhile, one call is under way.
  */
 export class Folding {
-  readonly #fold: () => Promise<unknown>;
+  readonly #fold: (rings: boolean) => Promise<unknown>;
   #isAsked = false;
+  #rings = false;
   #running: Promise<void> | undefined;
 
-  constructor(fold: () => Promise<unknown>) {
+  constructor(fold: (rings: boolean) => Promise<unknown>) {
     this.#fold = fold;
   }
 
-  ask(): void {
+  /** With `rings`, other processes are told: what was found added up is not news of this one. */
+  ask(rings: boolean): void {
     this.#isAsked = true;
+    this.#rings ||= rings;
     this.#running ??= this.#run();
   }
 
@@ -23,9 +26,11 @@ export class Folding {
 
   async #run(): Promise<void> {
     while (this.#isAsked) {
+      const rings = this.#rings;
       this.#isAsked = false;
+      this.#rings = false;
       // Whoever claims does it otherwise.
-      await this.#fold().catch(() => {});
+      await this.#fold(rings).catch(() => {});
     }
     this.#running = undefined;
   }

@@ -108,9 +108,10 @@ export class PostgresQueue implements MessageQueue {
       await database.end();
       throw error;
     }
-    const channel = listen ? schema : null;
     const calls = new Calls(database, this.#options);
-    const folding = new Folding(() => calls.fold(channel, this.#caller));
+    const folding = new Folding((rings) =>
+      calls.fold(rings && listen ? schema : null, this.#caller),
+    );
     const intake = new Intake((entries) => calls.enqueue(entries, this.#beginning as Beginning));
     this.#doorbell.open(listen ? database.newClient : undefined);
     return { database, calls, folding, intake };
@@ -131,7 +132,7 @@ export class PostgresQueue implements MessageQueue {
       await folding.done();
       let answer = await calls.claim(request);
       if (answer['unfolded'] === true) {
-        folding.ask();
+        folding.ask(false);
         if (answer['claim'] === null) {
           await folding.done();
           answer = await calls.claim(request);
@@ -227,7 +228,7 @@ export class PostgresQueue implements MessageQueue {
   async purge(filter: DeadLetterFilter, as: 'purged' | 'moved' = 'purged'): Promise<number> {
     return await this.#run(async ({ calls, folding }) => {
       const purged = await calls.purge(filter, as);
-      folding.ask();
+      folding.ask(false);
       return purged;
     });
   }
@@ -282,7 +283,7 @@ export class PostgresQueue implements MessageQueue {
   }
 
   #tell(folding: Folding): void {
-    folding.ask();
+    folding.ask(true);
     this.#doorbell.ring();
   }
 }

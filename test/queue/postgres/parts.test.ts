@@ -229,22 +229,22 @@ describe('calls that come while others are being stored', () => {
 
 test('adding up goes on as long as it was asked for meanwhile, one at a time, and may fail', async () => {
   let running = 0;
-  let calls = 0;
-  const folding = new Folding(async () => {
-    calls += 1;
+  const ringing: boolean[] = [];
+  const folding = new Folding(async (rings) => {
+    ringing.push(rings);
     running += 1;
     expect(running).toBe(1);
     await Promise.resolve();
     running -= 1;
-    if (calls === 1) folding.ask();
+    if (ringing.length === 1) folding.ask(false);
     throw new Error('no connection');
   });
   await folding.done();
-  expect(calls).toBe(0);
-  folding.ask();
-  folding.ask();
+  expect(ringing).toEqual([]);
+  folding.ask(true);
+  folding.ask(false);
   await folding.done();
-  expect(calls).toBe(2);
+  expect(ringing).toEqual([true, false]);
 });
 
 test.each(['', '1', '1-2-3', '1-x', ' 1-2', '1-2;', `1-${'9'.repeat(19)}`])(
