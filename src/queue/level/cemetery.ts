@@ -1,7 +1,7 @@
 /** What happens to dead letters, one call after the other: each letter has one end. */
 import type { DeadLetterFilter, DeadLetterPage } from '../queue.ts';
 import { Change } from './change.ts';
-import { type Letter, letterPages, shownLetter } from './letters.ts';
+import { type Letter, letterPages, numberOf, shownLetter } from './letters.ts';
 import type { LevelState } from './state.ts';
 
 export interface PageRequest extends DeadLetterFilter {
@@ -27,7 +27,7 @@ export class Cemetery {
   async page({ limit, after, ...filter }: PageRequest): Promise<DeadLetterPage> {
     const found: Letter[] = [];
     // One more than is shown tells whether there is another page.
-    const from = { after: Number(after ?? 0), size: Math.min(limit + 1, PAGE) };
+    const from = { after: numberOf(after ?? '0'), size: Math.min(limit + 1, PAGE) };
     for await (const letters of letterPages(this.#state, filter, from)) {
       found.push(...letters);
       if (found.length > limit) break;

@@ -1,7 +1,7 @@
 /** Dead letters, read in the order of death. */
 import type { DeadLetter, DeadLetterFilter } from '../queue.ts';
 import type { LevelContent } from './content.ts';
-import { deadKey, deadRange, lastOf } from './keys.ts';
+import { deadKey, deadRange, lastOf, storable } from './keys.ts';
 import type { Store } from './store.ts';
 import { type Content, type Death, decodeDead } from './values.ts';
 
@@ -45,7 +45,7 @@ async function nextIds(
   { after, size }: Cursor,
 ): Promise<number[]> {
   if (ids !== undefined) {
-    const wanted = new Set(ids.map(Number).filter((id) => Number.isSafeInteger(id) && id > after));
+    const wanted = new Set(ids.map(numberOf).filter((id) => id > after));
     return [...wanted].toSorted((one, other) => one - other).slice(0, size);
   }
   const application = applicationId === undefined ? undefined : content.find(applicationId);
@@ -55,6 +55,12 @@ async function nextIds(
     found.push(lastOf(key));
   }
   return found;
+}
+
+/** Of an id as it is shown; 0, which none has, of anything else. */
+export function numberOf(id: string): number {
+  const number = Number(id);
+  return String(number) === id && number === storable(number) ? number : 0;
 }
 
 async function readLetters(store: Store, ids: readonly number[]): Promise<Letter[]> {

@@ -3,6 +3,11 @@ import type { DeadReason, Format, Json, Origin, StoredMessage } from '../queue.t
 
 /** Of the form below; a later form gets another one. */
 const FORM = 1;
+/** Likewise, but for its texts: UTF-8 would lose half of a character. */
+const FORM_OF_ODD_TEXTS = 2;
+
+/** Surrogates without their other half. */
+const ODD = /\p{Surrogate}/u;
 
 /** A message's content, and what never changes while it waits. */
 export interface Content {
@@ -25,10 +30,12 @@ const TEXTS = 46;
 export function encodeContent(content: Content): Buffer {
   const { stored, origin, sizeBytes, acceptedMs, sends } = content;
   const texts = [content.applicationId, origin.senderId, stored.messageId];
-  const lengths = texts.map((text) => Buffer.byteLength(text));
+  const isOdd = texts.some((text) => ODD.test(text));
+  const encoding = isOdd ? 'utf16le' : 'utf8';
+  const lengths = texts.map((text) => Buffer.byteLength(text, encoding));
   const [all] = [lengths.reduce((sum, length) => sum + length, TEXTS)];
   const value = Buffer.allocUnsafe(all + stored.bytes.length);
-  value.writeUInt8(FORM, AT.form);
+  value.writeUInt8(isOdd ? FORM_OF_ODD_TEXTS : FORM, AT.form);
   value.writeUInt8(stored.format, AT.format);
   value.writeDoubleBE(acceptedMs, AT.accepted);
   value.writeUInt32BE(sizeBytes, AT.size);
@@ -39,7 +46,7 @@ export function encodeContent(content: Content): Buffer {
   let end = TEXTS;
   for (const [index, text] of texts.entries()) {
     value.writeUInt32BE(lengths[index] as number, LENGTHS + 4 * index);
-    end += value.write(text, end);
+    end += value.write(text, end, encoding);
   }
   stored.bytes.copy(value, end);
   return value;
@@ -51,11 +58,12 @@ export function setAccepted(value: Buffer, acceptedMs: number): void {
 }
 
 export function decodeContent(value: Buffer): Content {
+  const encoding = value.readUInt8(AT.form) === FORM_OF_ODD_TEXTS ? 'utf16le' : 'utf8';
   let end = TEXTS;
   const [applicationId = '', senderId = '', messageId = ''] = [0, 1, 2].map((index) => {
     const start = end;
     end += value.readUInt32BE(LENGTHS + 4 * index);
-    return value.toString('utf8', start, end);
+    return value.toString(encoding, start, end);
   });
   const stored: StoredMessage = {
     messageId,
@@ -88,6 +96,9 @@ export interface Again {
 
 const PROGRESS = 22;
 
+/** As good as no limit. */
+const MOST_MESSAGES = 2 ** 32 - 1;
+
 export function encodeAgain(again: Again): Buffer {
   const progress = again.progress === null ? '' : JSON.stringify(again.progress);
   const value = Buffer.allocUnsafe(PROGRESS + Buffer.byteLength(progress));
@@ -96,7 +107,7 @@ export function encodeAgain(again: Again): Buffer {
   value.writeDoubleBE(again.acceptedMs, 2);
   value.writeUInt32BE(again.sizeBytes, 10);
   value.writeUInt32BE(again.sends, 14);
-  value.writeUInt32BE(again.maxMessages ?? 0, 18);
+  value.writeUInt32BE(Math.min(again.maxMessages ?? 0, MOST_MESSAGES), 18);
   value.write(progress, PROGRESS);
   return value;
 }

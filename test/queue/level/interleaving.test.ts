@@ -254,4 +254,38 @@ describe('a queue in a folder', () => {
     expect(await next.stats()).toMatchObject({ accepted: 3000, pending: 1000, dead: 2000 });
     await next.close();
   });
+
+  test('keeps half of a character and NUL in names, and its letters can be purged', async () => {
+    const queue = await watched();
+    const odd = entryOf('\ud83d\0 and more', { messageId: '\udc00' });
+    await queue.enqueue([odd]);
+    const claim = await claimed(queue);
+    expect(claim.messages[0]).toMatchObject({ stored: odd.stored, origin: odd.origin });
+    await queue.settle(claim, [DEAD], LAST);
+    const { items } = await queue.deadLetters({ limit: 10 });
+    expect(items).toMatchObject([{ applicationId: odd.applicationId, stored: odd.stored }]);
+    expect(await queue.purge({ applicationId: odd.applicationId })).toBe(1);
+    await queue.close();
+  });
+
+  test.each(['-5', '1.5', '1e300', '281474976710657', 'NaN', 'x', ''])(
+    'knows no dead letter %j',
+    async (id) => {
+      const queue = await watched();
+      await queue.enqueue([entryOf('one')]);
+      await queue.settle(await claimed(queue), [DEAD], LAST);
+      expect(await queue.purge({ ids: [id] })).toBe(0);
+      expect((await queue.deadLetters({ limit: 10, after: id })).items).toHaveLength(1);
+      await queue.close();
+    },
+  );
+
+  test('takes any limit of a verdict', async () => {
+    const queue = await watched();
+    await queue.enqueue([entryOf('one')]);
+    const large = { ...again(0), maxMessages: Number.MAX_SAFE_INTEGER } as Verdict;
+    expect(await queue.settle(await claimed(queue), [large], LAST)).toBe('settled');
+    expect((await claimed(queue)).messages).toHaveLength(1);
+    await queue.close();
+  });
 });
