@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { createPostgresQueue, createPostgresSchema } from '../../src/queue/postgres.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import { PostgresServer, postgresPrograms } from '../helpers/postgres-server.ts';
+import { quickOrWhole } from '../helpers/quick-or-whole.ts';
 import { describeQueueConformance } from './conformance/describe-queue-conformance.ts';
 import type { QueueBounds, QueueUnderTest } from './conformance/harness.ts';
 
@@ -61,8 +62,8 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     capabilities: { durable: true, distributed: true },
     unitMs: 1000,
     toleranceMs: 0,
-    blackHoleMessages: 2000,
-    crowd: 150,
-    randomRuns: 5,
+    blackHoleMessages: quickOrWhole(2000, 50_000),
+    crowd: quickOrWhole(100, 2000),
+    randomRuns: quickOrWhole(4, 40),
   });
 });

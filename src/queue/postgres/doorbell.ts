@@ -89,6 +89,8 @@ export class Doorbell {
       if (payload !== caller) this.ring();
     });
     try {
+      // Before, for a server that does not answer, and after, since TLS has another socket.
+      client.unref?.();
       await untraced(() => client.connect());
       client.unref?.();
       await untraced(() => client.query(`listen ${quoted(channel)}`));
