@@ -123,7 +123,10 @@ describe('a queue in a folder', () => {
     await turns();
     open();
     await Promise.all([closing, entering]);
-    expect(await claiming).toMatchObject({ messages: [{ stored: { messageId: 'b' } }] });
+    // Whether b was written together with the end of the lease, or after it, nobody can say.
+    const found = await claiming;
+    const given = 'messages' in found ? found : await claimed(queue);
+    expect(idsOf(given)).toEqual(['b']);
     await queue.close();
   });
 
