@@ -185,12 +185,14 @@ end $$;
 create function "security_events".enqueue(
   ids text[], row_tier text, row_max_messages bigint, row_max_bytes bigint, row_lane text,
   row_linger_ms bigint, bound_messages bigint, bound_bytes bigint, contents bytea,
-  apps integer[], message_ids text[], formats smallint[], starts integer[], lengths integer[],
+  owners text[], message_ids text[], formats smallint[], starts integer[], lengths integer[],
   date_ats integer[], count_ats integer[], sizes bigint[], senders text[], numbers bigint[],
   past_sends integer[], ages double precision[], due_ins double precision[], limits bigint[],
   progresses text[], reasons text[], endings text[], died_ats double precision[],
   out closed text[], out passed text, out messages bigint, out bytes bigint
-) language plpgsql as $$
+) language plpgsql set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   now_exact double precision;
   now_ms bigint;
@@ -201,15 +203,16 @@ begin
   lock table "security_events".intake in row share mode;
   now_exact := "security_events".now_exact();
   now_ms := floor(now_exact);
-  select array_agg(distinct a.id) into closed
-    from unnest(apps, reasons) e(app, reason)
-    join unnest(ids) with ordinality i(id, place) on i.place = e.app
-    join "security_events".application a on a.id = i.id
-    where a.tier = 'closed' and e.reason is null;
+  select array_agg(a.id) into closed
+    from unnest(ids) i(id) join "security_events".application a on a.id = i.id
+    where a.tier = 'closed';
+  if closed is not null and reasons is not null then
+    select array_agg(distinct e.owner) into closed from unnest(owners, reasons) e(owner, reason)
+      where e.reason is null and e.owner = any (closed);
+  end if;
   select count(*), coalesce(sum(e.size_bytes), 0) into messages, bytes
-    from unnest(apps, sizes, reasons) e(app, size_bytes, reason)
-    join unnest(ids) with ordinality i(id, place) on i.place = e.app
-    where e.reason is null and (closed is null or i.id <> all (closed));
+    from unnest(owners, sizes, reasons) e(owner, size_bytes, reason)
+    where e.reason is null and (closed is null or e.owner <> all (closed));
   if messages > 0 then
     select w.messages, w.bytes into used_messages, used_bytes from "security_events".waiting() w;
     if used_messages + messages > bound_messages then
@@ -229,13 +232,12 @@ begin
     on conflict do nothing;
   with entry as (
     select a.number as application, a.tier, e.*, substring(contents from e.start + 1 for e.length) as content
-      from unnest(apps, message_ids, formats, starts, lengths, date_ats, count_ats, sizes, senders,
+      from unnest(owners, message_ids, formats, starts, lengths, date_ats, count_ats, sizes, senders,
         numbers, past_sends, ages, due_ins, limits, progresses, reasons, endings, died_ats)
-        with ordinality e(app, message_id, format, start, length, date_at, count_at, size_bytes,
+        with ordinality e(owner, message_id, format, start, length, date_at, count_at, size_bytes,
           sender_id, number, sends, age_ms, due_in_ms, max_messages, progress, reason, ending,
           died_at, place)
-      join unnest(ids) with ordinality i(id, place) on i.place = e.app
-      join "security_events".application a on a.id = i.id
+      join "security_events".application a on a.id = e.owner
   ), stored as (
     insert into "security_events".message (application, due, sequence, accepted_at, number, size_bytes,
         max_messages, sends, date_at, count_at, format, message_id, sender_id, progress, content)
@@ -263,7 +265,7 @@ begin
 end $$;
 
 create function "security_events".fold(channel text, caller text) returns boolean language plpgsql
-set jit = off
+set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
@@ -366,7 +368,7 @@ create function "security_events".claim(
   out claim text, out application text, out tier text, out max_messages bigint,
   out max_bytes bigint, out lane text, out now_ms bigint, out messages text, out content bytea,
   out due_in bigint, out unfolded boolean
-) language plpgsql set jit = off
+) language plpgsql set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
@@ -442,7 +444,7 @@ create function "security_events".settle(
   progresses text[], reasons text[], endings text[], new_tier text, new_max_messages bigint,
   new_max_bytes bigint, new_lane text, wait_ms double precision, new_linger_ms bigint,
   out claimed bigint
-) language plpgsql set jit = off
+) language plpgsql set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
@@ -511,7 +513,7 @@ end $$;
 create function "security_events".release(
   which bigint, claim_number bigint, new_tier text, new_max_messages bigint, new_max_bytes bigint,
   new_lane text, wait_ms double precision
-) returns boolean language plpgsql set jit = off
+) returns boolean language plpgsql set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
@@ -539,7 +541,7 @@ begin
 end $$;
 
 create function "security_events".extend(which bigint, claim_number bigint, lease_ms double precision)
-returns boolean language plpgsql set jit = off
+returns boolean language plpgsql set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
@@ -595,7 +597,7 @@ begin
 end $$;
 
 create function "security_events".expire(older_than_ms double precision, most bigint)
-returns table (application text, message_id text, sender_id text, number bigint) language plpgsql set jit = off
+returns table (application text, message_id text, sender_id text, number bigint) language plpgsql set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
@@ -643,7 +645,7 @@ end $$;
 
 create function "security_events".close_page(which bigint, most bigint)
 returns table (application text, message_id text, sender_id text, number bigint) language plpgsql
-set jit = off
+set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
@@ -706,7 +708,7 @@ end $$;
 create function "security_events".purge(
   of_id text, named bigint[], as_moved boolean, behind bigint, most bigint,
   out discarded bigint, out looked_at bigint
-) language plpgsql set jit = off
+) language plpgsql set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
@@ -729,7 +731,7 @@ end $$;
 create function "security_events".replay(
   of_id text, named bigint[], bound_messages bigint, bound_bytes bigint, behind bigint, most bigint,
   out replayed bigint, out looked_at bigint
-) language plpgsql set jit = off
+) language plpgsql set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
@@ -773,7 +775,7 @@ create function "security_events".dead_letters(of_id text, named bigint[], behin
 returns table (id bigint, application text, message_id text, format smallint, content bytea,
   date_at integer, count_at integer, sender_id text, number bigint, size_bytes bigint,
   sends integer, reason text, ending text, accepted_at bigint, died_at bigint)
-language sql stable set jit = off
+language sql stable set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
   select d.id, a.id, d.message_id, d.format, d.content, d.date_at, d.count_at, d.sender_id,
@@ -854,7 +856,7 @@ create function "security_events".tell(
   accounts text[], kept_ms double precision,
   out is_first boolean, out began_at double precision, out new_addresses text[],
   out new_accounts text[]
-) language plpgsql set jit = off
+) language plpgsql set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_variable
@@ -882,7 +884,7 @@ end $$;
 create function "security_events".retract(
   application text, incident text, through text, was_first boolean, addresses text[],
   accounts text[]
-) returns void language plpgsql set jit = off
+) returns void language plpgsql set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare

@@ -5,7 +5,7 @@ import { toJsonText, toText, toWhole } from './words.ts';
 /** Of the arguments of `enqueue`, from `contents` on; `ids` stands before. */
 export const ENTRY_TYPES = [
   'bytea',
-  'integer[]',
+  'text[]',
   'text[]',
   'smallint[]',
   'integer[]',
@@ -32,12 +32,7 @@ export interface EntryArrays {
 }
 
 export function entryArrays(entries: readonly QueueEntry[]): EntryArrays {
-  const places = new Map<string, number>();
-  const apps = entries.map(({ applicationId }) => {
-    const place = places.get(applicationId) ?? places.size + 1;
-    places.set(applicationId, place);
-    return place;
-  });
+  const owners = entries.map(({ applicationId }) => toText(applicationId));
   let end = 0;
   const starts = entries.map(({ stored }) => {
     const start = end;
@@ -46,13 +41,13 @@ export function entryArrays(entries: readonly QueueEntry[]): EntryArrays {
   });
   const of = <T>(value: (entry: QueueEntry) => T): T[] => entries.map(value);
   return {
-    ids: [...places.keys()].map(toText),
+    ids: [...new Set(owners)],
     values: [
       Buffer.concat(
         of(({ stored }) => stored.bytes),
         end,
       ),
-      apps,
+      owners,
       of(({ stored }) => toText(stored.messageId)),
       of(({ stored }) => stored.format),
       starts,

@@ -2,19 +2,19 @@
  * Stores messages, all or none. Tells which applications are closed and, where nothing was stored
  * for want of room, which bound would have been passed by how much.
  *
- * Arrays run along the entries; `app` is an index of `ids`. The last eight are null where no entry
- * comes from another queue.
+ * `ids` names each application once, the other arrays run along the entries. The last eight are null
+ * where no entry comes from another queue.
  */
 export const ENQUEUE = `
 create function {s}.enqueue(
   ids text[], row_tier text, row_max_messages bigint, row_max_bytes bigint, row_lane text,
   row_linger_ms bigint, bound_messages bigint, bound_bytes bigint, contents bytea,
-  apps integer[], message_ids text[], formats smallint[], starts integer[], lengths integer[],
+  owners text[], message_ids text[], formats smallint[], starts integer[], lengths integer[],
   date_ats integer[], count_ats integer[], sizes bigint[], senders text[], numbers bigint[],
   past_sends integer[], ages double precision[], due_ins double precision[], limits bigint[],
   progresses text[], reasons text[], endings text[], died_ats double precision[],
   out closed text[], out passed text, out messages bigint, out bytes bigint
-) language plpgsql as $$
+) language plpgsql {plans} as $$
 declare
   now_exact double precision;
   now_ms bigint;
@@ -25,15 +25,16 @@ begin
   lock table {s}.intake in row share mode;
   now_exact := {s}.now_exact();
   now_ms := floor(now_exact);
-  select array_agg(distinct a.id) into closed
-    from unnest(apps, reasons) e(app, reason)
-    join unnest(ids) with ordinality i(id, place) on i.place = e.app
-    join {s}.application a on a.id = i.id
-    where a.tier = 'closed' and e.reason is null;
+  select array_agg(a.id) into closed
+    from unnest(ids) i(id) join {s}.application a on a.id = i.id
+    where a.tier = 'closed';
+  if closed is not null and reasons is not null then
+    select array_agg(distinct e.owner) into closed from unnest(owners, reasons) e(owner, reason)
+      where e.reason is null and e.owner = any (closed);
+  end if;
   select count(*), coalesce(sum(e.size_bytes), 0) into messages, bytes
-    from unnest(apps, sizes, reasons) e(app, size_bytes, reason)
-    join unnest(ids) with ordinality i(id, place) on i.place = e.app
-    where e.reason is null and (closed is null or i.id <> all (closed));
+    from unnest(owners, sizes, reasons) e(owner, size_bytes, reason)
+    where e.reason is null and (closed is null or e.owner <> all (closed));
   if messages > 0 then
     select w.messages, w.bytes into used_messages, used_bytes from {s}.waiting() w;
     if used_messages + messages > bound_messages then
@@ -53,13 +54,12 @@ begin
     on conflict do nothing;
   with entry as (
     select a.number as application, a.tier, e.*, substring(contents from e.start + 1 for e.length) as content
-      from unnest(apps, message_ids, formats, starts, lengths, date_ats, count_ats, sizes, senders,
+      from unnest(owners, message_ids, formats, starts, lengths, date_ats, count_ats, sizes, senders,
         numbers, past_sends, ages, due_ins, limits, progresses, reasons, endings, died_ats)
-        with ordinality e(app, message_id, format, start, length, date_at, count_at, size_bytes,
+        with ordinality e(owner, message_id, format, start, length, date_at, count_at, size_bytes,
           sender_id, number, sends, age_ms, due_in_ms, max_messages, progress, reason, ending,
           died_at, place)
-      join unnest(ids) with ordinality i(id, place) on i.place = e.app
-      join {s}.application a on a.id = i.id
+      join {s}.application a on a.id = e.owner
   ), stored as (
     insert into {s}.message (application, due, sequence, accepted_at, number, size_bytes,
         max_messages, sends, date_at, count_at, format, message_id, sender_id, progress, content)

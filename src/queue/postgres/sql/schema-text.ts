@@ -57,10 +57,10 @@ create table {s}.schema_version (version integer not null);
 insert into {s}.schema_version values (${SCHEMA_VERSION});`;
 
 /**
- * The plan of a statement is kept, however much waits later: it has to go through an index even where
- * the tables were empty when it was made. That it is dear on paper is not worth a compiler's work.
+ * The plan of a statement is made once and kept, since making it costs more than what it does. However
+ * much waits later: it has to go through an index even where the tables were empty when it was made. That it is dear on paper is not worth a compiler's work.
  */
-const PLANS = `set jit = off
+const PLANS = `set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off`;
 
