@@ -57,8 +57,18 @@ describe.runIf(postgresPrograms !== undefined)('a queue in PostgreSQL', () => {
         .map(([, id = '']) => id);
   }
 
+  /** What a killed process had asked for last is done all the same: until nothing of it is under way. */
+  async function quiet(): Promise<void> {
+    const others = `select count(*) as n from pg_stat_activity
+      where backend_type = 'client backend' and pid <> pg_backend_pid()`;
+    while ((await server.query(others))[0]?.['n'] !== '0') {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
   /** All that is there, by id how often it was sent. Empties the queue of what waits. */
   async function emptied(schema: string): Promise<Map<string, number>> {
+    await quiet();
     const queue = createPostgresQueue({ connection: server.connection, schema });
     await queue.open(ROW);
     const stats = await queue.stats();
