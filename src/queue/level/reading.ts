@@ -189,14 +189,19 @@ async function withContent(
 }
 
 function takenOf({ sequence, dueMs, again }: Candidate, content: Content): TakenMessage {
-  return {
-    content,
-    sequence,
-    dueMs,
-    sends: again?.sends ?? content.sends,
-    maxMessages: again?.maxMessages,
-    progress: again?.progress ?? null,
-    isAgain: again !== undefined,
-    isBrought: again?.isBrought === true,
-  };
+  if (again === undefined) return untouched(content, sequence);
+  const { sends, maxMessages, progress, isBrought } = again;
+  return { content, sequence, dueMs, sends, maxMessages, progress, isBrought, isAgain: true };
 }
+
+/** One that has not been claimed since it came in: it was due when it was accepted. */
+export const untouched = (content: Content, sequence: number): TakenMessage => ({
+  content,
+  sequence,
+  dueMs: content.acceptedMs,
+  sends: content.sends,
+  maxMessages: undefined,
+  progress: null,
+  isAgain: false,
+  isBrought: false,
+});

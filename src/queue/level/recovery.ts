@@ -6,9 +6,9 @@ import type { Defaults, LevelApplication, LiveClaim, TakenMessage } from './appl
 import type { Change, StoredClaim } from './change.ts';
 import { LevelContent, type Meta, NEW_STORE } from './content.ts';
 import { againKey, applicationOf, freshRange, lastOf, metaKey, rangeOf } from './keys.ts';
-import { contentKey } from './reading.ts';
+import { contentKey, untouched } from './reading.ts';
 import type { Store } from './store.ts';
-import { type Content, decodeAgain, decodeContent, decodeJson } from './values.ts';
+import { decodeAgain, decodeContent, decodeJson } from './values.ts';
 
 /** What was written last of the store's own row. */
 export async function readMeta(store: Store, folder: string): Promise<Meta> {
@@ -97,17 +97,6 @@ async function readClaimed(
   }
   return messages;
 }
-
-const untouched = (content: Content, sequence: number): TakenMessage => ({
-  content,
-  sequence,
-  dueMs: content.acceptedMs,
-  sends: content.sends,
-  maxMessages: undefined,
-  progress: null,
-  isAgain: false,
-  isBrought: false,
-});
 
 /** Every application has its turn, and what waits takes its room. */
 export function placeAll(content: LevelContent, at: Moment): void {

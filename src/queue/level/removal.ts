@@ -1,7 +1,7 @@
 /** Which of the waiting messages go without an attempt: those that are too old, or all of a closed application. */
 import type { LevelApplication, TakenMessage } from './application.ts';
 import { againKey, freshRange, lastOf, rangeOf, timeOf } from './keys.ts';
-import { contentKey } from './reading.ts';
+import { contentKey, untouched } from './reading.ts';
 import type { Store } from './store.ts';
 import { decodeAgain, decodeContent, decodeTime } from './values.ts';
 
@@ -77,16 +77,7 @@ async function oldestFresh(
     if (found.length >= max || !isMeant(content.acceptedMs)) {
       return { found, nextMs: content.acceptedMs };
     }
-    found.push({
-      content,
-      sequence: lastOf(key),
-      dueMs: content.acceptedMs,
-      sends: content.sends,
-      maxMessages: undefined,
-      progress: null,
-      isAgain: false,
-      isBrought: false,
-    });
+    found.push(untouched(content, lastOf(key)));
   }
   return { found, nextMs: undefined };
 }
