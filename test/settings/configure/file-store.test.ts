@@ -402,8 +402,9 @@ describe.skipIf(process.platform !== 'linux')('a lock of this machine', () => {
 
   test('by a process that ended, and whose end its parent has not seen, is not waited for', async () => {
     const path = folder();
-    // The shell becomes one that waits for no children.
-    const parent = execFile('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60']);
+    // The shell becomes one that waits for no children; not before that its child ends.
+    const child = '(while read name </proc/$$/comm && [ "$name" != sleep ]; do :; done)';
+    const parent = execFile('sh', ['-c', `${child} & echo $!; exec sleep 60`]);
     onTestFinished(() => void parent.kill('SIGKILL'));
     const [pid] = (await once(parent.stdout ?? parent, 'data')) as [string];
     const facts = (): string => readFileSync(`/proc/${pid.trim()}/stat`, 'utf8');
