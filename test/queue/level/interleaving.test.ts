@@ -71,15 +71,24 @@ async function claimed(queue: MessageQueue): Promise<Claim> {
 const LAST = { ...ROW, waitMs: 0 };
 const again = (afterMs: number): Verdict => ({ kind: 'again', afterMs, progress: null });
 
-/** A promise, and what resolves it. */
+/** Holds up whoever calls `pass`, until it is opened; `reached` resolves with the first one there. */
 function gate() {
   let open: () => void = nothing;
   const opened = new Promise<void>((resolve) => {
     open = resolve;
   });
-  return { opened, open };
+  let arrive: () => void = nothing;
+  const reached = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  const pass = (): Promise<void> => {
+    arrive();
+    return opened;
+  };
+  return { pass, reached, open };
 }
 
+/** Time for what is under way to go on. Nothing that is expected depends on how far it comes. */
 const turns = () => new Promise<void>((resolve) => void setTimeout(resolve, 20));
 
 describe('a queue in a folder', () => {
@@ -89,10 +98,10 @@ describe('a queue in a folder', () => {
     const first = await claimed(queue);
     await queue.settle(first, [again(1), again(100)], LAST);
     await clock.advance(2);
-    const { opened, open } = gate();
-    beforeReading = () => opened;
+    const { pass, reached, open } = gate();
+    beforeReading = pass;
     const claiming = claimed(queue);
-    await turns();
+    await reached;
     beforeReading = async () => {};
     const past = { sends: 0, ageMs: 500, dueInMs: 50, progress: null };
     await queue.enqueue([{ ...entryOf('one', { messageId: 'brought' }), past }]);
@@ -109,10 +118,10 @@ describe('a queue in a folder', () => {
     await queue.enqueue([entryOf('one')]);
     await queue.settle(await claimed(queue), [again(0)], { ...LAST, tier: 'failing' });
     await claimed(queue);
-    const { opened, open } = gate();
-    before = () => opened;
+    const { pass, reached, open } = gate();
+    before = pass;
     const closing = queue.closeApplication('three', 1);
-    await turns();
+    await reached;
     before = async () => {};
     await clock.advance(1000);
     // It waits for the lease to end, which is written together with what becomes due meanwhile.
@@ -134,10 +143,10 @@ describe('a queue in a folder', () => {
     const queue = await watched();
     await queue.enqueue([entryOf('one'), entryOf('one'), entryOf('one')]);
     const claim = await claimed(queue);
-    const { opened, open } = gate();
-    before = () => opened;
+    const { pass, reached, open } = gate();
+    before = pass;
     const settling = queue.settle(claim, [DELIVERED, DEAD, again(5)], LAST);
-    await turns();
+    await reached;
     const stats = await queue.stats();
     expect(stats).toMatchObject({ accepted: 3, delivered: 1, pending: 1, dead: 1 });
     open();
@@ -229,10 +238,10 @@ describe('a queue in a folder', () => {
     const queue = await watched();
     await queue.enqueue([entryOf('one', { messageId: 'a' })]);
     await queue.settle(await claimed(queue), [DEAD], LAST);
-    const { opened, open } = gate();
-    before = () => opened;
+    const { pass, reached, open } = gate();
+    before = pass;
     const replaying = queue.replay({});
-    await turns();
+    await reached;
     const closing = queue.closeApplication('one', 10);
     await turns();
     open();
