@@ -1,4 +1,5 @@
 /** A queue in a folder of this machine that survives the process, and power loss. */
+import type { IncidentStore } from '../incident/incident-store.ts';
 import { systemClock } from '../system/clock.ts';
 import type { QueueClock } from './in-process/moment.ts';
 import { type LevelQueueOptions, readLevelOptions } from './level/level-options.ts';
@@ -10,6 +11,16 @@ export type { LevelQueueOptions } from './level/level-options.ts';
 export type { MessageQueue } from './queue.ts';
 
 const PARTS: LevelParts = { load: () => import('classic-level'), onWrite: () => {} };
+
+/** A queue, and what was told of incidents, which survives as its messages do. */
+export interface LevelMessageQueue extends MessageQueue {
+  /**
+   * For the option `incidents` of `createReporter`. An incident is known for 30 days since it was last
+   * told of; of more than 100,000, or of more than 1,000,000 addresses and accounts, those told of
+   * longest ago are forgotten. It opens the folder where nobody has; it rejects as the queue does.
+   */
+  readonly incidents: IncidentStore;
+}
 
 /**
  * Makes a queue that keeps its messages in `folder`, by the optional peer `classic-level`
@@ -25,6 +36,6 @@ const PARTS: LevelParts = { load: () => import('classic-level'), onWrite: () => 
 export function createLevelQueue(
   options: LevelQueueOptions,
   clock: QueueClock = systemClock,
-): MessageQueue {
+): LevelMessageQueue {
   return new LevelQueue(readLevelOptions(options), clock, PARTS);
 }

@@ -1,91 +1,25 @@
 import { describe, expect, test } from 'vitest';
 import type { IncidentReport, IncidentStore } from '../../src/incident/incident-store.ts';
 import { createMemoryIncidents, makeMemoryIncidents } from '../../src/incident/memory-incidents.ts';
-
-const DAY_MS = 86_400_000;
-
-const report = (given: Partial<IncidentReport> = {}): IncidentReport => ({
-  applicationId: 'shop-1',
-  incidentId: 'incident-1',
-  channel: 'webhook',
-  at: 1000,
-  addresses: [],
-  accounts: [],
-  ...given,
-});
+import { DAY_MS, describeIncidentStore, reportOf } from './describe-incident-store.ts';
 
 const told = async (store: IncidentStore, given?: Partial<IncidentReport>) =>
-  await store.tell(report(given));
+  await store.tell(reportOf(given));
 
-describe('an incident', () => {
-  test('is created by its first report and updated by every later one', async () => {
-    const store = createMemoryIncidents();
-    expect(await told(store)).toEqual({
-      isFirst: true,
-      startedAt: 1000,
-      newAddresses: [],
-      newAccounts: [],
-    });
-    expect(await told(store, { at: 5000 })).toMatchObject({ isFirst: false, startedAt: 1000 });
-    expect(await told(store, { at: 6000 })).toMatchObject({ isFirst: false, startedAt: 1000 });
-  });
-
-  test('is created on each channel, and began when either was told', async () => {
-    const store = createMemoryIncidents();
-    await told(store, { channel: 'log' });
-    expect(await told(store, { at: 2000 })).toMatchObject({ isFirst: true, startedAt: 1000 });
-    expect(await told(store, { channel: 'log' })).toMatchObject({ isFirst: false });
-  });
-
-  test.each([
-    [{ applicationId: 'shop-2' }],
-    [{ incidentId: 'incident-2' }],
-    // The two ids together are the same text.
-    [{ applicationId: 'shop-1","incident', incidentId: '-1' }],
-  ])('is another one with %j', async (given) => {
-    const store = createMemoryIncidents();
-    await told(store);
-    expect(await told(store, given)).toMatchObject({ isFirst: true });
-  });
-
-  test('has as news what no report on the channel has named, each once', async () => {
-    const store = createMemoryIncidents();
-    const first = await told(store, { addresses: ['a', 'b', 'a'], accounts: ['a'] });
-    expect([first.newAddresses, first.newAccounts]).toEqual([['a', 'b'], ['a']]);
-    const second = await told(store, { addresses: ['b', 'c'], accounts: ['b', 'a'] });
-    expect([second.newAddresses, second.newAccounts]).toEqual([['c'], ['b']]);
-    const onLog = await told(store, { channel: 'log', addresses: ['a'] });
-    expect(onLog.newAddresses).toEqual(['a']);
-  });
-
-  test('is created by a later report where the first was retracted', async () => {
-    const store = createMemoryIncidents();
-    const given = { addresses: ['a'], accounts: ['x'] };
-    const news = await told(store, given);
-    await store.retract(report(given), news);
-    expect(await told(store, { ...given, at: 9000 })).toEqual({
-      isFirst: true,
-      startedAt: 1000,
-      newAddresses: ['a'],
-      newAccounts: ['x'],
-    });
-  });
-
-  test('stays created where an update was retracted, whose names are new again', async () => {
-    const store = createMemoryIncidents();
-    await told(store, { addresses: ['a'] });
-    const update = { addresses: ['a', 'b'] };
-    await store.retract(report(update), await told(store, update));
-    expect(await told(store, update)).toMatchObject({ isFirst: false, newAddresses: ['b'] });
-  });
-
-  test('that is not known is retracted without a word', async () => {
-    const store = createMemoryIncidents();
-    const news = { isFirst: true, startedAt: 0, newAddresses: [], newAccounts: [] };
-    await store.retract(report(), news);
-    expect(await told(store)).toMatchObject({ isFirst: true });
-  });
-});
+describeIncidentStore(
+  'memory',
+  {
+    create: (limits) => {
+      const { time, store } = timed(limits);
+      const pass = async (ms: number): Promise<void> => {
+        time.nowMs += ms;
+      };
+      return Promise.resolve({ store, pass, dispose: async () => {} });
+    },
+    isBounded: true,
+  },
+  100,
+);
 
 /** Its time is what the test says. */
 function timed(options: Parameters<typeof createMemoryIncidents>[0] = {}) {
@@ -135,7 +69,7 @@ describe('what is kept', () => {
       const given = { incidentId: name, addresses: [name], accounts: [name] };
       expect(await told(store, given)).toMatchObject({ newAddresses: [name], isFirst: true });
       expect(await told(store, given)).toMatchObject({ newAccounts: [], isFirst: false });
-      await store.retract(report(given), {
+      await store.retract(reportOf(given), {
         isFirst: false,
         startedAt: 0,
         newAddresses: [name],
@@ -143,16 +77,6 @@ describe('what is kept', () => {
       });
       expect(await told(store, given)).toMatchObject({ newAddresses: [name], newAccounts: [] });
     }
-  });
-
-  test('is as many incidents as asked for: what was seen longest ago goes', async () => {
-    const store = createMemoryIncidents({ maxIncidents: 2 });
-    await told(store, { incidentId: 'a' });
-    await told(store, { incidentId: 'b' });
-    await told(store, { incidentId: 'a' });
-    await told(store, { incidentId: 'c' });
-    expect(await told(store, { incidentId: 'a' })).toMatchObject({ isFirst: false });
-    expect(await told(store, { incidentId: 'b' })).toMatchObject({ isFirst: true });
   });
 
   test('is as many names as asked for, those of the other incidents first', async () => {
@@ -165,20 +89,6 @@ describe('what is kept', () => {
     // The oldest of its own names went then.
     const again = { incidentId: 'b', addresses: ['4', '3', '2', '1'] };
     expect(await told(store, again)).toMatchObject({ newAddresses: ['1'] });
-  });
-
-  test('frees the room of names that were retracted or forgotten', async () => {
-    const { time, store } = timed({ maxNames: 2, keptMs: 1000 });
-    for (let round = 0; round < 5; round += 1) {
-      const given = { addresses: ['1'], accounts: ['1'] };
-      await store.retract(report(given), await told(store, given));
-    }
-    await told(store, { incidentId: 'old', addresses: ['1'] });
-    time.nowMs = 3000;
-    await told(store, { incidentId: 'old', addresses: ['2'] });
-    await told(store, { addresses: ['1'] });
-    expect(await told(store, { incidentId: 'old' })).toMatchObject({ isFirst: false });
-    expect(await told(store)).toMatchObject({ isFirst: false });
   });
 
   test.each([

@@ -68,11 +68,11 @@ export class Change {
     this.#at = at;
   }
 
-  #put(key: Buffer, value: Buffer): void {
+  put(key: Buffer, value: Buffer): void {
     this.operations.push({ type: 'put', key, value });
   }
 
-  #del(key: Buffer): void {
+  del(key: Buffer): void {
     this.operations.push({ type: 'del', key });
   }
 
@@ -87,7 +87,7 @@ export class Change {
     if (past === undefined) {
       setAccepted(value, this.#at.nowMs);
       application.freshCount += 1;
-      this.#put(freshKey(application.number, sequence), value);
+      this.put(freshKey(application.number, sequence), value);
     } else {
       this.#bring(application, entry, sequence);
     }
@@ -120,7 +120,7 @@ export class Change {
       this.bury(application, message, past.death);
       return;
     }
-    this.#put(broughtKey(application.number, sequence), encodeContent(content));
+    this.put(broughtKey(application.number, sequence), encodeContent(content));
     this.#putAgain(application, message, message);
     application.comesIn(storable(message.dueMs), storable(content.acceptedMs));
   }
@@ -162,12 +162,12 @@ export class Change {
     const { acceptedMs, sizeBytes, stored } = content;
     const dueMs = storable(next.dueMs);
     if (message.isAgain && message.dueMs !== dueMs) {
-      this.#del(againKey(number, message.dueMs, sequence));
+      this.del(againKey(number, message.dueMs, sequence));
     }
     const { sends, maxMessages, progress } = next;
     const again = { acceptedMs, sizeBytes, sends, maxMessages, progress, isBrought };
-    this.#put(againKey(number, dueMs, sequence), encodeAgain({ ...again, format: stored.format }));
-    this.#put(ageKey(number, storable(acceptedMs), sequence), encodeTime(dueMs));
+    this.put(againKey(number, dueMs, sequence), encodeAgain({ ...again, format: stored.format }));
+    this.put(ageKey(number, storable(acceptedMs), sequence), encodeTime(dueMs));
     return dueMs;
   }
 
@@ -192,8 +192,8 @@ export class Change {
     // Told from its age: the wall clock may have been set since.
     const acceptedAt = diedAt - (nowMs - content.acceptedMs);
     const death = { sends, reason, end, acceptedAt, diedAt };
-    this.#put(deadKey(id), encodeDead(death, content));
-    this.#put(deadOfKey(application.number, id), Buffer.alloc(0));
+    this.put(deadKey(id), encodeDead(death, content));
+    this.put(deadOfKey(application.number, id), Buffer.alloc(0));
     application.counts.dead += 1;
     application.deadBytes += content.sizeBytes;
     this.content.deadBytes += content.sizeBytes;
@@ -205,18 +205,18 @@ export class Change {
     const { number } = application;
     const { sequence, dueMs, isAgain, isBrought, content } = message;
     if (isAgain) {
-      this.#del(againKey(number, dueMs, sequence));
-      this.#del(ageKey(number, storable(content.acceptedMs), sequence));
+      this.del(againKey(number, dueMs, sequence));
+      this.del(ageKey(number, storable(content.acceptedMs), sequence));
     }
-    this.#del(contentKey(number, sequence, isBrought));
+    this.del(contentKey(number, sequence, isBrought));
     application.pendingBytes -= content.sizeBytes;
     this.content.room.give(content.sizeBytes);
   }
 
   /** A dead letter leaves: it waits again, or is gone. */
   unbury(application: LevelApplication, id: number, sizeBytes: number): void {
-    this.#del(deadKey(id));
-    this.#del(deadOfKey(application.number, id));
+    this.del(deadKey(id));
+    this.del(deadOfKey(application.number, id));
     application.counts.dead -= 1;
     application.deadBytes -= sizeBytes;
     this.content.deadBytes -= sizeBytes;
@@ -227,7 +227,7 @@ export class Change {
   revive(application: LevelApplication, content: Content, sends: number): void {
     const origin = { senderId: '', number: 0 };
     const value = encodeContent({ ...content, origin, acceptedMs: this.#at.nowMs, sends });
-    this.#put(freshKey(application.number, application.tail), value);
+    this.put(freshKey(application.number, application.tail), value);
     application.tail += 1;
     application.freshCount += 1;
     application.pendingBytes += content.sizeBytes;
@@ -247,7 +247,7 @@ export class Change {
       ...(first === undefined ? {} : { freshDueMs: first.dueMs }),
       again: again.map(({ dueMs, sequence }) => [dueMs, sequence]),
     };
-    this.#put(claimKey(application.number), encodeJson(row));
+    this.put(claimKey(application.number), encodeJson(row));
     application.freshCount -= untouched.length;
     application.againCount -= again.length;
     claim.isCounted = true;
@@ -256,7 +256,7 @@ export class Change {
   /** What became of its messages is counted by now. */
   endClaim(application: LevelApplication): void {
     this.content.changed(application);
-    this.#del(claimKey(application.number));
+    this.del(claimKey(application.number));
     if (application.claim !== undefined) application.claim.isCounted = false;
   }
 

@@ -27,8 +27,14 @@ const TABLES = {
   dead: 'x',
   /** application, number of the death */
   deadOf: 'y',
-  /** text: an incident, and what was told of it */
+  /** digest: an incident, and what was told of it */
   incident: 'i',
+  /** One row: how much there is of incidents. */
+  incidents: 'I',
+  /** time when it was last told of, number: which incident that was */
+  seen: 'j',
+  /** number of an incident, digest: a name that was told */
+  named: 'k',
 } as const;
 
 export type Table = keyof typeof TABLES;
@@ -62,6 +68,12 @@ export const againKey = (application: number, dueMs: number, sequence: number): 
 export const ageKey = (application: number, acceptedMs: number, sequence: number): Buffer =>
   keyOf('age', application, acceptedMs, sequence);
 export const deadKey = (id: number): Buffer => keyOf('dead', undefined, id);
+export const incidentKey = (digest: Buffer): Buffer => Buffer.concat([keyOf('incident'), digest]);
+export const incidentsKey = (): Buffer => keyOf('incidents');
+export const seenKey = (seenMs: number, number: number): Buffer =>
+  keyOf('seen', undefined, seenMs, number);
+export const namedKey = (number: number, digest: Buffer): Buffer =>
+  Buffer.concat([keyOf('named', undefined, number), digest]);
 export const deadOfKey = (application: number, id: number): Buffer =>
   keyOf('deadOf', application, id);
 
@@ -93,3 +105,15 @@ export function deadRange(after: number, application?: number): Range {
   if (application === undefined) return { ...rangeOf('dead'), gte: deadKey(after + 1) };
   return { ...rangeOf('deadOf', application), gte: deadOfKey(application, after + 1) };
 }
+
+/** Incidents that were last told of at that time or later. */
+export const seenRange = (fromMs: number): Range => ({
+  ...rangeOf('seen'),
+  gte: keyOf('seen', undefined, fromMs),
+});
+
+/** What was told by name of one incident. */
+export const namedRange = (number: number): Range => ({
+  gte: keyOf('named', undefined, number),
+  lt: keyOf('named', undefined, number + 1),
+});

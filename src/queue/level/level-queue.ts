@@ -21,6 +21,8 @@ import type {
 import { Cemetery, type PageRequest } from './cemetery.ts';
 import { Claims } from './claims.ts';
 import { Ends } from './ends.ts';
+import { INCIDENT_LIMITS } from './incident-rows.ts';
+import { LevelIncidents, type Reach } from './incidents.ts';
 import { Intake } from './intake.ts';
 import type { LevelQueueOptions } from './level-options.ts';
 import { type LevelParts, LevelState } from './state.ts';
@@ -37,6 +39,7 @@ export class LevelQueue implements MessageQueue {
   readonly #claims: Claims;
   readonly #ends: Ends;
   readonly #cemetery: Cemetery;
+  readonly incidents: LevelIncidents;
   /** Those that are not over. */
   readonly #calls = new Set<Promise<unknown>>();
   #isOpen = false;
@@ -49,6 +52,12 @@ export class LevelQueue implements MessageQueue {
     this.#claims = new Claims(this.#state);
     this.#ends = new Ends(this.#state);
     this.#cemetery = new Cemetery(this.#state, options.maxDeadBytes);
+    const reach: Reach = (work) => this.#reached(work);
+    this.incidents = new LevelIncidents(
+      this.#state,
+      reach,
+      parts.incidentLimits ?? INCIDENT_LIMITS,
+    );
   }
 
   async open(initialRow: ApplicationRow, lingerMs = 0): Promise<void> {
@@ -161,6 +170,14 @@ export class LevelQueue implements MessageQueue {
 
   #call<T>(work: (at: Moment) => Promise<T>): Promise<T> {
     if (!this.#isOpen || this.#closing !== undefined) {
+      return Promise.reject(new SecurityEventError('ERR_QUEUE_CLOSED'));
+    }
+    return this.#reached(work);
+  }
+
+  /** A reporter may have no sender that would open the queue. */
+  #reached<T>(work: (at: Moment) => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) {
       return Promise.reject(new SecurityEventError('ERR_QUEUE_CLOSED'));
     }
     return this.#counted(this.#state.begin(work));

@@ -6,11 +6,15 @@ import type { ApplicationRow } from '../queue.ts';
 import type { Defaults, LevelApplication, LiveClaim } from './application.ts';
 import { Change } from './change.ts';
 import { LevelContent, NEW_STORE } from './content.ts';
+import type { IncidentLimits } from './incident-rows.ts';
 import type { LevelQueueOptions } from './level-options.ts';
 import { loadContent, placeAll, readMeta, takeOverClaims } from './recovery.ts';
 import { Store, type StoreOptions, type WriteName } from './store.ts';
 
-export type LevelParts = Pick<StoreOptions, 'load' | 'onWrite'>;
+export interface LevelParts extends Pick<StoreOptions, 'load' | 'onWrite'> {
+  /** Others than those of every queue, for tests. */
+  readonly incidentLimits?: IncidentLimits;
+}
 
 export class LevelState {
   readonly store: Store;
@@ -48,6 +52,8 @@ export class LevelState {
   setDefaults(row: ApplicationRow, lingerMs: number): void {
     this.#defaults.row = row;
     this.#defaults.lingerMs = lingerMs;
+    // What was asked of incidents may have opened the folder before.
+    for (const application of this.#content.all()) this.#content.place(application, this.now());
   }
 
   now(): Moment {

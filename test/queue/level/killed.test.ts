@@ -75,6 +75,30 @@ async function empty(): Promise<Found> {
   return { waiting, dead, discarded };
 }
 
+/** What was told is told: where it was not retracted by anybody, it is not told again. */
+async function judgeIncidents(told: Journal): Promise<void> {
+  const queue = createLevelQueue({ folder: store() });
+  const retracted = told.count('retracting');
+  for (const id of told.count('told').keys()) {
+    const [channel = '', incidentId = '', name = ''] = id.split(':');
+    const anyRetracted = [...retracted.keys()].some((other) =>
+      other.startsWith(`${channel}:${incidentId}:`),
+    );
+    const news = await queue.incidents.tell({
+      applicationId: 'one',
+      incidentId,
+      channel: channel as 'log',
+      at: 2000,
+      addresses: [name],
+      accounts: [],
+    });
+    expect(news.startedAt).toBe(1000);
+    if (!retracted.has(id)) expect([id, news.newAddresses]).toEqual([id, []]);
+    if (!anyRetracted) expect([id, news.isFirst]).toEqual([id, false]);
+  }
+  await queue.close();
+}
+
 /** After so many lives that were ended. */
 async function judge(kills: number): Promise<{ readonly accepted: number; readonly sent: number }> {
   const told = new Journal();
@@ -82,6 +106,7 @@ async function judge(kills: number): Promise<{ readonly accepted: number; readon
   const accepted = told.count('accepted');
   const sent = told.count('sent');
   const delivering = told.count('settling delivered');
+  await judgeIncidents(told);
   const isThere = (id: string): boolean => waiting.has(id) || dead.has(id);
   const missing = [...accepted.keys()].filter((id) => !isThere(id) && !delivering.has(id));
   // Dead letters that were purged, or for which there was no room.
@@ -110,6 +135,7 @@ const WRITES = [
   'replay',
   'purge',
   'evict',
+  'incident',
 ];
 
 describe('a queue in a folder, when its process is killed', () => {
