@@ -128,10 +128,10 @@ $$;
 
 create function "security_events".after(now_exact double precision, ms double precision) returns bigint
 language sql immutable as $$
-  select (case when ms > 0 then ceil(now_exact + ms) else floor(now_exact) end)::bigint
+  select (case when ms > 0 then ceil(least(now_exact + ms, 1e18)) else floor(now_exact) end)::bigint
 $$;
 
-create function "security_events".waiting(out messages bigint, out bytes bigint) language plpgsql as $$
+create function "security_events".waiting(out messages bigint, out bytes bigint) language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   select sum(u.messages), sum(u.bytes) into waiting.messages, waiting.bytes from (
     select r.messages, r.bytes from "security_events".room r
@@ -190,7 +190,7 @@ create function "security_events".enqueue(
   past_sends integer[], ages double precision[], due_ins double precision[], limits bigint[],
   progresses text[], reasons text[], endings text[], died_ats double precision[],
   out closed text[], out passed text, out messages bigint, out bytes bigint
-) language plpgsql set jit = off set plan_cache_mode = force_generic_plan
+) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
@@ -265,7 +265,7 @@ begin
 end $$;
 
 create function "security_events".fold(channel text, caller text) returns boolean language plpgsql
-set jit = off set plan_cache_mode = force_generic_plan
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
@@ -368,7 +368,7 @@ create function "security_events".claim(
   out claim text, out application text, out tier text, out max_messages bigint,
   out max_bytes bigint, out lane text, out now_ms bigint, out messages text, out content bytea,
   out due_in bigint, out unfolded boolean
-) language plpgsql set jit = off set plan_cache_mode = force_generic_plan
+) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
@@ -444,7 +444,7 @@ create function "security_events".settle(
   progresses text[], reasons text[], endings text[], new_tier text, new_max_messages bigint,
   new_max_bytes bigint, new_lane text, wait_ms double precision, new_linger_ms bigint,
   out claimed bigint
-) language plpgsql set jit = off set plan_cache_mode = force_generic_plan
+) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
@@ -513,7 +513,7 @@ end $$;
 create function "security_events".release(
   which bigint, claim_number bigint, new_tier text, new_max_messages bigint, new_max_bytes bigint,
   new_lane text, wait_ms double precision
-) returns boolean language plpgsql set jit = off set plan_cache_mode = force_generic_plan
+) returns boolean language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
@@ -541,7 +541,7 @@ begin
 end $$;
 
 create function "security_events".extend(which bigint, claim_number bigint, lease_ms double precision)
-returns boolean language plpgsql set jit = off set plan_cache_mode = force_generic_plan
+returns boolean language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
@@ -597,7 +597,7 @@ begin
 end $$;
 
 create function "security_events".expire(older_than_ms double precision, most bigint)
-returns table (application text, message_id text, sender_id text, number bigint) language plpgsql set jit = off set plan_cache_mode = force_generic_plan
+returns table (application text, message_id text, sender_id text, number bigint) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
@@ -631,7 +631,7 @@ end $$;
 
 create function "security_events".shut(
   which text, row_max_messages bigint, row_max_bytes bigint, row_lane text, row_linger_ms bigint
-) returns bigint language plpgsql as $$
+) returns bigint language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   found_number bigint;
 begin
@@ -645,7 +645,7 @@ end $$;
 
 create function "security_events".close_page(which bigint, most bigint)
 returns table (application text, message_id text, sender_id text, number bigint) language plpgsql
-set jit = off set plan_cache_mode = force_generic_plan
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
@@ -669,14 +669,15 @@ end $$;
 
 create function "security_events".reopen(
   which text, row_tier text, row_max_messages bigint, row_max_bytes bigint, row_lane text
-) returns void language sql as $$
+) returns void language sql set search_path = pg_catalog, pg_temp as $$
   update "security_events".application set tier = row_tier, max_messages = row_max_messages,
       max_bytes = row_max_bytes, lane = row_lane, not_before = 0
     where id = which
 $$;
 
 create function "security_events".application_row(which text)
-returns table (tier text, max_messages bigint, max_bytes bigint, lane text) language sql stable as $$
+returns table (tier text, max_messages bigint, max_bytes bigint, lane text) language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select a.tier, a.max_messages, a.max_bytes, a.lane from "security_events".application a where a.id = which
 $$;
 
@@ -708,7 +709,7 @@ end $$;
 create function "security_events".purge(
   of_id text, named bigint[], as_moved boolean, behind bigint, most bigint,
   out discarded bigint, out looked_at bigint
-) language plpgsql set jit = off set plan_cache_mode = force_generic_plan
+) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
@@ -731,7 +732,7 @@ end $$;
 create function "security_events".replay(
   of_id text, named bigint[], bound_messages bigint, bound_bytes bigint, behind bigint, most bigint,
   out replayed bigint, out looked_at bigint
-) language plpgsql set jit = off set plan_cache_mode = force_generic_plan
+) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
@@ -775,7 +776,7 @@ create function "security_events".dead_letters(of_id text, named bigint[], behin
 returns table (id bigint, application text, message_id text, format smallint, content bytea,
   date_at integer, count_at integer, sender_id text, number bigint, size_bytes bigint,
   sends integer, reason text, ending text, accepted_at bigint, died_at bigint)
-language sql stable set jit = off set plan_cache_mode = force_generic_plan
+language sql stable set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
   select d.id, a.id, d.message_id, d.format, d.content, d.date_at, d.count_at, d.sender_id,
@@ -787,7 +788,7 @@ $$;
 create function "security_events".stats()
 returns table (id text, tier text, accepted bigint, delivered bigint, pending bigint,
   pending_bytes bigint, dead bigint, purged bigint, moved bigint, waiting_ms bigint)
-language sql volatile as $$
+language sql volatile set search_path = pg_catalog, pg_temp as $$
   with posted as (
     select application, sum(accepted) as accepted, sum(pending) as pending,
         sum(pending_bytes) as pending_bytes, sum(dead) as dead, sum(purged) as purged,
@@ -856,7 +857,7 @@ create function "security_events".tell(
   accounts text[], kept_ms double precision,
   out is_first boolean, out began_at double precision, out new_addresses text[],
   out new_accounts text[]
-) language plpgsql set jit = off set plan_cache_mode = force_generic_plan
+) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_variable
@@ -884,7 +885,7 @@ end $$;
 create function "security_events".retract(
   application text, incident text, through text, was_first boolean, addresses text[],
   accounts text[]
-) returns void language plpgsql set jit = off set plan_cache_mode = force_generic_plan
+) returns void language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare

@@ -55,7 +55,7 @@ export async function createPostgresSchema(
   const read = readConnectionOptions(options);
   const { isOwn, pool } = await connected(read, loadPg);
   try {
-    return await withClient(pool, (client) => createSchema(client, read.schema));
+    return await withClient(pool, (client) => createSchema(client, read));
   } finally {
     if (isOwn) await pool.end();
   }

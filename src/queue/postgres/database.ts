@@ -8,8 +8,11 @@ import { failure, isRetryable } from './postgres-failure.ts';
 import type { ReadOptions } from './postgres-options.ts';
 import { quoted } from './sql/schema-text.ts';
 
-/** So many times is a call begun anew that the server ended to resolve a deadlock. */
+/** So many times is a call begun anew of which the server says that it did nothing. */
 const MAX_TRIES = 4;
+
+/** The server cuts longer names of statements, so that two of them may be one. */
+const MAX_NAME = 63;
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -35,6 +38,9 @@ export async function connected(options: ReadOptions, load: LoadPg): Promise<Con
   return { pool, isOwn: true, newClient: () => new Client(config) };
 }
 
+/** Of a connection, by what is under way on it: that fails, and tells. Unheard it would end the host. */
+const unheard = (): void => {};
+
 /** A connection that failed within a transaction is not used again. */
 export async function withClient<T>(
   pool: Pool,
@@ -43,8 +49,10 @@ export async function withClient<T>(
   const client = await untraced(() => pool.connect()).catch((error: unknown) => {
     throw failure(error);
   });
+  client.on('error', unheard);
   try {
     const result = await work(client);
+    client.off('error', unheard);
     client.release();
     return result;
   } catch (error) {
@@ -83,7 +91,9 @@ export class Database {
     const { schema, transactionPooling } = this.#options;
     const holders = types.map((type, index) => `$${index + 1}::${type}`).join(', ');
     const text = `select * from ${quoted(schema)}.${name}(${holders})`;
-    return await this.query(text, values, transactionPooling ? undefined : `${schema}.${name}`);
+    const prepared = `${schema}.${name}`;
+    const isPrepared = !transactionPooling && prepared.length <= MAX_NAME;
+    return await this.query(text, values, isPrepared ? prepared : undefined);
   }
 
   async query(text: string, values: readonly unknown[] = [], name?: string): Promise<Row[]> {

@@ -6,8 +6,11 @@ interface Failure {
   readonly message?: unknown;
 }
 
-/** Deadlock and serialization: nothing was done. */
-const RETRYABLE = new Set(['40P01', '40001']);
+/**
+ * Deadlock and serialization, and a prepared statement that somebody discarded, whose connection is
+ * not used again: nothing was done.
+ */
+const RETRYABLE = new Set(['40P01', '40001', '26000']);
 
 /** No such schema, table or function. */
 const MISSING = new Set(['3F000', '42P01', '42883']);

@@ -3,19 +3,23 @@ import type { ClientBase } from 'pg';
 import { SecurityEventError } from '../../errors.ts';
 import { untraced } from '../../system/untraced.ts';
 import type { Durability } from '../queue.ts';
-import type { Database } from './database.ts';
+import type { Database, Row } from './database.ts';
 import { failure } from './postgres-failure.ts';
+import type { ReadOptions } from './postgres-options.ts';
 import { quoted, SCHEMA_VERSION, schemaText } from './sql/schema-text.ts';
 
 /** Makes the schema in one transaction, one process after the other; what is there stays. */
 export async function createSchema(
   client: ClientBase,
-  schema: string,
+  { schema, callTimeoutMs }: Pick<ReadOptions, 'schema' | 'callTimeoutMs'>,
 ): Promise<'created' | 'present'> {
-  const run = (text: string, values: unknown[] = []) =>
-    untraced(() => client.query<Record<string, unknown>>(text, values));
+  const run = (text: string, values: unknown[] = []) => {
+    const config = { text, values, query_timeout: callTimeoutMs };
+    return untraced(() => client.query<Record<string, unknown>>(config));
+  };
   try {
-    await run('begin');
+    // Whatever the defaults are: what another process has made meanwhile has to be seen.
+    await run('begin isolation level read committed read write');
     await run('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${schema} schema`]);
     const found = await run('select to_regclass($1) is not null as found', [
       `${quoted(schema)}.schema_version`,
@@ -25,7 +29,9 @@ export async function createSchema(
       const { rows } = await run(`select version from ${quoted(schema)}.schema_version`);
       checkVersion(rows[0]?.['version'], schema);
     } else {
-      await run(`create schema if not exists ${quoted(schema)}`);
+      // Where there is one no right to create schemas is needed.
+      const { rows } = await run('select to_regnamespace($1) is null as missing', [quoted(schema)]);
+      if (rows[0]?.['missing'] === true) await run(`create schema ${quoted(schema)}`);
       await run(schemaText(schema));
     }
     await run('commit');
@@ -57,22 +63,33 @@ const SETTINGS = `select (select version from {s}.schema_version) as version,
   current_setting('fsync') as fsync,
   current_setting('synchronous_commit') as commit,
   current_setting('synchronous_standby_names') as standbys,
+  current_setting('transaction_read_only') as read_only,
+  current_setting('server_encoding') as encoding,
   current_setting('transaction_isolation') as isolation`;
 
 /** Refuses a schema of another version and a server that would not keep the laws; tells what it keeps. */
 export async function lookedAt(database: Database, schema: string): Promise<Durability> {
   const [row] = await database.query(SETTINGS.replace('{s}', () => quoted(schema)));
   checkVersion(row?.['version'], schema);
-  const isolation = String(row?.['isolation']);
-  if (isolation !== 'read committed') {
-    const detail = `default_transaction_isolation is ${isolation}, expected read committed`;
-    throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
-  }
+  const unfit = unfitness(row ?? {});
+  if (unfit !== undefined) throw new SecurityEventError('ERR_QUEUE_FAILED', { detail: unfit });
   return durabilityOf({
     fsync: String(row?.['fsync']),
     commit: String(row?.['commit']),
     standbys: String(row?.['standbys']),
   });
+}
+
+/** In others there is no place for what ids may hold. */
+const ENCODINGS = new Set(['UTF8', 'SQL_ASCII']);
+
+function unfitness({ isolation, read_only: readOnly, encoding }: Row): string | undefined {
+  if (readOnly === 'on') return 'the server takes no writes: it is a standby, or set to read only';
+  if (!ENCODINGS.has(String(encoding))) {
+    return `the encoding of the database is ${String(encoding)}, expected UTF8`;
+  }
+  if (isolation === 'read committed') return undefined;
+  return `default_transaction_isolation is ${String(isolation)}, expected read committed`;
 }
 
 /** Values of synchronous_commit with which a standby has what is committed. */

@@ -289,6 +289,8 @@ describe('a queue', () => {
         commit: 'on',
         standbys: '',
         isolation: 'read committed',
+        read_only: 'off',
+        encoding: 'UTF8',
       };
       return Promise.resolve({ rows: text.includes('current_setting') ? [settings] : [] });
     };

@@ -2,7 +2,7 @@
 export const SHUT = `
 create function {s}.shut(
   which text, row_max_messages bigint, row_max_bytes bigint, row_lane text, row_linger_ms bigint
-) returns bigint language plpgsql as $$
+) returns bigint language plpgsql {path} as $$
 declare
   found_number bigint;
 begin
@@ -41,7 +41,7 @@ end $$;`;
 export const REOPEN = `
 create function {s}.reopen(
   which text, row_tier text, row_max_messages bigint, row_max_bytes bigint, row_lane text
-) returns void language sql as $$
+) returns void language sql {path} as $$
   update {s}.application set tier = row_tier, max_messages = row_max_messages,
       max_bytes = row_max_bytes, lane = row_lane, not_before = 0
     where id = which
@@ -49,6 +49,7 @@ $$;`;
 
 export const APPLICATION_ROW = `
 create function {s}.application_row(which text)
-returns table (tier text, max_messages bigint, max_bytes bigint, lane text) language sql stable as $$
+returns table (tier text, max_messages bigint, max_bytes bigint, lane text) language sql stable
+{path} as $$
   select a.tier, a.max_messages, a.max_bytes, a.lane from {s}.application a where a.id = which
 $$;`;

@@ -60,14 +60,18 @@ insert into {s}.schema_version values (${SCHEMA_VERSION});`;
  * The plan of a statement is made once and kept, since making it costs more than what it does. However
  * much waits later: it has to go through an index even where the tables were empty when it was made. That it is dear on paper is not worth a compiler's work.
  */
-const PLANS = `set jit = off set plan_cache_mode = force_generic_plan
+const PLANS = `{path} set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off`;
+
+/** Functions and operators are the server's own, whatever of that name a caller's path leads to. */
+const PATH = 'set search_path = pg_catalog, pg_temp';
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /** All that is in a schema of that name, which is there and empty. */
 export function schemaText(schema: string): string {
   const text = [...TEXTS, VERSION].join('\n').trim();
-  return `${text.replaceAll('{plans}', PLANS).replaceAll('{s}', () => quoted(schema))}\n`;
+  const whole = text.replaceAll('{plans}', PLANS).replaceAll('{path}', PATH);
+  return `${whole.replaceAll('{s}', () => quoted(schema))}\n`;
 }

@@ -3,7 +3,7 @@ export const STATS = `
 create function {s}.stats()
 returns table (id text, tier text, accepted bigint, delivered bigint, pending bigint,
   pending_bytes bigint, dead bigint, purged bigint, moved bigint, waiting_ms bigint)
-language sql volatile as $$
+language sql volatile {path} as $$
   with posted as (
     select application, sum(accepted) as accepted, sum(pending) as pending,
         sum(pending_bytes) as pending_bytes, sum(dead) as dead, sum(purged) as purged,

@@ -4,9 +4,9 @@ create function {s}.now_exact() returns double precision language sql volatile a
   select extract(epoch from clock_timestamp())::double precision * 1000
 $$;`;
 
-/** When so many milliseconds are over: rounded up, so that nothing comes sooner than was asked. */
+/** When so many milliseconds are over: rounded up, so that nothing comes sooner than was asked. Never is late enough. */
 export const AFTER = `
 create function {s}.after(now_exact double precision, ms double precision) returns bigint
 language sql immutable as $$
-  select (case when ms > 0 then ceil(now_exact + ms) else floor(now_exact) end)::bigint
+  select (case when ms > 0 then ceil(least(now_exact + ms, 1e18)) else floor(now_exact) end)::bigint
 $$;`;

@@ -1,6 +1,6 @@
 /** How much waits in all, as the bounds count it. */
 export const WAITING = `
-create function {s}.waiting(out messages bigint, out bytes bigint) language plpgsql as $$
+create function {s}.waiting(out messages bigint, out bytes bigint) language plpgsql {path} as $$
 begin
   select sum(u.messages), sum(u.bytes) into waiting.messages, waiting.bytes from (
     select r.messages, r.bytes from {s}.room r

@@ -1,0 +1,259 @@
+/** What servers, roles and databases may be set to, and what others do to connections. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import {
+  createPostgresQueue,
+  createPostgresSchema,
+  type PostgresMessageQueue,
+  type PostgresQueueOptions,
+} from '../../../src/queue/postgres.ts';
+import { fixtureCommand } from '../../helpers/fixture-command.ts';
+import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
+import { DEAD, DELIVERED, entryOf, idsOf, isClaim, ROW } from '../conformance/trial.ts';
+
+const REQUEST = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e6, leaseMs: 60_000 } as const;
+const LAST = { ...ROW, waitMs: 0 };
+
+/** Every kind of call once; the names of what came through. */
+const lived = async (queue: PostgresMessageQueue, names: readonly string[]): Promise<string[]> => {
+  const [application = ''] = names;
+  await queue.enqueue(names.map((messageId) => entryOf(application, { messageId })));
+  const first = await queue.claim(REQUEST);
+  if (!isClaim(first)) throw new Error('nothing was claimed');
+  await queue.extend(first, 60_000);
+  const again = { kind: 'again', afterMs: 0, progress: application } as const;
+  await queue.settle(
+    first,
+    first.messages.map(() => again),
+    { ...LAST, lane: application },
+  );
+  const second = await queue.claim(REQUEST);
+  if (!isClaim(second)) throw new Error('nothing was claimed again');
+  expect([second.applicationId, second.row.lane]).toEqual([application, application]);
+  expect(second.messages.map(({ progress }) => progress)).toEqual(names.map(() => application));
+  await queue.settle(second, [DEAD, ...names.slice(1).map(() => DELIVERED)], LAST);
+  expect(await queue.replay({ applicationId: application })).toBe(1);
+  expect(await queue.expire(-1000, 9)).toHaveLength(1);
+  expect(await queue.closeApplication(application, 9)).toEqual([]);
+  await queue.reopen(application);
+  expect(await queue.purge({ applicationId: application })).toBe(1);
+  expect((await queue.stats()).applications.get(application)).toMatchObject({ pending: 0 });
+  const report = { applicationId: application, incidentId: 'i', channel: 'log', at: 1 } as const;
+  const news = await queue.incidents.tell({ ...report, addresses: names, accounts: [] });
+  expect(news.newAddresses).toEqual(names);
+  await queue.incidents.retract({ ...report, addresses: names, accounts: [] }, news);
+  return idsOf(second);
+};
+
+const lockOf = (schema: string): string =>
+  `select pg_advisory_xact_lock(hashtextextended('${schema} schema', 0))`;
+
+describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
+  let server: PostgresServer;
+  let control: pg.Client;
+  const opened: PostgresMessageQueue[] = [];
+
+  beforeAll(async () => {
+    server = await PostgresServer.start();
+    control = new pg.Client(server.connection);
+    await control.connect();
+  });
+
+  afterEach(async () => {
+    for (const queue of opened.splice(0)) await queue.close();
+  });
+
+  afterAll(async () => {
+    await control.end();
+    await server.stop();
+  });
+
+  const made = (options: PostgresQueueOptions): PostgresMessageQueue => {
+    const queue = createPostgresQueue(options);
+    opened.push(queue);
+    return queue;
+  };
+
+  const open = async (options: PostgresQueueOptions): Promise<PostgresMessageQueue> => {
+    const queue = made(options);
+    await queue.open(ROW);
+    return queue;
+  };
+
+  const waitsForLock = async (): Promise<number[]> => {
+    const found = `select pid from pg_stat_activity where wait_event_type = 'Lock'`;
+    return (await server.query(found)).map(({ pid }) => Number(pid));
+  };
+
+  const maker = (schema: string, connection = server.connection): ChildProcess => {
+    const args = [JSON.stringify(connection), schema];
+    const [node = '', ...rest] = fixtureCommand('postgres-schema', args);
+    return spawn(node, rest, { stdio: 'pipe' });
+  };
+
+  describe('its schema', () => {
+    test('is not made where the connection is cut, which its host is told and survives', async () => {
+      await control.query(`begin; ${lockOf('cut')}`);
+      const sockets = new Set<Socket>();
+      const proxy = createServer((socket) => {
+        const onward = connect(join(`${server.connection.host}`, '.s.PGSQL.5432'));
+        for (const one of [socket, onward]) sockets.add(one.on('error', () => {}));
+        socket.pipe(onward).pipe(socket);
+      });
+      await once(proxy.listen(join(`${server.connection.host}`, '.s.PGSQL.5433')), 'listening');
+      const child = maker('cut', { ...server.connection, port: 5433 });
+      const output = text(child.stdout as NodeJS.ReadableStream);
+      const errors = text(child.stderr as NodeJS.ReadableStream);
+      child.stdin?.write('now');
+      await expect.poll(waitsForLock, { timeout: 10_000 }).toHaveLength(1);
+      for (const socket of sockets) socket.destroy();
+      await control.query('commit');
+      proxy.close();
+      expect([await output, await errors]).toEqual(['ready\nERR_QUEUE_FAILED\n', '']);
+    });
+
+    test('is made once where ten processes ask at the same time', async () => {
+      const children = Array.from({ length: 10 }, () => maker('processes'));
+      const outputs = children.map((child) => text(child.stdout as NodeJS.ReadableStream));
+      await Promise.all(
+        children.map((child) => once(child.stdout as NodeJS.ReadableStream, 'readable')),
+      );
+      for (const child of children) child.stdin?.write('now');
+      const answers = (await Promise.all(outputs)).map((output) => output.split('\n')[1] ?? '');
+      expect(answers.toSorted()).toEqual(['created', ...Array<string>(9).fill('present')]);
+      expect(await control.query('select version from processes.schema_version')).toMatchObject({
+        rows: [{ version: 1 }],
+      });
+      expect(
+        await lived(await open({ connection: server.connection, schema: 'processes' }), ['a', 'b']),
+      ).toEqual(['a', 'b']);
+    }, 60_000);
+
+    test('is waited for no longer than a call may take, in a pool of the caller too', async () => {
+      await control.query(`begin; ${lockOf('slow')}`);
+      const pool = new pg.Pool(server.connection);
+      const making = createPostgresSchema({ pool, schema: 'slow', callTimeoutMs: 200 });
+      const error: unknown = await making.catch((thrown: unknown) => thrown);
+      await control.query('commit');
+      await pool.end();
+      expect(error).toMatchObject({ code: 'ERR_QUEUE_FAILED' });
+    });
+
+    test.each(['serializable', 'repeatable read'])(
+      'is made by ten at once whose transactions are %s',
+      async (level) => {
+        const schema = `of_${level.slice(0, 6)}`;
+        const connection = {
+          ...server.connection,
+          options: `-c default_transaction_isolation=${level.replace(' ', '\\ ')}`,
+        };
+        const answers = await Promise.all(
+          Array.from({ length: 10 }, () => createPostgresSchema({ connection, schema })),
+        );
+        expect(answers.toSorted()).toEqual(['created', ...Array<string>(9).fill('present')]);
+      },
+    );
+
+    test('is made by who owns the empty schema and may create none', async () => {
+      await control.query(
+        'create role owner_only login; create schema owned authorization owner_only',
+      );
+      const connection = { ...server.connection, user: 'owner_only' };
+      expect(await createPostgresSchema({ connection, schema: 'owned' })).toBe('created');
+      expect(await lived(await open({ connection, schema: 'owned' }), ['a', 'b'])).toEqual([
+        'a',
+        'b',
+      ]);
+    });
+
+    test('may have a name as long as names are', async () => {
+      const given = { connection: server.connection, schema: 's'.repeat(63) };
+      await createPostgresSchema(given);
+      expect(await lived(await open(given), ['a', 'b'])).toEqual(['a', 'b']);
+    });
+  });
+
+  test('is not opened on a server that takes no writes, which it says', async () => {
+    const schema = 'read_only';
+    await createPostgresSchema({ connection: server.connection, schema });
+    const connection = { ...server.connection, options: '-c default_transaction_read_only=on' };
+    await expect(made({ connection, schema }).open(ROW)).rejects.toMatchObject({
+      code: 'ERR_QUEUE_FAILED',
+      message: expect.stringContaining('takes no writes') as string,
+    });
+  });
+
+  const databaseOf = async (encoding: string): Promise<PostgresQueueOptions> => {
+    const database = `db_${encoding.toLowerCase()}`;
+    await control.query(`create database ${database} template template0
+      encoding '${encoding}' lc_collate 'C' lc_ctype 'C'`);
+    const connection = { ...server.connection, database };
+    await createPostgresSchema({ connection });
+    return { connection };
+  };
+
+  test('keeps any text in a database that does not know of encodings', async () => {
+    const names = ['ü\u0000 日本 \ud83d \u{1f512}', 'é'];
+    expect(await lived(await open(await databaseOf('SQL_ASCII')), names)).toEqual(names);
+  });
+
+  test('is not opened in a database that has no place for some letters, which it says', async () => {
+    await expect(made(await databaseOf('LATIN1')).open(ROW)).rejects.toMatchObject({
+      code: 'ERR_QUEUE_FAILED',
+      message: expect.stringContaining('is LATIN1, expected UTF8') as string,
+    });
+  });
+
+  test('runs nothing of others, whatever stands on the search path', async () => {
+    const schema = 'guarded';
+    await createPostgresSchema({ connection: server.connection, schema });
+    await control.query(`
+      create table public.trap (name text);
+      grant insert on public.trap to public;
+      create function public.sprung(a double precision, b integer) returns double precision language plpgsql as
+        $$ begin insert into public.trap values ('times'); return a operator(pg_catalog.*) b::double precision; end $$;
+      create operator public.* (leftarg = double precision, rightarg = integer, function = public.sprung);
+      create function public.sprung(a bigint, b double precision) returns double precision language plpgsql as
+        $$ begin insert into public.trap values ('minus'); return a::double precision operator(pg_catalog.-) b; end $$;
+      create operator public.- (leftarg = bigint, rightarg = double precision, function = public.sprung);
+      create function public.floor(a bigint) returns bigint language plpgsql as
+        $$ begin insert into public.trap values ('floor'); return a; end $$;`);
+    expect(await lived(await open({ connection: server.connection, schema }), ['a', 'b'])).toEqual([
+      'a',
+      'b',
+    ]);
+    expect((await control.query('select * from public.trap')).rows).toEqual([]);
+    await control.query(`drop operator public.* (double precision, integer);
+      drop operator public.- (bigint, double precision); drop function public.floor(bigint);`);
+  });
+
+  test('goes on with connections whose prepared statements its host has discarded', async () => {
+    const schema = 'discarded';
+    await createPostgresSchema({ connection: server.connection, schema });
+    const pool = new pg.Pool({ ...server.connection, max: 1 });
+    const queue = await open({ pool, schema });
+    expect(await lived(queue, ['a', 'b'])).toEqual(['a', 'b']);
+    await pool.query('discard all');
+    expect(await lived(queue, ['c', 'd'])).toEqual(['c', 'd']);
+    await queue.close();
+    await pool.end();
+  });
+
+  test('waits without end where it is told to', async () => {
+    const schema = 'endless';
+    await createPostgresSchema({ connection: server.connection, schema });
+    const queue = await open({ connection: server.connection, schema });
+    await queue.enqueue([entryOf('one')]);
+    const claim = await queue.claim({ ...REQUEST, leaseMs: Number.MAX_VALUE });
+    if (!isClaim(claim)) throw new Error('nothing was claimed');
+    const again = { kind: 'again', afterMs: Number.POSITIVE_INFINITY, progress: null } as const;
+    const row = { ...ROW, waitMs: Number.POSITIVE_INFINITY };
+    expect(await queue.settle(claim, [again], row)).toBe('settled');
+    expect(isClaim(await queue.claim(REQUEST))).toBe(false);
+  });
+});
