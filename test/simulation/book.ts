@@ -142,6 +142,22 @@ export class Book {
     this.application(claim.applicationId).claim = undefined;
   }
 
+  /** What is claimed by it and not settled was not sent (law 8). */
+  releaseAll(heldBy: string, now: number): void {
+    for (const { claim } of this.applications.values()) {
+      if (claim?.heldBy === heldBy) this.release(claim, now);
+    }
+  }
+
+  /** A queue that belongs to one process: whoever held a claim is gone, and whose turn it was forgotten. */
+  takeOver(now: number): void {
+    for (const application of this.applications.values()) {
+      if (application.claim !== undefined) application.claim.endsAt = now;
+      application.readySince = undefined;
+    }
+    this.wake(now);
+  }
+
   release({ claim, messages }: BookedClaim, now: number): void {
     this.changes += 1;
     for (const message of messages) {
@@ -173,6 +189,8 @@ export class Book {
   end(messageId: string, reason: DeadReason, now: number): void {
     this.changes += 1;
     const message = this.message(messageId);
+    // Its acceptance may not have been heard of yet.
+    this.accept(message);
     this.application(message.applicationId).waiting.delete(message);
     bury(message, reason, now);
   }

@@ -1,4 +1,5 @@
 /** What is checked when a world has come to its end: what became of every message, and why. */
+import type { Looked } from './backing.ts';
 import type { SenderProcess } from './sender-process.ts';
 import type { Tracked } from './tracked.ts';
 import { TELLABLE, type World } from './world.ts';
@@ -8,7 +9,8 @@ export const isSettledForGood = ({ state, isPoison }: Tracked): boolean =>
   isPoison || (state !== 'waiting' && state !== 'claimed');
 
 export function checkEnd(world: World, processes: readonly SenderProcess[]): void {
-  checkDeadLetters(world);
+  const queue = world.backing.look();
+  if (queue !== undefined) checkDeadLetters(world, queue);
   for (const message of world.book.messages.values()) {
     checkFate(world, message);
     cover(world, message);
@@ -21,12 +23,12 @@ export function checkEnd(world: World, processes: readonly SenderProcess[]): voi
 const ALL_LETTERS = 10_000;
 
 /** Whatever died is a dead letter of the queue's, for the same reason, and nothing else is one. */
-function checkDeadLetters(world: World): void {
+export function checkDeadLetters(world: World, queue: Looked): void {
   const dead = [...world.book.messages.values()].filter(({ state }) => state === 'dead');
   const seen = dead.map(
     ({ messageId, deadReason, sends }) => `${messageId} ${deadReason} ${sends}`,
   );
-  void world.queue.deadLetters({ limit: ALL_LETTERS }).then(({ items }) => {
+  void queue.deadLetters({ limit: ALL_LETTERS }).then(({ items }) => {
     const told = items.map(({ stored, reason, sends }) => `${stored.messageId} ${reason} ${sends}`);
     world.check(
       told.toSorted().join() === seen.toSorted().join(),

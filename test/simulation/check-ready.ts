@@ -19,12 +19,13 @@ export function checkReady(
   }
   application.readySince ??= world.now;
   const { readySince } = application;
-  if (world.now - readySince <= SLACK_MS) return;
+  const slackMs = SLACK_MS + world.backing.hearsLateMs;
+  if (world.now - readySince <= slackMs) return;
   for (const process of processes) {
-    const isAble = process.isDelivering && world.now - process.startedAt > SLACK_MS;
-    const isTroubled = world.now <= world.troubledUntil + SLACK_MS;
+    const isAble = process.isDelivering && world.now - process.startedAt > slackMs;
+    const isTroubled = world.now <= world.troubledUntil + slackMs;
     const freeSince = process.slotFreeSince(tier) ?? world.now;
-    if (!isAble || isTroubled || world.now - freeSince <= SLACK_MS) continue;
+    if (!isAble || isTroubled || world.now - freeSince <= slackMs) continue;
     world.check(
       false,
       'held-up',

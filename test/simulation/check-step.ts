@@ -12,7 +12,7 @@ export function checkStep(world: World, processes: readonly SenderProcess[]): vo
   // Also now and then where nothing should have changed.
   if (world.book.changes !== world.changesChecked || world.stepCount % IDLE_STEPS === 0) {
     world.changesChecked = world.book.changes;
-    checkLedger(world);
+    checkLedger(world, world.backing.look());
     checkHorizon(world, processes);
   }
   world.stepCount += 1;

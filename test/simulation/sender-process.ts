@@ -65,6 +65,11 @@ export class SenderProcess {
     return id;
   }
 
+  /** A real queue that was never opened has nothing to tell. */
+  get knowsWhatIsLeft(): boolean {
+    return this.#queue.isOpened || this.#world.backing.kind === 'memory';
+  }
+
   get isDelivering(): boolean {
     return this.isAlive && !this.isClosing && this.role !== 'enqueue';
   }
@@ -101,7 +106,8 @@ export class SenderProcess {
     if (!this.isAlive || this.isClosed) return;
     const world = this.#world;
     this.isAlive = false;
-    this.#queue.letGo();
+    this.#queue.drop();
+    world.crashCount += 1;
     world.tell(() => `${this.key} crashes`);
     for (const { claim: held } of world.book.applications.values()) {
       if (held?.heldBy !== this.key) continue;

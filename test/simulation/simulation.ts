@@ -1,7 +1,8 @@
 /** Runs one world from its beginning to its end. */
 import { happen } from './actions.ts';
 import { watchClose } from './check-ends.ts';
-import { checkEnd, isSettledForGood } from './check-fates.ts';
+import { checkDeadLetters, checkEnd, isSettledForGood } from './check-fates.ts';
+import { checkLedger } from './check-ledger.ts';
 import { checkStep } from './check-step.ts';
 import type { Coverage } from './coverage.ts';
 import { liveness } from './liveness.ts';
@@ -18,13 +19,20 @@ export interface Outcome {
   readonly messages: number;
   readonly steps: number;
   readonly virtualMs: number;
+  /** Of processes. */
+  readonly crashes: number;
 }
 
 /** The same seed always does the same. */
 export async function simulate(seed: number, watching: Watching = {}): Promise<Outcome> {
   const world = new World(seed, watching);
-  await new Simulation(world).run();
-  world.observed.end();
+  await world.backing.begin?.();
+  try {
+    await new Simulation(world).run();
+  } finally {
+    world.observed.end();
+    await world.backing.end?.();
+  }
   const { violation, coverage, attemptCount, book, sinceStartMs } = world;
   return {
     seed,
@@ -34,6 +42,7 @@ export async function simulate(seed: number, watching: Watching = {}): Promise<O
     messages: book.messages.size,
     steps: world.stepCount,
     virtualMs: sinceStartMs,
+    crashes: world.crashCount,
   };
 }
 
@@ -150,6 +159,20 @@ export class Simulation {
     );
     checkStep(world, this.#processes);
     for (const process of this.#processes) process.crash();
+    await this.#lookAfterwards();
+  }
+
+  /** Whoever comes after them finds what the books have. */
+  async #lookAfterwards(): Promise<void> {
+    const { world } = this;
+    const { rest, lookAfterwards } = world.backing;
+    if (rest === undefined || lookAfterwards === undefined) return;
+    await rest();
+    const queue = await lookAfterwards();
+    if (world.backing.kind === 'level') world.book.takeOver(world.now);
+    checkLedger(world, queue);
+    checkDeadLetters(world, queue);
+    await rest();
   }
 
   async #untilSettled(promise: Promise<unknown>, withinMs: number): Promise<void> {
@@ -168,12 +191,37 @@ export class Simulation {
       checkStep(world, this.#processes);
       return world.violation !== undefined || world.now > endsAt || isOver();
     };
-    await world.clock.runUntil(isDone, withinMs + 60_000).catch(() => {});
+    await this.#goOn(isDone, withinMs + 60_000);
     world.check(
       isOver(),
       this.#isHealed ? 'all-delivered' : 'no-standstill',
       () => `not over after ${withinMs} ms: ${this.#whatWaits()}`,
     );
+  }
+
+  /** A step only once what the last one set going in a real store has come to rest. */
+  async #goOn(isDone: () => boolean, maxMs: number): Promise<void> {
+    const { clock, backing } = this.world;
+    const { rest } = backing;
+    if (rest === undefined) {
+      await clock.runUntil(isDone, maxMs).catch(() => {});
+      return;
+    }
+    for (;;) {
+      await rest();
+      if (isDone()) return;
+      // Of the check.
+      await rest();
+      let isFirst = true;
+      const wasOne = (): boolean => {
+        const isOver = !isFirst;
+        isFirst = false;
+        return isOver;
+      };
+      const { nextTimerInMs } = clock;
+      if (nextTimerInMs === undefined) return;
+      await clock.runUntil(wasOne, nextTimerInMs);
+    }
   }
 
   #whatWaits(): string {

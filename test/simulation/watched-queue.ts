@@ -16,6 +16,7 @@ import type {
   RowUpdate,
   Verdict,
 } from '../../src/queue/queue.ts';
+import type { Handle } from './backing.ts';
 import { checkClaim, checkRelease } from './check-claim.ts';
 import { checkTurn } from './check-ready.ts';
 import { checkSettling } from './check-settling.ts';
@@ -30,22 +31,32 @@ export class WatchedQueue implements MessageQueue {
   readonly #world: World;
   readonly #process: SenderProcess;
   readonly #line: QueueLine;
+  readonly #handle: Handle;
+  /** Whether its process has reached the queue. */
+  isOpened = false;
   #stopListening: (() => void)[] = [];
 
   constructor(world: World, process: SenderProcess) {
     this.#world = world;
     this.#process = process;
     this.#line = new QueueLine(world, process);
+    this.#handle = world.backing.attach();
     this.durability = world.scenario.isDurable ? ('process-crash' as const) : ('memory' as const);
   }
 
   open(row: ApplicationRow, lingerMs?: number): Promise<void> {
-    return this.#line.run(() => this.#world.queue.open(row, lingerMs));
+    return this.#line.run(async () => {
+      const { backing, book, now } = this.#world;
+      await this.#handle.queue.open(row, lingerMs);
+      if (backing.kind === 'level' && !this.isOpened) book.takeOver(now);
+      this.isOpened = true;
+    });
   }
 
   enqueue(entries: readonly QueueEntry[]): Promise<Enqueued> {
     return this.#line.run(async () => {
-      const { book, queue } = this.#world;
+      const { book } = this.#world;
+      const { queue } = this.#handle;
       const expected = entries.map((entry) => this.#expect(entry));
       try {
         const enqueued = await queue.enqueue(entries);
@@ -70,9 +81,13 @@ export class WatchedQueue implements MessageQueue {
     return this.#line.run(async () => {
       const world = this.#world;
       world.book.wake(world.now);
-      const answer = await world.queue.claim(request);
+      const isAlone = world.backing.alone();
+      const answer = await this.#handle.queue.claim(request);
       if (!('id' in answer)) return answer;
-      checkTurn(world, answer.applicationId);
+      // Whose answer is there later: before, there was no claim.
+      const ending = world.endings.get(answer.applicationId);
+      if (ending !== undefined) await ending.catch(() => {});
+      if (isAlone()) checkTurn(world, answer.applicationId);
       const endsAt = world.now + request.leaseMs;
       const destination = world.destination(answer.applicationId);
       const at = { heldBy: this.#process.key, claimedAt: world.now, endsAt, destination };
@@ -85,10 +100,10 @@ export class WatchedQueue implements MessageQueue {
   }
 
   settle(claim: Claim, verdicts: readonly Verdict[], row: RowUpdate): Promise<'settled' | 'lost'> {
-    return this.#line.run(async () => {
+    return this.#ends(claim, async () => {
       const world = this.#world;
       world.book.wake(world.now);
-      const answer = await world.queue.settle(claim, verdicts, row);
+      const answer = await this.#handle.queue.settle(claim, verdicts, row);
       const held = world.book.held(claim);
       world.check(
         (held !== undefined) === (answer === 'settled'),
@@ -103,28 +118,42 @@ export class WatchedQueue implements MessageQueue {
       world.expectEvent('dead', deaths.length);
       world.book.write(claim.applicationId, row, world.now);
       return answer;
-    }, UNHEARD);
+    });
   }
 
   release(claim: Claim, row?: RowUpdate): Promise<'released' | 'lost'> {
-    return this.#line.run(async () => {
+    return this.#ends(claim, async () => {
       const world = this.#world;
       world.book.wake(world.now);
-      const answer = await world.queue.release(claim, row);
+      const answer = await this.#handle.queue.release(claim, row);
       const held = world.book.held(claim);
       if (held === undefined) return answer;
       checkRelease(world, held, { row, process: this.#process });
       world.book.release(held, world.now);
       if (row !== undefined) world.book.write(claim.applicationId, row, world.now);
       return answer;
+    });
+  }
+
+  /** Until it is in the books a claim that follows it waits with its own entry. */
+  #ends<T>({ applicationId }: Claim, work: () => Promise<T>): Promise<T> {
+    const { endings } = this.#world;
+    return this.#line.run(async () => {
+      const ending = work();
+      endings.set(applicationId, ending);
+      try {
+        return await ending;
+      } finally {
+        if (endings.get(applicationId) === ending) endings.delete(applicationId);
+      }
     }, UNHEARD);
   }
 
   extend(claim: Claim, leaseMs: number): Promise<'extended' | 'lost'> {
     return this.#line.run(async () => {
-      const { book, now, queue } = this.#world;
+      const { book, now } = this.#world;
       book.wake(now);
-      const answer = await queue.extend(claim, leaseMs);
+      const answer = await this.#handle.queue.extend(claim, leaseMs);
       if (answer === 'extended') book.extend(claim, now + leaseMs);
       return answer;
     });
@@ -133,17 +162,18 @@ export class WatchedQueue implements MessageQueue {
   expire(olderThanMs: number, maxMessages: number): Promise<readonly ExpiredMessage[]> {
     const { horizonMs } = this.#world.scenario.policy.schedule;
     return this.#ending('horizon-passed', {
-      work: () => this.#world.queue.expire(olderThanMs, maxMessages),
+      work: () => this.#handle.queue.expire(olderThanMs, maxMessages),
       isTrue: ({ acceptedAt }) => this.#world.now - acceptedAt >= horizonMs,
     });
   }
 
   application(applicationId: string): Promise<ApplicationRow | undefined> {
-    return this.#line.run(() => this.#world.queue.application(applicationId));
+    return this.#line.run(() => this.#handle.queue.application(applicationId));
   }
 
   closeApplication(applicationId: string, maxMessages: number): Promise<readonly ExpiredMessage[]> {
-    const { book, queue } = this.#world;
+    const { book } = this.#world;
+    const { queue } = this.#handle;
     // Only a receiver closes one here, by its second 410.
     const isClosed = book.application(applicationId).tier === 'closed';
     return this.#ending('destination-closed', {
@@ -154,36 +184,36 @@ export class WatchedQueue implements MessageQueue {
 
   reopen(applicationId: string): Promise<void> {
     return this.#line.run(async () => {
-      await this.#world.queue.reopen(applicationId);
+      await this.#handle.queue.reopen(applicationId);
       this.#world.book.reopen(applicationId);
       this.#world.newDestination(applicationId);
     });
   }
 
   deadLetters(page: DeadLetterFilter & { limit: number; after?: string }): Promise<DeadLetterPage> {
-    return this.#line.run(() => this.#world.queue.deadLetters(page));
+    return this.#line.run(() => this.#handle.queue.deadLetters(page));
   }
 
   replay(filter: DeadLetterFilter): Promise<number> {
     return this.#leaving(
-      () => this.#world.queue.replay(filter),
+      () => this.#handle.queue.replay(filter),
       (messageId) => this.#world.book.revive(messageId, this.#world.now),
     );
   }
 
   purge(filter: DeadLetterFilter): Promise<number> {
     return this.#leaving(
-      () => this.#world.queue.purge(filter),
+      () => this.#handle.queue.purge(filter),
       (messageId) => this.#world.book.discard(messageId, 'purged'),
     );
   }
 
   stats(): Promise<QueueStats> {
-    return this.#line.run(() => this.#world.queue.stats());
+    return this.#line.run(() => this.#handle.queue.stats());
   }
 
   onDue(listener: () => void): () => void {
-    const stop = this.#world.queue.onDue(() => {
+    const stop = this.#handle.queue.onDue(() => {
       if (this.#process.isAlive) listener();
     });
     this.#stopListening.push(stop);
@@ -193,14 +223,30 @@ export class WatchedQueue implements MessageQueue {
   /** A durable queue outlives its process; the other one hands back what waits (D79). */
   close(): Promise<QueueClosing> {
     return this.#line.run(async () => {
-      const { queue, book, scenario } = this.#world;
+      const { backing, book, scenario } = this.#world;
+      const { queue } = this.#handle;
       this.letGo();
       this.#line.isClosed = true;
+      if (backing.rest !== undefined) return await this.#closeForGood();
       if (scenario.isDurable) return { returned: [], left: (await queue.stats()).pending };
       const closing = await queue.close();
       for (const { stored } of closing.returned) book.discard(stored.messageId, 'returned');
       return closing;
     });
+  }
+
+  async #closeForGood(): Promise<QueueClosing> {
+    const { book, now } = this.#world;
+    book.wake(now);
+    const closing = await this.#handle.queue.close();
+    book.releaseAll(this.#process.key, now);
+    return closing;
+  }
+
+  /** Its process is dead. */
+  drop(): void {
+    this.letGo();
+    this.#handle.drop();
   }
 
   letGo(): void {
@@ -240,7 +286,7 @@ export class WatchedQueue implements MessageQueue {
   }
 
   async #deadIds(): Promise<string[]> {
-    const { items } = await this.#world.queue.deadLetters({ limit: 1000 });
+    const { items } = await this.#handle.queue.deadLetters({ limit: 1000 });
     return items.map(({ stored }) => stored.messageId);
   }
 }

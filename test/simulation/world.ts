@@ -1,17 +1,16 @@
 /** What all parts of a simulated world share. */
 import { createHmac } from 'node:crypto';
-import { readMemoryOptions } from '../../src/queue/memory/memory-options.ts';
-import { MemoryQueue } from '../../src/queue/memory/memory-queue.ts';
 import { createFakeClock, createSeededRandom } from '../../src/testing/index.ts';
 import type { DeliveryEvents } from '../../src/webhook/engine/events.ts';
 import type { Attempt } from './attempt.ts';
+import { type Backing, inMemory, type MakeBacking } from './backing.ts';
 import { Book } from './book.ts';
 import { Coverage, type FaultMet } from './coverage.ts';
 import { Destination } from './destination.ts';
-import { generate } from './generate.ts';
 import type { InvariantName } from './invariants.ts';
 import { Observed } from './observed.ts';
 import type { ApplicationScenario, QueueFault, Scenario, SettingsFault } from './scenario.ts';
+import { scenarioOf } from './scenario-of.ts';
 
 export interface Violation {
   readonly invariant: InvariantName;
@@ -34,6 +33,8 @@ export interface Watching {
   readonly trace?: string[];
   /** No other invariant is checked: whether this one sees what is wrong by itself. */
   readonly only?: InvariantName | undefined;
+  /** What its processes share; a queue in memory where it is not given. */
+  readonly makeBacking?: MakeBacking;
 }
 
 /** The settings of an application, as they are at the moment. */
@@ -57,7 +58,7 @@ export class World {
   /** What happens by chance while it runs; the engine has chance of its own. */
   readonly random;
   readonly engineRandom;
-  readonly queue: MemoryQueue;
+  readonly backing: Backing;
   readonly book: Book;
   readonly observed: Observed;
   readonly coverage = new Coverage();
@@ -72,9 +73,12 @@ export class World {
   healedAt: number | undefined;
   slowSettingsMs = 0;
   queueFault: QueueFault | undefined;
+  /** Ends of claims that are not in the books yet, by application. */
+  readonly endings = new Map<string, Promise<unknown>>();
   /** Until when the engine may still wait because its queue failed. */
   troubledUntil = 0;
   attemptCount = 0;
+  crashCount = 0;
   /** Of what happened before somebody's eyes: what is to be told of it, and how often. */
   readonly toTell = new Map<TellableEvent, number>();
   stepCount = 0;
@@ -84,15 +88,15 @@ export class World {
   readonly #only: InvariantName | undefined;
   #ids = 0;
 
-  constructor(seed: number, { trace, only }: Watching = {}) {
-    this.scenario = generate(seed);
+  constructor(seed: number, { trace, only, makeBacking = inMemory }: Watching = {}) {
+    this.scenario = scenarioOf(seed, makeBacking.kind);
     this.#trace = trace;
     this.#only = only;
     // Far from the seeds of worlds, so that no two streams are the same.
     this.random = createSeededRandom((seed + 0x5000_0000) % 2 ** 32);
     this.engineRandom = createSeededRandom((seed + 0xa000_0000) % 2 ** 32);
-    const { maxPendingMessages, policy, applications } = this.scenario;
-    this.queue = new MemoryQueue(readMemoryOptions({ maxPendingMessages }), this.clock);
+    const { policy, applications } = this.scenario;
+    this.backing = makeBacking.make(this.clock, this.scenario);
     this.observed = new Observed(this);
     this.book = new Book(policy.cautiousMaxMessages);
     for (const plan of applications) {
@@ -114,7 +118,9 @@ export class World {
 
   newId(): string {
     this.#ids += 1;
-    return `made-${this.#ids}`;
+    // Several worlds of real queues go on at a time, and are told apart by their senders.
+    const world = this.backing.kind === 'memory' ? '' : `${this.scenario.seed}-`;
+    return `made-${world}${this.#ids}`;
   }
 
   destination(applicationId: string): Destination {

@@ -44,7 +44,7 @@ export interface FlushResult extends FateCounts {
 export interface CloseResult extends FateCounts {
   /** What a queue in memory handed back: these were not delivered (D79). */
   readonly returned: readonly KeptMessage[];
-  /** How many messages stay in a durable queue. */
+  /** How many messages stay in a durable queue; 0 where this sender had not opened it yet. */
   readonly left: number;
 }
 
