@@ -1,7 +1,7 @@
 /** What happens to dead letters, one call after the other: each letter has one end. */
 import type { DeadLetterFilter, DeadLetterPage } from '../queue.ts';
 import { Change } from './change.ts';
-import { type Letter, letterPages, numberOf, shownLetter } from './letters.ts';
+import { type Cursor, type Letter, letterPages, numberOf, PAGE, shownLetter } from './letters.ts';
 import type { LevelState } from './state.ts';
 
 export interface PageRequest extends DeadLetterFilter {
@@ -9,15 +9,24 @@ export interface PageRequest extends DeadLetterFilter {
   readonly after?: string;
 }
 
-/** Letters of one write. */
-const PAGE = 500;
+/** Of those that have to go, so many are read at first: about as many go as came in. */
+const FEW = 8;
 
 const EVERYTHING = {};
+const WHOLE = (): Cursor => ({ after: 0, size: PAGE });
+
+interface Going {
+  readonly name: 'replay' | 'purge' | 'evict';
+  /** Asked for when it is its turn. */
+  readonly from?: () => Cursor;
+}
 
 export class Cemetery {
   readonly #state: LevelState;
   readonly #maxBytes: number;
   #lock: Promise<unknown> = Promise.resolve();
+  /** Where the oldest was last looked for and found: what went before left its gravestones there. */
+  #oldest = 0;
 
   constructor(state: LevelState, maxBytes: number) {
     this.#state = state;
@@ -39,7 +48,7 @@ export class Cemetery {
 
   /** As many as there is room for; those of closed applications stay. */
   async replay(filter: DeadLetterFilter): Promise<number> {
-    return await this.#each('replay', filter, (letter, change) => {
+    return await this.#each({ name: 'replay' }, filter, (letter, change) => {
       const { content, death, id } = letter;
       const { room } = change.content;
       const application = change.content.find(content.applicationId);
@@ -54,7 +63,7 @@ export class Cemetery {
   }
 
   async purge(filter: DeadLetterFilter, as: 'purged' | 'moved'): Promise<number> {
-    return await this.#each('purge', filter, ({ content, id }, change) => {
+    return await this.#each({ name: 'purge' }, filter, ({ content, id }, change) => {
       const application = change.content.find(content.applicationId);
       if (application === undefined) return undefined;
       change.unbury(application, id, content.sizeBytes);
@@ -65,8 +74,21 @@ export class Cemetery {
 
   /** Discards the oldest past the bytes for them, of whichever application. */
   async evict(): Promise<void> {
-    if (this.#state.content.deadBytes <= this.#maxBytes) return;
-    await this.#each('evict', EVERYTHING, ({ content, id }, change) => {
+    if (!this.#isWithin()) await this.#evict(() => this.#oldest);
+    // One that was written late lies before.
+    if (!this.#isWithin() && this.#oldest > 0) await this.#evict(() => 0);
+  }
+
+  #isWithin(): boolean {
+    return this.#state.content.deadBytes <= this.#maxBytes;
+  }
+
+  async #evict(after: () => number): Promise<void> {
+    let first: number | undefined;
+    const from = () => ({ after: after(), size: FEW });
+    await this.#each({ name: 'evict', from }, EVERYTHING, ({ content, id }, change) => {
+      first ??= id;
+      this.#oldest = first - 1;
       if (change.content.deadBytes <= this.#maxBytes) return 'enough';
       const application = change.content.find(content.applicationId);
       if (application === undefined) return undefined;
@@ -78,14 +100,14 @@ export class Cemetery {
 
   /** Page by page, each of them one write. `act` gives the application of a letter that left. */
   async #each(
-    name: 'replay' | 'purge' | 'evict',
+    { name, from = WHOLE }: Going,
     filter: DeadLetterFilter,
     act: (letter: Letter, change: Change) => ReturnType<Change['content']['find']> | 'enough',
   ): Promise<number> {
     const work = async (): Promise<number> => {
       let count = 0;
       const { content } = this.#state;
-      for await (const page of letterPages(this.#state, filter, { after: 0, size: PAGE })) {
+      for await (const page of letterPages(this.#state, filter, from())) {
         // What was read before the folder was opened anew may have left since.
         const change = new Change(content, this.#state.now());
         const ends: ReturnType<typeof act>[] = [];

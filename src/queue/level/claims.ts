@@ -22,10 +22,14 @@ interface ClaimEnd {
   readonly apply: (held: LiveClaim, change: Change) => void;
 }
 
+type Applications = ReturnType<LevelState['content']['all']>;
+
 type Named = Pick<Claim, 'id' | 'applicationId'>;
 
 export class Claims {
   readonly #state: LevelState;
+  /** Of early claims: those whose turn it is yet. */
+  #round: { readonly content: object; readonly rest: Applications } | undefined;
 
   constructor(state: LevelState) {
     this.#state = state;
@@ -51,10 +55,17 @@ export class Claims {
     }
   }
 
+  /** Goes round all applications, each call on from where the one before it ended. */
   #unclaimed(seen: ReadonlySet<LevelApplication>): LevelApplication | undefined {
-    for (const application of this.#state.content.all()) {
-      const isFree = application.claim === undefined && application.waiting > 0;
-      if (isFree && !seen.has(application)) return application;
+    const { content } = this.#state;
+    if (this.#round?.content !== content) this.#round = { content, rest: content.all() };
+    for (const isWhole of [false, true]) {
+      if (isWhole) this.#round = { content, rest: content.all() };
+      const { rest } = this.#round;
+      for (let next = rest.next(); next.done !== true; next = rest.next()) {
+        const { claim, waiting } = next.value;
+        if (claim === undefined && waiting > 0 && !seen.has(next.value)) return next.value;
+      }
     }
     return undefined;
   }

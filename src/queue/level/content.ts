@@ -78,7 +78,7 @@ export class LevelContent {
     return application;
   }
 
-  all(): Iterable<LevelApplication> {
+  all(): MapIterator<LevelApplication> {
     return this.#byId.values();
   }
 

@@ -16,42 +16,56 @@ interface Parts {
   readonly content: LevelContent;
 }
 
-interface Cursor {
+export interface Cursor {
   /** None comes before this one, nor it itself. */
   readonly after: number;
-  /** How many are looked at at once. */
+  /** How many are looked at at once at first. */
   readonly size: number;
 }
 
-/** Those that the filter means, oldest first, in pages of at most so many. */
+/** Letters of one page, and of one write. */
+export const PAGE = 500;
+
+/** Those that the filter means, oldest first, in pages that grow: most who want few need one. */
 export async function* letterPages(
   parts: Parts,
   filter: DeadLetterFilter,
   { after, size }: Cursor,
 ): AsyncGenerator<Letter[], void, undefined> {
   let last = after;
-  for (;;) {
-    const ids = await nextIds(parts, filter, { after: last, size });
-    if (ids.length === 0) return;
-    last = ids.at(-1) as number;
-    const letters = await readLetters(parts.store, ids);
+  for (let next = size; ; next *= 2) {
+    const cursor = { after: last, size: Math.min(next, PAGE) };
+    const isAll = filter.applicationId === undefined && filter.ids === undefined;
+    const ids = isAll ? [] : await nextIds(parts, filter, cursor);
+    const letters = isAll ? await nextLetters(parts, cursor) : await readLetters(parts.store, ids);
+    const end = isAll ? letters.at(-1)?.id : ids.at(-1);
+    if (end === undefined) return;
+    last = end;
     yield letters.filter(({ content }) => isOf(content, filter));
   }
 }
 
+async function nextLetters({ store }: Parts, { after, size }: Cursor): Promise<Letter[]> {
+  const letters: Letter[] = [];
+  for await (const [key, value] of store.entries(deadRange(after), size)) {
+    letters.push({ id: lastOf(key), ...decodeDead(value) });
+  }
+  return letters;
+}
+
 async function nextIds(
   { store, content }: Parts,
-  { applicationId, ids }: DeadLetterFilter,
+  { applicationId = '', ids }: DeadLetterFilter,
   { after, size }: Cursor,
 ): Promise<number[]> {
   if (ids !== undefined) {
     const wanted = new Set(ids.map(numberOf).filter((id) => id > after));
     return [...wanted].toSorted((one, other) => one - other).slice(0, size);
   }
-  const application = applicationId === undefined ? undefined : content.find(applicationId);
-  if (applicationId !== undefined && application === undefined) return [];
+  const application = content.find(applicationId);
+  if (application === undefined) return [];
   const found: number[] = [];
-  for await (const [key] of store.entries(deadRange(after, application?.number), size)) {
+  for await (const [key] of store.entries(deadRange(after, application.number), size)) {
     found.push(lastOf(key));
   }
   return found;

@@ -1,6 +1,6 @@
 /** Which of the waiting messages go without an attempt: those that are too old, or all of a closed application. */
 import type { LevelApplication, TakenMessage } from './application.ts';
-import { againKey, freshRange, lastOf, rangeOf, timeOf } from './keys.ts';
+import { againKey, ageKey, freshRange, lastOf, rangeOf, timeOf } from './keys.ts';
 import { contentKey, untouched } from './reading.ts';
 import type { Store } from './store.ts';
 import { decodeAgain, decodeContent, decodeTime } from './values.ts';
@@ -47,13 +47,17 @@ interface Meant {
 
 async function oldestAgain(
   store: Store,
-  { number, againCount, claim }: LevelApplication,
+  { number, againOldestMs }: LevelApplication,
   { claimed, isMeant, max }: Meant & { readonly claimed: ReadonlySet<number> },
 ) {
   const found: Found[] = [];
   let nextMs: number | undefined;
-  if (againCount === 0 && claim === undefined) return { found, nextMs };
-  for await (const [key, value] of store.entries(rangeOf('age', number))) {
+  if (againOldestMs === undefined || !isMeant(againOldestMs)) {
+    return { found, nextMs: againOldestMs };
+  }
+  // What is gone left its gravestones in front of the first.
+  const range = { ...rangeOf('age', number), gte: ageKey(number, againOldestMs, 0) };
+  for await (const [key, value] of store.entries(range)) {
     const sequence = lastOf(key);
     const acceptedMs = timeOf(key);
     if (found.length >= max || !isMeant(acceptedMs)) {
