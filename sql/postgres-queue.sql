@@ -815,7 +815,8 @@ $$;
 
 -- What was told of which incident. Keys and names are digests: they may be longer than an index takes.
 create table "security_events".incident (
-  key bytea primary key,
+  number bigint generated always as identity primary key,
+  key bytea not null unique,
   started_at double precision not null,
   seen_at bigint not null,
   on_log boolean not null default false,
@@ -825,7 +826,7 @@ create table "security_events".incident (
 create index incident_seen_at on "security_events".incident (seen_at);
 
 create table "security_events".incident_name (
-  incident bytea not null references "security_events".incident on delete cascade,
+  incident bigint not null references "security_events".incident on delete cascade,
   channel text not null,
   name bytea not null,
   primary key (incident, channel, name)
@@ -835,7 +836,7 @@ create function "security_events".digest(one text, other text) returns bytea lan
   select sha256(convert_to(one || E'\n' || other, 'UTF8'))
 $$;
 
-create function "security_events".new_names(which bytea, through text, kind text, names text[]) returns text[]
+create function "security_events".new_names(which bigint, through text, kind text, names text[]) returns text[]
 language plpgsql as $$
 declare
   added bytea[];
@@ -863,23 +864,36 @@ set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_variable
 declare
   which bytea := "security_events".digest(application, incident);
+  found_number bigint;
   now_ms bigint := floor("security_events".now_exact());
 begin
-  delete from "security_events".incident o where o.key in (
-    select i.key from "security_events".incident i where i.seen_at < now_ms - kept_ms
-      order by i.seen_at limit 10 for update skip locked);
+  -- A part of what is over at a time, however many names that has.
+  with over as (
+    select i.number from "security_events".incident i where i.seen_at < now_ms - kept_ms
+      order by i.seen_at limit 10 for update skip locked
+  ), names as (
+    delete from "security_events".incident_name n where (n.incident, n.channel, n.name) in (
+      select m.incident, m.channel, m.name
+        from over o join "security_events".incident_name m on m.incident = o.number limit 1000)
+  )
+  delete from "security_events".incident i where i.number in (select o.number from over o)
+    and not exists (select from "security_events".incident_name n where n.incident = i.number);
+  -- One that is over and still there is another incident: nobody finds it by this key.
+  update "security_events".incident i set key = sha256(i.key || int8send(i.number))
+    where i.key = which and i.seen_at < now_ms - kept_ms;
   -- Of two at the same time one waits here for the other.
   insert into "security_events".incident as i (key, started_at, seen_at) values (which, at, now_ms)
     on conflict (key) do update set seen_at = now_ms
-    returning i.started_at, case when channel = 'log' then not i.on_log else not i.on_webhook end
-    into began_at, is_first;
+    returning i.number, i.started_at,
+      case when channel = 'log' then not i.on_log else not i.on_webhook end
+    into found_number, began_at, is_first;
   if is_first then
     update "security_events".incident i set on_log = i.on_log or channel = 'log',
         on_webhook = i.on_webhook or channel <> 'log'
-      where i.key = which;
+      where i.number = found_number;
   end if;
-  new_addresses := "security_events".new_names(which, channel, 'ip', addresses);
-  new_accounts := "security_events".new_names(which, channel, 'account', accounts);
+  new_addresses := "security_events".new_names(found_number, channel, 'ip', addresses);
+  new_accounts := "security_events".new_names(found_number, channel, 'account', accounts);
 end $$;
 
 create function "security_events".retract(
@@ -889,13 +903,14 @@ create function "security_events".retract(
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-  which bytea := "security_events".digest(application, retract.incident);
+  which bigint;
 begin
-  perform from "security_events".incident i where i.key = which for update;
+  select i.number into which from "security_events".incident i
+    where i.key = "security_events".digest(application, retract.incident) for update;
   if was_first then
     update "security_events".incident i set on_log = i.on_log and through <> 'log',
         on_webhook = i.on_webhook and through = 'log'
-      where i.key = which;
+      where i.number = which;
   end if;
   delete from "security_events".incident_name o
     where o.incident = which and o.channel = through and o.name in (

@@ -1,5 +1,6 @@
 /**
  * A PostgreSQL server of the test's own: in a temporary folder, on a Unix socket, gone with the test.
+ * POSTGRES_BIN names the folder of its programs, where that is not Debian's or on the path.
  * Where the programs are missing `postgresPrograms` is undefined, and what needs them is skipped
  * loudly, or fails where REQUIRE_POSTGRES is set.
  */
@@ -13,15 +14,20 @@ import pg from 'pg';
 
 const DEBIAN = '/usr/lib/postgresql';
 
+const hasBoth = (folder: string): boolean =>
+  ['initdb', 'postgres'].every((one) => existsSync(join(folder, one)));
+
 function findPrograms(): string | undefined {
+  const given = process.env['POSTGRES_BIN'];
   const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).toSorted().toReversed() : [];
-  const folders = [
+  const elsewhere = [
     ...versions.map((version) => join(DEBIAN, version, 'bin')),
     ...(process.env['PATH'] ?? '').split(delimiter),
   ];
-  return folders.find((folder) =>
-    ['initdb', 'postgres'].every((one) => existsSync(join(folder, one))),
-  );
+  if (given === undefined) return elsewhere.find(hasBoth);
+  // Not another version in silence.
+  if (!hasBoth(given)) throw new Error(`POSTGRES_BIN: no initdb and postgres in ${given}`);
+  return given;
 }
 
 export const postgresPrograms = findPrograms();
@@ -35,7 +41,7 @@ if (postgresPrograms === undefined) {
 /** The server refuses to run as root. */
 const SERVER_USER = 'postgres';
 const isRoot = process.getuid?.() === 0;
-const asServer = isRoot
+export const asServer = isRoot
   ? ['--reuid', SERVER_USER, '--regid', SERVER_USER, '--clear-groups']
   : ([] as readonly string[]);
 

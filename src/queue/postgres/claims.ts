@@ -6,6 +6,7 @@ import type {
   Format,
   Json,
   Moved,
+  Nothing,
   Tier,
   Verdict,
 } from '../queue.ts';
@@ -70,6 +71,16 @@ function messageOf(words: MessageWords, bytes: Buffer, isEarly: boolean): Claime
     progress,
     ...(isEarly ? { moving } : {}),
   };
+}
+
+/** To ask again where others hold what could be claimed. */
+const SOON_MS = 5;
+
+export function nothingOf({ unfolded, due_in: dueIn }: Row): Nothing {
+  if (dueIn === null && unfolded !== true) return {};
+  const dueInMs = dueIn === null ? SOON_MS : Number(dueIn);
+  // Due, and not given: another process holds it, and is about to let go of it.
+  return { dueInMs: unfolded === true || dueInMs <= 0 ? SOON_MS : dueInMs };
 }
 
 export interface ClaimName {

@@ -20,8 +20,8 @@ export interface Connected {
   readonly pool: Pool;
   /** Whether it is ours to end. */
   readonly isOwn: boolean;
-  /** A connection outside the pool. */
-  readonly newClient: () => Client;
+  /** A connection outside the pool; absent where nobody can know to which server. */
+  readonly newClient: (() => Client) | undefined;
 }
 
 export async function connected(options: ReadOptions, load: LoadPg): Promise<Connected> {
@@ -29,7 +29,8 @@ export async function connected(options: ReadOptions, load: LoadPg): Promise<Con
   if (options.pool !== undefined) {
     // Not by type: the caller's `pg` may be another copy.
     const pool = options.pool as Pool;
-    return { pool, isOwn: false, newClient: () => new Client(pool.options) };
+    const { options: config } = pool as { readonly options?: Pool['options'] };
+    return { pool, isOwn: false, newClient: config && (() => new Client(config)) };
   }
   const config = configOf(options);
   const pool = new Pool({ ...config, max: options.maxConnections, allowExitOnIdle: true });
@@ -82,7 +83,7 @@ export class Database {
     this.#options = options;
   }
 
-  get newClient(): () => Client {
+  get newClient(): (() => Client) | undefined {
     return this.#connected.newClient;
   }
 

@@ -12,6 +12,9 @@ export interface Bell {
   readonly caller: string;
 }
 
+/** Between one connection that ended or did not come and the next, in ms. */
+const RECONNECT_MS = 1000;
+
 type Unreferenced = Client & { readonly unref?: () => void };
 
 export class Doorbell {
@@ -67,12 +70,11 @@ export class Doorbell {
     }
   }
 
-  /** Looks again for what was rung for while there was no connection. */
   async #listen(newClient: () => Client): Promise<void> {
-    const { clock, pollMs } = this.#bell;
+    const { clock } = this.#bell;
     while (!this.#stop.signal.aborted) {
       await this.#connection(newClient).catch(() => {});
-      await clock.idle(pollMs, this.#stop.signal);
+      await clock.idle(RECONNECT_MS, this.#stop.signal);
     }
   }
 
@@ -95,6 +97,8 @@ export class Doorbell {
       client.unref?.();
       await untraced(() => client.query(`listen ${quoted(channel)}`));
       this.#stop.signal.addEventListener('abort', stop);
+      // Of what was rung for before nothing was heard.
+      this.ring();
       if (!this.#stop.signal.aborted) await ended;
     } finally {
       this.#stop.signal.removeEventListener('abort', stop);

@@ -15,6 +15,9 @@ const RETRYABLE = new Set(['40P01', '40001', '26000']);
 /** No such schema, table or function. */
 const MISSING = new Set(['3F000', '42P01', '42883']);
 
+/** A setting or a prepared statement that a connection cannot have that is another one each time. */
+const PROXIED = new Set(['08P01', '42P05', '26000']);
+
 const codeOf = (error: unknown): string | undefined => {
   const code = (error as Failure | undefined)?.code;
   return typeof code === 'string' ? code : undefined;
@@ -45,6 +48,9 @@ function detailOf(code: string | undefined): string {
   if (code === undefined) return 'PostgreSQL did not answer';
   if (MISSING.has(code)) {
     return 'the schema is missing, run createPostgresSchema once or the SQL file of the package';
+  }
+  if (PROXIED.has(code)) {
+    return `PostgreSQL answered ${code}; behind a proxy that pools transactions set transactionPooling: true`;
   }
   return IS_SQLSTATE.test(code) ? `PostgreSQL answered ${code}` : `no connection (${code})`;
 }

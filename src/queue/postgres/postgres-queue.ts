@@ -19,8 +19,8 @@ import type {
   Verdict,
 } from '../queue.ts';
 import { type Beginning, Calls } from './calls.ts';
-import { type ClaimName, claimName, claimOf } from './claims.ts';
-import { connected, Database, type Row } from './database.ts';
+import { type ClaimName, claimName, claimOf, nothingOf } from './claims.ts';
+import { connected, Database } from './database.ts';
 import type { PageRequest } from './dead-letter-rows.ts';
 import { Doorbell } from './doorbell.ts';
 import { Folding } from './folding.ts';
@@ -35,9 +35,6 @@ export interface Surroundings {
   readonly newId: () => string;
   readonly load: LoadPg;
 }
-
-/** To ask again where others hold what could be claimed. */
-const SOON_MS = 5;
 
 interface Opened {
   readonly database: Database;
@@ -150,9 +147,12 @@ export class PostgresQueue implements MessageQueue {
     verdicts: readonly (Verdict | Moved)[],
     row: RowUpdate,
   ): Promise<'settled' | 'lost'> {
-    const claimed = await this.#with(claim, (name, { calls, lingerMs }) =>
-      calls.settle(name, verdicts, { ...row, lingerMs }),
-    );
+    const claimed = await this.#with(claim, async (name, { calls, lingerMs, folding }) => {
+      const count = await calls.settle(name, verdicts, { ...row, lingerMs });
+      // There all of ours may be busy, and others idle.
+      if (row.tier !== claim.row.tier) folding.ask(true);
+      return count;
+    });
     if (claimed !== undefined && claimed !== verdicts.length) {
       const detail = `${verdicts.length} verdicts for ${claimed} messages`;
       throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
@@ -162,7 +162,11 @@ export class PostgresQueue implements MessageQueue {
   }
 
   async release(claim: Claim, row?: RowUpdate): Promise<'released' | 'lost'> {
-    const isReleased = await this.#with(claim, (name, { calls }) => calls.release(name, row));
+    const isReleased = await this.#with(claim, async (name, { calls, folding }) => {
+      const isDue = await calls.release(name, row);
+      if (isDue) folding.ask(true);
+      return isDue;
+    });
     this.#ended(claim);
     return isReleased === true ? 'released' : 'lost';
   }
@@ -183,7 +187,7 @@ export class PostgresQueue implements MessageQueue {
     });
   }
 
-  /** Other processes are not told: most often the next claim is ours, and they look now and then. */
+  /** Other processes are not told: who settled has a slot for what is left, and they look now and then. */
   #ended({ id }: Claim): void {
     this.#claims.delete(id);
     this.#doorbell.ring();
@@ -257,6 +261,8 @@ export class PostgresQueue implements MessageQueue {
       for (const claim of this.#claims.values()) {
         await calls.release(claimName(claim) as ClaimName);
       }
+      // What is left is for others now.
+      folding.ask(true);
       await folding.done();
       return { returned: [], left: await calls.waiting() };
     } finally {
@@ -286,11 +292,4 @@ export class PostgresQueue implements MessageQueue {
     folding.ask(true);
     this.#doorbell.ring();
   }
-}
-
-function nothingOf({ unfolded, due_in: dueIn }: Row): Nothing {
-  if (dueIn === null && unfolded !== true) return {};
-  const dueInMs = dueIn === null ? SOON_MS : Number(dueIn);
-  // Due, and not given: another process holds it, and is about to let go of it.
-  return { dueInMs: unfolded === true || dueInMs <= 0 ? SOON_MS : dueInMs };
 }

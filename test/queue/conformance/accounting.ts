@@ -1,8 +1,8 @@
 /** Laws 1, 6 and 7: all or nothing, bounds and the ledger; and who is told of what is due. */
 import { describe, expect, test } from 'vitest';
-import type { MessageQueue } from '../../../src/queue/queue.ts';
+import type { Claim, MessageQueue, Nothing } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
-import { counted, DEAD, DELIVERED, entryOf, ROW, Trial } from './trial.ts';
+import { counted, DEAD, DELIVERED, entryOf, isClaim, ROW, Trial } from './trial.ts';
 
 export function describeAccounting(harness: QueueHarness): void {
   describe('a full queue', () => {
@@ -134,14 +134,15 @@ export function describeAccounting(harness: QueueHarness): void {
 
     test('finds due what it was told of, and may listen twice', async () => {
       const trial = await Trial.start(harness);
-      const seen: Promise<unknown>[] = [];
+      const seen: Promise<Claim | Nothing>[] = [];
       const listener = (): void => void seen.push(trial.queue.claim(trial.request()));
       const takeOff = trial.queue.onDue(listener);
       trial.queue.onDue(listener);
       takeOff();
       await trial.enqueue('one', 'a');
-      expect(seen).toHaveLength(1);
-      expect(await seen[0]).toMatchObject({ applicationId: 'one' });
+      // A queue may call it also where it knows of nothing.
+      const claimed = (await Promise.all(seen)).filter(isClaim);
+      expect(claimed).toMatchObject([{ applicationId: 'one' }]);
     });
   });
 

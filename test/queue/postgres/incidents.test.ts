@@ -41,6 +41,40 @@ describe.runIf(postgresPrograms !== undefined)('incidents in PostgreSQL', () => 
     15,
   );
 
+  test('are forgotten when they are over, also beside many that are, and a part of their names at a time', async () => {
+    await server.query('delete from security_events.incident');
+    const { incidents } = queue;
+    const addresses = Array.from({ length: 2500 }, (_, index) => `a-${index}`);
+    for (let count = 0; count < 11; count += 1) {
+      await incidents.tell(reportOf({ incidentId: `old-${count}` }));
+      await server.query(AGE, [1000]);
+    }
+    await incidents.tell(reportOf({ incidentId: 'large', addresses }));
+    await server.query(AGE, [31 * 86_400_000]);
+    const again = await incidents.tell(
+      reportOf({ incidentId: 'large', at: 7, addresses: ['a-1'] }),
+    );
+    expect(again).toMatchObject({ isFirst: true, startedAt: 7, newAddresses: ['a-1'] });
+    const left = async () => {
+      const [row] = await server.query(`select (select count(*) from security_events.incident)::int
+        as incidents, (select count(*) from security_events.incident_name)::int as names`);
+      return [row?.['incidents'], row?.['names']];
+    };
+    // Of 12 that are over ten went, and of the two that are left one has names.
+    expect(await left()).toEqual([3, 2501]);
+    const counts: unknown[] = [];
+    for (let count = 0; count < 4; count += 1) {
+      await incidents.tell(reportOf({ incidentId: 'large' }));
+      counts.push(await left());
+    }
+    expect(counts).toEqual([
+      [2, 1501],
+      [2, 501],
+      [2, 1],
+      [1, 1],
+    ]);
+  });
+
   test('are created by one of many first reports at the same time, from whichever process', async () => {
     const other = createPostgresQueue({ connection: server.connection });
     const news = await Promise.all(

@@ -121,6 +121,9 @@ describe('what PostgreSQL throws', () => {
     ['42P01', 'the schema is missing'],
     ['42883', 'the schema is missing'],
     ['3F000', 'the schema is missing'],
+    ['08P01', '08P01; behind a proxy that pools transactions set transactionPooling: true'],
+    ['42P05', 'answered 42P05; behind a proxy'],
+    ['26000', 'answered 26000; behind a proxy'],
     ['ECONNREFUSED', 'no connection (ECONNREFUSED)'],
     [undefined, 'PostgreSQL did not answer'],
   ])('of code %s is told', (code, text) => {

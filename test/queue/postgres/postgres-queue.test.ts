@@ -195,7 +195,9 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   ])('$how: what another process brings in is due at once', async ({ options }) => {
     const queue = await open(options);
     const listened = new EventEmitter();
+    const isListening = once(listened, 'due');
     queue.onDue(() => listened.emit('due'));
+    await isListening;
     const connections = options.transactionPooling === true ? 0 : 1;
     await expect.poll(listeners, { timeout: 10_000 }).toHaveLength(connections);
     const other = await open();
@@ -212,8 +214,10 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     const pool = new pg.Pool({ ...server.connection, max: 1 });
     const queue = await open({ pool, pollMs: 100_000 });
     const listened = new EventEmitter();
+    const isListening = once(listened, 'due');
     queue.onDue(() => listened.emit('due'));
-    await expect.poll(listeners, { timeout: 10_000 }).toHaveLength(1);
+    await isListening;
+    expect(await listeners()).toHaveLength(1);
     const told = once(listened, 'due');
     await (await open()).enqueue([entryOf('one', { messageId: 'a' })]);
     await told;

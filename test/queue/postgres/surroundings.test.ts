@@ -14,6 +14,7 @@ import {
 } from '../../../src/queue/postgres.ts';
 import { fixtureCommand } from '../../helpers/fixture-command.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
+import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
 import { DEAD, DELIVERED, entryOf, idsOf, isClaim, ROW } from '../conformance/trial.ts';
 
 const REQUEST = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e6, leaseMs: 60_000 } as const;
@@ -117,15 +118,16 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       expect([await output, await errors]).toEqual(['ready\nERR_QUEUE_FAILED\n', '']);
     });
 
-    test('is made once where ten processes ask at the same time', async () => {
-      const children = Array.from({ length: 10 }, () => maker('processes'));
+    test('is made once where many processes ask at the same time', async () => {
+      const children = Array.from({ length: quickOrWhole(3, 10) }, () => maker('processes'));
       const outputs = children.map((child) => text(child.stdout as NodeJS.ReadableStream));
       await Promise.all(
         children.map((child) => once(child.stdout as NodeJS.ReadableStream, 'readable')),
       );
       for (const child of children) child.stdin?.write('now');
       const answers = (await Promise.all(outputs)).map((output) => output.split('\n')[1] ?? '');
-      expect(answers.toSorted()).toEqual(['created', ...Array<string>(9).fill('present')]);
+      const others = children.slice(1).map(() => 'present');
+      expect(answers.toSorted()).toEqual(['created', ...others]);
       expect(await control.query('select version from processes.schema_version')).toMatchObject({
         rows: [{ version: 1 }],
       });

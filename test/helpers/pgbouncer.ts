@@ -1,0 +1,89 @@
+/**
+ * A PgBouncer of the test's own before a server of its own, which gives each transaction another of a
+ * few connections. Where the program is missing, what needs it is skipped loudly, or fails where
+ * REQUIRE_PGBOUNCER is set.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import pg from 'pg';
+import { asServer, type PostgresServer, postgresPrograms } from './postgres-server.ts';
+
+const PORT = 6432;
+
+/** Debian's stands in a folder that is on the path of root only. */
+const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin'];
+const program = folders.map((folder) => join(folder, 'pgbouncer')).find((path) => existsSync(path));
+
+export const hasPgBouncer = program !== undefined && postgresPrograms !== undefined;
+
+if (program === undefined) {
+  const reason = 'no PgBouncer is installed (Debian: apt-get install pgbouncer)';
+  if (process.env['REQUIRE_PGBOUNCER'] !== undefined) throw new Error(reason);
+  console.warn(`SKIPPED: tests of the PostgreSQL queue behind a proxy, ${reason}`);
+}
+
+const settingsOf = (folder: string): string => `\
+[databases]
+* = host=${folder} port=5432
+
+[pgbouncer]
+listen_addr =
+listen_port = ${PORT}
+unix_socket_dir = ${folder}
+auth_type = trust
+auth_file = ${join(folder, 'users.txt')}
+pool_mode = transaction
+default_pool_size = 3
+max_client_conn = 200
+`;
+
+/** On the socket of its server's folder. */
+export class PgBouncer {
+  readonly connection: pg.ClientConfig;
+  readonly #process: ChildProcess;
+
+  private constructor(connection: pg.ClientConfig, started: ChildProcess) {
+    this.connection = connection;
+    this.#process = started;
+  }
+
+  static async start({ connection }: PostgresServer): Promise<PgBouncer> {
+    const folder = `${connection.host}`;
+    const settings = join(folder, 'pgbouncer.ini');
+    await writeFile(settings, settingsOf(folder));
+    await writeFile(join(folder, 'users.txt'), `"${connection.user}" ""\n`);
+    for (const file of [settings, join(folder, 'users.txt')]) await chmod(file, 0o644);
+    // Ends with us, however we end.
+    const args = [...asServer, '--pdeathsig', 'QUIT', '--', program ?? '', '--quiet', settings];
+    const started = spawn('setpriv', args, { stdio: 'ignore' });
+    const bouncer = new PgBouncer({ ...connection, port: PORT }, started);
+    await bouncer.#answers();
+    return bouncer;
+  }
+
+  async #answers(): Promise<void> {
+    for (let tries = 0; tries < 1500 && this.#process.exitCode === null; tries += 1) {
+      const client = new pg.Client(this.connection);
+      client.on('error', () => {});
+      const isThere = await client.connect().then(
+        () => true,
+        () => false,
+      );
+      await client.end();
+      if (isThere) return;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    throw new Error('PgBouncer did not start');
+  }
+
+  async stop(): Promise<void> {
+    const { exitCode, signalCode } = this.#process;
+    if (exitCode !== null || signalCode !== null) return;
+    const exited = once(this.#process, 'exit');
+    this.#process.kill('SIGTERM');
+    await exited;
+  }
+}

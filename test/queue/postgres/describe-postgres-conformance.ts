@@ -1,0 +1,91 @@
+/** The conformance suite on a server of its own, whose time the suite moves. */
+import pg from 'pg';
+import { afterAll, beforeAll } from 'vitest';
+import {
+  createPostgresQueue,
+  createPostgresSchema,
+  type PostgresQueueOptions,
+} from '../../../src/queue/postgres.ts';
+import type { MessageQueue } from '../../../src/queue/queue.ts';
+import { PostgresServer } from '../../helpers/postgres-server.ts';
+import { describeQueueConformance } from '../conformance/describe-queue-conformance.ts';
+import type { QueueBounds, QueueHarness, QueueUnderTest } from '../conformance/harness.ts';
+
+const TABLES = ['application', 'message', 'dead_letter', 'posting'];
+
+/** A way to a server, maybe through something that stands before it. */
+export interface Way {
+  readonly connection: pg.ClientConfig;
+  readonly end: () => Promise<void>;
+}
+
+export interface PostgresConformance
+  extends Pick<QueueHarness, 'blackHoleMessages' | 'crowd' | 'randomRuns'> {
+  readonly reach: (server: PostgresServer) => Promise<Way>;
+  /** Of each queue, beside its pool and bounds. */
+  readonly options: PostgresQueueOptions;
+}
+
+export function describePostgresConformance({
+  reach,
+  options,
+  ...loads
+}: PostgresConformance): void {
+  let server: PostgresServer;
+  let way: Way;
+  let control: pg.Client;
+  let pool: pg.Pool;
+
+  beforeAll(async () => {
+    server = await PostgresServer.start();
+    way = await reach(server);
+    pool = new pg.Pool({ ...way.connection, max: 5 });
+    await createPostgresSchema({ ...options, pool });
+    control = new pg.Client(server.connection);
+    await control.connect();
+    await control.query(`
+      create table security_events.time (ms double precision not null);
+      insert into security_events.time values (0);
+      create or replace function security_events.now_exact() returns double precision
+      language sql volatile as 'select ms from security_events.time';`);
+  });
+
+  afterAll(async () => {
+    await control.end();
+    await pool.end();
+    await way.end();
+    await server.stop();
+  });
+
+  async function underTest(bounds: QueueBounds = {}): Promise<QueueUnderTest> {
+    const clear = TABLES.map((table) => `delete from security_events.${table};`);
+    await control.query(`${clear.join('')}
+      update security_events.room set messages = 0, bytes = 0 where messages <> 0 or bytes <> 0;
+      update security_events.time set ms = ${Date.now()};`);
+    const handles: MessageQueue[] = [];
+    const handle = (): MessageQueue => {
+      const queue = createPostgresQueue({ ...options, pool, pollMs: 200, ...bounds });
+      handles.push(queue);
+      return queue;
+    };
+    return {
+      queue: handle(),
+      advance: async (ms) => {
+        await control.query('update security_events.time set ms = ms + $1', [ms]);
+      },
+      reopen: () => Promise.resolve(handle()),
+      join: () => Promise.resolve(handle()),
+      dispose: async () => {
+        for (const queue of handles) await queue.close();
+      },
+    };
+  }
+
+  describeQueueConformance('the PostgreSQL queue', {
+    create: underTest,
+    capabilities: { durable: true, distributed: true },
+    unitMs: 1000,
+    toleranceMs: 0,
+    ...loads,
+  });
+}

@@ -1,0 +1,93 @@
+/** Behind PgBouncer, whose few connections are another one's after each transaction. */
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createPostgresQueue, createPostgresSchema } from '../../../src/queue/postgres.ts';
+import { hasPgBouncer, PgBouncer } from '../../helpers/pgbouncer.ts';
+import { PostgresServer } from '../../helpers/postgres-server.ts';
+import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
+import { message, openReceiver, PATIENCE, senderTo } from '../../helpers/sender.ts';
+import { entryOf, ROW } from '../conformance/trial.ts';
+import {
+  describePostgresConformance,
+  type PostgresConformance,
+} from './describe-postgres-conformance.ts';
+
+const idsIn = (body: Buffer): string[] =>
+  (JSON.parse(body.toString()) as { readonly message_id: string }[]).map((one) => one.message_id);
+
+const CONFORMANCE: PostgresConformance = {
+  reach: async (server) => {
+    const bouncer = await PgBouncer.start(server);
+    return { connection: bouncer.connection, end: () => bouncer.stop() };
+  },
+  options: { transactionPooling: true },
+  blackHoleMessages: 2000,
+  crowd: 200,
+  randomRuns: 10,
+};
+
+describe.runIf(hasPgBouncer)('behind PgBouncer', () => {
+  // The same calls over other connections: asked of the whole suite where there is time.
+  describe.runIf(quickOrWhole(false, true))('whole', () => {
+    describePostgresConformance(CONFORMANCE);
+  });
+
+  describe('the PostgreSQL queue', () => {
+    let server: PostgresServer;
+    let bouncer: PgBouncer;
+    const transactionPooling = true;
+
+    beforeAll(async () => {
+      server = await PostgresServer.start();
+      bouncer = await PgBouncer.start(server);
+      const { connection } = bouncer;
+      await createPostgresSchema({ connection, transactionPooling });
+    });
+
+    afterAll(async () => {
+      await bouncer.stop();
+      await server.stop();
+    });
+
+    test('lets a sender deliver what another only accepts', async () => {
+      const receiver = await openReceiver();
+      const { connection } = bouncer;
+      const options = { connection, transactionPooling, pollMs: 50 };
+      const agent = senderTo(receiver, { queue: createPostgresQueue(options), role: 'enqueue' });
+      senderTo(receiver, { queue: createPostgresQueue(options), role: 'deliver' });
+      const ids = Array.from({ length: 300 }, (_, index) => `m-${index}`);
+      await Promise.all(ids.map((id) => agent.send([message(id)])));
+      const received = () => receiver.requests.flatMap(({ body }) => idsIn(body));
+      await expect
+        .poll(() => received().toSorted(), { timeout: PATIENCE.timeoutMs })
+        .toEqual(ids.toSorted());
+    });
+
+    const hint = {
+      code: 'ERR_QUEUE_FAILED',
+      message: expect.stringContaining('set transactionPooling: true') as string,
+    };
+
+    test('says which option is missing, where it is not opened by it', async () => {
+      const { connection } = bouncer;
+      await expect(createPostgresSchema({ connection })).rejects.toMatchObject(hint);
+      await expect(createPostgresQueue({ connection }).open(ROW)).rejects.toMatchObject(hint);
+    });
+
+    test('says so too where statements of a pool of the caller are another connection’s', async () => {
+      const pool = new pg.Pool({ ...bouncer.connection, max: 20 });
+      const queue = createPostgresQueue({ pool });
+      await queue.open(ROW);
+      const calls = Array.from({ length: 40 }, async (_, index) => {
+        await queue.enqueue([entryOf(`application-${index}`)]);
+        await queue.stats();
+      });
+      const answers = await Promise.allSettled(calls);
+      const reasons = answers.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+      expect(reasons.length).toBeGreaterThan(0);
+      for (const reason of reasons) expect(reason).toMatchObject(hint);
+      await queue.close().catch(() => {});
+      await pool.end();
+    });
+  });
+});
