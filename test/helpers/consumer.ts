@@ -81,13 +81,13 @@ export class Consumer {
    * in the versions of this repository's lock file, which are in npm's cache where that was
    * installed: asking a registry what is newest would make a test fail that cannot reach it.
    */
-  async install(): Promise<void> {
+  async install({ byNpm = quickOrWhole(false, true) } = {}): Promise<void> {
     const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', this.folder];
     this.#orThrow(await this.run('npm', pack, root));
     const tarball = readdirSync(this.folder).find((file) => file.endsWith('.tgz')) ?? '';
     const top = { private: true, dependencies: { [manifest.name]: `file:${tarball}` } };
     this.write('package.json', JSON.stringify(top));
-    await (quickOrWhole(true, false) ? this.#unpack(tarball) : this.#installByNpm(tarball, top));
+    await (byNpm ? this.#installByNpm(tarball, top) : this.#unpack(tarball));
   }
 
   /** What npm makes of the lock file, with a fifth of the work. */

@@ -13,6 +13,7 @@ interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly exports: Readonly<Record<string, string | ExportTarget>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
 }
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));

@@ -1,0 +1,118 @@
+/**
+ * The optional peers in the lowest versions that package.json allows, installed by npm beside the packed
+ * package, each in use: what its range says is so. They come from a registry, so this is not for `npm test`.
+ */
+import { cpSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Consumer } from '../helpers/consumer.ts';
+import { mmdb } from '../helpers/mmdb.ts';
+import { manifest, root } from '../helpers/package-files.ts';
+import { PostgresServer, postgresPrograms } from '../helpers/postgres-server.ts';
+import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+
+const LOWEST = join(root, 'test/package/lowest-peers');
+
+interface Pinned {
+  readonly dependencies: Readonly<Record<string, string>>;
+}
+
+test('what is tried is the lowest of each range', () => {
+  const file = readFileSync(join(LOWEST, 'package.json'), 'utf8');
+  const { dependencies } = JSON.parse(file) as Pinned;
+  const ranges = Object.entries(dependencies).map(([peer, version]) => [peer, `^${version}`]);
+  expect(Object.fromEntries(ranges)).toEqual(manifest.peerDependencies);
+});
+
+/** Sends by a queue that is closed and made anew before anything is delivered. */
+const sendLater = (queue: string): string => `
+  import { createWebhookSender } from '${manifest.name}';
+  import { sampleMessageToSend, startReceiver } from '${manifest.name}/testing';
+  const secret = '5f0c2a9e7d3b4816'.repeat(4);
+  const receiver = await startReceiver({ secret });
+  const open = async (role) => {
+    const to = { url: receiver.url, secret, network: 'allow-private', role };
+    return createWebhookSender({ ...to, queue: await (${queue})() });
+  };
+  const given = () => ({ ...sampleMessageToSend(), message_id: undefined });
+  const agent = await open('enqueue');
+  const { accepted } = await agent.send([given(), given()]);
+  await agent.close();
+  const dispatcher = await open('deliver');
+  await receiver.waitForRequests(1);
+  const { left } = await dispatcher.close();
+  const told = [...receiver.messageIds().keys()];
+  await receiver.close();
+  console.log(JSON.stringify({ left, delivered: told.length, same: told.every((id) => accepted.includes(id)) }));
+`;
+
+const SENT = { left: 0, delivered: 2, same: true };
+
+describe.skipIf(quickOrWhole(true, false))('with the lowest version', () => {
+  const consumer = new Consumer();
+
+  beforeAll(async () => {
+    await consumer.install({ byNpm: false });
+    for (const file of ['package.json', 'package-lock.json']) {
+      cpSync(join(LOWEST, file), consumer.write(join('peers', file), ''));
+    }
+    const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
+    const { status, stderr } = await consumer.run(
+      'npm',
+      ['ci', ...quiet],
+      join(consumer.folder, 'peers'),
+    );
+    if (status !== 0) throw new Error(`npm ci ended with ${status}: ${stderr}`);
+    // The package's own, as npm puts what differs from the versions of others.
+    renameSync(
+      join(consumer.folder, 'peers/node_modules'),
+      join(consumer.installed, 'node_modules'),
+    );
+  });
+  afterAll(() => {
+    consumer.remove();
+  });
+
+  const runProgram = async (name: string, program: string): Promise<unknown> => {
+    const { stdout, stderr, status } = await consumer.node(consumer.write(name, program));
+    expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
+    return JSON.parse(stdout);
+  };
+
+  test('of classic-level a queue in a folder is written, opened again and delivered from', async () => {
+    const folder = JSON.stringify(join(consumer.folder, 'queue'));
+    const program = `
+      import { createLevelQueue } from '${manifest.name}/queue/level';
+      ${sendLater(`() => createLevelQueue({ folder: ${folder} })`)}`;
+    expect(await runProgram('level.mjs', program)).toEqual(SENT);
+  });
+
+  test.runIf(postgresPrograms !== undefined)(
+    'of pg a schema is made, and a queue of it written and delivered from',
+    async () => {
+      const server = await PostgresServer.start();
+      try {
+        const connection = JSON.stringify(server.connection);
+        const program = `
+          import { createPostgresQueue, createPostgresSchema } from '${manifest.name}/queue/postgres';
+          const connection = ${connection};
+          await createPostgresSchema({ connection });
+          ${sendLater('() => createPostgresQueue({ connection })')}`;
+        expect(await runProgram('postgres.mjs', program)).toEqual(SENT);
+      } finally {
+        await server.stop();
+      }
+    },
+  );
+
+  test('of maxmind an address is found in a database', async () => {
+    const databasePath = join(consumer.folder, 'city.mmdb');
+    writeFileSync(databasePath, mmdb({ '8.8.8.7': { is_tor_exit_node: true } }));
+    const program = `
+      import { maxmindEnricher } from '${manifest.name}/capture';
+      const enricher = await maxmindEnricher({ databasePath: ${JSON.stringify(databasePath)} });
+      console.log(JSON.stringify(enricher('8.8.8.7')));`;
+    const facts = { proxy: false, tor: true, vpn: false };
+    expect(await runProgram('maxmind.mjs', program)).toEqual(facts);
+  });
+});
