@@ -45,8 +45,8 @@ export class Room {
     return true;
   }
 
-  give(bytes: number): void {
-    this.#messages -= 1;
+  give(bytes: number, messages = 1): void {
+    this.#messages -= messages;
     this.#bytes -= bytes;
   }
 

@@ -1,5 +1,6 @@
 import { nowhere, type TurnTaker } from '../in-process/turns.ts';
 import type { ApplicationRow, DiscardReason, Json, Ledger, RowUpdate } from '../queue.ts';
+import { earlier, type Tally } from './tally.ts';
 import type { Content } from './values.ts';
 
 /** A message in memory: while it is claimed, or on its way to somewhere else. */
@@ -187,8 +188,8 @@ export class LevelApplication implements TurnTaker {
   }
 
   /** On its way from another queue: it is not to be looked for before it has arrived. */
-  comesIn(dueMs: number, oldestMs: number): void {
-    this.againCount += 1;
+  comesIn(count: number, { dueMs, oldestMs }: Required<Incoming>): void {
+    this.againCount += count;
     this.#incoming = {
       dueMs: earlier(this.#incoming.dueMs, dueMs),
       oldestMs: earlier(this.#incoming.oldestMs, oldestMs),
@@ -221,8 +222,21 @@ export class LevelApplication implements TurnTaker {
     this.againOldestMs = isAll ? againOldestMs : earlier(againOldestMs, this.againOldestMs);
   }
 
-  discard(reason: DiscardReason): void {
-    this.#discarded[reason] = (this.#discarded[reason] ?? 0) + 1;
+  add(tally: Tally): void {
+    this.counts.delivered += tally.delivered;
+    this.counts.dead += tally.dead;
+    this.freshCount += tally.fresh;
+    this.againCount += tally.again;
+    this.pendingBytes += tally.pendingBytes;
+    this.deadBytes += tally.deadBytes;
+    this.freshDueMs = earlier(this.freshDueMs, tally.freshDueMs);
+    this.againDueMs = earlier(this.againDueMs, tally.againDueMs);
+    this.againOldestMs = earlier(this.againOldestMs, tally.againOldestMs);
+    for (const [reason, count] of tally.discarded) this.discard(reason, count);
+  }
+
+  discard(reason: DiscardReason, count = 1): void {
+    this.#discarded[reason] = (this.#discarded[reason] ?? 0) + count;
   }
 
   ledger(): Ledger {
@@ -255,8 +269,3 @@ export const newApplication = (id: string): StoredApplication => ({
   dead: 0,
   discarded: {},
 });
-
-export function earlier(one: number | undefined, other: number | undefined): number | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
-  return Math.min(one, other);
-}

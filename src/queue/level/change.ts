@@ -1,12 +1,6 @@
-import { SecurityEventError } from '../../errors.ts';
 import type { Moment } from '../in-process/moment.ts';
 import type { DeadReason, Json, Moved, QueueEntry, Verdict } from '../queue.ts';
-import {
-  earlier,
-  type LevelApplication,
-  type LiveClaim,
-  type TakenMessage,
-} from './application.ts';
+import type { LevelApplication, LiveClaim, TakenMessage } from './application.ts';
 import type { LevelContent } from './content.ts';
 import {
   againKey,
@@ -19,7 +13,9 @@ import {
   storable,
 } from './keys.ts';
 import { contentKey } from './reading.ts';
+import type { Place } from './share.ts';
 import type { Operation } from './store.ts';
+import { Tally } from './tally.ts';
 import {
   type Content,
   encodeAgain,
@@ -57,15 +53,23 @@ export interface StoredClaim {
   readonly again: readonly (readonly [number, number])[];
 }
 
-/** One write in the making: what is done to the store, and the same in memory. */
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * One write in the making: what is done to the store, in as many parts as it takes, and what that adds
+ * up to in memory, where it counts from `apply` on.
+ */
 export class Change {
   readonly operations: Operation[] = [];
   readonly content: LevelContent;
-  readonly #at: Moment;
+  readonly at: Moment;
+  /** Makes what takes long, once its place among the writes is sure. */
+  make: (() => Promise<void>) | undefined;
+  readonly #tallies = new Map<LevelApplication, Tally>();
 
   constructor(content: LevelContent, at: Moment) {
     this.content = content;
-    this.#at = at;
+    this.at = at;
   }
 
   put(key: Buffer, value: Buffer): void {
@@ -76,28 +80,44 @@ export class Change {
     this.operations.push({ type: 'del', key });
   }
 
-  /** Room was taken for it; `value` is its encoded content. */
-  accept(application: LevelApplication, entry: QueueEntry, value: Buffer): void {
-    const sequence = application.tail;
-    const { sizeBytes, past } = entry;
-    application.tail += 1;
-    application.counts.accepted += 1;
-    application.pendingBytes += sizeBytes;
-    this.content.changed(application);
-    if (past === undefined) {
-      setAccepted(value, this.#at.nowMs);
-      application.freshCount += 1;
-      this.put(freshKey(application.number, sequence), value);
-    } else {
-      this.#bring(application, entry, sequence);
+  #of(application: LevelApplication): Tally {
+    let tally = this.#tallies.get(application);
+    if (tally === undefined) {
+      tally = new Tally();
+      this.#tallies.set(application, tally);
     }
+    return tally;
+  }
+
+  /** In memory it is done now: what was done to the store has to be written. */
+  apply(): void {
+    const { content } = this;
+    for (const [application, tally] of this.#tallies) {
+      // First: of an application that is no more, nothing is to be given back to the room of now.
+      content.changed(application);
+      application.add(tally);
+      content.deadBytes += tally.deadBytes;
+      content.room.give(-tally.pendingBytes, tally.left);
+    }
+    this.#tallies.clear();
+  }
+
+  /** One of a share that was admitted; `value` is its encoded content. */
+  accept(place: Place, entry: QueueEntry, value: Buffer): void {
+    const { sequence, application } = place;
+    place.sequence += 1;
+    if (entry.past === undefined) {
+      setAccepted(value, this.at.nowMs);
+      this.put(freshKey(application.number, sequence), value);
+    } else this.#bring(place, entry, sequence);
   }
 
   /** What comes from another queue has an age, a wait or even an end. */
-  #bring(application: LevelApplication, entry: QueueEntry, sequence: number): void {
+  #bring(place: Place, entry: QueueEntry, sequence: number): void {
     const { stored, origin, sizeBytes, past } = entry;
     if (past === undefined) return;
-    const { nowMs } = this.#at;
+    const { application } = place;
+    const { nowMs } = this.at;
     const content: Content = {
       applicationId: entry.applicationId,
       stored,
@@ -117,12 +137,12 @@ export class Change {
       isBrought: true,
     };
     if (past.death !== undefined) {
-      this.bury(application, message, past.death);
+      this.#putDead(application, message, { id: place.death, ...past.death });
+      place.death += 1;
       return;
     }
     this.put(broughtKey(application.number, sequence), encodeContent(content));
     this.#putAgain(application, message, message);
-    application.comesIn(storable(message.dueMs), storable(content.acceptedMs));
   }
 
   /** Of a message whose claim ends. */
@@ -131,18 +151,18 @@ export class Change {
     switch (verdict.kind) {
       case 'delivered':
         this.#remove(application, message);
-        application.counts.delivered += 1;
+        this.#of(application).delivered += 1;
         break;
       case 'moved':
         this.#remove(application, message);
-        application.discard('moved');
+        this.#of(application).discard('moved');
         break;
       case 'dead':
         this.bury(application, { ...message, sends }, verdict);
         break;
       case 'again': {
         const { afterMs, maxMessages, progress } = verdict;
-        const dueMs = afterMs > 0 ? this.#at.after(afterMs) : message.dueMs;
+        const dueMs = afterMs > 0 ? this.at.after(afterMs) : message.dueMs;
         this.waitAgain(application, message, { dueMs, sends, maxMessages, progress });
       }
     }
@@ -150,9 +170,8 @@ export class Change {
 
   /** Of one that is counted nowhere: it is claimed, or was taken out. */
   waitAgain(application: LevelApplication, message: TakenMessage, next: NextWait): void {
-    this.content.changed(application);
     const dueMs = this.#putAgain(application, message, next);
-    this.isAgain(application, { dueMs, acceptedMs: message.content.acceptedMs });
+    this.#of(application).waitsAgain(dueMs, message.content.acceptedMs);
   }
 
   /** Gives when it is due, as its row says. */
@@ -171,37 +190,34 @@ export class Change {
     return dueMs;
   }
 
-  /** It waits again, as its rows say. */
-  isAgain(
-    application: LevelApplication,
-    { dueMs, acceptedMs }: { readonly dueMs: number; readonly acceptedMs: number },
-  ): void {
-    this.content.changed(application);
-    application.againCount += 1;
-    application.againDueMs = earlier(application.againDueMs, dueMs);
-    application.againOldestMs = earlier(application.againOldestMs, storable(acceptedMs));
+  /** One that waited is taken out, and goes. */
+  takeOut(application: LevelApplication, { isAgain }: TakenMessage): void {
+    const tally = this.#of(application);
+    if (isAgain) tally.again -= 1;
+    else tally.fresh -= 1;
   }
 
   /** A dead letter, where it waited or was claimed until now. */
   bury(application: LevelApplication, message: TakenMessage, ending: Ending): void {
-    const { content, sends } = message;
-    const { nowMs, epochMs } = this.#at;
-    const { reason, end, diedAt = epochMs } = ending;
     this.#remove(application, message);
-    const id = this.content.nextDeath();
+    this.#of(application).dies(message.content.sizeBytes);
+    this.#putDead(application, message, { id: this.content.nextDeath(), ...ending });
+  }
+
+  #putDead(
+    application: LevelApplication,
+    { content, sends }: TakenMessage,
+    { id, reason, end, diedAt = this.at.epochMs }: Ending & { readonly id: number },
+  ): void {
+    const { nowMs } = this.at;
     // Told from its age: the wall clock may have been set since.
     const acceptedAt = diedAt - (nowMs - content.acceptedMs);
     const death = { sends, reason, end, acceptedAt, diedAt };
     this.put(deadKey(id), encodeDead(death, content));
-    this.put(deadOfKey(application.number, id), Buffer.alloc(0));
-    application.counts.dead += 1;
-    application.deadBytes += content.sizeBytes;
-    this.content.deadBytes += content.sizeBytes;
+    this.put(deadOfKey(application.number, id), NOTHING);
   }
 
   #remove(application: LevelApplication, message: TakenMessage): void {
-    // First: of an application that is no more, nothing is to be given back to the room of now.
-    this.content.changed(application);
     const { number } = application;
     const { sequence, dueMs, isAgain, isBrought, content } = message;
     if (isAgain) {
@@ -209,8 +225,7 @@ export class Change {
       this.del(ageKey(number, storable(content.acceptedMs), sequence));
     }
     this.del(contentKey(number, sequence, isBrought));
-    application.pendingBytes -= content.sizeBytes;
-    this.content.room.give(content.sizeBytes);
+    this.#of(application).leave(content.sizeBytes);
   }
 
   /** A dead letter leaves: it waits again, or is gone. */
@@ -226,7 +241,7 @@ export class Change {
   /** As if it came in only now, but for its `sends` (D24); its sender has been told of its end. */
   revive(application: LevelApplication, content: Content, sends: number): void {
     const origin = { senderId: '', number: 0 };
-    const value = encodeContent({ ...content, origin, acceptedMs: this.#at.nowMs, sends });
+    const value = encodeContent({ ...content, origin, acceptedMs: this.at.nowMs, sends });
     this.put(freshKey(application.number, application.tail), value);
     application.tail += 1;
     application.freshCount += 1;
@@ -264,24 +279,12 @@ export class Change {
   putBack(application: LevelApplication, { messages, fresh }: LiveClaim): void {
     const isHeadOurs = application.head === fresh.to;
     if (isHeadOurs) application.head = fresh.from;
+    const tally = this.#of(application);
     for (const message of messages) {
-      if (message.isAgain) {
-        const { dueMs, content } = message;
-        this.isAgain(application, { dueMs, acceptedMs: content.acceptedMs });
-      } else if (isHeadOurs) this.#isFresh(application, message.dueMs);
+      const { dueMs, content } = message;
+      if (message.isAgain) tally.waitsAgain(dueMs, content.acceptedMs);
+      else if (isHeadOurs) tally.isFresh(dueMs);
       else this.waitAgain(application, message, message);
     }
   }
-
-  #isFresh(application: LevelApplication, dueMs: number): void {
-    application.freshCount += 1;
-    application.freshDueMs = earlier(application.freshDueMs, dueMs);
-  }
-}
-
-/** One verdict a message. */
-export function checkCount(verdicts: readonly unknown[], messages: readonly unknown[]): void {
-  if (verdicts.length === messages.length) return;
-  const detail = `${verdicts.length} verdicts for ${messages.length} messages`;
-  throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
 }

@@ -1,4 +1,5 @@
 /** From a claim to its end (laws 2 and 3). */
+import { SecurityEventError } from '../../errors.ts';
 import type { Moment } from '../in-process/moment.ts';
 import type {
   Claim,
@@ -10,7 +11,7 @@ import type {
   Verdict,
 } from '../queue.ts';
 import type { LevelApplication, LiveClaim, TakenMessage } from './application.ts';
-import { Change, checkCount } from './change.ts';
+import { Change } from './change.ts';
 import { type ClaimLimits, readDue, type Taken } from './reading.ts';
 import type { LevelState } from './state.ts';
 
@@ -19,6 +20,8 @@ const UNREADABLE_MS = 5000;
 
 interface ClaimEnd {
   readonly name: 'settle' | 'release';
+  /** For each of its messages. */
+  readonly each?: (held: LiveClaim, change: Change, index: number) => void;
   readonly apply: (held: LiveClaim, change: Change) => void;
 }
 
@@ -134,13 +137,14 @@ export class Claims {
   ): Promise<boolean> {
     const held = this.#held(claim);
     if (held !== undefined) checkCount(verdicts, held.messages);
-    const apply = ({ application, messages }: LiveClaim, change: Change): void => {
-      for (const [index, message] of messages.entries()) {
-        change.settle(application, message, verdicts[index] as Verdict | Moved);
-      }
+    const each = ({ application, messages }: LiveClaim, change: Change, index: number): void => {
+      const verdict = verdicts[index] as Verdict | Moved;
+      change.settle(application, messages[index] as TakenMessage, verdict);
+    };
+    const apply = ({ application }: LiveClaim): void => {
       application.write(row, at.after(row.waitMs));
     };
-    return await this.#end(held, { name: 'settle', apply }, at);
+    return await this.#end(held, { name: 'settle', each, apply }, at);
   }
 
   async release(claim: Named, row: RowUpdate | undefined, at: Moment): Promise<boolean> {
@@ -165,14 +169,21 @@ export class Claims {
   }
 
   /** Whether there was such a claim. */
-  async #end(held: LiveClaim | undefined, { name, apply }: ClaimEnd, at: Moment): Promise<boolean> {
+  async #end(
+    held: LiveClaim | undefined,
+    { name, each, apply }: ClaimEnd,
+    at: Moment,
+  ): Promise<boolean> {
     if (held === undefined) return false;
     const { application } = held;
     held.isEnding = true;
     this.#state.content.place(application, at);
     await application.exclusively(async () => {
       const change = new Change(this.#state.content, at);
-      this.#state.inOneGo(() => {
+      if (each !== undefined) {
+        await this.#state.inParts(held.messages, (_, index) => each(held, change, index));
+      }
+      this.#state.apply(change, () => {
         apply(held, change);
         change.endClaim(application);
       });
@@ -193,6 +204,7 @@ export class Claims {
       change.putBack(application, claim);
       change.endClaim(application);
       application.claim = undefined;
+      change.apply();
       content.place(application, at);
     }
     if (store.isUsable) await this.#state.write('release', change);
@@ -230,4 +242,11 @@ function claimedMessage(
   if (early !== true) return claimed;
   const limit = maxMessages === undefined ? {} : { maxMessages };
   return { ...claimed, moving: { sizeBytes, dueInMs: Math.max(0, dueMs - nowMs), ...limit } };
+}
+
+/** One verdict a message. */
+function checkCount(verdicts: readonly unknown[], messages: readonly unknown[]): void {
+  if (verdicts.length === messages.length) return;
+  const detail = `${verdicts.length} verdicts for ${messages.length} messages`;
+  throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
 }

@@ -113,9 +113,10 @@ export class LevelContent {
     return `${this.#runs}-${this.#lastClaim}`;
   }
 
-  nextDeath(): number {
-    this.#lastDeath += 1;
-    return this.#lastDeath;
+  /** The first of so many numbers. */
+  nextDeath(count = 1): number {
+    this.#lastDeath += count;
+    return this.#lastDeath - count + 1;
   }
 
   /** The rows of what has changed since the last write, and that of the store. */

@@ -1,10 +1,11 @@
 /** Messages that are over without an attempt, and applications that are closed for good or again open. */
 import type { Moment } from '../in-process/moment.ts';
 import type { DeadReason, ExpiredMessage } from '../queue.ts';
-import { earlier, type LevelApplication } from './application.ts';
+import type { LevelApplication } from './application.ts';
 import { Change } from './change.ts';
 import { readOlder } from './removal.ts';
 import type { LevelState } from './state.ts';
+import { earlier } from './tally.ts';
 
 interface Going {
   readonly name: 'expire' | 'close-application';
@@ -72,15 +73,14 @@ export class Ends {
       // Also where nothing is found: its row may be all that there is to write.
       content.changed(application);
       const { messages, head, ...left } = await readOlder(store, application, going);
-      this.#state.inOneGo(() => {
-        for (const message of messages) {
-          if (message.isAgain) application.againCount -= 1;
-          else application.freshCount -= 1;
-          change.bury(application, message, { reason, end: null });
-        }
+      await this.#state.inParts(messages, (message) => {
+        change.takeOut(application, message);
+        change.bury(application, message, { reason, end: null });
       });
-      application.head = head;
-      application.setDue(left, { arrivals, nowMs: at.nowMs });
+      this.#state.apply(change, () => {
+        application.head = head;
+        application.setDue(left, { arrivals, nowMs: at.nowMs });
+      });
       await this.#state.write(name, change);
       content.place(application, this.#state.now());
       return messages.map(({ content: { applicationId, stored, origin } }) => ({

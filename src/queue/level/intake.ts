@@ -1,12 +1,12 @@
 /** What comes in: all of a call, or nothing of it (law 1). */
 import { SecurityEventError } from '../../errors.ts';
 import { type GiveWay, givingWay } from '../../system/giving-way.ts';
-import { addSizes, SLICE_MESSAGES, slicesOf } from '../in-process/batch.ts';
+import { SLICE_MESSAGES, slicesOf } from '../in-process/batch.ts';
 import type { Moment, QueueClock } from '../in-process/moment.ts';
 import type { Enqueued, QueueEntry } from '../queue.ts';
-import type { LevelApplication } from './application.ts';
 import { Change } from './change.ts';
 import type { LevelContent } from './content.ts';
+import { addTo, admit, NO_SHARE, type Place, type Share } from './share.ts';
 import type { LevelState } from './state.ts';
 import { encodeContent } from './values.ts';
 
@@ -40,19 +40,22 @@ export class Intake {
   async #enter(entries: readonly QueueEntry[], at: Moment): Promise<Enqueued> {
     const { content } = this.#state;
     const isLarge = entries.length > SLICE_MESSAGES;
-    const { open, closed } = this.#admit(entries);
+    const { open, closed, shares } = this.#admit(entries);
     if (open.length === 0) return { closed };
     const values = await this.#encode(open, content);
-    // In one go: sequences are given in the order in which the store is written.
     const change = new Change(content, isLarge ? this.#state.now() : at);
-    const applications = new Set<LevelApplication>();
-    this.#state.inOneGo(() => {
-      for (const [index, entry] of open.entries()) {
-        const application = content.ensure(entry.applicationId);
-        applications.add(application);
-        change.accept(application, entry, values[index] as Buffer);
-      }
+    const places = new Map<string, Place>();
+    const accept = (entry: QueueEntry, index: number): void => {
+      const place = places.get(entry.applicationId) as Place;
+      change.accept(place, entry, values[index] as Buffer);
+    };
+    this.#state.apply(change, () => {
+      for (const [id, share] of shares)
+        if (share.count > 0) places.set(id, admit(change, id, share));
+      if (!isLarge) for (const [index, entry] of open.entries()) accept(entry, index);
     });
+    if (isLarge) change.make = () => this.#state.inParts(open, accept);
+    const applications = new Set(Array.from(places.values(), ({ application }) => application));
     await this.#state.writeArrivals('enqueue', change, applications);
     return { closed };
   }
@@ -75,13 +78,22 @@ export class Intake {
   /** What is not of a closed application, for which room was taken. */
   #admit(entries: readonly QueueEntry[]) {
     const { content } = this.#state;
-    const isRefused = ({ applicationId, past }: QueueEntry): boolean =>
-      past?.death === undefined && content.find(applicationId)?.isClosed === true;
-    const closed = new Set(entries.filter(isRefused).map(({ applicationId }) => applicationId));
-    const open = closed.size === 0 ? entries : entries.filter((entry) => !isRefused(entry));
-    const bytes = [...addSizes(new Map(), open).values()].reduce((sum, size) => sum + size, 0);
+    const shares = new Map<string, Share>();
+    const closed = new Set<string>();
+    for (const entry of entries) {
+      const { applicationId, past } = entry;
+      const share = shares.get(applicationId) ?? { ...NO_SHARE };
+      if (share.count === 0) shares.set(applicationId, share);
+      const isLate = past?.death === undefined && content.find(applicationId)?.isClosed === true;
+      if (isLate) closed.add(applicationId);
+      else addTo(share, entry);
+    }
+    const isOpen = ({ applicationId, past }: QueueEntry): boolean =>
+      past?.death !== undefined || !closed.has(applicationId);
+    const open = closed.size === 0 ? entries : entries.filter(isOpen);
+    const bytes = [...shares.values()].reduce((sum, share) => sum + share.bytes, 0);
     content.room.take(open.length, bytes);
-    return { open, closed: [...closed] };
+    return { open, closed: [...closed], shares };
   }
 }
 

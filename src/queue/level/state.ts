@@ -1,6 +1,7 @@
 /** What a queue in a folder stands on: the store, what is in memory of it, and its time. */
 import { SecurityEventError } from '../../errors.ts';
-import { givingWay } from '../../system/giving-way.ts';
+import { type GiveWay, givingWay } from '../../system/giving-way.ts';
+import { SLICE_MESSAGES } from '../in-process/batch.ts';
 import { type Moment, momentOf, type QueueClock } from '../in-process/moment.ts';
 import type { ApplicationRow } from '../queue.ts';
 import type { Defaults, LevelApplication, LiveClaim } from './application.ts';
@@ -22,6 +23,7 @@ export class LevelState {
   readonly #clock: QueueClock;
   readonly #listeners = new Set<() => void>();
   readonly #defaults: Defaults;
+  readonly #giveWay: GiveWay;
   #content: LevelContent;
   /** Added to the clock's, so that the queue's time goes on from where it was when the store was closed. */
   #offsetMs = 0;
@@ -34,7 +36,8 @@ export class LevelState {
   constructor(options: Required<LevelQueueOptions>, clock: QueueClock, parts: LevelParts) {
     this.#options = options;
     this.#clock = clock;
-    this.store = new Store({ ...options, ...parts, giveWay: givingWay(clock) });
+    this.#giveWay = givingWay(clock);
+    this.store = new Store({ ...options, ...parts, giveWay: this.#giveWay });
     // Replaced by the first `open`, before anything is done with it.
     const row: ApplicationRow = { tier: 'healthy', maxMessages: 1, maxBytes: 1, lane: null };
     this.#defaults = { row, lingerMs: 0 };
@@ -103,6 +106,7 @@ export class LevelState {
       });
       const change = new Change(this.#content, this.now());
       await takeOverClaims(this.store, change, this.#live);
+      change.apply();
       await this.store.write('open', change.operations);
       placeAll(this.#content, this.now());
       this.#isFirst = false;
@@ -125,7 +129,7 @@ export class LevelState {
   /** Both in the store and in memory, or the store is opened anew. */
   async write(name: WriteName, change: Change): Promise<void> {
     this.mustBeCurrent(change);
-    await this.store.write(name, change.operations);
+    await this.store.write(name, change.operations, change.make);
   }
 
   /** Throws where it was made from what was in memory before a write failed. */
@@ -144,6 +148,26 @@ export class LevelState {
       if (error instanceof SecurityEventError) throw error;
       throw new SecurityEventError('ERR_QUEUE_FAILED', { cause: error });
     }
+  }
+
+  /** What has to be done for each, in parts that give way: nothing of it counts in memory yet. */
+  async inParts<T>(items: readonly T[], work: (item: T, index: number) => void): Promise<void> {
+    for (let start = 0; start < items.length; start += SLICE_MESSAGES) {
+      if (start > 0) await this.#giveWay();
+      this.inOneGo(() => {
+        const end = Math.min(items.length, start + SLICE_MESSAGES);
+        for (let index = start; index < end; index += 1) work(items[index] as T, index);
+      });
+    }
+  }
+
+  /** All that was made counts from now on, with what `also` does; it is to be written at once. */
+  apply(change: Change, also: () => void): void {
+    this.mustBeCurrent(change);
+    this.inOneGo(() => {
+      also();
+      change.apply();
+    });
   }
 
   /** Likewise; what the store has of these applications may be claimed from then on. */
@@ -184,12 +208,10 @@ export class LevelState {
     await application.exclusively(async () => {
       if (application.claim !== claim) return;
       const change = new Change(this.#content, this.now());
-      this.inOneGo(() => {
-        for (const message of claim.messages) {
-          change.waitAgain(application, message, { ...message, sends: message.sends + 1 });
-        }
-        change.endClaim(application);
-      });
+      await this.inParts(claim.messages, (message) =>
+        change.waitAgain(application, message, { ...message, sends: message.sends + 1 }),
+      );
+      this.apply(change, () => change.endClaim(application));
       await this.write('lease-over', change);
       this.claimOver(application);
     });

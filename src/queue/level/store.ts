@@ -48,6 +48,8 @@ export type Entry = readonly [Buffer, Buffer];
 interface Waiting {
   readonly name: WriteName;
   readonly operations: readonly Operation[];
+  /** Makes them when it is their turn. */
+  readonly make?: (() => Promise<void>) | undefined;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -113,12 +115,17 @@ export class Store {
 
   /**
    * All of `operations` or none of them, in the order of the calls. Writes that come while another
-   * one is under way are one write, with one sync.
+   * one is under way are one write, with one sync. What takes long to make can be made by `make` when
+   * its place in that order is sure.
    */
-  async write(name: WriteName, operations: readonly Operation[]): Promise<void> {
+  async write(
+    name: WriteName,
+    operations: readonly Operation[],
+    make?: () => Promise<void>,
+  ): Promise<void> {
     if (!this.isUsable) throw failed(undefined);
     await new Promise<void>((resolve, reject) => {
-      this.#waiting.push({ name, operations, resolve, reject });
+      this.#waiting.push({ name, operations, make, resolve, reject });
       if (!this.#isWriting) void this.#writeAll();
     });
   }
@@ -143,14 +150,17 @@ export class Store {
     try {
       // What has failed once may have left half of the store behind: see `LevelQueue`.
       if (!this.isUsable) return failed(undefined);
-      const operations = [...group.map((one) => one.operations), this.#alsoWrite()].flat();
+      // As they are now: what is done to them from here on goes with the next write.
+      const rows = this.#alsoWrite();
+      for (const { make } of group) if (make !== undefined) await make();
+      const operations = [...group.map((one) => one.operations), rows].flat();
       onWrite('before', names);
       await this.#put(this.#level as Level, operations, { sync });
       onWrite('after', names);
       return undefined;
     } catch (error) {
       this.#hasFailed = true;
-      return failed(error);
+      return error instanceof SecurityEventError ? error : failed(error);
     }
   }
 
@@ -183,7 +193,13 @@ export class Store {
 
   async getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
     if (keys.length === 0) return [];
-    return await this.#reading((level) => level.getMany([...keys]));
+    const values: (Buffer | undefined)[] = [];
+    for (let start = 0; start < keys.length; start += SMALL) {
+      const part = keys.slice(start, start + SMALL);
+      const found = await this.#reading((level) => level.getMany(part));
+      for (const value of found) values.push(value);
+    }
+    return values;
   }
 
   /** In the order of keys, at most `limit`, in chunks of what is read at once. */
