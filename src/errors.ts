@@ -32,6 +32,16 @@ export const ERROR_TABLE = {
     what: 'A webhook message does not follow the contract',
     hint: 'Mend the field that `path` names; `input` holds the messages, none of which was sent.',
   },
+  ERR_INVALID_BODY: {
+    kind: 'caller',
+    what: 'The body of a webhook request is not usable',
+    hint: 'Give the body as it was received: a JSON array of messages; `input` holds it.',
+  },
+  ERR_RAW_BODY_GONE: {
+    kind: 'caller',
+    what: 'The raw body of the request is gone: something parsed it before the webhook receiver',
+    hint: 'Put the receiver before body parsers, or keep the bytes: `express.json({ verify: (request, _response, bytes) => { request.rawBody = bytes; } })`.',
+  },
   ERR_MESSAGE_TOO_LARGE: {
     kind: 'caller',
     what: 'A webhook message is larger than a request may be',

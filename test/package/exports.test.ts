@@ -87,6 +87,18 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
   './queue/level': ['createLevelQueue'],
   './queue/memory': ['createMemoryQueue'],
   './queue/postgres': ['createPostgresQueue', 'createPostgresSchema'],
+  './receiver': [
+    'createMemoryDuplicates',
+    'createWebhookReceiver',
+    'explainSignature',
+    'expressHandler',
+    'fastifyPlugin',
+    'fetchHandler',
+    'isFresh',
+    'nodeHandler',
+    'parseBody',
+    'verify',
+  ],
   './settings': ['createConfiguration', 'scheduledSecret', 'settingsCache', 'settingsFile'],
   './testing': [
     'FAULTS',
@@ -119,6 +131,7 @@ describe('the exports map', () => {
       './queue/level',
       './queue/memory',
       './queue/postgres',
+      './receiver',
       './settings',
       './testing',
     ]);

@@ -304,6 +304,23 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     external: [],
   },
   {
+    files: ['receiver/signature-variants.ts'],
+    ours: ['receiver/'],
+    external: ['node:crypto', 'node:zlib'],
+  },
+  {
+    files: ['receiver/'],
+    ours: [
+      'receiver/',
+      'contract/',
+      'errors.ts',
+      'option-rules.ts',
+      'system/',
+      'webhook/signature.ts',
+    ],
+    external: ['node:crypto'],
+  },
+  {
     files: ['testing/'],
     ours: ['contract/index.ts', 'errors.ts', 'system/', 'webhook/signature.ts'],
     oursAsTypes: ['queue/queue.ts'],

@@ -1,0 +1,45 @@
+import {
+  type NodeRequestLike,
+  type NodeResponseLike,
+  nodeRequest,
+  writeAnswer,
+} from './node-request.ts';
+import type { WebhookReceiver } from './webhook-receiver.ts';
+
+/** What is used of Express's request. */
+export interface ExpressRequestLike extends NodeRequestLike {
+  /** What a parser made of the body; bytes or text are taken, anything else is not what was signed. */
+  readonly body?: unknown;
+  /** Where an application keeps the bytes that a parser has read. */
+  readonly rawBody?: unknown;
+}
+
+/**
+ * A handler for Express 4 and 5, and for Connect: `app.post('/hooks/security', expressHandler(receiver))`,
+ * before `express.json()`. Behind it, it needs the bytes that were signed: `request.rawBody`, as
+ * `express.json({ verify: (request, _response, bytes) => { request.rawBody = bytes; } })` keeps them,
+ * or what `express.raw()` gives. Where there are none, the next error handler gets `ERR_RAW_BODY_GONE`.
+ */
+export function expressHandler(
+  receiver: WebhookReceiver,
+): (
+  request: ExpressRequestLike,
+  response: NodeResponseLike,
+  next: (error?: unknown) => void,
+) => void {
+  return (request, response, next) => {
+    const kept = [request.rawBody, request.body].find(isRaw);
+    const answer = async (): Promise<void> => {
+      try {
+        const found = await receiver.receive(nodeRequest(request, request, kept));
+        writeAnswer(response, found, request.httpVersionMajor);
+      } catch (error) {
+        next(error);
+      }
+    };
+    void answer();
+  };
+}
+
+const isRaw = (value: unknown): value is string | Uint8Array =>
+  typeof value === 'string' || value instanceof Uint8Array;

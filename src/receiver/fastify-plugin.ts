@@ -1,0 +1,61 @@
+import {
+  type BodyStream,
+  type NodeRequestLike,
+  type NodeResponseLike,
+  nodeRequest,
+  writeAnswer,
+} from './node-request.ts';
+import type { WebhookReceiver } from './webhook-receiver.ts';
+
+/** What is used of Fastify's request. */
+export interface FastifyRequestLike {
+  readonly raw: NodeRequestLike;
+  readonly body?: unknown;
+}
+
+/** What is used of Fastify's reply. */
+export interface FastifyReplyLike {
+  readonly raw: NodeResponseLike;
+  hijack(): unknown;
+}
+
+type Parser = (
+  request: unknown,
+  payload: BodyStream,
+  done: (error: Error | null, body?: unknown) => void,
+) => void;
+
+/** What is used of a Fastify instance. */
+export interface FastifyLike {
+  removeAllContentTypeParsers(): unknown;
+  addContentTypeParser(contentType: string, parser: Parser): unknown;
+  post(
+    path: string,
+    handler: (request: FastifyRequestLike, reply: FastifyReplyLike) => Promise<unknown>,
+  ): unknown;
+}
+
+export interface FastifyPluginOptions {
+  /** Default `/`, below the prefix that it is registered with. */
+  readonly path?: string;
+}
+
+/**
+ * A plugin for Fastify 5: `app.register(fastifyPlugin(receiver), { prefix: '/hooks' })`. It takes raw
+ * bodies in a scope of its own: other routes keep their parsers.
+ */
+export function fastifyPlugin(
+  receiver: WebhookReceiver,
+): (app: FastifyLike, options?: FastifyPluginOptions) => Promise<void> {
+  return async (app, { path = '/' } = {}) => {
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+    app.post(path, async ({ raw, body }, reply) => {
+      // There is none where a request has no body: its own stream is then at its end.
+      const stream = (body ?? raw) as BodyStream;
+      const answer = await receiver.receive(nodeRequest(raw, stream));
+      reply.hijack();
+      writeAnswer(reply.raw, answer, raw.httpVersionMajor);
+    });
+  };
+}

@@ -1,0 +1,60 @@
+import { SecurityEventError } from '../errors.ts';
+import { nextTurn } from '../system/next-turn.ts';
+import type { WebhookReceiver, WebhookRequest } from './webhook-receiver.ts';
+
+export interface FetchHandlerOptions {
+  /**
+   * Keeps the process until a promise resolves, where a platform would stop it after the answer
+   * (`context.waitUntil`, Next's `after`). Where the platform gives one for each request, make the
+   * handler anew for each, or answer once the messages are handled (`answer: 'handled'`).
+   */
+  readonly waitUntil?: (work: Promise<unknown>) => void;
+}
+
+/**
+ * A handler of the web's `Request`: Hono (`(context) => handler(context.req.raw)`), Next (`export const
+ * POST = handler`), Deno, Bun and the like. Rejects with `ERR_RAW_BODY_GONE` where the body was read
+ * before.
+ */
+export function fetchHandler(
+  receiver: WebhookReceiver,
+  { waitUntil }: FetchHandlerOptions = {},
+): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const { status, headers, text, handle } = await receiver.receive(fetchRequest(request));
+    if (handle !== undefined) {
+      // In the next turn, when the answer has been handed on.
+      const work = nextTurn().then(handle);
+      waitUntil?.(work);
+    }
+    return new Response(text === '' ? null : text, { status, headers });
+  };
+}
+
+function fetchRequest(request: Request): WebhookRequest {
+  return {
+    method: request.method,
+    header: (name) => request.headers.get(name) ?? undefined,
+    readBody: async (maxBytes) => {
+      if (request.bodyUsed) throw new SecurityEventError('ERR_RAW_BODY_GONE');
+      return await readBody(request, maxBytes);
+    },
+  };
+}
+
+async function readBody({ body }: Request, maxBytes: number): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  const reader = body?.getReader();
+  for (;;) {
+    const { done = true, value } = (await reader?.read()) ?? {};
+    if (done || value === undefined) return Buffer.concat(chunks);
+    bytes += value.length;
+    if (bytes > maxBytes) {
+      // Nobody waits for what a source does at its end.
+      reader?.cancel().catch(() => {});
+      return undefined;
+    }
+    chunks.push(value);
+  }
+}

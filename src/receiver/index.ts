@@ -1,0 +1,35 @@
+/** `security-event-delivery/receiver`: the other end of channel B. */
+
+export { verify } from '../webhook/signature.ts';
+export {
+  createMemoryDuplicates,
+  type DuplicateStore,
+  type MemoryDuplicateStore,
+  type MemoryDuplicatesOptions,
+} from './duplicates.ts';
+export { explainSignature, type SignatureExplanation } from './explain-signature.ts';
+export { type ExpressRequestLike, expressHandler } from './express-handler.ts';
+export { type FastifyPluginOptions, fastifyPlugin } from './fastify-plugin.ts';
+export { type FetchHandlerOptions, fetchHandler } from './fetch-handler.ts';
+export { type FreshnessOptions, isFresh } from './is-fresh.ts';
+export { nodeHandler } from './node-handler.ts';
+export type { NodeRequestLike, NodeResponseLike } from './node-request.ts';
+export {
+  type KnownV2,
+  type ParsedBody,
+  parseBody,
+  type ReceivedMessage,
+  type ReceivedV1,
+  type ReceivedV2,
+  type RefusedElement,
+  type UnknownField,
+} from './parse-body.ts';
+export type { ReceiverOptions, ReceiverSecret, Refusal } from './receiver-options.ts';
+export type { RefusalReason } from './refusals.ts';
+export type { SignatureFault } from './signature-faults.ts';
+export {
+  createWebhookReceiver,
+  type WebhookAnswer,
+  type WebhookReceiver,
+  type WebhookRequest,
+} from './webhook-receiver.ts';

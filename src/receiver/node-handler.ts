@@ -1,0 +1,23 @@
+import {
+  type NodeRequestLike,
+  type NodeResponseLike,
+  nodeRequest,
+  writeAnswer,
+} from './node-request.ts';
+import type { WebhookReceiver } from './webhook-receiver.ts';
+
+/**
+ * A listener for node:http, node:https and the compatibility API of node:http2:
+ * `createServer(nodeHandler(receiver))`. It takes requests to every path.
+ */
+export function nodeHandler(
+  receiver: WebhookReceiver,
+): (request: NodeRequestLike, response: NodeResponseLike) => void {
+  return (request, response) => {
+    receiver.receive(nodeRequest(request, request)).then(
+      (answer) => writeAnswer(response, answer, request.httpVersionMajor),
+      // Its raw body is gone, which `onError` was told.
+      () => writeAnswer(response, { status: 500, headers: {}, text: '' }),
+    );
+  };
+}

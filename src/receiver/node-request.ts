@@ -1,0 +1,97 @@
+/** Requests and responses of Node's HTTP servers, and of frameworks on top of them. */
+import { SecurityEventError } from '../errors.ts';
+import type { WebhookAnswer, WebhookRequest } from './webhook-receiver.ts';
+
+/** What is used of a stream of Node's. */
+export interface BodyStream {
+  readonly readableDidRead?: boolean;
+  on(event: 'data', listener: (chunk: Uint8Array) => void): unknown;
+  on(event: 'end' | 'close' | 'error', listener: () => void): unknown;
+  off(event: 'data', listener: (chunk: Uint8Array) => void): unknown;
+  destroy(): unknown;
+}
+
+/** What is used of a request: node:http's, node:http2's and Express's fit. */
+export interface NodeRequestLike extends BodyStream {
+  readonly method?: string | undefined;
+  readonly httpVersionMajor?: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+}
+
+/** What is used of a response. */
+export interface NodeResponseLike {
+  statusCode: number;
+  setHeader(name: string, value: string): unknown;
+  end(text: string): unknown;
+  once(event: 'finish' | 'close', listener: () => void): unknown;
+}
+
+/** Of a body that is refused, so many times its limit are read and thrown away: the sender hears why. */
+const DISCARDED_TIMES = 4;
+
+/** Resolves to `undefined` where there is more; rejects where the sender goes away before the end. */
+function readStream(stream: BodyStream, maxBytes: number): Promise<Buffer | undefined> {
+  return new Promise((resolve, reject) => {
+    let chunks: Uint8Array[] = [];
+    let bytes = 0;
+    const take = (chunk: Uint8Array): void => {
+      bytes += chunk.length;
+      if (bytes <= maxBytes) {
+        chunks.push(chunk);
+        return;
+      }
+      chunks = [];
+      resolve(undefined);
+      // A connection that is ended while it is written to loses the answer.
+      if (bytes > maxBytes * DISCARDED_TIMES) stream.destroy();
+    };
+    const gone = (): void => reject(new Error('the sender went away'));
+    stream.on('end', () => resolve(Buffer.concat(chunks)));
+    stream.on('error', gone);
+    stream.on('close', gone);
+    stream.on('data', take);
+  });
+}
+
+function headerOf(headers: NodeRequestLike['headers'], name: string): string | undefined {
+  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  return typeof value === 'string' ? value : value?.join(', ');
+}
+
+/** `stream`: what the body is read from; `kept`: the bytes, where somebody has read and kept them. */
+export function nodeRequest(
+  { method, headers }: Pick<NodeRequestLike, 'method' | 'headers'>,
+  stream: BodyStream,
+  kept?: string | Uint8Array,
+): WebhookRequest {
+  return {
+    method,
+    header: (name) => headerOf(headers, name),
+    readBody: async (maxBytes) => {
+      if (kept !== undefined) {
+        const bytes = typeof kept === 'string' ? Buffer.from(kept) : kept;
+        return bytes.length > maxBytes ? undefined : bytes;
+      }
+      if (stream.readableDidRead === true) throw new SecurityEventError('ERR_RAW_BODY_GONE');
+      return await readStream(stream, maxBytes);
+    },
+  };
+}
+
+/** Writes the answer, and handles what came in when it is on its way. */
+export function writeAnswer(
+  response: NodeResponseLike,
+  { status, headers, text, handle }: WebhookAnswer,
+  httpVersionMajor = 1,
+): void {
+  if (handle !== undefined) {
+    // Whichever comes: the one where it was sent, the other where the sender has gone.
+    response.once('finish', () => void handle());
+    response.once('close', () => void handle());
+  }
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  // What is left of its body is not waited for; HTTP/2 knows no such header.
+  if (status === 413 && httpVersionMajor < 2) response.setHeader('connection', 'close');
+  response.end(text);
+}

@@ -1,0 +1,135 @@
+/** What a receiver is made with, checked. */
+import {
+  A_FUNCTION,
+  check,
+  integer,
+  invalidOption,
+  MAX_TIMER_MS,
+  object,
+  oneOf,
+  usable,
+} from '../option-rules.ts';
+import { checkSecret } from '../webhook/signature.ts';
+import { createMemoryDuplicates, type DuplicateStore } from './duplicates.ts';
+import type { ReceivedMessage, RefusedElement } from './parse-body.ts';
+import type { RefusalReason } from './refusals.ts';
+
+/** One secret, or the old and the new one while it is being changed. */
+export type ReceiverSecret = string | readonly string[];
+
+/** Why a request was refused, and what was seen of it: for logs, and for `explainSignature`. */
+export interface Refusal {
+  readonly reason: RefusalReason;
+  readonly status: number;
+  /** As it came in, where it was read; it may be anybody's. */
+  readonly body?: Uint8Array;
+  /** The value of `X-Svc-Integrity`. */
+  readonly signature?: string | undefined;
+}
+
+export interface ReceiverOptions {
+  /** What senders sign with; or a function that gives it, asked for each request. */
+  readonly secret: ReceiverSecret | (() => ReceiverSecret | Promise<ReceiverSecret>);
+  /** Handles messages that came in and were not there before, at most 1000 at a time. */
+  readonly onMessages: (messages: readonly ReceivedMessage[]) => unknown;
+  /**
+   * `'received'` (default): a request is answered as soon as it is verified and read, and its messages
+   * are handled after that. What was answered and is not yet handled when the process dies is lost.
+   * `'handled'`: it is answered once `onMessages` has resolved, and with 500 where it failed, so that
+   * the sender tries again: for handlers that store messages and take no longer than a sender waits
+   * (this library's: 15 s).
+   */
+  readonly answer?: 'received' | 'handled';
+  /** Bodies with more bytes are refused with 413. 1 to 1,000,000,000; default 2,097,152. */
+  readonly maxBodyBytes?: number;
+  /**
+   * Requests are refused with 503 while bodies with so many bytes are being handled. 1 to
+   * 100,000,000,000; default 67,108,864.
+   */
+  readonly maxInHandBytes?: number;
+  /**
+   * Refuses requests of format v2 that were sent longer ago, or further ahead: see `isFresh`. 0 to
+   * 2,147,483,647 milliseconds; default: none is refused.
+   */
+  readonly toleranceMs?: number;
+  /** Which messages came before. Default: 100,000 ids in memory; `false`: all are handed on. */
+  readonly duplicates?: DuplicateStore | false;
+  /**
+   * Takes elements that break the contract, so that the others of their request are handled. Without
+   * it such a request is refused with 400, whereupon a sender of this library sends its messages in
+   * smaller requests, until the one at fault is alone.
+   */
+  readonly onInvalid?: (elements: readonly RefusedElement[]) => unknown;
+  /** Hears of each request that is refused. What it throws is ignored. */
+  readonly onRefused?: (refusal: Refusal) => void;
+  /**
+   * Hears of what `onMessages`, `onInvalid`, `secret` and `duplicates` throw, with the messages that
+   * were being handled; and of `ERR_RAW_BODY_GONE`. What it throws is ignored.
+   */
+  readonly onError?: (error: unknown, messages: readonly ReceivedMessage[]) => void;
+}
+
+export type Settings = Omit<
+  ReceiverOptions,
+  'secret' | 'answer' | 'maxBodyBytes' | 'maxInHandBytes' | 'duplicates'
+> &
+  Required<Pick<ReceiverOptions, 'answer' | 'maxBodyBytes' | 'maxInHandBytes' | 'duplicates'>> & {
+    readonly secret: () => Promise<readonly string[]>;
+  };
+
+const isSecret = (value: unknown): boolean =>
+  typeof value === 'string' || typeof value === 'function' || Array.isArray(value);
+
+const RULES = {
+  secret: usable('a string, a list of strings or a function', isSecret),
+  onMessages: A_FUNCTION,
+  answer: oneOf('received', 'handled'),
+  maxBodyBytes: integer(1, 1_000_000_000),
+  maxInHandBytes: integer(1, 100_000_000_000),
+  toleranceMs: integer(0, MAX_TIMER_MS),
+  duplicates: usable(
+    'a store of duplicates or false',
+    (value) =>
+      value === false || object('', (store) => 'has' in store && 'add' in store).isUsable(value),
+  ),
+  onInvalid: A_FUNCTION,
+  onRefused: A_FUNCTION,
+  onError: A_FUNCTION,
+};
+
+export function readReceiverOptions(given: ReceiverOptions): Settings {
+  const {
+    secret,
+    onMessages,
+    answer = 'received',
+    maxBodyBytes = 2 ** 21,
+    maxInHandBytes = 2 ** 26,
+    duplicates = createMemoryDuplicates(),
+    ...rest
+  } = check<ReceiverOptions>(given, RULES);
+  if (onMessages === undefined) {
+    throw invalidOption('expected onMessages to be a function', ['onMessages']);
+  }
+  const secretsOf =
+    typeof secret === 'function' ? async () => listOf(await secret()) : constantly(listOf(secret));
+  return {
+    ...rest,
+    secret: secretsOf,
+    onMessages,
+    answer,
+    maxBodyBytes,
+    maxInHandBytes,
+    duplicates,
+  };
+}
+
+function constantly<T>(value: T): () => Promise<T> {
+  return () => Promise.resolve(value);
+}
+
+function listOf(secret: ReceiverSecret | undefined): readonly string[] {
+  const secrets: readonly unknown[] = Array.isArray(secret) ? secret : [secret];
+  // Without any, nothing would ever be genuine; an empty list is a fault of the caller's.
+  if (secrets.length === 0) checkSecret(undefined);
+  return secrets.map(checkSecret);
+}

@@ -1,0 +1,60 @@
+/** Why a request is answered with something else than success, and with what. */
+
+interface RefusalRow {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Statuses are chosen by what this library's sender does with them: it tries again after all of them,
+ * pauses after 503, sends less at a time after 413, and finds the one message that is at fault
+ * after 400.
+ */
+export const REFUSALS = {
+  /** Another method than POST. */
+  method: { status: 405, headers: { allow: 'POST' } },
+  /** Not `application/json` in UTF-8, or a content coding. */
+  'content-type': { status: 415 },
+  'body-too-large': { status: 413 },
+  'signature-missing': { status: 401 },
+  'signature-wrong': { status: 401 },
+  /** The sender went away before the end of its body: nobody hears this answer. */
+  incomplete: { status: 400 },
+  /** No array of 1 to 1000 messages. */
+  'body-invalid': { status: 400 },
+  /** At least one message breaks the contract, and there is no `onInvalid`. */
+  'message-invalid': { status: 400 },
+  /** Sent too long ago, or in the future: `toleranceMs`. */
+  stale: { status: 401 },
+  /** More is being handled than `maxInHandBytes`. */
+  busy: { status: 503, headers: { 'retry-after': '5' } },
+  /** `onMessages`, `secret` or the store of duplicates failed; `onError` has the error. */
+  failed: { status: 500 },
+} as const satisfies Record<string, RefusalRow>;
+
+export type RefusalReason = keyof typeof REFUSALS;
+
+/** What of a request is known before its body is read. */
+export interface RequestHead {
+  readonly method: string | undefined;
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+  readonly contentLength: string | undefined;
+}
+
+const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
+
+/** What is refused unread. */
+export function refusalOfHead(
+  { method, contentType, contentEncoding, contentLength }: RequestHead,
+  maxBodyBytes: number,
+): RefusalReason | undefined {
+  if (method !== 'POST') return 'method';
+  if (!JSON_TYPE.test(contentType?.trim() ?? '')) return 'content-type';
+  // The signature is of the bytes as they are, so no sender of ours compresses them.
+  if (contentEncoding !== undefined && !/^\s*identity\s*$/i.test(contentEncoding)) {
+    return 'content-type';
+  }
+  // One that is no number is Node's to refuse.
+  return Number(contentLength) > maxBodyBytes ? 'body-too-large' : undefined;
+}

@@ -1,0 +1,201 @@
+/** The mistakes, undone: what the body, the header and the key may have been before each of them. */
+import { createHash } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
+import type { SignatureFault } from './signature-faults.ts';
+
+/** Bytes as they may have been, and which faults would have to be undone to get them. */
+export interface Variant {
+  readonly value: Buffer;
+  readonly faults: readonly SignatureFault[];
+}
+
+type Undoing = readonly [SignatureFault, (bytes: Buffer) => Buffer | readonly Buffer[] | undefined];
+
+/** In the time of which an answer is given by hand; nothing larger is sent by default. */
+const MAX_UNPACKED_BYTES = 16 * 1024 * 1024;
+
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+const startsWith = (bytes: Buffer, start: Buffer): boolean =>
+  bytes.subarray(0, start.length).equals(start);
+
+const LINE_END = /[\r\n]+$/;
+const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/;
+
+const BODY_UNDOINGS: readonly Undoing[] = [
+  [
+    'body-byte-order-mark',
+    (bytes) =>
+      startsWith(bytes, BYTE_ORDER_MARK) ? bytes.subarray(BYTE_ORDER_MARK.length) : undefined,
+  ],
+  [
+    'body-line-end',
+    (bytes) => {
+      const text = bytes.toString('latin1');
+      const bare = text.replace(LINE_END, '');
+      const ends = ['', '\n', '\r\n'].map((end) => Buffer.from(bare + end, 'latin1'));
+      return ends.filter((variant) => !variant.equals(bytes));
+    },
+  ],
+  // Decoded as Latin-1 and encoded as UTF-8, and the other way round.
+  ['body-charset', (bytes) => [Buffer.from(bytes.toString(), 'latin1'), recoded(bytes)]],
+  [
+    'body-base64',
+    (bytes) => (isBase64(bytes) ? Buffer.from(bytes.toString(), 'base64') : undefined),
+  ],
+  [
+    'body-json-text',
+    (bytes) => withText(bytes, (value) => (typeof value === 'string' ? value : undefined)),
+  ],
+  [
+    'body-reserialised',
+    (bytes) => withText(bytes, (value) => (isObject(value) ? JSON.stringify(value) : undefined)),
+  ],
+  ['body-compressed', unpacked],
+];
+
+const recoded = (bytes: Buffer): Buffer => Buffer.from(bytes.toString('latin1'));
+
+const isBase64 = (bytes: Buffer): boolean =>
+  bytes.length > 0 && bytes[0] !== 0x5b && BASE64.test(bytes.toString('latin1'));
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+function withText(
+  bytes: Buffer,
+  textOf: (value: unknown) => string | undefined,
+): Buffer | undefined {
+  try {
+    const text = textOf(JSON.parse(bytes.toString()) as unknown);
+    return text === undefined ? undefined : Buffer.from(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function unpacked(bytes: Buffer): Buffer | undefined {
+  try {
+    return gunzipSync(bytes, { maxOutputLength: MAX_UNPACKED_BYTES });
+  } catch {
+    return undefined;
+  }
+}
+
+/** None where there is no body at all. A value that is neither text nor bytes was parsed. */
+export function bodyVariants(body: unknown): Variant[] {
+  const given = bytesOf(body);
+  if (given !== undefined) return given.length === 0 ? [] : undone(given, [], BODY_UNDOINGS);
+  const text = isObject(body) ? jsonOf(body) : undefined;
+  return text === undefined ? [] : undone(Buffer.from(text), ['body-parsed'], BODY_UNDOINGS);
+}
+
+function jsonOf(body: object): string | undefined {
+  try {
+    return JSON.stringify(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function bytesOf(value: unknown): Buffer | undefined {
+  if (typeof value === 'string') return Buffer.from(value);
+  if (!ArrayBuffer.isView(value)) return undefined;
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+}
+
+/** What it is, what it was before one mistake, and before two. */
+function undone(
+  bytes: Buffer,
+  faults: readonly SignatureFault[],
+  undoings: readonly Undoing[],
+): Variant[] {
+  const once = applied({ value: bytes, faults }, undoings);
+  const twice = once.flatMap((variant) => applied(variant, undoings));
+  return distinct([{ value: bytes, faults }, ...once, ...twice]);
+}
+
+function applied({ value, faults }: Variant, undoings: readonly Undoing[]): Variant[] {
+  return undoings
+    .filter(([fault]) => !faults.includes(fault))
+    .flatMap(([fault, undo]) =>
+      [undo(value) ?? []].flat().map((before) => ({ value: before, faults: [...faults, fault] })),
+    );
+}
+
+/** The first of equal bytes has the fewest faults. */
+function distinct(variants: readonly Variant[]): Variant[] {
+  const seen = new Set<string>();
+  return variants.filter(({ value }) => {
+    const digest = createHash('sha256').update(value).digest('hex');
+    return !seen.has(digest) && seen.add(digest);
+  });
+}
+
+const QUOTED = /^(["'`])(.*)\1$/s;
+
+const KEY_UNDOINGS: readonly Undoing[] = [
+  [
+    'secret-whitespace',
+    (key) => {
+      const bare = key.toString().trim();
+      // Also where the one that signs has it.
+      return ['', '\n', '\r\n', ' '].map((end) => Buffer.from(bare + end));
+    },
+  ],
+  [
+    'secret-quotes',
+    (key) => {
+      const inner = QUOTED.exec(key.toString())?.[2];
+      return inner === undefined ? undefined : Buffer.from(inner);
+    },
+  ],
+  [
+    'secret-hex-decoded',
+    (key) => [
+      Buffer.from(key.toString('hex')),
+      Buffer.from(key.toString('hex').toUpperCase()),
+      // Where the one that signs decodes it.
+      Buffer.from(key.toString(), 'hex'),
+    ],
+  ],
+  [
+    'secret-base64-decoded',
+    (key) => [Buffer.from(key.toString('base64')), Buffer.from(key.toString(), 'base64')],
+  ],
+  [
+    'secret-case',
+    (key) => [Buffer.from(key.toString().toLowerCase()), Buffer.from(key.toString().toUpperCase())],
+  ],
+];
+
+/** None where there is no secret. */
+export function keyVariants(secret: unknown): Variant[] {
+  const given = bytesOf(secret);
+  if (given === undefined || given.length === 0) return [];
+  // With an empty key anybody signs.
+  return undone(given, [], KEY_UNDOINGS).filter(({ value }) => value.length > 0);
+}
+
+const HEX = /^[0-9a-f]{64}$/;
+const BASE64_OF_32_BYTES = /^[A-Za-z0-9+/_-]{43}=?$/;
+const PREFIX = /^[\w-]+[=:]\s*/;
+
+/** The signature in the header, where one can be read. */
+export function headerVariant(header: unknown): Variant | undefined {
+  if (typeof header !== 'string') return undefined;
+  const faults: SignatureFault[] = [];
+  const without = (text: string, changed: string, fault: SignatureFault): string => {
+    if (changed !== text) faults.push(fault);
+    return changed;
+  };
+  const bare = without(header, header.trim(), 'header-whitespace');
+  // Padding looks like the end of a prefix.
+  const value = BASE64_OF_32_BYTES.test(bare)
+    ? bare
+    : without(bare, bare.replace(PREFIX, ''), 'header-prefix');
+  if (BASE64_OF_32_BYTES.test(value)) {
+    return { value: Buffer.from(value, 'base64'), faults: [...faults, 'header-base64'] };
+  }
+  const lower = without(value, value.toLowerCase(), 'header-upper-case');
+  return HEX.test(lower) ? { value: Buffer.from(lower, 'hex'), faults } : undefined;
+}

@@ -1,0 +1,204 @@
+/** The other end of channel B: from a request to its answer, and to messages that are handled once. */
+import { SecurityEventError } from '../errors.ts';
+import { calm } from '../system/calm.ts';
+import { verify } from '../webhook/signature.ts';
+import { isFresh } from './is-fresh.ts';
+import { OnceEach } from './once-each.ts';
+import { type ParsedBody, parseBody, type ReceivedMessage } from './parse-body.ts';
+import { type ReceiverOptions, readReceiverOptions, type Settings } from './receiver-options.ts';
+import { REFUSALS, type RefusalReason, refusalOfHead } from './refusals.ts';
+
+/** A request as an adapter shows it to the receiver. */
+export interface WebhookRequest {
+  readonly method: string | undefined;
+  /** A header by its name in lower case. */
+  header(name: string): string | undefined;
+  /**
+   * The body as it came in, or `undefined` where it has more than `maxBytes`. Rejects where it does not
+   * come to its end, and with `ERR_RAW_BODY_GONE` where somebody has read it.
+   */
+  readBody(maxBytes: number): Promise<Uint8Array | undefined>;
+}
+
+export interface WebhookAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Why it was refused, in a word; empty where it was taken. */
+  readonly text: string;
+  /**
+   * What is left to do once the answer is on its way, where `answer` is `'received'`: an adapter calls
+   * it then. It resolves when the messages are handled, and never rejects.
+   */
+  readonly handle?: () => Promise<void>;
+}
+
+export interface WebhookReceiver {
+  /**
+   * For adapters: the answer to a request. Rejects with `ERR_RAW_BODY_GONE` where `readBody` does, and
+   * with nothing else.
+   */
+  receive(request: WebhookRequest): Promise<WebhookAnswer>;
+  /** Resolves when nothing is being handled: before a process ends, once its server is closed. */
+  idle(): Promise<void>;
+}
+
+/**
+ * Makes a receiver of webhooks, to be given to an adapter: `nodeHandler`, `expressHandler`,
+ * `fastifyPlugin` or `fetchHandler`. It verifies the signature over the raw bytes, reads both formats,
+ * leaves out what came before, and answers before or after the messages are handled, as `answer` says.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION` or `ERR_INVALID_SECRET`; its `path` names the option.
+ */
+export function createWebhookReceiver(options: ReceiverOptions): WebhookReceiver {
+  return new Receiver(readReceiverOptions(options));
+}
+
+class Receiver implements WebhookReceiver {
+  readonly #settings: Settings;
+  readonly #once: OnceEach | undefined;
+  /** Of bodies whose messages are being handled. */
+  #inHandBytes = 0;
+  readonly #inHand = new Set<Promise<unknown>>();
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+    if (settings.duplicates !== false) this.#once = new OnceEach(settings.duplicates);
+  }
+
+  async receive(request: WebhookRequest): Promise<WebhookAnswer> {
+    const { maxBodyBytes, maxInHandBytes } = this.#settings;
+    const early = refusalOfHead(headOf(request), maxBodyBytes);
+    if (early !== undefined) return this.#refuse(early);
+    if (this.#inHandBytes >= maxInHandBytes) return this.#refuse('busy');
+    const body = await this.#bodyOf(request);
+    if (typeof body === 'string') return this.#refuse(body);
+    const signature = request.header('x-svc-integrity');
+    try {
+      const parsed = await this.#read(body, signature);
+      if (typeof parsed === 'string') return this.#refuse(parsed, { body, signature });
+      return await this.#take(parsed, body.length);
+    } catch (error) {
+      this.#tell(error, []);
+      return this.#refuse('failed');
+    }
+  }
+
+  async #bodyOf(request: WebhookRequest): Promise<Uint8Array | RefusalReason> {
+    try {
+      return (await request.readBody(this.#settings.maxBodyBytes)) ?? 'body-too-large';
+    } catch (error) {
+      // That a sender goes away is none of the host's errors.
+      if (!(error instanceof SecurityEventError)) return 'incomplete';
+      this.#tell(error, []);
+      throw error;
+    }
+  }
+
+  async idle(): Promise<void> {
+    while (this.#inHand.size > 0) await Promise.allSettled(this.#inHand);
+  }
+
+  async #read(
+    body: Uint8Array,
+    signature: string | undefined,
+  ): Promise<ParsedBody | RefusalReason> {
+    const { secret, toleranceMs, onInvalid } = this.#settings;
+    if (signature === undefined || signature === '') return 'signature-missing';
+    if (!verify(body, signature, await secret())) return 'signature-wrong';
+    const parsed = parsedOrNothing(body);
+    if (parsed === undefined) return 'body-invalid';
+    if (parsed.refused.length > 0 && onInvalid === undefined) return 'message-invalid';
+    const isStale = (found: ReceivedMessage): boolean =>
+      found.format === 2 && !isFresh(found.message, { toleranceMs: toleranceMs as number });
+    return toleranceMs !== undefined && parsed.messages.some(isStale) ? 'stale' : parsed;
+  }
+
+  async #take(parsed: ParsedBody, bytes: number): Promise<WebhookAnswer> {
+    this.#inHandBytes += bytes;
+    const handle = (): Promise<void> => this.#handle(parsed, bytes);
+    if (this.#settings.answer === 'received') {
+      const calmly = (): Promise<void> =>
+        handle().catch((error: unknown) => this.#tell(error, parsed.messages));
+      return { ...TAKEN, handle: onlyOnce(calmly) };
+    }
+    try {
+      await handle();
+      return TAKEN;
+    } catch (error) {
+      this.#tell(error, parsed.messages);
+      return this.#refuse('failed');
+    }
+  }
+
+  async #handle({ messages, refused }: ParsedBody, bytes: number): Promise<void> {
+    const { onMessages, onInvalid } = this.#settings;
+    const handle = async (news: readonly ReceivedMessage[]): Promise<void> => {
+      await onMessages(news);
+    };
+    const work = async (): Promise<void> => {
+      if (refused.length > 0) await onInvalid?.(refused);
+      if (messages.length === 0) return;
+      await (this.#once === undefined ? handle(messages) : this.#once.run(messages, handle));
+    };
+    const running = work();
+    this.#inHand.add(running);
+    try {
+      await running;
+    } finally {
+      this.#inHand.delete(running);
+      this.#inHandBytes -= bytes;
+    }
+  }
+
+  #refuse(
+    reason: RefusalReason,
+    seen: { readonly body?: Uint8Array; readonly signature?: string | undefined } = {},
+  ): WebhookAnswer {
+    const row: { readonly status: number; readonly headers?: Readonly<Record<string, string>> } =
+      REFUSALS[reason];
+    const { onRefused } = this.#settings;
+    quietly(() => onRefused?.({ reason, status: row.status, ...seen }));
+    return { status: row.status, headers: { ...PLAIN, ...row.headers }, text: `${reason}\n` };
+  }
+
+  #tell(error: unknown, messages: readonly ReceivedMessage[]): void {
+    quietly(() => this.#settings.onError?.(error, messages));
+  }
+}
+
+const PLAIN = { 'content-type': 'text/plain; charset=utf-8' };
+
+const TAKEN: WebhookAnswer = { status: 204, headers: {}, text: '' };
+
+const headOf = (request: WebhookRequest) => ({
+  method: request.method,
+  contentType: request.header('content-type'),
+  contentEncoding: request.header('content-encoding'),
+  contentLength: request.header('content-length'),
+});
+
+function parsedOrNothing(body: Uint8Array): ParsedBody | undefined {
+  try {
+    return parseBody(body);
+  } catch (error) {
+    if (error instanceof SecurityEventError) return undefined;
+    throw error;
+  }
+}
+
+/** What listens must not change what a sender is answered. */
+function quietly(tell: () => unknown): void {
+  try {
+    calm(tell());
+  } catch {
+    // There is nobody left to tell.
+  }
+}
+
+function onlyOnce(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  return () => {
+    running ??= work();
+    return running;
+  };
+}

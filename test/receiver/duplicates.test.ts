@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest';
+import { makeMemoryDuplicates } from '../../src/receiver/duplicates.ts';
+import { createMemoryDuplicates } from '../../src/receiver/index.ts';
+import { OnceEach } from '../../src/receiver/once-each.ts';
+import type { ReceivedMessage } from '../../src/receiver/parse-body.ts';
+import { createFakeClock, sampleMessage } from '../../src/testing/index.ts';
+import { deferred } from '../helpers/deferred.ts';
+
+const message = (id: string | null, index = 0): ReceivedMessage => ({
+  index,
+  format: 2,
+  id,
+  isKnownType: true,
+  unknown: [],
+  message: sampleMessage('test'),
+});
+
+const known = (store: ReturnType<typeof createMemoryDuplicates>, ...ids: string[]) => [
+  ...store.has(ids),
+];
+
+describe('ids in memory', () => {
+  test('are those that were added', () => {
+    const store = createMemoryDuplicates();
+    store.add(['a', 'b']);
+    expect(known(store, 'a', 'b', 'c')).toEqual(['a', 'b']);
+  });
+
+  test('are at most so many: those added longest ago are forgotten', () => {
+    const store = createMemoryDuplicates({ maxIds: 2 });
+    store.add(['a', 'b']);
+    store.add(['a', 'c']);
+    expect(known(store, 'a', 'b', 'c')).toEqual(['a', 'c']);
+  });
+
+  test('are kept for so long', async () => {
+    const clock = createFakeClock();
+    const store = makeMemoryDuplicates({ keptMs: 1000 }, clock);
+    store.add(['a']);
+    await clock.advance(500);
+    store.add(['b']);
+    await clock.advance(499);
+    expect(known(store, 'a', 'b')).toEqual(['a', 'b']);
+    await clock.advance(1);
+    expect(known(store, 'a', 'b')).toEqual(['b']);
+  });
+
+  test('may be of any length', () => {
+    const store = createMemoryDuplicates();
+    const long = 'x'.repeat(100_000);
+    store.add([long]);
+    expect(known(store, long, `${long}x`)).toEqual([long]);
+  });
+
+  test.each([
+    ['maxIds', { maxIds: 0 }],
+    ['keptMs', { keptMs: 0 }],
+    ['maxId', { maxId: 1 } as never],
+  ])('need a usable %s', (path, options) => {
+    expect(() => createMemoryDuplicates(options)).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [path] }),
+    );
+  });
+});
+
+describe('messages', () => {
+  const handled: (string | null)[][] = [];
+  const handle = (messages: readonly ReceivedMessage[]): void => {
+    handled.push(messages.map(({ id }) => id));
+  };
+  const taken = () => handled.splice(0);
+
+  test('are handed on once, also where one body holds two of an id', async () => {
+    const once = new OnceEach(createMemoryDuplicates());
+    expect(await once.run([message('a'), message('b'), message('a')], handle)).toBe(1);
+    expect(await once.run([message('b'), message('c')], handle)).toBe(1);
+    expect(await once.run([message('b'), message('c')], handle)).toBe(2);
+    expect(taken()).toEqual([['a', 'b'], ['c']]);
+  });
+
+  test('without an id are always handed on', async () => {
+    const once = new OnceEach(createMemoryDuplicates());
+    expect(await once.run([message(null), message(null)], handle)).toBe(0);
+    expect(await once.run([message(null)], handle)).toBe(0);
+    expect(taken()).toEqual([[null, null], [null]]);
+  });
+
+  test('are new again where they could not be handled', async () => {
+    const once = new OnceEach(createMemoryDuplicates());
+    const failing = once.run([message('a')], () => Promise.reject(new Error('full disk')));
+    await expect(failing).rejects.toThrow('full disk');
+    expect(await once.run([message('a')], handle)).toBe(0);
+    expect(taken()).toEqual([['a']]);
+  });
+
+  test('are handled again where the store could not be told of them', async () => {
+    const broken = { has: () => new Set<string>(), add: () => Promise.reject(new Error('away')) };
+    const once = new OnceEach(broken);
+    await expect(once.run([message('a')], handle)).rejects.toThrow('away');
+    await expect(once.run([message('a')], handle)).rejects.toThrow('away');
+    expect(taken()).toEqual([['a'], ['a']]);
+  });
+
+  test.each([
+    ['succeeds', true, 1],
+    ['fails', false, 0],
+  ])('that come again while they are handled wait until that %s', async (_how, isFine, count) => {
+    const once = new OnceEach(createMemoryDuplicates());
+    const { promise, resolve, reject } = deferred();
+    const first = once.run([message('a'), message('b')], () => promise);
+    const firstEnded = Promise.allSettled([first]);
+    // Two of them wait for the same one, and must not both take it for new.
+    const again = [
+      once.run([message('a')], handle),
+      once.run([message('a'), message('b')], handle),
+    ];
+    expect(await once.run([message('c')], handle)).toBe(0);
+    expect(taken()).toEqual([['c']]);
+    if (isFine) resolve();
+    else reject(new Error('full disk'));
+    await firstEnded;
+    const duplicates = await Promise.all(again);
+    expect(duplicates).toEqual(isFine ? [1, 2] : [0, 1]);
+    expect(taken()).toEqual(isFine ? [] : [['a'], ['b']]);
+    expect(duplicates[0]).toBe(count);
+  });
+});

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { isFresh } from '../../src/receiver/index.ts';
+import { sampleMessage } from '../../src/testing/index.ts';
+
+const SENT_AT = Date.UTC(2026, 10, 21, 10);
+const sent = { ...sampleMessage('test'), date_created: '2026-11-21T11:00:00.000+01:00' };
+
+test.each([
+  ['at once', SENT_AT, undefined, true],
+  ['after 5 minutes', SENT_AT + 300_000, undefined, true],
+  ['after more than 5 minutes', SENT_AT + 300_001, undefined, false],
+  ['by a clock that is 5 minutes behind', SENT_AT - 300_000, undefined, true],
+  ['by a clock that is further behind', SENT_AT - 300_001, undefined, false],
+  ['within a tolerance of its own', SENT_AT + 1000, 1000, true],
+  ['beyond a tolerance of its own', SENT_AT + 1001, 1000, false],
+  ['at the same time, without any tolerance', SENT_AT, 0, true],
+])('a message that is received %s', (_when, now, toleranceMs, expected) => {
+  expect(isFresh(sent, { now, ...(toleranceMs === undefined ? {} : { toleranceMs }) })).toBe(
+    expected,
+  );
+});
+
+test('what has no readable time is not fresh', () => {
+  expect(isFresh({ date_created: 'yesterday' }, { toleranceMs: Number.MAX_SAFE_INTEGER })).toBe(
+    false,
+  );
+});
+
+test('the time of the system is asked where none is given', () => {
+  expect(isFresh({ date_created: new Date().toISOString() })).toBe(true);
+  expect(isFresh(sent)).toBe(false);
+});
+
+test.each([-1, 0.5, Number.NaN, '5' as never])('a tolerance of %j is refused', (toleranceMs) => {
+  expect(() => isFresh(sent, { toleranceMs })).toThrow(
+    expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['toleranceMs'] }),
+  );
+});

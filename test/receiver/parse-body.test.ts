@@ -1,0 +1,175 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { SecurityEventError } from '../../src/errors.ts';
+import { type ParsedBody, parseBody } from '../../src/receiver/index.ts';
+import { sampleMessage, sampleMessageV1 } from '../../src/testing/index.ts';
+import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+
+const EVENT = sampleMessage('security_event');
+const EVENT_V1 = sampleMessageV1('security_event');
+const parse = (...elements: unknown[]): ParsedBody => parseBody(JSON.stringify(elements));
+const only = (parsed: ParsedBody) => {
+  expect(parsed.refused).toEqual([]);
+  expect(parsed.messages).toHaveLength(1);
+  return parsed.messages[0];
+};
+
+describe('a body', () => {
+  test.each([
+    ['security_event', sampleMessage('security_event')],
+    ['security_response', sampleMessage('security_response')],
+    ['test', sampleMessage('test')],
+    ['account_takeover', sampleMessage('account_takeover')],
+    ['injection_sql', sampleMessage('injection_sql')],
+  ])('of a v2 message of type %s is read, with its message_id', (_type, message) => {
+    expect(only(parse(message))).toEqual({
+      index: 0,
+      format: 2,
+      id: message.message_id,
+      isKnownType: true,
+      unknown: [],
+      message,
+    });
+  });
+
+  test.each([
+    ['security_event', EVENT_V1, EVENT_V1.event_id],
+    ['pulse', sampleMessageV1('pulse'), sampleMessageV1('pulse').id],
+    [
+      'security_response',
+      sampleMessageV1('security_response'),
+      sampleMessageV1('security_response').id,
+    ],
+    ['test', sampleMessageV1('test'), sampleMessageV1('test').id],
+  ])('of a v1 element of type %s is read, with the id that it has', (_type, message, id) => {
+    expect(only(parse(message))).toEqual({
+      index: 0,
+      format: 1,
+      id,
+      isKnownType: true,
+      unknown: [],
+      message,
+    });
+  });
+
+  test('may hold elements of both formats, as bytes', () => {
+    const { messages } = parseBody(Buffer.from(JSON.stringify([EVENT, EVENT_V1])));
+    expect(messages.map(({ index, format }) => [index, format])).toEqual([
+      [0, 2],
+      [1, 1],
+    ]);
+  });
+
+  test('keeps the good elements where others break the contract, and says what is wrong with those', () => {
+    const broken = { ...EVENT, retry_count: -1 };
+    const brokenV1 = { ...EVENT_V1, event_id: 7 };
+    const { messages, refused } = parse(broken, EVENT, 7, null, brokenV1);
+    expect(messages.map(({ index }) => index)).toEqual([1]);
+    expect(refused.map(({ index, element }) => [index, element])).toEqual([
+      [0, broken],
+      [2, 7],
+      [3, null],
+      [4, brokenV1],
+    ]);
+    expect(refused.map(({ issues }) => issues[0]?.path)).toEqual([
+      ['retry_count'],
+      [],
+      [],
+      ['event_id'],
+    ]);
+  });
+
+  test.each([
+    ['no JSON', '[{]', 'expected JSON in UTF-8'],
+    ['empty', '', 'expected JSON in UTF-8'],
+    ['an object', JSON.stringify(EVENT), 'expected a JSON array'],
+    ['an empty array', '[]', 'expected 1 to 1000 messages, found 0'],
+    [
+      'an array of 1001',
+      JSON.stringify(Array(1001).fill(1)),
+      'expected 1 to 1000 messages, found 1001',
+    ],
+    ['not UTF-8', Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]), 'expected JSON in UTF-8'],
+    ['behind a byte order mark', Buffer.from('\ufeff[1]'), 'expected JSON in UTF-8'],
+    ['nested too deep', '['.repeat(200_000), 'expected JSON in UTF-8'],
+  ])('that is %s is refused and handed back', (_what, body, words) => {
+    expect(() => parseBody(body)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_INVALID_BODY',
+        message: expect.stringContaining(words),
+        input: body,
+      }),
+    );
+  });
+
+  test('is not quoted in an error', () => {
+    expect(() => parseBody('password-7')).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining('password') }),
+    );
+  });
+});
+
+describe('a word that is not known yet', () => {
+  const { message } = EVENT;
+  test.each([
+    [['message_type'], { ...EVENT, message_type: 'quantum_leak', message: { anything: 1 } }],
+    [['event_category'], { ...EVENT, message: { ...message, event_category: 'quantum' } }],
+    [['event_kind'], { ...EVENT, message: { ...message, event_kind: 'quantum' } }],
+    [
+      ['event_category', 'event_kind'],
+      { ...EVENT_V1, event_category: 'quantum', event_kind: 'leak' },
+    ],
+    [['pulse_genre'], { ...sampleMessageV1('pulse'), pulse_genre: 'quantum' }],
+    [[], { ...sampleMessage('injection_sql'), message_type: 'injection_quantum' }],
+    [[], { ...sampleMessageV1('test'), event_category: 'test', event_kind: 'test_kind' }],
+  ])('is kept and told as %j, and is no error', (unknown, element) => {
+    expect(only(parse(element))).toMatchObject({
+      isKnownType: unknown[0] !== 'message_type',
+      unknown,
+      message: element,
+    });
+  });
+});
+
+test('a message without an id, as some senders have it, is read with none', () => {
+  expect(only(parse({ ...EVENT, message_id: null }))).toMatchObject({ id: null });
+  const { message_id: id, ...rest } = sampleMessage('security_response');
+  expect(only(parse({ ...rest, id }))).toMatchObject({ id });
+});
+
+const anyBody = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.uint8Array(),
+  fc.json(),
+  fc.array(fc.jsonValue()).map((value) => JSON.stringify(value)),
+  // Near to what is right: one of its values is another.
+  fc
+    .tuple(fc.constantFrom<object>(EVENT, EVENT_V1), fc.nat(12), fc.jsonValue())
+    .map(([element, nth, value]) => {
+      const key = Object.keys(element)[nth % Object.keys(element).length] as string;
+      return JSON.stringify([{ ...element, [key]: value }]);
+    }),
+);
+
+function outcomeOf(body: string | Uint8Array): string {
+  let parsed: ParsedBody;
+  try {
+    parsed = parseBody(body);
+  } catch (error) {
+    return (error as SecurityEventError).code;
+  }
+  const indices = [...parsed.messages, ...parsed.refused].map(({ index }) => index);
+  expect(indices.toSorted((one, other) => one - other)).toEqual([...indices.keys()]);
+  return parsed.refused.length === 0 ? 'read' : 'refused';
+}
+
+test('whatever body is given, it is read or refused by ERR_INVALID_BODY', () => {
+  const outcomes = new Set<string>();
+  fc.assert(
+    fc.property(anyBody, (body) => {
+      outcomes.add(outcomeOf(body));
+    }),
+    { numRuns: quickOrWhole(2000, 100_000) },
+  );
+  expect([...outcomes].toSorted()).toEqual(['ERR_INVALID_BODY', 'read', 'refused']);
+}, 300_000);

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { refusalOfHead } from '../../src/receiver/refusals.ts';
+
+const HEAD = {
+  method: 'POST',
+  contentType: 'application/json',
+  contentEncoding: undefined,
+  contentLength: '100',
+};
+
+test.each([
+  ['what this library sends', {}, undefined],
+  ['no length', { contentLength: undefined }, undefined],
+  ['a body of just the limit', { contentLength: '1000' }, undefined],
+  ['a body above the limit', { contentLength: '1001' }, 'body-too-large'],
+  ['GET', { method: 'GET' }, 'method'],
+  ['lower case', { method: 'post' }, 'method'],
+  ['no method', { method: undefined }, 'method'],
+  ['a charset', { contentType: 'application/json; charset=utf-8' }, undefined],
+  ['a charset in quotes', { contentType: 'Application/JSON ;charset="UTF8"' }, undefined],
+  ['another charset', { contentType: 'application/json; charset=utf-16' }, 'content-type'],
+  ['another type', { contentType: 'text/plain' }, 'content-type'],
+  ['a type that only begins so', { contentType: 'application/jsonp' }, 'content-type'],
+  ['two types', { contentType: 'application/json, text/plain' }, 'content-type'],
+  ['no type', { contentType: undefined }, 'content-type'],
+  ['no coding', { contentEncoding: 'identity' }, undefined],
+  ['a coding', { contentEncoding: 'gzip' }, 'content-type'],
+])('a request with %s', (_what, head, reason) => {
+  expect(refusalOfHead({ ...HEAD, ...head }, 1000)).toBe(reason);
+});

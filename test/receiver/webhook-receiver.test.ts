@@ -1,0 +1,296 @@
+import { describe, expect, test } from 'vitest';
+import { SecurityEventError } from '../../src/errors.ts';
+import {
+  createWebhookReceiver,
+  type ReceivedMessage,
+  type ReceiverOptions,
+  type RefusedElement,
+  type WebhookAnswer,
+  type WebhookRequest,
+} from '../../src/receiver/index.ts';
+import type { Refusal } from '../../src/receiver/receiver-options.ts';
+import { REFUSALS, type RefusalReason } from '../../src/receiver/refusals.ts';
+import { sampleMessage, sampleMessageV1 } from '../../src/testing/index.ts';
+import { sign } from '../../src/webhook/signature.ts';
+import { deferred } from '../helpers/deferred.ts';
+
+const SECRET = 'secret-of-the-test';
+
+interface Sent {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  readonly body?: string;
+  readonly readBody?: WebhookRequest['readBody'];
+}
+
+function requestOf(elements: unknown, sent: Sent = {}): WebhookRequest {
+  const { method = 'POST', body = JSON.stringify(elements), headers: own = {} } = sent;
+  const headers: Readonly<Record<string, string | undefined>> = {
+    'content-type': 'application/json',
+    'x-svc-integrity': sign(body, SECRET),
+    ...own,
+  };
+  const bytes = Buffer.from(body);
+  const readBody = async (maxBytes: number) => (bytes.length > maxBytes ? undefined : bytes);
+  return { method, header: (name) => headers[name], readBody: sent.readBody ?? readBody };
+}
+
+const message = (id: string) => ({ ...sampleMessage('security_event'), message_id: id });
+
+interface Heard {
+  readonly handled: (string | null)[];
+  readonly refusals: Refusal[];
+  readonly errors: unknown[];
+  readonly invalid: RefusedElement[];
+}
+
+function receiverOf(options: Partial<ReceiverOptions> = {}) {
+  const heard: Heard = { handled: [], refusals: [], errors: [], invalid: [] };
+  const receiver = createWebhookReceiver({
+    secret: SECRET,
+    onMessages: (messages: readonly ReceivedMessage[]) => {
+      heard.handled.push(...messages.map(({ id }) => id));
+    },
+    onRefused: (refusal) => heard.refusals.push(refusal),
+    onError: (error) => heard.errors.push(error),
+    ...options,
+  });
+  return { receiver, heard };
+}
+
+const failing = (error: Error) => async (): Promise<never> => {
+  throw error;
+};
+const throwing = (): never => {
+  throw new Error('listener');
+};
+
+const outcome = ({ status, text }: WebhookAnswer) => [status, text.trim()];
+const refused = (reason: RefusalReason) => [REFUSALS[reason].status, reason];
+
+describe('a receiver', () => {
+  test('answers first, and handles the messages when it is told that the answer is on its way', async () => {
+    const { receiver, heard } = receiverOf();
+    const answer = await receiver.receive(requestOf([message('a'), message('b')]));
+    expect(outcome(answer)).toEqual([204, '']);
+    expect(heard.handled).toEqual([]);
+    await answer.handle?.();
+    // The second of two events of a response changes nothing.
+    await answer.handle?.();
+    expect(heard.handled).toEqual(['a', 'b']);
+    expect([heard.refusals, heard.errors]).toEqual([[], []]);
+  });
+
+  test('with `handled` answers when they are handled', async () => {
+    const { promise, resolve } = deferred();
+    const { receiver } = receiverOf({ answer: 'handled', onMessages: () => promise });
+    let isAnswered = false;
+    const answering = receiver.receive(requestOf([message('a')])).then((answer) => {
+      isAnswered = true;
+      return answer;
+    });
+    await new Promise(setImmediate);
+    expect(isAnswered).toBe(false);
+    resolve();
+    expect(await answering).toEqual({ status: 204, headers: {}, text: '' });
+  });
+
+  test.each([
+    ['another method', { method: 'PUT' }, 'method'],
+    ['another type', { headers: { 'content-type': 'text/plain' } }, 'content-type'],
+    ['a coding', { headers: { 'content-encoding': 'gzip' } }, 'content-type'],
+    ['no signature', { headers: { 'x-svc-integrity': undefined } }, 'signature-missing'],
+    ['an empty signature', { headers: { 'x-svc-integrity': '' } }, 'signature-missing'],
+    ['a wrong signature', { headers: { 'x-svc-integrity': 'a'.repeat(64) } }, 'signature-wrong'],
+    ['a body that is no JSON', { body: 'x' }, 'body-invalid'],
+    ['a body without messages', { body: '[]' }, 'body-invalid'],
+    ['a message that breaks the contract', { body: '[{}]' }, 'message-invalid'],
+    ['too many bytes', { body: `"${'x'.repeat(5000)}"` }, 'body-too-large'],
+    ['too many announced', { headers: { 'content-length': '5001' } }, 'body-too-large'],
+  ] as const)('refuses %s, and tells', async (_what, sent, reason) => {
+    const { receiver, heard } = receiverOf({ maxBodyBytes: 5000 });
+    const answer = await receiver.receive(requestOf([message('a')], sent));
+    expect(outcome(answer)).toEqual(refused(reason));
+    expect(answer.handle).toBeUndefined();
+    expect(heard.refusals).toMatchObject([{ reason, status: REFUSALS[reason].status }]);
+    expect(heard.handled).toEqual([]);
+  });
+
+  test('says with 405 which method it takes', async () => {
+    const { receiver } = receiverOf();
+    const { headers } = await receiver.receive(requestOf([], { method: 'GET' }));
+    expect(headers).toEqual({ allow: 'POST', 'content-type': 'text/plain; charset=utf-8' });
+  });
+
+  test('hands what was refused for its signature to whoever wants to explain it', async () => {
+    const { receiver, heard } = receiverOf();
+    const signature = 'b'.repeat(64);
+    await receiver.receive(requestOf([], { body: 'x', headers: { 'x-svc-integrity': signature } }));
+    expect(heard.refusals).toEqual([
+      { reason: 'signature-wrong', status: 401, body: Buffer.from('x'), signature },
+    ]);
+  });
+
+  test.each([
+    ['of a list', [`new-${SECRET}`, SECRET]],
+    ['of a function', () => SECRET],
+    ['of a promise', async () => ['another', SECRET]],
+  ])('takes the secret %s', async (_how, secret) => {
+    const { receiver } = receiverOf({ secret });
+    expect(await receiver.receive(requestOf([message('a')]))).toMatchObject({ status: 204 });
+  });
+
+  test.each([
+    ['throws', () => Promise.reject(new Error('vault'))],
+    ['gives none', () => ''],
+    ['gives an empty list', () => []],
+  ])('answers 500 where a function for the secret %s', async (_how, secret) => {
+    const { receiver, heard } = receiverOf({ secret });
+    const answer = await receiver.receive(requestOf([message('a')]));
+    expect(outcome(answer)).toEqual(refused('failed'));
+    expect(heard.errors).toHaveLength(1);
+  });
+
+  test('reads both formats', async () => {
+    const { receiver, heard } = receiverOf({ answer: 'handled' });
+    const element = { ...sampleMessageV1('security_event'), event_id: 'v1' };
+    await receiver.receive(requestOf([message('v2'), element]));
+    expect(heard.handled).toEqual(['v2', 'v1']);
+  });
+
+  test('gives what breaks the contract to `onInvalid`, and handles the rest', async () => {
+    const invalid: RefusedElement[] = [];
+    const { receiver, heard } = receiverOf({
+      answer: 'handled',
+      onInvalid: (elements) => invalid.push(...elements),
+    });
+    expect((await receiver.receive(requestOf([{}, message('a')]))).status).toBe(204);
+    expect((await receiver.receive(requestOf([{}]))).status).toBe(204);
+    expect(heard.handled).toEqual(['a']);
+    expect(invalid.map(({ index }) => index)).toEqual([0, 0]);
+  });
+
+  test('refuses what was sent too long ago, where it is told a tolerance', async () => {
+    const { receiver, heard } = receiverOf({ toleranceMs: 60_000 });
+    const now = new Date().toISOString();
+    const stale = { ...message('a'), date_created: '2026-11-21T10:00:00.000+00:00' };
+    const fresh = { ...message('b'), date_created: now };
+    expect(outcome(await receiver.receive(requestOf([fresh, stale])))).toEqual(refused('stale'));
+    expect((await receiver.receive(requestOf([fresh]))).status).toBe(204);
+    // Format v1 does not tell when it was sent.
+    expect((await receiver.receive(requestOf([sampleMessageV1('test')]))).status).toBe(204);
+    expect(heard.refusals.map(({ reason }) => reason)).toEqual(['stale']);
+  });
+
+  test('leaves out what came before, and takes it again where it could not be handled', async () => {
+    let isBroken = true;
+    const handled: (string | null)[] = [];
+    const { receiver, heard } = receiverOf({
+      answer: 'handled',
+      onMessages: (messages) => {
+        if (isBroken) throw new Error('full disk');
+        handled.push(...messages.map(({ id }) => id));
+      },
+    });
+    const both = () => receiver.receive(requestOf([message('a'), message('b')]));
+    expect(outcome(await both())).toEqual(refused('failed'));
+    expect(heard.errors).toEqual([new Error('full disk')]);
+    isBroken = false;
+    expect((await both()).status).toBe(204);
+    expect((await both()).status).toBe(204);
+    expect(handled).toEqual(['a', 'b']);
+  });
+
+  test('hands on everything where duplicates are not looked for', async () => {
+    const { receiver, heard } = receiverOf({ duplicates: false, answer: 'handled' });
+    await receiver.receive(requestOf([message('a')]));
+    await receiver.receive(requestOf([message('a')]));
+    expect(heard.handled).toEqual(['a', 'a']);
+  });
+
+  test('tells of a handler that fails after the answer, with the messages', async () => {
+    const told: unknown[] = [];
+    const { receiver } = receiverOf({
+      onMessages: () => Promise.reject(new Error('later')),
+      onError: (error, messages) =>
+        told.push(
+          error,
+          messages.map(({ id }) => id),
+        ),
+    });
+    const answer = await receiver.receive(requestOf([message('a')]));
+    expect(answer.status).toBe(204);
+    await answer.handle?.();
+    expect(told).toEqual([new Error('later'), ['a']]);
+  });
+
+  test('is busy while much is being handled, and idle when all of it is', async () => {
+    const { promise, resolve } = deferred();
+    const { receiver, heard } = receiverOf({ maxInHandBytes: 1, onMessages: () => promise });
+    const first = await receiver.receive(requestOf([message('a')]));
+    const handling = first.handle?.();
+    const second = await receiver.receive(requestOf([message('b')]));
+    expect(outcome(second)).toEqual(refused('busy'));
+    expect(second.headers['retry-after']).toBe('5');
+    let isIdle = false;
+    const idling = receiver.idle().then(() => {
+      isIdle = true;
+    });
+    await new Promise(setImmediate);
+    expect(isIdle).toBe(false);
+    resolve();
+    await handling;
+    await idling;
+    expect((await receiver.receive(requestOf([message('b')]))).status).toBe(204);
+    expect(heard.refusals).toMatchObject([{ reason: 'busy' }]);
+  });
+
+  test('takes it for no error of the host that a sender goes away', async () => {
+    const { receiver, heard } = receiverOf();
+    const readBody = failing(new Error('gone'));
+    expect(outcome(await receiver.receive(requestOf([], { readBody })))).toEqual(
+      refused('incomplete'),
+    );
+    expect(heard.errors).toEqual([]);
+  });
+
+  test('rejects where the raw body is gone, and tells', async () => {
+    const { receiver, heard } = receiverOf();
+    const gone = new SecurityEventError('ERR_RAW_BODY_GONE');
+    const readBody = failing(gone);
+    await expect(receiver.receive(requestOf([], { readBody }))).rejects.toBe(gone);
+    expect(heard.errors).toEqual([gone]);
+  });
+
+  test('answers alike where those that listen throw', async () => {
+    for (const listener of [throwing, failing(new Error('listener')) as never]) {
+      const { receiver } = receiverOf({ onRefused: listener, onError: listener, secret: throwing });
+      expect((await receiver.receive(requestOf([], { method: 'GET' }))).status).toBe(405);
+      expect((await receiver.receive(requestOf([message('a')]))).status).toBe(500);
+    }
+  });
+
+  test.each([
+    ['secret', {}],
+    ['secret', { secret: '' }],
+    ['secret', { secret: [] }],
+    ['secret', { secret: ['a', ''] }],
+    ['secret', { secret: 7 }],
+    ['onMessages', { secret: 'a', onMessages: undefined }],
+    ['answer', { secret: 'a', answer: 'never' }],
+    ['maxBodyBytes', { secret: 'a', maxBodyBytes: 0 }],
+    ['maxInHandBytes', { secret: 'a', maxInHandBytes: 0 }],
+    ['toleranceMs', { secret: 'a', toleranceMs: -1 }],
+    ['duplicates', { secret: 'a', duplicates: true }],
+    ['duplicates', { secret: 'a', duplicates: { has: () => new Set() } }],
+    ['onInvalid', { secret: 'a', onInvalid: 1 }],
+    ['onRefused', { secret: 'a', onRefused: 1 }],
+    ['onError', { secret: 'a', onError: 1 }],
+    ['secrets', { secret: 'a', secrets: ['a'] }],
+  ])('is not made with an unusable %s: %j', (path, options) => {
+    const given = { onMessages: () => {}, ...options } as never;
+    expect(() => createWebhookReceiver(given)).toThrow(
+      expect.objectContaining({ path: [path], name: 'SecurityEventError' }),
+    );
+  });
+});
