@@ -131,6 +131,12 @@ language sql immutable as $$
   select (case when ms > 0 then ceil(least(now_exact + ms, 1e18)) else floor(now_exact) end)::bigint
 $$;
 
+-- As whole numbers: an index on them is of no use to what has fractions.
+create function "security_events".before(now_ms bigint, ms double precision) returns bigint
+language sql immutable as $$
+  select ceil(greatest(now_ms - ms, -1e18))::bigint
+$$;
+
 create function "security_events".waiting(out messages bigint, out bytes bigint) language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   select sum(u.messages), sum(u.bytes) into waiting.messages, waiting.bytes from (
@@ -388,7 +394,11 @@ begin
     candidate := "security_events".next_application(tiers, now_ms, early);
     if candidate is null then
       due_in := null;
-      if not early then
+      if early then
+        select a.number, 0 into candidate, due_in from "security_events".application a
+          where (a.claim is null and a.first_due is not null) or a.lease_end <= now_ms
+          order by a.number limit 1;
+      else
         select h.number, h.ready_at - now_ms into candidate, due_in from unnest(tiers) t(tier)
           cross join lateral (
             select a.number, a.ready_at from "security_events".application a
@@ -603,6 +613,7 @@ set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   now_ms bigint := floor("security_events".now_exact());
+  too_old bigint := "security_events".before(now_ms, older_than_ms);
   owners bigint[];
   dues bigint[];
   sequences bigint[];
@@ -613,7 +624,7 @@ begin
     from (
       select m.application, m.due, m.sequence from "security_events".message m
         join "security_events".application a on a.number = m.application
-        where m.accepted_at < now_ms - older_than_ms
+        where m.accepted_at < too_old
           and (a.claim is null or a.lease_end <= now_ms or m.sequence <> all (a.claim_sequences))
         order by m.accepted_at limit most) o;
   -- In one order everywhere, and all before the room is changed, which is locked last.
@@ -866,10 +877,11 @@ declare
   which bytea := "security_events".digest(application, incident);
   found_number bigint;
   now_ms bigint := floor("security_events".now_exact());
+  over_before bigint := "security_events".before(now_ms, kept_ms);
 begin
   -- A part of what is over at a time, however many names that has.
   with over as (
-    select i.number from "security_events".incident i where i.seen_at < now_ms - kept_ms
+    select i.number from "security_events".incident i where i.seen_at < over_before
       order by i.seen_at limit 10 for update skip locked
   ), names as (
     delete from "security_events".incident_name n where (n.incident, n.channel, n.name) in (
@@ -880,7 +892,7 @@ begin
     and not exists (select from "security_events".incident_name n where n.incident = i.number);
   -- One that is over and still there is another incident: nobody finds it by this key.
   update "security_events".incident i set key = sha256(i.key || int8send(i.number))
-    where i.key = which and i.seen_at < now_ms - kept_ms;
+    where i.key = which and i.seen_at < over_before;
   -- Of two at the same time one waits here for the other.
   insert into "security_events".incident as i (key, started_at, seen_at) values (which, at, now_ms)
     on conflict (key) do update set seen_at = now_ms

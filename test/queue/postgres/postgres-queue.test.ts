@@ -310,12 +310,15 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   });
 
   describe('a row that another process holds', () => {
-    test('is waited for, rather than said to be not there', async () => {
+    test.each([
+      { how: 'is waited for', request: REQUEST },
+      { how: 'is waited for by what moves', request: { ...REQUEST, tiers: [], early: true } },
+    ] as const)('$how, rather than said to be not there', async ({ request }) => {
       const queue = await open();
       await queue.enqueue([entryOf('one', { messageId: 'a' })]);
       expect(await queue.claim({ ...REQUEST, tiers: [] })).toEqual({});
       await control.query(HOLD);
-      const claiming = claimOf(queue);
+      const claiming = queue.claim(request);
       await expect
         .poll(async () => {
           const text = `select from pg_stat_activity where wait_event_type = 'Lock'`;
@@ -323,7 +326,8 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
         })
         .toBe(1);
       await control.query('commit');
-      expect(idsOf(await claiming)).toEqual(['a']);
+      const claimed = await claiming;
+      expect(isClaim(claimed) && idsOf(claimed)).toEqual(['a']);
     });
 
     test('keeps what came in from being added up, which is asked for soon', async () => {

@@ -48,6 +48,7 @@ returns table (application text, message_id text, sender_id text, number bigint)
 #variable_conflict use_column
 declare
   now_ms bigint := floor({s}.now_exact());
+  too_old bigint := {s}.before(now_ms, older_than_ms);
   owners bigint[];
   dues bigint[];
   sequences bigint[];
@@ -58,7 +59,7 @@ begin
     from (
       select m.application, m.due, m.sequence from {s}.message m
         join {s}.application a on a.number = m.application
-        where m.accepted_at < now_ms - older_than_ms
+        where m.accepted_at < too_old
           and (a.claim is null or a.lease_end <= now_ms or m.sequence <> all (a.claim_sequences))
         order by m.accepted_at limit most) o;
   -- In one order everywhere, and all before the room is changed, which is locked last.

@@ -27,7 +27,11 @@ begin
     candidate := {s}.next_application(tiers, now_ms, early);
     if candidate is null then
       due_in := null;
-      if not early then
+      if early then
+        select a.number, 0 into candidate, due_in from {s}.application a
+          where (a.claim is null and a.first_due is not null) or a.lease_end <= now_ms
+          order by a.number limit 1;
+      else
         select h.number, h.ready_at - now_ms into candidate, due_in from unnest(tiers) t(tier)
           cross join lateral (
             select a.number, a.ready_at from {s}.application a

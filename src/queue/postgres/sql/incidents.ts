@@ -37,10 +37,11 @@ declare
   which bytea := {s}.digest(application, incident);
   found_number bigint;
   now_ms bigint := floor({s}.now_exact());
+  over_before bigint := {s}.before(now_ms, kept_ms);
 begin
   -- A part of what is over at a time, however many names that has.
   with over as (
-    select i.number from {s}.incident i where i.seen_at < now_ms - kept_ms
+    select i.number from {s}.incident i where i.seen_at < over_before
       order by i.seen_at limit 10 for update skip locked
   ), names as (
     delete from {s}.incident_name n where (n.incident, n.channel, n.name) in (
@@ -51,7 +52,7 @@ begin
     and not exists (select from {s}.incident_name n where n.incident = i.number);
   -- One that is over and still there is another incident: nobody finds it by this key.
   update {s}.incident i set key = sha256(i.key || int8send(i.number))
-    where i.key = which and i.seen_at < now_ms - kept_ms;
+    where i.key = which and i.seen_at < over_before;
   -- Of two at the same time one waits here for the other.
   insert into {s}.incident as i (key, started_at, seen_at) values (which, at, now_ms)
     on conflict (key) do update set seen_at = now_ms

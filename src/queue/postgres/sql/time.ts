@@ -9,4 +9,10 @@ export const AFTER = `
 create function {s}.after(now_exact double precision, ms double precision) returns bigint
 language sql immutable as $$
   select (case when ms > 0 then ceil(least(now_exact + ms, 1e18)) else floor(now_exact) end)::bigint
+$$;
+
+-- As whole numbers: an index on them is of no use to what has fractions.
+create function {s}.before(now_ms bigint, ms double precision) returns bigint
+language sql immutable as $$
+  select ceil(greatest(now_ms - ms, -1e18))::bigint
 $$;`;
