@@ -1,4 +1,6 @@
 /** What is measured: one row for each line of the table. */
+import { type Comparison, side } from './comparison.ts';
+import { QUEUE_COMPARISONS } from './queue-comparisons.ts';
 
 const SUBJECTS = {
   capture: new URL('./subjects/capture.mjs', import.meta.url),
@@ -6,44 +8,9 @@ const SUBJECTS = {
   deliver: new URL('./subjects/deliver.mjs', import.meta.url),
   encode: new URL('./subjects/encode.mjs', import.meta.url),
   load: new URL('./subjects/load.mjs', import.meta.url),
-  queue: new URL('./subjects/queue.mjs', import.meta.url),
   send: new URL('./subjects/send.mjs', import.meta.url),
   write: new URL('./subjects/write.mjs', import.meta.url),
 } as const;
-
-/** How a row's time is told. */
-export type Unit =
-  | 'µs per record'
-  | 'µs per message'
-  | 'µs per request'
-  | 'messages/s'
-  | 'ms per call'
-  | 'ms per message'
-  | 'ms';
-
-export interface Side {
-  readonly label: string;
-  /** Its name in the subject's `sides`. */
-  readonly side: string;
-}
-
-export interface Comparison {
-  /** For `--only`. */
-  readonly name: string;
-  readonly work: string;
-  /** The file that does the work. */
-  readonly subject: URL;
-  readonly ours: Side;
-  readonly rival: Side;
-  /** Times the subject does its work in one sample, and how many items of the unit that makes. */
-  readonly operations: number;
-  readonly itemsPerOperation?: number;
-  readonly unit: Unit;
-  /** Samples of each side, where they are not the usual ones. */
-  readonly runs?: number;
-  /** Whether the resident memory that the work added is told. */
-  readonly tellsMemory?: true;
-}
 
 export const USUAL_RUNS = 9;
 const IMPORT_RUNS = 21;
@@ -66,8 +33,6 @@ const encoding = {
   itemsPerOperation: 1000,
   unit: 'µs per message',
 } as const;
-
-const side = (label: string, name: string = label): Side => ({ label, side: name });
 
 const CAPTURED_REQUESTS = 20_000;
 
@@ -113,42 +78,6 @@ const capturing = HOSTS.flatMap(([row, host]): Comparison[] => {
     },
   ];
 });
-
-/** The queue in a folder beside the one in memory, which keeps nothing. */
-const queueing: readonly Comparison[] = [
-  ...[1, 64, 1000].map((callers) => ({
-    name: `queue-level-${callers}`,
-    work: `accept a message a call, ${callers} at a time, each until it is on the disk`,
-    subject: SUBJECTS.queue,
-    operations: callers === 1 ? 5000 : 50_000,
-    unit: 'messages/s' as const,
-    ours: side('level', `level, ${callers} callers`),
-    rival: side('memory', `memory, ${callers} callers`),
-  })),
-  {
-    name: 'queue-level-drain',
-    work: 'claim and settle 1,000,000 messages that wait, 16 claims at a time',
-    subject: SUBJECTS.queue,
-    operations: 1_000_000,
-    unit: 'messages/s',
-    ours: side('level', 'level, drained'),
-    rival: side('memory', 'memory, drained'),
-    runs: 7,
-    tellsMemory: true,
-  },
-  {
-    name: 'queue-level-start',
-    work: 'open a folder with 1,000,000 messages, up to the first claim, beside one with 1000',
-    subject: SUBJECTS.queue,
-    operations: 1_000_000,
-    itemsPerOperation: 1e-6,
-    unit: 'ms',
-    ours: side('1,000,000 wait', 'level, started'),
-    rival: side('1000 wait', 'level, started with little'),
-    runs: 7,
-    tellsMemory: true,
-  },
-];
 
 const WRITER = side('writer', 'ours to nothing');
 const FILE_WRITER = side('writer', 'ours to a file');
@@ -285,7 +214,7 @@ const COMPARISONS: readonly Comparison[] = [
     rival: side('`JSON.stringify`, HMAC', 'plain encoding and signing'),
   },
   ...capturing,
-  ...queueing,
+  ...QUEUE_COMPARISONS,
 ];
 
 /** The rows whose names are, or begin with, one of `prefixes`; all of them where there is none. */

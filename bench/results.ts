@@ -1,5 +1,5 @@
 /** From samples to the figures of a row. */
-import type { Comparison, Unit } from './comparisons.ts';
+import type { Comparison, Unit } from './comparison.ts';
 import type { Sample, Samples } from './sampling.ts';
 import { type Summary, spreadOf, summarise } from './statistics.ts';
 

@@ -4,7 +4,8 @@
  * Progress goes to standard error, so that standard output can be kept.
  */
 import { parseArgs } from 'node:util';
-import { type Comparison, selectComparisons, USUAL_RUNS } from './comparisons.ts';
+import type { Comparison } from './comparison.ts';
+import { selectComparisons, USUAL_RUNS } from './comparisons.ts';
 import { type Result, resultOf } from './results.ts';
 import { takeSamples } from './sampling.ts';
 import { describeSurroundings, renderSurroundings } from './surroundings.ts';
@@ -43,13 +44,34 @@ async function measure(comparison: Comparison, givenRuns: number | undefined): P
   return resultOf(comparison, await takeSamples(comparison, { warmUps: WARM_UPS, runs }));
 }
 
-try {
-  const { comparisons, runs, json } = readArguments();
-  const surroundings = describeSurroundings(new Date());
+/** For those rows that need one: what they measure finds it in the environment. */
+async function withServer<T>(isNeeded: boolean, work: () => Promise<T>): Promise<T> {
+  if (!isNeeded) return await work();
+  const { PostgresServer } = await import('../test/helpers/postgres-server.ts');
+  const server = await PostgresServer.start({});
+  const [row] = await server.query('show server_version');
+  process.stderr.write(`PostgreSQL ${String(row?.['server_version'])}, as it comes\n`);
+  process.env['BENCH_POSTGRES'] = JSON.stringify(server.connection);
+  try {
+    return await work();
+  } finally {
+    await server.stop();
+  }
+}
+
+async function measureAll({ comparisons, runs }: Wanted): Promise<Result[]> {
   const results: Result[] = [];
   for (const comparison of comparisons) results.push(await measure(comparison, runs));
+  return results;
+}
+
+try {
+  const wanted = readArguments();
+  const surroundings = describeSurroundings(new Date());
+  const isNeeded = wanted.comparisons.some(({ needsServer }) => needsServer === true);
+  const results = await withServer(isNeeded, () => measureAll(wanted));
   process.stdout.write(
-    json
+    wanted.json
       ? `${JSON.stringify({ surroundings, results }, null, 2)}\n`
       : `${renderSurroundings(surroundings)}\n${renderTable(results)}`,
   );

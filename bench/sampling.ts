@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Comparison, Side } from './comparisons.ts';
+import type { Comparison, Side } from './comparison.ts';
 
 export interface Sample {
   readonly ms: number;

@@ -14,6 +14,8 @@ const PACKAGES = [
   'ajv',
   'undici',
   'uuid',
+  'classic-level',
+  'pg',
 ];
 
 export interface Surroundings {

@@ -1,5 +1,5 @@
 /** Results as one Markdown table. */
-import type { Unit } from './comparisons.ts';
+import type { Unit } from './comparison.ts';
 import type { Result, SideResult } from './results.ts';
 
 const HEAD = ['row', 'work', 'ours', 'rival', 'ratio', 'cpu', 'runs', 'spread'];

@@ -1,6 +1,7 @@
 /** The bench's own arithmetic and rows; what they measure is measured by `npm run bench` alone. */
 import { describe, expect, it } from 'vitest';
-import { type Comparison, selectComparisons, USUAL_RUNS } from '../bench/comparisons.ts';
+import type { Comparison } from '../bench/comparison.ts';
+import { selectComparisons, USUAL_RUNS } from '../bench/comparisons.ts';
 import { resultOf } from '../bench/results.ts';
 import { interleave } from '../bench/sampling.ts';
 import { spreadOf, summarise } from '../bench/statistics.ts';

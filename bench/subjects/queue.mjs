@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { copying, copyingOut, newSchema } from './copy.mjs';
 
 const ROW = { tier: 'healthy', maxMessages: 1000, maxBytes: 1e9, lane: null };
 const CLAIM = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 600_000 };
@@ -41,6 +42,14 @@ const STORES = {
       open: () => createLevelQueue({ folder, ...BOUNDS }),
       remove: () => rmSync(folder, { recursive: true }),
     };
+  },
+  postgres: async () => {
+    const { createPostgresQueue, createPostgresSchema } = await import(
+      'security-event-delivery/queue/postgres'
+    );
+    const { remove, ...where } = await newSchema();
+    await createPostgresSchema(where);
+    return { open: () => createPostgresQueue({ ...where, ...BOUNDS }), remove };
   },
 };
 
@@ -98,7 +107,7 @@ const entering = (name, callers) => async () => {
     check: async (count) => expectCount((await queue.stats()).pending, count),
     close: async () => {
       await queue.close();
-      remove();
+      await remove();
     },
   };
 };
@@ -114,7 +123,7 @@ const leaving = (name) => async () => {
     check: (count) => expectCount(taken, count),
     close: async () => {
       await queue.close();
-      remove();
+      await remove();
     },
   };
 };
@@ -141,18 +150,20 @@ const starting = (name, waiting) => async () => {
     },
     close: async () => {
       await again.close();
-      first.remove();
+      await first.remove();
     },
   };
 };
 
 const CALLERS = [1, 64, 1000];
 
-export const sides = Object.fromEntries(
-  Object.keys(STORES).flatMap((name) => [
+export const sides = Object.fromEntries([
+  ...CALLERS.map((callers) => [`copy, ${callers} together`, copying(entries, callers)]),
+  ['copy, out', copyingOut(entries)],
+  ...Object.keys(STORES).flatMap((name) => [
     ...CALLERS.map((callers) => [`${name}, ${callers} callers`, entering(name, callers)]),
     [`${name}, drained`, leaving(name)],
     [`${name}, started`, starting(name)],
     [`${name}, started with little`, starting(name, BATCH)],
   ]),
-);
+]);

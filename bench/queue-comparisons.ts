@@ -1,0 +1,92 @@
+/** The rows of the queues. */
+import { type Comparison, side } from './comparison.ts';
+
+const SUBJECT = new URL('./subjects/queue.mjs', import.meta.url);
+
+/** The queue in a folder beside the one in memory, which keeps nothing. */
+const queueing: readonly Comparison[] = [
+  ...[1, 64, 1000].map((callers) => ({
+    name: `queue-level-${callers}`,
+    work: `accept a message a call, ${callers} at a time, each until it is on the disk`,
+    subject: SUBJECT,
+    operations: callers === 1 ? 5000 : 50_000,
+    unit: 'messages/s' as const,
+    ours: side('level', `level, ${callers} callers`),
+    rival: side('memory', `memory, ${callers} callers`),
+  })),
+  {
+    name: 'queue-level-drain',
+    work: 'claim and settle 1,000,000 messages that wait, 16 claims at a time',
+    subject: SUBJECT,
+    operations: 1_000_000,
+    unit: 'messages/s',
+    ours: side('level', 'level, drained'),
+    rival: side('memory', 'memory, drained'),
+    runs: 7,
+    tellsMemory: true,
+  },
+  {
+    name: 'queue-level-start',
+    work: 'open a folder with 1,000,000 messages, up to the first claim, beside one with 1000',
+    subject: SUBJECT,
+    operations: 1_000_000,
+    itemsPerOperation: 1e-6,
+    unit: 'ms',
+    ours: side('1,000,000 wait', 'level, started'),
+    rival: side('1000 wait', 'level, started with little'),
+    runs: 7,
+    tellsMemory: true,
+  },
+];
+
+const onServer = { subject: SUBJECT, unit: 'messages/s', needsServer: true } as const;
+const CALLERS = [1, 64, 1000];
+const messagesOf = (callers: number): number => (callers === 1 ? 2000 : 20_000);
+const WAITING_ON_SERVER = 100_000;
+
+/** The queue on a server beside the least that the server can be asked for with the same bytes. */
+const besideCopy: readonly Comparison[] = [
+  ...CALLERS.map((callers) => ({
+    ...onServer,
+    name: `queue-postgres-${callers}`,
+    work: `accept a message a call, ${callers} at a time, each until it is committed`,
+    operations: messagesOf(callers),
+    ours: side('postgres', `postgres, ${callers} callers`),
+    rival: side(`COPY of ${callers}`, `copy, ${callers} together`),
+  })),
+  {
+    ...onServer,
+    name: 'queue-postgres-drain',
+    work: 'claim and settle 100,000 messages that wait, 16 claims at a time',
+    operations: WAITING_ON_SERVER,
+    ours: side('postgres', 'postgres, drained'),
+    rival: side('COPY out, which reads and ends nothing', 'copy, out'),
+    runs: 7,
+  },
+];
+
+const besideMemory: readonly Comparison[] = [
+  ...CALLERS.map((callers) => ({
+    ...onServer,
+    name: `queue-server-${callers}`,
+    work: `accept a message a call, ${callers} at a time, each until it is committed`,
+    operations: messagesOf(callers),
+    ours: side('postgres', `postgres, ${callers} callers`),
+    rival: side('memory', `memory, ${callers} callers`),
+  })),
+  {
+    ...onServer,
+    name: 'queue-server-drain',
+    work: 'claim and settle 100,000 messages that wait, 16 claims at a time',
+    operations: WAITING_ON_SERVER,
+    ours: side('postgres', 'postgres, drained'),
+    rival: side('memory', 'memory, drained'),
+    runs: 7,
+  },
+];
+
+export const QUEUE_COMPARISONS: readonly Comparison[] = [
+  ...queueing,
+  ...besideCopy,
+  ...besideMemory,
+];
