@@ -74,13 +74,13 @@ export class Cemetery {
 
   /** Discards the oldest past the bytes for them, of whichever application. */
   async evict(): Promise<void> {
-    if (!this.#isWithin()) await this.#evict(() => this.#oldest);
+    await this.#evict(() => this.#oldest);
     // One that was written late lies before.
-    if (!this.#isWithin() && this.#oldest > 0) await this.#evict(() => 0);
+    if (this.isFull && this.#oldest > 0) await this.#evict(() => 0);
   }
 
-  #isWithin(): boolean {
-    return this.#state.content.deadBytes <= this.#maxBytes;
+  get isFull(): boolean {
+    return this.#state.content.deadBytes > this.#maxBytes;
   }
 
   async #evict(after: () => number): Promise<void> {

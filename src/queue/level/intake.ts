@@ -22,14 +22,16 @@ export class Intake {
     this.#giveWay = givingWay(clock);
   }
 
-  async enter(entries: readonly QueueEntry[], at: Moment): Promise<Enqueued> {
-    return await this.during(this.#enter(entries, at));
+  enter(entries: readonly QueueEntry[], at: Moment): Promise<Enqueued> {
+    return this.during(this.#enter(entries, at));
   }
 
   /** Something of which messages come in: see `entered`. */
-  async during<T>(entering: Promise<T>): Promise<T> {
+  during<T>(entering: Promise<T>): Promise<T> {
+    const isOver = (): void => void this.#entering.delete(entering);
     this.#entering.add(entering);
-    return await entering.finally(() => this.#entering.delete(entering));
+    entering.then(isOver, isOver);
+    return entering;
   }
 
   /** Resolves when what was admitted by now is in the store, or was refused. */

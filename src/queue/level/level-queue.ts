@@ -195,7 +195,7 @@ export class LevelQueue implements MessageQueue {
     return this.#call(async (at) => {
       const done = await work(at);
       // What was asked for is done: what could not be evicted now goes with the next ones.
-      await this.#cemetery.evict().catch(() => {});
+      if (this.#cemetery.isFull) await this.#cemetery.evict().catch(() => {});
       return done;
     });
   }
