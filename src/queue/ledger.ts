@@ -21,7 +21,9 @@ export type DiscardReason =
   /** the oldest dead letter of a queue whose room for them is over */
   | 'evicted'
   /** to another queue */
-  | 'moved';
+  | 'moved'
+  /** what its queue had stored it in was damaged */
+  | 'lost';
 
 export interface DeadLetter {
   /** Names it in `replay` and `purge`, and is the cursor of the page behind it. */

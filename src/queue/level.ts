@@ -7,6 +7,12 @@ import { LevelQueue } from './level/level-queue.ts';
 import type { LevelParts } from './level/state.ts';
 import type { MessageQueue } from './queue.ts';
 
+export type {
+  DamagedApplication,
+  DamagedRow,
+  DamageSign,
+  QueueDamage,
+} from './level/damage.ts';
 export type { LevelQueueOptions } from './level/level-options.ts';
 export type { MessageQueue } from './queue.ts';
 

@@ -118,7 +118,14 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     files: ['queue/level.ts', 'queue/level/'],
     ours: ['queue/level/', 'queue/in-process/', 'errors.ts', 'option-rules.ts', 'system/'],
     oursAsTypes: ['queue/queue.ts', 'incident/'],
-    external: ['classic-level', 'node:crypto', 'node:fs/promises'],
+    external: [
+      'classic-level',
+      'node:crypto',
+      'node:diagnostics_channel',
+      'node:fs/promises',
+      'node:path',
+      'node:zlib',
+    ],
   },
   {
     // A queue knows no other one.

@@ -9,6 +9,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ClassicLevel } from 'classic-level';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LevelQueue } from '../../src/queue/level/level-queue.ts';
 import { createLevelQueue, type LevelQueueOptions } from '../../src/queue/level.ts';
@@ -85,6 +86,7 @@ describe('the options of a queue in a folder', () => {
     [{ folder: 'queue', maxPendingBytes: 0 }, ['maxPendingBytes'], 'an integer from 1'],
     [{ folder: 'queue', maxPendingMessages: 1.5 }, ['maxPendingMessages'], 'an integer from 1'],
     [{ folder: 'queue', maxDeadBytes: -1 }, ['maxDeadBytes'], 'an integer from 0'],
+    [{ folder: 'queue', onDamage: true }, ['onDamage'], 'expected onDamage to be a function'],
     [{ folder: 'queue', more: 1 }, ['more'], 'unknown key "more" in the options'],
   ])('refuse %j and say why', (options, path, text) => {
     const create = () => createLevelQueue(options as unknown as LevelQueueOptions);
@@ -149,13 +151,12 @@ describe('the folder of a queue', () => {
     await queue.close();
   });
 
-  test('of a later version of the package is not touched', async () => {
-    const { ClassicLevel } = await import('classic-level');
+  test('of another version of the package is not touched', async () => {
     const level = new ClassicLevel(folder);
-    await level.put('M', '{"form":2}');
+    await level.put('M', '{"form":1}');
     await level.close();
     const queue = createLevelQueue({ folder });
-    await expect(queue.open(ROW)).rejects.toThrow('was written by a later version');
+    await expect(queue.open(ROW)).rejects.toThrow('was written by another version');
     await level.open();
     expect(await level.keys().all()).toEqual(['M']);
     await level.close();
@@ -185,13 +186,27 @@ test('a queue in a folder tells how to install what it needs', async () => {
 describe('a queue in a folder, after a write has failed,', () => {
   /** Writes fail while it says so. */
   let isFull = false;
+  /** How often rows were read one after the other. */
+  let readings = 0;
+
+  class Counted extends ClassicLevel<Buffer, Buffer> {
+    constructor(...args: ConstructorParameters<typeof ClassicLevel<Buffer, Buffer>>) {
+      super(...args);
+      const read = this.iterator.bind(this) as (...all: unknown[]) => unknown;
+      const iterator = (...all: unknown[]): unknown => {
+        readings += 1;
+        return read(...all);
+      };
+      Object.assign(this, { iterator });
+    }
+  }
 
   async function failing(): Promise<MessageQueue> {
     isFull = false;
     const options = { folder, sync: false, maxDeadBytes: 1e9 };
     const bounds = { maxPendingBytes: 1e9, maxPendingMessages: 1e6 };
     const queue = new LevelQueue({ ...options, ...bounds }, systemClock, {
-      load: () => import('classic-level'),
+      load: () => Promise.resolve({ ClassicLevel: Counted }),
       onWrite: (moment) => {
         if (moment === 'before' && isFull) throw new Error('ENOSPC: no space left on device');
       },
@@ -253,6 +268,27 @@ describe('a queue in a folder, after a write has failed,', () => {
     const again = await claimed(queue);
     expect([idsOf(again), again.messages[0]?.sends]).toEqual([['a'], 0]);
     await queue.close();
+  });
+
+  test('reads the folder once, however often it is asked while the disk is full', async () => {
+    const queue = await failing();
+    await queue.enqueue([entryOf('one', { messageId: 'a' }), entryOf('two', { messageId: 'b' })]);
+    const claim = await claimed(queue);
+    await fails(() => queue.enqueue([entryOf('one')]));
+    await fails(() => queue.stats());
+    const before = readings;
+    for (let call = 0; call < 20; call += 1) await fails(() => queue.enqueue([entryOf('one')]));
+    expect(readings).toBe(before);
+    // What was read is what is written now: the claim that was out, and what waits.
+    expect(await queue.settle(claim, [DELIVERED], { ...ROW, waitMs: 0 })).toBe('settled');
+    expect(idsOf(await claimed(queue))).toEqual(['b']);
+    expect(await queue.stats()).toMatchObject({ accepted: 2, delivered: 1, pending: 1 });
+    await queue.close();
+    const next = createLevelQueue({ folder });
+    await next.open(ROW);
+    expect(await next.stats()).toMatchObject({ accepted: 2, delivered: 1, pending: 1 });
+    expect(idsOf(await claimed(next))).toEqual(['b']);
+    await next.close();
   });
 
   test('rejects all that waited for the same write', async () => {

@@ -16,7 +16,7 @@ import { decodeJson, encodeJson } from './values.ts';
 
 /** The one row that is about the whole store. */
 export interface Meta {
-  /** Of the rows and values; a store of a later form is not opened. */
+  /** Of the rows and values; a store of another form is not opened. */
   readonly form: number;
   /** How often the store was opened: claims of another time have other names. */
   readonly runs: number;
@@ -27,7 +27,12 @@ export interface Meta {
   readonly lastApplication: number;
 }
 
-export const NEW_STORE: Meta = { form: 1, runs: 0, nowMs: 0, lastDeath: 0, lastApplication: 0 };
+export const NEW_STORE: Meta = { form: 2, runs: 0, nowMs: 0, lastDeath: 0, lastApplication: 0 };
+
+export interface LoadOptions {
+  readonly bounds: RoomBounds;
+  readonly defaults: Defaults;
+}
 
 export class LevelContent {
   readonly room: Room;
@@ -42,7 +47,7 @@ export class LevelContent {
   #lastClaim = 0;
   deadBytes = 0;
 
-  constructor(meta: Meta, { bounds, defaults }: { bounds: RoomBounds; defaults: Defaults }) {
+  constructor(meta: Meta, { bounds, defaults }: LoadOptions) {
     this.room = new Room(bounds);
     this.#defaults = defaults;
     this.#runs = meta.runs + 1;

@@ -77,13 +77,27 @@ export const namedKey = (number: number, digest: Buffer): Buffer =>
 export const deadOfKey = (application: number, id: number): Buffer =>
   keyOf('deadOf', application, id);
 
+const TABLE_OF: ReadonlyMap<string, Table> = new Map(
+  Object.entries(TABLES).map(([table, letter]) => [letter, table as Table]),
+);
+
+/** `undefined` of what this version does not write. */
+export const tableOf = (key: Buffer): Table | undefined =>
+  TABLE_OF.get(key.toString('latin1', 0, 1));
+
 /** The last number of a key: a sequence, or the number of a death. */
 export const lastOf = (key: Buffer): number => key.readUIntBE(key.length - LONG, LONG);
 
 /** The number before it: a time. */
 export const timeOf = (key: Buffer): number => key.readUIntBE(key.length - 2 * LONG, LONG);
 
+/** The number of an incident. */
+export const numberOfName = (key: Buffer): number => key.readUIntBE(1, LONG);
+
 export const applicationOf = (key: Buffer): number => key.readUInt32BE(1);
+
+/** All rows, whatever table they are of. */
+export const EVERYTHING: Range = { gte: Buffer.alloc(1), lt: Buffer.alloc(64, 255) };
 
 /** All of a table, or of an application in it. */
 export function rangeOf(table: Table, application?: number): Range {

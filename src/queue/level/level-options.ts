@@ -1,4 +1,12 @@
-import { check, integer, invalidOption, type Rules, usable } from '../../option-rules.ts';
+import {
+  A_FUNCTION,
+  check,
+  integer,
+  invalidOption,
+  type Rules,
+  usable,
+} from '../../option-rules.ts';
+import type { QueueDamage } from './damage.ts';
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
@@ -26,7 +34,17 @@ export interface LevelQueueOptions {
    * `evicted`. An integer from 0, which keeps none; default 268435456 (256 MiB).
    */
   readonly maxDeadBytes?: number;
+  /**
+   * Told where the folder turned out to be damaged, once what is intact is in order again: what was
+   * noticed, and how many messages of which applications are gone. It hears of each damage once; what it
+   * throws is ignored. Default: a diagnostics event alone, `security-event-delivery:queue-damaged`.
+   */
+  readonly onDamage?: (damage: QueueDamage) => void;
 }
+
+/** With its defaults. */
+export type LevelSettings = Required<Omit<LevelQueueOptions, 'onDamage'>> &
+  Pick<LevelQueueOptions, 'onDamage'>;
 
 const MOST = Number.MAX_SAFE_INTEGER;
 
@@ -36,14 +54,16 @@ const RULES: Rules<keyof LevelQueueOptions> = {
   maxPendingBytes: integer(1, MOST),
   maxPendingMessages: integer(1, MOST),
   maxDeadBytes: integer(0, MOST),
+  onDamage: A_FUNCTION,
 };
 
 /** Throws ERR_INVALID_OPTION, whose `path` names the option. */
-export function readLevelOptions(options: unknown): Required<LevelQueueOptions> {
+export function readLevelOptions(options: unknown): LevelSettings {
   const given = check<LevelQueueOptions>(options, RULES);
   const { folder, sync = true } = given;
   if (folder === undefined) throw invalidOption('expected folder to be a path', ['folder']);
   const { maxPendingBytes = GIB, maxPendingMessages = 2_000_000 } = given;
-  const { maxDeadBytes = 256 * MIB } = given;
-  return { folder, sync, maxPendingBytes, maxPendingMessages, maxDeadBytes };
+  const { maxDeadBytes = 256 * MIB, onDamage } = given;
+  const told = onDamage === undefined ? {} : { onDamage };
+  return { folder, sync, maxPendingBytes, maxPendingMessages, maxDeadBytes, ...told };
 }

@@ -24,7 +24,7 @@ import { Ends } from './ends.ts';
 import { INCIDENT_LIMITS } from './incident-rows.ts';
 import { LevelIncidents, type Reach } from './incidents.ts';
 import { Intake } from './intake.ts';
-import type { LevelQueueOptions } from './level-options.ts';
+import type { LevelSettings } from './level-options.ts';
 import { type LevelParts, LevelState } from './state.ts';
 
 /**
@@ -45,7 +45,7 @@ export class LevelQueue implements MessageQueue {
   #isOpen = false;
   #closing: Promise<QueueClosing> | undefined;
 
-  constructor(options: Required<LevelQueueOptions>, clock: QueueClock, parts: LevelParts) {
+  constructor(options: LevelSettings, clock: QueueClock, parts: LevelParts) {
     this.durability = options.sync ? 'power-loss' : 'process-crash';
     this.#state = new LevelState(options, clock, parts);
     this.#intake = new Intake(this.#state, clock);

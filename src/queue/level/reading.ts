@@ -32,6 +32,7 @@ export async function readDue(
   application: LevelApplication,
   { limits, untilMs }: { readonly limits: ClaimLimits; readonly untilMs: number },
 ): Promise<Taken> {
+  const counted = countOf(application);
   // One more than may be taken: when that one is due is when the next claim can be made.
   const count = limits.maxMessages + 1;
   const fresh = new Ahead(freshCandidates(store, application, count));
@@ -48,7 +49,12 @@ export async function readDue(
       chosen.push(next);
       (next === one ? fresh : again).shift();
     }
-    const lastFresh = chosen.findLast((candidate) => candidate.again === undefined);
+    const untouchedOnes = chosen.filter((candidate) => candidate.again === undefined);
+    if (fresh.first() === undefined) counted.expectFresh(store, untouchedOnes.length);
+    if (again.first() === undefined) {
+      counted.expectAgain(store, chosen.length - untouchedOnes.length);
+    }
+    const lastFresh = untouchedOnes.at(-1);
     return {
       messages: await withContent(store, application.number, chosen),
       head: lastFresh === undefined ? application.head : lastFresh.sequence + 1,
@@ -59,6 +65,20 @@ export async function readDue(
     await fresh.close();
     await again.close();
   }
+}
+
+/**
+ * How much waits of an application, to be compared with what is found where all was read: what was
+ * lost without a trace would wait for ever. While something comes in, the store need not have it yet.
+ */
+export function countOf({ tail, committedTail, freshCount, againCount }: LevelApplication) {
+  const compare = (store: Store, found: number, counted: number): void => {
+    if (tail === committedTail && found < counted) store.folder.suspect('counts');
+  };
+  return {
+    expectFresh: (store: Store, found: number): void => compare(store, found, freshCount),
+    expectAgain: (store: Store, found: number): void => compare(store, found, againCount),
+  };
 }
 
 /** What was read and is not used yet. */
@@ -180,6 +200,7 @@ async function withContent(
       contentKey(application, sequence, again?.isBrought === true),
     ),
   );
+  if (values.includes(undefined)) store.folder.suspect('counts');
   const found = new Map(unread.map((candidate, index) => [candidate, values[index]]));
   return chosen.flatMap((candidate) => {
     const value = found.get(candidate);

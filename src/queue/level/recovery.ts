@@ -1,30 +1,59 @@
 /** From the rows of the store to what is kept in memory, when it is opened and after a failed write. */
 import { SecurityEventError } from '../../errors.ts';
 import type { Moment } from '../in-process/moment.ts';
-import type { RoomBounds } from '../in-process/room.ts';
-import type { Defaults, LevelApplication, LiveClaim, TakenMessage } from './application.ts';
+import type { LevelApplication, LiveClaim, TakenMessage } from './application.ts';
 import type { Change, StoredClaim } from './change.ts';
-import { LevelContent, type Meta, NEW_STORE } from './content.ts';
-import { againKey, applicationOf, freshRange, lastOf, metaKey, rangeOf } from './keys.ts';
+import { LevelContent, type LoadOptions, type Meta, NEW_STORE } from './content.ts';
+import {
+  againKey,
+  applicationOf,
+  EVERYTHING,
+  freshRange,
+  lastOf,
+  metaKey,
+  rangeOf,
+} from './keys.ts';
 import { contentKey, untouched } from './reading.ts';
 import type { Store } from './store.ts';
 import { decodeAgain, decodeContent, decodeJson } from './values.ts';
 
-/** What was written last of the store's own row. */
+/** What was written last of the store's own row. Where it cannot be had, the store is suspect. */
 export async function readMeta(store: Store, folder: string): Promise<Meta> {
+  // Before anything is taken for damage: what is another version's is not to be touched.
+  refuseOtherVersion(await store.getRaw(metaKey()), folder);
   const value = await store.get(metaKey());
-  if (value === undefined) return NEW_STORE;
+  if (value === undefined) {
+    for await (const rows of store.chunks(EVERYTHING, 1)) {
+      if (rows.length > 0) store.folder.suspect('counts');
+    }
+    return NEW_STORE;
+  }
   const meta = decodeJson<Meta>(value);
-  if (meta.form <= NEW_STORE.form) return meta;
-  const detail = `${folder} was written by a later version of this package`;
-  throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
+  if (meta.form === NEW_STORE.form) return meta;
+  throw otherVersion(folder);
+}
+
+/** Rows had no checksum before there was a form 2, nor need those of a later one have it there. */
+function refuseOtherVersion(row: Buffer | undefined, folder: string): void {
+  if (row === undefined) return;
+  try {
+    if (decodeJson<Partial<Meta> | null>(row)?.form === undefined) return;
+  } catch {
+    return;
+  }
+  throw otherVersion(folder);
+}
+
+function otherVersion(folder: string): SecurityEventError {
+  const detail = `${folder} was written by another version of this package`;
+  return new SecurityEventError('ERR_QUEUE_FAILED', { detail });
 }
 
 /** All applications, and what waits of them counted as room. */
 export async function loadContent(
   store: Store,
   meta: Meta,
-  options: { readonly bounds: RoomBounds; readonly defaults: Defaults },
+  options: LoadOptions,
 ): Promise<LevelContent> {
   const content = new LevelContent(meta, options);
   for await (const entry of store.entries(rangeOf('application'))) content.load(entry);

@@ -1,7 +1,7 @@
 /** Which of the waiting messages go without an attempt: those that are too old, or all of a closed application. */
 import type { LevelApplication, TakenMessage } from './application.ts';
 import { againKey, ageKey, freshRange, lastOf, rangeOf, timeOf } from './keys.ts';
-import { contentKey, untouched } from './reading.ts';
+import { contentKey, countOf, untouched } from './reading.ts';
 import type { Store } from './store.ts';
 import { decodeAgain, decodeContent, decodeTime } from './values.ts';
 
@@ -20,10 +20,13 @@ export async function readOlder(
   application: LevelApplication,
   { acceptedBeforeMs, max }: { readonly acceptedBeforeMs: number; readonly max: number },
 ): Promise<Removal> {
+  const counted = countOf(application);
   const claimed = new Set(application.claim?.messages.map(({ sequence }) => sequence));
   const isMeant = (acceptedMs: number): boolean => acceptedMs < acceptedBeforeMs;
   const again = await oldestAgain(store, application, { claimed, isMeant, max });
   const fresh = await oldestFresh(store, application, { isMeant, max: max - again.found.length });
+  if (again.isAll) counted.expectAgain(store, again.found.length);
+  if (fresh.isAll) counted.expectFresh(store, fresh.found.length);
   const messages = [...(await read(store, application.number, again.found)), ...fresh.found];
   const gone = new Set([...claimed, ...again.found.map(({ sequence }) => sequence)]);
   return {
@@ -52,8 +55,9 @@ async function oldestAgain(
 ) {
   const found: Found[] = [];
   let nextMs: number | undefined;
+  let isAll = true;
   if (againOldestMs === undefined || !isMeant(againOldestMs)) {
-    return { found, nextMs: againOldestMs };
+    return { found, nextMs: againOldestMs, isAll: false };
   }
   // What is gone left its gravestones in front of the first.
   const range = { ...rangeOf('age', number), gte: ageKey(number, againOldestMs, 0) };
@@ -62,12 +66,13 @@ async function oldestAgain(
     const acceptedMs = timeOf(key);
     if (found.length >= max || !isMeant(acceptedMs)) {
       nextMs ??= acceptedMs;
+      isAll = false;
       break;
     }
     if (claimed.has(sequence)) nextMs ??= acceptedMs;
     else found.push({ sequence, dueMs: decodeTime(value) });
   }
-  return { found, nextMs };
+  return { found, nextMs, isAll };
 }
 
 async function oldestFresh(
@@ -79,11 +84,11 @@ async function oldestFresh(
   for await (const [key, value] of store.entries(freshRange(number, head, committedTail))) {
     const content = decodeContent(value);
     if (found.length >= max || !isMeant(content.acceptedMs)) {
-      return { found, nextMs: content.acceptedMs };
+      return { found, nextMs: content.acceptedMs, isAll: false };
     }
     found.push(untouched(content, lastOf(key)));
   }
-  return { found, nextMs: undefined };
+  return { found, nextMs: undefined, isAll: true };
 }
 
 /** Rows whose message is not there any more are left out. */
@@ -95,12 +100,14 @@ async function read(
   const rows = await store.getMany(
     found.map(({ dueMs, sequence }) => againKey(number, dueMs, sequence)),
   );
+  if (rows.includes(undefined)) store.folder.suspect('counts');
   const again = rows.map((row) => row && decodeAgain(row));
   const values = await store.getMany(
     found.map(({ sequence }, index) =>
       contentKey(number, sequence, again[index]?.isBrought === true),
     ),
   );
+  if (values.includes(undefined)) store.folder.suspect('counts');
   return found.flatMap(({ sequence, dueMs }, index) => {
     const row = again[index];
     const value = values[index];

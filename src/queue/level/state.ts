@@ -7,9 +7,11 @@ import type { ApplicationRow } from '../queue.ts';
 import type { Defaults, LevelApplication, LiveClaim } from './application.ts';
 import { Change } from './change.ts';
 import { LevelContent, NEW_STORE } from './content.ts';
+import { tellDamage } from './damage.ts';
 import type { IncidentLimits } from './incident-rows.ts';
-import type { LevelQueueOptions } from './level-options.ts';
-import { loadContent, placeAll, readMeta, takeOverClaims } from './recovery.ts';
+import type { LevelSettings } from './level-options.ts';
+import { type Loaded, load } from './loading.ts';
+import { placeAll, readMeta } from './recovery.ts';
 import { Store, type StoreOptions, type WriteName } from './store.ts';
 
 export interface LevelParts extends Pick<StoreOptions, 'load' | 'onWrite'> {
@@ -17,9 +19,12 @@ export interface LevelParts extends Pick<StoreOptions, 'load' | 'onWrite'> {
   readonly incidentLimits?: IncidentLimits;
 }
 
+/** Of an opening: where reading finds that files are damaged, they are put together, and read again. */
+const READINGS = 3;
+
 export class LevelState {
   readonly store: Store;
-  readonly #options: Required<LevelQueueOptions>;
+  readonly #options: LevelSettings;
   readonly #clock: QueueClock;
   readonly #listeners = new Set<() => void>();
   readonly #defaults: Defaults;
@@ -32,8 +37,10 @@ export class LevelState {
   #live: Map<string, LiveClaim> | undefined;
   /** The folder has not been opened by this process yet. */
   #isFirst = true;
+  /** Read, and not written yet: where the disk is full, it is not read again for each call. */
+  #loaded: Loaded | undefined;
 
-  constructor(options: Required<LevelQueueOptions>, clock: QueueClock, parts: LevelParts) {
+  constructor(options: LevelSettings, clock: QueueClock, parts: LevelParts) {
     this.#options = options;
     this.#clock = clock;
     this.#giveWay = givingWay(clock);
@@ -70,14 +77,25 @@ export class LevelState {
    */
   async begin<T>(work: (at: Moment) => Promise<T>): Promise<T> {
     for (;;) {
-      if (this.#opening !== undefined || !this.store.isUsable) await this.open();
+      if (this.#opening !== undefined || !this.#isSound) await this.open();
       else {
         const at = this.now();
         const endings = this.#wake(at);
-        if (endings.length === 0) return await work(at);
+        if (endings.length === 0) return await this.#noticing(work(at));
         await Promise.all(endings);
       }
     }
+  }
+
+  /** Who waits for what is due is to ask again where damage was found: the next call makes up for it. */
+  async #noticing<T>(work: Promise<T>): Promise<T> {
+    const done = await work;
+    if (this.store.folder.signs.size > 0) this.tellListeners();
+    return done;
+  }
+
+  get #isSound(): boolean {
+    return this.store.isUsable && this.store.folder.signs.size === 0;
   }
 
   /** Opens the folder, anew after a failed write: nothing counts but what is in it. */
@@ -90,32 +108,52 @@ export class LevelState {
 
   async #load(): Promise<void> {
     if (!this.#isFirst) this.#live ??= this.#liveClaims();
+    for (let reading = 1; ; reading += 1) {
+      try {
+        await this.#loadOnce();
+        break;
+      } catch (error) {
+        await this.store.close().catch(() => {});
+        if (reading === READINGS || !this.store.folder.areFilesDamaged) throw error;
+      }
+    }
+    this.#isFirst = false;
+    this.#live = undefined;
+    this.#loaded = undefined;
+    this.tellListeners();
+  }
+
+  async #loadOnce(): Promise<void> {
+    const { folder } = this.store;
     // What is under way stands on what is no more: it may write nothing.
     this.#content = this.#emptyContent();
     await this.store.close();
     await this.store.open(() => this.#content.rows(this.now().nowMs));
-    try {
-      const meta = await readMeta(this.store, this.#options.folder);
-      // Neither back behind what was written, nor behind the clock on the wall.
-      if (this.#isFirst) {
-        this.#offsetMs = Math.max(meta.nowMs, this.#clock.now()) - this.#clock.monotonicMs();
-      }
-      this.#content = await loadContent(this.store, meta, {
-        bounds: this.#options,
-        defaults: this.#defaults,
-      });
-      const change = new Change(this.#content, this.now());
-      await takeOverClaims(this.store, change, this.#live);
-      change.apply();
-      await this.store.write('open', change.operations);
-      placeAll(this.#content, this.now());
-      this.#isFirst = false;
-      this.#live = undefined;
-    } catch (error) {
-      await this.store.close().catch(() => {});
-      throw error;
+    if (this.#loaded?.suspicions !== folder.suspicions) this.#loaded = undefined;
+    this.#loaded ??= await this.#read();
+    const { content, operations, finding } = this.#loaded;
+    this.#content = content;
+    await this.store.write('open', operations);
+    placeAll(content, this.now());
+    if (finding === undefined) return;
+    const { folder: path, onDamage } = this.#options;
+    const { signs, unreadable } = folder;
+    tellDamage({ folder: path, signs: [...signs], unreadable, ...finding }, onDamage);
+    await folder.endMending();
+  }
+
+  async #read(): Promise<Loaded> {
+    const meta = await readMeta(this.store, this.#options.folder);
+    // Neither back behind what was written, nor behind the clock on the wall.
+    if (this.#isFirst) {
+      this.#offsetMs = Math.max(meta.nowMs, this.#clock.now()) - this.#clock.monotonicMs();
     }
-    this.tellListeners();
+    return await load(this.store, meta, {
+      bounds: this.#options,
+      defaults: this.#defaults,
+      live: this.#live,
+      now: () => this.now(),
+    });
   }
 
   #liveClaims(): Map<string, LiveClaim> {

@@ -1,16 +1,10 @@
-/** The folder on disk: opened by one process, written in groups, and opened anew after a failed write. */
-import { chmod, mkdir } from 'node:fs/promises';
-import type { ClassicLevel } from 'classic-level';
+/** The rows on disk: written in groups, and opened anew after a failed write. */
 import { SecurityEventError } from '../../errors.ts';
 import type { GiveWay } from '../../system/giving-way.ts';
-import { optionalImport } from '../../system/optional-import.ts';
 import type { Range } from './keys.ts';
-
-type Level = ClassicLevel<Buffer, Buffer>;
-type LevelClass = new (
-  location: string,
-  options: { readonly keyEncoding: 'buffer'; readonly valueEncoding: 'buffer' },
-) => Level;
+import type { Level } from './level-class.ts';
+import { type FolderOptions, LevelFolder } from './level-folder.ts';
+import { sealed, unsealed } from './seal.ts';
 
 export type Operation =
   | { readonly type: 'put'; readonly key: Buffer; readonly value: Buffer }
@@ -32,12 +26,9 @@ export type WriteName =
   | 'evict'
   | 'incident';
 
-export interface StoreOptions {
+export interface StoreOptions extends FolderOptions {
   readonly giveWay: GiveWay;
-  readonly folder: string;
   readonly sync: boolean;
-  /** Stands in for the package in tests. */
-  readonly load: () => Promise<{ readonly ClassicLevel: LevelClass }>;
   /** Called before and after each write with what it is for, for tests that end the process there. */
   readonly onWrite: (moment: 'before' | 'after', names: ReadonlySet<WriteName>) => void;
 }
@@ -65,7 +56,7 @@ const READ_AHEAD_BYTES = 1024 * 1024;
 
 export class Store {
   readonly #options: StoreOptions;
-  #level: Level | undefined;
+  readonly folder: LevelFolder;
   #waiting: Waiting[] = [];
   #isWriting = false;
   /** Whether a write has failed since the folder was opened. */
@@ -75,10 +66,11 @@ export class Store {
 
   constructor(options: StoreOptions) {
     this.#options = options;
+    this.folder = new LevelFolder(options);
   }
 
   get isUsable(): boolean {
-    return this.#level !== undefined && !this.#hasFailed;
+    return this.folder.isOpen && !this.#hasFailed;
   }
 
   /** What is in memory is no more what the folder holds: it is to be opened anew. */
@@ -87,30 +79,14 @@ export class Store {
   }
 
   async open(alsoWrite: () => Operation[]): Promise<void> {
-    const { folder, load } = this.#options;
     this.#alsoWrite = alsoWrite;
-    const { ClassicLevel } = await optionalImport('classic-level', load);
-    try {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      // What waits holds personal data: it is nobody's but the owner's, also where the folder was there.
-      await chmod(folder, 0o700);
-      const encodings = { keyEncoding: 'buffer', valueEncoding: 'buffer' } as const;
-      const level = new ClassicLevel(folder, encodings);
-      await level.open();
-      this.#level = level;
-      this.#hasFailed = false;
-    } catch (error) {
-      throw isLocked(error) ? lockedBySomebody(folder, error) : failed(error);
-    }
+    await this.folder.open();
+    this.#hasFailed = false;
   }
 
   /** Waits for what is being written; what waits for a turn is written yet. */
   async close(): Promise<void> {
-    const level = this.#level;
-    this.#level = undefined;
-    await level?.close().catch((error: unknown) => {
-      throw failed(error);
-    });
+    await this.folder.close();
   }
 
   /**
@@ -144,71 +120,91 @@ export class Store {
     this.#isWriting = false;
   }
 
-  async #writeGroup(group: readonly Waiting[]): Promise<SecurityEventError | undefined> {
-    const { sync, onWrite } = this.#options;
+  async #writeGroup(group: readonly Waiting[]): Promise<unknown> {
+    const { onWrite } = this.#options;
     const names = new Set(group.map(({ name }) => name));
     try {
-      // What has failed once may have left half of the store behind: see `LevelQueue`.
-      if (!this.isUsable) return failed(undefined);
-      // As they are now: what is done to them from here on goes with the next write.
-      const rows = this.#alsoWrite();
-      for (const { make } of group) if (make !== undefined) await make();
-      const operations = [...group.map((one) => one.operations), rows].flat();
-      onWrite('before', names);
-      await this.#put(this.#level as Level, operations, { sync });
-      onWrite('after', names);
+      await this.folder.use(async (level) => {
+        // What has failed once may have left half of the store behind: see `LevelQueue`.
+        if (this.#hasFailed) throw failed(undefined);
+        // As they are now: what is done to them from here on goes with the next write.
+        const rows = this.#alsoWrite();
+        for (const { make } of group) if (make !== undefined) await make();
+        const operations = [...group.map((one) => one.operations), rows].flat();
+        onWrite('before', names);
+        await this.#put(level, operations);
+        onWrite('after', names);
+      });
       return undefined;
     } catch (error) {
       this.#hasFailed = true;
-      return error instanceof SecurityEventError ? error : failed(error);
+      return error;
     }
   }
 
+  /** Without the rows that go with any write: of what is in memory nothing is known yet. */
+  async repair(operations: readonly Operation[]): Promise<void> {
+    await this.folder.use((level) => this.#put(level, operations));
+  }
+
   /** All at once a hundred thousand would hold the event loop for seconds: only the end is one step. */
-  async #put(
-    level: Level,
-    operations: readonly Operation[],
-    options: { sync: boolean },
-  ): Promise<void> {
+  async #put(level: Level, operations: readonly Operation[]): Promise<void> {
+    const { sync } = this.#options;
     if (operations.length <= SMALL) {
-      await level.batch([...operations], options);
+      await level.batch(operations.map(withSeal), { sync });
       return;
     }
     const batch = level.batch();
     try {
       for (const [index, operation] of operations.entries()) {
         if (index % SMALL === 0) await this.#options.giveWay();
-        if (operation.type === 'put') batch.put(operation.key, operation.value);
-        else batch.del(operation.key);
+        const { key } = operation;
+        if (operation.type === 'put') batch.put(key, sealed(key, operation.value));
+        else batch.del(key);
       }
-      await batch.write(options);
+      await batch.write({ sync });
     } finally {
       await batch.close();
     }
   }
 
   async get(key: Buffer): Promise<Buffer | undefined> {
-    return await this.#reading((level) => level.get(key));
+    const row = await this.getRaw(key);
+    return row && this.#intact(key, row);
   }
 
+  /** Of what is not as it was written, `undefined`. */
   async getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
     if (keys.length === 0) return [];
     const values: (Buffer | undefined)[] = [];
     for (let start = 0; start < keys.length; start += SMALL) {
       const part = keys.slice(start, start + SMALL);
-      const found = await this.#reading((level) => level.getMany(part));
-      for (const value of found) values.push(value);
+      const rows = await this.folder.use((level) => level.getMany(part));
+      for (const [index, row] of rows.entries()) {
+        values.push(row && this.#intact(part[index] as Buffer, row));
+      }
     }
     return values;
   }
 
-  /** In the order of keys, at most `limit`, in chunks of what is read at once. */
+  /** As it lies there. */
+  async getRaw(key: Buffer): Promise<Buffer | undefined> {
+    return await this.folder.use((level) => level.get(key));
+  }
+
+  #intact(key: Buffer, row: Buffer): Buffer | undefined {
+    const value = unsealed(key, row);
+    if (value === undefined) this.folder.suspect('rows');
+    return value;
+  }
+
+  /** In the order of keys, at most `limit`, in chunks of what is read at once; never an empty one. */
   async *chunks(
     range: Range,
     limit = Number.POSITIVE_INFINITY,
   ): AsyncGenerator<readonly Entry[], void, undefined> {
     const size = Math.min(CHUNK, limit);
-    const iterator = await this.#reading(async (level) =>
+    const iterator = await this.folder.use(async (level) =>
       level.iterator({
         ...range,
         limit: Number.isFinite(limit) ? limit : -1,
@@ -217,9 +213,13 @@ export class Store {
     );
     try {
       for (;;) {
-        const chunk = await this.#reading(() => iterator.nextv(size));
-        if (chunk.length === 0) return;
-        yield chunk;
+        const rows = await this.folder.use(() => iterator.nextv(size));
+        if (rows.length === 0) return;
+        const intact = rows.flatMap(([key, row]): Entry[] => {
+          const value = this.#intact(key, row);
+          return value === undefined ? [] : [[key, value]];
+        });
+        if (intact.length > 0) yield intact;
       }
     } finally {
       await iterator.close();
@@ -230,30 +230,12 @@ export class Store {
   async *entries(range: Range, limit?: number): AsyncGenerator<Entry, void, undefined> {
     for await (const chunk of this.chunks(range, limit)) yield* chunk;
   }
-
-  async #reading<T>(read: (level: Level) => Promise<T>): Promise<T> {
-    if (this.#level === undefined) throw failed(undefined);
-    try {
-      return await read(this.#level);
-    } catch (error) {
-      throw failed(error);
-    }
-  }
 }
+
+const withSeal = (operation: Operation): Operation =>
+  operation.type === 'del'
+    ? operation
+    : { ...operation, value: sealed(operation.key, operation.value) };
 
 const failed = (cause: unknown): SecurityEventError =>
   new SecurityEventError('ERR_QUEUE_FAILED', cause === undefined ? {} : { cause });
-
-interface LevelError {
-  readonly code?: unknown;
-  readonly cause?: LevelError;
-}
-
-function isLocked(error: unknown): boolean {
-  const { code, cause } = error as LevelError;
-  return code === 'LEVEL_LOCKED' || cause?.code === 'LEVEL_LOCKED';
-}
-
-function lockedBySomebody(folder: string, cause: unknown): SecurityEventError {
-  return new SecurityEventError('ERR_QUEUE_LOCKED', { detail: folder, cause });
-}

@@ -85,6 +85,7 @@ const DISCARDS: Readonly<Record<DiscardReason, string>> = {
   evicted:
     'the oldest dead letter, where there was no more room for them; counted by `stats()`, not told',
   moved: 'to another queue',
+  lost: 'the folder of its queue was damaged; counted by `stats()`, not told',
 };
 
 const MISSING: Readonly<Record<DeliveryEvents['destination-missing']['because'], string>> = {

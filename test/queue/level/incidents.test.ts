@@ -6,6 +6,7 @@ import { ClassicLevel } from 'classic-level';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { INCIDENT_LIMITS } from '../../../src/queue/level/incident-rows.ts';
 import { LevelQueue } from '../../../src/queue/level/level-queue.ts';
+import { unsealed } from '../../../src/queue/level/seal.ts';
 import { createLevelQueue } from '../../../src/queue/level.ts';
 import { createReporter } from '../../../src/reporter/create-reporter.ts';
 import { createFakeClock, type FakeClock } from '../../../src/testing/index.ts';
@@ -222,10 +223,13 @@ describe('what was told of incidents', () => {
     await queue.incidents.tell(reportOf());
     await queue.close();
     const { i = 0, j = 0, k = 0 } = await tables(folder);
-    const level = new ClassicLevel<string, { incidents: number; names: number }>(folder, {
-      valueEncoding: 'json',
+    const level = new ClassicLevel<Buffer, Buffer>(folder, {
+      keyEncoding: 'buffer',
+      valueEncoding: 'buffer',
     });
-    const amounts = await level.get('I');
+    const key = Buffer.from('I');
+    const row = await level.get(key);
+    const amounts: unknown = JSON.parse(String(row && unsealed(key, row)));
     await level.close();
     expect(amounts).toMatchObject({ incidents: j, names: k });
     expect(i).toBeLessThanOrEqual(5);
