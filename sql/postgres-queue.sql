@@ -930,7 +930,7 @@ begin
       union all select "security_events".digest('account', n.name) from unnest(accounts) n(name));
 end $$;
 
-create table "security_events".schema_version (version integer not null);
+create table "security_events".schema_version (version integer primary key);
 
 insert into "security_events".schema_version values (1);
 

@@ -43,15 +43,16 @@ export function createPostgresQueue(options: PostgresQueueOptions): PostgresMess
 }
 
 /**
- * Makes what the queue needs in the database, in one transaction; what is there is left as it is. Any
- * number of processes may call it at once. The user of the connection has to own the schema, or be
+ * Makes what the queue needs in the database, in one transaction; what is there stays, and what an
+ * older version of the package made is migrated, for which its queues have to be closed. Any number of
+ * processes may call it at once. The user of the connection has to own the schema, or be
  * allowed to create it.
  *
  * @throws SecurityEventError (rejects) `ERR_INVALID_OPTION`; `ERR_PEER_MISSING`; `ERR_QUEUE_FAILED`.
  */
 export async function createPostgresSchema(
   options: PostgresConnectionOptions,
-): Promise<'created' | 'present'> {
+): Promise<'created' | 'migrated' | 'present'> {
   const read = readConnectionOptions(options);
   const { isOwn, pool } = await connected(read, loadPg);
   try {

@@ -8,11 +8,20 @@ import { failure } from './postgres-failure.ts';
 import type { ReadOptions } from './postgres-options.ts';
 import { quoted, SCHEMA_VERSION, schemaText } from './sql/schema-text.ts';
 
-/** Makes the schema in one transaction, one process after the other; what is there stays. */
+type SchemaChange = 'created' | 'migrated' | 'present';
+
+/** What a schema of a version needs to be of the next one; `{s}` stands for its quoted name. */
+export type Migrations = Readonly<Record<number, string>>;
+
+/** By the version that each begins with: none was published before {@link SCHEMA_VERSION}. */
+const MIGRATIONS: Migrations = {};
+
+/** Makes or migrates the schema in one transaction, one process after the other; what is there stays. */
 export async function createSchema(
   client: ClientBase,
   { schema, callTimeoutMs }: Pick<ReadOptions, 'schema' | 'callTimeoutMs'>,
-): Promise<'created' | 'present'> {
+  migrations: Migrations = MIGRATIONS,
+): Promise<SchemaChange> {
   const run = (text: string, values: unknown[] = []) => {
     const config = { text, values, query_timeout: callTimeoutMs };
     return untraced(() => client.query<Record<string, unknown>>(config));
@@ -24,10 +33,14 @@ export async function createSchema(
     const found = await run('select to_regclass($1) is not null as found', [
       `${quoted(schema)}.schema_version`,
     ]);
-    const isPresent = found.rows[0]?.['found'] === true;
-    if (isPresent) {
+    let change: SchemaChange = 'created';
+    if (found.rows[0]?.['found'] === true) {
       const { rows } = await run(`select version from ${quoted(schema)}.schema_version`);
-      checkVersion(rows[0]?.['version'], schema);
+      const version = rows[0]?.['version'];
+      const steps = stepsFrom(version, migrations);
+      if (steps === undefined) checkVersion(version, schema);
+      for (const step of steps ?? []) await run(step.replaceAll('{s}', () => quoted(schema)));
+      change = steps === undefined ? 'present' : 'migrated';
     } else {
       // Where there is one no right to create schemas is needed.
       const { rows } = await run('select to_regnamespace($1) is null as missing', [quoted(schema)]);
@@ -35,10 +48,22 @@ export async function createSchema(
       await run(schemaText(schema));
     }
     await run('commit');
-    return isPresent ? 'present' : 'created';
+    return change;
   } catch (error) {
     throw failure(error);
   }
+}
+
+/** In their order, with the version last; `undefined` where they do not lead from this version to ours. */
+function stepsFrom(version: unknown, migrations: Migrations): string[] | undefined {
+  if (typeof version !== 'number' || !(version < SCHEMA_VERSION)) return undefined;
+  const steps: string[] = [];
+  for (let from = version; from < SCHEMA_VERSION; from += 1) {
+    const step = migrations[from];
+    if (step === undefined) return undefined;
+    steps.push(step);
+  }
+  return [...steps, `update {s}.schema_version set version = ${SCHEMA_VERSION}`];
 }
 
 /** What {@link createSchema} runs where there is nothing yet, for who has no program do it. */
@@ -55,7 +80,10 @@ commit;
 
 function checkVersion(version: unknown, schema: string): void {
   if (version === SCHEMA_VERSION) return;
-  const detail = `the schema ${schema} is of version ${String(version)}, not ${SCHEMA_VERSION}`;
+  const versions = `is of version ${String(version)}, not ${SCHEMA_VERSION}`;
+  const isOlder = typeof version === 'number' && version < SCHEMA_VERSION;
+  const advice = isOlder ? 'run createPostgresSchema' : 'take the package that it belongs to';
+  const detail = `the schema ${schema} ${versions}: ${advice}`;
   throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
 }
 

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { schemaFile } from '../../../src/queue/postgres/schema.ts';
+import { createSchema, type Migrations, schemaFile } from '../../../src/queue/postgres/schema.ts';
+import { schemaText } from '../../../src/queue/postgres/sql/schema-text.ts';
 import {
   createPostgresQueue,
   createPostgresSchema,
@@ -120,6 +121,46 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       );
     });
 
+    test('of an older version is refused, and migrated version by version, once', async () => {
+      await control.query(`create schema older; create table older.steps (name text);
+        create table older.schema_version (version integer primary key);
+        insert into older.schema_version values (-1)`);
+      const connection = server.connection;
+      const older = { schema: 'older', callTimeoutMs: 30_000 };
+      const migrate = async (migrations: Migrations): Promise<string> => {
+        const client = new pg.Client(connection);
+        await client.connect();
+        try {
+          return await createSchema(client, older, migrations);
+        } finally {
+          await client.end();
+        }
+      };
+      const steps = {
+        [-1]: "insert into {s}.steps values ('first')",
+        0: `insert into {s}.steps values ('second'); ${schemaText('older').replaceAll(/create table "older".schema_version .*|insert into "older".schema_version .*/g, '')}`,
+      };
+      await expect(made({ schema: 'older' }).open(ROW)).rejects.toThrow(
+        'is of version -1, not 1: run createPostgresSchema',
+      );
+      // Nothing leads from it to ours.
+      await expect(createPostgresSchema({ connection, schema: 'older' })).rejects.toThrow(
+        'the schema older is of version -1',
+      );
+      await expect(migrate({ [-1]: steps[-1] })).rejects.toThrow('is of version -1');
+      await expect(migrate({ ...steps, 0: 'select wrong' })).rejects.toMatchObject({
+        cause: { code: '42703' },
+      });
+      expect((await control.query('select from older.steps')).rowCount).toBe(0);
+      const answers = await Promise.all([1, 2, 3].map(() => migrate(steps)));
+      expect(answers.toSorted()).toEqual(['migrated', 'present', 'present']);
+      const { rows } = await control.query('select name from older.steps');
+      expect(rows).toEqual([{ name: 'first' }, { name: 'second' }]);
+      const queue = await open({ schema: 'older' });
+      await queue.enqueue([entryOf('one', { messageId: 'a' })]);
+      expect(await deliverAll(queue)).toEqual(['a']);
+    });
+
     test('can be made by the file of the package, which says the same', async () => {
       const file = readFileSync(join(root, 'sql/postgres-queue.sql'), 'utf8');
       expect(file).toBe(schemaFile('security_events'));
@@ -225,6 +266,27 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     await queue.close();
     await pool.end();
     await expect.poll(listeners, { timeout: 10_000 }).toEqual([]);
+  });
+
+  test('purges dead letters by their age with the SQL of the guide, and counts them', async () => {
+    const guide = readFileSync(join(root, 'docs/queues.md'), 'utf8');
+    const [, sql = ''] = /```sql\n(select [^`]*dead_letter[^`]*)```/.exec(guide) ?? [];
+    const queue = await open();
+    const past = { sends: 1, ageMs: 0, dueInMs: 0, progress: null };
+    const diedDaysAgo = (days: number) => {
+      const death = {
+        reason: 'too-large',
+        end: null,
+        diedAt: Date.now() - days * 86_400_000,
+      } as const;
+      return { ...entryOf('one', { messageId: `${days}` }), past: { ...past, death } };
+    };
+    await queue.enqueue([31, 29, 40, 0].map(diedDaysAgo));
+    expect(sql).toContain('security_events.');
+    await control.query(sql.replaceAll('security_events.', `${SCHEMA}.`));
+    const { items } = await queue.deadLetters({ limit: 9 });
+    expect(items.map(({ stored }) => stored.messageId)).toEqual(['29', '0']);
+    expect(await queue.stats()).toMatchObject({ accepted: 4, dead: 2, discarded: { purged: 2 } });
   });
 
   test('needs rights on what is in the schema only, not the schema', async () => {

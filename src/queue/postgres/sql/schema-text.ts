@@ -13,7 +13,10 @@ import { TABLES } from './tables.ts';
 import { AFTER, NOW_EXACT } from './time.ts';
 import { WAITING } from './waiting.ts';
 
-/** Raised with every change of what follows; a queue works with a schema of its own version only. */
+/**
+ * Raised with every change of what follows after it was published, and with it goes a migration; a
+ * queue works with a schema of its own version only.
+ */
 export const SCHEMA_VERSION = 1;
 
 /** In an order in which each finds what it needs. */
@@ -52,7 +55,7 @@ const TEXTS = [
 ];
 
 const VERSION = `
-create table {s}.schema_version (version integer not null);
+create table {s}.schema_version (version integer primary key);
 
 insert into {s}.schema_version values (${SCHEMA_VERSION});`;
 
