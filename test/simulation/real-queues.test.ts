@@ -91,7 +91,7 @@ describe('The delivery engine on a queue in a folder', () => {
 });
 
 describe.runIf(postgresPrograms !== undefined)('The delivery engine on a PostgreSQL queue', () => {
-  const seeds = quickOrWhole(4, 200);
+  const seeds = quickOrWhole(4, 100);
   let database: SimulatedDatabase;
 
   beforeAll(async () => {
