@@ -46,7 +46,7 @@ function bytesOf(messageId: string, dice: Dice): Buffer {
  * Messages that wait and wait again, that came from another queue, are claimed, dead, delivered and
  * moved, in tables and in the newest file, as a process leaves them that is killed.
  */
-export async function fill(folder: string, dice: Dice): Promise<Accepted> {
+async function fill(folder: string, dice: Dice): Promise<Accepted> {
   const accepted: Accepted = new Map();
   // The same bytes each time: what a test damages is the same, too.
   const clock = createFakeClock();
