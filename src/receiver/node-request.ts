@@ -1,10 +1,12 @@
 /** Requests and responses of Node's HTTP servers, and of frameworks on top of them. */
 import { SecurityEventError } from '../errors.ts';
+import { nextTurn } from '../system/next-turn.ts';
 import type { WebhookAnswer, WebhookRequest } from './webhook-receiver.ts';
 
 /** What is used of a stream of Node's. */
 export interface BodyStream {
   readonly readableDidRead?: boolean;
+  readonly destroyed?: boolean;
   on(event: 'data', listener: (chunk: Uint8Array) => void): unknown;
   on(event: 'end' | 'close' | 'error', listener: () => void): unknown;
   off(event: 'data', listener: (chunk: Uint8Array) => void): unknown;
@@ -23,7 +25,9 @@ export interface NodeResponseLike {
   statusCode: number;
   setHeader(name: string, value: string): unknown;
   end(text: string): unknown;
-  once(event: 'finish' | 'close', listener: () => void): unknown;
+  readonly headersSent?: boolean;
+  /** Of HTTP/2, where it tells what `destroyed` tells of HTTP/1. */
+  readonly stream?: { readonly destroyed: boolean };
 }
 
 /** Of a body that is refused, so many times its limit are read and thrown away: the sender hears why. */
@@ -32,6 +36,9 @@ const DISCARDED_TIMES = 4;
 /** Resolves to `undefined` where there is more; rejects where the sender goes away before the end. */
 function readStream(stream: BodyStream, maxBytes: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
+    const gone = (): void => reject(new Error('the sender went away'));
+    // Its events are over: waiting for them would be for ever.
+    if (stream.destroyed === true) return gone();
     let chunks: Uint8Array[] = [];
     let bytes = 0;
     const take = (chunk: Uint8Array): void => {
@@ -45,7 +52,6 @@ function readStream(stream: BodyStream, maxBytes: number): Promise<Buffer | unde
       // A connection that is ended while it is written to loses the answer.
       if (bytes > maxBytes * DISCARDED_TIMES) stream.destroy();
     };
-    const gone = (): void => reject(new Error('the sender went away'));
     stream.on('end', () => resolve(Buffer.concat(chunks)));
     stream.on('error', gone);
     stream.on('close', gone);
@@ -78,17 +84,18 @@ export function nodeRequest(
   };
 }
 
-/** Writes the answer, and handles what came in when it is on its way. */
+/**
+ * Writes the answer, and handles what came in when it is on its way: in the next turn, since neither
+ * 'finish' nor 'close' comes where the sender has gone, and what came in would be in hand for ever.
+ */
 export function writeAnswer(
   response: NodeResponseLike,
   { status, headers, text, handle }: WebhookAnswer,
   httpVersionMajor = 1,
 ): void {
-  if (handle !== undefined) {
-    // Whichever comes: the one where it was sent, the other where the sender has gone.
-    response.once('finish', () => void handle());
-    response.once('close', () => void handle());
-  }
+  if (handle !== undefined) void nextTurn().then(handle);
+  // Somebody has answered, such as a limit of time, or nobody hears it: writing would throw.
+  if (response.headersSent === true || response.stream?.destroyed === true) return;
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   // What is left of its body is not waited for; HTTP/2 knows no such header.

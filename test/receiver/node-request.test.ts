@@ -1,0 +1,145 @@
+/** What comes between a request and its answer on the servers of Node: senders that leave, others that answer. */
+import { once } from 'node:events';
+import http from 'node:http';
+import http2 from 'node:http2';
+import net, { type AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { createWebhookReceiver, nodeHandler } from '../../src/receiver/index.ts';
+import {
+  type NodeRequestLike,
+  type NodeResponseLike,
+  nodeRequest,
+  writeAnswer,
+} from '../../src/receiver/node-request.ts';
+import { sampleMessage } from '../../src/testing/index.ts';
+import { sign } from '../../src/webhook/signature.ts';
+import { deferred } from '../helpers/deferred.ts';
+
+const SECRET = 'secret-of-the-test';
+const BODY = JSON.stringify([sampleMessage('test')]);
+const HEADERS = { 'content-type': 'application/json', 'x-svc-integrity': sign(BODY, SECRET) };
+
+type Listener = (request: NodeRequestLike, response: NodeResponseLike) => void;
+type Closing = NodeResponseLike & { once(event: 'close', listener: () => void): unknown };
+
+/** Sends all of a body, and gives what takes the sender away. */
+type Leaving = (port: number) => () => void;
+
+async function portOf(server: http.Server | http2.Http2Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    if ('closeAllConnections' in server) server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+const leaveHttp: Leaving = (port) => {
+  const socket = net.connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  const lines = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}\r\n`);
+  const length = `content-length: ${Buffer.byteLength(BODY)}\r\n`;
+  socket.write(`POST / HTTP/1.1\r\nhost: a\r\n${lines.join('')}${length}\r\n${BODY}`);
+  return () => socket.resetAndDestroy();
+};
+
+const leaveHttp2: Leaving = (port) => {
+  const client = http2.connect(`http://127.0.0.1:${port}`);
+  onTestFinished(() => client.destroy());
+  client.on('error', () => {});
+  const stream = client.request({ ':method': 'POST', ...HEADERS });
+  stream.on('error', () => {});
+  stream.end(BODY);
+  return () => stream.close(http2.constants.NGHTTP2_CANCEL);
+};
+
+const HOSTS = [
+  ['HTTP/1', (listener: Listener) => http.createServer(listener), leaveHttp],
+  ['HTTP/2', (listener: Listener) => http2.createServer(listener), leaveHttp2],
+] as const;
+
+test.each(HOSTS)(
+  'what a sender on %s sent before it left is handled, and is in hand no longer',
+  async (_host, serve, leave) => {
+    const [asked, closed, secret, handled] = [deferred(), deferred(), deferred(), deferred()];
+    const receiver = createWebhookReceiver({
+      secret: async () => {
+        asked.resolve();
+        await secret.promise;
+        return SECRET;
+      },
+      maxInHandBytes: 1,
+      duplicates: false,
+      onMessages: () => handled.resolve(),
+    });
+    const handle = nodeHandler(receiver);
+    const port = await portOf(
+      serve((request, response) => {
+        (response as Closing).once('close', closed.resolve);
+        handle(request, response);
+      }),
+    );
+    const goAway = leave(port);
+    await asked.promise;
+    goAway();
+    await closed.promise;
+    secret.resolve();
+    await handled.promise;
+    await receiver.idle();
+    const answer = await receiver.receive({
+      method: 'POST',
+      header: (name) => Object.entries(HEADERS).find(([key]) => key === name)?.[1],
+      readBody: async () => Buffer.from(BODY),
+    });
+    expect(answer.status).toBe(204);
+  },
+);
+
+const REFUSED = { status: 400, headers: { 'x-reason': 'a' }, text: 'reason' };
+
+test('a request that somebody has answered is not answered again', async () => {
+  const outcomes: unknown[] = [];
+  const server = http.createServer((_request, response) => {
+    response.writeHead(503).end('too slow');
+    outcomes.push(writeAnswer(response, REFUSED));
+  });
+  const answer = await fetch(`http://127.0.0.1:${await portOf(server)}/`);
+  expect([answer.status, await answer.text()]).toEqual([503, 'too slow']);
+  expect(outcomes).toEqual([undefined]);
+});
+
+test('nothing is written to a stream of HTTP/2 that was reset', async () => {
+  const [came, outcome] = [deferred(), deferred()];
+  const server = http2.createServer((_request, response) => {
+    came.resolve();
+    response.once('close', () => {
+      const silent = new Proxy(response, {
+        set: () => outcome.reject(new Error('written to')) ?? false,
+      });
+      writeAnswer(silent, REFUSED, 2);
+      outcome.resolve();
+    });
+  });
+  const goAway = leaveHttp2(await portOf(server));
+  await came.promise;
+  goAway();
+  await outcome.promise;
+});
+
+test('a body whose sender left before anybody read it is none, and is not waited for', async () => {
+  const [came, outcome] = [deferred(), deferred()];
+  const server = http.createServer((request) => {
+    came.resolve();
+    request.once('error', () => {});
+    request.once('close', () => {
+      nodeRequest(request, request).readBody(1000).then(outcome.resolve, outcome.reject);
+    });
+  });
+  const socket = net.connect(await portOf(server), '127.0.0.1');
+  socket.on('error', () => {});
+  socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n[{');
+  await came.promise;
+  socket.resetAndDestroy();
+  await expect(outcome.promise).rejects.toThrow('the sender went away');
+});
