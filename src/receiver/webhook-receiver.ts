@@ -27,7 +27,8 @@ export interface WebhookAnswer {
   readonly text: string;
   /**
    * What is left to do once the answer is on its way, where `answer` is `'received'`: an adapter calls
-   * it then. It resolves when the messages are handled, and never rejects.
+   * it then, whatever became of the answer: until it is called, the body counts as in hand, and `idle`
+   * waits. It resolves when the messages are handled, and never rejects.
    */
   readonly handle?: () => Promise<void>;
 }
@@ -38,7 +39,7 @@ export interface WebhookReceiver {
    * with nothing else.
    */
   receive(request: WebhookRequest): Promise<WebhookAnswer>;
-  /** Resolves when nothing is being handled: before a process ends, once its server is closed. */
+  /** Resolves when all that was taken is handled: before a process ends, once its server is closed. */
   idle(): Promise<void>;
 }
 
@@ -56,7 +57,7 @@ export function createWebhookReceiver(options: ReceiverOptions): WebhookReceiver
 class Receiver implements WebhookReceiver {
   readonly #settings: Settings;
   readonly #once: OnceEach | undefined;
-  /** Of bodies whose messages are being handled. */
+  /** Of bodies that were taken and whose messages are not yet handled. */
   #inHandBytes = 0;
   readonly #inHand = new Set<Promise<unknown>>();
 
@@ -66,21 +67,26 @@ class Receiver implements WebhookReceiver {
   }
 
   async receive(request: WebhookRequest): Promise<WebhookAnswer> {
-    const { maxBodyBytes, maxInHandBytes } = this.#settings;
-    const early = refusalOfHead(headOf(request), maxBodyBytes);
+    const early = refusalOfHead(headOf(request), this.#settings.maxBodyBytes);
     if (early !== undefined) return this.#refuse(early);
-    if (this.#inHandBytes >= maxInHandBytes) return this.#refuse('busy');
+    if (this.#isBusy()) return this.#refuse('busy');
     const body = await this.#bodyOf(request);
     if (typeof body === 'string') return this.#refuse(body);
     const signature = request.header('x-svc-integrity');
     try {
       const parsed = await this.#read(body, signature);
       if (typeof parsed === 'string') return this.#refuse(parsed, { body, signature });
+      // Others were taken while this one was read.
+      if (this.#isBusy()) return this.#refuse('busy');
       return await this.#take(parsed, body.length);
     } catch (error) {
       this.#tell(error, []);
       return this.#refuse('failed');
     }
+  }
+
+  #isBusy(): boolean {
+    return this.#inHandBytes >= this.#settings.maxInHandBytes;
   }
 
   async #bodyOf(request: WebhookRequest): Promise<Uint8Array | RefusalReason> {
@@ -114,40 +120,46 @@ class Receiver implements WebhookReceiver {
   }
 
   async #take(parsed: ParsedBody, bytes: number): Promise<WebhookAnswer> {
+    const { begin, ended } = startable(() => this.#handle(parsed));
+    // From here on, so that `idle` waits for what is answered and not yet begun, too.
     this.#inHandBytes += bytes;
-    const handle = (): Promise<void> => this.#handle(parsed, bytes);
-    if (this.#settings.answer === 'received') {
-      const calmly = (): Promise<void> =>
-        handle().catch((error: unknown) => this.#tell(error, parsed.messages));
-      return { ...TAKEN, handle: onlyOnce(calmly) };
-    }
+    const isHandled = this.#outcome(ended, parsed.messages, bytes);
+    this.#inHand.add(isHandled);
+    void isHandled.then(() => this.#inHand.delete(isHandled));
+    const handle = async (): Promise<void> => {
+      begin();
+      await isHandled;
+    };
+    if (this.#settings.answer === 'received') return { ...TAKEN, handle };
+    begin();
+    return (await isHandled) ? TAKEN : this.#refuse('failed');
+  }
+
+  /** Whether it was handled; never rejects. */
+  async #outcome(
+    ended: Promise<void>,
+    messages: readonly ReceivedMessage[],
+    bytes: number,
+  ): Promise<boolean> {
     try {
-      await handle();
-      return TAKEN;
+      await ended;
+      return true;
     } catch (error) {
-      this.#tell(error, parsed.messages);
-      return this.#refuse('failed');
+      this.#tell(error, messages);
+      return false;
+    } finally {
+      this.#inHandBytes -= bytes;
     }
   }
 
-  async #handle({ messages, refused }: ParsedBody, bytes: number): Promise<void> {
+  async #handle({ messages, refused }: ParsedBody): Promise<void> {
     const { onMessages, onInvalid } = this.#settings;
     const handle = async (news: readonly ReceivedMessage[]): Promise<void> => {
       await onMessages(news);
     };
-    const work = async (): Promise<void> => {
-      if (refused.length > 0) await onInvalid?.(refused);
-      if (messages.length === 0) return;
-      await (this.#once === undefined ? handle(messages) : this.#once.run(messages, handle));
-    };
-    const running = work();
-    this.#inHand.add(running);
-    try {
-      await running;
-    } finally {
-      this.#inHand.delete(running);
-      this.#inHandBytes -= bytes;
-    }
+    if (refused.length > 0) await onInvalid?.(refused);
+    if (messages.length === 0) return;
+    await (this.#once === undefined ? handle(messages) : this.#once.run(messages, handle));
   }
 
   #refuse(
@@ -195,10 +207,16 @@ function quietly(tell: () => unknown): void {
   }
 }
 
-function onlyOnce(work: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined;
-  return () => {
-    running ??= work();
-    return running;
-  };
+/** Work that is begun once, however often it is told to. */
+function startable(work: () => Promise<void>): {
+  readonly begin: () => void;
+  readonly ended: Promise<void>;
+} {
+  let begin = nothing;
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  return { begin, ended: begun.then(work) };
 }
+
+const nothing = (): void => {};
