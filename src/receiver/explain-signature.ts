@@ -3,11 +3,12 @@
  * together with others, until the signature fits. What fits is proved, and the rest is guessed.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { verify } from '../webhook/signature.ts';
 import { isSent, SIGNATURE_FAULTS, type SignatureFault } from './signature-faults.ts';
 import { bodyVariants, headerVariant, keyVariants, type Variant } from './signature-variants.ts';
 
 export interface SignatureExplanation {
-  /** Whether `verify` says yes to exactly this. */
+  /** Whether the signature fits as it is: `verify` says yes, too, where the secret is given as text. */
   readonly isValid: boolean;
   /**
    * What is wrong, the likeliest first; empty where nothing is. Several are wrong at the same time
@@ -41,6 +42,7 @@ export function explainSignature(
   header: unknown,
   secret: string | Uint8Array,
 ): SignatureExplanation {
+  if (isVerified(body, header, secret)) return valid;
   const bodies = bodyVariants(body);
   const signature = headerVariant(header);
   if (signature === undefined) return guess(headerFault(header));
@@ -52,6 +54,9 @@ export function explainSignature(
   const faults = [...signature.faults, ...found];
   return faults.length === 0 ? valid : explained(faults, true);
 }
+
+const isVerified = (body: unknown, header: unknown, secret: string | Uint8Array): boolean =>
+  typeof secret === 'string' && verify(body as string, header, secret);
 
 /** Of body and secret together. More of them at the same time would take seconds for a large body. */
 const MAX_FAULTS = 2;

@@ -126,6 +126,24 @@ describe('why a signature does not fit', () => {
     });
   });
 
+  test('is not asked either where there is no body, and that is what was signed', () => {
+    expect(verify('', sign('', SECRET), SECRET)).toBe(true);
+    expect(explain({ body: '', header: sign('', SECRET) })).toMatchObject({ isValid: true });
+  });
+
+  // Anybody may have sent it, to whoever explains signatures that are wrong.
+  test.each([
+    ['line ends', `${'\n'.repeat(100_000)}x`],
+    ['blanks', `A${' '.repeat(100_000)}!`],
+    ['blanks behind padding', `A=${' '.repeat(100_000)}!`],
+    ['quotation marks', '"'.repeat(100_000)],
+    ['arrays in arrays', '['.repeat(100_000)],
+  ])('is told within seconds for a body of %s alone', (_what, body) => {
+    const startedAtMs = performance.now();
+    expect(explain({ body }).faults).toEqual(['body-changed']);
+    expect(performance.now() - startedAtMs).toBeLessThan(10_000);
+  });
+
   test.each(PROVEN)('is proven for %s', (_what, given, faults) => {
     const { body = SENT, header = SIGNATURE, secret = SECRET } = given;
     expect(typeof secret === 'string' && verify(body as string, header, secret)).toBe(false);
