@@ -127,9 +127,10 @@ function readElement(element: unknown, index: number): ReceivedMessage | Refused
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** D41: what has no `message_id` has an id of its own. */
+/** D41: what has no `message_id` has an id of its own. An empty one would make duplicates of all. */
 function idOfV1(element: ReceivedV1): string | null {
-  return element.svc_payload_type === 'security_event' ? element.event_id : (element.id ?? null);
+  const id = element.svc_payload_type === 'security_event' ? element.event_id : element.id;
+  return id === undefined || id === '' ? null : id;
 }
 
 const INJECTION = /^injection_\S+$/;

@@ -137,6 +137,13 @@ test('a message without an id, as some senders have it, is read with none', () =
   expect(only(parse({ ...rest, id }))).toMatchObject({ id });
 });
 
+test.each([
+  { ...EVENT_V1, event_id: '' },
+  { ...sampleMessageV1('pulse'), id: '' },
+])('an empty id of format v1 is none, of which others would be duplicates: %#', (element) => {
+  expect(only(parse(element))).toMatchObject({ id: null, message: element });
+});
+
 const anyBody = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.uint8Array(),
