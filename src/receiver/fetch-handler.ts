@@ -36,7 +36,9 @@ function fetchRequest(request: Request): WebhookRequest {
     method: request.method,
     header: (name) => request.headers.get(name) ?? undefined,
     readBody: async (maxBytes) => {
-      if (request.bodyUsed) throw new SecurityEventError('ERR_RAW_BODY_GONE');
+      // Locked: somebody is reading it.
+      if (request.bodyUsed || request.body?.locked === true)
+        throw new SecurityEventError('ERR_RAW_BODY_GONE');
       return await readBody(request, maxBytes);
     },
   };

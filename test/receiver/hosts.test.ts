@@ -206,12 +206,15 @@ test('a listener of node:http whose body somebody read answers 500 and tells', a
   expect(told).toMatchObject([{ code: 'ERR_RAW_BODY_GONE' }]);
 });
 
-test('a Request whose body was read is refused with an error that says so', async () => {
+test.each([
+  ['was read', (request: Request) => request.text()],
+  ['is being read', (request: Request) => request.body?.getReader()],
+])('a Request whose body %s is refused with an error that says so', async (_how, read) => {
   const { receiver } = receiverOf();
   const body = '[]';
   const headers = { 'content-type': 'application/json', 'x-svc-integrity': sign(body, SECRET) };
   const request = new Request('http://a/', { method: 'POST', body, headers });
-  await request.text();
+  await read(request);
   await expect(fetchHandler(receiver)(request)).rejects.toMatchObject({
     code: 'ERR_RAW_BODY_GONE',
   });
