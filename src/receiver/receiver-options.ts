@@ -28,7 +28,10 @@ export interface Refusal {
 }
 
 export interface ReceiverOptions {
-  /** What senders sign with; or a function that gives it, asked for each request. */
+  /**
+   * What senders sign with; or a function that gives it, asked for each request. Give it a deadline: until
+   * it has resolved or failed the body is kept, genuine or not.
+   */
   readonly secret: ReceiverSecret | (() => ReceiverSecret | Promise<ReceiverSecret>);
   /** Handles messages that came in and were not there before, at most 1000 at a time. */
   readonly onMessages: (messages: readonly ReceivedMessage[]) => unknown;

@@ -11,8 +11,8 @@ export interface Variant {
 
 type Undoing = readonly [SignatureFault, (bytes: Buffer) => Buffer | readonly Buffer[] | undefined];
 
-/** In the time of which an answer is given by hand; nothing larger is sent by default. */
-const MAX_UNPACKED_BYTES = 16 * 1024 * 1024;
+/** Twice what a receiver takes by default: each of these bytes is signed some hundred times. */
+const MAX_UNPACKED_BYTES = 4 * 1024 * 1024;
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 

@@ -171,6 +171,6 @@ describe('why a signature does not fit', () => {
     const circular: unknown[] = [];
     circular.push(circular);
     expect(explain({ body: circular }).faults).toEqual(['body-missing']);
-    expect(explain({ body: gzipSync(Buffer.alloc(20_000_000)) }).faults).toEqual(['body-changed']);
+    expect(explain({ body: gzipSync(Buffer.alloc(5_000_000)) }).faults).toEqual(['body-changed']);
   });
 });
