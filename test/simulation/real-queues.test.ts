@@ -71,7 +71,7 @@ function cutTail(folder: string): void {
 }
 
 describe('The delivery engine on a queue in a folder', () => {
-  const seeds = quickOrWhole(12, 300);
+  const seeds = quickOrWhole(12, 120);
 
   test(`keeps every invariant in worlds 1 to ${seeds}, over crashes and restarts`, {
     timeout: 10 * MINUTES,
@@ -91,7 +91,7 @@ describe('The delivery engine on a queue in a folder', () => {
 });
 
 describe.runIf(postgresPrograms !== undefined)('The delivery engine on a PostgreSQL queue', () => {
-  const seeds = quickOrWhole(4, 100);
+  const seeds = quickOrWhole(4, 40);
   let database: SimulatedDatabase;
 
   beforeAll(async () => {

@@ -21,6 +21,12 @@ interface Going {
   readonly from?: () => Cursor;
 }
 
+interface Census {
+  readonly content: Change['content'];
+  readonly dead: number;
+  readonly lastDeath: number;
+}
+
 export class Cemetery {
   readonly #state: LevelState;
   readonly #maxBytes: number;
@@ -37,13 +43,34 @@ export class Cemetery {
     const found: Letter[] = [];
     // One more than is shown tells whether there is another page.
     const from = { after: numberOf(after ?? '0'), size: Math.min(limit + 1, PAGE) };
+    const census = after === undefined ? this.#census(filter) : undefined;
     for await (const letters of letterPages(this.#state, filter, from)) {
       found.push(...letters);
       if (found.length > limit) break;
     }
     const items = found.slice(0, limit).map(shownLetter);
     const next = found.length > limit ? items.at(-1)?.id : undefined;
+    if (next === undefined) this.#compare(census, filter, found.length);
     return next === undefined ? { items } : { items, next };
+  }
+
+  /** How many there are, while nothing is being written. */
+  #census({ applicationId, ids }: DeadLetterFilter): Census | undefined {
+    const { content, store } = this.#state;
+    if (ids !== undefined || !store.isAtRest) return undefined;
+    const one = applicationId === undefined ? undefined : content.find(applicationId);
+    const meant = applicationId === undefined ? [...content.all()] : [one].flatMap((a) => a ?? []);
+    const dead = meant.reduce((sum, { counts }) => sum + counts.dead, 0);
+    return { content, dead, lastDeath: content.lastDeath };
+  }
+
+  /** Where all were read, none came or left meanwhile, and there are fewer: some are gone without a trace. */
+  #compare(before: Census | undefined, filter: DeadLetterFilter, found: number): void {
+    if (before === undefined || found >= before.dead) return;
+    const { content, dead, lastDeath } = this.#census(filter) ?? {};
+    const isSame =
+      content === before.content && dead === before.dead && lastDeath === before.lastDeath;
+    if (isSame) this.#state.store.folder.suspect('counts');
   }
 
   /** As many as there is room for; those of closed applications stay. */

@@ -118,6 +118,11 @@ export class LevelContent {
     return `${this.#runs}-${this.#lastClaim}`;
   }
 
+  /** The number of the last dead letter. */
+  get lastDeath(): number {
+    return this.#lastDeath;
+  }
+
   /** The first of so many numbers. */
   nextDeath(count = 1): number {
     this.#lastDeath += count;

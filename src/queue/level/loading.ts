@@ -1,7 +1,7 @@
 /** The folder as it is read when it is opened: as it was counted, or, where it is damaged, counted anew. */
 import { SecurityEventError } from '../../errors.ts';
 import type { Moment } from '../in-process/moment.ts';
-import type { LiveClaim } from './application.ts';
+import type { LevelApplication, LiveClaim } from './application.ts';
 import { Change } from './change.ts';
 import type { LevelContent, LoadOptions, Meta } from './content.ts';
 import { type Finding, mend } from './mending.ts';
@@ -31,6 +31,8 @@ export async function load(store: Store, meta: Meta, loading: Loading): Promise<
     const change = new Change(await loadContent(store, meta, loading), now());
     await takeOverClaims(store, change, live);
     change.apply();
+    // Rows of a claim that is taken over may be gone, too, and nothing else looks for them.
+    if (![...change.content.all()].every(addsUp)) store.folder.suspect('counts');
     if (signs.size === 0) return { ...contentOf(change, now()), finding: undefined, suspicions };
   }
   mustHaveFiles(store);
@@ -44,6 +46,13 @@ export async function load(store: Store, meta: Meta, loading: Loading): Promise<
   change.apply();
   const { finding } = mended;
   return { ...contentOf(change, now()), finding, suspicions: store.folder.suspicions };
+}
+
+/** D70 */
+function addsUp(application: LevelApplication): boolean {
+  const { accepted, delivered, pending, dead, discarded } = application.ledger();
+  const gone = Object.values(discarded).reduce((sum, count) => sum + count, 0);
+  return accepted === delivered + pending + dead + gone;
 }
 
 /** Where reading has found damage, what is left is read again, from new files. */

@@ -73,6 +73,11 @@ export class Store {
     return this.folder.isOpen && !this.#hasFailed;
   }
 
+  /** What was counted is what was written. */
+  get isAtRest(): boolean {
+    return this.isUsable && !this.#isWriting;
+  }
+
   /** What is in memory is no more what the folder holds: it is to be opened anew. */
   distrust(): void {
     this.#hasFailed = true;

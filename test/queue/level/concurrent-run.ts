@@ -73,6 +73,8 @@ export class ConcurrentRun {
     ];
     await Promise.all(callers.map((call) => this.#repeat(call)));
     this.#isFailing = false;
+    // A write that had begun to fail is heard of by whoever waits for it, and that may be the next one.
+    await this.queue.stats().catch((error: unknown) => this.#judge(error));
   }
 
   async #repeat(call: () => Promise<void>): Promise<void> {

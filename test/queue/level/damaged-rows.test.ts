@@ -2,13 +2,23 @@
 import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import { describe, expect, test } from 'vitest';
-import { applicationKey, deadKey, metaKey } from '../../../src/queue/level/keys.ts';
+import type { StoredClaim } from '../../../src/queue/level/change.ts';
+import {
+  applicationKey,
+  applicationOf,
+  deadKey,
+  freshRange,
+  metaKey,
+} from '../../../src/queue/level/keys.ts';
+import { unsealed } from '../../../src/queue/level/seal.ts';
 import { createLevelQueue, type QueueDamage } from '../../../src/queue/level.ts';
 import { DEAD, entryOf, ROW } from '../conformance/trial.ts';
 import { claimOf, isQuiet, judge, LAST, useDamagedFolder, WHOLE } from './damaged-folder.ts';
 
 const { folder, accepted } = useDamagedFolder();
 const isQuietNow = (dead: number) => isQuiet(folder, accepted, dead);
+
+const BUFFERS = { keyEncoding: 'buffer', valueEncoding: 'buffer' } as const;
 
 type Pick = (key: Buffer) => boolean;
 
@@ -32,8 +42,7 @@ async function remove(pick: Pick): Promise<void> {
 }
 
 async function removed(pick: Pick, within: string) {
-  const encodings = { keyEncoding: 'buffer', valueEncoding: 'buffer' } as const;
-  const level = new ClassicLevel<Buffer, Buffer>(within, encodings);
+  const level = new ClassicLevel<Buffer, Buffer>(within, BUFFERS);
   const keys = (await level.keys().all()).filter(pick);
   for (const key of keys) await level.del(key);
   return { level, keys };
@@ -155,6 +164,27 @@ describe('a row that is gone', () => {
     },
   );
 
+  test('is missed where it was claimed by a process that is no more', async () => {
+    const level = new ClassicLevel<Buffer, Buffer>(folder, BUFFERS);
+    let lost = 0;
+    for (const [key, row] of await level.iterator().all()) {
+      if (!table('c')(key)) continue;
+      const { from, to } = JSON.parse(String(unsealed(key, row))) as StoredClaim;
+      const claimed = await level
+        .keys({ ...freshRange(applicationOf(key), from, to), limit: 1 })
+        .all();
+      for (const one of claimed) await level.del(one);
+      lost += claimed.length;
+    }
+    expect(lost).toBeGreaterThan(0);
+    await level.close();
+    const { told, stats, wrong } = await judge(folder, accepted);
+    expect(wrong).toEqual([]);
+    expect(told).toMatchObject([{ signs: ['counts'], lost }]);
+    expect(stats).toMatchObject({ discarded: { lost }, dead: WHOLE.dead });
+    await isQuietNow(stats.dead);
+  });
+
   test('is missed where its application is closed, too', async () => {
     await remove(table('f'));
     const told: QueueDamage[] = [];
@@ -167,4 +197,18 @@ describe('a row that is gone', () => {
     expect(told.map(({ signs }) => signs)).toEqual([['counts']]);
     await queue.close();
   });
+});
+
+test('dead letters that are gone without a trace are missed when all are listed', async () => {
+  let left = 3;
+  await remove((key) => table('x')(key) && left-- > 0);
+  const { told, dead, stats, wrong } = await judge(folder, accepted);
+  expect(wrong).toEqual([]);
+  expect(told).toMatchObject([{ signs: ['counts'], lost: 3 }]);
+  expect([dead.length, stats.dead, stats.discarded]).toEqual([
+    WHOLE.dead - 3,
+    WHOLE.dead - 3,
+    { lost: 3 },
+  ]);
+  await isQuietNow(stats.dead);
 });
