@@ -62,7 +62,9 @@ export class ConcurrentRun {
 
   /** All callers at once, until so many calls are made. */
   async live(): Promise<void> {
-    await this.queue.open(ROW, this.#dice(3) === 0 ? 3 : 0);
+    const lingerMs = this.#dice(3) === 0 ? 3 : 0;
+    // Opening writes, too, and may fail.
+    while (!(await this.#opens(lingerMs)));
     const callers = [
       ...Array.from({ length: 8 }, () => () => this.#deliver()),
       ...Array.from({ length: 5 }, () => () => this.#enqueue()),
@@ -75,6 +77,16 @@ export class ConcurrentRun {
     this.#isFailing = false;
     // A write that had begun to fail is heard of by whoever waits for it, and that may be the next one.
     await this.queue.stats().catch((error: unknown) => this.#judge(error));
+  }
+
+  async #opens(lingerMs: number): Promise<boolean> {
+    try {
+      await this.queue.open(ROW, lingerMs);
+      return true;
+    } catch (error) {
+      this.#judge(error);
+      return false;
+    }
   }
 
   async #repeat(call: () => Promise<void>): Promise<void> {
