@@ -9,6 +9,7 @@ import { PostgresQueue } from '../../src/queue/postgres/postgres-queue.ts';
 import { createPostgresSchema } from '../../src/queue/postgres.ts';
 import type { FakeClock } from '../../src/testing/index.ts';
 import { PostgresServer } from '../helpers/postgres-server.ts';
+import { STANDING_CLOCK } from '../helpers/standing-clock.ts';
 import type { Backing, Handle, Looked, MakeBacking } from './backing.ts';
 import { SOUND, type Spoil } from './flaws.ts';
 import type { Scenario } from './scenario.ts';
@@ -41,11 +42,7 @@ export class SimulatedDatabase {
     await createPostgresSchema({ connection: server.connection });
     const control = new pg.Client(server.connection);
     await control.connect();
-    await control.query(`
-      create table security_events.time (ms double precision not null);
-      insert into security_events.time values (0);
-      create or replace function security_events.now_exact() returns double precision
-      language sql volatile as 'select ms from security_events.time';`);
+    await control.query(STANDING_CLOCK);
     return new SimulatedDatabase(server, control);
   }
 

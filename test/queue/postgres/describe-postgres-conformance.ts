@@ -8,6 +8,7 @@ import {
 } from '../../../src/queue/postgres.ts';
 import type { MessageQueue } from '../../../src/queue/queue.ts';
 import { PostgresServer } from '../../helpers/postgres-server.ts';
+import { STANDING_CLOCK } from '../../helpers/standing-clock.ts';
 import { describeQueueConformance } from '../conformance/describe-queue-conformance.ts';
 import type { QueueBounds, QueueHarness, QueueUnderTest } from '../conformance/harness.ts';
 
@@ -43,11 +44,7 @@ export function describePostgresConformance({
     await createPostgresSchema({ ...options, pool });
     control = new pg.Client(server.connection);
     await control.connect();
-    await control.query(`
-      create table security_events.time (ms double precision not null);
-      insert into security_events.time values (0);
-      create or replace function security_events.now_exact() returns double precision
-      language sql volatile as 'select ms from security_events.time';`);
+    await control.query(STANDING_CLOCK);
   });
 
   afterAll(async () => {
