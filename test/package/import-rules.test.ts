@@ -137,6 +137,15 @@ describe('the judge of imports', () => {
     ]);
   });
 
+  it('lets who is named a customer of the package import the root', () => {
+    const customers = [{ files: ['cli/'], ours: ['index.ts'], external: [] }];
+    const files = new Map([
+      ['index.ts', ''],
+      ['cli/main.ts', "import { a } from '../index.ts';"],
+    ]);
+    expect(importFaults(files, [...customers, ...table])).toEqual([]);
+  });
+
   it('refuses a file that no row covers', () => {
     expect(judge('', 'stray.ts')).toEqual(['stray.ts: no row of the import table covers it']);
   });

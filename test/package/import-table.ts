@@ -341,4 +341,24 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'node:zlib',
     ],
   },
+  {
+    files: ['cli/process-terminal.ts'],
+    ours: ['cli/', 'system/clock.ts'],
+    external: [],
+  },
+  {
+    files: ['cli/'],
+    ours: [
+      'cli/',
+      'index.ts',
+      'contract/index.ts',
+      'queue/index.ts',
+      'queue/level.ts',
+      'queue/postgres.ts',
+      'receiver/index.ts',
+      'settings/index.ts',
+      'testing/index.ts',
+    ],
+    external: ['node:fs', 'node:fs/promises', 'node:http', 'node:path', 'node:stream', 'node:util'],
+  },
 ];

@@ -1,0 +1,25 @@
+/**
+ * Every command, in the order of help. A command is loaded when it is called, so that a quick one does
+ * not wait for the modules of the others; its summary stands here for the same reason.
+ */
+import type { Command, CommandGroup } from './command.ts';
+
+export interface CommandEntry {
+  readonly summary: string;
+  readonly load: () => Promise<Command | CommandGroup>;
+}
+
+export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
+  sign: {
+    summary: 'prints the signature of a body',
+    load: async () => (await import('./commands/sign.ts')).signCommand,
+  },
+  secret: {
+    summary: 'makes a secret',
+    load: async () => (await import('./commands/secret.ts')).secretCommand,
+  },
+  schema: {
+    summary: 'prints a JSON Schema of the contract',
+    load: async () => (await import('./commands/schema.ts')).schemaCommand,
+  },
+};

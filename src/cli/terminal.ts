@@ -1,0 +1,78 @@
+/** What a command sees of the process that runs it; tests give one of their own. */
+
+/** Why a command is to end before its work is done. */
+export type EndReason = 'interrupted' | 'output-closed';
+
+/** The reason of a terminal's signal. */
+export class CommandEnded extends Error {
+  readonly reason: EndReason;
+
+  constructor(reason: EndReason) {
+    super(`the command was ended: ${reason}`);
+    this.name = 'CommandEnded';
+    this.reason = reason;
+  }
+}
+
+export interface TerminalOutput {
+  readonly isTerminal: boolean;
+  /** How many characters a line has. */
+  readonly columns: number;
+  readonly hasColours: boolean;
+  /** Resolves when the text is taken, so that a slow reader slows its writer; never rejects. */
+  write(text: string): Promise<void>;
+}
+
+export interface TerminalInput extends AsyncIterable<Uint8Array> {
+  readonly isTerminal: boolean;
+}
+
+export interface TerminalClock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Milliseconds on a clock that never jumps. */
+  monotonicMs(): number;
+  /** Resolves after `ms`, or at once when `signal` is aborted; never rejects. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export interface Terminal {
+  readonly input: TerminalInput;
+  /** Results, and nothing else. */
+  readonly output: TerminalOutput;
+  /** Progress, prompts and errors. */
+  readonly errors: TerminalOutput;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Aborted by Ctrl-C, SIGTERM, or a reader of the output that left. */
+  readonly signal: AbortSignal;
+  readonly clock: TerminalClock;
+}
+
+/** Why the command is to end; nothing while it may go on. */
+export const endOf = (signal: AbortSignal): EndReason | undefined =>
+  signal.reason instanceof CommandEnded ? signal.reason.reason : undefined;
+
+const ESCAPES = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  cyan: [36, 39],
+} as const;
+
+export type Style = keyof typeof ESCAPES;
+
+/** The text in a style where the output has colours, and as it is elsewhere. */
+export function paint(output: TerminalOutput, style: Style, text: string): string {
+  const [on, off] = ESCAPES[style];
+  return output.hasColours ? `\u001B[${on}m${text}\u001B[${off}m` : text;
+}
+
+/** https://no-color.org; FORCE_COLOR as Node reads it. */
+export function wantsColours(environment: Terminal['environment'], isTerminal: boolean): boolean {
+  const { NO_COLOR, FORCE_COLOR, TERM } = environment;
+  if (NO_COLOR !== undefined && NO_COLOR !== '') return false;
+  if (FORCE_COLOR !== undefined && FORCE_COLOR !== '') return FORCE_COLOR !== '0';
+  return isTerminal && TERM !== 'dumb';
+}

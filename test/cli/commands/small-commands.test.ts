@@ -1,0 +1,128 @@
+import { createHmac } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { runCommand } from '../../helpers/fake-terminal.ts';
+import { root } from '../../helpers/package-files.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'cli-'));
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+const file = (name: string, content: string | Uint8Array): string => {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+};
+const hmac = (body: string | Uint8Array, secret: string): string =>
+  createHmac('sha256', secret).update(body).digest('hex');
+
+it('secret makes another 64 hex digits each time', async () => {
+  const made = [await runCommand(['secret']), await runCommand(['secret'])];
+  for (const { exitCode, stdout, stderr } of made) {
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(/^[0-9a-f]{64}\n$/);
+  }
+  expect(made[0]?.stdout).not.toBe(made[1]?.stdout);
+});
+
+describe('sign', () => {
+  const environment = { SECURITY_EVENTS_SECRET: '1234', OLD: 'ключ' };
+
+  it.each([
+    ['standard input', ['sign'], { input: ['[', ']'] }, hmac('[]', '1234')],
+    ['standard input by its sign', ['sign', '-'], { input: '[]' }, hmac('[]', '1234')],
+    ['nothing at all', ['sign'], {}, hmac('', '1234')],
+    ['another variable', ['sign', '--secret-env', 'OLD'], { input: 'a' }, hmac('a', 'ключ')],
+  ])('signs %s', async (_, words, options, signature) => {
+    expect(await runCommand(words, { environment, ...options })).toEqual({
+      exitCode: 0,
+      stdout: `${signature}\n`,
+      stderr: '',
+    });
+  });
+
+  it('signs the bytes of a file, text or not', async () => {
+    const bytes = Uint8Array.of(0, 255, 128, 10);
+    const { stdout } = await runCommand(['sign', file('body.bin', bytes)], { environment });
+    expect(stdout).toBe(`${hmac(bytes, '1234')}\n`);
+  });
+
+  it.each([
+    ['one line end', 'a b \r\n', 'a b '],
+    ['no line end', 'a b', 'a b'],
+    ['one of two line ends', 'a\n\n', 'a\n'],
+  ])('takes a secret from a file without %s', async (_, content, secret) => {
+    const words = ['sign', '--secret-file', file('secret', content)];
+    expect((await runCommand(words, { input: 'x', environment })).stdout).toBe(
+      `${hmac('x', secret)}\n`,
+    );
+  });
+
+  it.each([
+    ['no secret', [], {}, 2, /there is no secret\nSet SECURITY_EVENTS_SECRET/],
+    ['an empty variable', [], { SECURITY_EVENTS_SECRET: '' }, 2, /there is no secret/],
+    ['a variable that is not set', ['--secret-env', 'GONE'], {}, 2, /GONE is not set or empty/],
+    ['a secret file that is not there', ['--secret-file', 'gone'], {}, 3, /gone: no such file/],
+    ['a body that is not there', ['gone.json'], environment, 3, /gone\.json: no such file/],
+    ['a folder as a body', ['.'], environment, 3, /it is a folder/],
+  ])('says what is at fault with %s', async (_, words, variables, exitCode, message) => {
+    const told = await runCommand(['sign', ...words], { environment: variables });
+    expect(told).toMatchObject({ exitCode, stdout: '' });
+    expect(told.stderr).toMatch(message);
+  });
+
+  it('refuses an empty secret file', async () => {
+    const told = await runCommand(['sign', '--secret-file', file('empty', '\n')]);
+    expect(told.exitCode).toBe(2);
+    expect(told.stderr).toContain('is empty: it should hold the secret');
+  });
+
+  it('says what it waits for where a person types', async () => {
+    const { stderr } = await runCommand(['sign'], { environment, isTerminal: true });
+    expect(stderr).toBe('Reading what you type; Ctrl-D ends it.\n');
+  });
+});
+
+describe('schema', () => {
+  it('names the shapes', async () => {
+    const { exitCode, stdout } = await runCommand(['schema']);
+    expect(exitCode).toBe(0);
+    expect(stdout.split('\n')).toEqual([
+      'log-line',
+      'log-record',
+      'webhook-body-v1',
+      'webhook-body-v2',
+      'webhook-message-v1',
+      'webhook-message-v2',
+      '',
+    ]);
+  });
+
+  it.each([
+    [['schema', 'log-record'], 'log-record.strict.emitted.json'],
+    [
+      ['schema', 'webhook-body-v2', '--reading', 'received', '--dialect=open'],
+      'webhook-body-v2.open.received.json',
+    ],
+  ])('%j prints the file %s', async (words, name) => {
+    expect(readdirSync(join(root, 'schemas'))).toContain(name);
+    expect(await runCommand(words)).toEqual({
+      exitCode: 0,
+      stdout: readFileSync(join(root, 'schemas', name), 'utf8'),
+      stderr: '',
+    });
+  });
+
+  it.each([
+    [['schema', 'log-recrod'], /SHAPE must be one of log-line.*\nDid you mean log-record\?/],
+    [['schema', '../package'], /SHAPE must be one of/],
+    [['schema', 'log-line', '--dialect', 'loose'], /--dialect must be one of strict, open/],
+    [['schema', 'log-line', '--reading', 'x'], /--reading must be one of emitted, received/],
+  ])('refuses %j', async (words, message) => {
+    const told = await runCommand(words);
+    expect(told).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(told.stderr).toMatch(message);
+  });
+});

@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { root } from '../helpers/package-files.ts';
+import { runProgram } from '../helpers/run-program.ts';
+
+const main = join(root, 'dist/cli/main.js');
+
+it('the program signs standard input, ends by itself, and prints nothing else', async () => {
+  const child = spawn(process.execPath, [main, 'sign'], {
+    env: { SECURITY_EVENTS_SECRET: '1234' },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const texts = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => (texts.stdout += String(chunk)));
+  child.stderr.on('data', (chunk) => (texts.stderr += String(chunk)));
+  child.stdin.end('4567');
+  const [exitCode] = await once(child, 'close');
+  expect({ exitCode, ...texts }).toEqual({
+    exitCode: 0,
+    stdout: '9d101d2bf630748679226b767d2031634c520390ff0e926afc09bc65a05bfdb2\n',
+    stderr: '',
+  });
+});
+
+it('a reader that leaves is no failure', async () => {
+  const child = spawn(process.execPath, [main, 'schema', 'log-record'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  // Closed before the program can have started: its first write finds nobody.
+  child.stdout.destroy();
+  let stderr = '';
+  child.stderr.on('data', (chunk) => (stderr += String(chunk)));
+  const [exitCode] = await once(child, 'close');
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+});
+
+it('a wrong use ends with exit code 2', async () => {
+  expect(await runProgram([main, 'sing'], { cwd: root })).toMatchObject({
+    exitCode: 2,
+    stdout: '',
+    stderr: 'security-events: there is no command sing\nDid you mean sign?\n',
+  });
+});

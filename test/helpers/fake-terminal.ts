@@ -1,0 +1,71 @@
+/** A terminal in memory: what a command reads is given, what it writes is kept. */
+import { runCommandLine } from '../../src/cli/command-line.ts';
+import { CommandEnded, type Terminal, type TerminalOutput } from '../../src/cli/terminal.ts';
+import { systemClock } from '../../src/system/clock.ts';
+
+export interface FakeTerminalOptions {
+  /** What is read from standard input, chunk by chunk. */
+  readonly input?: string | Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Both outputs and the input are a terminal, with colours: no. */
+  readonly isTerminal?: boolean;
+  readonly hasColours?: boolean;
+  readonly columns?: number;
+  readonly clock?: Terminal['clock'];
+  /** Hears each text that is written to standard output, or standard error. */
+  readonly onOutput?: (text: string) => void;
+  readonly onErrors?: (text: string) => void;
+}
+
+export interface FakeTerminal extends Terminal {
+  /** All that was written to standard output. */
+  stdout(): string;
+  stderr(): string;
+  /** As Ctrl-C does. */
+  interrupt(): void;
+  /** As a reader does that has seen enough. */
+  closeOutput(): void;
+}
+
+async function* chunksOf(input: FakeTerminalOptions['input'] = ''): AsyncGenerator<Uint8Array> {
+  const parts = typeof input === 'string' ? [input] : input;
+  for await (const part of parts) yield typeof part === 'string' ? Buffer.from(part) : part;
+}
+
+export function fakeTerminal(options: FakeTerminalOptions = {}): FakeTerminal {
+  const { isTerminal = false, hasColours = false, columns = 80 } = options;
+  const ending = new AbortController();
+  const output = (texts: string[], hear?: (text: string) => void): TerminalOutput => ({
+    isTerminal,
+    columns,
+    hasColours,
+    async write(text) {
+      texts.push(text);
+      hear?.(text);
+    },
+  });
+  const out: string[] = [];
+  const err: string[] = [];
+  return {
+    input: { isTerminal, [Symbol.asyncIterator]: () => chunksOf(options.input) },
+    output: output(out, options.onOutput),
+    errors: output(err, options.onErrors),
+    environment: options.environment ?? {},
+    signal: ending.signal,
+    clock: options.clock ?? systemClock,
+    stdout: () => out.join(''),
+    stderr: () => err.join(''),
+    interrupt: () => ending.abort(new CommandEnded('interrupted')),
+    closeOutput: () => ending.abort(new CommandEnded('output-closed')),
+  };
+}
+
+/** Runs a command line in this process: its exit code, and what it wrote. */
+export async function runCommand(
+  words: readonly string[],
+  options: FakeTerminalOptions = {},
+): Promise<{ exitCode: number; stdout: string; stderr: string }> {
+  const terminal = fakeTerminal(options);
+  const exitCode = await runCommandLine(words, terminal);
+  return { exitCode, stdout: terminal.stdout(), stderr: terminal.stderr() };
+}
