@@ -4,6 +4,9 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { COMMANDS } from '../dist/cli/commands.js';
+import { EXIT_CODES } from '../dist/cli/failure.js';
+import { commandHelp } from '../dist/cli/help.js';
 import { PULSE_GENRES } from '../dist/contract/vocabulary.js';
 import { ERROR_TABLE } from '../dist/errors.js';
 import * as vocabulary from '../dist/projection/vocabulary-map.js';
@@ -15,12 +18,16 @@ import {
   DESTINATION_OPTION_TABLE,
   SENDER_OPTION_TABLE,
 } from '../dist/webhook/engine/option-table.js';
+import { commandHelps, commandLinePage } from './pages/command-line.mjs';
 import { errorsPage } from './pages/errors.mjs';
 import { eventsPage } from './pages/events.mjs';
 import { optionsPage } from './pages/options.mjs';
 import { projectionPage } from './pages/projection.mjs';
 
+const helps = await commandHelps({ COMMANDS, commandHelp });
+
 const PAGES = {
+  'docs/command-line.md': commandLinePage({ EXIT_CODES, helps }),
   'docs/errors.md': errorsPage({ ERROR_TABLE }),
   'docs/events.md': eventsPage({ CHANNEL_PREFIX, EVENT_TABLE, EVENT_WORDS, FIELD_TABLE }),
   'docs/options.md': optionsPage({ DESTINATION_OPTION_TABLE, SENDER_OPTION_TABLE, SCHEDULE_RULES }),

@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { EXIT_CODES } from '../../src/cli/failure.ts';
 import { fakeTerminal, runCommand } from '../helpers/fake-terminal.ts';
-import { manifest } from '../helpers/package-files.ts';
+import { manifest, root } from '../helpers/package-files.ts';
 
 describe('security-events', () => {
   it.each([['--help'], ['-h'], ['help']])(
@@ -108,6 +110,8 @@ describe('security-events', () => {
 });
 
 describe('every command', () => {
+  const page = readFileSync(join(root, 'docs/command-line.md'), 'utf8');
+
   it.each(Object.keys(COMMANDS))('%s has help with its options and examples', async (name) => {
     const loaded = await COMMANDS[name]?.load();
     const names =
@@ -121,6 +125,8 @@ describe('every command', () => {
       expect(stdout).toContain('\nExamples\n');
       expect(stdout).toContain('-h, --help');
       expect(await runCommand(['help', ...words])).toEqual({ exitCode, stdout, stderr });
+      // Run `npm run docs` and commit it.
+      expect(page).toContain(`## ${words.join(' ')}\n\n\`\`\`text\n${stdout}\`\`\`\n`);
     }
   });
 });
