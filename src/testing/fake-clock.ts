@@ -1,8 +1,8 @@
 /** A clock that stands still until a test moves it. */
 import { SecurityEventError } from '../errors.ts';
 import type { Clock } from '../system/clock.ts';
-import { nextTurn } from '../system/next-turn.ts';
 import { onAbort } from '../system/on-abort.ts';
+import { settled } from './settled.ts';
 import { TimerHeap } from './timer-heap.ts';
 
 /**
@@ -48,7 +48,6 @@ const DEFAULT_START_MS = Date.UTC(2026, 10, 21, 10);
 /** Another origin than the wall clock's, so that a program which mixes them up shows it. */
 const MONOTONIC_START_MS = 5_000_000;
 const MAX_TIMER_MS = 2 ** 31 - 1;
-const MAX_TURNS = 100;
 const DEFAULT_MAX_MS = 24 * 60 * 60 * 1000;
 
 /**
@@ -173,18 +172,6 @@ class SteppedClock implements FakeClock {
       ? 'no wait is left on the fake clock'
       : `not within ${maxMs} ms of the fake clock`;
   }
-}
-
-/**
- * A turn of the event loop empties the queues of promises and ticks, whatever their length; further
- * turns are for immediates that were set meanwhile.
- */
-async function settled(): Promise<void> {
-  let turns = 0;
-  do {
-    await nextTurn();
-    turns += 1;
-  } while (turns < MAX_TURNS && process.getActiveResourcesInfo().includes('Immediate'));
 }
 
 function checkSpan(ms: number, name: string): number {

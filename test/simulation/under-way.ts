@@ -1,8 +1,6 @@
 /** What is under way in a real store: while something is, the clock of the world stands. */
 import type { MessageQueue } from '../../src/queue/queue.ts';
-import { nextTurn } from '../../src/system/next-turn.ts';
-
-const MAX_TURNS = 100;
+import { settled } from '../../src/testing/settled.ts';
 
 /** Of its people, and of its end: from a claim's answer nobody can tell whether it came before. */
 const ALONE: ReadonlySet<string> = new Set(['reopen', 'replay', 'purge', 'close']);
@@ -105,13 +103,4 @@ export class UnderWay {
   #tell(): void {
     for (const wake of this.#waiting.splice(0)) wake();
   }
-}
-
-/** As the fake clock waits before it moves. */
-async function settled(): Promise<void> {
-  let turns = 0;
-  do {
-    await nextTurn();
-    turns += 1;
-  } while (turns < MAX_TURNS && process.getActiveResourcesInfo().includes('Immediate'));
 }

@@ -1,0 +1,15 @@
+import { nextTurn } from '../system/next-turn.ts';
+
+const MAX_TURNS = 100;
+
+/**
+ * A turn of the event loop empties the queues of promises and ticks, whatever their length; further
+ * turns are for immediates that were set meanwhile.
+ */
+export async function settled(): Promise<void> {
+  let turns = 0;
+  do {
+    await nextTurn();
+    turns += 1;
+  } while (turns < MAX_TURNS && process.getActiveResourcesInfo().includes('Immediate'));
+}
