@@ -10,6 +10,14 @@ export interface CommandEntry {
 }
 
 export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
+  listen: {
+    summary: 'receives webhooks, verifies them and shows what came in',
+    load: async () => (await import('./commands/listen.ts')).listenCommand,
+  },
+  test: {
+    summary: 'sends one test message to a webhook',
+    load: async () => (await import('./commands/test.ts')).testCommand,
+  },
   sign: {
     summary: 'prints the signature of a body',
     load: async () => (await import('./commands/sign.ts')).signCommand,

@@ -1,0 +1,84 @@
+/** `listen` and `test` as programs: what only processes can show. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { root } from '../helpers/package-files.ts';
+
+const main = join(root, 'dist/cli/main.js');
+const SECRET = 'secret-of-the-test';
+
+interface Program {
+  readonly child: ChildProcess;
+  readonly ended: Promise<number | null>;
+  text(): string;
+  has(pattern: RegExp): Promise<RegExpExecArray>;
+}
+
+function program(words: readonly string[], env: Readonly<Record<string, string>>): Program {
+  const child = spawn(process.execPath, [main, ...words], {
+    env: { SECURITY_EVENTS_SECRET: SECRET, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  let text = '';
+  const looks: (() => void)[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      for (const look of looks) look();
+    });
+  }
+  const ended = once(child, 'close').then(([exitCode]) => exitCode as number | null);
+  const has = (pattern: RegExp): Promise<RegExpExecArray> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const found = pattern.exec(text);
+        if (found !== null) resolve(found);
+      };
+      looks.push(look);
+      look();
+      void ended.then((code) =>
+        reject(new Error(`ended with ${code} without ${pattern}: ${text}`)),
+      );
+    });
+  return { child, ended, text: () => text, has };
+}
+
+/** As anybody on the machine sees it; empty where there is no /proc. */
+function commandLineOf({ pid }: ChildProcess): string {
+  const file = `/proc/${pid}/cmdline`;
+  return existsSync(file) ? readFileSync(file, 'utf8') : '';
+}
+
+it('one terminal listens, another one tests, and nowhere is the secret seen', async () => {
+  const listening = program(['listen', '--port', '0'], { FORCE_COLOR: '1', NO_COLOR: '1' });
+  const [, url = ''] = await listening.has(/^Listening on (\S+)\n/);
+  expect(commandLineOf(listening.child)).not.toContain(SECRET);
+
+  const testing = program(['test', url], {});
+  expect(await testing.ended).toBe(0);
+  await listening.has(/verified, 1 message -> 204\n {2}test {2}/);
+
+  // A reader that leaves, once it has seen enough, ends it; nothing is left to say about that.
+  listening.child.stdout?.destroy();
+  expect(await program(['test', url], {}).ended).toBeTypeOf('number');
+  expect(await listening.ended).toBe(0);
+  expect(listening.text() + testing.text()).not.toContain(SECRET);
+  expect(listening.text()).not.toContain('\u001B');
+});
+
+it('Ctrl-C ends a program that listens within a second, with 0', async () => {
+  const listening = program(['listen', '--port', '0', '--delay', '1h'], {});
+  const [, url = ''] = await listening.has(/^Listening on (\S+)\n/);
+  const testing = program(['test', url, '--deadline', '1m'], {});
+  // It is connected as soon as nothing else is left to do than to wait.
+  const startedAt = performance.now();
+  listening.child.kill('SIGINT');
+  expect(await listening.ended).toBe(0);
+  expect(performance.now() - startedAt).toBeLessThan(1000);
+  expect(await testing.ended).toBe(1);
+});
