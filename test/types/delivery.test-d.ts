@@ -84,7 +84,7 @@ export async function readsWhatItIsTold(sender: WebhookSender): Promise<unknown[
   const flushed: FlushResult = await sender.flush({ signal: AbortSignal.timeout(5) });
   const closed: CloseResult = await sender.close({ deadlineMs: 5 });
   const report: SendReport = await sender.sendTest('shop-1');
-  const { items } = await sender.deadLetters({ applicationId: 'shop-1', limit: 5 });
+  const { items } = await sender.deadLetters({ applicationId: 'shop-1', limit: 5, ids: ['1'] });
   const [letter] = items;
   same<Equal<typeof letter, DeadMessage | undefined>>();
   same<Equal<KeptMessage['content'], Readonly<Record<string, unknown>>>>();

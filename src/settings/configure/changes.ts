@@ -72,6 +72,18 @@ export function discardDraft(id: string): Change<boolean> {
       : { settings: withoutDraft(settings, id), result: true };
 }
 
+/** What it was selected to send goes with it. */
+export function removeApplication(id: string): Change<boolean> {
+  return (settings) => {
+    const isKnown =
+      findSaved(settings, id) !== undefined || draftOf(settings, id) !== undefined;
+    if (!isKnown) return { settings, result: false };
+    const left = Object.entries(settings.applications).filter(([other]) => other !== id);
+    const applications = Object.fromEntries(left);
+    return { settings: withoutDraft({ ...settings, applications }, id), result: true };
+  };
+}
+
 function withoutDraft(settings: StoredSettings, id: string): StoredSettings {
   const { drafts, ...rest } = settings;
   const left = Object.entries(drafts ?? {}).filter(([other]) => other !== id);

@@ -96,6 +96,12 @@ export interface Configuration {
   /** False where there is no draft. */
   discard(applicationId: string): Promise<boolean>;
   /**
+   * Takes the application and its draft out of the settings. Nothing is accepted for it from then on;
+   * what waits for it stays in the queue until its horizon, or until it is there again. False where there
+   * is neither.
+   */
+  remove(applicationId: string): Promise<boolean>;
+  /**
    * Modules that are named send or do not; those that are not stay as they are. Once one is named, only
    * those set to true send; `'all'` makes all send again.
    */

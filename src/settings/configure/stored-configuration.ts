@@ -18,6 +18,7 @@ import {
   draftOf,
   findSaved,
   NO_SETTINGS,
+  removeApplication,
   rotateSecret,
   saveDraft,
   savedOf,
@@ -125,6 +126,10 @@ export class StoredConfiguration implements Configuration {
 
   async discard(applicationId: string): Promise<boolean> {
     return this.#change(discardDraft(checkId(applicationId)));
+  }
+
+  async remove(applicationId: string): Promise<boolean> {
+    return this.#change(removeApplication(checkId(applicationId)));
   }
 
   async selectModules(applicationId: string, modules: unknown): Promise<void> {

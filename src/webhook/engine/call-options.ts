@@ -20,14 +20,14 @@ const MAX_PAGE = 1000;
 
 export const FLUSH_RULES: Rules<keyof FlushOptions> = { signal: SIGNAL };
 export const CLOSE_RULES: Rules<keyof CloseOptions> = { deadlineMs: integer(0, MAX_TIMER_MS) };
-export const QUERY_RULES: Rules<keyof DeadLetterQuery> = {
-  applicationId: TEXT,
-  limit: integer(1, MAX_PAGE),
-  after: TEXT,
-};
 export const SELECTION_RULES: Rules<keyof DeadLetterSelection> = {
   applicationId: TEXT,
   ids: TEXTS,
+};
+export const QUERY_RULES: Rules<keyof DeadLetterQuery> = {
+  ...SELECTION_RULES,
+  limit: integer(1, MAX_PAGE),
+  after: TEXT,
 };
 
 /** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option. */

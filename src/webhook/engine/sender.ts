@@ -61,15 +61,14 @@ export interface DeadLetterList {
   readonly next?: string;
 }
 
-export interface DeadLetterQuery {
-  readonly applicationId?: string;
+/** Which dead letters: all of them, an application's, or those of these ids. */
+export type DeadLetterSelection = DeadLetterFilter;
+
+export interface DeadLetterQuery extends DeadLetterSelection {
   /** 1 to 1000; default 100. */
   readonly limit?: number;
   readonly after?: string;
 }
-
-/** Which dead letters: all of them, an application's, or those of these ids. */
-export type DeadLetterSelection = DeadLetterFilter;
 
 /**
  * Delivers messages at least once (D70), in the background. After `close` what would change the

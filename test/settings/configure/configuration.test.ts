@@ -253,6 +253,40 @@ test('discarding a draft leaves what is saved as it was', async () => {
   expect(stored()).toEqual(withShop());
 });
 
+describe('removing an application', () => {
+  test.each<[string, object, object]>([
+    ['what is saved', withShop(), { format: 2, applications: {} }],
+    [
+      'a draft alone',
+      { applications: {}, drafts: { shop: SAVED } },
+      { format: 2, applications: {} },
+    ],
+    [
+      'both, and leaves the others as they are',
+      {
+        format: 1,
+        applications: { ...withShop({ modules: { waf: true } }).applications, blog: SAVED },
+        drafts: { blog: SAVED, shop: SAVED },
+      },
+      { format: 1, applications: { blog: SAVED }, drafts: { blog: SAVED } },
+    ],
+  ])('takes away %s', async (_what, before, after) => {
+    const { configuration, stored } = keep(before);
+    expect(await configuration.remove('shop')).toBe(true);
+    expect(stored()).toEqual(after);
+  });
+
+  test.each(['blog', 'constructor'])('that is unknown (%s) changes nothing', async (id) => {
+    const { configuration, writes } = keep(withShop());
+    expect([await configuration.remove(id), writes()]).toEqual([false, 0]);
+  });
+
+  test('without an id is refused', async () => {
+    const { configuration } = keep(withShop());
+    await expect(configuration.remove('')).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' });
+  });
+});
+
 describe.each([
   ['modules', 'selectModules'],
   ['playbooks', 'selectPlaybooks'],

@@ -27,6 +27,7 @@ const REFUSED: readonly (readonly [Call, unknown, readonly string[]])[] = [
   ['deadLetters', { limit: null }, ['limit']],
   ['deadLetters', { after: 5 }, ['after']],
   ['deadLetters', { applicationId: 5 }, ['applicationId']],
+  ['deadLetters', { ids: '1' }, ['ids']],
   ['replay', 'shop-1', []],
   ['replay', { ids: 'm-1' }, ['ids']],
   ['replay', { ids: [1] }, ['ids']],

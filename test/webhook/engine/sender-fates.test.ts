@@ -164,6 +164,10 @@ describe('dead letters', () => {
     const rest = await sender.deadLetters({ limit: 3, after: String(first.next) });
     expect(rest.items.map(({ message_id }) => message_id)).toEqual(ids(2, 3));
     expect(rest.next).toBeUndefined();
+    const named = { ids: [String(rest.items[0]?.id), 'none', String(first.items[2]?.id)] };
+    const { items: found } = await sender.deadLetters(named);
+    expect(found.map(({ message_id }) => message_id)).toEqual(ids(2, 2));
+    expect(await sender.deadLetters({ ...named, applicationId: 'other' })).toEqual({ items: [] });
 
     expect(await sender.purge({ ids: [String(first.items[1]?.id)] })).toBe(1);
     expect(await sender.replay({ ids: [String(first.items[0]?.id)] })).toBe(1);
