@@ -30,4 +30,12 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'prints a JSON Schema of the contract',
     load: async () => (await import('./commands/schema.ts')).schemaCommand,
   },
+  settings: {
+    summary: 'configures where webhook messages go, in a settings file',
+    load: async () => (await import('./commands/settings.ts')).settingsCommands,
+  },
+  dead: {
+    summary: 'lists, shows, replays and discards the dead letters of a durable queue',
+    load: async () => (await import('./commands/dead.ts')).deadCommands,
+  },
 };

@@ -75,8 +75,7 @@ export function discardDraft(id: string): Change<boolean> {
 /** What it was selected to send goes with it. */
 export function removeApplication(id: string): Change<boolean> {
   return (settings) => {
-    const isKnown =
-      findSaved(settings, id) !== undefined || draftOf(settings, id) !== undefined;
+    const isKnown = findSaved(settings, id) !== undefined || draftOf(settings, id) !== undefined;
     if (!isKnown) return { settings, result: false };
     const left = Object.entries(settings.applications).filter(([other]) => other !== id);
     const applications = Object.fromEntries(left);

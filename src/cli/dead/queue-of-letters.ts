@@ -1,0 +1,179 @@
+/** The durable queue whose dead letters are meant: a folder, or a PostgreSQL database. */
+import { readdir, readFile } from 'node:fs/promises';
+import {
+  createWebhookSender,
+  type MessageQueue,
+  SecurityEventError,
+  type WebhookSender,
+} from '../../index.ts';
+import { createLevelQueue } from '../../queue/level.ts';
+import { createPostgresQueue, type PostgresQueueOptions } from '../../queue/postgres.ts';
+import type { OptionTable, OptionValues } from '../command.ts';
+import { misuse, outage } from '../failure.ts';
+import { paint, type Terminal } from '../terminal.ts';
+
+const DEFAULT_VARIABLE = 'DATABASE_URL';
+
+export const QUEUE_OPTIONS = {
+  level: {
+    type: 'string',
+    value: 'FOLDER',
+    what: 'the queue in this folder, while no service has it open',
+  },
+  postgres: {
+    type: 'boolean',
+    what: `the queue in PostgreSQL: ${DEFAULT_VARIABLE}, or PGHOST, PGUSER, PGPASSWORD and so on`,
+  },
+  'postgres-env': {
+    type: 'string',
+    value: 'NAME',
+    what: 'likewise, by a connection string in this environment variable',
+  },
+  'postgres-file': {
+    type: 'string',
+    value: 'PATH',
+    what: 'likewise, by a connection string in this file',
+  },
+  schema: {
+    type: 'string',
+    value: 'NAME',
+    what: 'schema of the queue in PostgreSQL (security_events)',
+  },
+  'transaction-pooling': {
+    type: 'boolean',
+    what: 'a proxy that pools transactions, such as PgBouncer, is before PostgreSQL',
+  },
+} as const satisfies OptionTable;
+
+export type QueueChoice = OptionValues<typeof QUEUE_OPTIONS>;
+
+/** What a sender can do with dead letters. */
+export type DeadLetters = Pick<
+  WebhookSender,
+  'deadLetters' | 'purge' | 'reopen' | 'replay' | 'stats'
+>;
+
+/** By which the store of a folder is known: another folder must not become one, nor its mode change. */
+const FILE_OF_A_STORE = /^(?:CURRENT|MANIFEST-\d+|\d+\.(?:ldb|sst|log)|mending)$/;
+
+const WAY_OUT_OF_LOCK =
+  'Stop the service first, or call `sender.deadLetters()` and `sender.replay()` within it.';
+
+const NO_ARGUMENT =
+  'Other users of the machine see it in the list of processes, and shells keep it in their history: ' +
+  `set ${DEFAULT_VARIABLE}, or use --postgres-env NAME or --postgres-file PATH.`;
+
+/** Of what is given as a word by mistake; it is not quoted. */
+const CONNECTION_STRING = /^(?:postgres(?:ql)?|socket):/i;
+
+/** @throws CommandFailure with exit code 2 */
+export function refuseConnectionStrings(words: readonly string[]): void {
+  if (words.some((word) => CONNECTION_STRING.test(word))) {
+    throw misuse('a connection string may not be an argument', NO_ARGUMENT);
+  }
+}
+
+async function levelQueue(folder: string, terminal: Terminal): Promise<MessageQueue> {
+  const names = await readdir(folder);
+  if (!names.some((name) => FILE_OF_A_STORE.test(name))) {
+    throw outage(`${folder} holds no queue`, 'Give the folder that `createLevelQueue` was given.');
+  }
+  return createLevelQueue({
+    folder,
+    // Nothing is evicted here, whatever the bound of the service is.
+    maxDeadBytes: Number.MAX_SAFE_INTEGER,
+    onDamage: ({ lost }) => {
+      const note = `The folder was damaged; what is intact is in order again. Lost: ${lost}.`;
+      void terminal.errors.write(`${paint(terminal.errors, 'yellow', note)}\n`);
+    },
+  });
+}
+
+async function connectionOf(
+  choice: QueueChoice,
+  { environment }: Terminal,
+): Promise<NonNullable<PostgresQueueOptions['connection']>> {
+  const { 'postgres-env': name, 'postgres-file': file } = choice;
+  if (file !== undefined) {
+    const text = (await readFile(file, 'utf8')).trim();
+    if (text === '') throw misuse(`${file} is empty: it should hold a connection string`);
+    return text;
+  }
+  const text = environment[name ?? DEFAULT_VARIABLE];
+  if (text !== undefined && text !== '') return text;
+  if (name !== undefined) {
+    throw misuse(`the environment variable ${name} is not set or empty`);
+  }
+  const { PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE } = environment;
+  return {
+    host: PGHOST,
+    port: PGPORT === undefined ? undefined : Number(PGPORT),
+    user: PGUSER,
+    password: PGPASSWORD,
+    database: PGDATABASE,
+  };
+}
+
+async function postgresQueue(choice: QueueChoice, terminal: Terminal): Promise<MessageQueue> {
+  const { schema, 'transaction-pooling': transactionPooling = false } = choice;
+  return createPostgresQueue({
+    connection: await connectionOf(choice, terminal),
+    ...(schema === undefined ? {} : { schema }),
+    transactionPooling,
+    listen: false,
+    maxConnections: 2,
+  });
+}
+
+/** @throws CommandFailure with exit code 2 where not exactly one queue is named */
+async function openQueue(choice: QueueChoice, terminal: Terminal): Promise<MessageQueue> {
+  const { level, postgres, 'postgres-env': name, 'postgres-file': file } = choice;
+  const databases = [name, file].filter((given) => given !== undefined).length;
+  const isDatabase = databases > 0 || postgres === true;
+  if (databases > 1) throw misuse('expected one of --postgres-env and --postgres-file');
+  if (isDatabase === (level !== undefined)) {
+    throw misuse(
+      isDatabase ? 'expected --level or --postgres, and not both' : 'no queue is named',
+      'Give --level FOLDER, or --postgres with the connection in DATABASE_URL or PGHOST and so on.',
+    );
+  }
+  return level === undefined ? postgresQueue(choice, terminal) : levelQueue(level, terminal);
+}
+
+/** What the queue rejects with, with the way out for who is at a terminal. */
+export function toldQueueError(error: unknown, { level }: QueueChoice): unknown {
+  if (!(error instanceof SecurityEventError)) return error;
+  if (error.code === 'ERR_QUEUE_LOCKED') {
+    return outage(
+      `another process has the queue in ${level ?? 'the folder'} open`,
+      WAY_OUT_OF_LOCK,
+    );
+  }
+  const [, peer] = /\(`(npm install [^`]+)`\)/.exec(error.message) ?? [];
+  if (error.code === 'ERR_PEER_MISSING' && peer !== undefined) {
+    return outage(
+      'an optional package is not installed',
+      `${peer}, beside security-event-delivery.`,
+    );
+  }
+  return error;
+}
+
+/** Opens the queue, and closes it after `work`. Nothing is sent: delivering is for its services. */
+export async function withDeadLetters<T>(
+  choice: QueueChoice,
+  terminal: Terminal,
+  work: (letters: DeadLetters) => Promise<T>,
+): Promise<T> {
+  const queue = await openQueue(choice, terminal);
+  const sender = createWebhookSender({ queue, role: 'enqueue', settings: { applications: {} } });
+  try {
+    const result = await work(sender);
+    await sender.close({ deadlineMs: 0 });
+    return result;
+  } catch (error) {
+    // What could not be opened cannot be closed either.
+    await sender.close({ deadlineMs: 0 }).catch(() => undefined);
+    throw toldQueueError(error, choice);
+  }
+}

@@ -1,0 +1,252 @@
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runCommandLine } from '../../../src/cli/command-line.ts';
+import { createLevelQueue } from '../../../src/queue/level.ts';
+import { createFakeClock } from '../../../src/testing/index.ts';
+import {
+  bury,
+  type Death,
+  deaths,
+  folderWith,
+  NOON_MS,
+  temporaryFolder,
+} from '../../helpers/dead-letters.ts';
+import { fakeTerminal, runCommand } from '../../helpers/fake-terminal.ts';
+import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
+
+const HOUR_MS = 3_600_000;
+
+const FIVE: readonly Death[] = [
+  { messageId: 'a', text: 'hunter2' },
+  { messageId: 'b', applicationId: 'blog-1', reason: 'horizon-passed', end: null, sends: 0 },
+  { messageId: 'c', reason: 'too-large', end: { status: 413 }, diedAt: NOON_MS + HOUR_MS },
+  {
+    messageId: 'd',
+    reason: 'horizon-passed',
+    end: { failure: 'connection-refused' },
+    sends: 12,
+    diedAt: NOON_MS + 2 * HOUR_MS,
+  },
+  {
+    messageId: 'e',
+    applicationId: 'blog-1',
+    reason: 'destination-closed',
+    end: { status: 410 },
+    diedAt: NOON_MS + 3 * HOUR_MS,
+  },
+];
+
+const clock = createFakeClock(NOON_MS + 4 * HOUR_MS);
+
+interface Listed {
+  readonly message_id: string;
+}
+
+async function listed(folder: string, ...words: string[]): Promise<string[]> {
+  const command = ['dead', 'list', '--level', folder, '--json', ...words];
+  const { exitCode, stdout } = await runCommand(command, { clock });
+  expect(exitCode).toBe(0);
+  const lines = stdout.split('\n').slice(0, -1);
+  return lines.map((line) => (JSON.parse(line) as Listed).message_id);
+}
+
+describe('dead list', () => {
+  test('shows a table, the oldest first, and no payload', async () => {
+    const folder = await folderWith(FIVE);
+    const { exitCode, stdout, stderr } = await runCommand(['dead', 'list', '--level', folder]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '5 dead letters\n' });
+    expect(stdout).toBe(
+      [
+        'ID  DIED                      APPLICATION  REASON              LAST END            SENDS  MESSAGE',
+        '1   2026-11-20T12:00:00.000Z  shop-1       attempts-exhausted  404                 6      a',
+        '2   2026-11-20T12:00:00.000Z  blog-1       horizon-passed      -                   0      b',
+        '3   2026-11-20T13:00:00.000Z  shop-1       too-large           413                 6      c',
+        '4   2026-11-20T14:00:00.000Z  shop-1       horizon-passed      connection-refused  12     d',
+        '5   2026-11-20T15:00:00.000Z  blog-1       destination-closed  410                 6      e',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('gives programs a line each, as deadLetters() of a sender does', async () => {
+    const folder = await folderWith(FIVE.slice(0, 2));
+    const { stdout } = await runCommand(['dead', 'list', '--level', folder, '--json']);
+    const facts = { format: 2, acceptedAt: NOON_MS - 60_000, diedAt: NOON_MS };
+    expect(
+      stdout
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual([
+      {
+        ...facts,
+        id: '1',
+        applicationId: 'shop-1',
+        message_id: 'a',
+        reason: 'attempts-exhausted',
+        status: 404,
+        sends: 6,
+      },
+      {
+        ...facts,
+        id: '2',
+        applicationId: 'blog-1',
+        message_id: 'b',
+        reason: 'horizon-passed',
+        sends: 0,
+      },
+    ]);
+    expect(stdout).not.toContain('hunter2');
+  });
+
+  test.each<[string, readonly string[], readonly string[]]>([
+    ['an application', ['--application', 'blog-1'], ['b', 'e']],
+    ['an unknown application', ['--application', 'none'], []],
+    ['a reason', ['--reason', 'horizon-passed'], ['b', 'd']],
+    ['a moment', ['--since', '2026-11-20T14:00:00+00:00'], ['d', 'e']],
+    ['a moment of another zone', ['--since', '2026-11-20T14:00+01:00'], ['c', 'd', 'e']],
+    ['a day', ['--since', '2026-11-21'], []],
+    ['a time ago', ['--since', '150m'], ['d', 'e']],
+    ['exactly a time ago', ['--since', '2h'], ['d', 'e']],
+    ['a number', ['--limit', '2'], ['a', 'b']],
+    ['as many as there are', ['--limit', '5'], ['a', 'b', 'c', 'd', 'e']],
+    [
+      'all of these',
+      ['--application', 'blog-1', '--since', '1d', '--reason', 'horizon-passed', '--limit', '1'],
+      ['b'],
+    ],
+  ])('can be of %s', async (_what, words, expected) => {
+    expect(await listed(await folderWith(FIVE), ...words)).toEqual(expected);
+  });
+
+  test('counts to the limit what the filters mean, over pages', async () => {
+    const many = deaths(450).map((death, index): Death => {
+      return index % 3 === 0 ? { ...death, reason: 'too-large' } : death;
+    });
+    const folder = await folderWith(many);
+    const large = many
+      .filter(({ reason }) => reason === 'too-large')
+      .map(({ messageId }) => messageId);
+    expect(await listed(folder, '--reason', 'too-large')).toEqual(large);
+    expect(await listed(folder, '--reason', 'too-large', '--limit', '149')).toEqual(
+      large.slice(0, 149),
+    );
+    expect(await listed(folder)).toHaveLength(450);
+  });
+
+  test('tells of none with exit code 0', async () => {
+    const folder = await folderWith([]);
+    expect(await runCommand(['dead', 'list', '--level', folder])).toEqual({
+      exitCode: 0,
+      stdout: '',
+      stderr: '0 dead letters\n',
+    });
+  });
+
+  test('cannot be made to move the cursor by what others sent', async () => {
+    const hostile = '\u001b[2J\u202e\u{E0041}';
+    const folder = await folderWith([{ messageId: hostile, applicationId: hostile }]);
+    for (const words of [[], ['--json']]) {
+      const { stdout } = await runCommand(['dead', 'list', '--level', folder, ...words]);
+      for (const moving of ['\u001b', '\u202e']) expect(stdout).not.toContain(moving);
+      expect(stdout).toContain('\\u001b[2J\\u202e');
+    }
+    expect(await listed(folder)).toEqual([hostile]);
+  });
+
+  test('does not let one long id push all others out of sight', async () => {
+    const folder = await folderWith([
+      { messageId: 'a', applicationId: 'x'.repeat(100) },
+      { messageId: 'b' },
+    ]);
+    const { stdout } = await runCommand(['dead', 'list', '--level', folder]);
+    expect(stdout.split('\n')[2]).toBe(
+      `2   2026-11-20T12:00:00.000Z  ${'shop-1'.padEnd(40)}  attempts-exhausted  404       6      b`,
+    );
+  });
+});
+
+describe('a long list', () => {
+  const count = quickOrWhole(2000, 100_000);
+
+  test('is written page by page, and ends quietly where nobody reads any more', async () => {
+    const folder = await folderWith(deaths(count));
+    const sizes: number[] = [];
+    const words = ['dead', 'list', '--level', folder, '--json'];
+    const { exitCode, stderr } = await runCommand(words, {
+      onOutput: (text) => void sizes.push(text.split('\n').length - 1),
+    });
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 0,
+      stderr: `${count.toLocaleString('en')} dead letters\n`,
+    });
+    expect(sizes).toEqual(Array(count / 200).fill(200));
+
+    let writes = 0;
+    const terminal = fakeTerminal({
+      onOutput: () => {
+        writes += 1;
+        terminal.closeOutput();
+      },
+    });
+    expect(await runCommandLine(words, terminal)).toBe(0);
+    expect([writes, terminal.stderr()]).toEqual([1, '']);
+    // The folder is free again.
+    expect((await runCommand([...words, '--limit', '1'])).exitCode).toBe(0);
+  });
+});
+
+describe('a queue that is none', () => {
+  test('in a folder that is not there is an outage, and none is made', async () => {
+    const folder = join(temporaryFolder(), 'none');
+    expect(await runCommand(['dead', 'list', '--level', folder])).toEqual({
+      exitCode: 3,
+      stdout: '',
+      stderr: `security-events: ${folder}: no such file or folder\n`,
+    });
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test.each(['empty', 'of something else'])('in a folder that is %s is not made', async (what) => {
+    const folder = join(temporaryFolder(), 'other');
+    mkdirSync(folder, { mode: 0o755 });
+    if (what !== 'empty') writeFileSync(join(folder, 'notes.log'), 'mine');
+    const [mode, names] = [statSync(folder).mode, readdirSync(folder)];
+    expect(await runCommand(['dead', 'list', '--level', folder])).toEqual({
+      exitCode: 3,
+      stdout: '',
+      stderr: `security-events: ${folder} holds no queue\nGive the folder that \`createLevelQueue\` was given.\n`,
+    });
+    expect([statSync(folder).mode, readdirSync(folder)]).toEqual([mode, names]);
+  });
+
+  test('that its service has open is told with the way out', async () => {
+    const folder = join(temporaryFolder(), 'queue');
+    const service = createLevelQueue({ folder, sync: false });
+    await bury(service, deaths(1));
+    for (const words of [['list'], ['show', '1'], ['replay', '--all'], ['purge', '--all']]) {
+      expect(await runCommand(['dead', ...words, '--level', folder])).toEqual({
+        exitCode: 3,
+        stdout: '',
+        stderr:
+          `security-events: another process has the queue in ${folder} open\n` +
+          'Stop the service first, or call `sender.deadLetters()` and `sender.replay()` within it.\n',
+      });
+    }
+    expect(await service.stats()).toMatchObject({ dead: 1, pending: 0 });
+    await service.close();
+  });
+});
+
+test('a folder that turns out to be damaged is told of on standard error', async () => {
+  const folder = await folderWith(deaths(3));
+  for (const name of readdirSync(folder)) {
+    if (/^(?:CURRENT|MANIFEST)/.test(name)) writeFileSync(join(folder, name), '');
+  }
+  const { exitCode, stderr } = await runCommand(['dead', 'list', '--level', folder]);
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 0,
+    stderr: 'The folder was damaged; what is intact is in order again. Lost: 0.\n3 dead letters\n',
+  });
+});

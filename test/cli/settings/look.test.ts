@@ -1,0 +1,254 @@
+/** Commands that change nothing: show, check, test. */
+import { chmodSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { tellTest } from '../../../src/cli/settings/tested.ts';
+import type { TestedWebhook } from '../../../src/settings/index.ts';
+import { fakeTerminal } from '../../helpers/fake-terminal.ts';
+import { openReceiver } from '../../helpers/sender.ts';
+import { OLD_SECRET, SHOP, settingsFixture, URL_TEXT } from './settings-files.ts';
+
+const SHOP_1 = ['--application', 'shop-1'] as const;
+const PRIVATE = ['--network', 'allow-private'] as const;
+const NEXT = {
+  current: OLD_SECRET,
+  next: 'hunter2 is next, too',
+  nextFrom: '2100-01-01T00:00:00Z',
+};
+
+const MANY = {
+  format: 1,
+  applications: {
+    'shop-1': {
+      ...SHOP,
+      secret: NEXT,
+      modules: { waf: true, rasp: false },
+      playbooks: {},
+      tls: { ca: 'PEM', cert: 'PEM', key: 'hunter2 key' },
+    },
+    'agent-1': { name: 'agent\u001b[2J', environment: '' },
+  },
+  drafts: {
+    'shop-1': { ...SHOP, url: 'https://draft.example/' },
+    'new-1': { ...SHOP, url: 'https://new.example/' },
+  },
+};
+
+describe('settings show', () => {
+  test('shows all but secrets, and nothing that moves the cursor', async () => {
+    const { run } = settingsFixture(MANY);
+    expect(await run('show')).toEqual({
+      exitCode: 0,
+      stderr: '',
+      stdout: `format 1
+
+shop-1
+  name        shop
+  environment production
+  url         ${URL_TEXT}
+  draft       https://draft.example/
+  next secret from 2100-01-01T00:00:00Z
+  modules     waf=on, rasp=off
+  playbooks   none
+
+new-1
+  name        shop
+  environment production
+  url         none is saved
+  draft       https://new.example/
+
+agent-1
+  name        agent\\u001b[2J
+  environment
+  url         none: nothing is sent
+  modules     all
+  playbooks   all
+`,
+    });
+  });
+
+  test('shows one application, as describe() tells it to programs', async () => {
+    const { run } = settingsFixture(MANY);
+    const { stdout } = await run('show', ['--application', 'new-1', '--json']);
+    expect(JSON.parse(stdout)).toEqual({
+      format: 1,
+      applications: {
+        'new-1': {
+          name: 'shop',
+          environment: 'production',
+          draftUrl: 'https://new.example/',
+          isSaved: false,
+        },
+      },
+    });
+    expect(await run('show', ['--application', 'constructor'])).toEqual({
+      exitCode: 1,
+      stdout: 'format 1\n',
+      stderr: 'There is no application constructor.\n',
+    });
+  });
+});
+
+describe('settings check', () => {
+  test('finds nothing wrong with what this library writes', async () => {
+    const { file, run } = settingsFixture({ applications: { 'shop-1': SHOP } });
+    expect(await run('check')).toEqual({
+      exitCode: 0,
+      stdout: '',
+      stderr: `${file}: valid, 1 application with a URL\n`,
+    });
+  });
+
+  test('names every fault by its path, and no value', async () => {
+    const { file, run } = settingsFixture({
+      format: 3,
+      applications: {
+        'shop-1': { name: 7, environment: '', url: 'x', modules: { waf: 'hunter2' } },
+      },
+      extra: 'hunter2',
+    });
+    const { exitCode, stdout, stderr } = await run('check');
+    expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/: \d faults\n$/)]);
+    expect(stdout).toContain(`${file}: format: `);
+    expect(stdout).not.toContain('hunter2');
+    const applications = { 'shop-1': { name: 7, environment: '', url: 'x' } };
+    const inner = settingsFixture({ applications });
+    const found = (await inner.run('check')).stdout.split('\n').map((line) => line.split(': ')[1]);
+    expect(found).toEqual(['applications.shop-1.name', 'applications.shop-1.secret', undefined]);
+  });
+
+  test('judges URLs, secrets and drafts before anything is sent', async () => {
+    const { file, run } = settingsFixture({
+      applications: {
+        'shop-1': { ...SHOP, url: 'ftp://hunter2.example' },
+        'blog-1': { ...SHOP, url: 'http://blog.example', secret: { ...NEXT, current: ' x' } },
+      },
+      drafts: { 'new-1': { ...SHOP, url: 'https://a:hunter2@new.example' } },
+    });
+    const { exitCode, stdout, stderr } = await run('check');
+    expect([exitCode, stderr]).toEqual([1, `${file}: 2 faults\n`]);
+    expect(stdout.split('\n').map((line) => line.split(': ').slice(1, 3))).toEqual([
+      ['applications.shop-1.url', 'The webhook URL is not usable'],
+      ['drafts.new-1.url', 'The webhook URL is not usable'],
+      ['applications.blog-1', 'plain-http'],
+      ['applications.blog-1', 'short-secret'],
+      ['applications.blog-1', 'space-around-secret'],
+      [],
+    ]);
+    expect(stdout).not.toContain('hunter2');
+  });
+
+  test('tells programs all of it', async () => {
+    const { run } = settingsFixture({ applications: { 'shop-1': { ...SHOP, secret: 'short' } } });
+    expect(JSON.parse((await run('check', ['--json'])).stdout)).toEqual({
+      isValid: true,
+      applications: 1,
+      faults: [],
+      warnings: [{ path: ['applications', 'shop-1'], warning: 'short-secret' }],
+    });
+    const broken = settingsFixture('{"applications":{"shop-1":{"secret":"hunter2"');
+    const { exitCode, stdout } = await broken.run('check', ['--json']);
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ isValid: false, faults: [{ path: [] }] });
+    expect(stdout).not.toContain('hunter2');
+  });
+
+  test('wants no secret beside a URL where secrets are kept elsewhere', async () => {
+    const { secret: _, ...shop } = SHOP;
+    const { run } = settingsFixture({ applications: { 'shop-1': shop } });
+    expect(await run('check')).toMatchObject({ exitCode: 1 });
+    expect(await run('check', ['--secrets-elsewhere'])).toMatchObject({ exitCode: 0, stdout: '' });
+    const bad = settingsFixture({ applications: { 'shop-1': { ...shop, url: 'nonsense' } } });
+    expect(await bad.run('check', ['--secrets-elsewhere'])).toMatchObject({ exitCode: 1 });
+  });
+
+  test.skipIf(process.platform === 'win32')('warns of a file that others may read', async () => {
+    const { file, run } = settingsFixture({ applications: { 'shop-1': SHOP } });
+    chmodSync(file, 0o640);
+    expect(await run('check', [])).toEqual({
+      exitCode: 0,
+      stdout: `${file}: readable-by-others: It holds secrets, and others than its owner may read it: chmod 600.\n`,
+      stderr: `${file}: valid, 1 application with a URL\n`,
+    });
+  });
+
+  test('of a file that is not there is an outage', async () => {
+    const { file, run } = settingsFixture();
+    expect(await run('check')).toEqual({
+      exitCode: 3,
+      stdout: '',
+      stderr: `security-events: ${file}: no such file or folder\n`,
+    });
+  });
+});
+
+describe('settings test', () => {
+  test('sends one signed message to what is saved, or to the draft where there is one', async () => {
+    const [there, draft] = [await openReceiver({ secret: OLD_SECRET }), await openReceiver()];
+    const saved = { applications: { 'shop-1': { ...SHOP, url: there.url } } };
+    const { run } = settingsFixture(saved);
+    const { exitCode, stdout, stderr } = await run('test', [...SHOP_1, ...PRIVATE]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '' });
+    expect(stderr).toMatch(/^Test message delivered: 200 in .*\.\n$/);
+    expect(there.requests).toMatchObject([{ signatureOk: true }]);
+    const both = settingsFixture({ ...saved, drafts: { 'shop-1': { ...SHOP, url: draft.url } } });
+    const json = await both.run('test', [...SHOP_1, ...PRIVATE, '--json']);
+    expect(JSON.parse(json.stdout)).toEqual({
+      application: 'shop-1',
+      ok: true,
+      tested: 'draft',
+      status: 200,
+      durationMs: expect.any(Number) as number,
+    });
+    expect([there.requests.length, draft.requests.length]).toEqual([1, 1]);
+  });
+
+  test.each([
+    [307, 'Redirects are not followed: give the URL that it leads to.'],
+    [
+      401,
+      'The receiver refuses the signature: compare the secrets; `security-events explain` says more.',
+    ],
+    [404, 'Nothing is there: look at the path of the URL.'],
+    [418, 'The receiver refuses what was sent: look at its log.'],
+    [500, 'The receiver failed: look at its log.'],
+  ])('says of %i what to look at', async (status, advice) => {
+    const { url } = await openReceiver({ otherwise: { status } });
+    const { run } = settingsFixture({ applications: { 'shop-1': { ...SHOP, url } } });
+    const { exitCode, stderr } = await run('test', [...SHOP_1, ...PRIVATE]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(new RegExp(`^Test message not delivered: ${status} in `));
+    expect(stderr.split('\n')[1]).toBe(advice);
+  });
+
+  test('says of a status that HTTP does not know which ones are meant', async () => {
+    const terminal = fakeTerminal();
+    const requests = [{ status: 999, durationMs: 1500 }];
+    await tellTest({ ok: false, tested: 'saved', requests } as unknown as TestedWebhook, terminal);
+    expect(terminal.stderr()).toBe(
+      'Test message not delivered: 999 in 1.5 s.\nDeliveries are answered by a status from 200 to 299.\n',
+    );
+  });
+
+  test('says why there is no answer', async () => {
+    const { url } = SHOP;
+    const { run } = settingsFixture({
+      applications: {
+        'shop-1': { ...SHOP, url: url.replace('https://receiver.example', 'http://127.0.0.1:1') },
+      },
+    });
+    const { exitCode, stderr } = await run('test', [...SHOP_1, ...PRIVATE]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^Test message not delivered: connection-refused in .*\n.+\n$/);
+  });
+
+  test('of an application that is unknown is a wrong use', async () => {
+    const { file, run } = settingsFixture({ applications: {} });
+    expect(await run('test', SHOP_1)).toEqual({
+      exitCode: 2,
+      stdout: '',
+      stderr:
+        `security-events: ${file} has no such application, or none with a URL and a secret\n` +
+        `See \`security-events settings show ${file}\`.\n`,
+    });
+  });
+});

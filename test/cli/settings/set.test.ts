@@ -1,0 +1,266 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { openReceiver } from '../../helpers/sender.ts';
+import { modeOf, OLD_SECRET, SHOP, settingsFixture, URL_TEXT } from './settings-files.ts';
+
+const SHOP_1 = ['--application', 'shop-1'] as const;
+const PRIVATE = ['--network', 'allow-private'] as const;
+const HTTP =
+  'plain-http: What is sent over http can be read on its way; the signature does not hide it.\n';
+const NEW_SECRET = /^[0-9a-f]{64}\n$/;
+
+const env = (secret: string) => ({ environment: { SECURITY_EVENTS_SECRET: secret } });
+
+describe('settings set', () => {
+  test('tests the URL with a signed message, and saves it in a file for its owner alone', async () => {
+    const receiver = await openReceiver({ secret: OLD_SECRET });
+    const { file, run, stored } = settingsFixture();
+    const words = [...SHOP_1, '--url', receiver.url, ...PRIVATE];
+    const { exitCode, stdout, stderr } = await run('set', words, env(OLD_SECRET));
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'shop-1: saved\n' });
+    expect(stderr).toMatch(/^Test message delivered: 200 in [\d.]+ m?s\.\n/);
+    expect(stderr.slice(stderr.indexOf('\n') + 1)).toBe(HTTP);
+    expect(receiver.requests).toMatchObject([{ signatureOk: true }]);
+    expect(stored()).toEqual({
+      format: 2,
+      applications: {
+        'shop-1': { name: 'shop-1', environment: '', url: receiver.url, secret: OLD_SECRET },
+      },
+    });
+    expect(modeOf(file)).toBe(0o600);
+  });
+
+  test('keeps the secret and the names of what is saved, and takes new names', async () => {
+    const receiver = await openReceiver({ secret: OLD_SECRET });
+    const { run, stored } = settingsFixture({ applications: { 'shop-1': SHOP } });
+    const words = [...SHOP_1, '--url', receiver.url, '--environment', 'staging', ...PRIVATE];
+    expect(await run('set', words, env('another one'))).toMatchObject({ exitCode: 0 });
+    expect(receiver.requests).toMatchObject([{ signatureOk: true }]);
+    expect(stored()['applications']).toEqual({
+      'shop-1': { ...SHOP, url: receiver.url, environment: 'staging' },
+    });
+  });
+
+  test.each(['--secret-env', '--secret-file'])('takes another secret by %s', async (option) => {
+    const receiver = await openReceiver({ secret: 'the new secret' });
+    const { folder, run, stored } = settingsFixture({ applications: { 'shop-1': SHOP } });
+    const secretFile = join(folder, 'secret');
+    writeFileSync(secretFile, 'the new secret\n');
+    const named = [option, option === '--secret-env' ? 'NEW' : secretFile];
+    const words = [...SHOP_1, '--url', receiver.url, ...named, ...PRIVATE];
+    const environment = { NEW: 'the new secret' };
+    expect(await run('set', words, { environment })).toMatchObject({ exitCode: 0 });
+    expect(stored()).toMatchObject({ applications: { 'shop-1': { secret: 'the new secret' } } });
+  });
+
+  test.each(['there', 'not there'])(
+    'saves nothing where the test fails: a file that is %s',
+    async (how) => {
+      const receiver = await openReceiver({ otherwise: { status: 401 } });
+      const before = { applications: { 'shop-1': SHOP }, drafts: { 'shop-1': SHOP } };
+      const { file, folder, run, text } = settingsFixture(how === 'there' ? before : undefined);
+      const words = [...SHOP_1, '--url', receiver.url, ...PRIVATE];
+      const { exitCode, stdout, stderr } = await run('set', words, env(OLD_SECRET));
+      expect({ exitCode, stdout }).toEqual({
+        exitCode: 1,
+        stdout: 'shop-1: nothing is saved; the file is as it was\n',
+      });
+      expect(stderr).toMatch(
+        /^Test message not delivered: 401 in .*\.\nThe receiver refuses the signature: compare the secrets/,
+      );
+      expect(existsSync(file) ? text() : undefined).toBe(
+        how === 'there' ? JSON.stringify(before) : undefined,
+      );
+      expect(readdirSync(folder)).toEqual(how === 'there' ? ['settings.json'] : []);
+    },
+  );
+
+  test('tells programs what came of it', async () => {
+    const receiver = await openReceiver({ otherwise: { status: 503 } });
+    const { run } = settingsFixture();
+    const words = [...SHOP_1, '--url', receiver.url, ...PRIVATE, '--json'];
+    expect(JSON.parse((await run('set', words, env(OLD_SECRET))).stdout)).toEqual({
+      application: 'shop-1',
+      end: 'nothing',
+      test: { ok: false, tested: 'draft', status: 503, durationMs: expect.any(Number) as number },
+    });
+  });
+
+  test('with --no-test saves without sending anything, and says that loudly', async () => {
+    const { run, stored } = settingsFixture();
+    const words = [...SHOP_1, '--url', URL_TEXT, '--no-test'];
+    expect(await run('set', words, env(OLD_SECRET))).toEqual({
+      exitCode: 0,
+      stdout: 'shop-1: saved\n',
+      stderr: 'NOT TESTED: nothing was sent to the URL, and what is saved may not work.\n',
+    });
+    expect(stored()).toMatchObject({ applications: { 'shop-1': { url: URL_TEXT } } });
+  });
+
+  test('makes a draft with a new secret in a file, which `save` tests and saves', async () => {
+    const { folder, file, run, stored } = settingsFixture({ applications: { 'shop-1': SHOP } });
+    const out = join(folder, 'new.secret');
+    const receiver = await openReceiver();
+    const words = [...SHOP_1, '--url', receiver.url, '--secret-out', out];
+    expect(await run('set', words)).toEqual({
+      exitCode: 0,
+      stdout:
+        'shop-1: a draft; what is saved goes on delivering\n' +
+        `When the receiver has the secret: security-events settings save ${file} --application shop-1\n`,
+      stderr: `${HTTP}The secret is in ${out}: give it to the receiver.\n`,
+    });
+    const secret = readFileSync(out, 'utf8');
+    expect(secret).toMatch(NEW_SECRET);
+    expect(modeOf(out)).toBe(0o600);
+    expect(receiver.requests).toEqual([]);
+    expect(stored()).toMatchObject({
+      applications: { 'shop-1': SHOP },
+      drafts: { 'shop-1': { url: receiver.url, secret: secret.trim() } },
+    });
+    expect(await run('save', [...SHOP_1, ...PRIVATE])).toMatchObject({
+      exitCode: 0,
+      stdout: 'shop-1: saved\n',
+    });
+    expect(stored()).toEqual({
+      format: 2,
+      applications: { 'shop-1': { ...SHOP, url: receiver.url, secret: secret.trim() } },
+    });
+  });
+
+  test('prints a new secret only where that is asked for', async () => {
+    const { run, stored } = settingsFixture();
+    const words = [...SHOP_1, '--url', URL_TEXT, '--show-secret', '--no-test'];
+    const { stdout, stderr } = await run('set', words);
+    const [secret = '', ...rest] = stdout.split('\n');
+    expect(`${secret}\n`).toMatch(NEW_SECRET);
+    expect(rest).toEqual(['shop-1: saved', '']);
+    expect(stderr).not.toContain(secret);
+    expect(stored()).toMatchObject({ applications: { 'shop-1': { secret } } });
+    const json = await run('set', [...words, '--json', '--draft']);
+    expect(JSON.parse(json.stdout)).toEqual({
+      application: 'shop-1',
+      end: 'draft',
+      secret: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+    });
+  });
+
+  test('does not write over the file of another secret, and sets nothing then', async () => {
+    const { folder, file, run } = settingsFixture();
+    const out = join(folder, 'new.secret');
+    writeFileSync(out, 'the old one');
+    const words = [...SHOP_1, '--url', URL_TEXT, '--secret-out', out];
+    expect(await run('set', words)).toEqual({
+      exitCode: 3,
+      stdout: '',
+      stderr: `security-events: ${out}: it exists already\n`,
+    });
+    expect(readFileSync(out, 'utf8')).toBe('the old one');
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test('keeps no secret that it made for what then fails', async () => {
+    const { folder, run } = settingsFixture();
+    const out = join(folder, 'new.secret');
+    const words = [...SHOP_1, '--url', 'ftp://hunter2.example', '--secret-out', out];
+    const { exitCode, stderr } = await run('set', words);
+    expect([exitCode, readdirSync(folder)]).toEqual([2, []]);
+    expect(stderr).not.toContain('hunter2');
+  });
+
+  test('does not undo a change of the secret without a word', async () => {
+    const nextFrom = '2100-01-01T00:00:00.000Z';
+    const secret = { current: OLD_SECRET, next: 'the next one', nextFrom };
+    const before = { applications: { 'shop-1': { ...SHOP, secret } } };
+    const { run, text } = settingsFixture(before);
+    const words = [...SHOP_1, '--url', URL_TEXT, '--no-test'];
+    expect(await run('set', words)).toEqual({
+      exitCode: 2,
+      stdout: '',
+      stderr:
+        `security-events: the secret changes at ${nextFrom}, which a new URL would undo\n` +
+        'Wait until then, or name the secret to use by --secret-env or --secret-file.\n',
+    });
+    expect(text()).toBe(JSON.stringify(before));
+  });
+
+  test.each<[string, readonly string[], string]>([
+    ['no application', ['--url', URL_TEXT], '--application is missing: the id of the application'],
+    ['no URL', SHOP_1, '--url is missing: where messages go'],
+    [
+      'another network',
+      [...SHOP_1, '--url', URL_TEXT, '--network', 'all'],
+      '--network must be one of public, allow-private',
+    ],
+    [
+      'no secret',
+      [...SHOP_1, '--url', URL_TEXT],
+      'there is no secret\nSet SECURITY_EVENTS_SECRET, use --secret-env NAME or --secret-file PATH, or make one with --secret-out PATH.',
+    ],
+    [
+      'two secrets',
+      [...SHOP_1, '--url', URL_TEXT, '--secret-env', 'X', '--show-secret'],
+      'expected one secret: --secret-env, --secret-file, or a new one',
+    ],
+  ])('with %s is a wrong use', async (_what, words, message) => {
+    const { file, run } = settingsFixture();
+    expect(await run('set', words)).toEqual({
+      exitCode: 2,
+      stdout: '',
+      stderr: `security-events: ${message}\n`,
+    });
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test('does not go into a private network unless that is allowed', async () => {
+    const receiver = await openReceiver();
+    const { run } = settingsFixture();
+    const words = [...SHOP_1, '--url', receiver.url];
+    const { exitCode, stderr } = await run('set', words, env(OLD_SECRET));
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('Test message not delivered: address-refused');
+    expect(stderr).toContain('network');
+    expect(receiver.connectionCount).toBe(0);
+  });
+});
+
+describe('settings save', () => {
+  const DRAFT = { name: 'shop', environment: '', url: URL_TEXT, secret: OLD_SECRET };
+
+  test('leaves the draft where the test fails', async () => {
+    const receiver = await openReceiver({ otherwise: { status: 404 } });
+    const before = { applications: {}, drafts: { 'shop-1': { ...DRAFT, url: receiver.url } } };
+    const { run, text } = settingsFixture(before);
+    const { exitCode, stdout, stderr } = await run('save', [...SHOP_1, ...PRIVATE]);
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 1,
+      stdout: 'shop-1: not saved; the draft stays\n',
+    });
+    expect(stderr).toContain('Nothing is there: look at the path of the URL.');
+    expect(text()).toBe(JSON.stringify(before));
+  });
+
+  test('without a draft sends nothing, and means no', async () => {
+    const { run } = settingsFixture({ applications: { 'shop-1': SHOP } });
+    expect(await run('save', SHOP_1)).toEqual({
+      exitCode: 1,
+      stdout: 'shop-1: there is no draft to save\n',
+      stderr: '',
+    });
+    expect(await run('save', ['--application', 'constructor', '--json'])).toEqual({
+      exitCode: 1,
+      stdout: '{"application":"constructor","end":"no-draft"}\n',
+      stderr: '',
+    });
+  });
+
+  test('with --no-test sends nothing, and says so', async () => {
+    const { run, stored } = settingsFixture({ applications: {}, drafts: { 'shop-1': DRAFT } });
+    expect(await run('save', [...SHOP_1, '--no-test'])).toEqual({
+      exitCode: 0,
+      stdout: 'shop-1: saved\n',
+      stderr: 'NOT TESTED: nothing was sent to the URL.\n',
+    });
+    expect(stored()).toEqual({ format: 2, applications: { 'shop-1': DRAFT } });
+  });
+});
