@@ -9,6 +9,7 @@ const SUBJECTS = {
   encode: new URL('./subjects/encode.mjs', import.meta.url),
   load: new URL('./subjects/load.mjs', import.meta.url),
   send: new URL('./subjects/send.mjs', import.meta.url),
+  validate: new URL('./subjects/validate.mjs', import.meta.url),
   write: new URL('./subjects/write.mjs', import.meta.url),
 } as const;
 
@@ -32,6 +33,12 @@ const encoding = {
   operations: REQUESTS,
   itemsPerOperation: 1000,
   unit: 'µs per message',
+} as const;
+const validating = {
+  subject: SUBJECTS.validate,
+  operations: RECORDS,
+  unit: 'µs per record',
+  tellsMemory: true,
 } as const;
 
 const CAPTURED_REQUESTS = 20_000;
@@ -198,6 +205,20 @@ const COMPARISONS: readonly Comparison[] = [
     unit: 'µs per record',
     ours: side('contract', 'ours'),
     rival: side('ajv'),
+  },
+  {
+    name: 'validate-lines',
+    work: '`security-events validate` of a file, a record a line, beside parsing it alone',
+    ...validating,
+    ours: side('`validate`', 'ours, lines'),
+    rival: side('`JSON.parse` of each line', 'JSON.parse, lines'),
+  },
+  {
+    name: 'validate-array',
+    work: 'the same records as elements of one array on one line',
+    ...validating,
+    ours: side('`validate`', 'ours, an array'),
+    rival: side('`JSON.parse` of the whole', 'JSON.parse, an array'),
   },
   {
     name: 'accept',

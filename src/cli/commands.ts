@@ -30,6 +30,22 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'prints a JSON Schema of the contract',
     load: async () => (await import('./commands/schema.ts')).schemaCommand,
   },
+  verify: {
+    summary: 'says whether a signature belongs to a body',
+    load: async () => (await import('./commands/verify.ts')).verifyCommand,
+  },
+  explain: {
+    summary: 'says why a signature does not fit',
+    load: async () => (await import('./commands/explain.ts')).explainCommand,
+  },
+  validate: {
+    summary: 'checks records, log lines and messages against the contract',
+    load: async () => (await import('./commands/validate.ts')).validateCommand,
+  },
+  schedule: {
+    summary: 'shows when a message that always fails is sent again',
+    load: async () => (await import('./commands/schedule.ts')).scheduleCommand,
+  },
   settings: {
     summary: 'configures where webhook messages go, in a settings file',
     load: async () => (await import('./commands/settings.ts')).settingsCommands,

@@ -43,6 +43,10 @@ export function processTerminal(host: Host): ProcessTerminal {
   host.stderr.on('error', () => undefined);
 
   let isInputUsed = false;
+  // Who types nothing, or sends nothing, would keep the command waiting.
+  ending.signal.addEventListener('abort', () => {
+    if (isInputUsed) host.stdin.destroy(ending.signal.reason as CommandEnded);
+  });
   const input: TerminalInput = {
     get isTerminal() {
       return Boolean(host.stdin.isTTY);

@@ -76,6 +76,16 @@ describe('the terminal of a process', () => {
     expect(terminal.environment['HOME']).toBe('/');
   });
 
+  it('stops waiting for standard input when the command is to end', async () => {
+    const { fake, terminal } = hostWithTerminal();
+    const reading = terminal.input[Symbol.asyncIterator]();
+    fake.stdin.write('text');
+    expect(String((await reading.next()).value)).toBe('text');
+    const waiting = reading.next();
+    fake.emit('SIGINT');
+    await expect(waiting).rejects.toBe(terminal.signal.reason);
+  });
+
   it.each(['SIGINT', 'SIGTERM'])(
     'ends at the first %s, and leaves the second to Node',
     (signal) => {
