@@ -40,7 +40,7 @@ export const ERROR_TABLE = {
   ERR_RAW_BODY_GONE: {
     kind: 'caller',
     what: 'The raw body of the request is gone: something parsed it before the webhook receiver',
-    hint: 'Put the receiver before body parsers, or keep the bytes: `express.json({ verify: (request, _response, bytes) => { request.rawBody = bytes; } })`.',
+    hint: "Put the receiver before body parsers, or keep the bytes: `express.json({ limit: '2mb', verify: (request, _response, bytes) => { request.rawBody = bytes; } })`; without the limit, bodies of more than 100 KB are refused.",
   },
   ERR_MESSAGE_TOO_LARGE: {
     kind: 'caller',

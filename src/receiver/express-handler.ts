@@ -17,8 +17,10 @@ export interface ExpressRequestLike extends NodeRequestLike {
 /**
  * A handler for Express 4 and 5, and for Connect: `app.post('/hooks/security', expressHandler(receiver))`,
  * before `express.json()`. Behind it, it needs the bytes that were signed: `request.rawBody`, as
- * `express.json({ verify: (request, _response, bytes) => { request.rawBody = bytes; } })` keeps them,
- * or what `express.raw()` gives. Where there are none, the next error handler gets `ERR_RAW_BODY_GONE`.
+ * `express.json({ limit: '2mb', verify: (request, _response, bytes) => { request.rawBody = bytes; } })`
+ * keeps them, or what `express.raw({ limit: '2mb' })` gives: without a limit, parsers of Express refuse
+ * bodies of more than 100 KB with 413. Where there are no bytes, the next error handler gets
+ * `ERR_RAW_BODY_GONE`.
  */
 export function expressHandler(
   receiver: WebhookReceiver,

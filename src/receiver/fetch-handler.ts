@@ -1,4 +1,5 @@
 import { SecurityEventError } from '../errors.ts';
+import { calm } from '../system/calm.ts';
 import { nextTurn } from '../system/next-turn.ts';
 import type { WebhookReceiver, WebhookRequest } from './webhook-receiver.ts';
 
@@ -6,7 +7,8 @@ export interface FetchHandlerOptions {
   /**
    * Keeps the process until a promise resolves, where a platform would stop it after the answer
    * (`context.waitUntil`, Next's `after`). Where the platform gives one for each request, make the
-   * handler anew for each, or answer once the messages are handled (`answer: 'handled'`).
+   * handler anew for each, or answer once the messages are handled (`answer: 'handled'`). Where it
+   * throws, the answer waits for the messages instead.
    */
   readonly waitUntil?: (work: Promise<unknown>) => void;
 }
@@ -25,10 +27,20 @@ export function fetchHandler(
     if (handle !== undefined) {
       // In the next turn, when the answer has been handed on.
       const work = nextTurn().then(handle);
-      waitUntil?.(work);
+      if (!isKept(work, waitUntil)) await work;
     }
     return new Response(text === '' ? null : text, { status, headers });
   };
+}
+
+/** Taken off its context it throws ("Illegal invocation"), which must not cost the messages. */
+function isKept(work: Promise<unknown>, waitUntil: FetchHandlerOptions['waitUntil']): boolean {
+  try {
+    calm(waitUntil?.(work));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function fetchRequest(request: Request): WebhookRequest {

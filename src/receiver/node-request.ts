@@ -17,6 +17,8 @@ export interface BodyStream {
 export interface NodeRequestLike extends BodyStream {
   readonly method?: string | undefined;
   readonly httpVersionMajor?: number;
+  /** Of HTTP/2, where the body of a sender that has left just ends. */
+  readonly aborted?: boolean;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 
@@ -26,6 +28,8 @@ export interface NodeResponseLike {
   setHeader(name: string, value: string): unknown;
   end(text: string): unknown;
   readonly headersSent?: boolean;
+  /** Of HTTP/1: the connection is gone. */
+  readonly destroyed?: boolean;
   /** Of HTTP/2, where it tells what `destroyed` tells of HTTP/1. */
   readonly stream?: { readonly destroyed: boolean };
 }
@@ -36,7 +40,7 @@ const DISCARDED_TIMES = 4;
 /** Resolves to `undefined` where there is more; rejects where the sender goes away before the end. */
 function readStream(stream: BodyStream, maxBytes: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
-    const gone = (): void => reject(new Error('the sender went away'));
+    const gone = (): void => reject(senderWentAway());
     // Its events are over: waiting for them would be for ever.
     if (stream.destroyed === true) return gone();
     let chunks: Uint8Array[] = [];
@@ -59,6 +63,26 @@ function readStream(stream: BodyStream, maxBytes: number): Promise<Buffer | unde
   });
 }
 
+/** Of a sender that is gone, HTTP/2 gives a part of the body, or waits for ever. */
+async function readRequest(
+  request: NodeRequestLike,
+  stream: BodyStream,
+  maxBytes: number,
+): Promise<Buffer | undefined> {
+  if (isAborted(request)) throw senderWentAway();
+  const body = await readStream(stream, maxBytes);
+  if (request.httpVersionMajor !== 2) return body;
+  // Clients such as Node's end a body that they cancel, and that they cancel it is told after that.
+  await nextTurn();
+  if (isAborted(request)) throw senderWentAway();
+  return body;
+}
+
+/** It changes while a body is read. */
+const isAborted = ({ aborted }: NodeRequestLike): boolean => aborted === true;
+
+const senderWentAway = (): Error => new Error('the sender went away');
+
 function headerOf(headers: NodeRequestLike['headers'], name: string): string | undefined {
   const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
   return typeof value === 'string' ? value : value?.join(', ');
@@ -66,23 +90,26 @@ function headerOf(headers: NodeRequestLike['headers'], name: string): string | u
 
 /** `stream`: what the body is read from; `kept`: the bytes, where somebody has read and kept them. */
 export function nodeRequest(
-  { method, headers }: Pick<NodeRequestLike, 'method' | 'headers'>,
+  request: NodeRequestLike,
   stream: BodyStream,
   kept?: string | Uint8Array,
 ): WebhookRequest {
   return {
-    method,
-    header: (name) => headerOf(headers, name),
+    method: request.method,
+    header: (name) => headerOf(request.headers, name),
     readBody: async (maxBytes) => {
       if (kept !== undefined) {
         const bytes = typeof kept === 'string' ? Buffer.from(kept) : kept;
         return bytes.length > maxBytes ? undefined : bytes;
       }
       if (stream.readableDidRead === true) throw new SecurityEventError('ERR_RAW_BODY_GONE');
-      return await readStream(stream, maxBytes);
+      return await readRequest(request, stream, maxBytes);
     },
   };
 }
+
+const isGone = ({ destroyed, stream }: NodeResponseLike): boolean =>
+  destroyed === true || stream?.destroyed === true;
 
 /**
  * Writes the answer, and handles what came in when it is on its way: in the next turn, since neither
@@ -95,7 +122,7 @@ export function writeAnswer(
 ): void {
   if (handle !== undefined) void nextTurn().then(handle);
   // Somebody has answered, such as a limit of time, or nobody hears it: writing would throw.
-  if (response.headersSent === true || response.stream?.destroyed === true) return;
+  if (response.headersSent === true || isGone(response)) return;
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   // What is left of its body is not waited for; HTTP/2 knows no such header.

@@ -29,8 +29,8 @@ export interface Refusal {
 
 export interface ReceiverOptions {
   /**
-   * What senders sign with; or a function that gives it, asked for each request. Give it a deadline: until
-   * it has resolved or failed the body is kept, genuine or not.
+   * What senders sign with; or a function that gives it, asked for each request that has a signature,
+   * before its body is read. Give it a deadline: until it has resolved or failed the request waits.
    */
   readonly secret: ReceiverSecret | (() => ReceiverSecret | Promise<ReceiverSecret>);
   /** Handles messages that came in and were not there before, at most 1000 at a time. */

@@ -1,4 +1,5 @@
 /** Why a request is answered with something else than success, and with what. */
+import { headerVariant } from './signature-variants.ts';
 
 interface RefusalRow {
   readonly status: number;
@@ -18,7 +19,7 @@ export const REFUSALS = {
   'body-too-large': { status: 413 },
   'signature-missing': { status: 401 },
   'signature-wrong': { status: 401 },
-  /** The sender went away before the end of its body: nobody hears this answer. */
+  /** The sender went away before its body was read: nobody hears this answer. */
   incomplete: { status: 400 },
   /** No array of 1 to 1000 messages. */
   'body-invalid': { status: 400 },
@@ -40,13 +41,18 @@ export interface RequestHead {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly contentLength: string | undefined;
+  /** The value of `X-Svc-Integrity`. */
+  readonly signature: string | undefined;
 }
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 
-/** What is refused unread. */
+/**
+ * What is refused unread. A signature that only has one of the usual mistakes, such as a prefix, is
+ * not: to prove which one takes the body.
+ */
 export function refusalOfHead(
-  { method, contentType, contentEncoding, contentLength }: RequestHead,
+  { method, contentType, contentEncoding, contentLength, signature }: RequestHead,
   maxBodyBytes: number,
 ): RefusalReason | undefined {
   if (method !== 'POST') return 'method';
@@ -56,5 +62,7 @@ export function refusalOfHead(
     return 'content-type';
   }
   // One that is no number is Node's to refuse.
-  return Number(contentLength) > maxBodyBytes ? 'body-too-large' : undefined;
+  if (Number(contentLength) > maxBodyBytes) return 'body-too-large';
+  if (signature === undefined || signature === '') return 'signature-missing';
+  return headerVariant(signature) === undefined ? 'signature-wrong' : undefined;
 }

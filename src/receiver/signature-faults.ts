@@ -44,14 +44,3 @@ export const SIGNATURE_FAULTS = {
 } as const satisfies Record<string, string>;
 
 export type SignatureFault = keyof typeof SIGNATURE_FAULTS;
-
-/** Whether the body reads as this library writes it, and most JSON libraries do: no space, no escape. */
-export function isSent(body: Uint8Array | undefined): boolean {
-  if (body === undefined) return false;
-  const text = Buffer.from(body).toString();
-  try {
-    return JSON.stringify(JSON.parse(text)) === text;
-  } catch {
-    return false;
-  }
-}

@@ -1,5 +1,4 @@
 /** The mistakes, undone: what the body, the header and the key may have been before each of them. */
-import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import type { SignatureFault } from './signature-faults.ts';
 
@@ -9,9 +8,13 @@ export interface Variant {
   readonly faults: readonly SignatureFault[];
 }
 
-type Undoing = readonly [SignatureFault, (bytes: Buffer) => Buffer | readonly Buffer[] | undefined];
+/** What bytes may have been before one mistake; nothing where it cannot have been made. */
+export type Undoing = readonly [
+  SignatureFault,
+  (bytes: Buffer) => Buffer | readonly Buffer[] | undefined,
+];
 
-/** Twice what a receiver takes by default: each of these bytes is signed some hundred times. */
+/** Twice what a receiver takes by default. */
 const MAX_UNPACKED_BYTES = 4 * 1024 * 1024;
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -23,7 +26,7 @@ const startsWith = (bytes: Buffer, start: Buffer): boolean =>
 const BASE64 = /^[A-Za-z0-9+/\s]+(?:=\s*){0,2}$/;
 const LINE_ENDS: readonly (number | undefined)[] = [0x0a, 0x0d];
 
-const BODY_UNDOINGS: readonly Undoing[] = [
+export const BODY_UNDOINGS: readonly Undoing[] = [
   [
     'body-byte-order-mark',
     (bytes) =>
@@ -46,13 +49,17 @@ const BODY_UNDOINGS: readonly Undoing[] = [
     'body-base64',
     (bytes) => (isBase64(bytes) ? Buffer.from(bytes.toString(), 'base64') : undefined),
   ],
+  // Only one of these two looks like itself, so that a large body is parsed once.
   [
     'body-json-text',
-    (bytes) => withText(bytes, (value) => (typeof value === 'string' ? value : undefined)),
+    (bytes) =>
+      JSON_STRING.test(startOf(bytes))
+        ? withText(bytes, (value) => (typeof value === 'string' ? value : undefined))
+        : undefined,
   ],
   [
     'body-reserialised',
-    (bytes) => withText(bytes, (value) => (isObject(value) ? JSON.stringify(value) : undefined)),
+    (bytes) => (JSON_STRUCTURE.test(startOf(bytes)) ? withText(bytes, JSON.stringify) : undefined),
   ],
   ['body-compressed', unpacked],
 ];
@@ -61,6 +68,12 @@ const recoded = (bytes: Buffer): Buffer => Buffer.from(bytes.toString('latin1'))
 
 const isBase64 = (bytes: Buffer): boolean =>
   bytes.length > 0 && bytes[0] !== 0x5b && BASE64.test(bytes.toString('latin1'));
+
+const JSON_STRING = /^\s*"/;
+const JSON_STRUCTURE = /^\s*[[{]/;
+
+/** As much of a body as shows what it is. */
+const startOf = (bytes: Buffer): string => bytes.toString('latin1', 0, 100);
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
@@ -84,12 +97,12 @@ function unpacked(bytes: Buffer): Buffer | undefined {
   }
 }
 
-/** None where there is no body at all. A value that is neither text nor bytes was parsed. */
-export function bodyVariants(body: unknown): Variant[] {
+/** `undefined` where there is no body at all. A value that is neither text nor bytes was parsed. */
+export function bodyVariant(body: unknown): Variant | undefined {
   const given = bytesOf(body);
-  if (given !== undefined) return given.length === 0 ? [] : undone(given, [], BODY_UNDOINGS);
+  if (given !== undefined) return given.length === 0 ? undefined : { value: given, faults: [] };
   const text = isObject(body) ? jsonOf(body) : undefined;
-  return text === undefined ? [] : undone(Buffer.from(text), ['body-parsed'], BODY_UNDOINGS);
+  return text === undefined ? undefined : { value: Buffer.from(text), faults: ['body-parsed'] };
 }
 
 function jsonOf(body: object): string | undefined {
@@ -106,37 +119,9 @@ function bytesOf(value: unknown): Buffer | undefined {
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }
 
-/** What it is, what it was before one mistake, and before two. */
-function undone(
-  bytes: Buffer,
-  faults: readonly SignatureFault[],
-  undoings: readonly Undoing[],
-): Variant[] {
-  const once = applied({ value: bytes, faults }, undoings);
-  const twice = once.flatMap((variant) => applied(variant, undoings));
-  return distinct([{ value: bytes, faults }, ...once, ...twice]);
-}
-
-function applied({ value, faults }: Variant, undoings: readonly Undoing[]): Variant[] {
-  return undoings
-    .filter(([fault]) => !faults.includes(fault))
-    .flatMap(([fault, undo]) =>
-      [undo(value) ?? []].flat().map((before) => ({ value: before, faults: [...faults, fault] })),
-    );
-}
-
-/** The first of equal bytes has the fewest faults. */
-function distinct(variants: readonly Variant[]): Variant[] {
-  const seen = new Set<string>();
-  return variants.filter(({ value }) => {
-    const digest = createHash('sha256').update(value).digest('hex');
-    return !seen.has(digest) && seen.add(digest);
-  });
-}
-
 const QUOTED = /^(["'`])(.*)\1$/s;
 
-const KEY_UNDOINGS: readonly Undoing[] = [
+export const KEY_UNDOINGS: readonly Undoing[] = [
   [
     'secret-whitespace',
     (key) => {
@@ -171,12 +156,10 @@ const KEY_UNDOINGS: readonly Undoing[] = [
   ],
 ];
 
-/** None where there is no secret. */
-export function keyVariants(secret: unknown): Variant[] {
+/** `undefined` where there is no secret. */
+export function keyVariant(secret: unknown): Variant | undefined {
   const given = bytesOf(secret);
-  if (given === undefined || given.length === 0) return [];
-  // With an empty key anybody signs.
-  return undone(given, [], KEY_UNDOINGS).filter(({ value }) => value.length > 0);
+  return given === undefined || given.length === 0 ? undefined : { value: given, faults: [] };
 }
 
 const HEX = /^[0-9a-f]{64}$/;

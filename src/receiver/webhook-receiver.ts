@@ -67,14 +67,18 @@ class Receiver implements WebhookReceiver {
   }
 
   async receive(request: WebhookRequest): Promise<WebhookAnswer> {
-    const early = refusalOfHead(headOf(request), this.#settings.maxBodyBytes);
-    if (early !== undefined) return this.#refuse(early);
+    const head = headOf(request);
+    const { signature } = head;
+    const early = refusalOfHead(head, this.#settings.maxBodyBytes);
+    if (early !== undefined) return this.#refuse(early, { signature });
     if (this.#isBusy()) return this.#refuse('busy');
+    // Before the body: one that fails or hangs must not cost the memory of a body for each request.
+    const secrets = await this.#secrets();
+    if (secrets === undefined) return this.#refuse('failed');
     const body = await this.#bodyOf(request);
     if (typeof body === 'string') return this.#refuse(body);
-    const signature = request.header('x-svc-integrity');
     try {
-      const parsed = await this.#read(body, signature);
+      const parsed = this.#read(body, signature, secrets);
       if (typeof parsed === 'string') return this.#refuse(parsed, { body, signature });
       // Others were taken while this one was read.
       if (this.#isBusy()) return this.#refuse('busy');
@@ -87,6 +91,15 @@ class Receiver implements WebhookReceiver {
 
   #isBusy(): boolean {
     return this.#inHandBytes >= this.#settings.maxInHandBytes;
+  }
+
+  async #secrets(): Promise<readonly string[] | undefined> {
+    try {
+      return await this.#settings.secret();
+    } catch (error) {
+      this.#tell(error, []);
+      return undefined;
+    }
   }
 
   async #bodyOf(request: WebhookRequest): Promise<Uint8Array | RefusalReason> {
@@ -104,13 +117,13 @@ class Receiver implements WebhookReceiver {
     while (this.#inHand.size > 0) await Promise.allSettled(this.#inHand);
   }
 
-  async #read(
+  #read(
     body: Uint8Array,
     signature: string | undefined,
-  ): Promise<ParsedBody | RefusalReason> {
-    const { secret, toleranceMs, onInvalid } = this.#settings;
-    if (signature === undefined || signature === '') return 'signature-missing';
-    if (!verify(body, signature, await secret())) return 'signature-wrong';
+    secrets: readonly string[],
+  ): ParsedBody | RefusalReason {
+    const { toleranceMs, onInvalid } = this.#settings;
+    if (!verify(body, signature, secrets)) return 'signature-wrong';
     const parsed = parsedOrNothing(body);
     if (parsed === undefined) return 'body-invalid';
     if (parsed.refused.length > 0 && onInvalid === undefined) return 'message-invalid';
@@ -187,6 +200,7 @@ const headOf = (request: WebhookRequest) => ({
   contentType: request.header('content-type'),
   contentEncoding: request.header('content-encoding'),
   contentLength: request.header('content-length'),
+  signature: request.header('x-svc-integrity'),
 });
 
 function parsedOrNothing(body: Uint8Array): ParsedBody | undefined {

@@ -313,7 +313,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   {
     files: ['receiver/signature-variants.ts'],
     ours: ['receiver/'],
-    external: ['node:crypto', 'node:zlib'],
+    external: ['node:zlib'],
   },
   {
     files: ['receiver/'],

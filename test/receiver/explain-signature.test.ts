@@ -5,6 +5,7 @@ import { explainSignature } from '../../src/receiver/index.ts';
 import { SIGNATURE_FAULTS, type SignatureFault } from '../../src/receiver/signature-faults.ts';
 import { sampleMessage } from '../../src/testing/index.ts';
 import { generateSecret, sign, verify } from '../../src/webhook/signature.ts';
+import { withReplaced } from '../helpers/replaced-crypto.ts';
 
 const SECRET = generateSecret();
 const MESSAGES = [
@@ -116,6 +117,24 @@ const GUESSED: readonly (readonly [string, Case, SignatureFault])[] = [
   ['no secret', { secret: '' }, 'secret-missing'],
 ];
 
+/** How many bytes are signed while a function runs. */
+function signedBytes(act: () => unknown): number {
+  let bytes = 0;
+  const counting = (original: typeof createHmac) =>
+    ((...given: Parameters<typeof createHmac>) => {
+      const hmac = original(...given);
+      const update = hmac.update.bind(hmac);
+      return Object.assign(hmac, {
+        update: (data: string | Buffer) => {
+          bytes += Buffer.byteLength(data);
+          return update(data);
+        },
+      });
+    }) as typeof createHmac;
+  withReplaced('createHmac', counting, act);
+  return bytes;
+}
+
 describe('why a signature does not fit', () => {
   test('is not asked where it fits', () => {
     expect(explain({})).toEqual({
@@ -142,6 +161,32 @@ describe('why a signature does not fit', () => {
     const startedAtMs = performance.now();
     expect(explain({ body }).faults).toEqual(['body-changed']);
     expect(performance.now() - startedAtMs).toBeLessThan(10_000);
+  });
+
+  test('signs a large body no more than its bound, and finds each mistake alone', () => {
+    const bytes = 2 ** 19;
+    const body = `[${'"ü",'.repeat(bytes / 5)}1]`;
+    const given = [body, sign(body, 'another'), SECRET] as const;
+    // 26 for one mistake each, and what 16 MiB suffice for.
+    expect(signedBytes(() => explainSignature(...given))).toBeLessThan(26 * bytes + 16 * 2 ** 20);
+    for (const [changed, fault] of [
+      [`${body}\n`, 'body-line-end'],
+      [`\ufeff${body}`, 'body-byte-order-mark'],
+      [body.replaceAll(',', ', '), 'body-reserialised'],
+    ] as const) {
+      expect(explainSignature(changed, sign(body, SECRET), SECRET).faults).toEqual([fault]);
+    }
+  });
+
+  test('finds two mistakes at the same time in a body of 50 KB, whichever they are', () => {
+    const body = `[${Array(400)
+      .fill(`{"text":"${'ü'.repeat(50)}"}`)
+      .join(',')}]`;
+    const spaced = Buffer.from(body.replaceAll(',', ', ')).toString('base64');
+    const found = explainSignature(spaced, sign(body, SECRET), SECRET);
+    expect(found.faults).toEqual(['body-base64', 'body-reserialised']);
+    const quoted = explainSignature(`${body}\n`, sign(body, SECRET), `"${SECRET}"`);
+    expect(quoted.faults).toEqual(['body-line-end', 'secret-quotes']);
   });
 
   test.each(PROVEN)('is proven for %s', (_what, given, faults) => {

@@ -59,25 +59,82 @@ const HOSTS = [
   ['HTTP/2', (listener: Listener) => http2.createServer(listener), leaveHttp2],
 ] as const;
 
+/** An answer that is written to would show. */
+function watched(response: NodeResponseLike, written: unknown[]): NodeResponseLike {
+  return new Proxy(response, {
+    set: (_target, name) => written.push(name) > 0,
+    get: (target, name) => {
+      if (name === 'end' || name === 'setHeader') written.push(name);
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
 test.each(HOSTS)(
   'what a sender on %s sent before it left is handled, and is in hand no longer',
   async (_host, serve, leave) => {
-    const [asked, closed, secret, handled] = [deferred(), deferred(), deferred(), deferred()];
+    const [asked, closed, handled] = [deferred(), deferred(), deferred()];
+    const receiver = createWebhookReceiver({
+      secret: SECRET,
+      maxInHandBytes: 1,
+      duplicates: false,
+      onMessages: () => handled.resolve(),
+    });
+    const handle = nodeHandler({
+      idle: () => receiver.idle(),
+      // Between the body and the answer.
+      receive: async (request) => {
+        const answer = await receiver.receive(request);
+        asked.resolve();
+        await closed.promise;
+        return answer;
+      },
+    });
+    const written: unknown[] = [];
+    const port = await portOf(
+      serve((request, response) => {
+        (response as Closing).once('close', closed.resolve);
+        handle(request, watched(response, written));
+      }),
+    );
+    const goAway = leave(port);
+    await asked.promise;
+    goAway();
+    await handled.promise;
+    await receiver.idle();
+    expect(written).toEqual([]);
+    const answer = await receiver.receive({
+      method: 'POST',
+      header: (name) => Object.entries(HEADERS).find(([key]) => key === name)?.[1],
+      readBody: async () => Buffer.from(BODY),
+    });
+    expect(answer.status).toBe(204);
+  },
+);
+
+test.each(HOSTS)(
+  'a sender on %s that left before its body was read is told as gone, and not answered',
+  async (_host, serve, leave) => {
+    const [asked, closed, secret, refused] = [deferred(), deferred(), deferred(), deferred()];
+    const [refusals, handled, written]: [string[], unknown[], unknown[]] = [[], [], []];
     const receiver = createWebhookReceiver({
       secret: async () => {
         asked.resolve();
         await secret.promise;
         return SECRET;
       },
-      maxInHandBytes: 1,
-      duplicates: false,
-      onMessages: () => handled.resolve(),
+      onMessages: (messages) => void handled.push(messages),
+      onRefused: ({ reason }) => {
+        refusals.push(reason);
+        refused.resolve();
+      },
     });
     const handle = nodeHandler(receiver);
     const port = await portOf(
       serve((request, response) => {
         (response as Closing).once('close', closed.resolve);
-        handle(request, response);
+        handle(request, watched(response, written));
       }),
     );
     const goAway = leave(port);
@@ -85,14 +142,9 @@ test.each(HOSTS)(
     goAway();
     await closed.promise;
     secret.resolve();
-    await handled.promise;
-    await receiver.idle();
-    const answer = await receiver.receive({
-      method: 'POST',
-      header: (name) => Object.entries(HEADERS).find(([key]) => key === name)?.[1],
-      readBody: async () => Buffer.from(BODY),
-    });
-    expect(answer.status).toBe(204);
+    await refused.promise;
+    await new Promise(setImmediate);
+    expect([refusals, handled, written]).toEqual([['incomplete'], [], []]);
   },
 );
 

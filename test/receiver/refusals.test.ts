@@ -6,6 +6,7 @@ const HEAD = {
   contentType: 'application/json',
   contentEncoding: undefined,
   contentLength: '100',
+  signature: 'a'.repeat(64),
 };
 
 test.each([
@@ -24,6 +25,11 @@ test.each([
   ['two types', { contentType: 'application/json, text/plain' }, 'content-type'],
   ['no type', { contentType: undefined }, 'content-type'],
   ['no coding', { contentEncoding: 'identity' }, undefined],
+  ['no signature', { signature: undefined }, 'signature-missing'],
+  ['an empty signature', { signature: '' }, 'signature-missing'],
+  ['a signature of 63 digits', { signature: 'a'.repeat(63) }, 'signature-wrong'],
+  ['a signature of 65 digits', { signature: 'a'.repeat(65) }, 'signature-wrong'],
+  ['a signature with a prefix', { signature: `sha256=${'a'.repeat(64)}` }, undefined],
   ['a coding', { contentEncoding: 'gzip' }, 'content-type'],
 ])('a request with %s', (_what, head, reason) => {
   expect(refusalOfHead({ ...HEAD, ...head }, 1000)).toBe(reason);

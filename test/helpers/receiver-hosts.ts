@@ -1,0 +1,100 @@
+/** The hosts that a webhook receiver has an adapter for, each on a port of its own until the test ends. */
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import express from 'express';
+import fastify from 'fastify';
+import { Hono } from 'hono';
+import { onTestFinished } from 'vitest';
+import {
+  expressHandler,
+  fastifyPlugin,
+  fetchHandler,
+  nodeHandler,
+  type WebhookReceiver,
+} from '../../src/receiver/index.ts';
+import { getRequestListener } from './hono-server.ts';
+
+/** Where the receiver is. */
+export async function listening(server: http.Server): Promise<string> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => {
+      server.close(resolve);
+    });
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks/security`;
+}
+
+/** `handlers`: those before the receiver, and behind it one that takes errors. */
+export function expressApp(
+  receiver: WebhookReceiver,
+  handlers: { before?: express.RequestHandler; onError?: express.ErrorRequestHandler } = {},
+): http.Server {
+  const app = express();
+  if (handlers.before !== undefined) app.use(handlers.before);
+  app.post('/hooks/security', expressHandler(receiver));
+  if (handlers.onError !== undefined) app.use(handlers.onError);
+  return http.createServer(app);
+}
+
+const KEEPING = express.json({
+  verify: (request, _response, bytes) => {
+    Object.assign(request, { rawBody: bytes });
+  },
+});
+
+type Post = (request: Request, context: { params: Promise<unknown> }) => Promise<Response>;
+
+/** Like the servers of frameworks: it knows nothing but the web's Request and Response. */
+function servingRoute(route: { readonly POST: Post }): http.RequestListener {
+  const serve = async (incoming: http.IncomingMessage): Promise<Response> => {
+    const { method = 'GET', url = '/' } = incoming;
+    const body = Readable.toWeb(incoming) as ReadableStream;
+    const headers = incoming.headers as Record<string, string>;
+    const init = { method, headers, body, duplex: 'half' } as RequestInit;
+    const request = new Request(new URL(url, 'http://127.0.0.1'), init);
+    return await route.POST(request, { params: Promise.resolve({}) });
+  };
+  return (incoming, outgoing) => {
+    const answering = serve(incoming).then(async (answer) => {
+      outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
+      outgoing.end(Buffer.from(await answer.arrayBuffer()));
+    });
+    answering.catch(() => outgoing.destroy());
+  };
+}
+
+type StartHost = (receiver: WebhookReceiver) => Promise<string>;
+
+/** Those that hand the body on as it comes in. */
+export const HOSTS: Readonly<Record<string, StartHost>> = {
+  'node:http': (receiver) => listening(http.createServer(nodeHandler(receiver))),
+  express: (receiver) => listening(expressApp(receiver)),
+  fastify: async (receiver) => {
+    const app = fastify();
+    await app.register(fastifyPlugin(receiver), { prefix: '/hooks', path: '/security' });
+    app.post('/other', async ({ body }) => body);
+    onTestFinished(() => app.close());
+    return `${await app.listen({ host: '127.0.0.1', port: 0 })}/hooks/security`;
+  },
+  hono: (receiver) => {
+    const app = new Hono();
+    const handle = fetchHandler(receiver);
+    app.all('/hooks/security', (context) => handle(context.req.raw));
+    return listening(http.createServer(getRequestListener(app.fetch)));
+  },
+  'a route of a framework such as Next': (receiver) =>
+    listening(http.createServer(servingRoute({ POST: fetchHandler(receiver) }))),
+};
+
+/** Those where somebody else has read the body before. */
+export const HOSTS_BEHIND_PARSERS: Readonly<Record<string, StartHost>> = {
+  'express behind a parser that keeps the bytes': (receiver) =>
+    listening(expressApp(receiver, { before: KEEPING })),
+  'express behind express.raw': (receiver) =>
+    listening(expressApp(receiver, { before: express.raw({ type: () => true }) })),
+};

@@ -1,0 +1,112 @@
+/** The same over HTTP/2, in the hosts that speak it. */
+import { once } from 'node:events';
+import http2 from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import fastify from 'fastify';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  createWebhookReceiver,
+  fastifyPlugin,
+  nodeHandler,
+  type WebhookReceiver,
+} from '../../src/receiver/index.ts';
+import { sampleMessage } from '../../src/testing/index.ts';
+import { sign } from '../../src/webhook/signature.ts';
+import { deferred } from '../helpers/deferred.ts';
+
+const SECRET = 'secret-of-the-test';
+const MAX_BODY_BYTES = 10_000;
+const BODY = JSON.stringify([{ ...sampleMessage('test'), message_id: 'a' }]);
+
+const HOSTS: Readonly<Record<string, (receiver: WebhookReceiver) => Promise<number>>> = {
+  'node:http2': async (receiver) => {
+    const server = http2.createServer(nodeHandler(receiver));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    return (server.address() as AddressInfo).port;
+  },
+  fastify: async (receiver) => {
+    const app = fastify({ http2: true });
+    await app.register(fastifyPlugin(receiver));
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    onTestFinished(() => app.close());
+    return (app.server.address() as AddressInfo).port;
+  },
+};
+
+const answerOf = async (stream: http2.ClientHttp2Stream) => {
+  const [head] = (await once(stream, 'response')) as [Record<string, number>];
+  let text = '';
+  for await (const chunk of stream.setEncoding('utf8')) text += chunk;
+  return [head[':status'], text];
+};
+
+function connectedTo(port: number) {
+  const client = http2.connect(`http://127.0.0.1:${port}`);
+  client.on('error', () => {});
+  // Before the server is closed, which waits for it.
+  onTestFinished(() => client.destroy());
+  const begin = (headers: Record<string, string> = {}): http2.ClientHttp2Stream => {
+    const stream = client.request({
+      ':method': 'POST',
+      'content-type': 'application/json',
+      ...headers,
+    });
+    return stream.on('error', () => {});
+  };
+  const ask = (body: string, headers: Record<string, string> = {}) => {
+    const stream = begin({ 'x-svc-integrity': sign(body, SECRET), ...headers });
+    stream.end(body);
+    return answerOf(stream);
+  };
+  return { begin, ask };
+}
+
+function receiverOf() {
+  const [handled, refusals]: [(string | null)[], string[]] = [[], []];
+  const hasRefused = deferred();
+  const receiver = createWebhookReceiver({
+    secret: SECRET,
+    maxBodyBytes: MAX_BODY_BYTES,
+    onMessages: (messages) => void handled.push(...messages.map(({ id }) => id)),
+    onRefused: ({ reason }) => {
+      refusals.push(reason);
+      hasRefused.resolve();
+    },
+  });
+  return { receiver, handled, refusals, hasRefused: hasRefused.promise };
+}
+
+describe.each(Object.entries(HOSTS))('over HTTP/2 on %s', (_host, start) => {
+  test('a request is taken, and a large one refused', async () => {
+    const { receiver, handled } = receiverOf();
+    const { ask } = connectedTo(await start(receiver));
+    expect(await ask(BODY)).toEqual([204, '']);
+    const large = JSON.stringify('x'.repeat(2 * MAX_BODY_BYTES));
+    expect(await ask(large)).toEqual([413, 'body-too-large\n']);
+    await receiver.idle();
+    expect(handled).toEqual(['a']);
+  });
+
+  test('a sender without a signature hears so before it has sent its body', async () => {
+    const { begin, ask } = connectedTo(await start(receiverOf().receiver));
+    const stream = begin({ 'content-length': '100' });
+    stream.write('[');
+    expect(await answerOf(stream)).toEqual([401, 'signature-missing\n']);
+    expect(await ask(BODY)).toEqual([204, '']);
+  });
+
+  test('a sender that leaves in the middle of its body has signed nothing wrong', async () => {
+    const { receiver, handled, refusals, hasRefused } = receiverOf();
+    const { begin, ask } = connectedTo(await start(receiver));
+    const stream = begin({ 'x-svc-integrity': sign(BODY, SECRET) });
+    stream.write(BODY.slice(0, 10));
+    // Answered after its bytes have come in.
+    expect(await ask(BODY)).toEqual([204, '']);
+    stream.close(http2.constants.NGHTTP2_CANCEL);
+    await hasRefused;
+    await receiver.idle();
+    expect([refusals, handled]).toEqual([['incomplete'], ['a']]);
+  });
+});

@@ -1,0 +1,125 @@
+/** What is refused before its body is read: it costs no memory, and the sender still hears why. */
+import { once } from 'node:events';
+import net from 'node:net';
+import { describe, expect, test } from 'vitest';
+import {
+  createWebhookReceiver,
+  type ReceiverOptions,
+  type Refusal,
+} from '../../src/receiver/index.ts';
+import { sampleMessage } from '../../src/testing/index.ts';
+import { sign } from '../../src/webhook/signature.ts';
+import { HOSTS } from '../helpers/receiver-hosts.ts';
+
+const SECRET = 'secret-of-the-test';
+const BODY = JSON.stringify([{ ...sampleMessage('test'), message_id: 'a' }]);
+const GENUINE = sign(BODY, SECRET);
+
+async function answerTo(signature: string | undefined, options: Partial<ReceiverOptions> = {}) {
+  const [told, refusals]: [string[], Refusal[]] = [[], []];
+  const receiver = createWebhookReceiver({
+    secret: () => {
+      told.push('secret');
+      return SECRET;
+    },
+    onMessages: () => {},
+    onRefused: (refusal) => refusals.push(refusal),
+    ...options,
+  });
+  const headers = { 'content-type': 'application/json', 'x-svc-integrity': signature };
+  const { status } = await receiver.receive({
+    method: 'POST',
+    header: (name) => Object.entries(headers).find(([key]) => key === name)?.[1],
+    readBody: async () => {
+      told.push('body');
+      return Buffer.from(BODY);
+    },
+  });
+  return { status, told, refusals };
+}
+
+describe('a body', () => {
+  test.each([
+    ['no signature', undefined, 'signature-missing'],
+    ['an empty signature', '', 'signature-missing'],
+    ['a signature that is cut', GENUINE.slice(1), 'signature-wrong'],
+    ['a signature of another hash', sign(BODY, SECRET).repeat(2), 'signature-wrong'],
+    ['a token in its place', 'Bearer abc', 'signature-wrong'],
+  ])('with %s is not read, nor the secret asked for', async (_what, signature, reason) => {
+    const { status, told, refusals } = await answerTo(signature);
+    expect([status, told, refusals]).toEqual([401, [], [{ reason, status: 401, signature }]]);
+  });
+
+  test.each([
+    ['in upper case', GENUINE.toUpperCase()],
+    ['with a prefix', `sha256=${GENUINE}`],
+    ['in base64', Buffer.from(GENUINE, 'hex').toString('base64')],
+    ['with blanks', ` ${GENUINE} `],
+    ['of another body', sign('', SECRET)],
+  ])('whose signature is %s is read, for whoever explains it', async (_how, signature) => {
+    const { told, refusals } = await answerTo(signature);
+    expect(told).toEqual(['secret', 'body']);
+    expect(refusals).toEqual([
+      { reason: 'signature-wrong', status: 401, signature, body: Buffer.from(BODY) },
+    ]);
+  });
+
+  test.each([
+    ['throws', () => Promise.reject(new Error('vault'))],
+    ['gives none', () => ''],
+  ])('is not read where a function for the secret %s', async (_how, secret) => {
+    const { status, told, refusals } = await answerTo(GENUINE, { secret });
+    expect([status, told, refusals]).toEqual([500, [], [{ reason: 'failed', status: 500 }]]);
+  });
+});
+
+/** A client that sends what it wants when it wants. */
+async function connectedTo(port: number) {
+  const socket = net.connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  socket.setEncoding('latin1');
+  let text = '';
+  const answer = async (pattern: RegExp): Promise<void> => {
+    while (!pattern.test(text)) {
+      const [chunk] = (await once(socket, 'data')) as [string];
+      text += chunk;
+    }
+    text = '';
+  };
+  return { socket, answer };
+}
+
+const headOf = (path: string, headers: Record<string, string | number>): string =>
+  [
+    `POST ${path} HTTP/1.1`,
+    'host: a',
+    'content-type: application/json',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    '\r\n',
+  ].join('\r\n');
+
+const LARGE = 'x'.repeat(2 ** 20);
+
+/** What is left of a body is thrown away by the host: that of the tests itself has nothing for that. */
+const REAL_HOSTS = Object.entries(HOSTS).filter(([name]) => !name.startsWith('a route'));
+
+describe.each(REAL_HOSTS)('on %s, a sender that is refused unread', (_host, start) => {
+  test('hears why before it has sent its body, and the connection takes its next request', async () => {
+    const handled: unknown[] = [];
+    const receiver = createWebhookReceiver({
+      secret: SECRET,
+      onMessages: (messages) => void handled.push(...messages.map(({ id }) => id)),
+    });
+    const { port, pathname } = new URL(await start(receiver));
+    const { socket, answer } = await connectedTo(Number(port));
+    socket.write(headOf(pathname, { 'content-length': LARGE.length }));
+    await answer(/^HTTP\/1\.1 401 .*signature-missing/s);
+    socket.write(LARGE);
+    const headers = { 'content-length': Buffer.byteLength(BODY), 'x-svc-integrity': GENUINE };
+    socket.write(headOf(pathname, headers) + BODY);
+    await answer(/^HTTP\/1\.1 204 /);
+    socket.destroy();
+    await receiver.idle();
+    expect(handled).toEqual(['a']);
+  });
+});
