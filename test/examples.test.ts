@@ -208,7 +208,7 @@ describe('the web applications', SLOW, () => {
   it('have the first request refused once, and its messages delivered with retry_count 1', async () => {
     const run = await runs.whole;
     const [first, ...others] = storyOf(run, 'shop');
-    expect(first).toBe('503: the first request is refused, signature ok');
+    expect(first).toBe('500: the first request is refused, signature ok');
     // What else is in the first request, and what goes on meanwhile, is a question of milliseconds.
     expect(others).toContain('204: security_event, retry_count 1, signature ok');
     const told = others.map(
@@ -226,7 +226,7 @@ describe('the web applications', SLOW, () => {
 
   it('deliver in format 1 to the other receiver, by the secret that is its own', async () => {
     const [first, ...others] = storyOf(await runs.whole, 'warehouse');
-    expect(first).toBe('503: the first request is refused, signature ok');
+    expect(first).toBe('500: the first request is refused, signature ok');
     expect(others.toSorted()).toEqual([
       '204: pulse, signature ok',
       '204: security_event, signature ok',

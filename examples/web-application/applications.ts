@@ -10,8 +10,6 @@ export interface Application {
   /** Stands in every record, and names the application in the settings. */
   readonly service: { readonly svc_id: string; readonly name: string; readonly env: string };
   readonly createListener: (reporter: Reporter) => RequestListener;
-  /** That its receiver reads. */
-  readonly format: 1 | 2;
   readonly visits: readonly Visit[];
   readonly expected: Expected;
 }
@@ -20,14 +18,12 @@ export const APPLICATIONS: readonly Application[] = [
   {
     service: { svc_id: 'shop-1', name: 'shop', env: 'example' },
     createListener: createShop,
-    format: 2,
     visits: SHOP_VISITS,
     expected: SHOP_EXPECTED,
   },
   {
     service: { svc_id: 'warehouse-1', name: 'warehouse', env: 'example' },
     createListener: createWarehouse,
-    format: 1,
     visits: WAREHOUSE_VISITS,
     expected: WAREHOUSE_EXPECTED,
   },

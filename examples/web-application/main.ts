@@ -1,6 +1,6 @@
 /**
  * Two web applications with a security agent in each, and their webhook receivers: processes of their
- * own, each with its own URL, secret and format.
+ * own, each with its own URL and secret.
  *
  * Real requests make all seven kinds of events happen. Standard output carries the log records and
  * nothing else, one JSON line each (`npm start --silent | jq .`); the story is told on standard
@@ -29,14 +29,13 @@ interface OtherEnd {
 
 /** The receiver of an application, and what the settings must know of it. */
 async function startOtherEnd(application: Application, signal: AbortSignal): Promise<OtherEnd> {
-  const { service, format } = application;
-  const { svc_id: applicationId, name } = service;
+  const { svc_id: applicationId, name } = application.service;
   const secret = generateSecret();
   // With another secret at its receiver nothing of the shop may arrive: a fault that the summary must
   // not miss, and that is no business of the warehouse.
   const isWrong = process.env['EXAMPLE_FAULT'] === 'wrong-secret' && name === 'shop';
   const itsSecret = isWrong ? generateSecret() : secret;
-  const receiver = await startReceiver({ name, format, secret: itsSecret }, signal);
+  const receiver = await startReceiver({ name, secret: itsSecret }, signal);
   return { application, receiver, destination: { applicationId, url: receiver.url, secret } };
 }
 

@@ -14,15 +14,14 @@ export interface ReceiverOptions {
   /** Whose messages it receives. */
   readonly name: string;
   readonly secret: string;
-  readonly format: 1 | 2;
 }
 
 /** Waiting rejects when `signal` is aborted, and when the process ends early. */
 export async function startReceiver(
-  { name, secret, format }: ReceiverOptions,
+  { name, secret }: ReceiverOptions,
   signal: AbortSignal,
 ): Promise<ReceiverProcess> {
-  const settings = { RECEIVER_NAME: name, WEBHOOK_SECRET: secret, WEBHOOK_FORMAT: String(format) };
+  const settings = { RECEIVER_NAME: name, WEBHOOK_SECRET: secret };
   const child = fork(fileURLToPath(new URL('./receiver.ts', import.meta.url)), {
     env: { ...process.env, ...settings },
     // Standard output belongs to the records.
