@@ -2,8 +2,9 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { contract } from '../../src/contract/index.ts';
+import { API_VERSION, contract, EVENT_VERSION } from '../../src/contract/index.ts';
 import { jsonSchemas } from '../../src/contract/json-schema.ts';
+import { manifest } from '../helpers/package-files.ts';
 import { quickOrWhole } from '../helpers/quick-or-whole.ts';
 import {
   type Case,
@@ -30,6 +31,8 @@ const SHAPES = [
   'webhook-message-v1',
   'webhook-body-v1',
 ];
+
+const HOME = manifest.homepage.replace('#readme', '/schemas');
 
 /** The shapes that hold a sample, and how; its own one first. */
 function embeddings(name: SampleName): readonly [string, (input: unknown) => unknown][] {
@@ -152,13 +155,53 @@ describe('the JSON Schemas', () => {
     );
   });
 
-  it('name their draft, their shape and their reading first', () => {
+  it('name their draft, themselves, their shape and their reading first', () => {
     const schema = schemas.get('log-record.strict.emitted.json') ?? {};
-    expect(Object.entries(schema).slice(0, 3)).toEqual([
+    expect(Object.entries(schema).slice(0, 5)).toEqual([
       ['$schema', 'https://json-schema.org/draft/2020-12/schema'],
+      ['$id', `${HOME}/1.0.0/log-record.strict.emitted.json`],
       ['title', 'Log record (channel A)'],
-      ['$comment', 'strict, emitted, 1.0.0'],
+      [
+        'description',
+        'What the library writes: unknown keys are refused. ' +
+          'Vocabularies are closed, and addresses of channel A are IPv4.',
+      ],
+      ['$comment', 'log-record, strict, emitted, version 1.0.0'],
     ]);
+    expect(schemas.get('webhook-body-v2.open.received.json')).toMatchObject({
+      description:
+        'What a reader should take: unknown keys pass, and so does what real senders write. ' +
+        'Vocabularies take any word that is not empty, and channel A takes IPv6 too.',
+      $comment: 'webhook-body-v2, open, received, version 2',
+    });
+  });
+
+  it('are named below the homepage, by the version of their channel and their file', () => {
+    const versions = { log: EVENT_VERSION, v2: API_VERSION, v1: '1' };
+    const named = [...schemas].map(([file, { $id }]) => [file, $id]);
+    expect(named).toEqual(
+      [...schemas.keys()].map((file) => {
+        const channel = /^log|v[12]/.exec(file)?.[0] as keyof typeof versions;
+        return [file, `${HOME}/${versions[channel]}/${file}`];
+      }),
+    );
+    expect(new Set(named.map(([, id]) => id)).size).toBe(24);
+  });
+
+  it('find one another by their names, which no validator fetches', () => {
+    const registry = new Ajv2020({
+      strict: true,
+      allowUnionTypes: true,
+      schemas: [...schemas.values()],
+    });
+    formats.default(registry);
+    const ownBody = {
+      type: 'array',
+      items: { $ref: `${HOME}/2/webhook-message-v2.strict.received.json` },
+    };
+    const validate = registry.compile(ownBody);
+    expect(validate([SAMPLES.test])).toBe(true);
+    expect(validate([SAMPLES.attack])).toBe(false);
   });
 
   it.each([...titled(LOG_RECORD_FIELDS), ...titled(WEBHOOK_FIELDS)])(

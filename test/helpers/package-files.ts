@@ -12,6 +12,7 @@ export interface ExportTarget {
 interface Manifest {
   readonly name: string;
   readonly version: string;
+  readonly homepage: string;
   readonly exports: Readonly<Record<string, string | ExportTarget>>;
   readonly peerDependencies: Readonly<Record<string, string>>;
 }
