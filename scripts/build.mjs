@@ -1,5 +1,6 @@
 /**
- * Builds the package: dist/ (JavaScript, types, maps, CommonJS shims) and schemas/ (JSON Schema).
+ * Builds the package: dist/ (JavaScript, types, maps, CommonJS shims), schemas/ (JSON Schema) and
+ * samples/ (a payload of every kind).
  * Where they are, byte for byte, what the last build made of the same input, nothing is done.
  *
  * Everything is made beside its final place and moved there at the end, so that a failed or
@@ -20,6 +21,7 @@ import {
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { commonJsShims } from './commonjs-shim.mjs';
+import { sampleFiles } from './sample-files/sample-files.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
@@ -28,6 +30,7 @@ const tsc = join(root, 'node_modules/typescript/bin/tsc');
 const staging = (name) => join(root, `${name}-${process.pid}.tmp`);
 const dist = staging('dist');
 const schemas = staging('schemas');
+const samples = staging('samples');
 const retired = staging('retired');
 
 const INPUT = [
@@ -40,6 +43,7 @@ const INPUT = [
   'tsconfig.build.json',
   'scripts/build.mjs',
   'scripts/commonjs-shim.mjs',
+  'scripts/sample-files',
 ].map((name) => join(root, name));
 
 const stamp = join(root, 'node_modules/.cache/security-event-delivery-build');
@@ -54,6 +58,9 @@ function filesOf(path) {
     .toSorted();
 }
 
+/** What is built, each where it is moved to. */
+const BUILT = { dist, schemas, samples };
+
 /** Names and contents; a file that is not there counts as well. */
 function digestOf(folders) {
   const hash = createHash('sha256').update(process.version);
@@ -67,7 +74,7 @@ function digestOf(folders) {
 }
 
 function isUpToDate(input) {
-  const built = digestOf([join(root, 'dist'), join(root, 'schemas')]);
+  const built = digestOf(Object.keys(BUILT).map((name) => join(root, name)));
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === `${input} ${built}`;
 }
 
@@ -88,14 +95,32 @@ function writeShims() {
   }
 }
 
+const load = (file) => import(pathToFileURL(join(dist, file)).href);
+
+function write(folder, file, text) {
+  const path = join(folder, file);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
 async function writeSchemas() {
-  mkdirSync(schemas);
-  const module = await import(pathToFileURL(join(dist, 'contract/json-schema.js')).href);
-  for (const { file, schema } of module.jsonSchemas()) {
-    const path = join(schemas, file);
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, `${JSON.stringify(schema, null, 2)}\n`);
+  const { jsonSchemas } = await load('contract/json-schema.js');
+  for (const { file, schema } of jsonSchemas()) {
+    write(schemas, file, `${JSON.stringify(schema, null, 2)}\n`);
   }
+}
+
+async function writeSamples() {
+  const { createLogWriter } = await load('log/writer.js');
+  const { PLATFORMS } = await load('log/platform-presets.js');
+  const files = sampleFiles({
+    contract: await load('contract/index.js'),
+    kit: await load('testing/index.js'),
+    createLogWriter,
+    // That is one of the others, by what runs in the process.
+    platforms: PLATFORMS.filter((name) => name !== 'auto'),
+  });
+  for (const { file, text } of files) write(samples, file, text);
 }
 
 /** Two renames instead of a removal and a copy: the final folder is missing for an instant only. */
@@ -115,10 +140,10 @@ async function build(input) {
   compile();
   writeShims();
   await writeSchemas();
+  await writeSamples();
   // Of what this build made, before another one can put its own in the final place.
-  const built = digestOf([dist, schemas]);
-  moveIntoPlace(dist, 'dist');
-  moveIntoPlace(schemas, 'schemas');
+  const built = digestOf(Object.values(BUILT));
+  for (const [name, path] of Object.entries(BUILT)) moveIntoPlace(path, name);
   mkdirSync(dirname(stamp), { recursive: true });
   writeFileSync(stamp, `${input} ${built}`);
 }
@@ -132,5 +157,5 @@ try {
   if (error.status === undefined) throw error;
   process.exitCode = 1;
 } finally {
-  for (const path of [dist, schemas, retired]) remove(path);
+  for (const path of [...Object.values(BUILT), retired]) remove(path);
 }

@@ -13,7 +13,7 @@ export type HostProtocol = 'http' | 'https' | 'http2';
 export interface Asked {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array;
 }
 
 export interface Answer {

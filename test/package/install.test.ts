@@ -235,6 +235,20 @@ describe.concurrent('the tarball', () => {
     ]);
   });
 
+  it('gives each sample and the signatures to import and require', async () => {
+    const kinds = ['samples', 'vectors'] as const;
+    const paths = kinds.flatMap((kind) =>
+      filesBelow(kind).map((file) => `${name}/${kind}/${file}`),
+    );
+    const file = consumer.write(
+      'samples.cjs',
+      `const given = ${JSON.stringify(paths)}.map((path) => typeof require(path));
+       console.log(JSON.stringify([given.length, ...new Set(given)]));`,
+    );
+    expect(JSON.parse((await consumer.node(file)).stdout)).toEqual([paths.length, 'object']);
+    expect(paths.length).toBeGreaterThan(45);
+  });
+
   it('has for each built file a source map and a source that it names', () => {
     const maps = filesBelow('dist').filter((file) => file.endsWith('.map'));
     const broken = maps.filter((file) => {
@@ -256,12 +270,14 @@ describe.concurrent('the tarball', () => {
         'README.md',
         'dist',
         'package.json',
+        'samples',
         'schemas',
         'sql',
         'src',
+        'vectors',
       ]),
     );
-    expect(held).toHaveLength(8);
+    expect(held).toHaveLength(10);
   });
 });
 

@@ -1,0 +1,183 @@
+/**
+ * The receivers of docs/other-languages.md, as programs: each is started with an interpreter of its
+ * language, where the machine has one.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { root } from './package-files.ts';
+import { quickOrWhole } from './quick-or-whole.ts';
+
+const page = readFileSync(join(root, 'docs/other-languages.md'), 'utf8');
+
+/** The program under a fence that names its language and its file. */
+export function programOf(language: string, file: string): string {
+  const [, code] = page.split(`\n\`\`\`${language} ${file}\n`);
+  const end = code?.indexOf('\n```\n') ?? -1;
+  if (code === undefined || end < 0) throw new Error(`the page has no ${language} ${file}`);
+  return code.slice(0, end + 1);
+}
+
+/** The languages of the page's fences. */
+export const pageLanguages = (): string[] => [
+  ...new Set([...page.matchAll(/^```(\w+) [\w.]+$/gm)].map((match) => String(match[1]))),
+];
+
+export interface Language {
+  readonly language: string;
+  readonly file: string;
+  /** What the machine must have, and how Debian calls it. */
+  readonly tool: string;
+  readonly debian: string;
+  /** Makes the program `server` of it, beside it: for whoever has time. */
+  readonly compile?: (file: string) => readonly string[];
+  /** Of the tool, or of what was compiled. */
+  readonly args: (file: string, port: number) => readonly string[];
+}
+
+export const LANGUAGES: readonly Language[] = [
+  {
+    language: 'python',
+    file: 'receiver.py',
+    tool: 'python3',
+    debian: 'python3',
+    args: (file) => ['-u', file],
+  },
+  {
+    language: 'go',
+    file: 'receiver.go',
+    tool: 'go',
+    debian: 'golang-go',
+    compile: (file) => ['build', '-o', 'server', file],
+    args: () => [],
+  },
+  {
+    language: 'ruby',
+    file: 'config.ru',
+    tool: 'puma',
+    debian: 'puma',
+    args: (file, port) => ['-t', '1:1', '-b', `tcp://127.0.0.1:${port}`, file],
+  },
+  {
+    language: 'php',
+    file: 'receiver.php',
+    tool: 'php',
+    debian: 'php-cli',
+    args: (file, port) => ['-S', `127.0.0.1:${port}`, file],
+  },
+];
+
+const isInstalled = (tool: string): boolean =>
+  (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, tool)));
+
+/** Whether it can be run here and now; where it cannot, that is said. */
+export function isAvailable({ language, tool, debian, compile }: Language): boolean {
+  if (!isInstalled(tool)) {
+    const reason = `${tool} is not installed (Debian: apt-get install ${debian})`;
+    if (process.env['REQUIRE_LANGUAGES']?.split(',').includes(language)) throw new Error(reason);
+    console.warn(`SKIPPED: the receiver in ${language}, ${reason}`);
+    return false;
+  }
+  return compile === undefined || quickOrWhole(false, true);
+}
+
+async function accepts(port: number): Promise<boolean> {
+  const socket = net.connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Below the ports that systems give to whoever asks for any, and beside those of other tests. */
+const FIRST_PORT = 12_000;
+const PORTS = 8000;
+
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = FIRST_PORT + randomInt(PORTS);
+    if (!(await accepts(port))) return port;
+  }
+}
+
+export class LanguageReceiver {
+  readonly origin: string;
+  readonly #child: ChildProcess;
+  readonly #folder: string;
+  #printed = '';
+  /** Called when it has printed something, or has ended. */
+  #onNews = (): void => {};
+
+  private constructor(child: ChildProcess, folder: string, port: number) {
+    this.#child = child;
+    this.#folder = folder;
+    this.origin = `http://127.0.0.1:${port}`;
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.#printed += text;
+        this.#onNews();
+      });
+    }
+    child.once('close', () => this.#onNews());
+  }
+
+  static async start(
+    { language, file, tool, compile, args }: Language,
+    env: Readonly<Record<string, string>>,
+  ): Promise<LanguageReceiver> {
+    const folder = mkdtempSync(join(tmpdir(), 'other-language-'));
+    const path = join(folder, file);
+    writeFileSync(path, programOf(language, file));
+    const port = await freePort();
+    if (compile !== undefined) execFileSync(tool, compile(path), { cwd: folder });
+    const command = compile === undefined ? tool : join(folder, 'server');
+    const child = spawn(command, args(path, port), {
+      cwd: folder,
+      env: { ...process.env, ...env, PORT: String(port) },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const receiver = new LanguageReceiver(child, folder, port);
+    await receiver.#untilListening(port);
+    return receiver;
+  }
+
+  async #untilListening(port: number): Promise<void> {
+    while (!(await accepts(port))) {
+      if (this.#child.exitCode !== null) throw new Error(`it ended: ${this.#printed}`);
+      await wait(20);
+    }
+  }
+
+  /** Resolves once it has printed the text. */
+  async untilPrinted(text: string): Promise<void> {
+    while (!this.#printed.includes(text)) {
+      if (this.#child.exitCode !== null) throw new Error(`it ended: ${this.#printed}`);
+      await new Promise<void>((resolve) => {
+        this.#onNews = resolve;
+      });
+    }
+  }
+
+  get printed(): string {
+    return this.#printed;
+  }
+
+  async close(): Promise<void> {
+    const { exitCode, signalCode } = this.#child;
+    if (exitCode === null && signalCode === null) {
+      const closed = once(this.#child, 'close');
+      this.#child.kill('SIGKILL');
+      await closed;
+    }
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * The receivers of docs/other-languages.md, each taken from the page and started, get what this
+ * library sends over a real socket, and what nobody should send.
+ */
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sendWebhook, sign } from '../src/index.ts';
+import { sampleMessage, sampleMessageToSend, sampleMessageV1 } from '../src/testing/index.ts';
+import { ask } from './helpers/host-client.ts';
+import {
+  isAvailable,
+  LANGUAGES,
+  LanguageReceiver,
+  pageLanguages,
+} from './helpers/language-receivers.ts';
+
+const SECRET = 'the new secret \u{1f511}';
+const OLD_SECRET = 'the old secret';
+const ENV = { SECURITY_EVENTS_SECRET: SECRET, SECURITY_EVENTS_OLD_SECRET: OLD_SECRET };
+
+const MAX_BODY_BYTES = 2 * 1024 * 1024;
+const once = { schedule: { delaysMs: [] } };
+
+const BODY = JSON.stringify([sampleMessage('test', { message_id: 'by-hand' })]);
+const padded = (bytes: number): string => BODY + ' '.repeat(bytes - BODY.length);
+
+interface OddRequest {
+  readonly method?: string;
+  readonly body?: string | Uint8Array;
+  readonly signature?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Not our sender's: what becomes of it. */
+const ODD_REQUESTS: readonly [string, OddRequest, number][] = [
+  ['is signed as it should be', {}, 204],
+  ['names its charset', { headers: { 'content-type': 'application/json; charset="UTF-8"' } }, 204],
+  ['has a type in capitals', { headers: { 'content-type': 'Application/JSON' } }, 204],
+  ['is as large as may be', { body: padded(MAX_BODY_BYTES) }, 204],
+  ['is a byte too large', { body: padded(MAX_BODY_BYTES + 1) }, 413],
+  ['is a question', { method: 'GET', body: '' }, 405],
+  ['replaces', { method: 'PUT' }, 405],
+  ['is a form', { headers: { 'content-type': 'application/x-www-form-urlencoded' } }, 415],
+  ['has another charset', { headers: { 'content-type': 'application/json;charset=utf-16' } }, 415],
+  ['is compressed', { body: gzipSync(BODY), headers: { 'content-encoding': 'gzip' } }, 415],
+  ['has no signature', { signature: null }, 401],
+  ['has a signature of nobody', { signature: '0'.repeat(64) }, 401],
+  ['has a signature in upper case', { signature: sign(BODY, SECRET).toUpperCase() }, 401],
+  ['has a signature with a prefix', { signature: `sha256=${sign(BODY, SECRET)}` }, 401],
+  ['has a short signature', { signature: sign(BODY, SECRET).slice(1) }, 401],
+  ['has a signature beyond ASCII', { signature: '\u00e9'.repeat(64) }, 401],
+  ['has the signature of another body', { signature: sign(`${BODY} `, SECRET) }, 401],
+  ['has no body', { body: '' }, 400],
+  ['is no JSON', { body: '[{' }, 400],
+  ['is not UTF-8', { body: Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]) }, 400],
+  ['begins with a byte order mark', { body: `\ufeff${BODY}` }, 400],
+  ['is an object', { body: '{}' }, 400],
+  ['is an empty array', { body: '[]' }, 400],
+  ['has more than 1000 messages', { body: `[${'{"a":1},'.repeat(1000)}{"a":1}]` }, 400],
+  ['has a message that is null', { body: '[null]' }, 400],
+  ['has a message that is a text', { body: '[{"a":1},"b"]' }, 400],
+  ['is nested without end', { body: '['.repeat(100_000) }, 400],
+];
+
+function post(origin: string, { method = 'POST', body = BODY, ...odd }: OddRequest) {
+  const { signature = sign(body, SECRET), headers = {} } = odd;
+  const signed = signature === null ? {} : { 'x-svc-integrity': signature };
+  const length = { 'content-length': String(Buffer.byteLength(body)) };
+  return ask(origin, '/', 'http', {
+    method,
+    headers: { 'content-type': 'application/json', ...length, ...signed, ...headers },
+    body,
+  });
+}
+
+it('the page has a receiver in each language that is run here, and no other', () => {
+  expect(pageLanguages().toSorted()).toEqual(LANGUAGES.map(({ language }) => language).toSorted());
+});
+
+describe.each(LANGUAGES)('the receiver in $language', (language) => {
+  describe.skipIf(!isAvailable(language))('as it is on the page', () => {
+    let receiver: LanguageReceiver;
+    beforeAll(async () => {
+      receiver = await LanguageReceiver.start(language, ENV);
+    });
+    afterAll(() => receiver.close());
+
+    it('takes both formats and each kind of id from the sender, with the new and the old secret', async () => {
+      const url = `${receiver.origin}/hooks`;
+      const messages = [
+        sampleMessageToSend('security_event', { message_id: 'event-of-v2' }),
+        sampleMessageToSend('account_takeover', { message_id: 'takeover-of-v2' }),
+      ];
+      const elements = [
+        sampleMessageV1('security_event', { event_id: 'event-of-v1' }),
+        sampleMessageV1('pulse', { id: 'pulse-of-v1' }),
+      ];
+      const ofV2 = await sendWebhook({ url, secret: SECRET }, messages, once);
+      const ofV1 = await sendWebhook({ url, secret: OLD_SECRET }, elements, { ...once, format: 1 });
+      expect([ofV2, ofV1].map(({ requests }) => requests.map(({ status }) => status))).toEqual([
+        [204],
+        [204],
+      ]);
+      await receiver.untilPrinted('security_event event-of-v2');
+      await receiver.untilPrinted('account_takeover takeover-of-v2');
+      await receiver.untilPrinted('security_event event-of-v1');
+      await receiver.untilPrinted('pulse pulse-of-v1');
+    });
+
+    it('takes messages that are nested as deeply as the contract allows', async () => {
+      let deep: object = {};
+      for (let level = 1; level < 500; level += 1) deep = { deep };
+      const message = sampleMessageToSend('security_response', {
+        message_id: 'deep',
+        message: { properties: { user_identifiers: [deep as Record<string, never>] } },
+      });
+      const { ok } = await sendWebhook({ url: receiver.origin, secret: SECRET }, [message], once);
+      expect(ok).toBe(true);
+      await receiver.untilPrinted('security_response deep');
+    });
+
+    it('refuses another secret, and tells a sender that its body is too large', async () => {
+      const url = receiver.origin;
+      const wrong = await sendWebhook({ url, secret: 'other' }, [sampleMessageToSend()], once);
+      expect(wrong.requests.map(({ status }) => status)).toEqual([401]);
+      const humanized_description = 'x'.repeat(MAX_BODY_BYTES);
+      const large = sampleMessageToSend('security_event', { message: { humanized_description } });
+      const options = { ...once, maxBodyBytes: 2 * MAX_BODY_BYTES };
+      const refused = await sendWebhook({ url, secret: SECRET }, [large], options);
+      expect(refused.requests.map(({ status }) => status)).toEqual([413]);
+    });
+
+    it.each(ODD_REQUESTS)('a request that %s', async (_what, odd, status) => {
+      const answer = await post(receiver.origin, odd);
+      expect(answer.status).toBe(status);
+      expect(answer.headers['allow']).toBe(status === 405 ? 'POST' : undefined);
+    });
+
+    it('hands on no message of a request that it refused', async () => {
+      const message = sampleMessage('test', { message_id: 'never-seen' });
+      const body = JSON.stringify([message]);
+      expect((await post(receiver.origin, { body, signature: '0'.repeat(64) })).status).toBe(401);
+      const last = JSON.stringify([sampleMessage('test', { message_id: 'seen-last' })]);
+      expect((await post(receiver.origin, { body: last })).status).toBe(204);
+      await receiver.untilPrinted('seen-last');
+      expect(receiver.printed).not.toContain('never-seen');
+      expect(receiver.printed).not.toContain(SECRET);
+    });
+  });
+});
