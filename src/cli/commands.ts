@@ -18,6 +18,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'sends one test message to a webhook',
     load: async () => (await import('./commands/test.ts')).testCommand,
   },
+  send: {
+    summary: 'sends messages from a file or standard input to a webhook',
+    load: async () => (await import('./commands/send.ts')).sendCommand,
+  },
   sign: {
     summary: 'prints the signature of a body',
     load: async () => (await import('./commands/sign.ts')).signCommand,
