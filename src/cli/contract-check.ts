@@ -141,7 +141,8 @@ const elementsOf = (as: Shape | undefined): Shape | undefined =>
 
 type Json = { readonly value: unknown } | { readonly fault: string; readonly linesBefore?: number };
 
-function readJson(bytes: Buffer): Json {
+/** A value, or why there is none: in words that quote nothing of it. */
+export function readJson(bytes: Buffer): Json {
   if (!isUtf8(bytes)) return { fault: 'expected JSON in UTF-8, found bytes that are not' };
   const text = bytes.toString();
   try {

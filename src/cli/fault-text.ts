@@ -10,7 +10,8 @@ const SHOWN_KEY = /^[\w.-]{1,64}$/;
 const MAX_SHOWN_KEYS = 12;
 const LEFT_OUT = '…';
 
-function shownPath(path: readonly PropertyKey[]): (string | number)[] {
+/** A path without what may be payload. */
+export function shownPath(path: readonly PropertyKey[]): (string | number)[] {
   const shown = path
     .slice(0, MAX_SHOWN_KEYS)
     .map((key) =>

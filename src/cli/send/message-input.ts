@@ -1,7 +1,6 @@
 /** The input of `send`: from bytes to messages that may be sent, and faults with their place. */
-import { isUtf8 } from 'node:buffer';
 import { API_VERSION, contract, type Dialect, messageToSend } from '../../contract/index.ts';
-import { findJsonFault } from '../json-fault.ts';
+import { readJson } from '../contract-check.ts';
 import { type JsonPiece, JsonSplitter } from '../json-splitter.ts';
 
 export interface InputPlace {
@@ -73,34 +72,15 @@ function readerOf(rules: InputRules): (piece: JsonPiece) => InputItem[] {
     // That all elements are there is no element.
     if (piece.kind === 'array') return [];
     if (piece.kind !== 'value') return [fault(piece, OTHER_FAULTS[piece.kind])];
-    const json = parsed(piece.bytes);
-    if ('text' in json) {
-      return [fault({ ...piece, line: piece.line + json.linesBefore }, json.text)];
+    const json = readJson(piece.bytes);
+    if ('fault' in json) {
+      const { fault: text, linesBefore = 0 } = json;
+      return [fault({ ...piece, line: piece.line + linesBefore }, text)];
     }
     const { issues, message } = read(json.value);
     if (issues.length > 0) return issues.map((issue) => fault(piece, issue.message, issue.path));
     return [{ kind: 'message', ...placeOf(piece), message, bytes: piece.bytes.length }];
   };
-}
-
-type Parsed = { readonly value: unknown } | { readonly text: string; readonly linesBefore: number };
-
-function parsed(bytes: Buffer): Parsed {
-  if (!isUtf8(bytes)) {
-    return { text: 'expected JSON in UTF-8, found bytes that are not', linesBefore: 0 };
-  }
-  const text = bytes.toString();
-  try {
-    return { value: JSON.parse(text) as unknown };
-  } catch {
-    // What JSON.parse says quotes the text.
-    const found = findJsonFault(text);
-    const linesBefore = text.slice(0, found?.at ?? 0).split('\n').length - 1;
-    return {
-      text: `expected ${found?.expected ?? 'JSON'}, found ${found?.found ?? 'other text'}`,
-      linesBefore,
-    };
-  }
 }
 
 interface Issue {

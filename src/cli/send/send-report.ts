@@ -1,4 +1,5 @@
 /** What `send` tells at its end, for people and for programs. */
+import { shownPath } from '../fault-text.ts';
 import { jsonLine } from '../json-line.ts';
 import { printable } from '../printable.ts';
 import { counted, durationText, wholeNumber } from '../quantities.ts';
@@ -34,14 +35,10 @@ export const isDelivered = ({ tally, end, notTried }: SendOutcome): boolean =>
 
 const MAX_SHOWN_FAULTS = 20;
 
-/** Of free-form keys only plain ones are shown: they may be payload. */
-const SHOWN_KEY = /^[\w.-]{1,64}$/;
-const shownKey = (key: PropertyKey): string => (SHOWN_KEY.test(String(key)) ? String(key) : '…');
-
 /** `events.ndjson:3[7]: message.ips: expected …, found …` */
 export function faultText(name: string, { line, index, path, text }: InputFault): string {
   const place = `${name}:${line}${index === undefined ? '' : `[${index}]`}`;
-  const keys = path.slice(0, 12).map(shownKey).join('.');
+  const keys = shownPath(path).join('.');
   return printable([place, keys, text].filter((part) => part !== '').join(': '));
 }
 
@@ -145,7 +142,7 @@ export function sendReportJson(outcome: SendOutcome): string {
     faults: faults.map(({ line, index, path, text }) => ({
       line,
       index,
-      path: path.slice(0, 12).map((key) => (typeof key === 'number' ? key : shownKey(key))),
+      path: shownPath(path),
       message: text,
     })),
     readUpToLine: outcome.readUpToLine,
