@@ -77,7 +77,8 @@ export type Settings = Omit<
   'secret' | 'answer' | 'maxBodyBytes' | 'maxInHandBytes' | 'duplicates'
 > &
   Required<Pick<ReceiverOptions, 'answer' | 'maxBodyBytes' | 'maxInHandBytes' | 'duplicates'>> & {
-    readonly secret: () => Promise<readonly string[]>;
+    /** A promise only where it was asked for: a body is to be listened to in the turn it comes in. */
+    readonly secret: () => readonly string[] | Promise<readonly string[]>;
   };
 
 const isSecret = (value: unknown): boolean =>
@@ -126,8 +127,8 @@ export function readReceiverOptions(given: ReceiverOptions): Settings {
   };
 }
 
-function constantly<T>(value: T): () => Promise<T> {
-  return () => Promise.resolve(value);
+function constantly<T>(value: T): () => T {
+  return () => value;
 }
 
 function listOf(secret: ReceiverSecret | undefined): readonly string[] {

@@ -73,7 +73,9 @@ class Receiver implements WebhookReceiver {
     if (early !== undefined) return this.#refuse(early, { signature });
     if (this.#isBusy()) return this.#refuse('busy');
     // Before the body: one that fails or hangs must not cost the memory of a body for each request.
-    const secrets = await this.#secrets();
+    const asked = this.#secrets();
+    // Others may begin to read in this turn: nothing is waited for without need.
+    const secrets = asked instanceof Promise ? await asked : asked;
     if (secrets === undefined) return this.#refuse('failed');
     const body = await this.#bodyOf(request);
     if (typeof body === 'string') return this.#refuse(body);
@@ -93,13 +95,13 @@ class Receiver implements WebhookReceiver {
     return this.#inHandBytes >= this.#settings.maxInHandBytes;
   }
 
-  async #secrets(): Promise<readonly string[] | undefined> {
-    try {
-      return await this.#settings.secret();
-    } catch (error) {
+  #secrets(): readonly string[] | Promise<readonly string[] | undefined> {
+    const asked = this.#settings.secret();
+    if (!(asked instanceof Promise)) return asked;
+    return asked.catch((error: unknown) => {
       this.#tell(error, []);
       return undefined;
-    }
+    });
   }
 
   async #bodyOf(request: WebhookRequest): Promise<Uint8Array | RefusalReason> {

@@ -179,6 +179,18 @@ test('nothing is written to a stream of HTTP/2 that was reset', async () => {
   expect(await outcome.promise).toBeUndefined();
 });
 
+test('who listens to the body beside the receiver hears all of it, and so does the receiver', async () => {
+  const receiver = createWebhookReceiver({ secret: SECRET, onMessages: () => {} });
+  const heard: Buffer[] = [];
+  const server = http.createServer((request, response) => {
+    nodeHandler(receiver)(request, response);
+    request.on('data', (chunk: Buffer) => heard.push(chunk));
+  });
+  const init = { method: 'POST', headers: HEADERS, body: BODY };
+  const answer = await fetch(`http://127.0.0.1:${await portOf(server)}/`, init);
+  expect([answer.status, Buffer.concat(heard).toString()]).toEqual([204, BODY]);
+});
+
 test('a body whose sender left before anybody read it is none, and is not waited for', async () => {
   const [came, outcome] = [deferred(), deferred()];
   const server = http.createServer((request) => {

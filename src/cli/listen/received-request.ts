@@ -44,6 +44,7 @@ export function receiveRequest(
   secrets: readonly string[],
 ): Promise<ReceivedRequest> {
   const chunks: Uint8Array[] = [];
+  let bytes = 0;
   let messages: readonly ReceivedMessage[] = [];
   let refusal: Refusal | undefined;
   const receiver = createWebhookReceiver({
@@ -62,13 +63,30 @@ export function receiveRequest(
       const told = refusal === undefined ? {} : { refusal: describeRefusal(refusal, secrets) };
       resolve({ answer, body: Buffer.concat(chunks), messages, ...told });
     };
-    nodeHandler(receiver)(request, recordedAnswer(answered));
+    // A receiver refuses unread what has no signature: whoever looks on wants to see that, too.
+    const ended = new Promise((resolveEnd) => {
+      for (const event of ['end', 'close']) request.once(event, resolveEnd);
+    });
+    const answeredOnceRead = (answer: Answer): void => {
+      if (isUnsigned(refusal) && bytes <= MAX_BODY_BYTES) void ended.then(() => answered(answer));
+      else answered(answer);
+    };
+    nodeHandler(receiver)(request, recordedAnswer(answeredOnceRead));
     // In the same turn as the receiver's own: both hear every byte.
     request.on('data', (chunk: Uint8Array) => {
-      if (refusal === undefined) chunks.push(chunk);
+      bytes += chunk.length;
+      const isWanted = refusal === undefined || (isUnsigned(refusal) && bytes <= MAX_BODY_BYTES);
+      if (isWanted) chunks.push(chunk);
     });
   });
 }
+
+/** What receivers take unless they are told another size. */
+const MAX_BODY_BYTES = 2 ** 21;
+
+const isUnsigned = (refusal: Refusal | undefined): boolean =>
+  refusal?.body === undefined &&
+  (refusal?.reason === 'signature-missing' || refusal?.reason === 'signature-wrong');
 
 /** Takes down what the receiver answers: whether that is what the sender hears is decided elsewhere. */
 function recordedAnswer(answered: (answer: Answer) => void) {
@@ -88,17 +106,17 @@ function describeRefusal(
   { reason, body, signature }: Refusal,
   secrets: readonly string[],
 ): RefusedRequest {
-  if (body === undefined) return { reason };
   if (reason === 'signature-wrong' || reason === 'signature-missing') {
     return { reason, explanation: explainBest(body, signature, secrets) };
   }
-  if (reason === 'message-invalid') return { reason, elements: parseBody(body).refused };
+  if (reason === 'message-invalid' && body !== undefined)
+    return { reason, elements: parseBody(body).refused };
   return { reason };
 }
 
 /** A proven cause, with whichever secret; otherwise what is guessed of the first one. */
 function explainBest(
-  body: Uint8Array,
+  body: Uint8Array | undefined,
   signature: string | undefined,
   secrets: readonly string[],
 ): SignatureExplanation {

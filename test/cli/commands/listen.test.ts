@@ -317,9 +317,11 @@ describe('listen refuses', () => {
     const command = await listen();
     const { hostname, port } = new URL(command.url);
     const socket = net.connect(Number(port), hostname);
-    const head =
-      'POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n[';
-    socket.write(head, () => socket.resetAndDestroy());
+    const lines = [
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n',
+      `X-Svc-Integrity: ${'a'.repeat(64)}\r\n\r\n[`,
+    ];
+    socket.write(lines.join(''), () => socket.resetAndDestroy());
     await command.output(/refused: incomplete -> 400 \(the sender left before it\)\n/);
     expect(await postSigned(command.url, BODY, SECRET)).toMatchObject({ status: 204 });
   });
