@@ -2,31 +2,17 @@
 import type { DestinationWarning, TestedWebhook } from '../../settings/index.ts';
 import { durationText } from '../quantities.ts';
 import { paint, type Terminal } from '../terminal.ts';
+import { adviceFor } from '../test/advice.ts';
 
-const STATUS_ADVICE: readonly (readonly [from: number, to: number, advice: string])[] = [
-  [300, 399, 'Redirects are not followed: give the URL that it leads to.'],
-  [
-    401,
-    401,
-    'The receiver refuses the signature: compare the secrets; `security-events explain` says more.',
-  ],
-  [
-    403,
-    403,
-    'The receiver, or something before it, refuses: look at its secret and at its firewall.',
-  ],
-  [404, 404, 'Nothing is there: look at the path of the URL.'],
-  [405, 405, 'What is there takes no POST: look at the path of the URL.'],
-  [410, 410, 'The receiver says that it has gone for good.'],
-  [413, 413, 'The receiver takes no body of this size.'],
-  [415, 415, 'The receiver takes no application/json.'],
-  [400, 499, 'The receiver refuses what was sent: look at its log.'],
-  [500, 599, 'The receiver failed: look at its log.'],
-];
-
-const adviceOn = (status: number): string =>
-  STATUS_ADVICE.find(([from, to]) => status >= from && status <= to)?.[2] ??
-  'Deliveries are answered by a status from 200 to 299.';
+/** What to look at; of a failure the library's own sentence, but where an option of the command helps. */
+function adviceOn({
+  status,
+  failure,
+  detail,
+}: TestedWebhook['requests'][number]): string | undefined {
+  if (failure !== 'address-refused') return status === undefined ? detail : adviceFor({ status });
+  return `${detail ?? ''} With --network allow-private the test may go there; the sender needs it, too.`;
+}
 
 /** As it is printed for programs; the secret, the URL and what was received are not in it. */
 export function testFacts({ ok, tested, requests }: TestedWebhook) {
@@ -49,7 +35,7 @@ export async function tellTest(report: TestedWebhook, { errors }: Terminal): Pro
     await errors.write(`${paint(errors, 'green', 'Test message delivered')}: ${how} in ${time}.\n`);
     return;
   }
-  const advice = request?.status === undefined ? request?.detail : adviceOn(request.status);
+  const advice = request && adviceOn(request);
   const line = `${paint(errors, 'red', 'Test message not delivered')}: ${how} in ${time}.`;
   await errors.write(`${line}\n${advice === undefined ? '' : `${advice}\n`}`);
 }

@@ -66,9 +66,7 @@ describe('settings set', () => {
         exitCode: 1,
         stdout: 'shop-1: nothing is saved; the file is as it was\n',
       });
-      expect(stderr).toMatch(
-        /^Test message not delivered: 401 in .*\.\nThe receiver refuses the signature: compare the secrets/,
-      );
+      expect(stderr).toMatch(/^Test message not delivered: 401 in .*\.\nThe signature did not fit/);
       expect(existsSync(file) ? text() : undefined).toBe(
         how === 'there' ? JSON.stringify(before) : undefined,
       );
@@ -236,7 +234,7 @@ describe('settings save', () => {
       exitCode: 1,
       stdout: 'shop-1: not saved; the draft stays\n',
     });
-    expect(stderr).toContain('Nothing is there: look at the path of the URL.');
+    expect(stderr).toContain('Nothing is at this path');
     expect(text()).toBe(JSON.stringify(before));
   });
 
