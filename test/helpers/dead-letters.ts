@@ -64,16 +64,25 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** A folder that its service has left, gone with the test; destinations of `closed` have closed themselves. */
+/** Makes a folder as its service has left it; destinations of `closed` have closed themselves. */
+export async function fill(
+  folder: string,
+  deaths: readonly Death[],
+  closed: readonly string[] = [],
+): Promise<void> {
+  const queue = createLevelQueue({ folder, sync: false });
+  await bury(queue, deaths);
+  for (const id of closed) await queue.closeApplication(id, 0);
+  await queue.close();
+}
+
+/** Likewise, gone with the test. */
 export async function folderWith(
   deaths: readonly Death[],
   closed: readonly string[] = [],
 ): Promise<string> {
   const folder = join(temporaryFolder(), 'queue');
-  const queue = createLevelQueue({ folder, sync: false });
-  await bury(queue, deaths);
-  for (const id of closed) await queue.closeApplication(id, 0);
-  await queue.close();
+  await fill(folder, deaths, closed);
   return folder;
 }
 

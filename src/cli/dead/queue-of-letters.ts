@@ -120,7 +120,6 @@ async function postgresQueue(choice: QueueChoice, terminal: Terminal): Promise<M
     connection: await connectionOf(choice, terminal),
     ...(schema === undefined ? {} : { schema }),
     transactionPooling,
-    listen: false,
     maxConnections: 2,
   });
 }
@@ -153,7 +152,7 @@ export function toldQueueError(error: unknown, { level }: QueueChoice): unknown 
   if (error.code === 'ERR_PEER_MISSING' && peer !== undefined) {
     return outage(
       'an optional package is not installed',
-      `${peer}, beside security-event-delivery.`,
+      `Run \`${peer}\` where security-event-delivery is installed.`,
     );
   }
   return error;

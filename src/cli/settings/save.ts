@@ -37,6 +37,7 @@ async function save(
   if (!hasDraft) return 'no-draft';
   if (isTested) {
     const report = await configuration.test(id);
+    terminal.signal.throwIfAborted();
     await tellTest(report, terminal);
     if (!report.ok) return 'test-failed';
   } else {

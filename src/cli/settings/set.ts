@@ -78,6 +78,8 @@ async function setUp(
 ): Promise<Done> {
   const { id, url, choice, isTested, isDraft } = wanted;
   const report = isTested && !isDraft ? await tested(wanted) : undefined;
+  // Who has given up meanwhile wants nothing saved.
+  terminal.signal.throwIfAborted();
   if (report !== undefined) await tellTest(report, terminal);
   if (report?.ok === false) return { report, end: 'nothing' };
   const { warnings } = await configuration.setWebhook(id, url, choice);

@@ -105,7 +105,8 @@ describe.skipIf(postgresPrograms === undefined)('in PostgreSQL', () => {
   const inSchema = async (schema: string) => {
     const { connection } = server;
     await createPostgresSchema({ connection, schema });
-    return () => createPostgresQueue({ connection, schema, pollMs: 20 });
+    // Longer than a test may take: what is replayed is told, and not found by looking.
+    return () => createPostgresQueue({ connection, schema, pollMs: 60_000 });
   };
 
   test('what a service could not deliver is replayed and delivered once', async () => {

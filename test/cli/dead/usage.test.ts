@@ -153,7 +153,7 @@ test('a package that is not installed is told with the command that installs it'
   expect(toldQueueError(new SecurityEventError('ERR_PEER_MISSING', { detail }), {})).toMatchObject({
     exitCode: 3,
     message: 'an optional package is not installed',
-    hint: 'npm install classic-level, beside security-event-delivery.',
+    hint: 'Run `npm install classic-level` where security-event-delivery is installed.',
   });
 });
 

@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { runCommandLine } from '../../../src/cli/command-line.ts';
+import { fakeTerminal } from '../../helpers/fake-terminal.ts';
 import { openReceiver } from '../../helpers/sender.ts';
 import { modeOf, OLD_SECRET, SHOP, settingsFixture, URL_TEXT } from './settings-files.ts';
 
@@ -208,6 +210,25 @@ describe('settings set', () => {
       stderr: `security-events: ${message}\n`,
     });
     expect(existsSync(file)).toBe(false);
+  });
+
+  test('that is interrupted while it tests saves nothing', async () => {
+    const { file, run, text } = settingsFixture({
+      applications: {},
+      drafts: { 'shop-1': { ...SHOP, url: 'http://127.0.0.1:1' } },
+    });
+    const before = text();
+    const receiver = await openReceiver({
+      script: () => {
+        terminal.interrupt();
+        return { status: 200 };
+      },
+    });
+    const terminal = fakeTerminal({ environment: { SECURITY_EVENTS_SECRET: OLD_SECRET } });
+    const words = ['settings', 'set', file, ...SHOP_1, '--url', receiver.url, ...PRIVATE];
+    expect(await runCommandLine(words, terminal)).toBe(130);
+    expect([receiver.requests.length, text()]).toEqual([1, before]);
+    expect((await run('show')).stdout).toContain('draft       http://127.0.0.1:1');
   });
 
   test('does not go into a private network unless that is allowed', async () => {
