@@ -24,6 +24,9 @@ const once = { schedule: { delaysMs: [] } };
 const BODY = JSON.stringify([sampleMessage('test', { message_id: 'by-hand' })]);
 const padded = (bytes: number): string => BODY + ' '.repeat(bytes - BODY.length);
 
+const manyMessages = (count: number): string =>
+  JSON.stringify(Array.from({ length: count }, () => ({ message_type: 'unheard' })));
+
 interface OddRequest {
   readonly method?: string;
   readonly body?: string | Uint8Array;
@@ -52,11 +55,12 @@ const ODD_REQUESTS: readonly [string, OddRequest, number][] = [
   ['has the signature of another body', { signature: sign(`${BODY} `, SECRET) }, 401],
   ['has no body', { body: '' }, 400],
   ['is no JSON', { body: '[{' }, 400],
-  ['is not UTF-8', { body: Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]) }, 400],
+  ['is not UTF-8', { body: Buffer.from('[{"a":"\u00ff"}]', 'latin1') }, 400],
   ['begins with a byte order mark', { body: `\ufeff${BODY}` }, 400],
   ['is an object', { body: '{}' }, 400],
   ['is an empty array', { body: '[]' }, 400],
-  ['has more than 1000 messages', { body: `[${'{"a":1},'.repeat(1000)}{"a":1}]` }, 400],
+  ['has 1000 messages', { body: manyMessages(1000) }, 204],
+  ['has more than 1000 messages', { body: manyMessages(1001) }, 400],
   ['has a message that is null', { body: '[null]' }, 400],
   ['has a message that is a text', { body: '[{"a":1},"b"]' }, 400],
   ['is nested without end', { body: '['.repeat(100_000) }, 400],
