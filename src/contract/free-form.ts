@@ -3,12 +3,14 @@ import * as z from 'zod';
 import { copyJson, type JsonObject, type JsonValue } from './json-value.ts';
 import { kindOf } from './wording.ts';
 
-interface Form {
+/** What one kind of free-form JSON is. */
+export interface Form {
   readonly what: string;
   readonly accepts: (input: unknown) => boolean;
   /** The same rule in JSON Schema. */
   readonly jsonSchema: Readonly<Record<string, unknown>>;
-  readonly accepted?: (element: JsonValue) => boolean;
+  /** Whether what it holds has to be strings, numbers and booleans. */
+  readonly onlyScalars?: true;
 }
 
 const isArray = (input: unknown): boolean => Array.isArray(input);
@@ -28,10 +30,11 @@ const OBJECT_OR_ARRAY: Form = {
 const SCALARS: Form = {
   ...OBJECT,
   jsonSchema: { type: 'object', additionalProperties: { type: ['string', 'number', 'boolean'] } },
-  accepted: isScalar,
+  onlyScalars: true,
 };
 
-function freeForm<Out, In>({ what, accepts, jsonSchema, accepted }: Form): z.ZodType<Out, In> {
+function freeForm<Out, In>(form: Form): z.ZodType<Out, In> {
+  const { what, accepts, jsonSchema, onlyScalars = false } = form;
   const schema = z
     .unknown()
     .transform((input, ctx): unknown => {
@@ -47,14 +50,16 @@ function freeForm<Out, In>({ what, accepts, jsonSchema, accepted }: Form): z.Zod
         refuse(copy.message, copy.path);
         return z.NEVER;
       }
-      if (accepted === undefined) return copy.value;
+      if (!onlyScalars) return copy.value;
       for (const [key, element] of Object.entries(copy.value as JsonObject)) {
-        if (accepted(element)) continue;
+        if (isScalar(element)) continue;
         refuse(`expected a string, a number or a boolean, found ${kindOf(element)}`, [key]);
       }
       return copy.value;
     })
     .meta(jsonSchema);
+  // By which json-text.ts knows what the transform does.
+  Object.assign(schema._zod.def, { freeForm: form });
   return schema as unknown as z.ZodType<Out, In>;
 }
 

@@ -23,7 +23,7 @@ const LONE_SURROGATE = /\p{Cs}/u;
 const TELLING_KEYS = ['toJSON', 'method', 'headers', 'socket', 'setHeader', ''] as const;
 
 /** Arrays inherit from both prototypes that count. An object without a prototype costs time. */
-const isPolluted = (): boolean => TELLING_KEYS.some((key) => key in Array.prototype);
+export const isPolluted = (): boolean => TELLING_KEYS.some((key) => key in Array.prototype);
 
 function withoutPrototypes<T extends JsonValue>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
@@ -52,3 +52,16 @@ export const UNSET_OPTIONS: object = {
  */
 export const withoutFirstComma = (line: string): string =>
   line.startsWith('{,') ? `{${line.slice(2)}` : line;
+
+/** What pino makes of an object without keys, and nothing of its own. */
+const EMPTY_LINE = '{}\n';
+
+/**
+ * The finished line where `text` is the record's JSON and `made` what pino made of no record at all:
+ * nothing, unless a tracer gave every pino keys of its own. Those stand beside the record, each once.
+ */
+export function lineAround(text: string, made: string): string {
+  if (made === EMPTY_LINE) return `${text}\n`;
+  const added = JSON.parse(withoutFirstComma(made)) as object;
+  return `${JSON.stringify({ ...added, ...(JSON.parse(text) as object) })}\n`;
+}

@@ -1,5 +1,6 @@
 /** A record becomes plain data that is written as it stands, or an error that hands it back. */
 import { type Contract, contract, type Dialect, type JsonObject } from '../contract/index.ts';
+import { jsonTextOf } from '../contract/json-text.ts';
 import { copyJson } from '../contract/json-value.ts';
 import { inputIssues } from '../contract/parse-log-line.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
@@ -17,6 +18,22 @@ export type RecordCheck = (record: unknown) => JsonObject;
 type Parsed =
   | { readonly success: true; readonly data: unknown }
   | { readonly success: false; readonly issues: readonly InputIssue[] };
+
+/** The line of a record that needs no mending, or nothing: then a {@link RecordCheck} judges it. */
+export type RecordText = (record: unknown) => string | undefined;
+
+/** Checks and serialises in one pass; never throws. */
+export function recordText(dialect: Dialect): RecordText {
+  const textOf = jsonTextOf(contract({ dialect }).LogRecord);
+  return (record) => {
+    try {
+      return textOf(record);
+    } catch {
+      // A getter or a proxy within the record: the check tells it.
+      return undefined;
+    }
+  };
+}
 
 /** The whole contract, or its JSON rules alone. */
 export function recordCheck(dialect: Dialect, validate: boolean): RecordCheck {

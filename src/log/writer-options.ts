@@ -5,7 +5,13 @@ import type { SpanReader } from './active-span.ts';
 import type { LogDestination } from './destination.ts';
 import type { PlatformFunction } from './platform.ts';
 import { PLATFORMS, type PlatformName, platformPreset } from './platform-presets.ts';
-import { type RecordCheck, recordCheck, type WrittenRecord } from './record-check.ts';
+import {
+  type RecordCheck,
+  type RecordText,
+  recordCheck,
+  recordText,
+  type WrittenRecord,
+} from './record-check.ts';
 
 const DEFAULT_MAX_BUFFER_BYTES = 16 * 1024 * 1024;
 
@@ -46,6 +52,7 @@ export interface LogWriterOptions<D extends Dialect = 'strict'> {
 
 export interface WriterSettings {
   readonly destination: unknown;
+  readonly text: RecordText | undefined;
   readonly check: RecordCheck;
   readonly platform: false | PlatformFunction<JsonObject>;
   readonly sync: boolean;
@@ -70,6 +77,8 @@ export function settingsOf<D extends Dialect>(options: LogWriterOptions<D>): Wri
   return {
     destination,
     check: recordCheck(dialect, validate),
+    // A platform is shown the record, which the quick way never makes.
+    text: validate && platform === false ? recordText(dialect) : undefined,
     platform: platformOf(platform, activeSpan),
     sync,
     maxBufferBytes,

@@ -8,7 +8,7 @@ import { SecurityEventError } from '../errors.ts';
 import { type Clock, systemClock } from '../system/clock.ts';
 import { openSink } from './destination.ts';
 import type { LineOutcome, LineSink } from './line-sink.ts';
-import { literal, UNSET_OPTIONS, withoutFirstComma } from './literal.ts';
+import { isPolluted, lineAround, literal, UNSET_OPTIONS, withoutFirstComma } from './literal.ts';
 import { attributesFor } from './platform.ts';
 import type { WritableRecord } from './record-check.ts';
 import { type LogWriterStats, WriteCounters, writeFailed } from './write-counters.ts';
@@ -68,7 +68,7 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
   }
 
   write(record: WritableRecord<D>): void {
-    const line = this.#withAttributes(this.#accept(record));
+    const line = this.#textOf(record) ?? this.#withAttributes(this.#accept(record));
     this.#flushing = undefined;
     const outcome = this.#hand(line, record);
     if (outcome !== 'promised') {
@@ -82,6 +82,11 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
         input: record,
       }),
     );
+  }
+
+  /** The quick way, for a record that is as it should be. */
+  #textOf(record: unknown): string | undefined {
+    return this.#closing === undefined ? this.#settings.text?.(record) : undefined;
   }
 
   #accept(record: unknown): JsonObject {
@@ -104,7 +109,7 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
     return { ...record, ...attributes };
   }
 
-  #hand(line: JsonObject, input: unknown): LineOutcome {
+  #hand(line: JsonObject | string, input: unknown): LineOutcome {
     try {
       return this.#sink.write(this.#serialise(line));
     } catch (cause) {
@@ -172,8 +177,11 @@ function freeze(value: JsonValue): void {
  * every pino (a mixin) and our own attributes never stand in one line twice. `errorKey` is a key
  * that no line has, and `err` is serialised like any other: pino treats both specially.
  */
-function createSerialiser(): (object: JsonObject) => string {
+function createSerialiser(): (record: JsonObject | string) => string {
   let line = '';
+  let finished: string | undefined;
+  const finish = (made: string): string =>
+    finished === undefined ? withoutFirstComma(made) : lineAround(finished, made);
   const logger = pino(
     {
       base: null,
@@ -182,7 +190,7 @@ function createSerialiser(): (object: JsonObject) => string {
       serializers: { err: (value: unknown) => value },
       // Nothing here may be inherited: literal.ts says why.
       formatters: { level: () => ({ __proto__: null }), log: (object) => object },
-      hooks: { __proto__: null, streamWrite: withoutFirstComma } as object,
+      hooks: { __proto__: null, streamWrite: finish } as object,
       ...UNSET_OPTIONS,
     },
     {
@@ -191,10 +199,16 @@ function createSerialiser(): (object: JsonObject) => string {
       },
     },
   );
-  return (object) => {
+  return (record) => {
     // Never the line before it, should a tracer's changes to pino keep this one back.
     line = '';
-    logger.info(literal(object));
+    // A text that is finished goes around pino's own serialising, not around its streams and mixins.
+    finished = typeof record === 'string' && !isPolluted() ? record : undefined;
+    if (finished !== undefined) logger.info({});
+    else
+      logger.info(
+        literal(typeof record === 'string' ? (JSON.parse(record) as JsonObject) : record),
+      );
     if (line === '') throw new Error('pino made no line');
     return line;
   };

@@ -41,6 +41,22 @@ test('keys that a tracer adds to every pino stand beside the record, each once',
   expect(tracer.lines).toEqual(lines);
 });
 
+test('they do so where nothing has to be added to the record, which is written the quick way', () => {
+  const lines: string[] = [];
+  const writer = createLogWriter({ destination: { write: (line: string) => lines.push(line) } });
+  tracer.lines.length = 0;
+  writer.write(smallRecord('\u2028 "quoted"'));
+  const line = lines[0] ?? '';
+  expect(JSON.parse(line)).toEqual({
+    ...smallRecord('\u2028 "quoted"'),
+    trace_id: 'of the tracer',
+    span_id: 's',
+  });
+  expect(line.match(/"(?:trace_id|payload)":/g)).toHaveLength(2);
+  expect(line.endsWith('}\n')).toBe(true);
+  expect(tracer.lines).toEqual(lines);
+});
+
 test('a line that a tracer keeps back is a failure, not the line before it once more', () => {
   const lines: string[] = [];
   const writer = createLogWriter({ destination: { write: (line: string) => lines.push(line) } });

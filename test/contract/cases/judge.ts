@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { contract, messageToSend } from '../../../src/contract/index.ts';
+import { jsonTextOf } from '../../../src/contract/json-text.ts';
 import { DRAFTS, ELEMENTS, LINE, MESSAGES, SAMPLES, type SampleName } from '../samples.ts';
 import { type Case, keysOf, MODES, type Mode, refusals } from './case.ts';
 
@@ -12,6 +13,14 @@ export function schemasFor(name: SampleName, mode: Mode): readonly z.ZodType[] {
   if (name in MESSAGES) return [schemas.WebhookMessageV2];
   if (name in ELEMENTS) return [schemas.WebhookMessageV1];
   return [SAMPLES[name] === LINE ? schemas.LogLine : schemas.LogRecord];
+}
+
+const fastPaths = new Map<z.ZodType, (value: unknown) => string | undefined>();
+
+export function fastPathOf(schema: z.ZodType): (value: unknown) => string | undefined {
+  const textOf = fastPaths.get(schema) ?? jsonTextOf(schema);
+  fastPaths.set(schema, textOf);
+  return textOf;
 }
 
 /** As JSON text: most are equal as they are, and need not be read to be compared. */
@@ -38,8 +47,15 @@ interface Judged {
   readonly output?: string | undefined;
 }
 
+/** The fast path gives the very text of what was parsed, or nothing. */
+function checkFastPath(schema: z.ZodType, input: unknown, due: string | undefined): void {
+  const text = fastPathOf(schema)(input);
+  if (text !== undefined && text !== due) throw new Error(`the fast path made ${text} of it`);
+}
+
 function judge(schema: z.ZodType, input: unknown): Judged {
   const result = schema.safeParse(input);
+  checkFastPath(schema, input, result.success ? asJson(result.data) : undefined);
   if (result.success) return { issues: [], pretty: '', output: asJson(result.data) };
   const issues = result.error.issues.map(({ path, message }) => ({ path, message }));
   return { issues, pretty: z.prettifyError(result.error) };
