@@ -151,3 +151,14 @@ it('values of any depth and faults without number cost no other value', async ()
   expect(stdout).toMatch(/^standard input:1: record: [^\n]*\n$/);
   expect(stderr).toMatch(/^2 records, 1 message: 10,0\d\d faults in 2 of them/);
 });
+
+it('a fault far down is told by the first keys of its path', async () => {
+  const deep = `${'{"a":'.repeat(501)}1${'}'.repeat(501)}`;
+  const custom = sampleRecord('svc.ev0.custom_event');
+  const text = JSON.stringify(custom).replace(/"options":\{[^}]*\}/, `"options":${deep}`);
+  const { stdout } = await validate(text, '--json');
+  expect(JSON.parse(stdout)).toMatchObject({
+    path: ['payload', 'options', ...Array.from({ length: 10 }, () => 'a'), '…'],
+    message: 'expected at most 500 levels of nesting, found more',
+  });
+});
