@@ -36,6 +36,7 @@ export const sender = createWebhookSender({ settings: settingsFile('settings.jso
 const configuration = createConfiguration({ file: 'settings.json', network: 'public' });
 await configuration.selectModules('shop', { waf: true });
 await configuration.selectPlaybooks('shop', 'all');
+same<Equal<ReturnType<Configuration['remove']>, Promise<boolean>>>();
 // @ts-expect-error: a module sends or it does not
 await configuration.selectModules('shop', { waf: 'yes' });
 // @ts-expect-error: a time is a Date

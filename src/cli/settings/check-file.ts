@@ -47,9 +47,10 @@ function readAsSender(file: string, areSecretsElsewhere: boolean): SettingsFile 
   return settings;
 }
 
-async function saved(file: string, settings: SettingsFile): Promise<readonly Destination[]> {
-  const text = (await readFile(file, 'utf8')).replace(/^\uFEFF/, '');
-  const { applications } = JSON.parse(text) as { readonly applications: object };
+async function saved(text: string, settings: SettingsFile): Promise<readonly Destination[]> {
+  const { applications } = JSON.parse(text.replace(/^\uFEFF/, '')) as {
+    readonly applications: object;
+  };
   const found: Destination[] = [];
   for (const id of Object.keys(applications)) {
     const { url, secret } = settings(id) ?? {};
@@ -107,15 +108,17 @@ async function modeWarnings(file: string): Promise<readonly Warning[]> {
 
 /** Rejects with Node's error where the file cannot be read. */
 export async function checkFile(file: string, areSecretsElsewhere: boolean): Promise<CheckedFile> {
+  const text = await readFile(file, 'utf8');
   const warnings = [...(await modeWarnings(file))];
   const faults: Fault[] = [];
   const destinations: Destination[] = [];
   let applications = 0;
   try {
-    const settings = readAsSender(file, areSecretsElsewhere);
-    destinations.push(...(await saved(file, settings)));
+    // First, since it tells faults of drafts and of applications together.
+    const unsaved = areSecretsElsewhere ? [] : await drafts(file);
+    destinations.push(...(await saved(text, readAsSender(file, areSecretsElsewhere))));
     applications = destinations.length;
-    if (!areSecretsElsewhere) destinations.push(...(await drafts(file)));
+    destinations.push(...unsaved);
   } catch (error) {
     faults.push(...faultsOf(error));
   }

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
 import { replaySelected } from '../../../src/cli/dead/replay-selected.ts';
+import { type Act, sweep } from '../../../src/cli/dead/sweep.ts';
 import { createWebhookSender } from '../../../src/index.ts';
 import { createMemoryQueue } from '../../../src/queue/memory.ts';
 import {
@@ -177,6 +178,22 @@ test('replaying ends where the queue is full, and says so', async () => {
     unknown: [],
   });
   expect(await letters.stats()).toMatchObject({ pending: 250, dead: 250 });
+});
+
+test('what dies while others are replayed is not replayed, over and over', async () => {
+  const queue = createMemoryQueue();
+  await bury(queue, deaths(300));
+  const letters = createWebhookSender({ queue, role: 'enqueue', settings: { applications: {} } });
+  onTestFinished(async () => void (await letters.close({ deadlineMs: 0 })));
+  const pages: number[] = [];
+  const act: Act = async (page) => {
+    await letters.purge({ ids: page.map(({ id }) => id) });
+    await bury(queue, deaths(page.length));
+    return { count: pages.push(page.length) };
+  };
+  const selection = { limit: Infinity };
+  await sweep(letters, { selection, done: 'replayed', act }, fakeTerminal());
+  expect(pages).toEqual([200, 100]);
 });
 
 describe('dead purge', () => {

@@ -2,6 +2,7 @@
 import { chmodSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { adviceFor } from '../../../src/cli/test/advice.ts';
+import { runCommand } from '../../helpers/fake-terminal.ts';
 import { openReceiver } from '../../helpers/sender.ts';
 import { OLD_SECRET, SHOP, settingsFixture, URL_TEXT } from './settings-files.ts';
 
@@ -166,6 +167,27 @@ describe('settings check', () => {
       exitCode: 0,
       stdout: `${file}: readable-by-others: It holds secrets, and others than its owner may read it: chmod 600.\n`,
       stderr: `${file}: valid, 1 application with a URL\n`,
+    });
+  });
+
+  test('names faults of applications and of drafts together', async () => {
+    const broken = { 'shop-1': { ...SHOP, name: 7 } };
+    const { file, run } = settingsFixture({ applications: broken, drafts: broken });
+    const { stdout, stderr } = await run('check');
+    expect(stderr).toBe(`${file}: 2 faults\n`);
+    expect(stdout.split('\n').map((line) => line.split(': ')[1])).toEqual([
+      'applications.shop-1.name',
+      'drafts.shop-1.name',
+      undefined,
+    ]);
+  });
+
+  test('of a folder is an outage', async () => {
+    const { folder } = settingsFixture();
+    expect(await runCommand(['settings', 'check', folder])).toEqual({
+      exitCode: 3,
+      stdout: '',
+      stderr: 'security-events: it is a folder\n',
     });
   });
 
