@@ -36,7 +36,7 @@ export const isDelivered = ({ tally, end, notTried }: SendOutcome): boolean =>
 const MAX_SHOWN_FAULTS = 20;
 
 /** `events.ndjson:3[7]: message.ips: expected …, found …` */
-export function faultText(name: string, { line, index, path, text }: InputFault): string {
+function faultText(name: string, { line, index, path, text }: InputFault): string {
   const place = `${name}:${line}${index === undefined ? '' : `[${index}]`}`;
   const keys = shownPath(path).join('.');
   return printable([place, keys, text].filter((part) => part !== '').join(': '));

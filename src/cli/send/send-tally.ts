@@ -17,7 +17,7 @@ export interface UndeliveredGroup {
   readonly count: number;
 }
 
-export const MAX_LISTED = 1000;
+const MAX_LISTED = 1000;
 /** Of causes: reasons, statuses and failures are few, and a receiver may answer with any number. */
 const MAX_GROUPS = 100;
 

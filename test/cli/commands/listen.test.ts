@@ -211,6 +211,12 @@ const REFUSED: Readonly<Record<string, Refused>> = {
     reason: 'signature-wrong',
     advice: 'proven: The header is in upper case: compare it in lower case.',
   },
+  'a signature that is none': {
+    request: (url) => post(url, BODY, { headers: { ...JSON_TYPE, 'x-svc-integrity': 'x' } }),
+    status: 401,
+    reason: 'signature-wrong',
+    advice: 'guessed: The header is not 64 hex digits',
+  },
   'no signature': {
     request: (url) => post(url, BODY, { headers: JSON_TYPE }),
     status: 401,
