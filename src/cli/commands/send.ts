@@ -42,9 +42,8 @@ export const sendCommand = defineCommand({
       what: 'sends a file',
     },
     {
-      command:
-        'jq -c .message captured.ndjson | security-events send http://127.0.0.1:8080/ --schedule none',
-      what: 'sends again what listen --json has kept, with one attempt each',
+      command: `jq -c 'select(.event == "message").message' seen.ndjson | security-events send http://127.0.0.1:8080/`,
+      what: 'sends again what `listen --json > seen.ndjson` has seen',
     },
     {
       command:
