@@ -73,13 +73,14 @@ export function createJudge(options: CheckOptions): Judge {
   const { as, dialect = 'strict', reading = 'emitted', maxValueBytes } = options;
   const schemas = contract({ dialect, reading });
   return (piece) => {
+    const asked = piece.index === undefined ? as : elementsOf(as);
     switch (piece.kind) {
       case 'value':
-        return judgeValue(piece, as, schemas);
+        return judgeValue(piece, asked, schemas);
       case 'array':
         return judgeArray(piece, as);
       default:
-        return refuse(piece, OTHER_FAULTS[piece.kind](maxValueBytes), as);
+        return refuse(piece, OTHER_FAULTS[piece.kind](maxValueBytes), asked);
     }
   };
 }
@@ -119,10 +120,9 @@ function judgeArray(piece: JsonPiece & { kind: 'array' }, as: Shape | undefined)
 
 function judgeValue(
   piece: JsonPiece & { kind: 'value' },
-  wanted: Shape | undefined,
+  asked: Shape | undefined,
   schemas: Contract,
 ): Judgement {
-  const asked = piece.index === undefined ? wanted : elementsOf(wanted);
   const json = readJson(piece.bytes);
   if ('fault' in json) {
     const { fault, linesBefore = 0 } = json;

@@ -162,3 +162,13 @@ it('a fault far down is told by the first keys of its path', async () => {
     message: 'expected at most 500 levels of nesting, found more',
   });
 });
+
+it('an element of a body that is too long is one of its messages', async () => {
+  const length = JSON.stringify(event).length;
+  const input = JSON.stringify([event, { ...event, more: 1 }]);
+  expect(await validate(input, '--as=body', `--max-value-bytes=${length}`)).toEqual({
+    exitCode: 1,
+    stdout: `standard input:1[1]: message: expected at most ${length} bytes, found more\n`,
+    stderr: '2 messages: 1 fault in 1 of them\n',
+  });
+});
