@@ -17,7 +17,7 @@ export interface Field {
   readonly absent: string | undefined;
 }
 
-export function genericObject(fields: readonly Field[]): TextOf {
+function genericObject(fields: readonly Field[]): TextOf {
   return (value) => {
     if (typeof value !== 'object' || value === null || !isOrdinary(value)) return undefined;
     const input = value as Readonly<Record<string, unknown>>;
