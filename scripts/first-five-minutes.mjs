@@ -24,7 +24,10 @@ const env = {
   // What is set where this runs is not set where somebody is new.
   SECURITY_EVENTS_SECRET: '',
   NODE_OPTIONS: '',
+  // What is printed is looked at.
+  NO_COLOR: '1',
 };
+delete env.FORCE_COLOR;
 
 const children = new Set();
 

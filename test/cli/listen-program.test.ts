@@ -57,8 +57,8 @@ function commandLineOf({ pid }: ChildProcess): string {
 }
 
 it('one terminal listens, another one tests, and nowhere is the secret seen', async () => {
-  const listening = program(['listen', '--port', '0'], { FORCE_COLOR: '1', NO_COLOR: '1' });
-  const [, url = ''] = await listening.has(/^Listening on (\S+)\n/);
+  const listening = program(['listen', '--port', '0'], { NO_COLOR: '1' });
+  const [, url = ''] = await listening.has(/^Listening on (\S+)\n/m);
   expect(commandLineOf(listening.child)).not.toContain(SECRET);
 
   const testing = program(['test', url], {});
@@ -75,7 +75,7 @@ it('one terminal listens, another one tests, and nowhere is the secret seen', as
 
 it('Ctrl-C ends a program that listens with 0, though a sender is still connected', async () => {
   const listening = program(['listen', '--port', '0'], {});
-  const [, url = ''] = await listening.has(/^Listening on (\S+)\n/);
+  const [, url = ''] = await listening.has(/^Listening on (\S+)\n/m);
   const sender = net.connect(Number(new URL(url).port), '127.0.0.1');
   const left = new Promise((resolve) => {
     sender.on('close', resolve);
