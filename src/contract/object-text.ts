@@ -18,26 +18,25 @@ export interface Field {
 }
 
 function genericObject(fields: readonly Field[]): TextOf {
+  const keys = new Set(fields.map(({ key }) => key));
   return (value) => {
     if (typeof value !== 'object' || value === null || !isOrdinary(value)) return undefined;
     const input = value as Readonly<Record<string, unknown>>;
     let text = '';
-    let known = 0;
     for (const { key, head, text: textOf, absent } of fields) {
       const given = input[key];
       if (given === undefined) {
         if (absent === undefined) return undefined;
-        if (key in input) known += 1;
         if (absent !== '') text += text === '' ? absent : `,${absent}`;
         continue;
       }
       const told = textOf(given);
       if (told === undefined) return undefined;
-      known += 1;
       text += text === '' ? head + told : `,${head}${told}`;
     }
-    for (const _ in input) known -= 1;
-    return known === 0 ? `{${text}}` : undefined;
+    // Each by its name: their number would be right where one is hidden and another is unknown.
+    for (const name in input) if (!keys.has(name)) return undefined;
+    return `{${text}}`;
   };
 }
 
@@ -47,15 +46,12 @@ const add = (text: string): string => `text += text === '' ? ${text} : ',' + ${t
 function statements({ key, head, absent }: Field, index: number): string {
   const name = JSON.stringify(key);
   const without =
-    absent === undefined
-      ? 'return undefined;'
-      : `if (${name} in value) known += 1;${absent === '' ? '' : add(JSON.stringify(absent))}`;
+    absent === undefined ? 'return undefined;' : absent && add(JSON.stringify(absent));
   return `
     given = value[${name}];
     if (given === undefined) { ${without} } else {
       told = texts[${index}](given);
       if (told === undefined) return undefined;
-      known += 1;
       ${add(`${JSON.stringify(head)} + told`)}
     }`;
 }
@@ -64,10 +60,15 @@ function compiledObject(fields: readonly Field[]): TextOf {
   const body = `
   return function (value) {
     if (typeof value !== 'object' || value === null || !isOrdinary(value)) return undefined;
-    let text = '', known = 0, given, told;
+    let text = '', given, told;
     ${fields.map(statements).join('')}
-    for (const _ in value) known -= 1;
-    return known === 0 ? '{' + text + '}' : undefined;
+    for (const name in value) {
+      switch (name) {
+        ${fields.map(({ key }) => `case ${JSON.stringify(key)}: continue;`).join(' ')}
+        default: return undefined;
+      }
+    }
+    return '{' + text + '}';
   };`;
   // oxlint-disable-next-line typescript/no-implied-eval, eslint/no-new-func -- from our own shapes alone
   const make = new Function('texts', 'isOrdinary', body);

@@ -26,8 +26,12 @@ export function textOfString(value: string): string {
 /** JSON has no negative zero. */
 export const textOfNumber = (value: number): string => (value === 0 ? '0' : `${value}`);
 
-/** An object that is read by its own keys alone: of this realm, or without a prototype. */
+/**
+ * An object that is read by its own keys alone: of this realm, or without a prototype. An array is none,
+ * whatever prototype it was given.
+ */
 export function isOrdinary(value: object): boolean {
+  if (Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }

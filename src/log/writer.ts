@@ -200,16 +200,23 @@ function createSerialiser(): (record: JsonObject | string) => string {
     },
   );
   return (record) => {
+    // A tracer's hook may write a record of its own meanwhile: this one's text is not to be lost to it.
+    const outer = { line, finished };
     // Never the line before it, should a tracer's changes to pino keep this one back.
     line = '';
     // A text that is finished goes around pino's own serialising, not around its streams and mixins.
     finished = typeof record === 'string' && !isPolluted() ? record : undefined;
-    if (finished !== undefined) logger.info({});
-    else
-      logger.info(
-        literal(typeof record === 'string' ? (JSON.parse(record) as JsonObject) : record),
-      );
-    if (line === '') throw new Error('pino made no line');
-    return line;
+    try {
+      if (finished !== undefined) logger.info({});
+      else
+        logger.info(
+          literal(typeof record === 'string' ? (JSON.parse(record) as JsonObject) : record),
+        );
+      if (line === '') throw new Error('pino made no line');
+      return line;
+    } finally {
+      // Nor is it kept until the next one: a large record may be a hundred megabytes.
+      ({ line, finished } = outer);
+    }
   };
 }

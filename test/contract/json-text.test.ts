@@ -29,6 +29,13 @@ const forbidGeneratedCode = (): void => {
   });
 };
 
+const hidden = <T extends object>(value: T, key: keyof T): T =>
+  Object.defineProperty({ ...value }, key, { enumerable: false });
+
+/** An array that has the keys of an object. */
+const asArray = (value: object, prototype: object | null): object =>
+  Object.assign(Object.setPrototypeOf([], prototype) as object, value);
+
 /** A record with free-form options. */
 const withOptions = (options: unknown) => ({
   ...RECORDS['custom event'],
@@ -195,6 +202,41 @@ describe('the fast path', () => {
       );
     },
   );
+
+  describe.each([
+    ['code that is made for a shape', () => {}],
+    ['no generated code', forbidGeneratedCode],
+  ])('with %s', (_, prepare) => {
+    it.each([
+      [
+        'a key nobody knows, where one is hidden',
+        hidden({ ...RECORDS.attack, more: 1 }, 'context'),
+      ],
+      [
+        'the same below',
+        { ...RECORDS.attack, payload: hidden({ ruleset: 'xss', more: 1 }, 'ruleset') },
+      ],
+      [
+        'an array without a prototype that has the keys of an object',
+        { ...RECORDS.attack, context: asArray(RECORDS.attack.context, null) },
+      ],
+      [
+        'an array with the prototype of objects',
+        { ...RECORDS.attack, context: asArray(RECORDS.attack.context, Object.prototype) },
+      ],
+    ])('leaves to the schema %s', (_what, value) => {
+      prepare();
+      expect(STRICT.LogRecord.safeParse(value).success).toBe(false);
+      expect(jsonTextOf(STRICT.LogRecord)(value)).toBe(undefined);
+    });
+  });
+
+  it('reads a hidden key as the schema does', () => {
+    const value = hidden({ ...RECORDS.attack }, 'context');
+    const due = JSON.stringify(STRICT.LogRecord.parse(value));
+    expect(due).toBe(JSON.stringify(STRICT.LogRecord.parse(RECORDS.attack)));
+    expect(fastPathOf(STRICT.LogRecord)(value)).toBe(due);
+  });
 
   it('knows nothing of schemas that it was not made for', () => {
     for (const schema of [

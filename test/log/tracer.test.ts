@@ -6,7 +6,12 @@ import { smallRecord } from '../helpers/log-records.ts';
  * What a tracer's instrumentation does to pino when it is loaded: every logger made later gets a
  * mixin, and its stream is wrapped so that lines are read.
  */
-const tracer = vi.hoisted(() => ({ lines: [] as string[], keepsBack: false }));
+const tracer = vi.hoisted(() => ({
+  lines: [] as string[],
+  keepsBack: false,
+  onMixin: (): void => {},
+  onLine: (): void => {},
+}));
 
 vi.mock('pino', async (importOriginal) => {
   const { pino } = await importOriginal<typeof import('pino')>();
@@ -15,10 +20,23 @@ vi.mock('pino', async (importOriginal) => {
     stream: { write(s: string): void },
   ) =>
     pino(
-      { ...options, mixin: () => ({ trace_id: 'of the tracer', span_id: 's', payload: 'lost' }) },
+      {
+        ...options,
+        mixin: () => {
+          tracer.onMixin();
+          return { trace_id: 'of the tracer', span_id: 's', payload: 'lost' };
+        },
+      },
       pino.multistream([
         { stream: { write: (line) => tracer.keepsBack || stream.write(line) } },
-        { stream: { write: (line) => tracer.lines.push(line) } },
+        {
+          stream: {
+            write: (line) => {
+              tracer.lines.push(line);
+              tracer.onLine();
+            },
+          },
+        },
       ]),
     );
   return { pino: instrumented };
@@ -74,3 +92,22 @@ test('a line that a tracer keeps back is a failure, not the line before it once 
   expect(lines).toHaveLength(1);
   expect(writer.stats()).toMatchObject({ written: 1, failed: 1 });
 });
+
+test.each(['onMixin', 'onLine'] as const)(
+  'a record that a hook of the tracer writes meanwhile (%s) costs none and doubles none',
+  (hook) => {
+    const lines: string[] = [];
+    const writer = createLogWriter({ destination: { write: (line: string) => lines.push(line) } });
+    const rest = ['inner'];
+    tracer[hook] = () => {
+      const name = rest.pop();
+      if (name !== undefined) writer.write(smallRecord(name));
+    };
+    onTestFinished(() => {
+      tracer[hook] = () => {};
+    });
+    writer.write(smallRecord('outer'));
+    const due = ['inner', 'outer'].map((name) => expect.objectContaining(smallRecord(name)));
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(due);
+  },
+);
