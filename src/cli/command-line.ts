@@ -87,11 +87,14 @@ export async function runCommandLine(
 ): Promise<ExitCode> {
   try {
     const exitCode = await dispatch(words, terminal);
+    const end = endOf(terminal.signal);
+    if (end === 'output-failed') throw terminal.signal.reason;
     // Who reads has seen enough: `| head` is no failure, whatever the verdict would have been.
-    return endOf(terminal.signal) === 'output-closed' ? 0 : exitCode;
+    return end === 'output-closed' ? 0 : exitCode;
   } catch (error) {
     const end = endOf(terminal.signal);
-    if (end !== undefined) return end === 'output-closed' ? 0 : 130;
+    if (end === 'output-closed') return 0;
+    if (end === 'interrupted') return 130;
     const { exitCode, message, hint } = tellFailure(error);
     const name = paint(terminal.errors, 'red', `${PROGRAM}:`);
     const lines = [`${name} ${message}`, ...(hint === undefined ? [] : [hint])];

@@ -1,5 +1,7 @@
 /** How a command that cannot do its work ends: one table of exit codes, and what a person is told. */
 import { SecurityEventError } from '../index.ts';
+import { printable } from './printable.ts';
+import { CommandEnded } from './terminal.ts';
 
 export const EXIT_CODES = {
   0: 'done, and the answer is yes',
@@ -61,8 +63,19 @@ export interface ToldFailure {
   readonly hint?: string | undefined;
 }
 
+/** Names of files, and what a database says, are of others; a stack has several lines. */
+const shown = (text: string): string => text.split('\n').map(printable).join('\n');
+
 /** What a person is told of anything thrown, and the exit code. */
 export function tellFailure(error: unknown): ToldFailure {
+  const { exitCode, message, hint } = told(error);
+  return { exitCode, message: shown(message), hint: hint === undefined ? hint : shown(hint) };
+}
+
+function told(error: unknown): ToldFailure {
+  if (error instanceof CommandEnded && error.cause !== undefined) {
+    return { exitCode: 3, message: `standard output: ${told(error.cause).message}` };
+  }
   if (error instanceof CommandFailure) return error;
   if (error instanceof SecurityEventError) {
     // Its message has the hint.
@@ -71,7 +84,10 @@ export function tellFailure(error: unknown): ToldFailure {
   const system = systemErrorOf(error);
   if (system !== undefined) {
     const words = SYSTEM_WORDS[system.code] ?? system.code;
-    return { exitCode: 3, message: system.path === undefined ? words : `${system.path}: ${words}` };
+    return {
+      exitCode: 3,
+      message: system.path === undefined ? words : `${printable(system.path)}: ${words}`,
+    };
   }
   // A fault of ours. Its message may quote what was read, so only its place is told.
   const { name, stack } = error instanceof Error ? error : { name: 'a throw', stack: undefined };

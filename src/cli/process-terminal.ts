@@ -1,7 +1,9 @@
 /** The terminal of a real process: its streams, its environment, its signals. */
+import { fstatSync } from 'node:fs';
 import { systemClock } from '../system/clock.ts';
 import {
   CommandEnded,
+  type FileIdentity,
   type Terminal,
   type TerminalInput,
   type TerminalOutput,
@@ -18,17 +20,51 @@ export interface ProcessTerminal extends Terminal {
   release(): void;
 }
 
-function outputOf(stream: NodeJS.WriteStream, env: Terminal['environment']): TerminalOutput {
+/** Who read has left: `head`, or a program at the other end of a socket. */
+const CLOSED: ReadonlySet<unknown> = new Set([
+  'EPIPE',
+  'EOF',
+  'ECONNRESET',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
+]);
+
+const endBy = (error: NodeJS.ErrnoException): CommandEnded =>
+  CLOSED.has(error.code)
+    ? new CommandEnded('output-closed')
+    : new CommandEnded('output-failed', error);
+
+function fileOf({ fd }: { readonly fd?: number }): FileIdentity | undefined {
+  if (fd === undefined) return undefined;
+  try {
+    const stats = fstatSync(fd, { bigint: true });
+    return stats.isFile() ? stats : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+interface Written {
+  readonly env: Terminal['environment'];
+  readonly onError: (error: Error) => void;
+}
+
+function outputOf(stream: NodeJS.WriteStream, { env, onError }: Written): TerminalOutput {
+  stream.on('error', onError);
   // Of a stream that is no terminal they are not set, whatever their types say.
   const isTerminal = Boolean(stream.isTTY);
   return {
     isTerminal,
-    columns: isTerminal ? stream.columns : DEFAULT_COLUMNS,
+    // A terminal that does not know its size says 0, or nothing.
+    columns: isTerminal && stream.columns > 0 ? stream.columns : DEFAULT_COLUMNS,
     hasColours: wantsColours(env, isTerminal),
     write: (text) =>
       new Promise((resolve) => {
-        // A failure is told by the stream's `error`; there is nothing to do for who writes.
-        stream.write(text, () => resolve());
+        // Before it resolves: the stream's own `error` comes when who writes may be at its end already.
+        stream.write(text, (error) => {
+          if (error) onError(error);
+          resolve();
+        });
       }),
   };
 }
@@ -38,10 +74,6 @@ export function processTerminal(host: Host): ProcessTerminal {
   // Once only: a second Ctrl-C finds Node's own way, and ends a command that does not listen.
   const interrupt = (): void => ending.abort(new CommandEnded('interrupted'));
   for (const name of SIGNALS) host.once(name, interrupt);
-  // EPIPE: who read has left, as `head` does. Of standard error nobody waits for anything.
-  host.stdout.on('error', () => ending.abort(new CommandEnded('output-closed')));
-  host.stderr.on('error', () => undefined);
-
   let isInputUsed = false;
   // Who types nothing, or sends nothing, would keep the command waiting.
   ending.signal.addEventListener('abort', () => {
@@ -55,11 +87,16 @@ export function processTerminal(host: Host): ProcessTerminal {
       isInputUsed = true;
       return host.stdin[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
     },
+    file: () => fileOf(host.stdin),
   };
   return {
     input,
-    output: outputOf(host.stdout, host.env),
-    errors: outputOf(host.stderr, host.env),
+    output: outputOf(host.stdout, {
+      env: host.env,
+      onError: (error) => ending.abort(endBy(error)),
+    }),
+    // Of standard error nobody waits for anything.
+    errors: outputOf(host.stderr, { env: host.env, onError: () => undefined }),
     environment: host.env,
     signal: ending.signal,
     clock: systemClock,

@@ -1,14 +1,17 @@
 /** What a command sees of the process that runs it; tests give one of their own. */
 
-/** Why a command is to end before its work is done. */
-export type EndReason = 'interrupted' | 'output-closed';
+/**
+ * Why a command is to end before its work is done. A reader of its output that left has seen enough; an
+ * output that cannot be written, as on a full disk, has lost a part of the result.
+ */
+export type EndReason = 'interrupted' | 'output-closed' | 'output-failed';
 
 /** The reason of a terminal's signal. */
 export class CommandEnded extends Error {
   readonly reason: EndReason;
 
-  constructor(reason: EndReason) {
-    super(`the command was ended: ${reason}`);
+  constructor(reason: EndReason, cause?: unknown) {
+    super(`the command was ended: ${reason}`, { cause });
     this.name = 'CommandEnded';
     this.reason = reason;
   }
@@ -23,8 +26,16 @@ export interface TerminalOutput {
   write(text: string): Promise<void>;
 }
 
+/** By which a file is known, whatever its name. */
+export interface FileIdentity {
+  readonly dev: bigint;
+  readonly ino: bigint;
+}
+
 export interface TerminalInput extends AsyncIterable<Uint8Array> {
   readonly isTerminal: boolean;
+  /** The file that is read by `< file`; nothing where it is a pipe or a terminal. */
+  file(): FileIdentity | undefined;
 }
 
 export interface TerminalClock {

@@ -32,6 +32,16 @@ describe('what a person is told of a failure', () => {
     expect(tellFailure(error)).toEqual({ exitCode, message: error.message });
   });
 
+  it.each([
+    ['of a file', systemError('ENOENT', 'a\u001B[31m\nb')],
+    ['of a command', misuse('a\u001B[31m', 'b\u009B31m')],
+    ['of the library', new SecurityEventError('ERR_QUEUE_FAILED', { detail: 'a\u001B]0;x' })],
+  ])('no control sequence in what is told %s', (_, error) => {
+    const { message, hint = '' } = tellFailure(error);
+    expect(message + hint).not.toMatch(/\p{Cc}/u);
+    expect(message).toContain('a\\u001b');
+  });
+
   it('of a fault of ours only where it happened: its message may quote what was read', () => {
     const { exitCode, message, hint } = tellFailure(new TypeError('payload is not a function'));
     expect(exitCode).toBe(3);

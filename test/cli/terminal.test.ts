@@ -1,6 +1,8 @@
 import { EventEmitter, once } from 'node:events';
-import { PassThrough } from 'node:stream';
+import { closeSync, openSync, statSync } from 'node:fs';
+import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import { runCommandLine } from '../../src/cli/command-line.ts';
 import { printable } from '../../src/cli/printable.ts';
 import { processTerminal } from '../../src/cli/process-terminal.ts';
 import { endOf, paint, wantsColours } from '../../src/cli/terminal.ts';
@@ -104,6 +106,34 @@ describe('the terminal of a process', () => {
     await told;
     await terminal.output.write('more');
     expect(endOf(terminal.signal)).toBe('output-closed');
+  });
+
+  it('tells that its output could not be written, and why', async () => {
+    const { fake } = hostWithTerminal();
+    const full = Object.assign(new Error('write'), { code: 'ENOSPC', syscall: 'write' });
+    const stdout = new Writable({ write: (_chunk, _encoding, done) => done(full) });
+    const host = Object.assign(fake, { stdout });
+    const terminal = processTerminal(host as unknown as NodeJS.Process);
+    expect(await runCommandLine(['secret'], terminal)).toBe(3);
+    expect(endOf(terminal.signal)).toBe('output-failed');
+    expect(String(fake.stderr.read())).toBe('security-events: standard output: the disk is full\n');
+  });
+
+  it.each([0, undefined])('of %s columns counts as one of 80', (columns) => {
+    const { fake } = hostWithTerminal();
+    Object.assign(fake.stderr, { isTTY: true, columns });
+    expect(processTerminal(fake as unknown as NodeJS.Process).errors.columns).toBe(80);
+  });
+
+  it('knows which file is its input, and that a stream is none', () => {
+    const { fake, terminal } = hostWithTerminal();
+    expect(terminal.input.file()).toBe(undefined);
+    const fd = openSync(import.meta.filename, 'r');
+    Object.assign(fake.stdin, { fd });
+    const { dev, ino } = statSync(import.meta.filename, { bigint: true });
+    expect(terminal.input.file()).toMatchObject({ dev, ino });
+    closeSync(fd);
+    expect(terminal.input.file()).toBe(undefined);
   });
 
   it('is not ended by a standard error that nobody reads', async () => {

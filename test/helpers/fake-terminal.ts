@@ -1,11 +1,18 @@
 /** A terminal in memory: what a command reads is given, what it writes is kept. */
 import { runCommandLine } from '../../src/cli/command-line.ts';
-import { CommandEnded, type Terminal, type TerminalOutput } from '../../src/cli/terminal.ts';
+import {
+  CommandEnded,
+  type FileIdentity,
+  type Terminal,
+  type TerminalOutput,
+} from '../../src/cli/terminal.ts';
 import { systemClock } from '../../src/system/clock.ts';
 
 export interface FakeTerminalOptions {
   /** What is read from standard input, chunk by chunk. */
   readonly input?: string | Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
+  /** The file that standard input is: none. */
+  readonly inputFile?: FileIdentity;
   readonly environment?: Readonly<Record<string, string>>;
   /** Both outputs and the input are a terminal, with colours: no. */
   readonly isTerminal?: boolean;
@@ -47,7 +54,11 @@ export function fakeTerminal(options: FakeTerminalOptions = {}): FakeTerminal {
   const out: string[] = [];
   const err: string[] = [];
   return {
-    input: { isTerminal, [Symbol.asyncIterator]: () => chunksOf(options.input) },
+    input: {
+      isTerminal,
+      file: () => options.inputFile,
+      [Symbol.asyncIterator]: () => chunksOf(options.input),
+    },
     output: output(out, options.onOutput),
     errors: output(err, options.onErrors),
     environment: options.environment ?? {},

@@ -344,7 +344,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   {
     files: ['cli/process-terminal.ts'],
     ours: ['cli/', 'system/clock.ts'],
-    external: [],
+    external: ['node:fs'],
   },
   {
     files: ['cli/'],

@@ -7,6 +7,7 @@ import { checkInput } from '../send/check-input.ts';
 import { isDelivered, sendReportJson, sendReportText } from '../send/send-report.ts';
 import { nothingSent, type SendCall, send } from '../send/send-run.ts';
 import { SEND_OPTIONS, sendSettings } from '../send/send-settings.ts';
+import type { FileIdentity } from '../terminal.ts';
 
 export const sendCommand = defineCommand({
   summary:
@@ -70,16 +71,19 @@ export const sendCommand = defineCommand({
 });
 
 /** What is written there would be gone before it is read. */
-async function refuseOwnInput({ file, settings: { undelivered } }: SendCall): Promise<void> {
-  if (file === undefined || undelivered === undefined) return;
-  const [input, output] = await Promise.all([file, undelivered].map((path) => statOf(path)));
+async function refuseOwnInput({ file, settings, terminal }: SendCall): Promise<void> {
+  const { undelivered } = settings;
+  if (undelivered === undefined) return;
+  const isStandardInput = file === undefined || file === '-';
+  const input = isStandardInput ? terminal.input.file() : await identityOf(file);
+  const output = await identityOf(undelivered);
   const isSame = input !== undefined && input.ino === output?.ino && input.dev === output.dev;
   if (isSame) throw misuse('--undelivered must be another file than the one that is sent');
 }
 
-const statOf = async (path: string) => {
+const identityOf = async (path: string): Promise<FileIdentity | undefined> => {
   try {
-    return await stat(path);
+    return await stat(path, { bigint: true });
   } catch {
     return undefined;
   }

@@ -64,7 +64,7 @@ function summary(outcome: SendOutcome, output: TerminalOutput): string {
   const { tally, durationMs } = outcome;
   const { delivered, requests, resent } = tally;
   if (requests === 0) {
-    const why = outcome.faultCount === 0 ? 'There was nothing to send.' : 'Nothing was sent.';
+    const why = isDelivered(outcome) ? 'There was nothing to send.' : 'Nothing was sent.';
     return paint(output, isDelivered(outcome) ? 'green' : 'red', why);
   }
   const again = resent === 0 ? '' : `, ${wholeNumber(resent)} of them again`;

@@ -64,7 +64,7 @@ export async function send({ count }: CheckedInput, call: SendCall): Promise<Sen
       faults: result.faults,
       ...rest,
       error: result.error ?? rest.error ?? keeper.failure,
-      notTried: count === undefined ? rest.notTried : count - tally.delivered - tally.undelivered,
+      notTried: count === undefined ? rest.notTried : leftOf(count, tally),
       isCutShort: count === undefined && rest.readUpToLine !== undefined,
       inputName: inputName(file),
       kept,
@@ -76,6 +76,10 @@ export async function send({ count }: CheckedInput, call: SendCall): Promise<Sen
     await keeper.close();
   }
 }
+
+/** A file that something is still written to has more in it than when it was checked. */
+const leftOf = (count: number, { delivered, undelivered }: SendTally): number =>
+  Math.max(0, count - delivered - undelivered);
 
 /** Keeps what it can: that it cannot is told at the end, and is no reason to send no more. */
 interface Keeper {

@@ -1,11 +1,12 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { runCommandLine } from '../../../src/cli/command-line.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { sampleMessage, sampleMessageToSend, sampleMessageV1 } from '../../../src/testing/index.ts';
 import { verify } from '../../../src/webhook/signature.ts';
 import { deferred } from '../../helpers/deferred.ts';
-import { type FakeTerminalOptions, runCommand } from '../../helpers/fake-terminal.ts';
+import { type FakeTerminalOptions, fakeTerminal, runCommand } from '../../helpers/fake-terminal.ts';
 import {
   hang,
   type ReceivedRequest,
@@ -473,4 +474,49 @@ it('send does not write over the file that it sends', async () => {
   expect(told).toMatchObject({ exitCode: 2, stdout: '' });
   expect(told.stderr).toContain('--undelivered must be another file');
   expect(readFileSync(file, 'utf8')).toBe(ndjson(messages(1)));
+});
+
+it.each([[[]], [['-']]])('nor where that is standard input, as %j', async (name) => {
+  const file = fileWith(ndjson(messages(1)));
+  const told = await send(['http://127.0.0.1:9/', ...name, '--undelivered', file], {
+    input: ndjson(messages(1)),
+    inputFile: statSync(file, { bigint: true }),
+  });
+  expect(told).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(told.stderr).toContain('--undelivered must be another file');
+  expect(readFileSync(file, 'utf8')).toBe(ndjson(messages(1)));
+});
+
+it('send that is ended while it reads does not say that there was nothing to send', async () => {
+  const read = deferred();
+  const terminal = fakeTerminal({
+    environment: ENVIRONMENT,
+    input: (async function* () {
+      yield Buffer.from(ndjson(messages(1)));
+      read.resolve();
+      await new Promise(() => undefined);
+    })(),
+  });
+  const ended = runCommandLine(['send', 'http://127.0.0.1:9/'], terminal);
+  await read.promise;
+  terminal.interrupt();
+  expect(await ended).toBe(130);
+  expect(terminal.stdout()).toContain('Nothing was sent.');
+});
+
+it('send of a file that grows meanwhile delivers what came to it', async () => {
+  const receiver = await startReceiver({});
+  const file = fileWith(ndjson(messages(1)));
+  let isChecked = false;
+  const report = await send([receiver.url, file, '--json'], {
+    isTerminal: true,
+    onErrors: (text) => {
+      if (isChecked || text.trim() !== '\u001B[K') return;
+      isChecked = true;
+      writeFileSync(file, ndjson(messages(3)));
+    },
+  });
+  expect(isChecked).toBe(true);
+  expect(report.exitCode).toBe(0);
+  expect(JSON.parse(report.stdout)).toMatchObject({ ok: true, delivered: 3, notTried: 0 });
 });
