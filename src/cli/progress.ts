@@ -12,7 +12,9 @@ const CLEAR_LINE = '\r\u001B[K';
 /** @param text asked for the line again and again; what does not fit is cut off. */
 export function startProgress(terminal: Terminal, text: () => string): Progress {
   const { errors, clock } = terminal;
-  if (!errors.isTerminal) return { stop: () => Promise.resolve() };
+  // One that is dumb prints what should clear the line.
+  const canClear = errors.isTerminal && terminal.environment['TERM'] !== 'dumb';
+  if (!canClear) return { stop: () => Promise.resolve() };
   const stopping = new AbortController();
   const run = async (): Promise<void> => {
     while (!stopping.signal.aborted) {

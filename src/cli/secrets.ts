@@ -1,4 +1,5 @@
 /** Where commands get secrets: from the environment or from files, never from arguments. */
+import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import type { OptionTable, OptionValues } from './command.ts';
 import { misuse } from './failure.ts';
@@ -46,8 +47,19 @@ function fromVariable(name: string, environment: Terminal['environment']): strin
 }
 
 async function fromFile(path: string): Promise<string> {
-  // What editors and `echo` put after it. Further white space may be part of a secret.
-  const secret = (await readFile(path, 'utf8')).replace(/\r?\n$/, '');
+  const bytes = await readFile(path);
+  if (!isUtf8(bytes)) {
+    // Read as text it would be another secret than the one that was meant.
+    throw misuse(
+      `${path} is not text in UTF-8`,
+      'Windows PowerShell writes UTF-16 unless it is told otherwise; of random bytes take the hex digits.',
+    );
+  }
+  // What editors put before and after it. Further white space may be part of a secret.
+  const secret = bytes
+    .toString()
+    .replace(/^\uFEFF/, '')
+    .replace(/\r?\n$/, '');
   if (secret === '') throw misuse(`${path} is empty: it should hold the secret`);
   return secret;
 }

@@ -25,8 +25,11 @@ it('is written over and over, in one line that fits, and taken away at the end',
   expect(lines.at(-1)).toBe('');
 });
 
-it('is nothing where there is no terminal', async () => {
-  const terminal = fakeTerminal();
+it.each([
+  ['there is no terminal', {}],
+  ['it cannot clear a line', { isTerminal: true, environment: { TERM: 'dumb' } }],
+])('is nothing where %s', async (_, options) => {
+  const terminal = fakeTerminal(options);
   await startProgress(terminal, () => 'text').stop();
   expect(terminal.stderr()).toBe('');
 });

@@ -127,6 +127,7 @@ async function postgresQueue(choice: QueueChoice, terminal: Terminal): Promise<M
 /** @throws CommandFailure with exit code 2 where not exactly one queue is named */
 async function openQueue(choice: QueueChoice, terminal: Terminal): Promise<MessageQueue> {
   const { level, postgres, 'postgres-env': name, 'postgres-file': file } = choice;
+  refuseConnectionStrings([level, name, file].filter((given) => given !== undefined));
   const databases = [name, file].filter((given) => given !== undefined).length;
   const isDatabase = databases > 0 || postgres === true;
   if (databases > 1) throw misuse('expected one of --postgres-env and --postgres-file');

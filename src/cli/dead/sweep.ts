@@ -88,8 +88,9 @@ class Progress {
   }
 
   async show(text: string): Promise<void> {
-    const { errors } = this.#terminal;
-    if (!errors.isTerminal) return;
+    const { errors, environment } = this.#terminal;
+    // One that is dumb prints what should clear the line.
+    if (!errors.isTerminal || environment['TERM'] === 'dumb') return;
     this.#isShown = true;
     await errors.write(`\r\u001B[K${text}`);
   }

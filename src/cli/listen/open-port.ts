@@ -60,6 +60,9 @@ export function urlOf({ host, port }: Place, path = '/'): string {
 /** Whether a request to the URL would come back to the listener itself. */
 export function leadsTo({ host, port }: Place, url: URL): boolean {
   const urlPort = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
-  const own = [new URL(urlOf({ host, port })).hostname, 'localhost', '127.0.0.1', '[::1]'];
+  const listener = urlOf({ host, port });
+  // A host that is none is told of when it is to be listened at.
+  const names = URL.canParse(listener) ? [new URL(listener).hostname] : [];
+  const own = [...names, 'localhost', '127.0.0.1', '[::1]'];
   return urlPort === port && own.includes(url.hostname);
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import net from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { leadsTo } from '../../../src/cli/listen/open-port.ts';
 import { printable } from '../../../src/cli/printable.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { sampleMessage, sampleMessageToSend, sampleMessageV1 } from '../../../src/testing/index.ts';
@@ -521,6 +522,11 @@ describe('where listen listens', () => {
         `security-events: port ${port} of 127.0.0.1 is in use: another program listens there\n` +
         'Give another one with --port; --port 0 takes any that is free.\n',
     });
+  });
+
+  it('that is none is not told of as a target', () => {
+    expect(leadsTo({ host: 'a b', port: 80 }, new URL('http://example.com/'))).toBe(false);
+    expect(leadsTo({ host: 'a b', port: 80 }, new URL('http://localhost/'))).toBe(true);
   });
 
   it('must be on this machine', async () => {

@@ -53,6 +53,7 @@ describe('sign', () => {
     ['one line end', 'a b \r\n', 'a b '],
     ['no line end', 'a b', 'a b'],
     ['one of two line ends', 'a\n\n', 'a\n'],
+    ['a byte order mark', '\uFEFFa b\r\n', 'a b'],
   ])('takes a secret from a file without %s', async (_, content, secret) => {
     const words = ['sign', '--secret-file', file('secret', content)];
     expect((await runCommand(words, { input: 'x', environment })).stdout).toBe(
@@ -71,6 +72,15 @@ describe('sign', () => {
     const told = await runCommand(['sign', ...words], { environment: variables });
     expect(told).toMatchObject({ exitCode, stdout: '' });
     expect(told.stderr).toMatch(message);
+  });
+
+  it.each([
+    ['random bytes', Uint8Array.of(0x80, 0xff, 0x31)],
+    ['UTF-16', Buffer.from('\uFEFFabc\r\n', 'utf16le')],
+  ])('refuses %s as a secret, which would be another one as text', async (_, bytes) => {
+    const told = await runCommand(['sign', '--secret-file', file('secret', bytes)], { input: 'x' });
+    expect(told).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(told.stderr).toContain('is not text in UTF-8');
   });
 
   it('refuses an empty secret file', async () => {

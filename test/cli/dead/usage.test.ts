@@ -50,6 +50,11 @@ describe('the dead letters of which queue, and which of them', () => {
       '--since must be a day or a time with its zone, such as 2026-11-22 or 2026-11-22T08:00:00Z',
     ],
     [
+      'a day that its month does not have',
+      ['list', '--level', 'x', '--since', '2026-02-30T08:00:00Z'],
+      '--since must be a day or a time with its zone, such as 2026-11-22 or 2026-11-22T08:00:00Z',
+    ],
+    [
       'a time without a unit',
       ['list', '--level', 'x', '--since', '12'],
       '--since must be a time with its unit, such as 250ms, 2s, 5m, 12h or 3d',
@@ -94,6 +99,9 @@ describe('the dead letters of which queue, and which of them', () => {
     ['show', 'postgres://u:hunter2@db/x', '--postgres'],
     ['replay', '--postgres', 'POSTGRESQL://u:hunter2@db/x'],
     ['purge', '--postgres', 'socket:/hunter2'],
+    ['show', '17', '--level', 'postgres://u:hunter2@db/x'],
+    ['show', '17', '--postgres-env', 'postgres://u:hunter2@db/x'],
+    ['show', '17', '--postgres-file', 'postgres://u:hunter2@db/x'],
     ['list', '--postgres=postgres://u:hunter2@db/x'],
     ['list', '--postgres', 'postgres://u:hunter2@db/x'],
   ])('a connection string may not be an argument, and is not repeated: %s', async (...words) => {
