@@ -51,7 +51,13 @@ export function forward(
   return new Promise((resolve) => {
     const request = (url.protocol === 'https:' ? https : http).request(url, options);
     request.on('response', (response) => {
-      const status = response.statusCode ?? 502;
+      const status = response.statusCode ?? 0;
+      // Node reads such a status and refuses to write it.
+      if (status < 200) {
+        resolve(failed(`status ${status}`));
+        request.destroy();
+        return;
+      }
       const answer = { status, headers: chosen(response.headers, ANSWER_HEADERS), text: '' };
       let bytes = 0;
       response.on('data', (chunk: Uint8Array) => {

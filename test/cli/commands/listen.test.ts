@@ -416,6 +416,19 @@ describe('listen --forward', () => {
     expect(target.requests).toHaveLength(1);
   });
 
+  it('goes on where the target answers a status that is none', async () => {
+    const target = net.createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.end('HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n'));
+    });
+    await once(target.listen(0, '127.0.0.1'), 'listening');
+    const { port } = target.address() as net.AddressInfo;
+    const command = await listen(['--forward', `http://127.0.0.1:${port}/`]);
+    expect(await postSigned(command.url, BODY, SECRET)).toMatchObject({ status: 502 });
+    expect(command.terminal.stdout()).toContain(' -> 502 (not forwarded: status 99)\n');
+    target.close();
+  });
+
   it('answers 502 where the target is down, and says so', async () => {
     const target = await startReceiver();
     await target.close();

@@ -505,7 +505,7 @@ it('send that is ended while it reads does not say that there was nothing to sen
 });
 
 it('send of a file that grows meanwhile delivers what came to it', async () => {
-  const receiver = await startReceiver({});
+  await using receiver = await startReceiver();
   const file = fileWith(ndjson(messages(1)));
   let isChecked = false;
   const report = await send([receiver.url, file, '--json'], {
