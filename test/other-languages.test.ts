@@ -63,6 +63,7 @@ const ODD_REQUESTS: readonly [string, OddRequest, number][] = [
   ['has more than 1000 messages', { body: manyMessages(1001) }, 400],
   ['has a message that is null', { body: '[null]' }, 400],
   ['has a message that is a text', { body: '[{"a":1},"b"]' }, 400],
+  ['has a message that is an array', { body: '[{"a":1},["b"]]' }, 400],
   ['is nested without end', { body: '['.repeat(100_000) }, 400],
 ];
 
