@@ -24,7 +24,7 @@ function unknownOption(name: string, table: OptionTable): CommandFailure {
   }
   const near = nearestWord(name, Object.keys(table));
   return misuse(
-    `there is no option ${name.length === 1 ? '-' : '--'}${name}`,
+    `there is no option ${name.length === 1 ? '-' : '--'}${name.slice(0, 40)}`,
     near === undefined ? undefined : `Did you mean --${near}?`,
   );
 }

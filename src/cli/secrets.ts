@@ -43,7 +43,9 @@ const listOf = (value: string | readonly string[] | undefined): readonly string[
 function fromVariable(name: string, environment: Terminal['environment']): string {
   const secret = environment[name];
   if (secret !== undefined && secret !== '') return secret;
-  throw misuse(`the environment variable ${name} is not set or empty: it should hold the secret`);
+  // What is no name may be the secret itself, by mistake.
+  const told = /^[A-Za-z_]\w{0,39}$/.test(name) ? name : 'that --secret-env names';
+  throw misuse(`the environment variable ${told} is not set or empty: it should hold the secret`);
 }
 
 async function fromFile(path: string): Promise<string> {

@@ -2,8 +2,8 @@
  * The fast path of writing: one pass over a value that checks it and makes its JSON. Derived from the
  * schemas, which stay the truth: what this file does not know, finds odd or would have to change gives
  * nothing, and the schema judges it (and tells what is wrong). Where it does give a text, that is
- * `JSON.stringify(schema.parse(value))`, character by character; test/contract/json-text.test.ts holds
- * one against the other.
+ * `JSON.stringify(schema.parse(value))`, character by character, of a process without a `toJSON` on its
+ * prototypes; test/contract/json-text.test.ts holds one against the other.
  *
  * Parsing a record with zod and serialising the copy takes twice as long as this pass: it makes no
  * copy, no payload for each field, and looks at every value once.
@@ -40,6 +40,7 @@ const REFUSE: TextOf = () => undefined;
 function fieldOf([key, schema]: readonly [string, z.core.$ZodType]): Field {
   const def = defOf(schema);
   const head = `${JSON.stringify(key)}:`;
+  if (!isPlain(def)) return { key, head, text: REFUSE, absent: undefined };
   if (def.type === 'optional') return { key, head, text: inner(def), absent: '' };
   if (def.type === 'default') {
     const value = scalarText(def.defaultValue);
@@ -152,10 +153,16 @@ const MAKERS: Readonly<Record<string, Maker>> = {
   union: unionText,
 };
 
+/** The kinds whose makers read the checks of a schema; of others nobody would. */
+const READ_CHECKS: readonly string[] = ['array', 'number', 'object', 'string'];
+
+const isPlain = ({ type, checks = [] }: Def): boolean =>
+  checks.length === 0 || READ_CHECKS.includes(type);
+
 function compile(schema: z.core.$ZodType): TextOf {
   const def = defOf(schema);
   const make = Object.hasOwn(MAKERS, def.type) ? MAKERS[def.type] : undefined;
-  return make?.(def, schema) ?? REFUSE;
+  return isPlain(def) && make !== undefined ? make(def, schema) : REFUSE;
 }
 
 function inner({ innerType }: Def): TextOf {

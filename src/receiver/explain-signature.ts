@@ -30,9 +30,9 @@ const valid: SignatureExplanation = {
 
 /**
  * Names why the signature of a request does not fit. For development and support, where `verify` has
- * said no: it makes up to some hundred signatures, within some 100 ms for a body of 1 MiB, so ask it
- * once and by hand, not for every bad request, and do not answer a request with what it says. Every
- * mistake alone is looked for; two of body and secret at the same time in bodies of up to some 50 KB, and
+ * said no: it makes up to some hundred signatures, within some tenths of a second for a body of 1 MiB,
+ * so ask it once and by hand, not for every bad request, and do not answer a request with what it says.
+ * Every mistake alone is looked for; two of body and secret at the same time in bodies of up to some 50 KB, and
  * the likeliest ones in larger ones.
  *
  * @param body the raw body as the receiver has it, or what it has in its place (text, a parsed value)

@@ -34,7 +34,7 @@ export function expressHandler(
     const answer = async (): Promise<void> => {
       try {
         const found = await receiver.receive(nodeRequest(request, request, kept));
-        writeAnswer(response, found, request.httpVersionMajor);
+        writeAnswer(response, found, request);
       } catch (error) {
         next(error);
       }

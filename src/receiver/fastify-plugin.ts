@@ -55,7 +55,7 @@ export function fastifyPlugin(
       const stream = (body ?? raw) as BodyStream;
       const answer = await receiver.receive(nodeRequest(raw, stream));
       reply.hijack();
-      writeAnswer(reply.raw, answer, raw.httpVersionMajor);
+      writeAnswer(reply.raw, answer, raw);
     });
   };
 }

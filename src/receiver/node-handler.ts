@@ -15,9 +15,9 @@ export function nodeHandler(
 ): (request: NodeRequestLike, response: NodeResponseLike) => void {
   return (request, response) => {
     receiver.receive(nodeRequest(request, request)).then(
-      (answer) => writeAnswer(response, answer, request.httpVersionMajor),
+      (answer) => writeAnswer(response, answer, request),
       // Its raw body is gone, which `onError` was told.
-      () => writeAnswer(response, { status: 500, headers: {}, text: '' }),
+      () => writeAnswer(response, { status: 500, headers: {}, text: '' }, request),
     );
   };
 }

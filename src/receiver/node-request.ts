@@ -108,6 +108,10 @@ export function nodeRequest(
   };
 }
 
+/** A body that nobody has read, of a length that nobody knows: Node would take in all of it. */
+const isUnannounced = ({ headers, readableDidRead }: NodeRequestLike): boolean =>
+  readableDidRead !== true && headerOf(headers, 'transfer-encoding') !== undefined;
+
 const isGone = ({ destroyed, stream }: NodeResponseLike): boolean =>
   destroyed === true || stream?.destroyed === true;
 
@@ -118,7 +122,7 @@ const isGone = ({ destroyed, stream }: NodeResponseLike): boolean =>
 export function writeAnswer(
   response: NodeResponseLike,
   { status, headers, text, handle }: WebhookAnswer,
-  httpVersionMajor = 1,
+  request: NodeRequestLike,
 ): void {
   if (handle !== undefined) void nextTurn().then(handle);
   // Somebody has answered, such as a limit of time, or nobody hears it: writing would throw.
@@ -126,6 +130,7 @@ export function writeAnswer(
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   // What is left of its body is not waited for; HTTP/2 knows no such header.
-  if (status === 413 && httpVersionMajor < 2) response.setHeader('connection', 'close');
+  const isOpenEnded = status === 413 || isUnannounced(request);
+  if (isOpenEnded && request.httpVersionMajor !== 2) response.setHeader('connection', 'close');
   response.end(text);
 }

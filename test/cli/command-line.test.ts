@@ -52,6 +52,11 @@ describe('security-events', () => {
     ],
     ['an unknown short option', ['sign', '-x'], 'security-events: there is no option -x\n'],
     [
+      'an option that may be a secret, by a slip',
+      ['sign', `--${'a'.repeat(64)}`],
+      `security-events: there is no option --${'a'.repeat(40)}\n`,
+    ],
+    [
       'a missing value',
       ['sign', '--secret-file'],
       'security-events: --secret-file needs a value\n',

@@ -247,6 +247,19 @@ describe('the fast path', () => {
       z.union([z.strictObject({ a: z.string() })]),
       z.array(z.strictObject({ a: z.string() })).max(1),
       z.date(),
+      z.strictObject({
+        a: z
+          .string()
+          .optional()
+          .refine(() => true),
+      }),
+      z.strictObject({
+        a: z
+          .string()
+          .nullable()
+          .refine(() => true),
+      }),
+      z.strictObject({ a: z.enum(['x']).refine(() => true) }),
     ]) {
       expect(jsonTextOf(schema)({ a: 'x' })).toBe(undefined);
     }

@@ -152,9 +152,9 @@ const REFUSED = { status: 400, headers: { 'x-reason': 'a' }, text: 'reason' };
 
 test('a request that somebody has answered is not answered again', async () => {
   const outcomes: unknown[] = [];
-  const server = http.createServer((_request, response) => {
+  const server = http.createServer((request, response) => {
     response.writeHead(503).end('too slow');
-    outcomes.push(writeAnswer(response, REFUSED));
+    outcomes.push(writeAnswer(response, REFUSED, request));
   });
   const answer = await fetch(`http://127.0.0.1:${await portOf(server)}/`);
   expect([answer.status, await answer.text()]).toEqual([503, 'too slow']);
@@ -163,13 +163,13 @@ test('a request that somebody has answered is not answered again', async () => {
 
 test('nothing is written to a stream of HTTP/2 that was reset', async () => {
   const [came, outcome] = [deferred(), deferred()];
-  const server = http2.createServer((_request, response) => {
+  const server = http2.createServer((request, response) => {
     came.resolve();
     response.once('close', () => {
       const silent = new Proxy(response, {
         set: () => outcome.reject(new Error('written to')) ?? false,
       });
-      writeAnswer(silent, REFUSED, 2);
+      writeAnswer(silent, REFUSED, request);
       outcome.resolve();
     });
   });

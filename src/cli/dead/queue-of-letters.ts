@@ -89,6 +89,13 @@ async function levelQueue(folder: string, terminal: Terminal): Promise<MessageQu
   });
 }
 
+function portOf(text: string | undefined): number | undefined {
+  if (text === undefined || text === '') return undefined;
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (port >= 1 && port <= 65_535) return port;
+  throw misuse('the environment variable PGPORT is no port: expected 1 to 65535');
+}
+
 async function connectionOf(
   choice: QueueChoice,
   { environment }: Terminal,
@@ -107,7 +114,7 @@ async function connectionOf(
   const { PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE } = environment;
   return {
     host: PGHOST,
-    port: PGPORT === undefined ? undefined : Number(PGPORT),
+    port: portOf(PGPORT),
     user: PGUSER,
     password: PGPASSWORD,
     database: PGDATABASE,

@@ -47,7 +47,11 @@ export function createListener(options: ListenerOptions): http.Server {
   let count = 0;
   const server = http.createServer((request, response) => {
     count += 1;
-    void serve(request, response, { ...options, number: count });
+    serve(request, response, { ...options, number: count }).catch(() => {
+      // One request that nobody thought of must not end those that come after it.
+      response.destroy();
+      options.onNoise('A request was dropped: an unexpected failure while it was served.');
+    });
   });
   server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) => {
     // A connection that just ends is no noise: browsers open some in reserve.

@@ -56,7 +56,13 @@ export async function send({ count }: CheckedInput, call: SendCall): Promise<Sen
     const { options } = settings;
     const keep = (message: object): Promise<void> => keeper.keep(message);
     const result = await sendParts({ destination, options, input, tally, signal, keep });
-    const rest = await keepRest(result, { input, keeper, tally, signal });
+    const rest = await keepRest(result, {
+      input,
+      keeper,
+      tally,
+      signal,
+      isPiped: count === undefined,
+    });
     const kept = await keeper.close();
     return {
       tally,
@@ -134,6 +140,8 @@ function progressText(tally: SendTally, count: number | undefined, elapsedMs: nu
 interface Rest {
   readonly input: ReadAhead;
   readonly keeper: Keeper;
+  /** Whether it is read once only. */
+  readonly isPiped: boolean;
   readonly tally: SendTally;
   readonly signal: AbortSignal;
 }
@@ -149,7 +157,7 @@ type RestOutcome = Pick<
  */
 async function keepRest(
   { end, faults }: SendResult,
-  { input, keeper, tally, signal }: Rest,
+  { input, keeper, tally, signal, isPiped }: Rest,
 ): Promise<RestOutcome> {
   const firstNotTried = input.next;
   const readsOn = end === 'receiver-down' && keeper.isAsked;
@@ -159,8 +167,8 @@ async function keepRest(
   for (;;) {
     for (const { message } of input.take(input.waiting)) {
       notTried += 1;
-      // Of an input that nothing was sent of, its owner has all there is.
-      if (tally.requests > 0) await keeper.keep(message);
+      // Of a file that nothing was sent of, its owner has all there is; what a pipe gave is nowhere else.
+      if (tally.requests > 0 || isPiped) await keeper.keep(message);
     }
     if (!readsOn || input.isOver || error !== undefined) break;
     try {

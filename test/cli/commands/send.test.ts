@@ -304,6 +304,17 @@ describe('what is not delivered', () => {
     expect(kept).toEqual({ ...message, message_id: idsOf(receiver)[0] });
   });
 
+  it('keeps what a pipe gave before its fault, since that is nowhere else', async () => {
+    await using receiver = await startReceiver();
+    const left = join(temporaryFolder(), 'left');
+    const input = `${ndjson(messages(2))}not json\n`;
+    const { exitCode } = await send([receiver.url, '--undelivered', left], { input });
+    expect([exitCode, receiver.requests]).toEqual([1, []]);
+    expect(valuesOf(readFileSync(left, 'utf8')).map(({ message_id }) => message_id)).toEqual(
+      ids(2),
+    );
+  });
+
   it('leaves no file behind where all was delivered', async () => {
     await using receiver = await startReceiver();
     const left = join(temporaryFolder(), 'left.ndjson');

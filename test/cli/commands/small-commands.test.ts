@@ -65,6 +65,13 @@ describe('sign', () => {
     ['no secret', [], {}, 2, /there is no secret\nSet SECURITY_EVENTS_SECRET/],
     ['an empty variable', [], { SECURITY_EVENTS_SECRET: '' }, 2, /there is no secret/],
     ['a variable that is not set', ['--secret-env', 'GONE'], {}, 2, /GONE is not set or empty/],
+    [
+      'the secret itself by mistake',
+      ['--secret-env', 'a'.repeat(64)],
+      {},
+      2,
+      /variable that --secret-env names is not set/,
+    ],
     ['a secret file that is not there', ['--secret-file', 'gone'], {}, 3, /gone: no such file/],
     ['a body that is not there', ['gone.json'], environment, 3, /gone\.json: no such file/],
     ['a folder as a body', ['.'], environment, 3, /it is a folder/],

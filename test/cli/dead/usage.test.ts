@@ -170,3 +170,12 @@ test('an error of another kind stays as it is', () => {
     expect(toldQueueError(error, {})).toBe(error);
   }
 });
+
+test.each(['abc', '0', '65536', '-1', '5432 '])('PGPORT=%s is no port', async (PGPORT) => {
+  const told = await runCommand(['dead', 'list', '--postgres'], { environment: { PGPORT } });
+  expect(told).toEqual({
+    exitCode: 2,
+    stdout: '',
+    stderr: 'security-events: the environment variable PGPORT is no port: expected 1 to 65535\n',
+  });
+});
