@@ -57,6 +57,14 @@ function systemErrorOf(error: unknown): { code: string; path: string | undefined
   return { code: error.code, path };
 }
 
+/** The same error with the path it is about: some lines of Node name none where a folder is read. */
+export function about(path: string, error: unknown): unknown {
+  const found = systemErrorOf(error);
+  return found === undefined || found.path !== undefined
+    ? error
+    : Object.assign(error as Error, { path });
+}
+
 export interface ToldFailure {
   readonly exitCode: ExitCode;
   readonly message: string;

@@ -1,6 +1,6 @@
 /** What commands read: a file, or standard input where none is named or the name is `-`. */
 import { createReadStream } from 'node:fs';
-import { misuse } from './failure.ts';
+import { about, misuse } from './failure.ts';
 import { paint, type Terminal } from './terminal.ts';
 
 export interface Input {
@@ -26,7 +26,11 @@ export function openInput(name: string | undefined, terminal: Terminal): Input {
     return { name: 'standard input', chunks: fromTerminal(terminal) };
   }
   async function* fromFile(path: string): AsyncGenerator<Uint8Array> {
-    yield* createReadStream(path, { signal: terminal.signal });
+    try {
+      yield* createReadStream(path, { signal: terminal.signal });
+    } catch (error) {
+      throw about(path, error);
+    }
   }
   return { name, chunks: fromFile(name) };
 }

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import type { OptionTable, OptionValues } from './command.ts';
-import { misuse } from './failure.ts';
+import { about, misuse } from './failure.ts';
 import type { Terminal } from './terminal.ts';
 
 export const DEFAULT_SECRET_VARIABLE = 'SECURITY_EVENTS_SECRET';
@@ -49,7 +49,9 @@ function fromVariable(name: string, environment: Terminal['environment']): strin
 }
 
 async function fromFile(path: string): Promise<string> {
-  const bytes = await readFile(path);
+  const bytes = await readFile(path).catch((error: unknown) => {
+    throw about(path, error);
+  });
   if (!isUtf8(bytes)) {
     // Read as text it would be another secret than the one that was meant.
     throw misuse(

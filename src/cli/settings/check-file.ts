@@ -9,6 +9,7 @@ import {
   type SettingsStore,
   settingsFile,
 } from '../../settings/index.ts';
+import { about } from '../failure.ts';
 
 /** Where it is, what was expected there and what was found; no value. */
 export interface Fault {
@@ -108,7 +109,9 @@ async function modeWarnings(file: string): Promise<readonly Warning[]> {
 
 /** Rejects with Node's error where the file cannot be read. */
 export async function checkFile(file: string, areSecretsElsewhere: boolean): Promise<CheckedFile> {
-  const text = await readFile(file, 'utf8');
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw about(file, error);
+  });
   const warnings = [...(await modeWarnings(file))];
   const faults: Fault[] = [];
   const destinations: Destination[] = [];

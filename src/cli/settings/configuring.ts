@@ -3,7 +3,7 @@ import { access, readFile } from 'node:fs/promises';
 import { type NetworkPolicy, SecurityEventError } from '../../index.ts';
 import { type Configuration, createConfiguration } from '../../settings/index.ts';
 import type { ArgumentRow, OptionTable } from '../command.ts';
-import { misuse, outage } from '../failure.ts';
+import { about, misuse, outage } from '../failure.ts';
 import { wordOf } from '../option-values.ts';
 import { printable } from '../printable.ts';
 
@@ -79,7 +79,7 @@ export async function configuring<T>(
   try {
     return await work(configuration);
   } catch (error) {
-    throw told(error, file);
+    throw about(file, told(error, file));
   }
 }
 

@@ -74,7 +74,8 @@ describe('sign', () => {
     ],
     ['a secret file that is not there', ['--secret-file', 'gone'], {}, 3, /gone: no such file/],
     ['a body that is not there', ['gone.json'], environment, 3, /gone\.json: no such file/],
-    ['a folder as a body', ['.'], environment, 3, /it is a folder/],
+    ['a folder as a body', ['.'], environment, 3, /: \.: it is a folder/],
+    ['a folder as a secret', ['--secret-file', '.'], {}, 3, /: \.: it is a folder/],
   ])('says what is at fault with %s', async (_, words, variables, exitCode, message) => {
     const told = await runCommand(['sign', ...words], { environment: variables });
     expect(told).toMatchObject({ exitCode, stdout: '' });

@@ -250,7 +250,7 @@ describe('a file that is not there, or is none', () => {
     const { exitCode, stderr } = await runCommand(['settings', 'show', folder]);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 3,
-      stderr: 'security-events: it is a folder\n',
+      stderr: `security-events: ${folder}: it is a folder\n`,
     });
   });
 });

@@ -187,7 +187,7 @@ describe('settings check', () => {
     expect(await runCommand(['settings', 'check', folder])).toEqual({
       exitCode: 3,
       stdout: '',
-      stderr: 'security-events: it is a folder\n',
+      stderr: `security-events: ${folder}: it is a folder\n`,
     });
   });
 
