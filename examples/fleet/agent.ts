@@ -1,16 +1,18 @@
 /** An agent in somebody's application: it only enqueues, and needs neither URLs nor secrets. */
 import process from 'node:process';
 import { createWebhookSender, type MessageToSend } from 'security-event-delivery';
-import { createPostgresQueue } from 'security-event-delivery/queue/postgres';
-import { APPLICATIONS, connection, MESSAGES_OF_AN_AGENT, say } from './shared.ts';
+import { APPLICATIONS, MESSAGES_OF_AN_AGENT, openQueue, say } from './shared.ts';
 
 const name = process.argv[2] ?? 'agent';
 
 const applications = Object.fromEntries(
   APPLICATIONS.map((id) => [id, { name: id, environment: 'production' }]),
 );
-const queue = createPostgresQueue({ connection: connection() });
-const sender = createWebhookSender({ queue, role: 'enqueue', settings: { applications } });
+const sender = createWebhookSender({
+  queue: openQueue(),
+  role: 'enqueue',
+  settings: { applications },
+});
 
 const messageOf = (index: number): MessageToSend => ({
   message_id: `${name}-${index}`,

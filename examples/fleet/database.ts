@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createPostgresSchema } from 'security-event-delivery/queue/postgres';
+import type { Place } from './shared.ts';
 
 const DEBIAN = '/usr/lib/postgresql';
 
-export interface Database {
-  readonly connection: string;
-  stop(): Promise<void>;
+interface Database extends Place {
+  readonly environment: { readonly DATABASE_URL: string };
 }
 
 function programs(): string | undefined {
@@ -20,14 +20,14 @@ function programs(): string | undefined {
 }
 
 /** `undefined` where there is neither. */
-export async function openDatabase(): Promise<Database | undefined> {
+export async function openDatabase(): Promise<Place | undefined> {
   const given = process.env['DATABASE_URL'];
   const bin = programs();
   if (given === undefined && bin === undefined) return undefined;
   const database =
     given === undefined
       ? startServer(bin ?? '')
-      : { connection: given, stop: () => Promise.resolve() };
+      : { environment: { DATABASE_URL: given }, stop: () => Promise.resolve() };
   await whenUp(database);
   return database;
 }
@@ -44,7 +44,9 @@ function startServer(bin: string): Database {
   const settings = ['-c', 'listen_addresses=', '-c', `unix_socket_directories=${folder}`];
   const server = spawn('setpriv', [...as, join(bin, 'postgres'), '-D', data, ...settings]);
   return {
-    connection: `postgresql://fleet@/postgres?host=${encodeURIComponent(folder)}`,
+    environment: {
+      DATABASE_URL: `postgresql://fleet@/postgres?host=${encodeURIComponent(folder)}`,
+    },
     async stop() {
       const ended = new Promise((resolve) => server.once('exit', resolve));
       server.kill('SIGINT');
@@ -55,10 +57,10 @@ function startServer(bin: string): Database {
 }
 
 /** The schema is made once it answers; ten processes may do so at once. */
-async function whenUp({ connection }: Database): Promise<void> {
+async function whenUp({ environment }: Database): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      await createPostgresSchema({ connection });
+      await createPostgresSchema({ connection: environment.DATABASE_URL });
       return;
     } catch (error) {
       if (tries === 100) throw error;

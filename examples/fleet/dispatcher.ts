@@ -1,13 +1,12 @@
 /** A dispatcher: it knows where messages go and signs them; any number of them share the work. */
 import process from 'node:process';
 import { createWebhookSender } from 'security-event-delivery';
-import { createPostgresQueue } from 'security-event-delivery/queue/postgres';
-import { APPLICATIONS, connection } from './shared.ts';
+import { APPLICATIONS, openQueue } from './shared.ts';
 
 const { RECEIVER_URL = '', WEBHOOK_SECRET = '' } = process.env;
 
 const sender = createWebhookSender({
-  queue: createPostgresQueue({ connection: connection() }),
+  queue: openQueue(),
   role: 'deliver',
   settings: {
     applications: Object.fromEntries(

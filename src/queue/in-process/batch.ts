@@ -8,9 +8,18 @@ export function addSizes(
   sizes: Map<string, number>,
   entries: readonly QueueEntry[],
 ): Map<string, number> {
+  let id: string | undefined;
+  let bytes = 0;
   for (const { applicationId, sizeBytes } of entries) {
-    sizes.set(applicationId, (sizes.get(applicationId) ?? 0) + sizeBytes);
+    // Written once for what follows one another: mostly that is the whole batch.
+    if (applicationId !== id) {
+      if (id !== undefined) sizes.set(id, bytes);
+      id = applicationId;
+      bytes = sizes.get(id) ?? 0;
+    }
+    bytes += sizeBytes;
   }
+  if (id !== undefined) sizes.set(id, bytes);
   return sizes;
 }
 

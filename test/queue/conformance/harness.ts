@@ -20,7 +20,15 @@ export interface QueueUnderTest {
 
 export interface QueueHarness {
   create(bounds?: QueueBounds): Promise<QueueUnderTest>;
-  readonly capabilities: { readonly durable: boolean; readonly distributed: boolean };
+  readonly capabilities: {
+    readonly durable: boolean;
+    readonly distributed: boolean;
+    /**
+     * A named deviation: the engine bounds bytes as it stores them, with what it keeps beside each message. This
+     * `maxPendingBytes` has room for three small messages and not for four. Absent: their `sizeBytes` count.
+     */
+    readonly storedBytesOfThree?: number;
+  };
   /** The suite counts time in units: a real clock wants small ones. */
   readonly unitMs: number;
   /**

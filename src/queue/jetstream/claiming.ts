@@ -1,0 +1,197 @@
+/** Claims: whose turn it is, what it is given, and one write of its row. */
+import type { Claim, ClaimedMessage, ClaimRequest, Nothing } from '../queue.ts';
+import type { Bodies, Whole } from './bodies.ts';
+import { type Message, storedOf } from './envelope.ts';
+import type { Row, Taken } from './row.ts';
+import { type Asked, candidates, needsFresh, take } from './row-claim.ts';
+import { without } from './row-groups.ts';
+import { discardedAlso } from './row-settle.ts';
+import type { Rows } from './rows.ts';
+import type { Session } from './session.ts';
+import type { View } from './view.ts';
+import type { Work } from './work.ts';
+
+/** So many of what the row knows are read at once, until their sizes fill the claim. */
+const READ_AT_ONCE = 128;
+
+/** Of an application of which nothing could be given though it looked as if. */
+const PAUSE_MS = 200;
+
+export class Claiming {
+  readonly #session: Session;
+  readonly #work: Work;
+  readonly #rows: Rows;
+  readonly #bodies: Bodies;
+  #claims = 0;
+
+  constructor(
+    session: Session,
+    work: Work,
+    parts: { readonly rows: Rows; readonly bodies: Bodies },
+  ) {
+    this.#session = session;
+    this.#work = work;
+    this.#rows = parts.rows;
+    this.#bodies = parts.bodies;
+  }
+
+  async claim(request: ClaimRequest): Promise<Claim | Nothing> {
+    await this.#work.ready();
+    return request.early === true ? await this.#early(request) : await this.#next(request);
+  }
+
+  async #next(request: ClaimRequest): Promise<Claim | Nothing> {
+    const { turns } = this.#work;
+    const { time } = this.#session;
+    for (;;) {
+      const nowMs = time.now();
+      for (let view = turns.woken(nowMs); view !== undefined; view = turns.woken(nowMs)) {
+        turns.place(view, nowMs);
+        // Another one's lease, by a clock that is a little behind: not to be looked at for ever.
+        if (view.place.heap !== undefined && !turns.isReady(view) && view.place.key <= nowMs) break;
+      }
+      const view = turns.next(request.tiers);
+      if (view === undefined) return nothing(turns.nextAtMs(request.tiers), nowMs);
+      const claim = await this.#held(view, request);
+      if (claim !== undefined) return claim;
+    }
+  }
+
+  async #early(request: ClaimRequest): Promise<Claim | Nothing> {
+    for (const view of this.#work.views) {
+      if (view.claim !== undefined) continue;
+      const claim = await this.#held(view, request);
+      if (claim !== undefined) return claim;
+    }
+    return {};
+  }
+
+  /** Meanwhile it is nobody's turn. */
+  async #held(view: View, request: ClaimRequest): Promise<Claim | undefined> {
+    view.isBusy = true;
+    this.#work.place(view);
+    const { revision, fresh } = view;
+    try {
+      const claim = await this.#attempt(view, request);
+      const isNews = view.revision !== revision || view.fresh !== fresh;
+      if (claim === undefined && !isNews && request.early !== true) {
+        view.pausedUntilMs = this.#session.time.now() + PAUSE_MS;
+      }
+      return claim;
+    } finally {
+      view.isBusy = false;
+      this.#work.place(view);
+    }
+  }
+
+  /** `undefined`: another process was quicker, or there is nothing for this request after all. */
+  async #attempt(view: View, request: ClaimRequest): Promise<Claim | undefined> {
+    await this.#work.look(view);
+    const { state, revision } = view;
+    const before = this.#rows.current(view);
+    const { lingerMs } = this.#session.beginning();
+    const asked = { request, nowMs: this.#session.time.now(), lingerMs, rowBytes: view.rowBytes };
+    const isFreshNeeded = needsFresh(before, asked);
+    const read = await this.#readKnown(view, before, asked);
+    if (read === undefined) return undefined;
+    const id = this.#newId();
+    const messages = view.visible();
+    const found = isFreshNeeded ? { fresh: { messages, waiting: messages.length } } : {};
+    // What was read meanwhile of a newer row does not go with this one.
+    if (view.revision !== revision) return undefined;
+    const { row, taken } = take<Message>(before, { ...asked, id }, { read, ...found });
+    const whole = await this.#bodies.read(taken.map(({ message }) => message.sequence));
+    if (this.#areGone(view, taken, whole)) return undefined;
+    if (row !== state && !(await this.#rows.write(view, row, revision))) return undefined;
+    if (taken.length === 0) return undefined;
+    return this.#claimOf(view, row, { id, taken, whole, isEarly: request.early === true });
+  }
+
+  #newId(): string {
+    this.#claims += 1;
+    return `${this.#session.handle}.${this.#claims}`;
+  }
+
+  /** `undefined` where one of them is no longer stored: that is written first. */
+  async #readKnown(
+    view: View,
+    row: Row,
+    asked: Asked,
+  ): Promise<ReadonlyMap<number, Message> | undefined> {
+    const { request } = asked;
+    const sequences = candidates(row, asked);
+    const read = new Map<number, Message>();
+    let bytes = 0;
+    for (let start = 0; start < sequences.length; start += READ_AT_ONCE) {
+      const part = sequences.slice(start, start + READ_AT_ONCE);
+      const found = await this.#bodies.read(part);
+      const gone = part.filter((sequence) => !found.has(sequence));
+      if (gone.length > 0) {
+        await this.#rows.change(view, (now) => withoutLost(now, gone));
+        return undefined;
+      }
+      for (const [sequence, message] of found) {
+        read.set(sequence, message);
+        bytes += message.sizeBytes;
+      }
+      if (bytes > request.maxBytes) break;
+    }
+    return read;
+  }
+
+  /** Whether some of what came in has been removed since: it is not given. */
+  #areGone(
+    view: View,
+    taken: readonly Taken<Message>[],
+    whole: ReadonlyMap<number, Whole>,
+  ): boolean {
+    const gone = taken.map(({ message }) => message.sequence).filter((one) => !whole.has(one));
+    if (gone.length === 0) return false;
+    view.forget(new Set(gone));
+    return true;
+  }
+
+  #claimOf(
+    { applicationId }: View,
+    { application }: Row,
+    {
+      id,
+      taken,
+      whole,
+      isEarly,
+    }: {
+      readonly id: string;
+      readonly taken: readonly Taken<Message>[];
+      readonly whole: ReadonlyMap<number, Whole>;
+      readonly isEarly: boolean;
+    },
+  ): Claim {
+    const messages = taken.map(({ message, sends, ageMs, progress, moving }): ClaimedMessage => {
+      const { body } = whole.get(message.sequence) as Whole;
+      const stored = storedOf(message, body);
+      const more = isEarly ? { moving } : {};
+      return { stored, origin: message.origin, sends, ageMs, progress, ...more };
+    });
+    return {
+      id,
+      applicationId,
+      format: (messages[0] as ClaimedMessage).stored.format,
+      row: application,
+      now: this.#session.time.now(),
+      messages,
+    };
+  }
+}
+
+const nothing = (atMs: number | undefined, nowMs: number): Nothing =>
+  atMs === undefined ? {} : { dueInMs: Math.max(0, atMs - nowMs) };
+
+/** Of what was touched; somebody else has removed it from the stream. */
+function withoutLost(row: Row, sequences: readonly number[]): Row {
+  const gone = new Set(sequences);
+  return {
+    ...row,
+    touched: without(row.touched, gone),
+    discarded: discardedAlso(row, 'lost', sequences.length),
+  };
+}

@@ -1,0 +1,103 @@
+/** What ends without an attempt: at the horizon, or since its application is closed. */
+import type { DeadReason, ExpiredMessage } from '../queue.ts';
+import type { Bodies } from './bodies.ts';
+import type { Message } from './envelope.ts';
+import type { FollowUps } from './follow-ups.ts';
+import { acceptedMsOf, type Row } from './row.ts';
+import { bury, closed, olderThan, waitingOf } from './row-ends.ts';
+import { lapse } from './row-settle.ts';
+import { MAX_TRIES, RowBusy, type Rows } from './rows.ts';
+import type { Session } from './session.ts';
+import type { View } from './view.ts';
+import type { Work } from './work.ts';
+
+export interface Parts {
+  readonly rows: Rows;
+  readonly bodies: Bodies;
+  readonly followUps: FollowUps;
+}
+
+interface Burying {
+  readonly reason: DeadReason;
+  readonly max: number;
+  /** Of what the row knows. */
+  readonly touched: (row: Row, max: number) => number[];
+  readonly isMeant: (message: Message) => boolean;
+  readonly before: (row: Row) => Row;
+}
+
+export class Ends {
+  readonly #session: Session;
+  readonly #work: Work;
+  readonly #parts: Parts;
+
+  constructor(session: Session, work: Work, parts: Parts) {
+    this.#session = session;
+    this.#work = work;
+    this.#parts = parts;
+  }
+
+  async expire(olderThanMs: number, maxMessages: number): Promise<ExpiredMessage[]> {
+    await this.#work.ready();
+    const beforeMs = this.#session.time.now() - olderThanMs;
+    const expired: ExpiredMessage[] = [];
+    for (const view of this.#work.views) {
+      if (expired.length >= maxMessages) break;
+      const found = await this.#bury(view, {
+        reason: 'horizon-passed',
+        max: maxMessages - expired.length,
+        touched: (row, max) => olderThan(row, beforeMs, max),
+        isMeant: (message) => acceptedMsOf(message) < beforeMs,
+        before: (row) => row,
+      });
+      expired.push(...found);
+    }
+    return expired;
+  }
+
+  async close(applicationId: string, maxMessages: number): Promise<ExpiredMessage[]> {
+    await this.#work.ready();
+    const view = this.#work.viewOf(applicationId);
+    // Closed first: what is published from now on sees it.
+    if (view.row.tier !== 'closed') {
+      await this.#parts.rows.change(view, (row) => {
+        const next = closed(row);
+        return next === row ? undefined : next;
+      });
+      await this.#work.ready();
+    }
+    const waits = { touched: waitingOf, isMeant: () => true, before: closed };
+    return await this.#bury(view, { ...waits, reason: 'destination-closed', max: maxMessages });
+  }
+
+  async #bury(view: View, burying: Burying): Promise<ExpiredMessage[]> {
+    const { rows, followUps } = this.#parts;
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      await this.#work.look(view);
+      const { state, revision } = view;
+      const before = burying.before(lapse(state, this.#session.time.now()));
+      const page = view.visible();
+      const { buried, row } = await this.#buried(before, page, burying);
+      if (row === state) return [];
+      if (!(await rows.write(view, row, revision))) continue;
+      await followUps.run(view);
+      return buried.map(({ messageId, origin }) => ({
+        applicationId: view.applicationId,
+        messageId,
+        origin,
+      }));
+    }
+    throw new RowBusy();
+  }
+
+  async #buried(row: Row, page: readonly Message[], { max, reason, touched, isMeant }: Burying) {
+    const known = await this.#parts.bodies.read(touched(row, max));
+    const messages: Message[] = [...known.values()];
+    for (const message of page) {
+      if (messages.length >= max) break;
+      if (isMeant(message)) messages.push(message);
+    }
+    const nowMs = this.#session.time.now();
+    return bury(row, { messages: messages.slice(0, max), reason, nowMs, page });
+  }
+}

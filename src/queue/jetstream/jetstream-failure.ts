@@ -1,0 +1,60 @@
+/** What NATS and its clients throw, in our words: without payload and credentials. */
+import { SecurityEventError } from '../../errors.ts';
+
+/** As the server numbers them. */
+export const WRONG_LAST_SEQUENCE = 10071;
+const STREAM_MISSING = 10059;
+const STORE_FAILED = 10077;
+const NOT_FOUND: ReadonlySet<number> = new Set([10037, 10043, 10057]);
+
+/** Nobody answered in time, or the connection ended first: it may have been done all the same. */
+export class Unanswered extends Error {}
+
+/** What the server answered with. */
+export class Refusal extends Error {
+  readonly code: number;
+
+  constructor(code: number, description: string) {
+    super(description);
+    this.code = code;
+  }
+}
+
+export const isFull = (error: unknown): error is Refusal =>
+  error instanceof Refusal &&
+  error.code === STORE_FAILED &&
+  /maximum (?:messages|bytes)/.test(error.message);
+
+export const isMissing = (error: unknown): boolean => NOT_FOUND.has(codeOf(error) ?? 0);
+
+export const isMissingStream = (error: unknown): boolean => codeOf(error) === STREAM_MISSING;
+
+function codeOf(error: unknown): number | undefined {
+  const code = (error as { readonly code?: unknown } | undefined)?.code;
+  return typeof code === 'number' ? code : undefined;
+}
+
+export function failure(error: unknown): SecurityEventError {
+  if (error instanceof SecurityEventError) return error;
+  return new SecurityEventError('ERR_QUEUE_FAILED', {
+    detail: detailOf(error),
+    cause: bare(error),
+  });
+}
+
+function detailOf(error: unknown): string {
+  const code = codeOf(error);
+  if (code === STREAM_MISSING) return 'the streams are missing, run createJetStreamStreams once';
+  if (code !== undefined) return `NATS answered ${code}`;
+  return error instanceof Unanswered ? 'NATS did not answer' : 'no connection to NATS';
+}
+
+/** The clients' errors hold servers, which may be written with a password. */
+function bare(error: unknown): Error {
+  const message = error instanceof Error ? error.message : String(error);
+  const code = codeOf(error);
+  return Object.assign(
+    new Error(message.replace(/[^\s/@]+@/g, '')),
+    code === undefined ? {} : { code },
+  );
+}

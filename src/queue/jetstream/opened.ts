@@ -1,0 +1,174 @@
+/** The parts of an open queue, put together. */
+import type { Clock } from '../../system/clock.ts';
+import type { Durability } from '../queue.ts';
+import { Bodies } from './bodies.ts';
+import { Claiming } from './claiming.ts';
+import { Letters } from './dead-letters.ts';
+import { Ends } from './ends.ts';
+import { FollowUps } from './follow-ups.ts';
+import { Intake } from './intake.ts';
+import type { ReadOptions } from './jetstream-options.ts';
+import { LetterEnds } from './letter-ends.ts';
+import { type Link, linked, Requests } from './link.ts';
+import { namesOf } from './names.ts';
+import { Rows } from './rows.ts';
+import { ServerTime } from './server-time.ts';
+import type { Beginning, Session, Surroundings } from './session.ts';
+import { Stats } from './stats.ts';
+import { Store } from './store.ts';
+import { lookedAt } from './streams.ts';
+import { Work } from './work.ts';
+
+export interface Opened {
+  readonly session: Session;
+  readonly durability: Durability;
+  readonly work: Work;
+  readonly rows: Rows;
+  readonly intake: Intake;
+  readonly claiming: Claiming;
+  readonly followUps: FollowUps;
+  readonly ends: Ends;
+  readonly letters: Letters;
+  readonly letterEnds: LetterEnds;
+  readonly stats: Stats;
+  readonly end: () => Promise<void>;
+}
+
+export interface Opening extends Surroundings {
+  readonly beginning: () => Beginning;
+  readonly ring: () => void;
+}
+
+const DEFAULT_MAX_PAYLOAD = 1_048_576;
+
+/** What is asked of a server that is about to go is asked again of another one. */
+const MANAGING_MS = 5000;
+
+/** How often the server's time is asked for: meanwhile our monotonic clock goes on by itself. */
+const TIME_MS = 30_000;
+
+export async function opened(options: ReadOptions, opening: Opening): Promise<Opened> {
+  const { clock, newId, load } = opening;
+  const link = await linked(options, load, Math.min(options.callTimeoutMs, MANAGING_MS));
+  const requests = new Requests(
+    link.nats,
+    { clock, inbox: `_INBOX.${newId()}` },
+    options.callTimeoutMs,
+  );
+  try {
+    const names = namesOf(options.prefix);
+    const { durability, bounds } = await lookedAt(link.manager, names);
+    const measured = new ServerTime(() => clock.monotonicMs());
+    const time = opening.time ?? measured;
+    const session: Session = {
+      link,
+      requests,
+      store: new Store(requests, link, (stampMs) => time.of(stampMs)),
+      names,
+      time,
+      stamped: (stampMs) => measured.observe(stampMs),
+      clock,
+      handle: newId(),
+      newId,
+      beginning: opening.beginning,
+      bounds,
+      maxPayload: link.nats.info?.max_payload ?? DEFAULT_MAX_PAYLOAD,
+      callTimeoutMs: options.callTimeoutMs,
+    };
+    const measure = (): Promise<void> => measureTime(session, measured);
+    await measure();
+    return partsOf(session, { durability, ring: opening.ring, measure });
+  } catch (error) {
+    requests.end();
+    await ended(link);
+    throw error;
+  }
+}
+
+interface Found {
+  readonly durability: Durability;
+  readonly ring: () => void;
+  readonly measure: () => Promise<void>;
+}
+
+function partsOf(session: Session, { durability, ring, measure }: Found): Opened {
+  const stop = new AbortController();
+  const work = new Work(session, ring);
+  const rows = new Rows(session, work);
+  const bodies = new Bodies(session);
+  const letters = new Letters(session, work, bodies);
+  const followUps = new FollowUps(session, letters, bodies);
+  const parts = { rows, bodies, letters, followUps };
+  void keepTime(session.clock, measure, stop.signal);
+  const statuses = session.link.nats.status();
+  void attendConnection(session, statuses, ring);
+  return {
+    session,
+    durability,
+    work,
+    rows,
+    letters,
+    letterEnds: new LetterEnds(work, parts),
+    followUps,
+    intake: new Intake(session, work, parts),
+    claiming: new Claiming(session, work, parts),
+    ends: new Ends(session, work, parts),
+    stats: new Stats(session, work, parts),
+    end: async () => {
+      stop.abort();
+      statuses.stop?.();
+      await work.end();
+      await forgetTime(session);
+      session.requests.end();
+      await ended(session.link);
+    },
+  };
+}
+
+async function ended({ nats, isOwn }: Link): Promise<void> {
+  if (isOwn) await nats.close().catch(() => {});
+}
+
+/** A message that the server stamps, and that is read again. */
+async function measureTime(
+  { store, names, handle, clock, newId }: Session,
+  time: ServerTime,
+): Promise<void> {
+  const subject = names.time(handle);
+  const sentMs = clock.monotonicMs();
+  await store.publish({ subject, body: Buffer.alloc(0), messageId: newId() });
+  const answeredMs = clock.monotonicMs();
+  const kept = await store.last(names.rows, subject);
+  if (kept !== undefined) time.measured(kept.storedMs, sentMs, answeredMs);
+}
+
+async function keepTime(
+  clock: Pick<Clock, 'idle'>,
+  measure: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    await clock.idle(TIME_MS, signal);
+    if (signal.aborted) return;
+    await measure().catch(() => {});
+  }
+}
+
+/** So that handles that are gone leave nothing behind. */
+async function forgetTime({ store, names, handle, link }: Session): Promise<void> {
+  if (link.nats.isClosed()) return;
+  const subject = names.time(handle);
+  await store.purge(names.rows, subject, Number.MAX_SAFE_INTEGER).catch(() => {});
+}
+
+/** What was asked on a connection that was lost is asked again at once, not after its time. */
+async function attendConnection(
+  { requests }: Session,
+  statuses: AsyncIterable<{ readonly type: string }>,
+  ring: () => void,
+): Promise<void> {
+  for await (const { type } of statuses) {
+    if (type === 'disconnect') requests.interrupted();
+    if (type === 'reconnect') ring();
+  }
+}

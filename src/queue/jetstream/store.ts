@@ -1,0 +1,206 @@
+/** Streams and buckets by the engine's own protocol: many requests under way cost one subscription. */
+import { isMissing, Refusal, WRONG_LAST_SEQUENCE } from './jetstream-failure.ts';
+import type { Asking, Link, Requests } from './link.ts';
+import type { Manager, NatsHeaders, NatsMessage } from './nats.ts';
+
+/** The one header of ours: what is told of a message, as JSON in ASCII. */
+export const TOLD = 'Told';
+
+const EXPECTED = 'Nats-Expected-Last-Subject-Sequence';
+const MESSAGE_ID = 'Nats-Msg-Id';
+
+export interface Publication {
+  readonly subject: string;
+  readonly body: Uint8Array;
+  /** See {@link TOLD}. */
+  readonly told?: string;
+  /** Deduplicates what is sent again. */
+  readonly messageId?: string;
+  /** Only where this is the subject's last sequence; 0: where it has none. */
+  readonly lastSequence?: number;
+}
+
+export interface Kept {
+  readonly sequence: number;
+  readonly subject: string;
+  /** When the server stored it, by its clock. */
+  readonly storedMs: number;
+  readonly told: string;
+  readonly body: Buffer;
+}
+
+interface Answer {
+  readonly error?: { readonly err_code?: number; readonly description?: string };
+  readonly seq?: number;
+  readonly duplicate?: boolean;
+  readonly stream?: string;
+  readonly message?: {
+    readonly seq: number;
+    readonly subject: string;
+    readonly time: string;
+    readonly hdrs?: string;
+    readonly data?: string;
+  };
+}
+
+function answerOf({ data }: NatsMessage): Answer {
+  const text = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString();
+  const answer = JSON.parse(text) as Answer;
+  const { error } = answer;
+  if (error === undefined) return answer;
+  throw new Refusal(error.err_code ?? 0, error.description ?? '');
+}
+
+const isStored = (message: NatsMessage): boolean => (answerOf(message).seq ?? 0) > 0;
+
+const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);
+
+export class Store {
+  readonly manager: Manager;
+  readonly #requests: Requests;
+  readonly #newHeaders: () => NatsHeaders;
+
+  readonly #stamp: (stampMs: number) => number;
+
+  constructor(requests: Requests, link: Link, stamp: (stampMs: number) => number) {
+    this.#requests = requests;
+    this.manager = link.manager;
+    this.#newHeaders = link.newHeaders;
+    this.#stamp = stamp;
+  }
+
+  /** Resolves to its sequence; with `messageId` also where it had been stored before. */
+  async publish(publication: Publication): Promise<number> {
+    const { seq = 0 } = await this.#published(publication);
+    if (seq > 0) return seq;
+    // Its id is known, and it is under way: it may come to nothing where the leader changes.
+    return (await this.#published(publication, { isAnswer: isStored })).seq ?? 0;
+  }
+
+  async #published(publication: Publication, more: Pick<Asking, 'isAnswer'> = {}): Promise<Answer> {
+    const { subject, body, messageId } = publication;
+    const headers = this.#headersOf(publication);
+    const isRepeatable = messageId !== undefined;
+    return answerOf(await this.#requests.ask(subject, body, { headers, isRepeatable, ...more }));
+  }
+
+  #headersOf({ told, messageId, lastSequence }: Publication): NatsHeaders {
+    const headers = this.#newHeaders();
+    if (told !== undefined) headers.set(TOLD, told);
+    if (messageId !== undefined) headers.set(MESSAGE_ID, messageId);
+    if (lastSequence !== undefined) headers.set(EXPECTED, `${lastSequence}`);
+    return headers;
+  }
+
+  /**
+   * As {@link publish}, where `lastSequence` is the last one still; `undefined`: it is another one.
+   *
+   * The leader of a replicated stream compares an expectation above 0 with what it has applied, not with
+   * what is under way (measured with 2.9.10: two writers won a third of all races). Ids that are
+   * under way it does know: so all who expect the same write under the same id, and one of them wins.
+   */
+  async replace(
+    publication: Publication & { readonly lastSequence: number; readonly messageId: string },
+  ): Promise<number | undefined> {
+    const { subject, lastSequence, messageId } = publication;
+    if (lastSequence === 0) return await this.#expecting(() => this.publish(publication));
+    const write = { ...publication, messageId: `${subject}.${lastSequence}`, told: messageId };
+    return await this.#expecting(async () => {
+      const { seq = 0, duplicate, stream = '' } = await this.#published(write);
+      if (duplicate !== true) return seq;
+      // Another one's, or this very one, whose answer was lost.
+      const last = await this.last(stream, subject);
+      return last?.sequence === seq && last.told === messageId ? seq : undefined;
+    });
+  }
+
+  async #expecting(write: () => Promise<number | undefined>): Promise<number | undefined> {
+    try {
+      return await write();
+    } catch (error) {
+      if (error instanceof Refusal && error.code === WRONG_LAST_SEQUENCE) return undefined;
+      throw error;
+    }
+  }
+
+  /** From whichever server has it: it may be gone since, or not have come there yet. */
+  async glance(stream: string, sequence: number): Promise<Kept | undefined> {
+    const subject = `$JS.API.DIRECT.GET.${stream}`;
+    const payload = JSON.stringify({ seq: sequence });
+    const answer = await this.#requests.ask(subject, payload, { isRepeatable: true });
+    const { headers, data } = answer;
+    if (headers === undefined || headers.code !== 0) return undefined;
+    return {
+      sequence: Number(headers.get('Nats-Sequence')),
+      subject: headers.get('Nats-Subject'),
+      storedMs: this.#stamp(Date.parse(headers.get('Nats-Time-Stamp'))),
+      told: headers.get(TOLD),
+      body: bufferOf(data),
+    };
+  }
+
+  /** As the stream's leader has it. */
+  get(stream: string, sequence: number): Promise<Kept | undefined> {
+    return this.#got(stream, { seq: sequence });
+  }
+
+  last(stream: string, subject: string): Promise<Kept | undefined> {
+    return this.#got(stream, { last_by_subj: subject });
+  }
+
+  async #got(stream: string, query: object): Promise<Kept | undefined> {
+    const subject = `$JS.API.STREAM.MSG.GET.${stream}`;
+    const payload = JSON.stringify(query);
+    const answered = await this.#requests.ask(subject, payload, { isRepeatable: true });
+    try {
+      const { message } = answerOf(answered);
+      if (message === undefined) return undefined;
+      return {
+        sequence: message.seq,
+        subject: message.subject,
+        storedMs: this.#stamp(Date.parse(message.time)),
+        told: toldIn(message.hdrs),
+        body: Buffer.from(message.data ?? '', 'base64'),
+      };
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Whether it was there. */
+  async delete(stream: string, sequence: number): Promise<boolean> {
+    const subject = `$JS.API.STREAM.MSG.DELETE.${stream}`;
+    const payload = JSON.stringify({ seq: sequence, no_erase: true });
+    try {
+      answerOf(await this.#requests.ask(subject, payload, { isRepeatable: true }));
+      return true;
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw error;
+    }
+  }
+
+  /** All of the subject before `sequence`. */
+  async purge(stream: string, subject: string, sequence: number): Promise<void> {
+    const payload = JSON.stringify({ filter: subject, seq: sequence });
+    const answered = await this.#requests.ask(`$JS.API.STREAM.PURGE.${stream}`, payload, {
+      isRepeatable: true,
+    });
+    answerOf(answered);
+  }
+
+  /** How many messages each subject has, by its name. */
+  async counts(stream: string, filter: string): Promise<Map<string, number>> {
+    const { state } = await this.manager.streams.info(stream, { subjects_filter: filter });
+    return new Map(Object.entries(state.subjects ?? {}));
+  }
+}
+
+const LINE = new RegExp(`^${TOLD}: ?(.*)$`, 'im');
+
+const toldIn = (headers: string | undefined): string =>
+  headers === undefined
+    ? ''
+    : (LINE.exec(Buffer.from(headers, 'base64').toString().replaceAll('\r', ''))?.[1] ?? '');

@@ -1,0 +1,102 @@
+/** What killed processes wrote down of their lives with a queue, and whether the queue agrees. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { MessageQueue } from '../../src/queue/queue.ts';
+import { fixtureCommand } from '../helpers/fixture-command.ts';
+import { ROW } from './conformance/trial.ts';
+
+/** A program of test/fixtures that lives with a queue. */
+export async function startLife(program: string, args: readonly string[]): Promise<ChildProcess> {
+  const [node = '', ...rest] = fixtureCommand(program, args);
+  const child = spawn(node, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
+  if (child.stdout !== null) await once(child.stdout, 'data');
+  return child;
+}
+
+export async function kill(child: ChildProcess): Promise<void> {
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+  assert.equal(child.signalCode, 'SIGKILL');
+}
+
+/** All that is there, by id how often it was sent. Empties the queue of what waits. */
+async function emptied(queue: MessageQueue): Promise<Map<string, number>> {
+  const stats = await queue.stats();
+  const discarded = Object.values(stats.discarded).reduce((sum, count) => sum + count, 0);
+  assert.equal(stats.delivered + stats.pending + stats.dead + discarded, stats.accepted);
+  const { items } = await queue.deadLetters({ limit: 1_000_000 });
+  const found = new Map(items.map(({ stored, sends }) => [stored.messageId, sends]));
+  assert.deepEqual([items.length, found.size], [stats.dead, stats.dead]);
+  const request = { tiers: [], early: true, maxMessages: 1000, maxBytes: 1e9 } as const;
+  for (;;) {
+    const claim = await queue.claim({ ...request, leaseMs: 60_000 });
+    if (!('messages' in claim)) {
+      // Claims of the killed end with their leases.
+      if ((await queue.stats()).pending === 0) break;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      continue;
+    }
+    for (const { stored, sends } of claim.messages) found.set(stored.messageId, sends);
+    const moved = claim.messages.map(() => ({ kind: 'moved' }) as const);
+    assert.equal(await queue.settle(claim, moved, { ...ROW, waitMs: 0 }), 'settled');
+  }
+  assert.equal(found.size, stats.dead + stats.pending);
+  assert.equal((await queue.stats()).pendingBytes, 0);
+  return found;
+}
+
+export class LifeJournal {
+  readonly file: string;
+
+  constructor(file: string) {
+    this.file = file;
+  }
+
+  /** Ids of what was written down, by its first word and, where there is one, the verdict. */
+  told(word: string, verdict?: string): string[] {
+    const lines = readFileSync(this.file, 'utf8').split('\n').slice(0, -1);
+    return lines
+      .map((line) => line.split(' '))
+      .filter(([first, , third]) => first === word && third === (verdict ?? third))
+      .map(([, id = '']) => id);
+  }
+
+  #linesOf(id: string): string {
+    const lines = readFileSync(this.file, 'utf8').split('\n');
+    return lines.filter((line) => line.split(' ')[1] === id).join(', ');
+  }
+
+  /** Until so much was written down: on a busy machine that takes longer than the time that is left to them. */
+  async busy(generations: number): Promise<void> {
+    const isBusy = () =>
+      this.told('accepted').length > 20 * generations &&
+      this.told('sent').length > 10 * generations;
+    while (!isBusy()) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+
+  /**
+   * Nothing that was accepted is lost, what was settled is over, and no sending is forgotten: of an open
+   * queue, which is emptied. `unseen`: claims whose process cannot have written them down.
+   */
+  async judge(queue: MessageQueue, unseen: number): Promise<void> {
+    const found = await emptied(queue);
+    const ended = new Set([...this.told('settling', 'delivered'), ...this.told('purging')]);
+    const accepted = this.told('accepted');
+    assert.ok(accepted.length > 30);
+    const lost = accepted.filter((id) => !found.has(id) && !ended.has(id));
+    assert.deepEqual(lost, []);
+    const back = this.told('settled', 'delivered').filter((id) => found.has(id));
+    assert.deepEqual(back, []);
+    const sent = new Map<string, number>();
+    for (const id of this.told('sent')) sent.set(id, (sent.get(id) ?? 0) + 1);
+    assert.ok(sent.size > 10);
+    for (const [id, sends] of found) {
+      const truth = sent.get(id) ?? 0;
+      const counted = `sent ${truth} times, not ${sends}: ${this.#linesOf(id)}`;
+      assert.ok(sends >= truth && sends <= truth + unseen, counted);
+    }
+  }
+}
