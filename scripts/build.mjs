@@ -1,6 +1,7 @@
 /**
  * Builds the package: dist/ (JavaScript, types, maps, CommonJS shims), schemas/ (JSON Schema) and
- * samples/ (a payload of every kind).
+ * samples/ (a payload of every kind). Beside them modules/, which is not published: each source as
+ * a module of its own, for programs of ours that look into the package (docs, benchmarks).
  * Where they are, byte for byte, what the last build made of the same input, nothing is done.
  *
  * Everything is made beside its final place and moved there at the end, so that a failed or
@@ -21,6 +22,7 @@ import {
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { commonJsShims } from './commonjs-shim.mjs';
+import { joinModules } from './join-modules.mjs';
 import { sampleFiles } from './sample-files/sample-files.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -29,6 +31,7 @@ const tsc = join(root, 'node_modules/typescript/bin/tsc');
 // Siblings of the final folders: source maps hold relative paths, so the depth must be the same.
 const staging = (name) => join(root, `${name}-${process.pid}.tmp`);
 const dist = staging('dist');
+const modules = staging('modules');
 const schemas = staging('schemas');
 const samples = staging('samples');
 const retired = staging('retired');
@@ -43,6 +46,7 @@ const INPUT = [
   'tsconfig.build.json',
   'scripts/build.mjs',
   'scripts/commonjs-shim.mjs',
+  'scripts/join-modules.mjs',
   'scripts/sample-files',
 ].map((name) => join(root, name));
 
@@ -59,7 +63,7 @@ function filesOf(path) {
 }
 
 /** What is built, each where it is moved to. */
-const BUILT = { dist, schemas, samples };
+const BUILT = { dist, modules, schemas, samples };
 
 /** Names and contents; a file that is not there counts as well. */
 function digestOf(folders) {
@@ -82,7 +86,8 @@ function compile() {
   const project = join(root, 'tsconfig.build.json');
   // Several checkers on few cores would each check the libraries' types, and `npm run types` does.
   const quick = ['--checkers', '1', '--skipLibCheck'];
-  execFileSync(process.execPath, [tsc, '-p', project, '--outDir', dist, ...quick], {
+  const folders = ['--outDir', modules, '--declarationDir', dist];
+  execFileSync(process.execPath, [tsc, '-p', project, ...folders, ...quick], {
     cwd: root,
     stdio: 'inherit',
   });
@@ -95,7 +100,7 @@ function writeShims() {
   }
 }
 
-const load = (file) => import(pathToFileURL(join(dist, file)).href);
+const load = (file) => import(pathToFileURL(join(modules, file)).href);
 
 function write(folder, file, text) {
   const path = join(folder, file);
@@ -138,6 +143,7 @@ function moveIntoPlace(built, name) {
 
 async function build(input) {
   compile();
+  await joinModules(root, dist);
   writeShims();
   await writeSchemas();
   await writeSamples();

@@ -2,28 +2,32 @@
  * Writes the generated pages of docs/ from the built package; with `--check` it only says whether
  * they are up to date (exit code 1 when they are not).
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { COMMANDS } from '../dist/cli/commands.js';
-import { EXIT_CODES } from '../dist/cli/failure.js';
-import { commandHelp } from '../dist/cli/help.js';
-import { PULSE_GENRES } from '../dist/contract/vocabulary.js';
-import { ERROR_TABLE } from '../dist/errors.js';
-import * as vocabulary from '../dist/projection/vocabulary-map.js';
-import { schemaFile } from '../dist/queue/postgres/schema.js';
-import { SCHEDULE_RULES } from '../dist/webhook/common-options.js';
-import { EVENT_WORDS, FIELD_TABLE } from '../dist/webhook/engine/event-words.js';
-import { CHANNEL_PREFIX, EVENT_TABLE } from '../dist/webhook/engine/events.js';
+import { tsImport } from 'tsx/esm/api';
+import { COMMANDS } from '../modules/cli/commands.js';
+import { EXIT_CODES } from '../modules/cli/failure.js';
+import { commandHelp } from '../modules/cli/help.js';
+import { PULSE_GENRES } from '../modules/contract/vocabulary.js';
+import { ERROR_TABLE } from '../modules/errors.js';
+import * as vocabulary from '../modules/projection/vocabulary-map.js';
+import { schemaFile } from '../modules/queue/postgres/schema.js';
+import { SCHEDULE_RULES } from '../modules/webhook/common-options.js';
+import { EVENT_WORDS, FIELD_TABLE } from '../modules/webhook/engine/event-words.js';
+import { CHANNEL_PREFIX, EVENT_TABLE } from '../modules/webhook/engine/events.js';
 import {
   DESTINATION_OPTION_TABLE,
   SENDER_OPTION_TABLE,
-} from '../dist/webhook/engine/option-table.js';
+} from '../modules/webhook/engine/option-table.js';
 import { commandHelps, commandLinePage } from './pages/command-line.mjs';
 import { errorsPage } from './pages/errors.mjs';
 import { eventsPage } from './pages/events.mjs';
 import { optionsPage } from './pages/options.mjs';
 import { projectionPage } from './pages/projection.mjs';
 
+// The bench is TypeScript that no build compiles.
+const { measuredPages } = await tsImport('../bench/pages/measured-pages.ts', import.meta.url);
 const helps = await commandHelps({ COMMANDS, commandHelp });
 
 const PAGES = {
@@ -32,6 +36,7 @@ const PAGES = {
   'docs/events.md': eventsPage({ CHANNEL_PREFIX, EVENT_TABLE, EVENT_WORDS, FIELD_TABLE }),
   'docs/options.md': optionsPage({ DESTINATION_OPTION_TABLE, SENDER_OPTION_TABLE, SCHEDULE_RULES }),
   'docs/projection.md': projectionPage({ ...vocabulary, PULSE_GENRES }),
+  ...measuredPages(),
   'sql/postgres-queue.sql': schemaFile('security_events'),
 };
 const isCheck = process.argv.includes('--check');
@@ -39,6 +44,7 @@ const isCheck = process.argv.includes('--check');
 for (const [page, text] of Object.entries(PAGES)) {
   const path = fileURLToPath(new URL(`../${page}`, import.meta.url));
   if (!isCheck) {
+    mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
     continue;
   }

@@ -7,6 +7,7 @@
  * https://www.iana.org/assignments/iana-ipv6-special-registry
  */
 import ipaddr from 'ipaddr.js';
+import { once } from '../once.ts';
 import type { Address } from './parse.ts';
 
 /** What an address is for. `v4-mapped` and `nat64` carry an IPv4 address that says what it is for. */
@@ -124,14 +125,16 @@ interface Range {
   readonly block: AddressBlock;
 }
 
-const LONGEST_FIRST: readonly Range[] = ADDRESS_BLOCKS.map((block) => {
-  const [network, prefix] = ipaddr.parseCIDR(block.cidr);
-  return { network, prefix, block };
-}).toSorted((a, b) => b.prefix - a.prefix);
+const longestFirst = once((): readonly Range[] =>
+  ADDRESS_BLOCKS.map((block) => {
+    const [network, prefix] = ipaddr.parseCIDR(block.cidr);
+    return { network, prefix, block };
+  }).toSorted((a, b) => b.prefix - a.prefix),
+);
 
 /** The smallest block that holds the address. Total: `0.0.0.0/0` and `::/0` hold the rest. */
 export function blockOf(address: Address): AddressBlock {
-  const holder = LONGEST_FIRST.find(
+  const holder = longestFirst().find(
     ({ network, prefix }) => network.kind() === address.kind() && address.match(network, prefix),
   );
   return (holder as Range).block;

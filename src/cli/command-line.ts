@@ -6,6 +6,7 @@ import { COMMANDS } from './commands.ts';
 import { type ExitCode, misuse, tellFailure } from './failure.ts';
 import { commandHelp, groupHelp, PROGRAM, programHelp } from './help.ts';
 import { nearestWord } from './nearest-word.ts';
+import { packageFile } from './package-file.ts';
 import { printable } from './printable.ts';
 import { endOf, paint, type Terminal } from './terminal.ts';
 
@@ -25,7 +26,7 @@ const allHelp = (): string =>
   );
 
 async function version(): Promise<string> {
-  const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
+  const manifest = await readFile(packageFile('package.json'), 'utf8');
   return `${(JSON.parse(manifest) as { version: string }).version}\n`;
 }
 

@@ -6,7 +6,7 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /** `2 h 30 min`, `6.25 s`, `500 ms`; nothing of it is rounded. */
-export function durationText(ms: number): string {
+export function exactDuration(ms: number): string {
   if (ms === 0) return '0 s';
   if (ms < SECOND_MS) return `${ms} ms`;
   const hours = Math.floor(ms / HOUR_MS);
@@ -55,9 +55,9 @@ function cellsOf(attempt: ExplainedAttempt, before: ExplainedAttempt | undefined
   const waitMs = before === undefined ? 0 : attempt.earliestMs - before.earliestMs;
   return [
     String(attempt.attempt),
-    durationText(waitMs),
-    durationText(attempt.earliestMs),
-    durationText(attempt.latestMs),
+    exactDuration(waitMs),
+    exactDuration(attempt.earliestMs),
+    exactDuration(attempt.latestMs),
     attempt.isCertain ? '' : 'not with every jitter',
   ];
 }
@@ -69,7 +69,7 @@ function endOf({ attempts, end, horizonMs }: ExplainedSchedule): string[] {
   const time =
     latestMs === 0
       ? 'at once'
-      : `the last after ${durationText(earliestMs)} to ${durationText(latestMs)}`;
-  const horizon = horizonMs === undefined ? 'no horizon' : `horizon ${durationText(horizonMs)}`;
+      : `the last after ${exactDuration(earliestMs)} to ${exactDuration(latestMs)}`;
+  const horizon = horizonMs === undefined ? 'no horizon' : `horizon ${exactDuration(horizonMs)}`;
   return [`total: ${count}, ${time}; ${horizon}; ${END_WORDS[end]}`];
 }

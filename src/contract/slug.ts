@@ -1,9 +1,12 @@
+import { once } from '../once.ts';
+
 const WORD = '[\\p{Ll}\\p{Lo}\\p{N}]+';
 
 /** The form of a `playbook_slug` (D16). */
-export const PLAYBOOK_SLUG = new RegExp(`^${WORD}(?:[._]${WORD})*$`, 'u');
+export const playbookSlug = once(() => new RegExp(`^${WORD}(?:[._]${WORD})*$`, 'u'));
 
-const WORDS = new RegExp(WORD, 'gu');
+// Their tables of letters take longer to look up than many a module takes to load.
+const words = once(() => new RegExp(WORD, 'gu'));
 
 /**
  * The slug of a playbook's name (D16): lowercase words joined by underscores; a dot between two
@@ -21,7 +24,7 @@ export function slugify(name: string): string {
     .normalize('NFKC');
   let slug = '';
   let end = 0;
-  for (const match of folded.matchAll(WORDS)) {
+  for (const match of folded.matchAll(words())) {
     if (slug !== '') slug += folded.slice(end, match.index) === '.' ? '.' : '_';
     slug += match[0];
     end = match.index + match[0].length;

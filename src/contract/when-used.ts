@@ -31,14 +31,18 @@ const WhenUsed = /*@__PURE__*/ z.core.$constructor<z.ZodLazy, WhenUsedDef>(
  * a limit. Such a schema is used no longer than the pollution lasts.
  */
 export function whenUsed<S extends z.ZodType>(build: () => S): z.ZodLazy<S> {
-  let built: S | undefined;
+  return new WhenUsed({ type: 'lazy', getter: unlessSuspect(build) }) as z.ZodLazy<S>;
+}
+
+/** Keeps what it built, but built under pollution no longer than that lasts. */
+export function unlessSuspect<T>(build: () => T): () => T {
+  let built: { readonly value: T } | undefined;
   let isSuspect = false;
-  const getter = (): S => {
+  return () => {
     if (built === undefined || (isSuspect && inheritedKey() === undefined)) {
-      built = build();
+      built = { value: build() };
       isSuspect = inheritedKey() !== undefined;
     }
-    return built;
+    return built.value;
   };
-  return new WhenUsed({ type: 'lazy', getter }) as z.ZodLazy<S>;
 }

@@ -5,6 +5,7 @@
 import * as z from 'zod';
 import { expecting } from '../contract/wording.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
+import type { GiveWay } from '../system/giving-way.ts';
 import {
   type ApplicationTls,
   format,
@@ -124,10 +125,7 @@ export function readToEnd<T>(reading: Generator<void, T>): T {
 }
 
 /** With time for others between. */
-export async function readInPieces<T>(
-  reading: Generator<void, T>,
-  giveWay: () => Promise<void>,
-): Promise<T> {
+export async function readInPieces<T>(reading: Generator<void, T>, giveWay: GiveWay): Promise<T> {
   for (;;) {
     // Also before the first, which is the largest: the text is parsed in one.
     await giveWay();

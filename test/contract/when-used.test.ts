@@ -122,6 +122,23 @@ describe('the contract, used for the first time while Object.prototype is pollut
     },
   );
 
+  // As JSON would bring it: zod finds the checks of a schema under this name.
+  test('keeps no open dialect that was asked for under inherited checks', async () => {
+    vi.resetModules();
+    const { contract } = await import('../../src/contract/index.ts');
+    onTestFinished(() => void clean('checks'));
+    Reflect.defineProperty(Object.prototype, 'checks', {
+      value: [{ _zod: { onattach: [], def: {} } }],
+      enumerable: true,
+      configurable: true,
+    });
+    thrownBy(() => contract({ dialect: 'open' }).LogRecord);
+    clean('checks');
+    const { LogRecord } = contract({ dialect: 'open' });
+    expect(LogRecord.safeParse(RECORD).success).toBe(true);
+    expect(contract({ dialect: 'open' }).LogRecord).toBe(LogRecord);
+  });
+
   test('was built by a log writer before, so that the attack itself is reported', async () => {
     vi.resetModules();
     const { createLogWriter } = await import('../../src/log/writer.ts');

@@ -14,6 +14,7 @@ interface Manifest {
   readonly version: string;
   readonly homepage: string;
   readonly exports: Readonly<Record<string, string | ExportTarget>>;
+  readonly dependencies: Readonly<Record<string, string>>;
   readonly peerDependencies: Readonly<Record<string, string>>;
 }
 

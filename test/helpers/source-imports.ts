@@ -49,7 +49,10 @@ function callAt(tokens: readonly Token[], index: number, ownLoader: boolean): Im
   const token = tokens[index] as Token;
   const argument = tokens[index + 2];
   if (!is(tokens[index + 1], '(') || is(tokens[index - 1], 'function')) return undefined;
-  const single = isString(argument) && (is(tokens[index + 3], ')') || is(tokens[index + 3], ','));
+  // `'name' as string` is the same name, of which the compiler reads no declarations.
+  const isWidened = is(tokens[index + 3], 'as') && is(tokens[index + 4], 'string');
+  const behind = tokens[index + (isWidened ? 5 : 3)];
+  const single = isString(argument) && (is(behind, ')') || is(behind, ','));
   const specifier = single ? argument.text : undefined;
   const isMember = is(tokens[index - 1], '.');
   if (LOADERS.some((name) => is(token, name)) && (!isMember || is(token, 'getBuiltinModule'))) {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ERROR_TABLE } from '../../src/errors.ts';
@@ -85,6 +85,7 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
   './hono': ['captureRequests'],
   './passport': ['reportLogins'],
   './queue': ['drainTo'],
+  './queue/jetstream': ['createJetStreamQueue', 'createJetStreamStreams'],
   './queue/level': ['createLevelQueue'],
   './queue/memory': ['createMemoryQueue'],
   './queue/postgres': ['createPostgresQueue', 'createPostgresSchema'],
@@ -131,6 +132,9 @@ function givenValues(): Readonly<Record<string, readonly string[]>> {
   return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }));
 }
 
+/** The dependencies whose code is among ours. */
+const TAKEN_IN = ['ipaddr.js', 'uuid'];
+
 describe('the exports map', () => {
   let given: ReturnType<typeof givenValues> = {};
   beforeAll(() => {
@@ -150,6 +154,7 @@ describe('the exports map', () => {
       './hono',
       './passport',
       './queue',
+      './queue/jetstream',
       './queue/level',
       './queue/memory',
       './queue/postgres',
@@ -187,9 +192,58 @@ describe('the exports map', () => {
   });
 
   it('leaves no built module without a source, and no source unbuilt', () => {
-    const built = filesBelow('dist').filter((file) => file.endsWith('.js'));
+    const built = filesBelow('modules').filter((file) => file.endsWith('.js'));
     const modules = [...sources.keys()].filter((file) => !file.endsWith('.d.ts'));
     expect(built).toEqual(modules.map((file) => file.replace(/\.ts$/, '.js')));
+  });
+
+  it('has each module in one of the joined files and in no other', () => {
+    const maps = filesBelow('dist').filter((file) => file.endsWith('.js.map'));
+    const joined = maps.flatMap((file) => {
+      const path = join(root, 'dist', file);
+      const map = JSON.parse(readFileSync(path, 'utf8')) as { readonly sources: string[] };
+      return map.sources.map((source) => relative(join(root, 'src'), join(path, '..', source)));
+    });
+    expect(joined.toSorted()).toEqual([...new Set(joined)].toSorted());
+    const others = joined.filter((source) => !sources.has(source));
+    const packages = others.map((source) => /^\.\.\/node_modules\/([^/]+)\//.exec(source)?.[1]);
+    expect(new Set(packages)).toEqual(new Set(TAKEN_IN));
+    // Types alone and lists of names leave nothing behind.
+    expect(joined).toEqual(expect.arrayContaining(['errors.ts', 'log/writer.ts', 'cli/main.ts']));
+  });
+});
+
+describe('the joined files', () => {
+  const files = filesBelow('dist').filter((file) => file.endsWith('.js'));
+  const imported = files.flatMap((file) =>
+    [...read(join('dist', file)).matchAll(/\b(?:from|import) ?\(?"([^"]+)"/g)].map(
+      ([, name]) => name,
+    ),
+  );
+
+  it('import no file for its effects alone', () => {
+    const bare = files.filter((file) => /^import "/m.test(read(join('dist', file))));
+    expect(bare).toEqual([]);
+  });
+
+  it('import the dependencies but those whose code they have', () => {
+    const dependencies = Object.keys(manifest.dependencies);
+    expect(dependencies.filter((name) => !TAKEN_IN.includes(name) && name !== 'undici')).toEqual(
+      dependencies.filter((name) => imported.includes(name)),
+    );
+  });
+
+  it('come with the licenses of what they have of others, in the locked versions', () => {
+    const { packages } = JSON.parse(read('package-lock.json')) as {
+      readonly packages: Readonly<Record<string, { readonly version: string }>>;
+    };
+    const titles = [...read('dist/joined/THIRD-PARTY.md').matchAll(/^## (.+)\n\n(.+)$/gm)];
+    expect(titles.map(([, title]) => title)).toEqual(
+      TAKEN_IN.map((name) => `${name} ${packages[`node_modules/${name}`]?.version}`),
+    );
+    expect(read('dist/joined/THIRD-PARTY.md').match(/Permission is hereby granted/g)).toHaveLength(
+      2,
+    );
   });
 });
 

@@ -116,6 +116,7 @@ describe('the judge of imports', () => {
     ['a star re-export', "export * from 'zod';", 'may not import zod'],
     ['a re-export of a type', "export type { z } from 'zod';", 'may not import zod'],
     ['a dynamic import', "const z = await import('zod');", 'may not import zod'],
+    ['a widened name', "await import('zod' as string);", 'may not import zod'],
     ['an import in a template', `const a = \`\${await import('zod')}\`;`, 'may not import zod'],
     ['an import type', "let z: import('zod').ZodType;", 'may not import zod'],
     ['a require', "const z = require('zod');", 'may not import zod'],

@@ -23,8 +23,9 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     external: [],
   },
   { files: ['errors.ts'], ours: [], external: [] },
+  { files: ['once.ts'], ours: [], external: [] },
   { files: ['option-rules.ts'], ours: ['errors.ts'], external: [] },
-  { files: ['system/id.ts'], ours: [], external: ['uuid'] },
+  { files: ['system/id.ts'], ours: [], external: ['node:crypto', 'uuid'] },
   { files: ['system/ambient.ts'], ours: [], external: ['node:async_hooks'] },
   {
     files: ['system/untraced.ts'],
@@ -33,8 +34,8 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   },
   { files: ['system/optional-import.ts'], ours: ['errors.ts'], external: [] },
   { files: ['system/'], ours: [], external: ['node:events'] },
-  { files: ['address/'], ours: ['errors.ts'], external: ['node:net', 'ipaddr.js'] },
-  { files: ['contract/'], ours: ['errors.ts', 'address/'], external: ['zod'] },
+  { files: ['address/'], ours: ['errors.ts', 'once.ts'], external: ['node:net', 'ipaddr.js'] },
+  { files: ['contract/'], ours: ['errors.ts', 'address/', 'once.ts'], external: ['zod'] },
   { files: ['projection/'], ours: ['contract/', 'errors.ts'], external: [] },
   {
     files: ['reporter/'],
@@ -53,7 +54,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'webhook/engine/',
     ],
     oursAsTypes: ['queue/queue.ts'],
-    external: ['node:diagnostics_channel', 'node:net'],
+    external: ['node:diagnostics_channel', 'node:net', 'node:util'],
   },
   {
     files: ['incident/'],
@@ -113,6 +114,12 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     ours: ['errors.ts', 'system/'],
     oursAsTypes: ['queue/queue.ts'],
     external: [],
+  },
+  {
+    files: ['queue/jetstream.ts', 'queue/jetstream/'],
+    ours: ['queue/jetstream/', 'queue/in-process/', 'errors.ts', 'option-rules.ts', 'system/'],
+    oursAsTypes: ['queue/queue.ts', 'incident/'],
+    external: ['@nats-io/jetstream', '@nats-io/transport-node', 'node:crypto'],
   },
   {
     files: ['queue/level.ts', 'queue/level/'],
@@ -201,6 +208,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'webhook/backlog.ts',
       'webhook/common-options.ts',
       'webhook/direct-sending.ts',
+      'webhook/draft-reader.ts',
       'webhook/read-messages.ts',
       'webhook/request-headers.ts',
       'webhook/send-now.ts',

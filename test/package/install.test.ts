@@ -255,11 +255,27 @@ describe.concurrent('the tarball', () => {
       const path = join(consumer.installed, 'dist', file);
       if (!existsSync(path)) return true;
       const { sources } = JSON.parse(readFileSync(path, 'utf8')) as { sources: string[] };
-      return sources.length !== 1 || !existsSync(join(path, '..', String(sources[0])));
+      const own = sources.filter((source) => !source.includes('node_modules'));
+      return own.some((source) => !existsSync(join(path, '..', source)));
     });
     expect(broken).toEqual([]);
     // JavaScript and declarations of at least ten modules.
     expect(maps.length).toBeGreaterThan(20);
+  });
+
+  it('has maps that lead from what runs to the line of the source', async () => {
+    const file = consumer.write(
+      'traced.mjs',
+      `import { createLogWriter } from '${name}';
+       try { createLogWriter({ destination: 'no folder/no file' }); }
+       catch (error) { console.log(error.stack); }`,
+    );
+    const { stdout } = await consumer.node('--enable-source-maps', file);
+    const [, path = '', line = ''] = /at createLogWriter \((.+?):(\d+):\d+\)/.exec(stdout) ?? [];
+    expect(path).toBe(join(consumer.installed, 'src/log/writer.ts'));
+    expect(readFileSync(path, 'utf8').split('\n')[Number(line) - 1]).toContain(
+      'new RecordWriter<D>(',
+    );
   });
 
   it('holds no tests, no settings and no leftovers', () => {

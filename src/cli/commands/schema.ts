@@ -3,8 +3,9 @@ import { defineCommand } from '../command.ts';
 import { misuse } from '../failure.ts';
 import { nearestWord } from '../nearest-word.ts';
 import { wordOf } from '../option-values.ts';
+import { packageFile } from '../package-file.ts';
 
-const SCHEMAS = new URL('../../../schemas/', import.meta.url);
+const SCHEMAS = packageFile('schemas/');
 
 async function shapes(): Promise<string[]> {
   const files = await readdir(SCHEMAS);

@@ -1,6 +1,7 @@
 /** Hands a request on as it came in, and gives what it was answered. */
 import http from 'node:http';
 import https from 'node:https';
+import type { TerminalClock } from '../terminal.ts';
 import type { Answer } from './received-request.ts';
 
 /** What is handed on: the signature is of the body, and only true beside it. */
@@ -39,7 +40,7 @@ const failed = (failure: string): Forwarded => ({
 export function forward(
   url: URL,
   { headers, body }: { readonly headers: Headers; readonly body: Buffer },
-  signal: AbortSignal,
+  { signal, clock }: { readonly signal: AbortSignal; readonly clock: TerminalClock },
 ): Promise<Forwarded> {
   const options = {
     method: 'POST',
@@ -48,7 +49,13 @@ export function forward(
     agent: false,
     signal,
   } as const;
-  return new Promise((resolve) => {
+  return new Promise((settle) => {
+    let answered: Forwarded | undefined;
+    const ended = new AbortController();
+    const resolve = (forwarded: Forwarded): void => {
+      ended.abort();
+      settle(forwarded);
+    };
     const request = (url.protocol === 'https:' ? https : http).request(url, options);
     request.on('response', (response) => {
       const status = response.statusCode ?? 0;
@@ -59,6 +66,7 @@ export function forward(
         return;
       }
       const answer = { status, headers: chosen(response.headers, ANSWER_HEADERS), text: '' };
+      answered = { answer };
       let bytes = 0;
       response.on('data', (chunk: Uint8Array) => {
         bytes += chunk.length;
@@ -71,8 +79,10 @@ export function forward(
     request.on('error', (error: NodeJS.ErrnoException) =>
       resolve(failed(error.code ?? error.name)),
     );
-    request.setTimeout(DEADLINE_MS, () => {
-      resolve(failed('ETIMEDOUT'));
+    // Of all of it: a target that sends a byte now and then would never be idle for so long.
+    void clock.sleep(DEADLINE_MS, ended.signal).then(() => {
+      if (ended.signal.aborted) return;
+      resolve(answered ?? failed('ETIMEDOUT'));
       request.destroy();
     });
     request.end(body);

@@ -136,7 +136,7 @@ async function decide(
   if (delayMs > 0) await clock.sleep(delayMs, signal);
   if (planned !== undefined) return { answer: { ...answer, status: planned }, decidedBy: '--fail' };
   if (forwardTo === undefined) return { answer };
-  return forwarded(await forward(forwardTo, { headers, body }, signal));
+  return forwarded(await forward(forwardTo, { headers, body }, { signal, clock }));
 }
 
 const forwarded = ({ answer, failure }: Forwarded): Decision => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { durationText } from '../../../src/cli/schedule-table.ts';
+import { exactDuration } from '../../../src/cli/schedule-table.ts';
 import { explainSchedule } from '../../../src/index.ts';
 import { runCommand } from '../../helpers/fake-terminal.ts';
 
@@ -98,5 +98,5 @@ it.each([
   [3_600_500, '1 h 0.5 s'],
   [259_200_000, '72 h'],
 ])('%d ms are %s', (ms, text) => {
-  expect(durationText(ms)).toBe(text);
+  expect(exactDuration(ms)).toBe(text);
 });

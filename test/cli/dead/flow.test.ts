@@ -4,10 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWebhookSender, type MessageQueue } from '../../../src/index.ts';
 import { createLevelQueue } from '../../../src/queue/level.ts';
 import { createPostgresQueue, createPostgresSchema } from '../../../src/queue/postgres.ts';
-import { bury, deaths, temporaryFolder } from '../../helpers/dead-letters.ts';
+import { bury, deaths } from '../../helpers/dead-letters.ts';
 import { runCommand } from '../../helpers/fake-terminal.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
 import { ids, messages, openReceiver, PATIENCE, SECRET } from '../../helpers/sender.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 interface Place {
   readonly open: () => MessageQueue;

@@ -13,17 +13,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
 import { createLevelQueue } from '../../../src/queue/level.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
-import {
-  bury,
-  type Death,
-  deaths,
-  fill,
-  folderWith,
-  NOON_MS,
-  temporaryFolder,
-} from '../../helpers/dead-letters.ts';
+import { bury, type Death, deaths, fill, folderWith, NOON_MS } from '../../helpers/dead-letters.ts';
 import { fakeTerminal, runCommand } from '../../helpers/fake-terminal.ts';
 import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const HOUR_MS = 3_600_000;
 

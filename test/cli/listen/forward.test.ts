@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { forward } from '../../../src/cli/listen/forward.ts';
+import { createFakeClock } from '../../../src/testing/index.ts';
+import { deferred } from '../../helpers/deferred.ts';
+
+async function targetOf(serve: http.RequestListener): Promise<URL> {
+  const server = http.createServer(serve);
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+}
+
+const REQUEST = { headers: {}, body: Buffer.from('[]') };
+
+test.each([
+  [
+    'has not answered at all',
+    () => {},
+    { answer: { status: 502, headers: {}, text: 'not-forwarded\n' }, failure: 'ETIMEDOUT' },
+  ],
+  [
+    'goes on answering for ever',
+    (response: http.ServerResponse) => {
+      response.writeHead(202, { 'retry-after': '3' });
+      response.write('a');
+    },
+    { answer: { status: 202, headers: { 'retry-after': '3' }, text: '' } },
+  ],
+])('a target that %s is left after 14 s, idle or not', async (_, answer, expected) => {
+  const clock = createFakeClock();
+  const came = deferred();
+  const gone = deferred();
+  const url = await targetOf((request, response) => {
+    // Something now and then: it is never idle for as long as the deadline.
+    const dripping = setInterval(() => response.headersSent && response.write('a'), 5);
+    response.once('close', () => {
+      clearInterval(dripping);
+      gone.resolve();
+    });
+    answer(response);
+    request.resume();
+    came.resolve();
+  });
+  const { signal } = new AbortController();
+  let isOver = false;
+  const forwarded = forward(url, REQUEST, { signal, clock }).finally(() => {
+    isOver = true;
+  });
+  await came.promise;
+  // Until its head has come back, if there is one.
+  await new Promise((resolve) => {
+    setTimeout(resolve, 100);
+  });
+  await clock.advance(13_999);
+  expect(isOver).toBe(false);
+  await clock.advance(1);
+  expect(await forwarded).toEqual(expected);
+  await gone.promise;
+});
