@@ -6,7 +6,7 @@ import { type LogLineSchema, logLine } from './log-line.ts';
 import { type LogRecordSchema, logRecord } from './log-record.ts';
 import { type MessageV1Schema, webhookMessageV1 } from './webhook-v1.ts';
 import { body, type MessageV2Schema, webhookMessageV2 } from './webhook-v2.ts';
-import { whenUsed } from './when-used.ts';
+import { unlessSuspect, whenUsed } from './when-used.ts';
 
 /** The schemas of one dialect and reading, under the names of the bare exports. */
 export interface Contract<D extends Dialect = 'strict', R extends Reading = 'emitted'> {
@@ -33,10 +33,16 @@ const build = <D extends Dialect, R extends Reading>(dialect: D, reading: R): Co
 };
 
 const READINGS: {
-  readonly [D in Dialect]: { readonly [R in Reading]: Contract<D, R> };
+  readonly [D in Dialect]: { readonly [R in Reading]: () => Contract<D, R> };
 } = {
-  strict: { emitted: build('strict', 'emitted'), received: build('strict', 'received') },
-  open: { emitted: build('open', 'emitted'), received: build('open', 'received') },
+  strict: {
+    emitted: unlessSuspect(() => build('strict', 'emitted')),
+    received: unlessSuspect(() => build('strict', 'received')),
+  },
+  open: {
+    emitted: unlessSuspect(() => build('open', 'emitted')),
+    received: unlessSuspect(() => build('open', 'received')),
+  },
 };
 
 export interface ContractOptions<D extends Dialect, R extends Reading> {
@@ -63,7 +69,7 @@ export function contract<D extends Dialect = 'strict', R extends Reading = 'emit
   const { dialect = 'strict', reading = 'emitted' } = options;
   if (!Object.hasOwn(READINGS, dialect)) refuse('dialect', "'strict' or 'open'");
   if (!Object.hasOwn(READINGS.strict, reading)) refuse('reading', "'emitted' or 'received'");
-  return READINGS[dialect][reading] as Contract<D, R>;
+  return READINGS[dialect][reading]() as Contract<D, R>;
 }
 
 function refuse(option: string, expected: string): never {

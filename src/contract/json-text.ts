@@ -12,12 +12,13 @@ import type * as z from 'zod';
 import type { Form } from './free-form.ts';
 import { type Field, objectOf } from './object-text.ts';
 import { inheritedKey } from './own-keys.ts';
-import { numberText, type ScalarDef, scalarText, stringText, type TextOf } from './scalar-text.ts';
+import { numberText, scalarText, type TextOf } from './scalar-text.ts';
+import { bareOf, quoted, type StringDef } from './string-text.ts';
 import { textOfJson } from './text-of-json.ts';
+import type { Telling } from './told.ts';
 
 /** What is read of zod's definitions, whichever kind of schema they belong to. */
-interface Def extends ScalarDef {
-  readonly type: string;
+interface Def extends StringDef {
   readonly shape?: Readonly<Record<string, z.core.$ZodType>>;
   readonly catchall?: z.core.$ZodType;
   readonly innerType?: z.core.$ZodType;
@@ -25,10 +26,9 @@ interface Def extends ScalarDef {
   readonly element?: z.core.$ZodType;
   readonly items?: readonly z.core.$ZodType[];
   readonly rest?: unknown;
-  readonly options?: readonly z.core.$ZodType[];
-  readonly choose?: (input: unknown) => unknown;
   readonly getter?: () => z.core.$ZodType;
   readonly freeForm?: Form;
+  readonly telling?: Telling;
 }
 
 type Maker = (def: Def, schema: z.core.$ZodType) => TextOf;
@@ -39,15 +39,28 @@ const REFUSE: TextOf = () => undefined;
 
 function fieldOf([key, schema]: readonly [string, z.core.$ZodType]): Field {
   const def = defOf(schema);
-  const head = `${JSON.stringify(key)}:`;
-  if (!isPlain(def)) return { key, head, text: REFUSE, absent: undefined };
-  if (def.type === 'optional') return { key, head, text: inner(def), absent: '' };
-  if (def.type === 'default') {
-    const value = scalarText(def.defaultValue);
-    return { key, head, text: inner(def), absent: value && `${head}${value}` };
-  }
-  return { key, head, text: compile(schema), absent: undefined };
+  const isWrapped = def.type === 'optional' || def.type === 'default';
+  const held = isWrapped ? def.innerType : schema;
+  if (held === undefined || !isPlain(def)) return { ...REFUSED, key };
+  const bare = bareOf(held);
+  return {
+    key,
+    text: bare ?? compile(held),
+    isBare: bare !== undefined,
+    absent: isWrapped ? absentText(def) : undefined,
+    telling: def.telling ?? defOf(held).telling,
+  };
 }
+
+const absentText = ({ type, defaultValue }: Def): string | undefined =>
+  type === 'optional' ? '' : scalarText(defaultValue);
+
+const REFUSED: Omit<Field, 'key'> = {
+  text: REFUSE,
+  isBare: false,
+  absent: undefined,
+  telling: undefined,
+};
 
 /** Strict objects alone: of others, keys that nobody knows come out as well. */
 const objectText: Maker = ({ shape = {}, catchall, checks }) => {
@@ -76,8 +89,13 @@ const tupleText: Maker = ({ items = [], rest }) => {
   const texts = items.map(compile);
   return (value) => {
     if (!Array.isArray(value) || value.length !== texts.length) return undefined;
-    const told = texts.map((textOf, index) => textOf(value[index]));
-    return told.includes(undefined) ? undefined : `[${told.join(',')}]`;
+    let text = '';
+    for (const [index, textOf] of texts.entries()) {
+      const told = textOf(value[index]);
+      if (told === undefined) return undefined;
+      text += index === 0 ? told : `,${told}`;
+    }
+    return `[${text}]`;
   };
 };
 
@@ -85,21 +103,23 @@ const tupleText: Maker = ({ items = [], rest }) => {
 const unionText: Maker = ({ options = [], choose }) => {
   if (choose === undefined) return REFUSE;
   const texts: TextOf[] = [];
-  return (value) => {
+  return (value, told) => {
     const choice = choose(value);
     const option = typeof choice === 'number' ? options[choice] : undefined;
     if (typeof choice !== 'number' || option === undefined) return undefined;
     const textOf = texts[choice] ?? compile(option);
     texts[choice] = textOf;
-    return textOf(value);
+    return textOf(value, told);
   };
 };
 
 const valuesText: Maker = (_, schema) => {
   const values = schema._zod.values;
-  const isScalar = [...(values ?? [])].every((value) => scalarText(value) !== undefined);
-  if (values === undefined || !isScalar) return REFUSE;
-  return (value) => (values.has(value as z.core.util.Primitive) ? scalarText(value) : undefined);
+  const texts = new Map<unknown, string | undefined>();
+  for (const value of values ?? []) texts.set(value, scalarText(value));
+  if (values === undefined || [...texts.values()].includes(undefined)) return REFUSE;
+  // A map takes -0 for 0, as a set does.
+  return (value) => texts.get(value);
 };
 
 const nullableText: Maker = (def) => {
@@ -112,21 +132,14 @@ const lazyText: Maker = ({ getter }) => {
   if (getter === undefined) return REFUSE;
   let built: z.core.$ZodType | undefined;
   let textOf = REFUSE;
-  return (value) => {
+  return (value, told) => {
     const schema = getter();
     if (schema !== built) {
       built = schema;
       textOf = compile(schema);
     }
-    return textOf(value);
+    return textOf(value, told);
   };
-};
-
-const templateText: Maker = (_, schema) => {
-  const { pattern } = schema._zod as { readonly pattern?: RegExp };
-  if (pattern === undefined) return REFUSE;
-  return (value) =>
-    typeof value === 'string' && pattern.test(value) ? scalarText(value) : undefined;
 };
 
 /** Free-form JSON; of other pipes the way is not known. */
@@ -147,8 +160,6 @@ const MAKERS: Readonly<Record<string, Maker>> = {
   number: numberText,
   object: objectText,
   pipe: pipeText,
-  string: stringText,
-  template_literal: templateText,
   tuple: tupleText,
   union: unionText,
 };
@@ -160,6 +171,8 @@ const isPlain = ({ type, checks = [] }: Def): boolean =>
   checks.length === 0 || READ_CHECKS.includes(type);
 
 function compile(schema: z.core.$ZodType): TextOf {
+  const bare = bareOf(schema);
+  if (bare !== undefined) return quoted(bare);
   const def = defOf(schema);
   const make = Object.hasOwn(MAKERS, def.type) ? MAKERS[def.type] : undefined;
   return isPlain(def) && make !== undefined ? make(def, schema) : REFUSE;
@@ -176,5 +189,5 @@ function inner({ innerType }: Def): TextOf {
 export function jsonTextOf(schema: z.core.$ZodType): TextOf {
   const textOf = compile(schema);
   // A polluted prototype is for the plain path, which knows how to look past it.
-  return (value) => (inheritedKey() === undefined ? textOf(value) : undefined);
+  return (value, told) => (inheritedKey() === undefined ? textOf(value, told) : undefined);
 }

@@ -13,7 +13,7 @@ import {
 import { type Choice, dispatch, isObject } from './dispatch.ts';
 import { jsonObject } from './free-form.ts';
 import { renamed, semver, timestamp, without } from './primitives.ts';
-import { PLAYBOOK_SLUG } from './slug.ts';
+import { playbookSlug } from './slug.ts';
 import {
   EVENT_NAMES,
   INCIDENT_EVENT_TYPES,
@@ -44,7 +44,7 @@ const playbookTrigger = <R extends Reading>(mode: Mode<Dialect, R>) =>
     name: z.string(),
     playbook_slug: narrowed(
       mode,
-      z.string().regex(PLAYBOOK_SLUG, {
+      z.string().regex(playbookSlug(), {
         error: expecting('a slug (lowercase words joined by underscores or dots)'),
       }),
       z.string(),

@@ -2,11 +2,12 @@
 import type * as z from 'zod';
 import { type Dialect, fields, type Mode, nonEmpty } from './dialect.ts';
 import { dispatch } from './dispatch.ts';
+import { told, toldAsJson } from './told.ts';
 import { pulseDetails } from './webhook-v1.ts';
 import { branches, chooseByMessageType, messageKinds } from './webhook-v2.ts';
 import { whenUsed } from './when-used.ts';
 
-interface Kind<T extends z.ZodType, M extends z.ZodType> {
+interface Kind<T extends z.ZodType<string, string>, M extends z.ZodType> {
   readonly type: T;
   readonly message: M;
 }
@@ -16,21 +17,24 @@ const emitted = <D extends Dialect>(dialect: D): Mode<D, 'emitted'> => ({
   reading: 'emitted',
 });
 
-const draft = <T extends z.ZodType, M extends z.ZodType>({ type, message }: Kind<T, M>) =>
+const draft = <T extends z.ZodType<string, string>, M extends z.ZodType>({
+  type,
+  message,
+}: Kind<T, M>) =>
   fields(emitted('strict'), {
-    message_id: nonEmpty().optional(),
-    message_type: type,
-    message,
+    message_id: told(nonEmpty(), 'messageId').optional(),
+    message_type: told(type, 'messageType'),
+    message: toldAsJson(message, 'message'),
   });
 
 /** D43: what the caller knows of the v1 form of an incident; the rest is derived. */
 const pulseHints = <D extends Dialect>(dialect: D) =>
   fields(emitted(dialect), pulseDetails(emitted(dialect))).partial();
 
-const incidentDraft = <D extends Dialect, T extends z.ZodType, M extends z.ZodType>(
+const incidentDraft = <D extends Dialect, T extends z.ZodType<string, string>, M extends z.ZodType>(
   dialect: D,
   kind: Kind<T, M>,
-) => draft(kind).extend({ v1: pulseHints(dialect).optional() });
+) => draft(kind).extend({ v1: toldAsJson(pulseHints(dialect).optional(), 'v1') });
 
 const build = <D extends Dialect>(dialect: D) => {
   const mode = emitted(dialect);

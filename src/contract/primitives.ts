@@ -1,5 +1,6 @@
 /** The scalar formats that both channels use, each with the words of its refusal. */
 import * as z from 'zod';
+import { once } from '../once.ts';
 import type { Dialect, Mode, Reading, Tolerated } from './dialect.ts';
 import { tolerated } from './dialect.ts';
 import { dispatch, hasAny, isObject, type ZodDispatch } from './dispatch.ts';
@@ -51,14 +52,14 @@ export const ipAddress = (): z.ZodType<string, string> =>
 export const channelAAddress = (mode: Mode): z.ZodType<string, string> =>
   mode.dialect === 'strict' ? ipv4() : ipAddress();
 
-const CIDRV6 = new RegExp(CIDRV6_PATTERN);
+const cidrV6 = once(() => new RegExp(CIDRV6_PATTERN));
 
 const cidr = (): z.ZodType<string, string> => {
   const error = expecting('a CIDR such as 203.0.113.9/32');
   return dispatch(
     (input) => (typeof input === 'string' && input.includes(':') ? 1 : 0),
     // zod's cidrv6 takes any number for the mask, 1.5 too.
-    [z.cidrv4({ error }), z.string().regex(CIDRV6, { error })],
+    [z.cidrv4({ error }), z.string().regex(cidrV6(), { error })],
   );
 };
 

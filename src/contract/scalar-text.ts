@@ -1,9 +1,12 @@
-/** The scalars of json-text.ts: strings and numbers with the checks that the contract uses. */
+/** The scalars of json-text.ts: numbers with the checks that the contract uses. For strings see string-text.ts. */
 import type * as z from 'zod';
 import { textOfNumber, textOfString } from './text-of-json.ts';
 
+/** What was read of a value on the way, by the names of the fields that are to be told: see told.ts. */
+export type Told = Record<string, string | undefined>;
+
 /** The value as JSON, if it is valid and comes out of the schema as it is. */
-export type TextOf = (value: unknown) => string | undefined;
+export type TextOf = (value: unknown, told?: Told) => string | undefined;
 
 /** What is read of the definition of a scalar. */
 export interface ScalarDef {
@@ -21,18 +24,13 @@ export function scalarText(value: unknown): string | undefined {
   return value === null ? 'null' : undefined;
 }
 
-/** A scalar that zod itself checks: for formats and checks that have no line here. */
-const checkedByZod =
-  (schema: z.core.$ZodType): TextOf =>
-  (value) => {
-    if (typeof value === 'object') return undefined;
-    const result = schema._zod.run({ value, issues: [] }, { async: false });
-    const isSame =
-      !(result instanceof Promise) && result.issues.length === 0 && result.value === value;
-    return isSame ? scalarText(value) : undefined;
-  };
+/** Whether zod takes a scalar as it is: for formats and checks that have no line here. */
+export function isTakenByZod(schema: z.core.$ZodType, value: unknown): boolean {
+  const result = schema._zod.run({ value, issues: [] }, { async: false });
+  return !(result instanceof Promise) && result.issues.length === 0 && result.value === value;
+}
 
-interface CheckDef {
+export interface CheckDef {
   readonly check: string;
   readonly format?: string;
   readonly pattern?: RegExp;
@@ -41,29 +39,8 @@ interface CheckDef {
   readonly inclusive?: boolean;
 }
 
-const checksOf = ({ checks = [] }: ScalarDef): readonly CheckDef[] =>
+export const checksOf = ({ checks = [] }: ScalarDef): readonly CheckDef[] =>
   checks.map((check) => check._zod.def as unknown as CheckDef);
-
-/** Formats that are their pattern and nothing else. */
-const PATTERN_FORMATS: readonly (string | undefined)[] = ['cidrv4', 'ipv4', 'regex'];
-
-export const stringText: Maker = (def, schema) => {
-  const own = def.format === undefined ? [] : [def as unknown as CheckDef];
-  const patterns: RegExp[] = [];
-  let minimum = 0;
-  for (const { check, format, pattern, minimum: least } of [...own, ...checksOf(def)]) {
-    if (check === 'min_length' && least !== undefined) minimum = Math.max(minimum, least);
-    else if (PATTERN_FORMATS.includes(format) && pattern !== undefined) patterns.push(pattern);
-    else return checkedByZod(schema);
-  }
-  const [first, ...rest] = patterns;
-  return (value) => {
-    if (typeof value !== 'string' || value.length < minimum) return undefined;
-    if (first !== undefined && !first.test(value)) return undefined;
-    for (const pattern of rest) if (!pattern.test(value)) return undefined;
-    return textOfString(value);
-  };
-};
 
 export const numberText: Maker = (def, schema) => {
   const own = def.format === undefined ? [] : [def as unknown as CheckDef];
@@ -73,7 +50,10 @@ export const numberText: Maker = (def, schema) => {
     if (check === 'number_format' && format === 'safeint') isInteger = true;
     else if (check === 'greater_than' && bound !== undefined) min = Math.max(min, bound);
     else if (check === 'less_than' && bound !== undefined) max = Math.min(max, bound);
-    else return checkedByZod(schema);
+    else {
+      return (given) =>
+        typeof given === 'number' && isTakenByZod(schema, given) ? scalarText(given) : undefined;
+    }
   }
   return (value) => {
     if (typeof value !== 'number' || !Number.isFinite(value)) return undefined;

@@ -4,24 +4,22 @@
  */
 import { MAX_JSON_CHARACTERS, MAX_JSON_DEPTH, MAX_JSON_VALUES } from './json-value.ts';
 
-/** Longer strings are searched faster by the engine itself. */
-const SHORT = 42;
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
+/** Later lines of Node search longer strings faster by themselves. */
+const SHORT = 100;
 
-/** A string as JSON. The quotes of a short one that has nothing to escape are put by hand. */
-export function textOfString(value: string): string {
-  const { length } = value;
-  if (length > SHORT) return JSON.stringify(value);
-  for (let index = 0; index < length; index += 1) {
-    const code = value.charCodeAt(index);
-    // Surrogates too: JSON.stringify escapes those without a partner.
-    if (code < 0x20 || code === QUOTE || code === BACKSLASH || (code >= 0xd800 && code < 0xe000)) {
-      return JSON.stringify(value);
-    }
-  }
-  return `"${value}"`;
-}
+/**
+ * Anything but a character that stands in JSON as it is. Surrogates too: JSON.stringify escapes those
+ * without a partner.
+ */
+const TO_ESCAPE = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
+
+/** A string as JSON, without its quotes. Most have nothing to escape, and are what stands between them. */
+export const bareText = (value: string): string =>
+  value.length > SHORT || TO_ESCAPE.test(value) ? JSON.stringify(value).slice(1, -1) : value;
+
+/** A string as JSON. */
+export const textOfString = (value: string): string =>
+  value.length > SHORT || TO_ESCAPE.test(value) ? JSON.stringify(value) : `"${value}"`;
 
 /** JSON has no negative zero. */
 export const textOfNumber = (value: number): string => (value === 0 ? '0' : `${value}`);
@@ -36,13 +34,18 @@ export function isOrdinary(value: object): boolean {
   return prototype === Object.prototype || prototype === null;
 }
 
+/** Whether an object may have these keys, at the top: asked before they are read. */
+type FitKeys = (keys: readonly string[]) => boolean;
+
 class Text {
   readonly #onlyScalars: boolean;
+  readonly #areFit: FitKeys;
   #valuesLeft = MAX_JSON_VALUES;
   #charactersLeft = MAX_JSON_CHARACTERS;
 
-  constructor(onlyScalars: boolean) {
+  constructor(onlyScalars: boolean, areFit: FitKeys) {
     this.#onlyScalars = onlyScalars;
+    this.#areFit = areFit;
   }
 
   of(value: unknown, depth: number): string | undefined {
@@ -80,13 +83,16 @@ class Text {
   #object(value: object, depth: number): string | undefined {
     if (!isOrdinary(value)) return undefined;
     let text = '';
-    for (const key of Object.keys(value)) {
+    const keys = Object.keys(value);
+    if (depth === 1 && !this.#areFit(keys)) return undefined;
+    for (const key of keys) {
       const element: unknown = value[key as keyof typeof value];
       if (element === undefined) continue;
       this.#charactersLeft -= key.length;
+      if (this.#charactersLeft < 0) return undefined;
       const told = this.of(element, depth);
       if (told === undefined) return undefined;
-      text += `${text === '' ? '' : ','}${textOfString(key)}:${told}`;
+      text += `${text === '' ? '"' : ',"'}${bareText(key)}":${told}`;
     }
     return `{${text}}`;
   }
@@ -96,5 +102,8 @@ class Text {
  * Any JSON value as text; nothing where it is not JSON, too large, or unusual. With `onlyScalars` what
  * it holds has to be strings, numbers and booleans (D10).
  */
-export const textOfJson = (value: unknown, onlyScalars: boolean): string | undefined =>
-  new Text(onlyScalars).of(value, 0);
+export const textOfJson = (
+  value: unknown,
+  onlyScalars: boolean,
+  areFit: FitKeys = () => true,
+): string | undefined => new Text(onlyScalars, areFit).of(value, 0);

@@ -129,6 +129,22 @@ export function platformPreset(name: PlatformName, read?: SpanReader) {
   };
 }
 
+/**
+ * The same of the active span alone, which needs no record; `undefined` where the attributes are of the
+ * record, too. The span is read only where it suffices.
+ */
+export function spanAttributes(
+  name: PlatformName,
+  read?: SpanReader,
+): () => Attributes | undefined {
+  if (name !== 'otel' && name !== 'auto') return () => undefined;
+  return () => {
+    if (name === 'auto' && hasDatadogTracer()) return undefined;
+    const span = activeSpan(read);
+    return span === undefined ? {} : PRESETS.otel({}, span);
+  };
+}
+
 function presetOf(span: ActiveSpan | undefined): Preset | undefined {
   if (span?.tracer === 'otel') return PRESETS.otel;
   if (hasDatadogTracer()) return PRESETS.datadog;

@@ -27,6 +27,10 @@ export function unfitKey(line: JsonObject): string | undefined {
   return REQUEST_KEYS.every((key) => Object.hasOwn(line, key)) ? 'socket' : undefined;
 }
 
+/** Whether a line can carry these keys at its top. */
+export const areFitKeys = (keys: readonly string[]): boolean =>
+  !keys.some((key) => UNFIT_KEY.test(key)) && !REQUEST_KEYS.every((key) => keys.includes(key));
+
 /** Asks `platform` for the attributes of `record`; never throws. */
 export function attributesFor<R extends object>(
   platform: PlatformFunction<R>,

@@ -3,8 +3,9 @@ import { type Contract, contract, type Dialect, type JsonObject } from '../contr
 import { jsonTextOf } from '../contract/json-text.ts';
 import { copyJson } from '../contract/json-value.ts';
 import { inputIssues } from '../contract/parse-log-line.ts';
+import { textOfJson } from '../contract/text-of-json.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
-import { unfitKey } from './platform.ts';
+import { areFitKeys, unfitKey } from './platform.ts';
 
 /** What `write` takes: a record, the deviations that the contract itself shows included. */
 export type WritableRecord<D extends Dialect> = Contract<D>['LogRecord']['_zod']['input'];
@@ -24,16 +25,27 @@ export type RecordText = (record: unknown) => string | undefined;
 
 /** Checks and serialises in one pass; never throws. */
 export function recordText(dialect: Dialect): RecordText {
-  const textOf = jsonTextOf(contract({ dialect }).LogRecord);
-  return (record) => {
+  return unlessItThrows(jsonTextOf(contract({ dialect }).LogRecord));
+}
+
+/** The same of a record that is not checked but for being a JSON object. */
+export const uncheckedText = (): RecordText =>
+  unlessItThrows((record) =>
+    Array.isArray(record) || typeof record !== 'object' || record === null
+      ? undefined
+      : textOfJson(record, false, areFitKeys),
+  );
+
+/** A getter or a proxy within the record may throw: the check tells it. */
+const unlessItThrows =
+  (textOf: RecordText): RecordText =>
+  (record) => {
     try {
       return textOf(record);
     } catch {
-      // A getter or a proxy within the record: the check tells it.
       return undefined;
     }
   };
-}
 
 /** The whole contract, or its JSON rules alone. */
 export function recordCheck(dialect: Dialect, validate: boolean): RecordCheck {

@@ -4,12 +4,18 @@ import { SecurityEventError } from '../errors.ts';
 import type { SpanReader } from './active-span.ts';
 import type { LogDestination } from './destination.ts';
 import type { PlatformFunction } from './platform.ts';
-import { PLATFORMS, type PlatformName, platformPreset } from './platform-presets.ts';
+import {
+  PLATFORMS,
+  type PlatformName,
+  platformPreset,
+  spanAttributes,
+} from './platform-presets.ts';
 import {
   type RecordCheck,
   type RecordText,
   recordCheck,
   recordText,
+  uncheckedText,
   type WrittenRecord,
 } from './record-check.ts';
 
@@ -55,6 +61,8 @@ export interface WriterSettings {
   readonly text: RecordText | undefined;
   readonly check: RecordCheck;
   readonly platform: false | PlatformFunction<JsonObject>;
+  /** The attributes, where the record is not needed for them. */
+  readonly attributes: () => Readonly<Record<string, unknown>> | undefined;
   readonly sync: boolean;
   readonly maxBufferBytes: number;
 }
@@ -77,8 +85,8 @@ export function settingsOf<D extends Dialect>(options: LogWriterOptions<D>): Wri
   return {
     destination,
     check: recordCheck(dialect, validate),
-    // A platform is shown the record, which the quick way never makes.
-    text: validate && platform === false ? recordText(dialect) : undefined,
+    text: textFor(dialect, validate, platform),
+    attributes: attributesOf(platform, activeSpan),
     platform: platformOf(platform, activeSpan),
     sync,
     maxBufferBytes,
@@ -93,6 +101,23 @@ function platformOf(platform: unknown, activeSpan: unknown): false | PlatformFun
   expect(isReader, 'activeSpan', 'a function');
   if (name !== undefined) return platformPreset(name, activeSpan as SpanReader | undefined);
   return platform as false | PlatformFunction<JsonObject>;
+}
+
+/** A function is shown the record, which the quick way never makes. */
+function textFor(dialect: Dialect, validate: boolean, platform: unknown): RecordText | undefined {
+  if (typeof platform === 'function') return undefined;
+  if (validate) return recordText(dialect);
+  // A record that nobody checked may have the names of the attributes.
+  return platform === false ? uncheckedText() : undefined;
+}
+
+function attributesOf(
+  platform: unknown,
+  read: SpanReader | undefined,
+): WriterSettings['attributes'] {
+  if (platform === false) return () => ({});
+  const name = PLATFORMS.find((known) => known === platform);
+  return name === undefined ? () => undefined : spanAttributes(name, read);
 }
 
 const OPTIONS: ReadonlySet<string> = new Set<keyof LogWriterOptions>([

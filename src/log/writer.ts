@@ -68,9 +68,21 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
   }
 
   write(record: WritableRecord<D>): void {
-    const line = this.#textOf(record) ?? this.#withAttributes(this.#accept(record));
+    this.#finish(this.#textOf(record) ?? this.#withAttributes(this.#accept(record)), record);
+  }
+
+  /** A record that was checked, as its JSON. Throws like `write`. */
+  writeText(text: string): void {
+    const given = this.#attributes();
+    const line = given && this.#textWith(text, given);
+    if (line !== undefined) this.#finish(line, text);
+    else this.#finish(this.#withAttributes(this.#accept(JSON.parse(text))), text);
+  }
+
+  /** `given`: the record, or its JSON. */
+  #finish(line: JsonObject | string, given: unknown): void {
     this.#flushing = undefined;
-    const outcome = this.#hand(line, record);
+    const outcome = this.#hand(line, given);
     if (outcome !== 'promised') {
       this.#counters.count(outcome);
       return;
@@ -79,14 +91,28 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
       new SecurityEventError('ERR_DESTINATION_NOT_SYNCHRONOUS', {
         detail: 'its `write` answered with a promise',
         path: ['destination'],
-        input: record,
+        input: recordOf(given),
       }),
     );
   }
 
   /** The quick way, for a record that is as it should be. */
   #textOf(record: unknown): string | undefined {
-    return this.#closing === undefined ? this.#settings.text?.(record) : undefined;
+    const textOf = this.#settings.text;
+    // First of all: where they are of the record, its text would be made for nothing.
+    const given = textOf && this.#attributes();
+    if (textOf === undefined || given === undefined) return undefined;
+    const text = textOf(record);
+    return text === undefined ? undefined : this.#textWith(text, given);
+  }
+
+  /** Nothing where a platform has to be shown the record, or the writer refuses it. */
+  #attributes(): Attributes | undefined {
+    return this.#closing === undefined ? this.#settings.attributes() : undefined;
+  }
+
+  #textWith(text: string, given: Attributes): string | undefined {
+    return this.#settings.platform === false ? text : textWith(text, given);
   }
 
   #accept(record: unknown): JsonObject {
@@ -109,11 +135,11 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
     return { ...record, ...attributes };
   }
 
-  #hand(line: JsonObject | string, input: unknown): LineOutcome {
+  #hand(line: JsonObject | string, given: unknown): LineOutcome {
     try {
       return this.#sink.write(this.#serialise(line));
     } catch (cause) {
-      throw this.#lost(writeFailed(cause, input));
+      throw this.#lost(writeFailed(cause, recordOf(given)));
     }
   }
 
@@ -162,6 +188,21 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+type Attributes = Readonly<Record<string, unknown>>;
+
+/** No record is a text. */
+const recordOf = (given: unknown): unknown =>
+  typeof given === 'string' ? (JSON.parse(given) as unknown) : given;
+
+/** They are ours, and have the names of no field of a record. */
+function textWith(text: string, given: Attributes): string | undefined {
+  const { attributes, fault } = attributesFor(() => given, {});
+  // JSON.stringify would ask a polluted prototype.
+  if (fault !== undefined || isPolluted()) return undefined;
+  const more = JSON.stringify(attributes);
+  return more === '{}' ? text : `${text.slice(0, -1)},${more.slice(1)}`;
 }
 
 function freeze(value: JsonValue): void {

@@ -1,6 +1,7 @@
 /** Both channels, each with what may go wrong on it: neither keeps an event from the other. */
 import type { JsonObject } from '../contract/index.ts';
-import type { SecurityEventError } from '../errors.ts';
+import { SecurityEventError } from '../errors.ts';
+import type { RecordText } from '../log/record-check.ts';
 import { calm } from '../system/calm.ts';
 import { asOurs } from './as-ours.ts';
 import type { EventCall, EventOnItsWay, RecordDraft } from './event-draft.ts';
@@ -9,14 +10,18 @@ import type { DraftMessage } from './message-for.ts';
 import type { MessageSink } from './message-sink.ts';
 import { own } from './own.ts';
 import type { Ending, Settlement, SkippedReason } from './receipt.ts';
-import type { CheckRecord, Writer } from './record-sink.ts';
+import type { CheckRecord, Writer, WriteText } from './record-sink.ts';
 import type { Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
 
 export interface ChannelParts {
   readonly check: CheckRecord;
+  /** The record as JSON, where it follows the strict dialect and needs no mending. */
+  readonly text: RecordText;
   /** Absent: nothing is written. */
   readonly writer: Writer | undefined;
+  /** Absent: each record is given to `write` of the writer. */
+  readonly writeText: WriteText | undefined;
   readonly sink: MessageSink | undefined;
   readonly counters: ReporterCounters;
   readonly rejections: Rejections;
@@ -38,16 +43,22 @@ export class Channels {
     this.#parts = parts;
   }
 
-  /** The record as it was written; an error where it could not be. Never throws. */
-  write(call: EventCall, draft: RecordDraft): JsonObject | Error | undefined {
-    const { check, writer, counters, rejections } = this.#parts;
+  /** Gives the record as it was written; an error where it could not be. Never throws. */
+  write(call: EventCall, draft: RecordDraft): (() => object) | Error | undefined {
+    const { check, text: textOf, writer, writeText, counters, rejections } = this.#parts;
     if (writer === undefined) return undefined;
     try {
+      const text = writeText && textOf(draft);
+      if (writeText !== undefined && text !== undefined) {
+        writeTextTo(writeText, text);
+        counters.count('written');
+        return recordFrom(text);
+      }
       const { record, isOutsideStrict } = check(draft);
       writeTo(writer, record);
       counters.count('written');
       if (isOutsideStrict) counters.count('outsideStrict');
-      return record;
+      return () => record;
     } catch (error) {
       return rejections.add('log', call, asOurs(error, 'ERR_INVALID_RECORD', unread(call)));
     }
@@ -118,6 +129,25 @@ function writeTo(writer: Writer, record: JsonObject): void {
   } catch (error) {
     throw asOurs(error, 'ERR_WRITE_FAILED', { input: record });
   }
+}
+
+function writeTextTo(writeText: WriteText, text: string): void {
+  try {
+    writeText(text);
+  } catch (error) {
+    // Of the reporter's own writer, whose errors have the record already: parsing it costs.
+    if (error instanceof SecurityEventError) throw error;
+    throw asOurs(error, 'ERR_WRITE_FAILED', { input: JSON.parse(text) });
+  }
+}
+
+/** The same object whenever it is asked for. */
+function recordFrom(text: string): () => object {
+  let record: object | undefined;
+  return () => {
+    record ??= JSON.parse(text) as object;
+    return record;
+  };
 }
 
 /** A getter or a proxy of the caller's may throw anything. */

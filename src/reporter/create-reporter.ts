@@ -2,6 +2,7 @@
 import { currentContext } from '../capture/request-scope.ts';
 import type { JsonObject } from '../contract/index.ts';
 import { createMemoryIncidents } from '../incident/memory-incidents.ts';
+import { recordText } from '../log/record-check.ts';
 import { RecordWriter } from '../log/writer.ts';
 import { settingsOf } from '../log/writer-options.ts';
 import { calm } from '../system/calm.ts';
@@ -56,7 +57,9 @@ export function makeReporter(options: ReporterOptions, system: ReporterSystem): 
   const { held, sink } = channelsOf(given, system.clock);
   const channels = new Channels({
     check: recordChecker(given.dialect ?? 'open'),
+    text: recordText('strict'),
     writer: held?.writer,
+    writeText: held?.writeText,
     sink,
     counters,
     rejections,
@@ -119,7 +122,7 @@ function writerOf(
   const span = activeSpan === undefined ? {} : { activeSpan };
   const settings = settingsOf<'open'>({ ...log, ...span, platform, validate: false });
   const writer = new RecordWriter<'open'>({ ...settings, check: asChecked }, clock);
-  return { writer, isOwned: true };
+  return { writer, isOwned: true, writeText: (text) => writer.writeText(text) };
 }
 
 /** The reporter has checked the record, and nobody else holds it. */

@@ -72,10 +72,10 @@ export class IncidentTelling {
   }
 
   /** The record, where it was written at once. */
-  #write(event: EventOnItsWay): { record?: object; fault?: Error } {
+  #write(event: EventOnItsWay): { record?: () => object; fault?: Error } {
     const { channels, reports, rejections } = this.#parts;
     const { call, draft } = event;
-    const written: { record?: object; fault?: Error } = {};
+    const written: { record?: () => object; fault?: Error } = {};
     // Nobody is told on channel A: the store need not know of it.
     if (!channels.hasWriter) return written;
     const write = ({ isFirst }: IncidentNews): boolean => {

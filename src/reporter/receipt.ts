@@ -1,4 +1,5 @@
 /** What became of one event: at once, and in the end. */
+import { inspect } from 'node:util';
 import type { SecurityEventErrorCode } from '../errors.ts';
 import type { WrittenRecord } from '../log/record-check.ts';
 import type { DeadReason, DiscardReason } from '../queue/queue.ts';
@@ -36,7 +37,10 @@ export type Settlement =
   | { readonly outcome: 'rejected'; readonly reason: SecurityEventErrorCode };
 
 export interface Receipt {
-  /** As it was written on channel A; absent where nothing was, or not yet (an asynchronous store). */
+  /**
+   * As it was written on channel A; `undefined` where nothing was, or not yet (an asynchronous store).
+   * Made when it is asked for: JSON and `console.log` show it, a spread of the receipt has it not.
+   */
   readonly record?: WrittenRecord<'open'>;
   /** Of the message on channel B, where there is one. */
   readonly message_id?: string;
@@ -54,20 +58,38 @@ export interface Told {
 export type Ending = Settlement | (() => Promise<Settlement>);
 
 export class EventReceipt implements Receipt {
-  declare readonly record?: WrittenRecord<'open'>;
   declare readonly message_id?: string;
   readonly #ending: Ending;
+  readonly #record: (() => object) | undefined;
   #settled: Promise<Settlement> | undefined;
 
-  constructor(ending: Ending, record?: object, messageId?: string) {
+  constructor(ending: Ending, record?: () => object, messageId?: string) {
     this.#ending = ending;
-    if (record !== undefined) this.record = record as WrittenRecord<'open'>;
+    this.#record = record;
     if (messageId !== undefined) this.message_id = messageId;
+  }
+
+  /** Few ask: it is made of what was written when somebody does. */
+  get record(): WrittenRecord<'open'> {
+    return this.#record?.() as WrittenRecord<'open'>;
   }
 
   get settled(): Promise<Settlement> {
     const ending = this.#ending;
     this.#settled ??= typeof ending === 'function' ? ending() : Promise.resolve(ending);
     return this.#settled;
+  }
+
+  /** An accessor of a class is no own property, which is what whoever serialises looks at. */
+  toJSON(): { record?: object; message_id?: string } {
+    const { record, message_id } = this;
+    return {
+      ...(record === undefined ? {} : { record }),
+      ...(message_id === undefined ? {} : { message_id }),
+    };
+  }
+
+  [inspect.custom](): object {
+    return this.toJSON();
   }
 }

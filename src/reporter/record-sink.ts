@@ -55,4 +55,11 @@ export type Writer = Pick<LogWriter<'open'>, 'write' | 'flush' | 'close'>;
 export interface HeldWriter {
   readonly writer: Writer;
   readonly isOwned: boolean;
+  /**
+   * Takes a record that was checked, as its JSON. Of the reporter's own writer alone: whoever lends one
+   * may have changed what its `write` does, to redact records for one, and is to see each of them.
+   */
+  readonly writeText?: WriteText;
 }
+
+export type WriteText = (text: string) => void;

@@ -1,9 +1,11 @@
 /** Messages as the caller gives them become bytes: checked, identified and serialised, once. */
-import { contract, type Dialect, messageToSend } from '../contract/index.ts';
+import { contract, type Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { Format, StoredMessage } from '../queue/queue.ts';
-import { bodyBytes, elementBytes, type MessageToStore, storeV1, storeV2 } from './encoder.ts';
-import { type MessageSchema, readMessages } from './read-messages.ts';
+import type { GiveWay } from '../system/giving-way.ts';
+import { draftReader, type ReadDraft } from './draft-reader.ts';
+import { bodyBytes, elementBytes, storeText, storeV1 } from './encoder.ts';
+import { readMessages } from './read-messages.ts';
 import { applicationOf } from './split.ts';
 
 export interface AcceptedMessage {
@@ -31,43 +33,39 @@ export interface AcceptRules {
 export async function acceptMessages(
   messages: unknown,
   rules: AcceptRules,
-  giveWay: () => Promise<void>,
+  giveWay: GiveWay,
 ): Promise<AcceptedMessage[]> {
-  const schema: MessageSchema =
-    rules.format === 2
-      ? messageToSend(rules.dialect)
-      : contract({ dialect: rules.dialect }).WebhookMessageV1;
-  const accept = rules.format === 2 ? acceptV2 : acceptV1;
-  const store = (data: object, index: number): AcceptedMessage => ({
-    index,
-    ...accept(data, rules.newId),
-  });
-  const accepted = await readMessages(messages, { schema, store, giveWay });
+  const { format, dialect, newId } = rules;
+  const accepted =
+    format === 2
+      ? await readMessages(messages, {
+          schema: draftReader(dialect),
+          store: (draft, index) => acceptV2(draft, index, newId),
+          giveWay,
+        })
+      : await readMessages(messages, {
+          schema: contract({ dialect }).WebhookMessageV1,
+          store: (data, index) => acceptV1(data, index, newId),
+          giveWay,
+        });
   const first = { retryCount: 0, maxBodyBytes: rules.maxBodyBytes };
   for (const { index, stored } of accepted) checkSize(index, stored, first);
   return accepted;
 }
 
-type Accepted = Omit<AcceptedMessage, 'index'>;
-
-function acceptV2(data: object, newId: () => string): Accepted {
-  const message = identify(data, newId);
-  return { stored: storeV2(message), application: applicationOf(message.message) };
-}
-
 /** The id is fixed here, before the first attempt, and never changes (D21). */
-export function identify(data: object, newId: () => string): MessageToStore {
-  const { message_type, message } = data as MessageToStore;
-  return { message_id: ownId(data, 'message_id') ?? newId(), message_type, message };
+function acceptV2(draft: ReadDraft, index: number, newId: () => string): AcceptedMessage {
+  const { messageId = newId(), messageType, message, application } = draft;
+  return { index, stored: storeText(messageId, messageType, message), application };
 }
 
 /** An element of format v1 has no message_id: in the report its own id stands for it. */
-function acceptV1(data: object, newId: () => string): Accepted {
+function acceptV1(data: object, index: number, newId: () => string): AcceptedMessage {
   const messageId = ownId(data, 'id') || ownId(data, 'event_id') || newId();
-  return { stored: storeV1(messageId, data), application: applicationOf(data) };
+  return { index, stored: storeV1(messageId, data), application: applicationOf(data) };
 }
 
-type Ids = Readonly<Partial<Record<'message_id' | 'id' | 'event_id', string | null>>>;
+type Ids = Readonly<Partial<Record<'id' | 'event_id', string | null>>>;
 
 /** An inherited id, of a polluted prototype, would be every message's. */
 function ownId(data: Ids, key: keyof Ids): string | null | undefined {

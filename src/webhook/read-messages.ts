@@ -3,6 +3,7 @@ import type { Contract, Dialect, WebhookMessageToSend } from '../contract/index.
 import { kindOf } from '../contract/wording.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
 import type { Format } from '../queue/queue.ts';
+import type { GiveWay } from '../system/giving-way.ts';
 
 /** What the senders take in each format. */
 export type MessageToSend<D extends Dialect = 'strict', F extends Format = 2> = F extends 2
@@ -10,20 +11,20 @@ export type MessageToSend<D extends Dialect = 'strict', F extends Format = 2> = 
   : Contract<D>['WebhookMessageV1']['_zod']['input'];
 
 /** What is used of a schema: zod's own types would tie every format to one shape. */
-export interface MessageSchema {
-  safeParse(input: unknown): Parsed;
+export interface MessageSchema<D extends object = object> {
+  safeParse(input: unknown): Parsed<D>;
 }
 
-type Parsed =
-  | { readonly success: true; readonly data: object }
+type Parsed<D> =
+  | { readonly success: true; readonly data: D }
   | { readonly success: false; readonly error: { readonly issues: readonly InputIssue[] } };
 
-export interface Reading<T> {
-  readonly schema: MessageSchema;
+export interface Reading<D extends object, T> {
+  readonly schema: MessageSchema<D>;
   /** Called for each message in turn, as long as none was refused. */
-  readonly store: (data: object, index: number) => T | Promise<T>;
-  /** Awaited between two messages, so that a large batch does not hold the event loop. */
-  readonly giveWay: () => Promise<void>;
+  readonly store: (data: D, index: number) => T | Promise<T>;
+  /** Asked between two messages, so that a large batch does not hold the event loop. */
+  readonly giveWay: GiveWay;
 }
 
 /** An error names this many faults at most: a wrong batch may hold hundreds of thousands. */
@@ -35,9 +36,9 @@ const MAX_ISSUES = 100;
  * @throws SecurityEventError `ERR_INVALID_MESSAGE`, with the faults of all messages, or what `store`
  * throws; `path` begins with the index of the message.
  */
-export async function readMessages<T>(
+export async function readMessages<D extends object, T>(
   messages: unknown,
-  { schema, store, giveWay }: Reading<T>,
+  { schema, store, giveWay }: Reading<D, T>,
 ): Promise<T[]> {
   if (!Array.isArray(messages)) {
     const message = `expected an array of messages, found ${kindOf(messages)}`;
@@ -56,13 +57,18 @@ export async function readMessages<T>(
       stored.push(result instanceof Promise ? await result : result);
     }
     if (issues.length === MAX_ISSUES) break;
-    await giveWay();
+    const way = giveWay();
+    if (way !== undefined) await way;
   }
   if (issues.length > 0) throw invalidMessage(issues);
   return stored;
 }
 
-function parse(schema: MessageSchema, given: unknown, index: number): Parsed {
+function parse<D extends object>(
+  schema: MessageSchema<D>,
+  given: unknown,
+  index: number,
+): Parsed<D> {
   try {
     return schema.safeParse(given);
   } catch (cause) {

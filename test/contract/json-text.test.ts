@@ -3,6 +3,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { contract, messageToSend } from '../../src/contract/index.ts';
 import { jsonTextOf } from '../../src/contract/json-text.ts';
+import { copyJson, MAX_JSON_CHARACTERS } from '../../src/contract/json-value.ts';
+import { textOfJson } from '../../src/contract/text-of-json.ts';
 import { quickOrWhole } from '../helpers/quick-or-whole.ts';
 import { inputs } from './cases/arbitrary-inputs.ts';
 import { MODES } from './cases/case.ts';
@@ -31,6 +33,8 @@ const forbidGeneratedCode = (): void => {
 
 const hidden = <T extends object>(value: T, key: keyof T): T =>
   Object.defineProperty({ ...value }, key, { enumerable: false });
+
+const keyOf = (length: number): object => ({ ['k'.repeat(length)]: 1 });
 
 /** An array that has the keys of an object. */
 const asArray = (value: object, prototype: object | null): object =>
@@ -172,7 +176,7 @@ describe('the fast path', () => {
           return typeof found === 'object' && found !== null ? counted(found) : found;
         },
       });
-    const text = fastPathOf(STRICT.LogRecord)(counted({ ...RECORDS.login }));
+    const text = fastPathOf(STRICT.LogRecord)(counted(structuredClone(RECORDS.login)));
     expect(text).toBe(JSON.stringify(RECORDS.login));
     // The event's name once more, to choose its kind.
     expect(reads.filter((key) => key === 'event_name')).toHaveLength(2);
@@ -236,6 +240,18 @@ describe('the fast path', () => {
     const due = JSON.stringify(STRICT.LogRecord.parse(value));
     expect(due).toBe(JSON.stringify(STRICT.LogRecord.parse(RECORDS.attack)));
     expect(fastPathOf(STRICT.LogRecord)(value)).toBe(due);
+  });
+
+  it.each([
+    [MAX_JSON_CHARACTERS - 1, true],
+    [MAX_JSON_CHARACTERS, true],
+    [MAX_JSON_CHARACTERS + 1, false],
+  ])('takes keys of %i characters: %s, also where no text follows', (characters, isTaken) => {
+    // Each is written as often as it is held.
+    const full = Array<object>(MAX_JSON_CHARACTERS / 2000 - 1).fill(keyOf(2000));
+    const value = [...full, keyOf(characters - full.length * 2000)];
+    expect(copyJson(value).ok).toBe(isTaken);
+    expect(textOfJson(value, false) !== undefined).toBe(isTaken);
   });
 
   it('knows nothing of schemas that it was not made for', () => {

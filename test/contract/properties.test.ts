@@ -98,10 +98,10 @@ describe('whatever is near the contract', () => {
   it('is never changed by parsing', () => {
     fc.assert(
       fc.property(inputs, (given) => {
-        const before = structuredClone(given.input);
-        deepFrozen(given.input);
-        for (const mode of MODES) accepted(given, mode);
-        expect(given.input).toEqual(before);
+        // A copy: parts of it are the samples of other tests.
+        const input = deepFrozen(structuredClone(given.input));
+        for (const mode of MODES) accepted({ ...given, input }, mode);
+        expect(input).toEqual(given.input);
       }),
       RUNS,
     );

@@ -234,6 +234,7 @@ async function told(row: Row, { format, isSelected, dialect }: Cell) {
   const receipt = row.tell(reporter);
   expect(linesOf(sink)).toEqual([recordOf(row)]);
   expect(receipt.record).toEqual(recordOf(row));
+  expect(receipt.record).toBe(receipt.record);
   expect(receipt.message_id).toBe(row.v2?.message_id);
   return { reporter, receiver, settled: await receipt.settled };
 }

@@ -1,6 +1,6 @@
 /** Events that nobody should report: no throw, no hang, no change, and the event comes back. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
 import { createReporter, makeReporter } from '../../src/reporter/create-reporter.ts';
 import type { Receipt } from '../../src/reporter/receipt.ts';
@@ -468,6 +468,17 @@ test('a destination that fails keeps no event from channel B, and the record com
   expect(await receipt.settled).toEqual({ outcome: 'delivered' });
   expect(receiver.requests).toHaveLength(1);
   expect(rejected).toMatchObject([{ channel: 'log', error: { code: 'ERR_WRITE_FAILED' } }]);
+});
+
+test('what a destination that fails gives back is parsed once', async () => {
+  const full = createLineSink({ failWith: () => new Error('ENOSPC') });
+  const { reporter, rejected } = await opened({ log: { destination: full } });
+  const parse = vi.spyOn(JSON, 'parse');
+  reporter.attack({ ruleset: 'xss' });
+  const parsed = parse.mock.calls.length;
+  parse.mockRestore();
+  expect(rejected).toMatchObject([{ error: { input: { payload: { ruleset: 'xss' } } } }]);
+  expect(parsed).toBe(1);
 });
 
 test('an address that is none keeps an attack from channel A alone', async () => {

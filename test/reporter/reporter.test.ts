@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { describeAddress } from '../../src/capture/describe-address.ts';
 import { createEnrichment } from '../../src/capture/enrichers.ts';
@@ -508,6 +509,20 @@ describe('a receipt', () => {
       webhook: { ...webhookTo(receiver), queue: createMemoryQueue(), role: 'enqueue' },
     });
     expect(await reporter.attack(ATTACK).settled).toEqual({ outcome: 'accepted' });
+  });
+
+  test('shows the record and the id of the message in JSON and on the console', async () => {
+    const receiver = await openReceiver();
+    const { reporter, records } = opened({ webhook: webhookTo(receiver) });
+    const receipt = reporter.attack(ATTACK);
+    const { message_id } = receipt;
+    expect(message_id).toEqual(expect.any(String));
+    expect(JSON.parse(JSON.stringify({ receipt }))).toEqual({
+      receipt: { record: records()[0], message_id },
+    });
+    expect(inspect(receipt)).toBe(inspect({ record: records()[0], message_id }));
+    const none = opened({ log: false }).reporter.attack(ATTACK);
+    expect(JSON.stringify(none)).toBe('{}');
   });
 
   test('has one promise, whoever asks', () => {

@@ -105,6 +105,45 @@ describe('encodeBody', () => {
     );
   });
 
+  test.each([-1, 0.5, 2.5, '3', 3n, 1e21])('writes a count that is none as it is: %s', (count) => {
+    const drafts = Object.values(DRAFTS).slice(0, 2);
+    const outgoing = drafts.map((draft) => ({
+      stored: storeV2(draft),
+      retryCount: count as number,
+    }));
+    const due = plainBody(drafts, [0, 0]).toString();
+    expect(encodeBody(outgoing, SENT_AT).toString()).toBe(
+      due.replaceAll('"retry_count":0', `"retry_count":${count}`),
+    );
+  });
+
+  test.each([
+    ['longer, as of a year beyond 9999', formatTimestamp(253_402_300_800_000)],
+    ['shorter', '2026'],
+  ])('is as long as what it says where a date is %s', (_, date) => {
+    const drafts = Object.values(DRAFTS);
+    const elements = Object.values(ELEMENTS);
+    const outgoing = [
+      ...outgoingOf(drafts, []),
+      ...elements.map((element) => ({ stored: storeV1('id', element), retryCount: 0 })),
+    ];
+    const due = encodeBody(outgoing, SENT_AT).toString().replaceAll(SENT_AT, date);
+    expect(date).not.toHaveLength(SENT_AT.length);
+    expect(encodeBody(outgoing, date).toString()).toBe(due);
+  });
+
+  test('gives out no byte that nobody wrote', () => {
+    const [draft] = Object.values(DRAFTS);
+    const counts = [12, 1];
+    const outgoing = {
+      stored: storeV2(draft as Draft),
+      get retryCount() {
+        return counts.shift() ?? 0;
+      },
+    };
+    expect(() => encodeBody([outgoing], SENT_AT)).toThrow('the size of a request');
+  });
+
   test('encodes one message again with another date and count', () => {
     const [draft] = Object.values(DRAFTS);
     const stored = storeV2(draft as Draft);

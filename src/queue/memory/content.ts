@@ -15,7 +15,7 @@ import type {
   StoredMessage,
   Verdict,
 } from '../queue.ts';
-import { Application } from './application.ts';
+import { Application, type LiveClaim } from './application.ts';
 import { DeadLetters, type Owned } from './dead-letters.ts';
 import type { MemoryQueueOptions } from './memory-options.ts';
 import {
@@ -73,21 +73,39 @@ export class Content {
     return this.#applications.values();
   }
 
-  /** Room was taken for it. */
-  accept(application: Application, entry: QueueEntry, at: Moment): void {
-    const { nowMs } = at;
+  /** Room was taken for them. */
+  accept(entries: readonly QueueEntry[], initialRow: ApplicationRow, at: Moment): void {
+    let application: Application | undefined;
+    for (const entry of entries) {
+      // Placed once for those of it that follow one another.
+      if (application?.id !== entry.applicationId) {
+        if (application !== undefined) this.turns.place(application, at.nowMs);
+        application = this.ensure(entry.applicationId, initialRow);
+      }
+      this.#accept(application, entry, at);
+    }
+    if (application !== undefined) this.turns.place(application, at.nowMs);
+  }
+
+  #accept(application: Application, entry: QueueEntry, at: Moment): void {
     application.counts.accepted += 1;
-    const message = waitingMessage(entry, this.#acceptance(nowMs));
+    const message = waitingMessage(entry, this.#acceptance(at.nowMs));
     const { past } = entry;
     if (past === undefined) application.waiting.append(message);
     else if (past.death === undefined) application.waiting.putBack(message);
     else this.#bury({ application, message }, past.death, at);
-    this.turns.place(application, nowMs);
   }
 
-  /** Of a message whose claim ends. */
-  settle(owned: Owned, verdict: Verdict | Moved, at: Moment): void {
-    const { application, message } = owned;
+  /** Of a claim that ends: a verdict a message. */
+  settle(claim: LiveClaim, verdicts: readonly (Verdict | Moved)[], at: Moment): void {
+    const { application, messages } = claim;
+    for (let index = 0; index < messages.length; index += 1) {
+      const verdict = verdicts[index] as Verdict | Moved;
+      this.#settle({ application, message: messages[index] as WaitingMessage }, verdict, at);
+    }
+  }
+
+  #settle({ application, message }: Owned, verdict: Verdict | Moved, at: Moment): void {
     switch (verdict.kind) {
       case 'delivered':
         this.room.give(message.sizeBytes);
@@ -98,7 +116,7 @@ export class Content {
         application.discard('moved');
         break;
       case 'dead':
-        this.#bury(owned, verdict, at);
+        this.#bury({ application, message }, verdict, at);
         break;
       case 'again':
         postpone(message, verdict, verdict.afterMs > 0 ? at.after(verdict.afterMs) : message.dueMs);

@@ -21,12 +21,14 @@ export class DueOrder {
 
   first(): WaitingMessage | undefined {
     const accepted = this.#accepted.at(0);
+    if (this.#again.size === 0) return accepted;
     const again = this.#again.first();
     if (accepted === undefined || again === undefined) return accepted ?? again;
     return isDueBefore(again, accepted) ? again : accepted;
   }
 
   shift(): WaitingMessage | undefined {
+    if (this.#again.size === 0) return this.#accepted.shift();
     const first = this.first();
     return first === this.#again.first() ? this.#again.shift() : this.#accepted.shift();
   }

@@ -61,6 +61,7 @@ export class MemoryQueue implements MessageQueue {
     if (entries.length <= SLICE_MESSAGES) {
       const { open, closed } = this.#admit(entries, addSizes(new Map(), entries));
       this.#accept(open);
+      if (open.length > 0) this.#tellListeners();
       return { closed };
     }
     const entering = this.#takeInSlices(entries);
@@ -72,13 +73,20 @@ export class MemoryQueue implements MessageQueue {
     const sizes = new Map<string, number>();
     for (const slice of slicesOf(entries)) {
       addSizes(sizes, slice);
-      await this.#giveWay();
+      const pause = this.#giveWay();
+      if (pause !== undefined) await pause;
     }
     const { open, closed } = this.#admit(entries, sizes);
     for (const slice of slicesOf(open)) {
-      await this.#giveWay();
+      const pause = this.#giveWay();
+      if (pause !== undefined) {
+        // Not slice by slice: whoever listens would claim a hundred at a time.
+        this.#tellListeners();
+        await pause;
+      }
       this.#accept(slice);
     }
+    if (open.length > 0) this.#tellListeners();
     return { closed };
   }
 
@@ -99,11 +107,7 @@ export class MemoryQueue implements MessageQueue {
   #accept(entries: readonly QueueEntry[]): void {
     const at = momentOf(this.#clock);
     this.#content.wake(at);
-    for (const entry of entries) {
-      const row = this.#initialRow as ApplicationRow;
-      this.#content.accept(this.#content.ensure(entry.applicationId, row), entry, at);
-    }
-    if (entries.length > 0) this.#tellListeners();
+    this.#content.accept(entries, this.#initialRow as ApplicationRow, at);
   }
 
   async claim(request: ClaimRequest): Promise<Claim | Nothing> {
@@ -143,9 +147,7 @@ export class MemoryQueue implements MessageQueue {
       const detail = `${verdicts.length} verdicts for ${messages.length} messages`;
       throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
     }
-    for (const [index, message] of messages.entries()) {
-      this.#content.settle({ application, message }, verdicts[index] as Verdict | Moved, at);
-    }
+    this.#content.settle(held, verdicts, at);
     this.#endClaim(application, row, at);
     return 'settled';
   }

@@ -72,8 +72,11 @@ export interface Encoded {
 
 /** Anew for every attempt: `date_created` and `retry_count` are this one's (D23, D24). */
 export function encodeClaim({ messages }: Claim, clock: Clock): Encoded {
-  const outgoing = messages.map(({ stored, sends }) => ({ stored, retryCount: sends }));
-  const maxRetryCount = messages.reduce((most, { sends }) => Math.max(most, sends), 0);
+  let maxRetryCount = 0;
+  const outgoing = messages.map(({ stored, sends }) => {
+    if (sends > maxRetryCount) maxRetryCount = sends;
+    return { stored, retryCount: sends };
+  });
   return { body: encodeBody(outgoing, formatTimestamp(clock.now())), maxRetryCount };
 }
 

@@ -1,5 +1,6 @@
 /** From a claim to its settling: what the scheduler runs for each claim. */
-import type { Claim, MessageQueue, RowUpdate, Verdict } from '../../queue/queue.ts';
+import type { Claim, ClaimedMessage, MessageQueue, RowUpdate, Verdict } from '../../queue/queue.ts';
+import { NOT_NEEDED } from '../../system/not-needed.ts';
 import type { Random } from '../../system/random.ts';
 import { jittered } from '../retry.ts';
 import {
@@ -134,9 +135,9 @@ export class Delivery {
       if (!inTime.signal.aborted && slot.moveToFailing()) onSlotMoved();
     });
     try {
-      return await work(() => inTime.abort());
+      return await work(() => inTime.abort(NOT_NEEDED));
     } finally {
-      inTime.abort();
+      inTime.abort(NOT_NEEDED);
     }
   }
 
@@ -216,18 +217,20 @@ export class Delivery {
       }
       if (change === 'closed') this.#parts.onClosed(applicationId);
     }
-    for (const [index, verdict] of settlement.verdicts.entries())
-      this.#settled(claim, index, verdict);
+    const { messages } = claim;
+    const { verdicts } = settlement;
+    for (let index = 0; index < messages.length; index += 1) {
+      this.#settled(applicationId, messages[index] as ClaimedMessage, verdicts[index] as Verdict);
+    }
   }
 
-  #settled({ applicationId, messages }: Claim, index: number, verdict: Verdict): void {
-    const message = messages[index];
-    if (message === undefined || verdict.kind === 'again') return;
-    const { origin, stored } = message;
-    const reason = verdict.kind === 'dead' ? verdict.reason : undefined;
-    this.#parts.tracker.settled(origin, verdict.kind, reason);
-    if (reason === undefined) return;
-    this.#parts.observe('dead', () => ({ applicationId, message_id: stored.messageId, reason }));
+  #settled(applicationId: string, { origin, stored }: ClaimedMessage, verdict: Verdict): void {
+    const { tracker, observe } = this.#parts;
+    if (verdict.kind === 'delivered') tracker.settled(origin, 'delivered');
+    if (verdict.kind !== 'dead') return;
+    const { reason } = verdict;
+    tracker.settled(origin, 'dead', reason);
+    observe('dead', () => ({ applicationId, message_id: stored.messageId, reason }));
   }
 }
 

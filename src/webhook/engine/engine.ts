@@ -203,10 +203,12 @@ export class Engine implements WebhookSender, FollowingSender {
     await ready();
     const entries: QueueEntry[] = [];
     for (const entry of accepted) {
+      const { applicationId, stored, sizeBytes } = entry;
       const origin = tracker.expect();
       ends?.set(entry, tracker.follow(origin));
-      entries.push({ ...entry, origin });
-      await giveWay();
+      entries.push({ applicationId, stored, sizeBytes, origin });
+      const pause = giveWay();
+      if (pause !== undefined) await pause;
     }
     try {
       const enqueued = await queue.enqueue(entries);
@@ -264,11 +266,20 @@ interface Tally<T> {
 /** How many there are of each key, in the order in which the keys come. */
 function tallies<T>(list: readonly T[], keyOf: (one: T) => string): Iterable<Readonly<Tally<T>>> {
   const found = new Map<string, Tally<T>>();
+  let last: Tally<T> | undefined;
+  let lastKey: string | undefined;
   for (const one of list) {
     const key = keyOf(one);
-    const tally = found.get(key);
-    if (tally === undefined) found.set(key, { first: one, count: 1 });
-    else tally.count += 1;
+    // Mostly one follows another of its key: that is not looked up.
+    if (last === undefined || key !== lastKey) {
+      last = found.get(key);
+      lastKey = key;
+    }
+    if (last === undefined) {
+      last = { first: one, count: 0 };
+      found.set(key, last);
+    }
+    last.count += 1;
   }
   return found.values();
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../system/clock.ts';
+import { NOT_NEEDED } from '../../system/not-needed.ts';
 
 /** The longest wait that a timer of Node's can hold. */
 const LONG_MS = 2 ** 31 - 1;
@@ -13,5 +14,5 @@ export function hold(clock: Clock): () => void {
     while (!letGo.signal.aborted) await clock.sleep(LONG_MS, letGo.signal);
   };
   void keep();
-  return () => letGo.abort();
+  return () => letGo.abort(NOT_NEEDED);
 }

@@ -1,5 +1,6 @@
 import { SecurityEventError } from '../../errors.ts';
 import type { Clock } from '../../system/clock.ts';
+import { NOT_NEEDED } from '../../system/not-needed.ts';
 import { onAbort } from '../../system/on-abort.ts';
 
 /** The host's own code may be asked, which may never answer; so may a queue whose server is away. */
@@ -22,13 +23,13 @@ export async function inTime<T>(
 ): Promise<{ readonly value: T } | undefined> {
   const { clock, signal, ms = MAX_MS, listen = (listener) => onAbort(signal, listener) } = limit;
   const decided = new AbortController();
-  const letGo = listen(() => decided.abort());
+  const letGo = listen(() => decided.abort(NOT_NEEDED));
   const late = clock.idle(ms, decided.signal).then(() => undefined);
   try {
     return await Promise.race([work.then((value) => ({ value })), late]);
   } finally {
     letGo();
-    decided.abort();
+    decided.abort(NOT_NEEDED);
   }
 }
 

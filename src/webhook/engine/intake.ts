@@ -2,23 +2,18 @@
  * A batch on its way into the queue: checked, routed, projected to its destination's format and
  * serialised, once. Later changes by the caller change nothing.
  */
-import { type Dialect, messageToSend, slugify } from '../../contract/index.ts';
+import { type Dialect, slugify } from '../../contract/index.ts';
 import { SecurityEventError } from '../../errors.ts';
 import { check, type Rule, type Rules } from '../../option-rules.ts';
 import { downgrade } from '../../projection/downgrade.ts';
 import type { QueueEntry, StoredMessage } from '../../queue/queue.ts';
 import { type Routing, route } from '../../settings/routing.ts';
 import type { ResolvedApplication } from '../../settings/source.ts';
-import { checkSize, identify } from '../accept.ts';
-import {
-  elementBytes,
-  formatTimestamp,
-  type MessageToStore,
-  storeV1,
-  storeV2,
-} from '../encoder.ts';
+import type { GiveWay } from '../../system/giving-way.ts';
+import { checkSize } from '../accept.ts';
+import { draftReader, type ReadDraft } from '../draft-reader.ts';
+import { elementBytes, formatTimestamp, storeText, storeV1 } from '../encoder.ts';
 import { readMessages } from '../read-messages.ts';
-import { applicationOf } from '../split.ts';
 import type { SkippedMessage, SkipReason } from './skip.ts';
 
 export interface IntakeRules {
@@ -29,7 +24,7 @@ export interface IntakeRules {
   readonly newId: () => string;
   /** The settings of an application; `undefined` where it is unknown. */
   readonly find: (applicationId: string) => Promise<ResolvedApplication | undefined>;
-  readonly giveWay: () => Promise<void>;
+  readonly giveWay: GiveWay;
 }
 
 /** Of one call: what its messages were detected by, and for which playbook (D60). */
@@ -88,21 +83,21 @@ export async function takeIn(
     if ('stored' in read) entries.push(read);
     else skipped.push(read);
   };
-  const store = (data: object, index: number): void | Promise<void> => {
-    const message = identify(data, rules.newId);
-    const applicationId = applicationOf(message.message) ?? '';
+  const store = (draft: ReadDraft, index: number): void | Promise<void> => {
+    // The id is fixed here, before the first attempt, and never changes (D21).
+    const { messageId = rules.newId(), application: applicationId = '' } = draft;
     const application = known.get(applicationId);
     if (application !== undefined) {
-      take({ index, applicationId, application, message, data });
+      take({ index, applicationId, application, messageId, draft });
       return undefined;
     }
     return rules.find(applicationId).then((found) => {
-      if (found === undefined) throw unknownApplication(index, message);
+      if (found === undefined) throw unknownApplication(index, draft);
       known.set(applicationId, found);
-      take({ index, applicationId, application: found, message, data });
+      take({ index, applicationId, application: found, messageId, draft });
     });
   };
-  const schema = messageToSend(rules.dialect);
+  const schema = draftReader(rules.dialect);
   await readMessages(messages, { schema, store, giveWay: rules.giveWay });
   return { entries, skipped };
 }
@@ -111,9 +106,8 @@ interface Routed {
   readonly index: number;
   readonly applicationId: string;
   readonly application: ResolvedApplication;
-  readonly message: MessageToStore;
-  /** As it was checked: with `v1`, where the caller gave it. */
-  readonly data: object;
+  readonly messageId: string;
+  readonly draft: ReadDraft;
 }
 
 interface Projection {
@@ -123,31 +117,36 @@ interface Projection {
 }
 
 function project(routed: Routed, { selection, acceptedAt, rules }: Projection): Read {
-  const { index, applicationId, application, message, data } = routed;
+  const { index, applicationId, application, messageId, draft } = routed;
   const skip = (reason: SkipReason): Read => ({ index, applicationId, reason });
-  const way = route(application, routingOf(selection, message));
+  const way = route(application, routingOf(selection, draft));
   if (way.kind === 'skip') return skip(way.reason);
-  if (application.format !== 1) return entry(routed, storeV2(message), rules);
+  const { messageType, message } = draft;
+  if (application.format !== 1) {
+    return entry(routed, storeText(messageId, messageType, message), rules);
+  }
   const { name, environment } = application;
-  // Of its own: what a polluted prototype has is nobody's hint.
-  const v1Hints = Object.hasOwn(data, 'v1') ? (data as { readonly v1?: object }).v1 : undefined;
-  const given = { ...message, v1: v1Hints };
+  const given = { message_id: messageId, message_type: messageType, ...parsed(draft) };
   const { dialect, v1Aliases } = rules;
   const context = { application: { name, environment }, acceptedAt, dialect, v1Aliases };
   const v1 = downgrade(given, context);
   if (v1.kind === 'skipped') return skip(v1.reason);
-  return entry(routed, storeV1(message.message_id, v1.element), rules);
+  return entry(routed, storeV1(messageId, v1.element), rules);
+}
+
+/** Few receivers read format v1, so that the message is made anew from its JSON for them. */
+function parsed({ message, v1 }: ReadDraft): {
+  readonly message: object;
+  readonly v1: object | undefined;
+} {
+  const hints = v1 === undefined ? undefined : (JSON.parse(v1) as object);
+  return { message: JSON.parse(message) as object, v1: hints };
 }
 
 /** D60: a response is of the playbook that it names, unless the call says otherwise. */
-function routingOf({ module, playbook }: SendSelection, { message }: MessageToStore): Routing {
-  const own = Object.hasOwn(message, 'playbook') ? (message as OfPlaybook).playbook : undefined;
-  const name = playbook ?? own?.name;
+function routingOf({ module, playbook }: SendSelection, draft: ReadDraft): Routing {
+  const name = playbook ?? draft.playbook;
   return { module, playbookSlug: name === undefined ? undefined : slugify(name) };
-}
-
-interface OfPlaybook {
-  readonly playbook?: { readonly name: string };
 }
 
 function entry(
@@ -160,8 +159,8 @@ function entry(
   return { index, applicationId, stored, sizeBytes };
 }
 
-function unknownApplication(index: number, { message }: MessageToStore): SecurityEventError {
-  const field = Object.hasOwn(message, 'application') ? ['application', 'id'] : ['application_id'];
+function unknownApplication(index: number, { messageType }: ReadDraft): SecurityEventError {
+  const field = messageType === 'security_response' ? ['application', 'id'] : ['application_id'];
   return new SecurityEventError('ERR_UNKNOWN_APPLICATION', {
     detail: `message ${index} is of an application that the settings do not have`,
     path: [index, 'message', ...field],

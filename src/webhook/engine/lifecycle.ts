@@ -2,6 +2,7 @@
 import { SecurityEventError } from '../../errors.ts';
 import type { MessageQueue, QueueClosing, ReturnedMessage } from '../../queue/queue.ts';
 import type { Clock } from '../../system/clock.ts';
+import type { GiveWay } from '../../system/giving-way.ts';
 import { onAbort } from '../../system/on-abort.ts';
 import { hold } from './hold.ts';
 import { inTime, noAnswer } from './in-time.ts';
@@ -22,7 +23,7 @@ export interface LifecycleParts {
   readonly stop: () => Promise<void>;
   /** Ends all connections. */
   readonly disconnect: () => Promise<void>;
-  readonly giveWay: () => Promise<void>;
+  readonly giveWay: GiveWay;
 }
 
 const DEFAULT_CLOSE_MS = 10_000;
@@ -171,7 +172,8 @@ export class Lifecycle {
     for (const message of returned) {
       tracker.settled(message.origin, 'discarded', 'returned');
       kept.push(new KeptMessage(message));
-      await giveWay();
+      const pause = giveWay();
+      if (pause !== undefined) await pause;
     }
     const count = kept.length;
     if (count > 0) observe('discarded', () => ({ reason: 'returned', count }));

@@ -4,6 +4,8 @@
  */
 import type { Claim, MessageQueue } from '../../queue/queue.ts';
 import type { Clock } from '../../system/clock.ts';
+import type { GiveWay } from '../../system/giving-way.ts';
+import { NOT_NEEDED } from '../../system/not-needed.ts';
 import { onAbort } from '../../system/on-abort.ts';
 import type { Random } from '../../system/random.ts';
 import { jittered } from '../retry.ts';
@@ -23,7 +25,7 @@ export interface SchedulerParts {
   readonly random: Random;
   readonly observe: Observe;
   /** Awaited between two claims, so that starting many attempts does not hold the event loop. */
-  readonly giveWay: () => Promise<void>;
+  readonly giveWay: GiveWay;
   /** Never rejects. */
   readonly deliver: (claim: Claim, slot: Slot) => Promise<void>;
 }
@@ -55,7 +57,7 @@ export class Scheduler {
   /** Something may be due, or a slot is free. */
   wake(): void {
     this.#nextDueAt = undefined;
-    this.#wake.abort();
+    this.#wake.abort(NOT_NEEDED);
   }
 
   /**

@@ -1,5 +1,5 @@
 /** What follows from one attempt for its messages, its destination and the queue. Pure. */
-import type { Claim, Json, RowUpdate, Verdict } from '../../queue/queue.ts';
+import type { Claim, ClaimedMessage, Json, RowUpdate, Verdict } from '../../queue/queue.ts';
 import type { Random } from '../../system/random.ts';
 import { type AttemptResult, blamesContent, judgeAttempt, type Outcome } from '../outcome.ts';
 import { afterAttempt, type Lane, type LaneChange, rowOf } from './lane.ts';
@@ -27,18 +27,13 @@ export interface Settlement {
 export function settle(attempted: Attempted, policy: DeliveryPolicy, random: Random): Settlement {
   const { claim, lane, result } = attempted;
   if (result.kind === 'failure' && result.code === 'aborted') return stopped(claim, lane, policy);
-  const elapsedMs = attempted.now - claim.now;
-  // As old as they are now: an attempt takes time, and the horizon is measured from its end (D71).
-  const messages = claim.messages.map((message) => ({
-    ...message,
-    ageMs: message.ageMs + elapsedMs,
-  }));
-  const progress = messages.map(progressOf);
+  const { messages } = claim;
   const size = { messageCount: messages.length, bytes: attempted.bodyBytes };
   const judgement = judgeAttempt(result, { ...size, largeBodyBytes: policy.largeBodyBytes });
   const isContent = blamesContent(result);
-  const isBisection = progress.some(({ isBisecting }) => isBisecting);
-  const failedAlone = messages.length === 1 && progress[0]?.failedAlone === true;
+  const isBisection = messages.some(isBisecting);
+  const [first] = messages;
+  const failedAlone = messages.length === 1 && first !== undefined && progressOf(first).failedAlone;
   const step = afterAttempt(
     lane,
     {
@@ -58,13 +53,23 @@ export function settle(attempted: Attempted, policy: DeliveryPolicy, random: Ran
     isBisectionOver: step.lane.bisectionFailures >= policy.bisectionMaxFailures,
     end: endOf(result),
   };
+  const aged = end.outcome === 'delivered' ? messages : agedBy(messages, attempted.now - claim.now);
   return {
     outcome: judgement.outcome,
-    verdicts: verdictsOf(messages, end, { policy, random }),
+    verdicts: verdictsOf(aged, end, { policy, random }),
     row: rowOf(step, policy),
     changes: step.changes,
   };
 }
+
+/** As old as they are now: an attempt takes time, and the horizon is measured from its end (D71). */
+function agedBy(messages: readonly ClaimedMessage[], elapsedMs: number): ClaimedMessage[] {
+  return messages.map((message) => ({ ...message, ageMs: message.ageMs + elapsedMs }));
+}
+
+/** Most have nothing behind them yet. */
+const isBisecting = (message: ClaimedMessage): boolean =>
+  message.progress !== null && progressOf(message).isBisecting;
 
 /**
  * We ended it: the receiver may have taken it, so it stays counted as sent (D24), and says nothing

@@ -88,6 +88,7 @@ export class Tracker {
   settled({ senderId, number }: Origin, fate: Fate, reason?: DeadReason | DiscardReason): void {
     if (senderId !== this.#senderId) return;
     this.#leave(number, fate);
+    if (this.#followed.size === 0) return;
     const followed = this.#followed.get(number);
     if (followed === undefined) return;
     this.#followed.delete(number);
@@ -96,6 +97,7 @@ export class Tracker {
 
   #leave(number: number, fate?: Fate): void {
     if (this.#isDeliveredHere) this.#pending -= 1;
+    if (this.#marks.size === 0) return;
     for (const mark of this.#marks) {
       if (number > mark.upTo) continue;
       mark.left -= 1;

@@ -5,6 +5,7 @@
  */
 import type { DeadReason, ExpiredMessage, MessageQueue, QueueStats } from '../../queue/queue.ts';
 import type { Clock } from '../../system/clock.ts';
+import type { GiveWay } from '../../system/giving-way.ts';
 import type { QueueOperation } from './events.ts';
 import type { Observe } from './observe.ts';
 import type { Tracker } from './tracker.ts';
@@ -21,7 +22,7 @@ export interface UpkeepParts {
   /** Whether an application's URL is another than the one that its row in the queue is about. */
   readonly hasMoved: (applicationId: string) => Promise<boolean>;
   /** Awaited between two pages. */
-  readonly giveWay: () => Promise<void>;
+  readonly giveWay: GiveWay;
   /** Makes the scheduler look again. */
   readonly wake: () => void;
 }

@@ -1,5 +1,6 @@
 /** What may end one attempt early: its deadlines (D76), its caller, the poster's end. */
 import type { Clock } from '../../system/clock.ts';
+import { NOT_NEEDED } from '../../system/not-needed.ts';
 import { onAbort } from '../../system/on-abort.ts';
 import { type Failure, failure } from './failure.ts';
 
@@ -25,9 +26,6 @@ export interface AttemptLimits {
   /** Clears the timers and lets go of the caller's signal. */
   end(): void;
 }
-
-/** Said, since a default reason is an error with its stack: two took an eighth of an attempt's CPU. */
-const NOT_NEEDED = 'not needed any more';
 
 /**
  * The caller's signal gets a listener that is taken off: `AbortSignal.any` would tie each attempt to a caller's signal

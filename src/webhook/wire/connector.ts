@@ -11,6 +11,7 @@ import { isIP, type LookupFunction, connect as openSocket, type Socket } from 'n
 import type { buildConnector } from 'undici';
 import { SecurityEventError } from '../../errors.ts';
 import { type Clock, systemClock } from '../../system/clock.ts';
+import { NOT_NEEDED } from '../../system/not-needed.ts';
 import { onAbort } from '../../system/on-abort.ts';
 import type { PhaseTimings } from '../outcome.ts';
 import { judgeAddress, type NetworkPolicy } from './network-guard.ts';
@@ -224,13 +225,13 @@ async function withDeadline<T>(
     if (!isFinished) expiry.abort();
     throw codedError('UND_ERR_CONNECT_TIMEOUT', `no connection within ${timeoutMs} ms`);
   });
-  const letGo = ending && onAbort(ending, () => wait.abort());
+  const letGo = ending && onAbort(ending, () => wait.abort(NOT_NEEDED));
   try {
     return await Promise.race([work(expiry.signal), deadline]);
   } finally {
     isFinished = true;
     letGo?.();
-    wait.abort();
+    wait.abort(NOT_NEEDED);
   }
 }
 

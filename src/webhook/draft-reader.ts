@@ -1,0 +1,104 @@
+/**
+ * Messages of format v2 as the caller gives them: checked and serialised in one pass where they are as
+ * they should be, by the schema where they are not. Both ways give the same; test/webhook/draft-reader.test.ts
+ * holds one against the other.
+ */
+import { type Dialect, messageToSend } from '../contract/index.ts';
+import { jsonTextOf } from '../contract/json-text.ts';
+import type { MessageSchema } from './read-messages.ts';
+import { applicationOf } from './split.ts';
+
+/** Plain data and nobody else's: what was checked is what is stored. */
+export interface ReadDraft {
+  /** Of the caller's own, where there is one (D21). */
+  readonly messageId: string | undefined;
+  readonly messageType: string;
+  /** The message as JSON. */
+  readonly message: string;
+  /** Whose it is (D31). */
+  readonly application: string | undefined;
+  /** The name of a response's playbook. */
+  readonly playbook: string | undefined;
+  /** What the caller says of the v1 form of an incident (D43), as JSON. */
+  readonly v1: string | undefined;
+}
+
+type Quick = (given: unknown) => ReadDraft | undefined;
+
+/** Throws what a getter or proxy within a message throws. */
+export function quickReader(dialect: Dialect): Quick {
+  const textOf = jsonTextOf(messageToSend(dialect));
+  return (given) => {
+    const told: ToldDraft = {
+      messageId: undefined,
+      messageType: '',
+      message: '',
+      application: undefined,
+      playbook: undefined,
+      v1: undefined,
+    };
+    if (textOf(given, told) === undefined) return undefined;
+    // What a polluted prototype has is nobody's id, and nobody's hint.
+    const { messageId, v1 } = told;
+    if (messageId !== undefined && !Object.hasOwn(given as object, 'message_id')) return undefined;
+    if (v1 !== undefined && !Object.hasOwn(given as object, 'v1')) return undefined;
+    return told;
+  };
+}
+
+type ToldDraft = { -readonly [K in keyof ReadDraft]: ReadDraft[K] };
+
+/**
+ * What a message is whose schema has changed it, or of which the quick way knows nothing. zod copies
+ * what `given` inherits as if it had it itself: what every object inherits is nobody's id or hint.
+ */
+export function plainDraft(data: object, given: unknown): ReadDraft {
+  const theirs = <K extends 'message_id' | 'v1'>(key: K): Draft[K] | undefined =>
+    Object.hasOwn(given as object, key) || !(key in Object.prototype)
+      ? own(data as Draft, key)
+      : undefined;
+  const { message_type, message } = data as Draft;
+  return {
+    messageId: theirs('message_id'),
+    messageType: message_type,
+    message: JSON.stringify(message),
+    application: applicationOf(message),
+    playbook: own(message as OfPlaybook, 'playbook')?.name,
+    v1: JSON.stringify(theirs('v1')),
+  };
+}
+
+interface Draft {
+  readonly message_id?: string;
+  readonly message_type: string;
+  readonly message: object;
+  readonly v1?: object;
+}
+
+interface OfPlaybook {
+  readonly playbook?: { readonly name: string };
+}
+
+const own = <T extends object, K extends keyof T>(of: T, key: K): T[K] | undefined =>
+  Object.hasOwn(of, key) ? of[key] : undefined;
+
+const reader = (dialect: Dialect): MessageSchema<ReadDraft> => {
+  const schema = messageToSend(dialect);
+  const quick = quickReader(dialect);
+  return {
+    safeParse: (given) => {
+      const data = quick(given);
+      if (data !== undefined) return { success: true, data };
+      const parsed = schema.safeParse(given);
+      return parsed.success ? { success: true, data: plainDraft(parsed.data, given) } : parsed;
+    },
+  };
+};
+
+const READERS: { readonly [D in Dialect]: MessageSchema<ReadDraft> } = {
+  strict: reader('strict'),
+  open: reader('open'),
+};
+
+/** Built when it is first used, like the schema behind it. */
+export const draftReader = (dialect: Dialect): MessageSchema<ReadDraft> => READERS[dialect];

@@ -1,0 +1,142 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Dialect, messageToSend } from '../../src/contract/index.ts';
+import {
+  draftReader,
+  plainDraft,
+  quickReader,
+  type ReadDraft,
+} from '../../src/webhook/draft-reader.ts';
+import { inputs } from '../contract/cases/arbitrary-inputs.ts';
+import { DRAFTS } from '../contract/samples.ts';
+import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+
+const DIALECTS: readonly Dialect[] = ['strict', 'open'];
+const QUICK = { strict: quickReader('strict'), open: quickReader('open') } as const;
+
+/** By the schema alone. */
+function plainly(given: unknown, dialect: Dialect): ReadDraft | undefined {
+  const parsed = messageToSend(dialect).safeParse(given);
+  return parsed.success ? plainDraft(parsed.data, given) : undefined;
+}
+
+const EVENT = DRAFTS['event to send'];
+const INCIDENT = DRAFTS['incident to send'];
+const RESPONSE = DRAFTS['response to send'];
+
+describe('what is read of a message', () => {
+  test.each(Object.entries(DRAFTS))('is read in one pass: %s', (_, draft) => {
+    const due = plainly(draft, 'strict');
+    expect(due).toMatchObject({ application: 'app-1', messageType: draft.message_type });
+    expect(QUICK.strict(draft)).toEqual(due);
+  });
+
+  test('is what the schema and JSON.stringify make of it, whatever is near the contract', () => {
+    let taken = 0;
+    fc.assert(
+      fc.property(
+        inputs.filter(({ on }) => on in DRAFTS),
+        ({ input }) => {
+          for (const dialect of DIALECTS) {
+            const quick = QUICK[dialect](input);
+            if (quick === undefined) continue;
+            taken += 1;
+            expect(quick).toEqual(plainly(input, dialect));
+          }
+        },
+      ),
+      { numRuns: quickOrWhole(150, 5000), seed: 8 },
+    );
+    expect(taken).toBeGreaterThan(100);
+  });
+
+  test.each([
+    ['an id', EVENT, { messageId: 'msg-1' }],
+    ['no id', { ...EVENT, message_id: undefined }, { messageId: undefined }],
+    ['a playbook', RESPONSE, { playbook: RESPONSE.message.playbook.name }],
+    ['hints for its v1 form', INCIDENT, { v1: JSON.stringify(INCIDENT.v1) }],
+    [
+      'an id and a type that have to be escaped',
+      { ...INCIDENT, message_type: 'ein "Vorfall"\n', message_id: '\u00e4"\\' },
+      { messageType: 'ein "Vorfall"\n', messageId: '\u00e4"\\' },
+    ],
+    [
+      'an application whose id has to be escaped',
+      { ...EVENT, message: { ...EVENT.message, application_id: '"\ud800' } },
+      { application: '"\ud800' },
+    ],
+  ] as const)('is told as it is, with %s', (_, draft, told) => {
+    expect(QUICK.open(draft)).toMatchObject(told);
+    expect(QUICK.open(draft)).toEqual(plainly(draft, 'open'));
+  });
+
+  test('is as it was checked, although a getter answers otherwise each time', () => {
+    let reads = 0;
+    const counted = (key: string): PropertyDescriptor => ({
+      enumerable: true,
+      get: () => {
+        reads += 1;
+        return `${key} ${reads}`;
+      },
+    });
+    const message = Object.defineProperty({ ...EVENT.message }, 'application_id', counted('app'));
+    const draft = Object.defineProperty({ ...EVENT, message }, 'message_id', counted('id'));
+    const read = QUICK.strict(draft);
+    expect(read).toMatchObject({ messageId: 'id 1', application: 'app 2' });
+    expect(JSON.parse(read?.message ?? '')).toMatchObject({ application_id: 'app 2' });
+  });
+
+  test.each([
+    ['message_id', 'everybody'],
+    ['v1', { blocked: true }],
+  ])('is left to the schema while every object inherits a hidden %s', (key, value) => {
+    const { message_id: _id, v1: _hints, ...draft } = INCIDENT;
+    expect(QUICK.strict(draft)).toBeDefined();
+    Reflect.defineProperty(Object.prototype, key, { value, configurable: true });
+    try {
+      expect(QUICK.strict(draft)).toBe(undefined);
+    } finally {
+      Reflect.deleteProperty(Object.prototype, key);
+    }
+  });
+
+  test.each([
+    ['message_id', 'everybody'],
+    ['v1', { blocked: true }],
+  ])('has no %s that every object inherits, but those of its class', (key, value) => {
+    const { message_id: _id, v1: _hints, ...draft } = INCIDENT;
+    const made = Object.assign(Object.create({ [key]: value }) as object, draft);
+    const kept = key === 'v1' ? { v1: JSON.stringify(value) } : { messageId: value };
+    expect(draftReader('strict').safeParse(made)).toMatchObject({ data: kept });
+    Reflect.defineProperty(Object.prototype, key, { value, writable: true, configurable: true });
+    let read: unknown;
+    try {
+      read = draftReader('strict').safeParse(draft);
+    } finally {
+      Reflect.deleteProperty(Object.prototype, key);
+    }
+    expect(read).toEqual(draftReader('strict').safeParse(draft));
+    expect(read).toMatchObject({ data: { messageId: undefined, v1: undefined } });
+  });
+
+  test('is what the schema changed where it changed something (D27)', () => {
+    const { date_occurred, ...message } = EVENT.message;
+    const draft = { ...EVENT, message: { ...message, date_occured: date_occurred } };
+    expect(QUICK.strict(draft)).toBe(undefined);
+    expect(draftReader('strict').safeParse(draft)).toEqual({
+      success: true,
+      data: QUICK.strict(EVENT),
+    });
+  });
+
+  test('is nothing where the schema refuses it, and the schema says why', () => {
+    const read = draftReader('strict').safeParse({
+      ...EVENT,
+      message: { ...EVENT.message, ips: 0 },
+    });
+    expect(read).toMatchObject({
+      success: false,
+      error: { issues: [{ path: ['message', 'ips'] }] },
+    });
+  });
+});
