@@ -1,6 +1,8 @@
 /** What is measured: one row for each line of the table. */
-import { type Comparison, side } from './comparison.ts';
+import { type Comparison, cost, side } from './comparison.ts';
 import { QUEUE_COMPARISONS } from './queue-comparisons.ts';
+import { SENDING_COMPARISONS } from './sending-comparisons.ts';
+import { WRITING_COMPARISONS } from './writing-comparisons.ts';
 
 const SUBJECTS = {
   capture: new URL('./subjects/capture.mjs', import.meta.url),
@@ -8,9 +10,7 @@ const SUBJECTS = {
   deliver: new URL('./subjects/deliver.mjs', import.meta.url),
   encode: new URL('./subjects/encode.mjs', import.meta.url),
   load: new URL('./subjects/load.mjs', import.meta.url),
-  send: new URL('./subjects/send.mjs', import.meta.url),
   validate: new URL('./subjects/validate.mjs', import.meta.url),
-  write: new URL('./subjects/write.mjs', import.meta.url),
 } as const;
 
 export const USUAL_RUNS = 9;
@@ -20,7 +20,6 @@ const IMPORT_RUNS = 21;
 const RECORDS = 50_000;
 const REQUESTS = 200;
 
-const toNothing = { subject: SUBJECTS.write, operations: RECORDS, unit: 'µs per record' } as const;
 const importing = {
   subject: SUBJECTS.load,
   operations: 1,
@@ -86,78 +85,9 @@ const capturing = HOSTS.flatMap(([row, host]): Comparison[] => {
   ];
 });
 
-const WRITER = side('writer', 'ours to nothing');
-const FILE_WRITER = side('writer', 'ours to a file');
-const BUFFERED_WRITER = side('writer, `sync: false`', 'ours later to a file');
-
 const COMPARISONS: readonly Comparison[] = [
-  {
-    name: 'write-pino',
-    work: 'validate and write a record to nothing, beside bare pino',
-    ...toNothing,
-    ours: WRITER,
-    rival: side('pino', 'pino to nothing'),
-  },
-  {
-    name: 'write-winston',
-    work: 'validate and write a record to nothing, beside winston',
-    ...toNothing,
-    ours: WRITER,
-    rival: side('winston', 'winston to nothing'),
-  },
-  {
-    name: 'write-unchecked',
-    work: 'write a record to nothing with `validate: false`, beside bare pino',
-    ...toNothing,
-    ours: side('writer, `validate: false`', 'ours unchecked to nothing'),
-    rival: side('pino', 'pino to nothing'),
-  },
-  {
-    name: 'file-pino',
-    work: 'validate and write a record to a file, synchronously',
-    ...toNothing,
-    ours: FILE_WRITER,
-    rival: side('pino, `sync: true`', 'pino to a file'),
-  },
-  {
-    name: 'file-unchecked',
-    work: 'the same with `validate: false`',
-    ...toNothing,
-    ours: side('writer, `validate: false`', 'ours unchecked to a file'),
-    rival: side('pino, `sync: true`', 'pino to a file'),
-  },
-  {
-    name: 'file-later-pino',
-    work: 'validate and write a record to a file in the background',
-    ...toNothing,
-    ours: BUFFERED_WRITER,
-    rival: side('pino, `sync: false`', 'pino later to a file'),
-  },
-  {
-    name: 'file-later-winston',
-    work: 'the same beside winston, which cannot write synchronously',
-    ...toNothing,
-    ours: BUFFERED_WRITER,
-    rival: side('winston', 'winston to a file'),
-  },
-  {
-    name: 'send',
-    work: 'validate, sign and send 100,000 messages, 1000 in a request',
-    subject: SUBJECTS.send,
-    operations: 100_000,
-    unit: 'messages/s',
-    ours: side('`sendWebhook`', 'ours'),
-    rival: side('plain loop'),
-  },
-  {
-    name: 'send-singly',
-    work: 'one call for each message',
-    subject: SUBJECTS.send,
-    operations: 500,
-    unit: 'ms per call',
-    ours: side('`sendWebhook`', 'ours singly'),
-    rival: side('plain loop', 'plain loop singly'),
-  },
+  ...WRITING_COMPARISONS,
+  ...SENDING_COMPARISONS,
   {
     name: 'isolation-throughput',
     work: '160 healthy destinations of 200: 20 others never answer, 20 answer 500',
@@ -182,6 +112,7 @@ const COMPARISONS: readonly Comparison[] = [
     ...importing,
     ours: side('contract', 'our contract'),
     rival: side('zod'),
+    goal: cost(1.25),
   },
   {
     name: 'import-writer',
@@ -189,6 +120,7 @@ const COMPARISONS: readonly Comparison[] = [
     ...importing,
     ours: side('writer', 'our writer'),
     rival: side('pino, zod', 'pino and zod'),
+    goal: cost(1.25),
   },
   {
     name: 'import-root',
@@ -196,6 +128,7 @@ const COMPARISONS: readonly Comparison[] = [
     ...importing,
     ours: side('root entry', 'our root entry'),
     rival: side('zod, pino, uuid', 'zod, pino and uuid'),
+    goal: cost(1.25),
   },
   {
     name: 'check',
@@ -205,6 +138,7 @@ const COMPARISONS: readonly Comparison[] = [
     unit: 'µs per record',
     ours: side('contract', 'ours'),
     rival: side('ajv'),
+    goal: cost(1),
   },
   {
     name: 'validate-lines',
@@ -233,6 +167,7 @@ const COMPARISONS: readonly Comparison[] = [
     ...encoding,
     ours: side('`encodeBody`, `sign`', 'ours, encoding and signing'),
     rival: side('`JSON.stringify`, HMAC', 'plain encoding and signing'),
+    goal: cost(0.6, 'cpuRatio'),
   },
   ...capturing,
   ...QUEUE_COMPARISONS,

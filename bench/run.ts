@@ -1,15 +1,18 @@
 /**
- * `npm run bench -- [--only <row>]… [--runs <n>] [--json]`: measures and prints one table.
+ * `npm run bench -- [--only <row>]… [--goals] [--runs <n>] [--json] [--keep]`: measures and prints one table.
  *
- * Progress goes to standard error, so that standard output can be kept.
+ * Progress goes to standard error, so that standard output can be kept. `--goals` takes the rows that have
+ * one. `--keep` puts each row into bench/results.json as soon as it is measured, in the place of the one before.
  */
 import { parseArgs } from 'node:util';
 import type { Comparison } from './comparison.ts';
 import { selectComparisons, USUAL_RUNS } from './comparisons.ts';
+import { keep, readKept } from './kept.ts';
+import { withNats } from './nats.ts';
 import { type Result, resultOf } from './results.ts';
 import { takeSamples } from './sampling.ts';
-import { describeSurroundings, renderSurroundings } from './surroundings.ts';
-import { renderTable } from './table.ts';
+import { describeSurroundings, renderSurroundings, type Surroundings } from './surroundings.ts';
+import { LEGEND, renderTable } from './table.ts';
 
 const WARM_UPS = 1;
 
@@ -17,6 +20,7 @@ interface Wanted {
   readonly comparisons: readonly Comparison[];
   readonly runs: number | undefined;
   readonly json: boolean;
+  readonly isKept: boolean;
 }
 
 function readArguments(): Wanted {
@@ -25,16 +29,19 @@ function readArguments(): Wanted {
       only: { type: 'string', multiple: true, default: [] },
       runs: { type: 'string' },
       json: { type: 'boolean', default: false },
+      goals: { type: 'boolean', default: false },
+      keep: { type: 'boolean', default: false },
     },
   });
-  const { only, runs, json } = values;
+  const { only, runs, json, goals } = values;
   if (runs !== undefined && !/^[1-9]\d*$/.test(runs)) {
     throw new Error(`--runs takes a positive integer, not ${runs}`);
   }
   return {
-    comparisons: selectComparisons(only),
+    comparisons: selectComparisons(only).filter(({ goal }) => !goals || goal !== undefined),
     runs: runs === undefined ? undefined : Number(runs),
     json,
+    isKept: values.keep,
   };
 }
 
@@ -59,23 +66,43 @@ async function withServer<T>(isNeeded: boolean, work: () => Promise<T>): Promise
   }
 }
 
-async function measureAll({ comparisons, runs }: Wanted): Promise<Result[]> {
+/** A row that cannot be measured is told, and the others are measured all the same. */
+async function measureAll(
+  { comparisons, runs, isKept }: Wanted,
+  surroundings: Surroundings,
+): Promise<Result[]> {
+  const before = isKept ? readKept() : [];
   const results: Result[] = [];
-  for (const comparison of comparisons) results.push(await measure(comparison, runs));
+  for (const comparison of comparisons) {
+    try {
+      results.push(await measure(comparison, runs));
+    } catch (error) {
+      tell(error);
+      continue;
+    }
+    if (isKept) keep(before, { surroundings, results });
+  }
   return results;
+}
+
+function tell(error: unknown): void {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
 }
 
 try {
   const wanted = readArguments();
   const surroundings = describeSurroundings(new Date());
   const isNeeded = wanted.comparisons.some(({ needsServer }) => needsServer === true);
-  const results = await withServer(isNeeded, () => measureAll(wanted));
+  const isNatsNeeded = wanted.comparisons.some(({ needsNats }) => needsNats === true);
+  const results = await withNats(isNatsNeeded, () =>
+    withServer(isNeeded, () => measureAll(wanted, surroundings)),
+  );
   process.stdout.write(
     wanted.json
       ? `${JSON.stringify({ surroundings, results }, null, 2)}\n`
-      : `${renderSurroundings(surroundings)}\n${renderTable(results)}`,
+      : `${renderSurroundings(surroundings)}\n${renderTable(results)}\n${LEGEND}\n`,
   );
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
+  tell(error);
 }

@@ -1,7 +1,7 @@
 /**
  * Takes one sample in a process of its own: `node bench/sample.mjs <subject's URL> <side> <n>`.
  *
- * Prints one line of JSON. Only `run` is timed, unless it gives a time of its own: `prepare` makes what it needs, `warmUp` lets V8
+ * Prints one line of JSON. Only `run` is timed, unless it gives a figure of its own: `prepare` makes what it needs, `warmUp` lets V8
  * compile, and `check` makes the process fail where the work was not done.
  */
 const [subject = '', side = '', count = ''] = process.argv.slice(2);
@@ -17,9 +17,9 @@ const rssBefore = process.memoryUsage.rss();
 const cpuBefore = process.cpuUsage();
 const startedAt = performance.now();
 const told = await run(operations);
-const ms = told ?? performance.now() - startedAt;
+const figure = told ?? performance.now() - startedAt;
 const { user, system } = process.cpuUsage(cpuBefore);
 const rssBytes = process.memoryUsage.rss() - rssBefore;
 await check?.(operations);
 await close?.();
-process.stdout.write(`${JSON.stringify({ ms, cpuMs: (user + system) / 1000, rssBytes })}\n`);
+process.stdout.write(`${JSON.stringify({ figure, cpuMs: (user + system) / 1000, rssBytes })}\n`);

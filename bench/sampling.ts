@@ -5,7 +5,8 @@ import { promisify } from 'node:util';
 import type { Comparison, Side } from './comparison.ts';
 
 export interface Sample {
-  readonly ms: number;
+  /** Milliseconds, or what the work told in the unit of its row. */
+  readonly figure: number;
   /** Of all threads of the process. */
   readonly cpuMs: number;
   /** How much resident memory grew meanwhile. */
@@ -50,8 +51,8 @@ export async function takeSamples(comparison: Comparison, rounds: Rounds): Promi
 }
 
 async function takeSample(
-  { subject, operations }: Pick<Comparison, 'subject' | 'operations'>,
-  { side }: Side,
+  { subject, operations: usual }: Pick<Comparison, 'subject' | 'operations'>,
+  { side, operations = usual }: Side,
 ): Promise<Sample> {
   // Plain node: a loader that transforms would be measured, too, and so would a host's options.
   const { NODE_OPTIONS: _, ...env } = process.env;

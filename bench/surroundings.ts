@@ -7,6 +7,9 @@ const PACKAGES = [
   'pino',
   'pino-http',
   'winston',
+  '@opentelemetry/sdk-logs',
+  'posthog-node',
+  '@segment/analytics-node',
   'express',
   'fastify',
   'hono',
@@ -31,7 +34,7 @@ export function describeSurroundings(now: Date): Surroundings {
   const memory = `${Math.round(os.totalmem() / 2 ** 30)} GiB`;
   return {
     date: now.toISOString().slice(0, 10),
-    machine: `${os.cpus().length} × ${first?.model ?? 'unknown'}, ${memory}, ${os.type()} ${os.release()}`,
+    machine: `${os.cpus().length} × ${first?.model ?? 'unknown'}, ${memory}, ${os.type()} ${os.release().split('-')[0]}`,
     versions: {
       node: process.versions.node,
       'security-event-delivery': versionIn('package.json'),

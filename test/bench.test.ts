@@ -1,11 +1,16 @@
 /** The bench's own arithmetic and rows; what they measure is measured by `npm run bench` alone. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Comparison } from '../bench/comparison.ts';
+import { above, type Comparison, cost, throughput } from '../bench/comparison.ts';
 import { selectComparisons, USUAL_RUNS } from '../bench/comparisons.ts';
+import { readKept, withRun } from '../bench/kept.ts';
+import { measuredPages } from '../bench/pages/measured-pages.ts';
 import { resultOf } from '../bench/results.ts';
 import { interleave } from '../bench/sampling.ts';
 import { spreadOf, summarise } from '../bench/statistics.ts';
 import { renderTable } from '../bench/table.ts';
+import { root } from './helpers/package-files.ts';
 
 const ROWS = selectComparisons([]);
 
@@ -21,7 +26,7 @@ const ROW: Comparison = {
 };
 
 const samples = (...times: number[]) =>
-  times.map((ms) => ({ ms, cpuMs: ms * ms, rssBytes: 1_500_000 }));
+  times.map((figure) => ({ figure, cpuMs: figure * figure, rssBytes: 1_500_000 }));
 
 describe('statistics', () => {
   it.each([
@@ -69,8 +74,55 @@ describe('results', () => {
     expect(result.ours.value).toBeCloseTo(ours);
     expect(result.rival.value).toBeCloseTo(rival);
     expect(result).toMatchObject({ name: 'row', unit, runs: 3, ratio: 0.5, cpuRatio: 0.25 });
-    expect(result.ours.samplesMs).toEqual([9, 3, 1]);
+    expect(result.ours.samples).toEqual([9, 3, 1]);
   });
+});
+
+it('compares what an item takes where the rival does less of the work', () => {
+  const row = { ...ROW, rival: { ...ROW.rival, operations: 10 } };
+  for (const unit of ['µs per message', 'messages/s'] as const) {
+    const result = resultOf({ ...row, unit }, { ours: samples(4), rival: samples(2) });
+    expect([result.ratio, result.cpuRatio]).toEqual([expect.closeTo(0.2), expect.closeTo(0.4)]);
+  }
+  const told = resultOf({ ...row, unit: 'MB' }, { ours: samples(4), rival: samples(2) });
+  expect([told.ratio, told.ours.value, told.rival.value]).toEqual([2, 4, 2]);
+});
+
+const goalsOf = (rows: readonly Pick<Comparison, 'name' | 'goal'>[]) =>
+  rows.map(({ name, goal }) => `${name}: ${goal?.words}`);
+
+describe('what is kept', () => {
+  const surroundings = { date: '2026-11-22', machine: 'a machine', versions: {}, loadBefore: 0 };
+  const run = (date: string, ...names: string[]) => ({
+    surroundings: { ...surroundings, date },
+    results: names.map((name) =>
+      resultOf({ ...ROW, name }, { ours: samples(1), rival: samples(1) }),
+    ),
+  });
+
+  it('has each row of the newest run that measured it, and no run without rows', () => {
+    const kept = [run('first', 'a', 'b'), run('second', 'c')];
+    const names = withRun(kept, run('third', 'b', 'c')).map(({ surroundings: of, results }) => [
+      of.date,
+      results.map(({ name }) => name),
+    ]);
+    expect(names).toEqual([
+      ['first', ['a']],
+      ['third', ['b', 'c']],
+    ]);
+  });
+
+  it('is of rows that there are, with the goals that they have', () => {
+    const kept = readKept().flatMap(({ results }) => goalsOf(results));
+    expect(goalsOf(ROWS)).toEqual(expect.arrayContaining(kept));
+  });
+
+  it.each(Object.entries(measuredPages()))(
+    '%s is made of it: run `npm run docs` and commit it',
+    (page, text) => {
+      expect(readFileSync(join(root, page), 'utf8')).toBe(text);
+    },
+  );
 });
 
 describe('the table', () => {
@@ -79,18 +131,47 @@ describe('the table', () => {
     const plain = resultOf(ROW, taken);
     const memory = resultOf({ ...ROW, unit: 'ms', tellsMemory: true }, taken);
     expect(renderTable([plain, memory]).split('\n').slice(0, 4)).toEqual([
-      '| row | work | ours | rival | ratio | cpu | runs | spread |',
-      '| --- | --- | --- | --- | --- | --- | --- | --- |',
-      '| row | work | we: 3.00 µs per message | they: 1,230 µs per message | 0.00 | 0.00 | 3 | 17 %, 0 % |',
-      '| row | work | we: 3.00 ms, 1.5 MB | they: 1,230 ms, 1.5 MB | 0.00 | 0.00 | 3 | 17 %, 0 % |',
+      '| row | work | ours | rival | ratio | cpu | goal | met | runs | spread |',
+      '| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |',
+      '| row | work | we: 3.00 µs per message | they: 1,230 µs per message | 0.00 | 0.00 |  |  | 3 | 17 %, 0 % |',
+      '| row | work | we: 3.00 ms, 1.5 MB | they: 1,230 ms, 1.5 MB | 0.00 | 0.00 |  |  | 3 | 17 %, 0 % |',
     ]);
+  });
+
+  it.each([
+    [
+      throughput(0.65, 0.9),
+      1.5,
+      '0.65 x its throughput; moonshot 0.9 (ratio ≤ 1.54) | yes, ratio 1.50',
+    ],
+    [
+      throughput(0.65, 0.9),
+      1.1,
+      '0.65 x its throughput; moonshot 0.9 (ratio ≤ 1.54) | moonshot, ratio 1.10',
+    ],
+    [throughput(4), 0.26, '4 x its throughput (ratio ≤ 0.25) | **no**, ratio 0.26'],
+    [cost(1.25), 1.25, 'at most 1.25 x its time (ratio ≤ 1.25) | yes, ratio 1.25'],
+    [cost(1.25, 'cpuRatio'), 1.2, 'at most 1.25 x its CPU (cpu ≤ 1.25) | **no**, cpu 1.44'],
+    [above(1, 'ms'), 2, 'at most 1 ms more | yes, difference 1.00'],
+    [above(1, 'ms'), 2.1, 'at most 1 ms more | **no**, difference 1.10'],
+  ] as const)('tells whether the goal %j is met', (goal, ours, cells) => {
+    const row = { ...ROW, goal, unit: 'ms' as const };
+    const result = resultOf(row, { ours: samples(ours), rival: samples(1) });
+    expect(renderTable([result]).split('\n')[2]).toContain(`| ${cells} |`);
   });
 });
 
 describe('the rows', () => {
   it('are selected by the beginnings of their names, in their own order', () => {
     const names = selectComparisons(['import-root', 'write']).map(({ name }) => name);
-    expect(names).toEqual(['write-pino', 'write-winston', 'write-unchecked', 'import-root']);
+    expect(names).toEqual([
+      'write-pino',
+      'write-winston',
+      'write-otel',
+      'write-otel-object',
+      'write-unchecked',
+      'import-root',
+    ]);
     expect(() => selectComparisons(['write', 'nothing'])).toThrow('No row is called nothing.');
   });
 
@@ -104,7 +185,7 @@ describe('the rows', () => {
     async ({ subject, ours, rival }) => {
       const { sides } = (await import(subject.href)) as { sides: object };
       expect(Object.keys(sides)).toEqual(expect.arrayContaining([ours.side, rival.side]));
-      expect(ours.side).not.toBe(rival.side);
+      expect([ours.side, ours.operations]).not.toEqual([rival.side, rival.operations]);
     },
   );
 

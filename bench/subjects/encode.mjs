@@ -6,7 +6,7 @@ const MESSAGE_COUNT = 1000;
 const WARM_UP_REQUESTS = 100;
 const DATE = '2026-11-21T10:00:01.000+00:00';
 
-const built = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href);
+const built = (path) => import(new URL(`../../modules/${path}`, import.meta.url).href);
 
 /** `work` answers with something of a length, so that it cannot be left out. */
 function repeating(work) {

@@ -2,11 +2,9 @@
  * Sending to a receiver in another process, one request in flight at a time. Both sides are given
  * the same drafts and put the same number of bytes on the wire.
  */
-import { fork } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { envelope, SECRET, securityEvents } from './inputs.mjs';
+import { startReceiver } from './receiver-process.mjs';
 
 const MESSAGES_PER_REQUEST = 1000;
 const MESSAGE_BYTES = 743;
@@ -14,22 +12,6 @@ const WARM_UP = { batches: 20 * MESSAGES_PER_REQUEST, singly: 500 };
 
 /** The brackets of a body, and a comma between any two of its messages. */
 const bodyBytes = (count) => count * MESSAGE_BYTES + 2 + count - 1;
-
-async function startReceiver() {
-  const child = fork(fileURLToPath(new URL('../receiver.mjs', import.meta.url)), {
-    // Not the parent's --expose-gc and the like.
-    execArgv: [],
-  });
-  const answer = async () => (await once(child, 'message'))[0];
-  return {
-    url: await answer(),
-    totals: () => {
-      child.send('totals');
-      return answer();
-    },
-    stop: () => child.disconnect(),
-  };
-}
 
 /** `send` sends a list of drafts; `singly` calls it for each of them. */
 const sending = (makeSend, form) => async () => {
@@ -69,7 +51,7 @@ async function ours(url) {
   };
 }
 
-async function plainLoop(url) {
+export async function plainLoop(url) {
   const { request } = await import('undici');
   const { v7 } = await import('uuid');
   const post = async (drafts) => {

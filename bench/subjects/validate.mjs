@@ -7,7 +7,7 @@ import { attackRecord } from './inputs.mjs';
 const WARM_UP_RECORDS = 20_000;
 const LINE_FEED = 10;
 
-const built = (path) => import(new URL(`../../dist/cli/${path}`, import.meta.url).href);
+const built = (path) => import(new URL(`../../modules/cli/${path}`, import.meta.url).href);
 
 /** `separators`: before the first record, between two, and after the last. */
 const linesOf = { before: '', between: '\n', after: '\n' };

@@ -9,6 +9,11 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { attackRecord } from './inputs.mjs';
+import {
+  openTelemetryToFile,
+  openTelemetryToNothing,
+  openTelemetryUnserialised,
+} from './open-telemetry.mjs';
 
 const WARM_UP_RECORDS = 20_000;
 /** Hosts do not log in one endless turn; winston keeps a callback per line until the next turn. */
@@ -154,4 +159,7 @@ export const sides = {
   'pino to a file': () => toFile(pinoFile(true)),
   'pino later to a file': () => toFile(pinoFile(false)),
   'winston to a file': () => toFile(winstonFile),
+  'OpenTelemetry to nothing': () => toNothing(openTelemetryToNothing),
+  'OpenTelemetry, unserialised': () => toNothing(openTelemetryUnserialised),
+  'OpenTelemetry to a file': () => toFile(openTelemetryToFile),
 };

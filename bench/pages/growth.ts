@@ -1,0 +1,86 @@
+/** The part of docs/benchmarks.md that tells how cost grows, and its plots. */
+import { AXES, type Axis, type Metric } from '../axes.ts';
+import { exponentOf, type GrowthOfAxis, isLinearOrBetter } from '../growth-results.ts';
+import { renderSurroundings } from '../surroundings.ts';
+import { plot } from './plot.ts';
+
+const METRICS: readonly (readonly [Metric, string])[] = [
+  ['messagesPerSecond', 'messages/s'],
+  ['latencyMs', 'latency (ms, median)'],
+  ['peakMegabytes', 'peak memory (MB)'],
+];
+
+const axisOf = ({ axis }: GrowthOfAxis): Axis => {
+  const found = AXES.find(({ name }) => name === axis);
+  if (found === undefined) throw new Error(`no axis ${axis}`);
+  return found;
+};
+
+const pathOf = ({ axis }: GrowthOfAxis): string => `plots/${axis.replaceAll(' ', '-')}.svg`;
+
+export const growthPlots = (growth: readonly GrowthOfAxis[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(growth.map((one) => [`docs/${pathOf(one)}`, plotOf(one)]));
+
+function plotOf(one: GrowthOfAxis): string {
+  const { label, scale, name } = axisOf(one);
+  const panels = METRICS.map(([metric, title]) => ({
+    title,
+    xLabel: label,
+    scale,
+    points: one.points.map((point) => ({ x: point.size, y: point[metric] })),
+  }));
+  return plot(`Throughput, latency and memory over ${name}`, panels);
+}
+
+export function growthText(growth: readonly GrowthOfAxis[]): string {
+  if (growth.length === 0) return '';
+  return `
+## Cost as it grows
+
+Medians of runs in a process each. The exponent is that of growth between the last two points: at 1 what is told grows as
+the size does, at 0 not at all; up to 1.15 counts as linear, since samples scatter. Memory is the most that the process had
+resident, with Node's own.
+
+| over | what | exponent | |
+| --- | --- | --- | --- |
+${growth.flatMap(rowsOf).join('\n')}
+${growth.map(sectionOf).join('')}`;
+}
+
+function rowsOf(one: GrowthOfAxis): string[] {
+  const axis = axisOf(one);
+  const names: Readonly<Record<Metric, string>> = {
+    messagesPerSecond: axis.time,
+    latencyMs: 'latency',
+    peakMegabytes: 'peak memory',
+  };
+  return METRICS.map(([metric]) => {
+    const exponent = exponentOf(axis, metric, one.points);
+    const verdict = isLinearOrBetter(exponent) ? 'linear or better' : '**worse than linear**';
+    return `| ${axis.name} | ${names[metric]} | ${exponent.toFixed(2)} | ${verdict} |`;
+  });
+}
+
+function sectionOf(one: GrowthOfAxis): string {
+  const { name, work, label } = axisOf(one);
+  const rows = one.points.map((point) => {
+    const { size, messagesPerSecond, latencyMs, peakMegabytes } = point;
+    const cells = [messagesPerSecond, latencyMs, peakMegabytes].map((value) =>
+      Number(value.toPrecision(3)).toLocaleString('en-GB'),
+    );
+    return `| ${[size.toLocaleString('en-GB'), ...cells].join(' | ')} |`;
+  });
+  return `
+### Over ${name}
+
+${work.charAt(0).toUpperCase()}${work.slice(1)}.
+
+![Throughput, latency and peak memory over ${name}](${pathOf(one)})
+
+| ${label} | messages/s | latency, ms | peak memory, MB |
+| --- | --- | --- | --- |
+${rows.join('\n')}
+
+${one.runs} runs. ${renderSurroundings(one.surroundings).split('\n')[0]}
+`;
+}

@@ -1,0 +1,117 @@
+/** The rows of writing log records. */
+import { type Comparison, cost, side, throughput } from './comparison.ts';
+
+/** The same for both sides of a row, whichever is faster. */
+const writing = {
+  subject: new URL('./subjects/write.mjs', import.meta.url),
+  operations: 50_000,
+  unit: 'µs per record',
+} as const;
+
+const WRITER = side('writer', 'ours to nothing');
+const FILE_WRITER = side('writer', 'ours to a file');
+const BUFFERED_WRITER = side('writer, `sync: false`', 'ours later to a file');
+const PINO_TO_FILE = side('pino, `sync: true`', 'pino to a file');
+const WINSTON_TO_FILE = side('winston', 'winston to a file');
+
+const toNothing: readonly Comparison[] = [
+  {
+    ...writing,
+    name: 'write-pino',
+    work: 'validate and write a record to nothing, beside bare pino',
+    ours: WRITER,
+    rival: side('pino', 'pino to nothing'),
+    goal: throughput(0.65, 0.9),
+  },
+  {
+    ...writing,
+    name: 'write-winston',
+    work: 'the same beside winston',
+    ours: WRITER,
+    rival: side('winston', 'winston to nothing'),
+    goal: throughput(2),
+  },
+  {
+    ...writing,
+    name: 'write-otel',
+    work: 'the same beside OpenTelemetry logs, whose exporter makes a line of each record',
+    ours: WRITER,
+    rival: side('OpenTelemetry', 'OpenTelemetry to nothing'),
+    goal: throughput(2),
+  },
+  {
+    ...writing,
+    name: 'write-otel-object',
+    work: 'the same beside OpenTelemetry logs, whose exporter counts objects: nothing is serialised',
+    ours: WRITER,
+    rival: side('OpenTelemetry, no lines', 'OpenTelemetry, unserialised'),
+  },
+  {
+    ...writing,
+    name: 'write-unchecked',
+    work: 'write a record to nothing with `validate: false`, beside bare pino',
+    ours: side('writer, `validate: false`', 'ours unchecked to nothing'),
+    rival: side('pino', 'pino to nothing'),
+  },
+];
+
+const toFile: readonly Comparison[] = [
+  {
+    ...writing,
+    name: 'file-pino',
+    work: 'validate and write a record to a file, synchronously',
+    ours: FILE_WRITER,
+    rival: PINO_TO_FILE,
+    goal: throughput(0.8, 0.95),
+  },
+  {
+    ...writing,
+    name: 'file-winston',
+    work: 'the same beside winston, which has it in the file later',
+    ours: FILE_WRITER,
+    rival: WINSTON_TO_FILE,
+    goal: throughput(2),
+  },
+  {
+    ...writing,
+    name: 'file-otel',
+    work: 'the same beside OpenTelemetry logs, whose exporter writes synchronously',
+    ours: FILE_WRITER,
+    rival: side('OpenTelemetry', 'OpenTelemetry to a file'),
+    goal: throughput(2),
+  },
+  {
+    ...writing,
+    name: 'file-unchecked',
+    work: 'write a record to a file with `validate: false`, synchronously',
+    ours: side('writer, `validate: false`', 'ours unchecked to a file'),
+    rival: PINO_TO_FILE,
+  },
+  {
+    ...writing,
+    name: 'file-later-pino',
+    work: 'validate and write a record to a file in the background',
+    ours: BUFFERED_WRITER,
+    rival: side('pino, `sync: false`', 'pino later to a file'),
+  },
+  {
+    ...writing,
+    name: 'file-later-winston',
+    work: 'the same beside winston',
+    ours: BUFFERED_WRITER,
+    rival: WINSTON_TO_FILE,
+  },
+];
+
+const reporting: Comparison = {
+  name: 'report-pino',
+  work: '`reporter.attack` in a captured request, record and message, beside a bare pino line of the record',
+  subject: new URL('./subjects/report.mjs', import.meta.url),
+  operations: 20_000,
+  unit: 'µs per event',
+  ours: side('reporter', 'reporter in a request'),
+  rival: side('pino', 'bare pino line'),
+  goal: cost(2.5, 'cpuRatio'),
+};
+
+export const WRITING_COMPARISONS: readonly Comparison[] = [...toNothing, ...toFile, reporting];

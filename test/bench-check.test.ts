@@ -1,0 +1,51 @@
+/** The check of the bench, on made-up results: what it measures is measured by `npm run bench:check`. */
+import { expect, it } from 'vitest';
+import { CHECKED_ROWS, checkRow, MARGIN, SMALLER } from '../bench/check.ts';
+import { selectComparisons } from '../bench/comparisons.ts';
+import { readKept } from '../bench/kept.ts';
+import { resultOf } from '../bench/results.ts';
+
+const [ROW] = selectComparisons(['write-pino']);
+if (ROW === undefined) throw new Error('no row');
+
+const sample = (cpuMs: number) => ({ figure: cpuMs, cpuMs, rssBytes: 0 });
+const taken = (ours: number) => resultOf(ROW, { ours: [sample(ours)], rival: [sample(100)] });
+const surroundings = { date: '2026-11-22', machine: 'a machine', versions: {}, loadBefore: 0 };
+const kept = [{ surroundings, results: [taken(110)] }];
+
+/** What each measurement gives, in turn. */
+function measuring(...ours: readonly number[]) {
+  const asked: number[] = [];
+  const measure = ({ operations }: { readonly operations: number }) => {
+    asked.push(operations);
+    return Promise.resolve(taken(ours[asked.length - 1] ?? Number.NaN));
+  };
+  return { asked, measure };
+}
+
+it.each([
+  ['as recorded', [110], false],
+  ['faster', [10], false],
+  ['slower by less than the margin', [110 * MARGIN - 1], false],
+  ['slow twice', [110 * MARGIN + 1, 110 * MARGIN + 1], true],
+  ['slow once', [1000, 120], false],
+])('a row that is %s is judged by its ratio of CPU', async (_what, ours, isFarOutside) => {
+  const { asked, measure } = measuring(...ours);
+  const verdict = await checkRow(ROW, kept, measure);
+  expect(verdict).toMatchObject({ name: 'write-pino', isFarOutside });
+  expect(asked).toEqual(ours.map(() => ROW.operations / SMALLER));
+});
+
+it('says what it found beside what was recorded', async () => {
+  const { words } = await checkRow(ROW, kept, measuring(300, 250).measure);
+  expect(words).toBe("write-pino: 2.50 times the rival's CPU, recorded 1.10");
+});
+
+it('refuses a row that was never recorded', async () => {
+  await expect(checkRow(ROW, [], measuring(1).measure)).rejects.toThrow('never recorded');
+});
+
+it('checks rows that are recorded', () => {
+  const recorded = readKept().flatMap(({ results }) => results.map(({ name }) => name));
+  expect(recorded).toEqual(expect.arrayContaining(CHECKED_ROWS));
+});
