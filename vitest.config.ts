@@ -1,4 +1,4 @@
-import { defineConfig } from 'vitest/config';
+import type { ViteUserConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
@@ -42,7 +42,7 @@ const COMMON = {
   server: { deps: { external: [/\/dist\//] } },
 };
 
-export default defineConfig({
+export default {
   test: {
     maxWorkers: 2,
     sequence: { sequencer: LongFirst },
@@ -67,4 +67,4 @@ export default defineConfig({
       },
     ],
   },
-});
+} satisfies ViteUserConfig;

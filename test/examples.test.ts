@@ -8,6 +8,7 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contract } from '../src/contract/index.ts';
 import { bundlePrograms, compilePrograms } from './helpers/compile-programs.ts';
+import { isCoreOnly } from './helpers/core-tests.ts';
 import { root } from './helpers/package-files.ts';
 import { postgresPrograms } from './helpers/postgres-server.ts';
 import { quickOrWhole } from './helpers/quick-or-whole.ts';
@@ -61,30 +62,37 @@ function runOnFullDisk(): Promise<ProgramRun> {
 
 const sourceOf = (program: string): string => `${program}.ts`;
 
+const hasFleet = postgresPrograms !== undefined && !isCoreOnly;
+
+/** Of what is not the core's; nobody asks for it there. */
+const runOfOthers = async (program: string): Promise<ProgramRun> =>
+  isCoreOnly ? { exitCode: 1, stdout: '', stderr: '' } : runCompiled(program);
+
 /** All at the same time: they wait for each other's requests most of theirs. */
 function runAll() {
   const hosts = [EXPRESS, NODE_HTTP, FASTIFY, HONO, PASSPORT];
-  const once = [BATCH, ...hosts, IN_TESTS].map(sourceOf);
+  const once = [BATCH, ...(isCoreOnly ? [] : hosts), IN_TESTS].map(sourceOf);
   // Three runs of three processes each.
-  const often = [WEB_APPLICATION, RECEIVER, ...FLEET].map(sourceOf);
+  const fleet = hasFleet ? FLEET : [];
+  const often = [WEB_APPLICATION, RECEIVER, ...fleet].map(sourceOf);
   // Node follows the package's name to its modules where that has time: half of the work of each.
   if (quickOrWhole(false, true)) compilePrograms(folder, once);
   bundlePrograms(folder, quickOrWhole([...often, ...once], often));
   // The application starts it by this name, which the compiler leaves as it is in a string.
   symlinkSync('receiver.js', join(folder, `${RECEIVER}.ts`));
-  for (const program of FLEET)
+  for (const program of fleet)
     symlinkSync(`${basename(program)}.js`, join(folder, `${program}.ts`));
   return {
     whole: runCompiled(WEB_APPLICATION),
     otherSecret: runCompiled(WEB_APPLICATION, { env: { EXAMPLE_FAULT: 'wrong-secret' } }),
     onFullDisk: runOnFullDisk(),
     batch: runCompiled(BATCH),
-    express: runCompiled(EXPRESS),
-    nodeHttp: runCompiled(NODE_HTTP),
-    fastify: runCompiled(FASTIFY),
-    hono: runCompiled(HONO),
-    passport: runCompiled(PASSPORT),
-    fleet: postgresPrograms === undefined ? undefined : runCompiled(FLEET[0] ?? ''),
+    express: runOfOthers(EXPRESS),
+    nodeHttp: runOfOthers(NODE_HTTP),
+    fastify: runOfOthers(FASTIFY),
+    hono: runOfOthers(HONO),
+    passport: runOfOthers(PASSPORT),
+    fleet: hasFleet ? runOfOthers(FLEET[0] ?? '') : undefined,
     inTests: runCompiled(IN_TESTS, { args: ['--test-reporter=tap'] }),
   };
 }
@@ -293,7 +301,7 @@ describe('the web applications', SLOW, () => {
   });
 });
 
-describe('the examples of hosts', SLOW, () => {
+describe.skipIf(isCoreOnly)('the examples of hosts', SLOW, () => {
   it('tell of logins and a blocked attack in Express', async () => {
     const run = await runs.express;
     expect(run.stderr.trimEnd().split('\n')).toEqual([
@@ -400,7 +408,7 @@ describe('the other examples', SLOW, () => {
   });
 });
 
-describe.skipIf(postgresPrograms === undefined)('the fleet on PostgreSQL', SLOW, () => {
+describe.skipIf(!hasFleet)('the fleet on PostgreSQL', SLOW, () => {
   it('loses nothing when a dispatcher is killed in the middle of a request', async () => {
     const run = await runs.fleet;
     expect(run?.stderr).toMatch(/^dispatcher-[12] +killed while the receiver was answering/m);

@@ -29,7 +29,8 @@ const masked = (text: string): string =>
 
 const readPage = (page: string): string => readFileSync(join(root, page), 'utf8');
 
-const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)]
+const docs = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'));
+const pages = ['README.md', ...docs.map((name) => `docs/${name}`)]
   .map((page) => ({ page, commands: consoleCommandsOf(page, readPage(page)) }))
   .filter(({ commands }) => commands.length > 0);
 

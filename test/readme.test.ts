@@ -4,8 +4,6 @@
  * has followed the names of all but the first, which is half of the work of each.
  */
 import { execFileSync } from 'node:child_process';
-import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -15,12 +13,13 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import net from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundlePrograms, QUICK_COMPILER } from './helpers/compile-programs.ts';
+import { isCoreOnly } from './helpers/core-tests.ts';
+import { accepts, freePort } from './helpers/free-port.ts';
 import { type MarkdownProgram, programsOf } from './helpers/markdown-programs.ts';
 import { quickOrWhole } from './helpers/quick-or-whole.ts';
 import {
@@ -38,8 +37,18 @@ const PAGE_PORT = '8080';
 
 const readPage = (page: string): string => readFileSync(join(root, page), 'utf8');
 
-const allPages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)];
+const allPages = [
+  'README.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+/** Beside the README those of what the core has; every page has its links tested. */
+const CORE_PAGES = ['contract', 'installing', 'log-writer', 'sending'].map(
+  (name) => `docs/${name}.md`,
+);
 const pages = allPages
+  .filter((page) => !isCoreOnly || page === 'README.md' || CORE_PAGES.includes(page))
   .map((page) => ({ page, programs: programsOf(page, readPage(page)) }))
   .filter(({ programs }) => programs.length > 0);
 
@@ -58,30 +67,8 @@ const extensionOf = ({ language, code }: MarkdownProgram): string => {
   return code.includes('require(') ? 'cjs' : 'mjs';
 };
 
-async function accepts(port: number): Promise<boolean> {
-  const socket = net.connect(port, '127.0.0.1');
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
-}
-
-/** Below the ports that systems give to whoever connects or asks for any: no other test gets one. */
-const FIRST_PORT = 20_000;
-const PORTS = 10_000;
-
-/** One that nobody listens on; the search begins anywhere, for another run on the same machine. */
-async function freePort(taken: readonly number[]): Promise<number> {
-  for (let tries = 0; tries < 100; tries += 1) {
-    const port = FIRST_PORT + randomInt(PORTS);
-    if (!taken.includes(port) && !(await accepts(port))) return port;
-  }
-  throw new Error('no port is free');
-}
+/** Beside those of other tests. */
+const PORTS = { first: 20_000, count: 10_000 };
 
 /** Node follows the names itself in the README's first program, and in all of them where that has time. */
 const isBundled = (program: MarkdownProgram): boolean =>
@@ -151,7 +138,7 @@ const runs = new Map<MarkdownProgram, ProgramRun>();
 beforeAll(async () => {
   const ports: number[] = [];
   for (const { programs } of pages) {
-    const port = await freePort(ports);
+    const port = await freePort(PORTS, ports);
     for (const program of programs) {
       const file = join(folder, sourceOf(program));
       writeFileSync(file, program.code.replaceAll(PAGE_PORT, String(port)));

@@ -1,12 +1,10 @@
 /** Durable queues with dead letters in them, as a service leaves them behind. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { createLevelQueue } from '../../src/queue/level.ts';
 import type { ApplicationRow, DeadReason, Json, MessageQueue } from '../../src/queue/queue.ts';
 import { storeV2 } from '../../src/webhook/encoder.ts';
 import { message } from './sender.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 export interface Death {
   readonly messageId: string;
@@ -56,12 +54,6 @@ export async function bury(queue: MessageQueue, deaths: readonly Death[]): Promi
     some.push(entry);
   }
   if (some.length > 0) await queue.enqueue(some);
-}
-
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'command-line-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 /** Makes a folder as its service has left it; destinations of `closed` have closed themselves. */

@@ -3,13 +3,12 @@
  * language, where the machine has one.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { accepts, freePort } from './free-port.ts';
 import { root } from './package-files.ts';
 import { quickOrWhole } from './quick-or-whole.ts';
 
@@ -86,28 +85,8 @@ export function isAvailable({ language, tool, debian, compile }: Language): bool
   return compile === undefined || quickOrWhole(false, true);
 }
 
-async function accepts(port: number): Promise<boolean> {
-  const socket = net.connect(port, '127.0.0.1');
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
-}
-
-/** Below the ports that systems give to whoever asks for any, and beside those of other tests. */
-const FIRST_PORT = 12_000;
-const PORTS = 8000;
-
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = FIRST_PORT + randomInt(PORTS);
-    if (!(await accepts(port))) return port;
-  }
-}
+/** Beside those of other tests. */
+const PORTS = { first: 12_000, count: 8000 };
 
 export class LanguageReceiver {
   readonly origin: string;
@@ -137,7 +116,7 @@ export class LanguageReceiver {
     const folder = mkdtempSync(join(tmpdir(), 'other-language-'));
     const path = join(folder, file);
     writeFileSync(path, programOf(language, file));
-    const port = await freePort();
+    const port = await freePort(PORTS);
     if (compile !== undefined) execFileSync(tool, compile(path), { cwd: folder });
     const command = compile === undefined ? tool : join(folder, 'server');
     const child = spawn(command, args(path, port), {

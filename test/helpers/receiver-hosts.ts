@@ -1,6 +1,7 @@
 /** The hosts that a webhook receiver has an adapter for, each on a port of its own until the test ends. */
 import { once } from 'node:events';
 import http from 'node:http';
+import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import express from 'express';
@@ -29,12 +30,25 @@ export async function listening(server: http.Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks/security`;
 }
 
-/** `handlers`: those before the receiver, and behind it one that takes errors. */
+const require = createRequire(import.meta.url);
+
+/** What is used of it here has the types of its successor. */
+export const express4 = require('express4') as typeof express;
+
+interface ExpressParts {
+  /** Whose application; the newest without it. */
+  readonly framework?: typeof express;
+  /** What comes before the receiver. */
+  readonly before?: express.RequestHandler;
+  /** What comes behind it and takes errors. */
+  readonly onError?: express.ErrorRequestHandler;
+}
+
 export function expressApp(
   receiver: WebhookReceiver,
-  handlers: { before?: express.RequestHandler; onError?: express.ErrorRequestHandler } = {},
+  { framework = express, ...handlers }: ExpressParts = {},
 ): http.Server {
-  const app = express();
+  const app = framework();
   if (handlers.before !== undefined) app.use(handlers.before);
   app.post('/hooks/security', expressHandler(receiver));
   if (handlers.onError !== undefined) app.use(handlers.onError);
@@ -74,6 +88,7 @@ type StartHost = (receiver: WebhookReceiver) => Promise<string>;
 export const HOSTS: Readonly<Record<string, StartHost>> = {
   'node:http': (receiver) => listening(http.createServer(nodeHandler(receiver))),
   express: (receiver) => listening(expressApp(receiver)),
+  'express 4': (receiver) => listening(expressApp(receiver, { framework: express4 })),
   fastify: async (receiver) => {
     const app = fastify();
     await app.register(fastifyPlugin(receiver), { prefix: '/hooks', path: '/security' });
@@ -97,4 +112,8 @@ export const HOSTS_BEHIND_PARSERS: Readonly<Record<string, StartHost>> = {
     listening(expressApp(receiver, { before: KEEPING })),
   'express behind express.raw': (receiver) =>
     listening(expressApp(receiver, { before: express.raw({ type: () => true }) })),
+  'express 4 behind its own raw': (receiver) => {
+    const before = express4.raw({ type: () => true });
+    return listening(expressApp(receiver, { framework: express4, before }));
+  },
 };

@@ -8,8 +8,8 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
   {
     name: 'retry_count is always 0',
     file: `${ENGINE}/attempt.ts`,
-    from: '({ stored, retryCount: sends })',
-    to: '({ stored, retryCount: sends * 0 })',
+    from: '{ stored, retryCount: sends }',
+    to: '{ stored, retryCount: sends * 0 }',
     by: 'retry-count',
     withinSeeds: 5,
   },

@@ -6,9 +6,9 @@ const ENGINE = 'webhook/engine';
 export const SENDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'an own message_id is not kept',
-    file: 'webhook/accept.ts',
-    from: "ownId(data, 'message_id') ?? newId()",
-    to: 'newId()',
+    file: `${ENGINE}/intake.ts`,
+    from: 'const { messageId = rules.newId(), application',
+    to: 'const messageId = rules.newId();\n    const { application',
     by: 'send-result',
     withinSeeds: 20,
   },
@@ -47,7 +47,7 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a timer outlives its attempt',
     file: `${ENGINE}/delivery.ts`,
-    from: '} finally {\n      inTime.abort();',
+    from: '} finally {\n      inTime.abort(NOT_NEEDED);',
     to: '} finally {',
     by: 'nothing-after-end',
     withinSeeds: 50,
