@@ -1,6 +1,7 @@
 /** A queue in the streams of NATS JetStream, which any number of processes share. */
 
 import type { IncidentStore } from '../incident/incident-store.ts';
+import { systemClock } from '../system/clock.ts';
 import { untraced } from '../system/untraced.ts';
 import {
   type JetStreamQueueOptions,
@@ -53,7 +54,9 @@ export async function createJetStreamStreams(
   const read = readStreamsOptions(options);
   const { nats, manager, isOwn } = await linked(read, loadNats);
   try {
-    return await untraced(() => createStreams(manager, namesOf(read.prefix), read));
+    return await untraced(() =>
+      createStreams(manager, namesOf(read.prefix), { ...read, clock: systemClock }),
+    );
   } finally {
     if (isOwn) await nats.close();
   }

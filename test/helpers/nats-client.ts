@@ -55,8 +55,8 @@ export async function connectNats(servers: readonly string[]): Promise<NatsClien
   return await connect({ servers, maxReconnectAttempts: -1, reconnectTimeWait: 50 });
 }
 
-/** So many calls, of five seconds each, before a cluster must have a leader. */
-const MAX_CALLS = 6;
+/** So many calls, of five seconds each at most, before a cluster must have a leader. */
+const MAX_CALLS = 20;
 
 /** A cluster whose leader was killed just now answers nobody until it has another. */
 export async function managerOf(client: NatsClient): Promise<NatsManager> {
@@ -67,5 +67,18 @@ export async function managerOf(client: NatsClient): Promise<NatsManager> {
     } catch (error) {
       if (calls === MAX_CALLS) throw error;
     }
+  }
+}
+
+/** Once there is one. */
+export async function leaderOf(manager: NatsManager, stream: string): Promise<string> {
+  for (let calls = 1; ; calls += 1) {
+    try {
+      const { leader } = (await manager.streams.info(stream)).cluster ?? {};
+      if (leader !== undefined) return leader;
+    } catch (error) {
+      if (calls >= MAX_CALLS) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -4,13 +4,14 @@
  * it is missing `natsProgram` is undefined, and what needs it is skipped loudly, or fails where
  * REQUIRE_NATS is set.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { hasEqualReplicas } from '../../src/queue/jetstream/streams.ts';
 import { freePort } from './free-port.ts';
 
 function findProgram(): string | undefined {
@@ -31,6 +32,22 @@ if (natsProgram === undefined) {
   const reason = 'no NATS server is installed (Debian: apt-get install nats-server)';
   if (process.env['REQUIRE_NATS'] !== undefined) throw new Error(reason);
   console.warn(`SKIPPED: tests of the JetStream queue, ${reason}`);
+}
+
+/** Such as `2.10.27`. */
+const natsVersion =
+  natsProgram === undefined
+    ? ''
+    : (/\d+(?:\.\d+)+/.exec(execFileSync(natsProgram, ['--version'], { encoding: 'utf8' }))?.[0] ??
+      '');
+
+/** Whether the servers of a cluster hold the same once one of them was killed. */
+export const hasSoundCluster = hasEqualReplicas(natsVersion);
+
+if (natsProgram !== undefined && !hasSoundCluster) {
+  const reason = `replicas of nats-server ${natsVersion} differ after a kill, 2.10 is needed (scripts/fetch-nats.sh)`;
+  if (process.env['REQUIRE_NATS_CLUSTER'] !== undefined) throw new Error(reason);
+  console.warn(`SKIPPED: servers of a cluster that are killed, ${reason}`);
 }
 
 const PORTS = { first: 4200, count: 7000 };

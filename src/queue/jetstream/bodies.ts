@@ -67,8 +67,8 @@ export class Bodies {
   /** A new leader may not have come as far yet: what it does not have would be taken to be over. */
   async #mustBeGone(sequence: number): Promise<void> {
     const { store, names } = this.#session;
-    const { state } = await store.manager.streams.info(names.messages);
-    if (state.last_seq < sequence) throw new Unanswered('the leader lags behind');
+    const { last_seq } = await store.state(names.messages);
+    if (last_seq < sequence) throw new Unanswered('the leader lags behind');
   }
 }
 

@@ -6,7 +6,7 @@ import type { FollowUps } from './follow-ups.ts';
 import { acceptedMsOf, type Row } from './row.ts';
 import { bury, closed, olderThan, waitingOf } from './row-ends.ts';
 import { lapse } from './row-settle.ts';
-import { MAX_TRIES, RowBusy, type Rows } from './rows.ts';
+import { MAX_TRIES, type Rows, rowBusy } from './rows.ts';
 import type { Session } from './session.ts';
 import type { View } from './view.ts';
 import type { Work } from './work.ts';
@@ -87,7 +87,7 @@ export class Ends {
         origin,
       }));
     }
-    throw new RowBusy();
+    throw rowBusy();
   }
 
   async #buried(row: Row, page: readonly Message[], { max, reason, touched, isMeant }: Burying) {

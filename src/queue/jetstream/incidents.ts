@@ -6,6 +6,7 @@ import type {
   IncidentReport,
   IncidentStore,
 } from '../../incident/incident-store.ts';
+import { Busy } from './jetstream-failure.ts';
 import type { Session } from './session.ts';
 
 /** How long an incident is known since it was last told of. */
@@ -124,7 +125,7 @@ export class JetStreamIncidents implements IncidentStore {
         const written = await store.replace({ subject, body, lastSequence, messageId: newId() });
         if (written !== undefined) return answer;
       }
-      throw new Error('an incident changes all the time');
+      throw new Busy('what is known of an incident changes all the time');
     });
   }
 }

@@ -6,9 +6,17 @@ export const WRONG_LAST_SEQUENCE = 10071;
 const STREAM_MISSING = 10059;
 const STORE_FAILED = 10077;
 const NOT_FOUND: ReadonlySet<number> = new Set([10037, 10043, 10057]);
+/** No server is there for it yet, or no leader. */
+const PASSING: ReadonlySet<number> = new Set([
+  503, 10004, 10005, 10008, 10009, 10023, 10118, 10173,
+]);
+const PASSING_NAMES: ReadonlySet<string> = new Set(['TimeoutError', 'NoRespondersError']);
 
 /** Nobody answered in time, or the connection ended first: it may have been done all the same. */
 export class Unanswered extends Error {}
+
+/** Others wrote the same value again and again, each a little sooner. */
+export class Busy extends Error {}
 
 /** What the server answered with. */
 export class Refusal extends Error {
@@ -26,6 +34,12 @@ export const isFull = (error: unknown): error is Refusal =>
   /maximum (?:messages|bytes)/.test(error.message);
 
 export const isMissing = (error: unknown): boolean => NOT_FOUND.has(codeOf(error) ?? 0);
+
+/** What may be otherwise in a moment, where a server or a leader is about to come. */
+export const isPassing = (error: unknown): boolean =>
+  error instanceof Unanswered ||
+  PASSING.has(codeOf(error) ?? 0) ||
+  (error instanceof Error && PASSING_NAMES.has(error.name));
 
 export const isMissingStream = (error: unknown): boolean => codeOf(error) === STREAM_MISSING;
 
@@ -46,6 +60,7 @@ function detailOf(error: unknown): string {
   const code = codeOf(error);
   if (code === STREAM_MISSING) return 'the streams are missing, run createJetStreamStreams once';
   if (code !== undefined) return `NATS answered ${code}`;
+  if (error instanceof Busy) return error.message;
   return error instanceof Unanswered ? 'NATS did not answer' : 'no connection to NATS';
 }
 

@@ -13,6 +13,9 @@ const PAUSE_MS = 100;
 /** How often waiting requests are looked at. */
 const SWEEP_MS = 250;
 
+/** What is asked of a server that is about to go is asked again of another one. */
+const MANAGING_MS = 5000;
+
 export interface Link {
   readonly nats: Nats;
   readonly manager: Manager;
@@ -20,12 +23,9 @@ export interface Link {
   readonly newHeaders: () => NatsHeaders;
 }
 
-export async function linked(
-  options: ReadOptions,
-  load: LoadNats,
-  timeout = options.callTimeoutMs,
-): Promise<Link> {
-  const { connection } = options;
+export async function linked(options: ReadOptions, load: LoadNats): Promise<Link> {
+  const { connection, callTimeoutMs } = options;
+  const timeout = Math.min(callTimeoutMs, MANAGING_MS);
   const packages = await load();
   try {
     const isOwn = !isConnection(connection);

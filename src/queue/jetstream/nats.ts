@@ -40,7 +40,7 @@ export interface NatsConnection {
 /** With our types, where we use it. */
 export interface Nats extends Omit<NatsConnection, 'publish' | 'subscribe' | 'status'> {
   status(): AsyncIterable<{ readonly type: string }> & { readonly stop?: () => void };
-  readonly info?: { readonly max_payload?: number } | undefined;
+  readonly info?: { readonly max_payload?: number; readonly version?: string } | undefined;
   publish(
     subject: string,
     payload?: Uint8Array | string,

@@ -41,15 +41,12 @@ export interface Opening extends Surroundings {
 
 const DEFAULT_MAX_PAYLOAD = 1_048_576;
 
-/** What is asked of a server that is about to go is asked again of another one. */
-const MANAGING_MS = 5000;
-
 /** How often the server's time is asked for: meanwhile our monotonic clock goes on by itself. */
 const TIME_MS = 30_000;
 
 export async function opened(options: ReadOptions, opening: Opening): Promise<Opened> {
   const { clock, newId, load } = opening;
-  const link = await linked(options, load, Math.min(options.callTimeoutMs, MANAGING_MS));
+  const link = await linked(options, load);
   const requests = new Requests(
     link.nats,
     { clock, inbox: `_INBOX.${newId()}` },
@@ -57,13 +54,13 @@ export async function opened(options: ReadOptions, opening: Opening): Promise<Op
   );
   try {
     const names = namesOf(options.prefix);
-    const { durability, bounds } = await lookedAt(link.manager, names);
+    const { durability, bounds } = await lookedAt(link, names, { ...options, clock });
     const measured = new ServerTime(() => clock.monotonicMs());
     const time = opening.time ?? measured;
     const session: Session = {
       link,
       requests,
-      store: new Store(requests, link, (stampMs) => time.of(stampMs)),
+      store: new Store(requests, link, { ...options, clock, stamp: (stampMs) => time.of(stampMs) }),
       names,
       time,
       stamped: (stampMs) => measured.observe(stampMs),

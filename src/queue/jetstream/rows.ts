@@ -1,4 +1,5 @@
 /** The applications' rows, each written by compare-and-set. */
+import { Busy } from './jetstream-failure.ts';
 import type { Row } from './row.ts';
 import { decodeRow, encodeRow } from './row-code.ts';
 import { done } from './row-ends.ts';
@@ -10,11 +11,7 @@ import type { Work } from './work.ts';
 /** So many times a change is tried anew because another process was quicker. */
 export const MAX_TRIES = 50;
 
-export class RowBusy extends Error {
-  constructor() {
-    super('a row changes all the time');
-  }
-}
+export const rowBusy = (): Busy => new Busy('the row of an application changes all the time');
 
 export class Rows {
   readonly #session: Session;
@@ -85,6 +82,6 @@ export class Rows {
       if (await this.write(view, after, revision)) return after;
       isFresh = true;
     }
-    throw new RowBusy();
+    throw rowBusy();
   }
 }

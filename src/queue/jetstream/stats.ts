@@ -43,7 +43,7 @@ export class Stats {
   async left(): Promise<number> {
     if (this.#work.isBegun) return (await this.read()).pending;
     const { names, store } = this.#session;
-    return (await store.manager.streams.info(names.messages)).state.messages;
+    return (await store.state(names.messages)).messages;
   }
 
   async read(): Promise<QueueStats> {

@@ -1,7 +1,8 @@
 /** Streams and buckets by the engine's own protocol: many requests under way cost one subscription. */
 import { isMissing, Refusal, WRONG_LAST_SEQUENCE } from './jetstream-failure.ts';
 import type { Asking, Link, Requests } from './link.ts';
-import type { Manager, NatsHeaders, NatsMessage } from './nats.ts';
+import type { NatsHeaders, NatsMessage, StreamInfo } from './nats.ts';
+import { type Patience, patiently } from './patience.ts';
 
 /** The one header of ours: what is told of a message, as JSON in ASCII. */
 export const TOLD = 'Told';
@@ -56,18 +57,20 @@ const isStored = (message: NatsMessage): boolean => (answerOf(message).seq ?? 0)
 const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
 
+export interface Surroundings extends Patience {
+  /** What a stamp of the server's means. */
+  readonly stamp: (stampMs: number) => number;
+}
+
 export class Store {
-  readonly manager: Manager;
   readonly #requests: Requests;
-  readonly #newHeaders: () => NatsHeaders;
+  readonly #link: Link;
+  readonly #surroundings: Surroundings;
 
-  readonly #stamp: (stampMs: number) => number;
-
-  constructor(requests: Requests, link: Link, stamp: (stampMs: number) => number) {
+  constructor(requests: Requests, link: Link, surroundings: Surroundings) {
     this.#requests = requests;
-    this.manager = link.manager;
-    this.#newHeaders = link.newHeaders;
-    this.#stamp = stamp;
+    this.#link = link;
+    this.#surroundings = surroundings;
   }
 
   /** Resolves to its sequence; with `messageId` also where it had been stored before. */
@@ -82,11 +85,18 @@ export class Store {
     const { subject, body, messageId } = publication;
     const headers = this.#headersOf(publication);
     const isRepeatable = messageId !== undefined;
-    return answerOf(await this.#requests.ask(subject, body, { headers, isRepeatable, ...more }));
+    return await this.#answered(subject, body, { headers, isRepeatable, ...more });
+  }
+
+  /** A server that is about to have a leader says so: asked again. */
+  async #answered(subject: string, payload: Uint8Array | string, asking: Asking): Promise<Answer> {
+    return await patiently(this.#surroundings, async () =>
+      answerOf(await this.#requests.ask(subject, payload, asking)),
+    );
   }
 
   #headersOf({ told, messageId, lastSequence }: Publication): NatsHeaders {
-    const headers = this.#newHeaders();
+    const headers = this.#link.newHeaders();
     if (told !== undefined) headers.set(TOLD, told);
     if (messageId !== undefined) headers.set(MESSAGE_ID, messageId);
     if (lastSequence !== undefined) headers.set(EXPECTED, `${lastSequence}`);
@@ -134,7 +144,7 @@ export class Store {
     return {
       sequence: Number(headers.get('Nats-Sequence')),
       subject: headers.get('Nats-Subject'),
-      storedMs: this.#stamp(Date.parse(headers.get('Nats-Time-Stamp'))),
+      storedMs: this.#surroundings.stamp(Date.parse(headers.get('Nats-Time-Stamp'))),
       told: headers.get(TOLD),
       body: bufferOf(data),
     };
@@ -152,14 +162,13 @@ export class Store {
   async #got(stream: string, query: object): Promise<Kept | undefined> {
     const subject = `$JS.API.STREAM.MSG.GET.${stream}`;
     const payload = JSON.stringify(query);
-    const answered = await this.#requests.ask(subject, payload, { isRepeatable: true });
     try {
-      const { message } = answerOf(answered);
+      const { message } = await this.#answered(subject, payload, { isRepeatable: true });
       if (message === undefined) return undefined;
       return {
         sequence: message.seq,
         subject: message.subject,
-        storedMs: this.#stamp(Date.parse(message.time)),
+        storedMs: this.#surroundings.stamp(Date.parse(message.time)),
         told: toldIn(message.hdrs),
         body: Buffer.from(message.data ?? '', 'base64'),
       };
@@ -174,7 +183,7 @@ export class Store {
     const subject = `$JS.API.STREAM.MSG.DELETE.${stream}`;
     const payload = JSON.stringify({ seq: sequence, no_erase: true });
     try {
-      answerOf(await this.#requests.ask(subject, payload, { isRepeatable: true }));
+      await this.#answered(subject, payload, { isRepeatable: true });
       return true;
     } catch (error) {
       if (isMissing(error)) return false;
@@ -185,16 +194,21 @@ export class Store {
   /** All of the subject before `sequence`. */
   async purge(stream: string, subject: string, sequence: number): Promise<void> {
     const payload = JSON.stringify({ filter: subject, seq: sequence });
-    const answered = await this.#requests.ask(`$JS.API.STREAM.PURGE.${stream}`, payload, {
-      isRepeatable: true,
-    });
-    answerOf(answered);
+    await this.#answered(`$JS.API.STREAM.PURGE.${stream}`, payload, { isRepeatable: true });
   }
 
   /** How many messages each subject has, by its name. */
   async counts(stream: string, filter: string): Promise<Map<string, number>> {
-    const { state } = await this.manager.streams.info(stream, { subjects_filter: filter });
-    return new Map(Object.entries(state.subjects ?? {}));
+    const { subjects = {} } = await this.state(stream, filter);
+    return new Map(Object.entries(subjects));
+  }
+
+  /** As the stream's leader has it; the subjects only of those that are asked for. */
+  async state(stream: string, subjects?: string): Promise<StreamInfo['state']> {
+    const { streams } = this.#link.manager;
+    const options = subjects === undefined ? undefined : { subjects_filter: subjects };
+    const info = await patiently(this.#surroundings, () => streams.info(stream, options));
+    return info.state;
   }
 }
 

@@ -3,8 +3,10 @@ import { SecurityEventError } from '../../errors.ts';
 import type { Durability } from '../queue.ts';
 import { failure, isMissingStream } from './jetstream-failure.ts';
 import type { ReadStreamsOptions } from './jetstream-options.ts';
+import type { Link } from './link.ts';
 import type { Names } from './names.ts';
 import type { Manager, StreamConfig, StreamInfo } from './nats.ts';
+import { type Patience, patiently } from './patience.ts';
 
 const NS_PER_S = 1e9;
 
@@ -17,12 +19,12 @@ const INCIDENTS_KEPT_S = 30 * 86_400;
 export async function createStreams(
   manager: Manager,
   names: Names,
-  options: ReadStreamsOptions,
+  options: ReadStreamsOptions & Patience,
 ): Promise<'created' | 'updated'> {
   try {
     const changes: string[] = [];
     for (const config of configsOf(names, options))
-      changes.push(await createStream(manager, config));
+      changes.push(await patiently(options, () => createStream(manager, config)));
     return changes.includes('created') ? 'created' : 'updated';
   } catch (error) {
     throw failure(error);
@@ -87,9 +89,15 @@ export interface Found {
 }
 
 /** What the streams are like; refuses those that would not keep the laws. */
-export async function lookedAt({ streams }: Manager, names: Names): Promise<Found> {
+export async function lookedAt(
+  { manager: { streams }, nats }: Pick<Link, 'manager' | 'nats'>,
+  names: Names,
+  patience: Patience,
+): Promise<Found> {
   const needed = [names.messages, names.rows, names.dead, names.incidents];
-  const infos = await Promise.all(needed.map((name) => streams.info(name)));
+  const infos = await Promise.all(
+    needed.map((name) => patiently(patience, () => streams.info(name))),
+  );
   const [messages] = infos as [StreamInfo];
   const { config } = messages;
   if (config['discard'] !== 'new' || (config['max_age'] ?? 0) !== 0) {
@@ -97,7 +105,7 @@ export async function lookedAt({ streams }: Manager, names: Names): Promise<Foun
     throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
   }
   return {
-    durability: durabilityOf(infos.slice(0, 3)),
+    durability: durabilityOf(infos.slice(0, 3), nats.info?.version),
     bounds: {
       maxPendingMessages: Number(config['max_msgs']),
       maxPendingBytes: Number(config['max_bytes']),
@@ -110,8 +118,17 @@ export async function lookedAt({ streams }: Manager, names: Names): Promise<Foun
  * later unless it is told `sync_interval: always`, which no client can see: alone it keeps no more
  * than a process that ends.
  */
-export function durabilityOf(infos: readonly Pick<StreamInfo, 'config'>[]): Durability {
+export function durabilityOf(
+  infos: readonly Pick<StreamInfo, 'config'>[],
+  version = '',
+): Durability {
   if (infos.some(({ config }) => config.storage === 'memory')) return 'memory';
   const replicas = Math.min(...infos.map(({ config }) => config.num_replicas));
-  return replicas >= 3 ? 'replicated' : 'process-crash';
+  return replicas >= 3 && hasEqualReplicas(version) ? 'replicated' : 'process-crash';
+}
+
+/** Of servers before 2.10, replicas hold different messages once one of them was killed (seen with 2.9.10). */
+export function hasEqualReplicas(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > 2 || (major === 2 && minor >= 10);
 }

@@ -95,9 +95,7 @@ export class Work {
   async #start(): Promise<void> {
     const { names, store } = this.#session;
     await this.#end();
-    const { state } = await store.manager.streams.info(names.messages, {
-      subjects_filter: names.messageSubjects,
-    });
+    const state = await store.state(names.messages, names.messageSubjects);
     this.#unread.clear();
     for (const subject of Object.keys(state.subjects ?? {})) this.#unread.add(lastToken(subject));
     for (const view of this.#views.values()) view.looked([], !this.#unread.has(view.token));

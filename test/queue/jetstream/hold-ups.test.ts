@@ -192,7 +192,7 @@ describe('closing an application', () => {
     };
     const session = { time: { now: () => 0 } };
     const ends = new Ends(session as never, work as never, parts as never);
-    await expect(ends.close('one', 10)).rejects.toThrow('a row changes all the time');
+    await expect(ends.close('one', 10)).rejects.toThrow('the row of an application changes all the time');
     expect(writes).toBe(50);
   });
 });
@@ -214,7 +214,14 @@ const storeOf = (answers: readonly object[], callTimeoutMs: number) => {
   } as unknown as Nats;
   const requests = new Requests(nats, { clock: systemClock, inbox: 'i' }, callTimeoutMs);
   const link = { newHeaders: () => headersOf(0) } as unknown as Link;
-  return { store: new Store(requests, link, (stampMs) => stampMs), end: () => requests.end() };
+  return {
+    store: new Store(requests, link, {
+      clock: systemClock,
+      callTimeoutMs: 500,
+      stamp: (stampMs) => stampMs,
+    }),
+    end: () => requests.end(),
+  };
 };
 
 describe('a publication', () => {

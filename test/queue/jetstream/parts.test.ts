@@ -119,11 +119,15 @@ describe("the server's time", () => {
 
 describe('durability', () => {
   test.each([
-    { replicas: [3, 3, 5], storage: 'file', expected: 'replicated' },
-    { replicas: [3, 1, 3], storage: 'file', expected: 'process-crash' },
-    { replicas: [2, 2, 2], storage: 'file', expected: 'process-crash' },
-    { replicas: [3, 3, 3], storage: 'memory', expected: 'memory' },
-  ] as const)('of streams of $replicas in $storage is $expected', (row) => {
+    { replicas: [3, 3, 5], storage: 'file', version: '2.10.27', expected: 'replicated' },
+    { replicas: [3, 3, 3], storage: 'file', version: '3.0.0-beta.1', expected: 'replicated' },
+    { replicas: [3, 1, 3], storage: 'file', version: '2.10.27', expected: 'process-crash' },
+    { replicas: [2, 2, 2], storage: 'file', version: '2.15.1', expected: 'process-crash' },
+    { replicas: [3, 3, 3], storage: 'memory', version: '2.15.1', expected: 'memory' },
+    // Its replicas are not the same.
+    { replicas: [3, 3, 3], storage: 'file', version: '2.9.10', expected: 'process-crash' },
+    { replicas: [3, 3, 3], storage: 'file', version: undefined, expected: 'process-crash' },
+  ] as const)('of streams of $replicas in $storage on a server $version is $expected', (row) => {
     const infos = row.replicas.map((replicas, index) => ({
       config: {
         name: `${index}`,
@@ -132,7 +136,7 @@ describe('durability', () => {
         num_replicas: replicas,
       },
     }));
-    expect(durabilityOf(infos)).toBe(row.expected);
+    expect(durabilityOf(infos, row.version)).toBe(row.expected);
   });
 });
 
