@@ -45,7 +45,7 @@ const natsVersion =
 export const hasSoundCluster = hasEqualReplicas(natsVersion);
 
 if (natsProgram !== undefined && !hasSoundCluster) {
-  const reason = `replicas of nats-server ${natsVersion} differ after a kill, 2.10 is needed (scripts/fetch-nats.sh)`;
+  const reason = `replicas of nats-server ${natsVersion} differ after a kill, 2.10.23 is needed (scripts/fetch-nats.sh)`;
   if (process.env['REQUIRE_NATS_CLUSTER'] !== undefined) throw new Error(reason);
   console.warn(`SKIPPED: servers of a cluster that are killed, ${reason}`);
 }

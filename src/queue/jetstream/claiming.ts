@@ -2,10 +2,10 @@
 import type { Claim, ClaimedMessage, ClaimRequest, Nothing } from '../queue.ts';
 import type { Bodies, Whole } from './bodies.ts';
 import { type Message, storedOf } from './envelope.ts';
+import { isPassing } from './jetstream-failure.ts';
 import type { Row, Taken } from './row.ts';
 import { type Asked, candidates, needsFresh, take } from './row-claim.ts';
-import { without } from './row-groups.ts';
-import { discardedAlso } from './row-settle.ts';
+import { lost } from './row-ends.ts';
 import type { Rows } from './rows.ts';
 import type { Session } from './session.ts';
 import type { View } from './view.ts';
@@ -16,6 +16,9 @@ const READ_AT_ONCE = 128;
 
 /** Of an application of which nothing could be given though it looked as if. */
 const PAUSE_MS = 200;
+
+/** Of one whose claim failed: meanwhile the others have their turns. */
+const FAILED_PAUSE_MS = 5000;
 
 export class Claiming {
   readonly #session: Session;
@@ -43,6 +46,7 @@ export class Claiming {
   async #next(request: ClaimRequest): Promise<Claim | Nothing> {
     const { turns } = this.#work;
     const { time } = this.#session;
+    const failures: unknown[] = [];
     for (;;) {
       const nowMs = time.now();
       for (let view = turns.woken(nowMs); view !== undefined; view = turns.woken(nowMs)) {
@@ -51,8 +55,16 @@ export class Claiming {
         if (view.place.heap !== undefined && !turns.isReady(view) && view.place.key <= nowMs) break;
       }
       const view = turns.next(request.tiers);
-      if (view === undefined) return nothing(turns.nextAtMs(request.tiers), nowMs);
-      const claim = await this.#held(view, request);
+      if (view === undefined) {
+        // Not before all others had their turn.
+        if (failures.length > 0) throw failures[0];
+        return nothing(turns.nextAtMs(request.tiers), nowMs);
+      }
+      const claim = await this.#held(view, request).catch((error: unknown) => {
+        if (isPassing(error)) throw error;
+        failures.push(error);
+        return undefined;
+      });
       if (claim !== undefined) return claim;
     }
   }
@@ -78,6 +90,9 @@ export class Claiming {
         view.pausedUntilMs = this.#session.time.now() + PAUSE_MS;
       }
       return claim;
+    } catch (error) {
+      view.pausedUntilMs = this.#session.time.now() + FAILED_PAUSE_MS;
+      throw error;
     } finally {
       view.isBusy = false;
       this.#work.place(view);
@@ -90,7 +105,9 @@ export class Claiming {
     const { state, revision } = view;
     const before = this.#rows.current(view);
     const { lingerMs } = this.#session.beginning();
-    const asked = { request, nowMs: this.#session.time.now(), lingerMs, rowBytes: view.rowBytes };
+    const { rowBytes } = view;
+    const { maxPayload } = this.#session;
+    const asked = { request, nowMs: this.#session.time.now(), lingerMs, rowBytes, maxPayload };
     const isFreshNeeded = needsFresh(before, asked);
     const read = await this.#readKnown(view, before, asked);
     if (read === undefined) return undefined;
@@ -100,7 +117,10 @@ export class Claiming {
     // What was read meanwhile of a newer row does not go with this one.
     if (view.revision !== revision) return undefined;
     const { row, taken } = take<Message>(before, { ...asked, id }, { read, ...found });
-    const whole = await this.#bodies.read(taken.map(({ message }) => message.sequence));
+    const whole = await this.#bodies.read(
+      view.token,
+      taken.map(({ message }) => message.sequence),
+    );
     if (this.#areGone(view, taken, whole)) return undefined;
     if (row !== state && !(await this.#rows.write(view, row, revision))) return undefined;
     if (taken.length === 0) return undefined;
@@ -124,10 +144,10 @@ export class Claiming {
     let bytes = 0;
     for (let start = 0; start < sequences.length; start += READ_AT_ONCE) {
       const part = sequences.slice(start, start + READ_AT_ONCE);
-      const found = await this.#bodies.read(part);
+      const found = await this.#bodies.read(view.token, part);
       const gone = part.filter((sequence) => !found.has(sequence));
       if (gone.length > 0) {
-        await this.#rows.change(view, (now) => withoutLost(now, gone));
+        await this.#rows.change(view, (now) => lost(now, gone));
         return undefined;
       }
       for (const [sequence, message] of found) {
@@ -185,13 +205,3 @@ export class Claiming {
 
 const nothing = (atMs: number | undefined, nowMs: number): Nothing =>
   atMs === undefined ? {} : { dueInMs: Math.max(0, atMs - nowMs) };
-
-/** Of what was touched; somebody else has removed it from the stream. */
-function withoutLost(row: Row, sequences: readonly number[]): Row {
-  const gone = new Set(sequences);
-  return {
-    ...row,
-    touched: without(row.touched, gone),
-    discarded: discardedAlso(row, 'lost', sequences.length),
-  };
-}

@@ -51,7 +51,10 @@ export class Letters {
     );
     for (let start = 0; start < each.length; start += AT_ONCE) {
       const part = each.slice(start, start + AT_ONCE);
-      const found = await this.#bodies.read(part.map(({ sequence }) => sequence));
+      const found = await this.#bodies.reread(
+        token,
+        part.map(({ sequence }) => sequence),
+      );
       const drafts = part.flatMap(({ sequence, sends, reason, end, diedMs, acceptedMs }) => {
         const message = found.get(sequence);
         if (message === undefined) return [];

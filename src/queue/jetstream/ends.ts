@@ -3,6 +3,7 @@ import type { DeadReason, ExpiredMessage } from '../queue.ts';
 import type { Bodies } from './bodies.ts';
 import type { Message } from './envelope.ts';
 import type { FollowUps } from './follow-ups.ts';
+import { isPassing } from './jetstream-failure.ts';
 import { acceptedMsOf, type Row } from './row.ts';
 import { bury, closed, olderThan, waitingOf } from './row-ends.ts';
 import { lapse } from './row-settle.ts';
@@ -26,6 +27,12 @@ interface Burying {
   readonly before: (row: Row) => Row;
 }
 
+interface Seen {
+  readonly row: Row;
+  readonly view: View;
+  readonly page: readonly Message[];
+}
+
 export class Ends {
   readonly #session: Session;
   readonly #work: Work;
@@ -41,17 +48,20 @@ export class Ends {
     await this.#work.ready();
     const beforeMs = this.#session.time.now() - olderThanMs;
     const expired: ExpiredMessage[] = [];
+    const failures: unknown[] = [];
     for (const view of this.#work.views) {
-      if (expired.length >= maxMessages) break;
+      if (expired.length >= maxMessages || isPassing(failures.at(-1))) break;
       const found = await this.#bury(view, {
         reason: 'horizon-passed',
         max: maxMessages - expired.length,
         touched: (row, max) => olderThan(row, beforeMs, max),
         isMeant: (message) => acceptedMsOf(message) < beforeMs,
         before: (row) => row,
-      });
-      expired.push(...found);
+      }).catch((error: unknown) => void failures.push(error));
+      if (found !== undefined) expired.push(...found);
     }
+    // Those that are over have to be told; what failed will fail again.
+    if (expired.length === 0 && failures.length > 0) throw failures[0];
     return expired;
   }
 
@@ -64,7 +74,7 @@ export class Ends {
         const next = closed(row);
         return next === row ? undefined : next;
       });
-      await this.#work.ready();
+      await this.#work.caughtUp();
     }
     const waits = { touched: waitingOf, isMeant: () => true, before: closed };
     return await this.#bury(view, { ...waits, reason: 'destination-closed', max: maxMessages });
@@ -77,7 +87,7 @@ export class Ends {
       const { state, revision } = view;
       const before = burying.before(lapse(state, this.#session.time.now()));
       const page = view.visible();
-      const { buried, row } = await this.#buried(before, page, burying);
+      const { buried, row } = await this.#buried({ row: before, view, page }, burying);
       if (row === state) return [];
       if (!(await rows.write(view, row, revision))) continue;
       await followUps.run(view);
@@ -90,8 +100,8 @@ export class Ends {
     throw rowBusy();
   }
 
-  async #buried(row: Row, page: readonly Message[], { max, reason, touched, isMeant }: Burying) {
-    const known = await this.#parts.bodies.read(touched(row, max));
+  async #buried({ row, view, page }: Seen, { max, reason, touched, isMeant }: Burying) {
+    const known = await this.#parts.bodies.read(view.token, touched(row, max));
     const messages: Message[] = [...known.values()];
     for (const message of page) {
       if (messages.length >= max) break;

@@ -55,6 +55,16 @@ function withoutDeath({ death: _death, ...past }: Past): Omit<Past, 'death'> {
   return past;
 }
 
+/** `undefined`: somebody else put it there. */
+export function messageIn(kept: Omit<Kept, 'body'>): Message | undefined {
+  try {
+    const message = messageOf(kept);
+    return typeof message.messageId === 'string' && message.sizeBytes >= 0 ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 export function messageOf({ sequence, subject, storedMs, told }: Omit<Kept, 'body'>): Message {
   const { i, s, d, c, o, n, p, b } = JSON.parse(told) as Told;
   const format = formatIn(subject);

@@ -91,7 +91,7 @@ export class Feed {
     const from = fromLast
       ? { deliver_policy: 'last_per_subject' }
       : { deliver_policy: 'by_start_sequence', opt_start_seq: this.#position + 1 };
-    const info = await manager.consumers.add(stream, {
+    const consumer = await manager.consumers.add(stream, {
       ...from,
       deliver_subject: inbox,
       filter_subject: subjects,
@@ -104,8 +104,10 @@ export class Feed {
       flow_control: true,
       idle_heartbeat: HEARTBEAT_MS * NS_PER_MS,
     });
-    this.#consumer = info.name;
-    if (info.num_pending === 0) this.#caughtUp.abort();
+    this.#consumer = consumer.name;
+    if (consumer.num_pending === 0) this.#caughtUp.abort();
+    // It ended meanwhile.
+    if (this.#stop.signal.aborted) await this.end();
   }
 
   #heard(inbox: string, message: NatsMessage): void {
@@ -146,13 +148,18 @@ export class Feed {
     this.#idleBeats = 0;
     this.#position = Number(sequence);
     const { data, headers, subject } = message;
-    this.#options.onMessage({
+    const kept = {
       sequence: this.#position,
       subject,
       storedMs: this.#options.stamp(Math.floor(Number(stamp) / NS_PER_MS)),
       told: headers?.get(TOLD) ?? '',
       body: Buffer.from(data.buffer, data.byteOffset, data.byteLength),
-    });
+    };
+    try {
+      this.#options.onMessage(kept);
+    } catch {
+      // Thrown on, it would end the client's reading of all that is to come.
+    }
     if (Number(pending) === 0) this.#caughtUp.abort();
     for (const [over, awaited] of this.#waiting) {
       if (awaited <= this.#position) over.abort();
@@ -170,6 +177,7 @@ export class Feed {
       const lost = this.#consumer;
       this.#consumer = undefined;
       if (lost !== undefined) await manager.consumers.delete(stream, lost).catch(() => {});
+      if (signal.aborted) return;
       const fromLast = this.#options.lastOfEach && this.#position === 0;
       const begun = await this.#begin(fromLast).then(
         () => true,
@@ -180,13 +188,17 @@ export class Feed {
     }
   }
 
-  /** Resolves once all up to `sequence` has come, or after `ms`: what was removed meanwhile never comes. */
-  async reached(sequence: number, ms: number): Promise<void> {
-    if (sequence <= this.#position) return;
+  /**
+   * Resolves once all up to `sequence` has come, or after `ms`: what was removed meanwhile never comes.
+   * Whether it has come.
+   */
+  async reached(sequence: number, ms: number): Promise<boolean> {
+    if (sequence <= this.#position) return true;
     const over = new AbortController();
     this.#waiting.set(over, sequence);
     await this.#options.clock.idle(ms, over.signal);
     this.#waiting.delete(over);
+    return sequence <= this.#position;
   }
 
   async end(): Promise<void> {

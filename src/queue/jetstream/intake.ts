@@ -117,7 +117,7 @@ export class Intake {
     part.sequences.push(sequence);
     this.#work.brought(sequence);
     const storedMs = Math.floor(time.now());
-    this.#bodies.keep({ ...messageOf({ sequence, subject, storedMs, told }), body });
+    this.#bodies.keep({ ...messageOf({ sequence, subject, storedMs, told }), token, body });
   }
 
   #full(answer: string): SecurityEventError {
@@ -137,7 +137,8 @@ export class Intake {
 
   /** Whether it was closed before all of it was stored, and not taken in by who closed it. */
   async #isTooLate(part: Part): Promise<boolean> {
-    await this.#rows.refresh(part.view);
+    // Where that fails it is stored all the same: who closes takes it in.
+    await this.#rows.refresh(part.view).catch(() => {});
     return part.view.row.tier === 'closed' && (await this.#withdraw(part));
   }
 }

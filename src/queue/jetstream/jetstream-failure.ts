@@ -2,18 +2,22 @@
 import { SecurityEventError } from '../../errors.ts';
 
 /** As the server numbers them. */
-export const WRONG_LAST_SEQUENCE = 10071;
+/** 10164: another write that expects the same is under way. */
+const WRONG_LAST_SEQUENCE: ReadonlySet<number> = new Set([10071, 10164]);
 const STREAM_MISSING = 10059;
 const STORE_FAILED = 10077;
 const NOT_FOUND: ReadonlySet<number> = new Set([10037, 10043, 10057]);
-/** No server is there for it yet, or no leader. */
+/** No server is there for it yet, or no leader; 10158: one of the same id is under way. */
 const PASSING: ReadonlySet<number> = new Set([
-  503, 10004, 10005, 10008, 10009, 10023, 10118, 10173,
+  503, 10004, 10005, 10008, 10009, 10023, 10118, 10158, 10163,
 ]);
 const PASSING_NAMES: ReadonlySet<string> = new Set(['TimeoutError', 'NoRespondersError']);
 
 /** Nobody answered in time, or the connection ended first: it may have been done all the same. */
 export class Unanswered extends Error {}
+
+/** There is no connection, and there will be none. */
+export class Closed extends Error {}
 
 /** Others wrote the same value again and again, each a little sooner. */
 export class Busy extends Error {}
@@ -32,6 +36,10 @@ export const isFull = (error: unknown): error is Refusal =>
   error instanceof Refusal &&
   error.code === STORE_FAILED &&
   /maximum (?:messages|bytes)/.test(error.message);
+
+/** Another write was quicker. */
+export const isOutrun = (error: unknown): boolean =>
+  error instanceof Refusal && WRONG_LAST_SEQUENCE.has(error.code);
 
 export const isMissing = (error: unknown): boolean => NOT_FOUND.has(codeOf(error) ?? 0);
 
@@ -61,15 +69,12 @@ function detailOf(error: unknown): string {
   if (code === STREAM_MISSING) return 'the streams are missing, run createJetStreamStreams once';
   if (code !== undefined) return `NATS answered ${code}`;
   if (error instanceof Busy) return error.message;
-  return error instanceof Unanswered ? 'NATS did not answer' : 'no connection to NATS';
+  return isPassing(error) ? 'NATS did not answer' : 'no connection to NATS';
 }
 
 /** The clients' errors hold servers, which may be written with a password. */
 function bare(error: unknown): Error {
   const message = error instanceof Error ? error.message : String(error);
   const code = codeOf(error);
-  return Object.assign(
-    new Error(message.replace(/[^\s/@]+@/g, '')),
-    code === undefined ? {} : { code },
-  );
+  return Object.assign(new Error(message.replace(/\S*@/g, '')), code === undefined ? {} : { code });
 }

@@ -52,7 +52,7 @@ export class JetStreamQueue implements MessageQueue {
   /** Calls that are not over. */
   readonly #running = new Set<Promise<unknown>>();
   /** What this handle claimed and did not settle. */
-  readonly #claims = new Map<string, Claim>();
+  readonly #claims = new Map<string, { readonly claim: Claim; readonly endsMs: number }>();
 
   constructor(options: JetStreamQueueOptions, surroundings: Partial<Surroundings> = {}) {
     this.#options = readQueueOptions(options);
@@ -106,9 +106,16 @@ export class JetStreamQueue implements MessageQueue {
   async claim(request: ClaimRequest): Promise<Claim | Nothing> {
     return await this.#run(async ({ claiming }) => {
       const claim = await claiming.claim(request);
-      if ('messages' in claim) this.#claims.set(claim.id, claim);
+      if ('messages' in claim) this.#hold(claim, request.leaseMs);
       return claim;
     });
+  }
+
+  /** Those whose lease is over are nobody's any more: their ends may never have got through. */
+  #hold(claim: Claim, leaseMs: number): void {
+    const nowMs = this.#surroundings.clock.monotonicMs();
+    for (const [id, { endsMs }] of this.#claims) if (endsMs < nowMs) this.#claims.delete(id);
+    this.#claims.set(claim.id, { claim, endsMs: nowMs + leaseMs });
   }
 
   async settle(
@@ -141,13 +148,15 @@ export class JetStreamQueue implements MessageQueue {
     const view = work.viewOf(applicationId);
     const row = await rows.change(view, (now) => change(now, session.time.now()));
     if (row === undefined) return false;
-    await followUps.run(view);
+    // It is written: whoever comes next does what is left to do, where this fails.
+    await followUps.run(view).catch(() => {});
     return true;
   }
 
   async extend(claim: Claim, leaseMs: number): Promise<'extended' | 'lost'> {
     const change = (row: Row, nowMs: number) => extend(row, claim.id, { leaseMs, nowMs });
     const isExtended = await this.#run((session) => this.#written(session, claim, change));
+    if (isExtended) this.#hold(claim, leaseMs);
     return isExtended ? 'extended' : 'lost';
   }
 
@@ -231,9 +240,7 @@ export class JetStreamQueue implements MessageQueue {
     if (session === undefined) return { returned: [], left: 0 };
     try {
       await Promise.allSettled(this.#running);
-      for (const claim of this.#claims.values()) {
-        await this.#written(session, claim, (row, nowMs) => release(row, claim.id, { nowMs }));
-      }
+      await this.#releaseAll(session);
       const left = this.#beginning === undefined ? 0 : await session.stats.left();
       return { returned: [], left };
     } catch (error) {
@@ -241,6 +248,15 @@ export class JetStreamQueue implements MessageQueue {
     } finally {
       await session.end();
     }
+  }
+
+  /** Each is tried: where the last one fails the others are free all the same. */
+  async #releaseAll(session: Opened): Promise<void> {
+    const released = [...this.#claims.values()].map(({ claim }) =>
+      this.#written(session, claim, (row, nowMs) => release(row, claim.id, { nowMs })),
+    );
+    const failed = (await Promise.allSettled(released)).find(isRejected);
+    if (failed !== undefined) throw failed.reason;
   }
 
   async #run<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
@@ -262,3 +278,6 @@ export class JetStreamQueue implements MessageQueue {
     }
   }
 }
+
+const isRejected = (result: PromiseSettledResult<unknown>): result is PromiseRejectedResult =>
+  result.status === 'rejected';

@@ -1,7 +1,7 @@
 /** A connection to NATS, and requests that always end. */
 import type { Clock } from '../../system/clock.ts';
 import { untraced } from '../../system/untraced.ts';
-import { failure, Refusal, Unanswered } from './jetstream-failure.ts';
+import { Closed, failure, Refusal, Unanswered } from './jetstream-failure.ts';
 import { isConnection, type ReadOptions } from './jetstream-options.ts';
 import type { LoadNats } from './load-nats.ts';
 import type { Manager, Nats, NatsHeaders, NatsMessage } from './nats.ts';
@@ -47,6 +47,8 @@ const connectOptions = ({ connection, callTimeoutMs }: ReadOptions): object => (
   reconnectTimeWait: 250,
   reconnectJitter: 100,
   pingInterval: 10_000,
+  // Nor one that refuses a login for a while: a secret may be on its way to it.
+  ignoreAuthErrorAbort: true,
   ...connection,
 });
 
@@ -62,6 +64,13 @@ export interface Asking {
   readonly isRepeatable?: boolean;
   /** Where it tells nothing it counts as none. */
   readonly isAnswer?: (message: NatsMessage) => boolean;
+}
+
+interface Try {
+  readonly subject: string;
+  readonly payload: Uint8Array | string;
+  readonly headers: NatsHeaders | undefined;
+  readonly tryMs: number;
 }
 
 /** Requests of which any number are under way: one subscription takes all answers. */
@@ -93,10 +102,13 @@ export class Requests {
     { headers, isRepeatable = false, isAnswer }: Asking = {},
   ): Promise<NatsMessage> {
     const endsMs = this.#clock.monotonicMs() + this.#callTimeoutMs;
+    this.#count += 1;
+    // The same for all tries: an answer that is late is one all the same.
+    const id = this.#count.toString(36);
     for (;;) {
       try {
         const tryMs = isRepeatable ? Math.min(TRY_MS, this.#callTimeoutMs) : this.#callTimeoutMs;
-        const answer = await this.#once(subject, payload, { headers, tryMs });
+        const answer = await this.#once(id, { subject, payload, headers, tryMs });
         if (isAnswer?.(answer) === false) throw new Unanswered('no answer yet');
         return answer;
       } catch (error) {
@@ -108,18 +120,10 @@ export class Requests {
     }
   }
 
-  #once(
-    subject: string,
-    payload: Uint8Array | string,
-    { headers, tryMs }: { readonly headers: NatsHeaders | undefined; readonly tryMs: number },
-  ): Promise<NatsMessage> {
+  #once(id: string, { subject, payload, headers, tryMs }: Try): Promise<NatsMessage> {
     return new Promise((resolve, reject) => {
-      if (this.#stop.signal.aborted || this.#nats.isClosed()) {
-        throw new Unanswered('the connection is closed');
-      }
+      if (this.#stop.signal.aborted || this.#nats.isClosed()) throw new Closed();
       this.#listen();
-      this.#count += 1;
-      const id = this.#count.toString(36);
       const endsMs = this.#clock.monotonicMs() + tryMs;
       this.#waiting.set(id, { endsMs, resolve, reject });
       void this.#sweep();

@@ -61,5 +61,14 @@ export const tokenOf = (applicationId: string): string =>
 export const applicationIdOf = (token: string): string =>
   token === EMPTY ? '' : (JSON.parse(`"${Buffer.from(token, 'base64url').toString()}"`) as string);
 
+/** Whether it stands for an application: others may put what they like under these subjects. */
+export function isToken(token: string): boolean {
+  try {
+    return tokenOf(applicationIdOf(token)) === token;
+  } catch {
+    return false;
+  }
+}
+
 /** The token in a subject of messages or rows, where it is the last one. */
 export const lastToken = (subject: string): string => subject.slice(subject.lastIndexOf('.') + 1);

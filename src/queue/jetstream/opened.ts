@@ -94,9 +94,10 @@ function partsOf(session: Session, { durability, ring, measure }: Found): Opened
   const rows = new Rows(session, work);
   const bodies = new Bodies(session);
   const letters = new Letters(session, work, bodies);
-  const followUps = new FollowUps(session, letters, bodies);
+  const followUps = new FollowUps(session, { letters, bodies, rows });
   const parts = { rows, bodies, letters, followUps };
-  void keepTime(session.clock, measure, stop.signal);
+  // Who only enqueues need not know it that well, and there may be many.
+  void keepTime(session.clock, () => (work.isBegun ? measure() : Promise.resolve()), stop.signal);
   const statuses = session.link.nats.status();
   void attendConnection(session, statuses, ring);
   return {
@@ -133,10 +134,11 @@ async function measureTime(
 ): Promise<void> {
   const subject = names.time(handle);
   const sentMs = clock.monotonicMs();
-  await store.publish({ subject, body: Buffer.alloc(0), messageId: newId() });
+  const sequence = await store.publish({ subject, body: Buffer.alloc(0), messageId: newId() });
   const answeredMs = clock.monotonicMs();
   const kept = await store.last(names.rows, subject);
-  if (kept !== undefined) time.measured(kept.storedMs, sentMs, answeredMs);
+  // A leader that lags has the stamp before it: as if its clock had been set back.
+  if (kept?.sequence === sequence) time.measured(kept.storedMs, sentMs, answeredMs);
 }
 
 async function keepTime(

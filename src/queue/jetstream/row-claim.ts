@@ -6,10 +6,13 @@ import { claimableAtMs } from './row-due.ts';
 import { alone, byDue, inRuns, together, type Waiting, waitingIn, without } from './row-groups.ts';
 
 /**
- * Beyond this a row is crowded: only what it knows already is claimed, so that it grows no further.
- * A value of a bucket may be 1 MB, and a claim adds some 15 KB at most.
+ * Beyond this share of what a value may have a row is crowded: only what it knows already is claimed,
+ * so that it grows no further.
  */
-export const CROWDED_ROW_BYTES = 262_144;
+const CROWDED_SHARE = 0.25;
+
+/** What it takes at most to know one message more, with what the engine tells of its progress. */
+const PLACE_BYTES = 256;
 
 export interface Asked {
   readonly request: ClaimRequest;
@@ -17,7 +20,15 @@ export interface Asked {
   readonly lingerMs: number;
   /** Of the row as it was read. */
   readonly rowBytes: number;
+  /** What the server allows a value to have. */
+  readonly maxPayload: number;
 }
+
+const crowdedBytes = ({ maxPayload }: Asked): number => maxPayload * CROWDED_SHARE;
+
+/** It knows something that can be claimed in its place. */
+const isCrowded = (row: Row, asked: Asked): boolean =>
+  asked.rowBytes > crowdedBytes(asked) && row.touched.length > 0;
 
 export interface Found<M extends ReadMessage> {
   /** Whatever was read of what the row knows, by sequence. */
@@ -62,17 +73,17 @@ export function advanced(row: Row, page: readonly ReadMessage[]): Row {
 }
 
 /** Those messages that the row knows and that a claim would consider, the first one first: to be read. */
-export function candidates(row: Row, { request, nowMs }: Asked): number[] {
-  return inOrder(row, request, nowMs)
-    .slice(0, maxMessagesOf(row, request))
+export function candidates(row: Row, asked: Asked): number[] {
+  return inOrder(row, asked.request, asked.nowMs)
+    .slice(0, maxMessagesOf(row, asked))
     .map(({ place }) => place.sequence);
 }
 
 /** Whether a claim may take anything but what `candidates` says. */
 export function needsFresh(row: Row, asked: Asked): boolean {
-  const { request, nowMs, rowBytes } = asked;
-  if (rowBytes > CROWDED_ROW_BYTES && row.touched.length > 0) return false;
-  const max = maxMessagesOf(row, request);
+  const { request, nowMs } = asked;
+  if (isCrowded(row, asked)) return false;
+  const max = maxMessagesOf(row, asked);
   const last = inOrder(row, request, nowMs)[max - 1];
   // What is fresh was stored when the cursor's was, or later, and lies behind it.
   const { cursor, cursorMs } = row;
@@ -85,9 +96,24 @@ function inOrder({ touched }: Row, request: ClaimRequest, nowMs: number): Waitin
   return [...waitingIn(touched)].filter(({ dueMs }) => dueMs <= untilMs).toSorted(byDue);
 }
 
-function maxMessagesOf({ application }: Row, { maxMessages, early }: ClaimRequest): number {
+function maxMessagesOf({ application }: Row, asked: Asked): number {
+  const { maxMessages, early } = asked.request;
   const max = early === true ? maxMessages : Math.min(maxMessages, application.maxMessages);
-  return Math.max(1, max);
+  return Math.max(1, Math.min(max, roomIn(asked)));
+}
+
+/** So many messages more the row may come to know at once. */
+const roomIn = (asked: Asked): number =>
+  Math.max(1, Math.floor((2 * crowdedBytes(asked) - asked.rowBytes) / PLACE_BYTES));
+
+/** Up to where what was brought fits into the row. */
+function within<M extends ReadMessage>(page: readonly M[], asked: Asked): readonly M[] {
+  let left = roomIn(asked);
+  const end = page.findIndex(({ past }) => {
+    if (past !== undefined) left -= 1;
+    return left < 0;
+  });
+  return end === -1 ? page : page.slice(0, end);
 }
 
 export function take<M extends ReadMessage>(
@@ -95,7 +121,7 @@ export function take<M extends ReadMessage>(
   asked: Asked & { readonly id: string },
   { read, fresh }: Found<M>,
 ): Claiming<M> {
-  const page = fresh?.messages ?? [];
+  const page = within(fresh?.messages ?? [], asked);
   const row = advanced(absorb(before, page), page);
   if (!isClaimable(row, asked, fresh)) return { row, taken: [] };
   const messages = new Map(read);
@@ -145,13 +171,13 @@ interface Available<M extends ReadMessage> {
 /** In the order of law 4, up to the first one that was not read or does not fit. */
 function choose<M extends ReadMessage>(
   row: Row,
-  { request, nowMs, rowBytes }: Asked,
+  asked: Asked,
   { messages, page }: Available<M>,
 ): Chosen<M>[] {
-  const isCrowded = rowBytes > CROWDED_ROW_BYTES && row.touched.length > 0;
+  const { request, nowMs } = asked;
   const waiting = inOrder(row, request, nowMs);
-  if (!isCrowded) waiting.push(...freshWaiting(row, page, nowMs));
-  let maxMessages = maxMessagesOf(row, request);
+  if (!isCrowded(row, asked)) waiting.push(...freshWaiting(row, page, nowMs));
+  let maxMessages = maxMessagesOf(row, asked);
   const maxBytes =
     request.early === true
       ? request.maxBytes

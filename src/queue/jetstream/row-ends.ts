@@ -3,7 +3,7 @@ import type { ApplicationRow, DeadReason, DiscardReason } from '../queue.ts';
 import type { DyingGroup, Group, ReadMessage, Row } from './row.ts';
 import { groupOf, knownOf } from './row.ts';
 import { advanced } from './row-claim.ts';
-import { byDue, inRuns, waitingIn, without } from './row-groups.ts';
+import { byDue, countOf, inRuns, waitingIn, without } from './row-groups.ts';
 import { discardedAlso, kept } from './row-settle.ts';
 import { united } from './sequences.ts';
 
@@ -72,12 +72,25 @@ export const reopened = (row: Row, initial: ApplicationRow): Row => ({
   notBeforeMs: 0,
 });
 
-/** Of an enqueue that came too late for a closing. `undefined`: some of it was taken in already. */
+/**
+ * Of an enqueue that came too late for a closing. `undefined`: some of it was taken in already. The same
+ * row: it was withdrawn before, by a write whose answer was lost.
+ */
 export function withdrawn(row: Row, sequences: readonly number[]): Row | undefined {
+  const over = new Set([...row.garbage, ...row.gone]);
+  if (sequences.every((sequence) => over.has(sequence))) return row;
   const known = knownOf(row);
   const isFresh = (sequence: number): boolean => sequence > row.cursor && !known.has(sequence);
   if (!sequences.every(isFresh)) return undefined;
   return { ...row, garbage: united(row.garbage, sequences) };
+}
+
+/** Of what is not claimed; somebody else has removed it from the stream. `undefined`: the row knows by now. */
+export function lost(row: Row, sequences: readonly number[]): Row | undefined {
+  const touched = without(row.touched, new Set(sequences));
+  const count = countOf(row.touched) - countOf(touched);
+  if (count === 0) return undefined;
+  return { ...row, touched, discarded: discardedAlso(row, 'lost', count) };
 }
 
 /** Letters that are over: they count here from now on, and are removed from their stream afterwards. */

@@ -1,7 +1,8 @@
 /** The applications' rows, each written by compare-and-set. */
+import { SecurityEventError } from '../../errors.ts';
 import { Busy } from './jetstream-failure.ts';
 import type { Row } from './row.ts';
-import { decodeRow, encodeRow } from './row-code.ts';
+import { encodeRow } from './row-code.ts';
 import { done } from './row-ends.ts';
 import { lapse } from './row-settle.ts';
 import type { Session } from './session.ts';
@@ -10,6 +11,9 @@ import type { Work } from './work.ts';
 
 /** So many times a change is tried anew because another process was quicker. */
 export const MAX_TRIES = 50;
+
+/** Of headers and the protocol, beside a row's bytes. */
+const HEADROOM = 1024;
 
 export const rowBusy = (): Busy => new Busy('the row of an application changes all the time');
 
@@ -28,8 +32,8 @@ export class Rows {
     const { store, names } = this.#session;
     const kept = await store.last(names.rows, names.row(view.token));
     if (kept === undefined) return;
-    view.written(decodeRow(kept.body), kept.sequence, kept.body.length);
-    this.#work.place(view);
+    this.#work.rowCame(view, kept);
+    if (view.unreadable !== undefined) throw view.unreadable;
   }
 
   /** The row now, without a lease that is over. */
@@ -46,6 +50,7 @@ export class Rows {
     const { done: followUps } = view;
     const next = followUps.reduce(done, row);
     const body = encodeRow(next);
+    this.#checkSize(body.length);
     this.#writes += 1;
     const revision = await store.replace({
       subject: names.row(view.token),
@@ -61,6 +66,13 @@ export class Rows {
     view.written(next, revision, body.length);
     this.#work.place(view);
     return true;
+  }
+
+  #checkSize(bytes: number): void {
+    const { maxPayload } = this.#session;
+    if (bytes + HEADROOM <= maxPayload) return;
+    const detail = `what is known of an application takes ${bytes} bytes, more than the server's max_payload (${maxPayload}) allows`;
+    throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
   }
 
   /**

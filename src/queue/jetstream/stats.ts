@@ -41,9 +41,11 @@ export class Stats {
 
   /** How much waits; who has only enqueued does not read all rows for it. */
   async left(): Promise<number> {
-    if (this.#work.isBegun) return (await this.read()).pending;
     const { names, store } = this.#session;
-    return (await store.state(names.messages)).messages;
+    const all = async (): Promise<number> => (await store.state(names.messages)).messages;
+    if (!this.#work.isBegun) return await all();
+    // An application that cannot be read must not keep the queue from being closed.
+    return await this.read().then(({ pending }) => pending, all);
   }
 
   async read(): Promise<QueueStats> {
@@ -55,7 +57,7 @@ export class Stats {
       this.#parts.letters.counts(),
     ]);
     const held = byToken(messages);
-    for (const token of [...held.keys(), ...letters.keys()]) this.#work.view(token);
+    for (const token of [...held.keys(), ...letters.keys()]) this.#work.seen(token);
     const accounts: [View, Account][] = [];
     for (const view of this.#work.views) {
       const inStreams = {
@@ -78,6 +80,7 @@ export class Stats {
   async #finish(): Promise<void> {
     const { followUps, rows } = this.#parts;
     for (const view of this.#work.views) {
+      if (view.unreadable !== undefined) throw view.unreadable;
       if (followUpOf(stateOf(view)) === undefined) continue;
       await followUps.run(view);
       const { state, revision } = view;
@@ -94,16 +97,17 @@ export class Stats {
     let bytes = 0;
     let counted = 0;
     let pending = 0;
-    const known: number[] = [];
+    let left = MAX_READ;
     for (const [view, account] of accounts) {
       pending += account.pending;
       for (const { sizeBytes } of view.fresh) bytes += sizeBytes;
       counted += view.fresh.length;
-      known.push(...placesIn(view.state));
+      const known = placesIn(view.state).slice(0, left);
+      left -= known.length;
+      const read = await this.#parts.bodies.read(view.token, known);
+      for (const { sizeBytes } of read.values()) bytes += sizeBytes;
+      counted += read.size;
     }
-    const read = await this.#parts.bodies.read(known.slice(0, MAX_READ));
-    for (const { sizeBytes } of read.values()) bytes += sizeBytes;
-    counted += read.size;
     if (counted === 0) return 0;
     return counted >= pending ? bytes : Math.round((bytes / counted) * pending);
   }

@@ -1,5 +1,5 @@
 /** Streams and buckets by the engine's own protocol: many requests under way cost one subscription. */
-import { isMissing, Refusal, WRONG_LAST_SEQUENCE } from './jetstream-failure.ts';
+import { isMissing, isOutrun, Refusal } from './jetstream-failure.ts';
 import type { Asking, Link, Requests } from './link.ts';
 import type { NatsHeaders, NatsMessage, StreamInfo } from './nats.ts';
 import { type Patience, patiently } from './patience.ts';
@@ -15,8 +15,8 @@ export interface Publication {
   readonly body: Uint8Array;
   /** See {@link TOLD}. */
   readonly told?: string;
-  /** Deduplicates what is sent again. */
-  readonly messageId?: string;
+  /** Deduplicates what is sent again, or by another process. */
+  readonly messageId: string;
   /** Only where this is the subject's last sequence; 0: where it has none. */
   readonly lastSequence?: number;
 }
@@ -31,9 +31,14 @@ export interface Kept {
 }
 
 interface Answer {
-  readonly error?: { readonly err_code?: number; readonly description?: string };
+  readonly error?: {
+    readonly err_code?: number;
+    readonly code?: number;
+    readonly description?: string;
+  };
   readonly seq?: number;
   readonly duplicate?: boolean;
+  readonly purged?: number;
   readonly stream?: string;
   readonly message?: {
     readonly seq: number;
@@ -49,10 +54,14 @@ function answerOf({ data }: NatsMessage): Answer {
   const answer = JSON.parse(text) as Answer;
   const { error } = answer;
   if (error === undefined) return answer;
-  throw new Refusal(error.err_code ?? 0, error.description ?? '');
+  throw new Refusal(error.err_code ?? error.code ?? 0, error.description ?? '');
 }
 
-const isStored = (message: NatsMessage): boolean => (answerOf(message).seq ?? 0) > 0;
+/** Not where its id is known and it is under way: that may come to nothing when the leader changes. */
+function isOver(message: NatsMessage): boolean {
+  const { seq = 0, duplicate } = answerOf(message);
+  return seq > 0 || duplicate !== true;
+}
 
 const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
@@ -75,17 +84,13 @@ export class Store {
 
   /** Resolves to its sequence; with `messageId` also where it had been stored before. */
   async publish(publication: Publication): Promise<number> {
-    const { seq = 0 } = await this.#published(publication);
-    if (seq > 0) return seq;
-    // Its id is known, and it is under way: it may come to nothing where the leader changes.
-    return (await this.#published(publication, { isAnswer: isStored })).seq ?? 0;
+    return (await this.#published(publication)).seq ?? 0;
   }
 
-  async #published(publication: Publication, more: Pick<Asking, 'isAnswer'> = {}): Promise<Answer> {
-    const { subject, body, messageId } = publication;
+  async #published(publication: Publication): Promise<Answer> {
+    const { subject, body } = publication;
     const headers = this.#headersOf(publication);
-    const isRepeatable = messageId !== undefined;
-    return await this.#answered(subject, body, { headers, isRepeatable, ...more });
+    return await this.#answered(subject, body, { headers, isRepeatable: true, isAnswer: isOver });
   }
 
   /** A server that is about to have a leader says so: asked again. */
@@ -98,7 +103,7 @@ export class Store {
   #headersOf({ told, messageId, lastSequence }: Publication): NatsHeaders {
     const headers = this.#link.newHeaders();
     if (told !== undefined) headers.set(TOLD, told);
-    if (messageId !== undefined) headers.set(MESSAGE_ID, messageId);
+    headers.set(MESSAGE_ID, messageId);
     if (lastSequence !== undefined) headers.set(EXPECTED, `${lastSequence}`);
     return headers;
   }
@@ -111,7 +116,7 @@ export class Store {
    * under way it does know: so all who expect the same write under the same id, and one of them wins.
    */
   async replace(
-    publication: Publication & { readonly lastSequence: number; readonly messageId: string },
+    publication: Publication & { readonly lastSequence: number },
   ): Promise<number | undefined> {
     const { subject, lastSequence, messageId } = publication;
     if (lastSequence === 0) return await this.#expecting(() => this.publish(publication));
@@ -129,7 +134,7 @@ export class Store {
     try {
       return await write();
     } catch (error) {
-      if (error instanceof Refusal && error.code === WRONG_LAST_SEQUENCE) return undefined;
+      if (isOutrun(error)) return undefined;
       throw error;
     }
   }
@@ -191,10 +196,12 @@ export class Store {
     }
   }
 
-  /** All of the subject before `sequence`. */
-  async purge(stream: string, subject: string, sequence: number): Promise<void> {
+  /** All of the subject before `sequence`; how many that were, which may be none though some are there (2.9.10). */
+  async purge(stream: string, subject: string, sequence: number): Promise<number> {
     const payload = JSON.stringify({ filter: subject, seq: sequence });
-    await this.#answered(`$JS.API.STREAM.PURGE.${stream}`, payload, { isRepeatable: true });
+    const asked = `$JS.API.STREAM.PURGE.${stream}`;
+    const { purged = 0 } = await this.#answered(asked, payload, { isRepeatable: true });
+    return purged;
   }
 
   /** How many messages each subject has, by its name. */

@@ -25,6 +25,8 @@ export async function createStreams(
     const changes: string[] = [];
     for (const config of configsOf(names, options))
       changes.push(await patiently(options, () => createStream(manager, config)));
+    // Handles that were killed left theirs behind; those that live write them anew.
+    await patiently(options, () => manager.streams.purge(names.rows, { filter: names.time('*') }));
     return changes.includes('created') ? 'created' : 'updated';
   } catch (error) {
     throw failure(error);
@@ -127,8 +129,14 @@ export function durabilityOf(
   return replicas >= 3 && hasEqualReplicas(version) ? 'replicated' : 'process-crash';
 }
 
-/** Of servers before 2.10, replicas hold different messages once one of them was killed (seen with 2.9.10). */
+/**
+ * Replicas of servers before hold different messages once one of them was killed (seen with 2.9.10), and
+ * up to 2.10.22 a new leader compares expectations with what it has not applied yet.
+ */
+const SOUND = [2, 10, 23] as const;
+
 export function hasEqualReplicas(version: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  return major > 2 || (major === 2 && minor >= 10);
+  const parts = version.split(/[.-]/).map(Number);
+  const at = SOUND.findIndex((least, index) => (parts[index] ?? 0) !== least);
+  return at === -1 || (parts[at] ?? 0) > (SOUND[at] ?? 0);
 }

@@ -1,4 +1,6 @@
 /** What this process knows of an application: its row, and what lies behind the row's cursor. */
+
+import type { SecurityEventError } from '../../errors.ts';
 import { nowhere, type TurnTaker } from '../in-process/turns.ts';
 import type { ApplicationRow } from '../queue.ts';
 import type { Message } from './envelope.ts';
@@ -32,6 +34,10 @@ export class View implements TurnTaker {
   revision = 0;
   rowBytes = 0;
   isBusy = false;
+  /** Its row cannot be read: a newer release wrote it, or it is damaged. Until another one is written nothing is claimed. */
+  unreadable: SecurityEventError | undefined;
+  /** The highest sequence that came in, whether it was kept in mind or not. */
+  seen = 0;
   /** It looked ready, and was not: not to be asked again and again. */
   pausedUntilMs = 0;
   /** What this process has done of it already: written with the next change. */
@@ -70,7 +76,8 @@ export class View implements TurnTaker {
   }
 
   claimableAtMs(): number | undefined {
-    const atMs = this.isBusy ? undefined : this.readyAtMs();
+    const isNobodys = this.isBusy || this.unreadable !== undefined;
+    const atMs = isNobodys ? undefined : this.readyAtMs();
     return atMs === undefined ? undefined : Math.max(atMs, this.pausedUntilMs);
   }
 
@@ -103,6 +110,7 @@ export class View implements TurnTaker {
   written(row: Row, revision: number, bytes: number): boolean {
     if (revision <= this.revision) return false;
     this.#state = row;
+    this.unreadable = undefined;
     this.revision = revision;
     this.rowBytes = bytes;
     this.pausedUntilMs = 0;
@@ -127,6 +135,7 @@ export class View implements TurnTaker {
   /** What came in; whether it may change when something can be claimed. */
   came(message: Message): boolean {
     this.#meanwhile?.push(message);
+    this.seen = Math.max(this.seen, message.sequence);
     const last = this.fresh.at(-1)?.sequence ?? this.state.cursor;
     if (!this.isWhole || message.sequence <= last || this.known.has(message.sequence)) return false;
     if (this.fresh.length >= MAX_FRESH) {

@@ -2,10 +2,14 @@
  * Which applications have something to do, as far as this process knows: their rows and what lies
  * behind them, from one feed of each stream. Begun when it is needed: who only enqueues has none.
  */
+
+import { SecurityEventError } from '../../errors.ts';
 import { Turns } from '../in-process/turns.ts';
-import { messageOf } from './envelope.ts';
+import { type Message, messageIn } from './envelope.ts';
 import { Feed } from './feed.ts';
-import { lastToken, tokenOf } from './names.ts';
+import { Unanswered } from './jetstream-failure.ts';
+import { isToken, lastToken, tokenOf } from './names.ts';
+import { patiently } from './patience.ts';
 import { listed, type Surrounding } from './reading.ts';
 import { decodeRow } from './row-code.ts';
 import type { Session } from './session.ts';
@@ -14,6 +18,9 @@ import { MAX_FRESH, View } from './view.ts';
 
 /** So long a claim waits for what this process itself has brought in: others may have taken it away. */
 const OWN_MS = 500;
+
+/** So long a new leader may take to come as far as the one before it. */
+const LAG_MS = 1000;
 
 export class Work {
   readonly turns = new Turns<View>();
@@ -56,6 +63,11 @@ export class Work {
     return view;
   }
 
+  /** What a subject says; `undefined`: it is none of ours. */
+  seen(token: string): View | undefined {
+    return this.#views.has(token) || isToken(token) ? this.view(token) : undefined;
+  }
+
   viewOf(applicationId: string): View {
     return this.view(tokenOf(applicationId));
   }
@@ -74,7 +86,18 @@ export class Work {
       this.#starting = undefined;
       throw error;
     }
-    await this.#messages?.reached(this.#ownSequence, OWN_MS);
+    const sequence = this.#ownSequence;
+    const hasCome = await this.#messages?.reached(sequence, OWN_MS);
+    // Others have removed it: it is not waited for again.
+    if (hasCome === false && this.#ownSequence === sequence) this.#ownSequence = 0;
+  }
+
+  /** All that is there by now is known. */
+  async caughtUp(): Promise<void> {
+    await this.ready();
+    const { store, names } = this.#session;
+    const { last_seq } = await store.state(names.messages);
+    await this.#messages?.reached(last_seq, OWN_MS);
   }
 
   /** It was stored by this process. */
@@ -106,7 +129,7 @@ export class Work {
       subjects: names.rowSubjects,
       headersOnly: false,
       lastOfEach: true,
-      onMessage: (kept) => this.#rowCame(kept),
+      onMessage: (kept) => this.#rowRead(kept),
       onResumed,
     });
     this.#messages = new Feed({
@@ -119,30 +142,57 @@ export class Work {
       onResumed,
     });
     await Promise.all([this.#rows.start(0), this.#messages.start(state.last_seq)]);
-    for (const token of this.#unread) this.view(token);
+    await this.#mustBeWhole();
+    for (const token of this.#unread) this.seen(token);
     for (const view of this.#views.values()) this.place(view);
     // What came in while the feeds began was told by neither.
     if (this.#views.size > 0) this.#news();
   }
 
   #messageCame(kept: Kept): void {
-    // Not one of ours.
-    if (kept.told === '') return;
-    const view = this.view(lastToken(kept.subject));
+    const view = this.seen(lastToken(kept.subject));
+    const message = messageIn(kept);
+    if (view === undefined || message === undefined) return;
     const hadSome = view.fresh.length > 0;
-    if (!view.came(messageOf(kept))) return;
+    if (!view.came(message)) return;
     // It keeps its turn, or its time: only who waits for company may be ready by it.
     const { lingerMs } = this.#session.beginning();
     if (!hadSome || lingerMs > 0 || kept.told.includes('"b":')) this.place(view);
     this.#news();
   }
 
-  #rowCame({ subject, sequence, body }: Kept): void {
-    const view = this.view(lastToken(subject));
-    if (sequence <= view.revision) return;
-    view.written(decodeRow(body), sequence, body.length);
-    this.place(view);
+  /**
+   * A stream that lost its end gives sequences anew: what comes in would lie before the cursors, and
+   * never be sent. Refused, where the leader says so twice.
+   */
+  async #mustBeWhole(): Promise<void> {
+    const { store, names, clock } = this.#session;
+    let cursor = 0;
+    for (const { state } of this.#views.values()) cursor = Math.max(cursor, state.cursor);
+    if (cursor <= (await store.state(names.messages)).last_seq) return;
+    await clock.idle(LAG_MS);
+    const { last_seq } = await store.state(names.messages);
+    if (cursor <= last_seq) return;
+    const detail = `the stream ${names.messages} ends at ${last_seq}, and ${cursor} was read of it before: it lost messages, or was made anew`;
+    throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
+  }
+
+  #rowRead(kept: Kept): void {
+    const view = this.seen(lastToken(kept.subject));
+    if (view === undefined || kept.sequence <= view.revision) return;
+    this.rowCame(view, kept);
     this.#news();
+  }
+
+  /** As the stream has it. */
+  rowCame(view: View, { sequence, body }: Kept): void {
+    try {
+      view.written(decodeRow(body), sequence, body.length);
+    } catch (error) {
+      if (!(error instanceof SecurityEventError)) throw error;
+      view.unreadable = error;
+    }
+    this.place(view);
   }
 
   /** Once, however much comes in at once. */
@@ -167,26 +217,49 @@ export class Work {
   }
 
   async #look(view: View): Promise<void> {
-    const { names } = this.#session;
     let after = view.state.cursor;
     do {
       view.looking();
+      const found = await this.#page(view, after).catch((error: unknown) => {
+        view.lookedAway();
+        throw error;
+      });
+      this.#unread.delete(view.token);
+      after = found.at(-1)?.sequence ?? after;
+      const messages = found.map(messageIn).filter((one): one is Message => one !== undefined);
+      view.looked(messages, found.length < MAX_FRESH);
+      // All of a page may be what the row knows.
+    } while (!view.isWhole && view.fresh.length === 0);
+    this.place(view);
+  }
+
+  async #page(view: View, after: number): Promise<Kept[]> {
+    const { names, store } = this.#session;
+    return await patiently(this.#session, async () => {
+      const last = await store.last(names.messages, names.messagesOf(view.token));
+      const least = Math.max(last?.sequence ?? 0, view.seen);
       const found = await listed(this.surrounding, {
         stream: names.messages,
         subjects: names.messagesOf(view.token),
         after,
         limit: MAX_FRESH,
         headersOnly: true,
-      }).catch((error: unknown) => {
-        view.lookedAway();
-        throw error;
       });
-      this.#unread.delete(view.token);
-      after = found.at(-1)?.sequence ?? after;
-      view.looked(found.filter(({ told }) => told !== '').map(messageOf), found.length < MAX_FRESH);
-      // All of a page may be what the row knows.
-    } while (!view.isWhole && view.fresh.length === 0);
-    this.place(view);
+      const end = found.at(-1)?.sequence ?? after;
+      if (found.length < MAX_FRESH && end < least) await this.#mustBeGone(least);
+      return found;
+    });
+  }
+
+  /**
+   * It is read from any replica, which may lag behind what is there, and behind what the feed has told
+   * already: what would be missing then is missed for good.
+   */
+  async #mustBeGone(sequence: number): Promise<void> {
+    const { store, names } = this.#session;
+    const kept = await store.get(names.messages, sequence);
+    const isGone = kept === undefined && (await store.state(names.messages)).last_seq >= sequence;
+    if (!isGone) throw new Unanswered('a server lags behind');
   }
 
   async #end(): Promise<void> {

@@ -146,10 +146,13 @@ export function describeAccounting(harness: QueueHarness): void {
         looking = looking.then(look);
       };
       const takeOff = trial.queue.onDue(listener);
-      trial.queue.onDue(listener);
+      const takeOffOther = trial.queue.onDue(listener);
       takeOff();
       await trial.enqueue('one', 'a');
       // A queue may call it also where it knows of nothing.
+      await looking;
+      // It would claim of a queue that is closed by then.
+      takeOffOther();
       await looking;
       expect(seen.filter(isClaim)).toMatchObject([{ applicationId: 'one' }]);
     });

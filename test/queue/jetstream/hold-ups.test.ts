@@ -1,6 +1,9 @@
 /** What once stood still for ever, or lost a message on the way: with a server that answers as told. */
 import { describe, expect, test } from 'vitest';
+import { Bodies } from '../../../src/queue/jetstream/bodies.ts';
 import { Ends } from '../../../src/queue/jetstream/ends.ts';
+import { toldOf } from '../../../src/queue/jetstream/envelope.ts';
+import { FollowUps } from '../../../src/queue/jetstream/follow-ups.ts';
 import { Unanswered } from '../../../src/queue/jetstream/jetstream-failure.ts';
 import { type Link, Requests } from '../../../src/queue/jetstream/link.ts';
 import { namesOf, tokenOf } from '../../../src/queue/jetstream/names.ts';
@@ -12,13 +15,15 @@ import type {
   NatsMessage,
 } from '../../../src/queue/jetstream/nats.ts';
 import { listed } from '../../../src/queue/jetstream/reading.ts';
+import { newRow } from '../../../src/queue/jetstream/row.ts';
+import { done } from '../../../src/queue/jetstream/row-ends.ts';
 import type { Session } from '../../../src/queue/jetstream/session.ts';
 import { Store } from '../../../src/queue/jetstream/store.ts';
 import { View } from '../../../src/queue/jetstream/view.ts';
 import { Work } from '../../../src/queue/jetstream/work.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { newId } from '../../../src/system/id.ts';
-import { ROW } from '../conformance/trial.ts';
+import { entryOf, ROW } from '../conformance/trial.ts';
 
 const headersOf = (code: number, lines: Readonly<Record<string, string>> = {}): NatsHeaders => ({
   code,
@@ -58,8 +63,8 @@ class Consumers {
     this.#callbacks.get(inbox)?.(null, whole);
   }
 
-  message(number: number, pending: number): void {
-    this.#send({ reply: `$JS.ACK.s.c.1.${number}.${number}.0.${pending}` });
+  message(sequence: number, number: number, pending: number): void {
+    this.#send({ reply: `$JS.ACK.s.c.1.${sequence}.${number}.0.${pending}` });
   }
 
   heartbeat(last: number, stalled = ''): void {
@@ -92,7 +97,7 @@ describe('a list whose last message is deleted while it is read', () => {
     });
     consumers.made[0]?.answer({ name: 'c', num_pending: 2 });
     consumers.heartbeat(0);
-    consumers.message(1, 1);
+    consumers.message(1, 1, 1);
     consumers.heartbeat(1, 'stalled');
     consumers.heartbeat(1);
     await turnOfLoop();
@@ -106,7 +111,7 @@ describe('a list whose last message is deleted while it is read', () => {
     const consumers = new Consumers();
     const list = listing(consumers, 20);
     consumers.made[0]?.answer({ name: 'c', num_pending: 2 });
-    consumers.message(1, 1);
+    consumers.message(1, 1, 1);
     await expect(list).rejects.toBeInstanceOf(Unanswered);
   });
 });
@@ -128,8 +133,16 @@ const sequencesOf = (messages: readonly { readonly sequence: number }[]): number
 
 const beginning = () => ({ row: { ...ROW, tier: 'healthy' as const }, lingerMs: 0 });
 
-const sessionOf = ({ nats, manager }: Consumers): Session =>
+/** What the leader has; nothing by default. */
+const NOTHING = {
+  last: () => Promise.resolve(undefined),
+  get: () => Promise.resolve(undefined),
+  state: () => Promise.resolve({ messages: 0, bytes: 0, last_seq: 1000 }),
+};
+
+const sessionOf = ({ nats, manager }: Consumers, store: object = NOTHING): Session =>
   ({
+    store,
     link: { nats, manager },
     names: namesOf('p'),
     clock: systemClock,
@@ -140,6 +153,10 @@ const sessionOf = ({ nats, manager }: Consumers): Session =>
     beginning,
   }) as unknown as Session;
 
+const untilMade = async ({ made }: Consumers, count: number): Promise<void> => {
+  while (made.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
+};
+
 describe('two who look at an application at once', () => {
   test('leave what came in when the first of them was done', async () => {
     const consumers = new Consumers();
@@ -147,6 +164,7 @@ describe('two who look at an application at once', () => {
     const view = work.view(tokenOf('one'));
     const first = work.look(view);
     const second = work.look(view);
+    await untilMade(consumers, 1);
     consumers.made[0]?.answer({ name: 'c', num_pending: 0 });
     await first;
     view.came(messageAt(101));
@@ -154,6 +172,148 @@ describe('two who look at an application at once', () => {
     await second;
     expect(sequencesOf(view.fresh)).toEqual([101]);
     expect(consumers.made).toHaveLength(1);
+  });
+});
+
+describe('a look at an application', () => {
+  test.each([
+    ['the leader has', 7, 0],
+    ['has come in', 0, 7],
+  ])('at a server that lags is another one, until it shows what %s', async (_, there, came) => {
+    const consumers = new Consumers();
+    const kept = { sequence: there, subject: 'p.m.2.b25l', storedMs: 0, told: '', body: '' };
+    const store = {
+      ...NOTHING,
+      last: () => Promise.resolve(there === 0 ? undefined : kept),
+      get: () => Promise.resolve({ ...kept, sequence: 7 }),
+    };
+    const work = new Work(sessionOf(consumers, store), () => {});
+    const view = work.view(tokenOf('one'));
+    if (came > 0) view.came(messageAt(came));
+    const look = work.look(view);
+    await untilMade(consumers, 1);
+    consumers.made[0]?.answer({ name: 'lags', num_pending: 0 });
+    await untilMade(consumers, 2);
+    expect(view.isWhole).toBe(false);
+    consumers.made[1]?.answer({ name: 'knows', num_pending: 1 });
+    await new Promise(setImmediate);
+    consumers.message(7, 1, 0);
+    await look;
+    expect(view.isWhole).toBe(true);
+  });
+
+  test('is whole where what came in was removed since', async () => {
+    const consumers = new Consumers();
+    const work = new Work(sessionOf(consumers), () => {});
+    const view = work.view(tokenOf('one'));
+    view.came(messageAt(7));
+    const look = work.look(view);
+    await untilMade(consumers, 1);
+    consumers.made[0]?.answer({ name: 'c', num_pending: 0 });
+    await look;
+    expect(view.isWhole).toBe(true);
+    expect(view.fresh).toEqual([]);
+  });
+});
+
+describe('what is read of a message', () => {
+  const told = toldOf(entryOf('one', { messageId: 'a' }));
+  const keptAs = (applicationId: string) => ({
+    sequence: 4,
+    subject: namesOf('p').message(2, tokenOf(applicationId)),
+    storedMs: 0,
+    told,
+    body: Buffer.from('x'),
+  });
+  const bodiesOf = (glanced: string, led: string | undefined) => {
+    const store = {
+      ...NOTHING,
+      glance: () => Promise.resolve(keptAs(glanced)),
+      get: () => Promise.resolve(led === undefined ? undefined : keptAs(led)),
+    };
+    return new Bodies({ store, names: namesOf('p') } as unknown as Session);
+  };
+
+  test.each([
+    ['another one than a server said', 'other', 'one', 1],
+    ["another application's", 'other', 'other', 0],
+    ['there', 'one', undefined, 1],
+  ])('is not given where it is %s, but as the leader has it', async (_, glanced, led, count) => {
+    const bodies = bodiesOf(glanced, led);
+    expect((await bodies.read(tokenOf('one'), [4])).size).toBe(count);
+  });
+
+  test('of another application is not given from memory either', async () => {
+    const bodies = bodiesOf('one', 'one');
+    expect((await bodies.read(tokenOf('one'), [4])).size).toBe(1);
+    expect((await bodies.read(tokenOf('two'), [4])).size).toBe(0);
+  });
+
+  test('that another process has removed is gone, whatever is in memory', async () => {
+    const bodies = bodiesOf('one', undefined);
+    expect((await bodies.read(tokenOf('one'), [4])).size).toBe(1);
+    expect((await bodies.reread(tokenOf('one'), [4])).size).toBe(0);
+  });
+
+  test('that the leader has not come to yet is not said to be gone', async () => {
+    const store = { ...NOTHING, glance: () => Promise.resolve(undefined) };
+    const bodies = new Bodies({ store, names: namesOf('p') } as unknown as Session);
+    await expect(bodies.read(tokenOf('one'), [1001])).rejects.toThrow('lags');
+  });
+});
+
+const none = async (): Promise<void> => {};
+const refuse = (): Promise<never> => Promise.reject(new Error('full'));
+
+const GARBAGE = [1, 2, 3, 4, 5, 6, 7, 8];
+const viewWith = (row: object) => {
+  const view = new View(tokenOf('one'), { now: () => 0, initial: beginning }, true);
+  view.written({ ...newRow(beginning().row), cursor: 9, ...row }, 1, 10);
+  return view;
+};
+const followUpsOf = (purged: number, letters: object) => {
+  const deleted: number[] = [];
+  const store = {
+    purge: () => Promise.resolve(purged),
+    delete: (_: string, sequence: number) => {
+      deleted.push(sequence);
+      return Promise.resolve(true);
+    },
+  };
+  const parts = {
+    letters: { publish: none, revive: none, ...letters },
+    bodies: { forget: () => {} },
+    rows: { write: () => Promise.resolve(true) },
+  };
+  const session = { store, names: namesOf('p') };
+  return { deleted, followUps: new FollowUps(session as never, parts as never) };
+};
+
+describe('what is left to do of a row', () => {
+  test('is removed one by one where a purge overlooked some', async () => {
+    const { deleted, followUps } = followUpsOf(0, {});
+    await followUps.run(viewWith({ garbage: GARBAGE }));
+    expect(deleted).toEqual(GARBAGE);
+  });
+
+  test('is removed by a purge alone where that found all', async () => {
+    const { deleted, followUps } = followUpsOf(8, {});
+    await followUps.run(viewWith({ garbage: GARBAGE }));
+    expect(deleted).toEqual([]);
+  });
+
+  test('is removed where dead letters cannot be published, and does not come back', async () => {
+    const { deleted, followUps } = followUpsOf(8, { publish: refuse });
+    const places = [{ sequence: 9, acceptedMs: 0 }];
+    const reason = 'attempts-exhausted';
+    const view = viewWith({
+      garbage: GARBAGE,
+      dying: [{ places, sends: 1, reason, end: null, diedMs: 0 }],
+    });
+    await expect(followUps.run(view)).rejects.toThrow('full');
+    expect(deleted).toEqual(GARBAGE);
+    const { garbage, dying } = view.done.reduce(done, view.state);
+    expect([garbage.length, dying.length]).toEqual([0, 1]);
   });
 });
 
@@ -177,7 +337,7 @@ describe('closing an application', () => {
     let writes = 0;
     const view = new View(tokenOf('one'), { now: () => 0, initial: beginning }, true);
     view.came(messageAt(1));
-    const work = { ready: async () => {}, viewOf: () => view, look: async () => {} };
+    const work = { ready: none, caughtUp: none, viewOf: () => view, look: none };
     const parts = {
       rows: {
         change: async () => {},
@@ -192,7 +352,9 @@ describe('closing an application', () => {
     };
     const session = { time: { now: () => 0 } };
     const ends = new Ends(session as never, work as never, parts as never);
-    await expect(ends.close('one', 10)).rejects.toThrow('the row of an application changes all the time');
+    await expect(ends.close('one', 10)).rejects.toThrow(
+      'the row of an application changes all the time',
+    );
     expect(writes).toBe(50);
   });
 });
@@ -224,6 +386,8 @@ const storeOf = (answers: readonly object[], callTimeoutMs: number) => {
   };
 };
 
+const refusal = (err_code: number) => ({ error: { err_code, description: 'no' } });
+
 describe('a publication', () => {
   const publication = { subject: 's', body: Buffer.alloc(0), messageId: 'id' };
   const underWay = { stream: 's', seq: 0, duplicate: true };
@@ -232,6 +396,28 @@ describe('a publication', () => {
     const stored = { stream: 's', seq: 7, duplicate: true };
     const { store, end } = storeOf([underWay, underWay, stored], 10_000);
     expect(await store.publish(publication)).toBe(7);
+    end();
+  });
+
+  test.each([
+    ['an id is under way', refusal(10158)],
+    ['there is no leader yet', refusal(10008)],
+    ['a leader is not ready', { error: { code: 503, description: 'raft: not leader' } }],
+  ])('that is refused since %s is asked for again', async (_, refused) => {
+    const { store, end } = storeOf([refused, { stream: 's', seq: 7 }], 10_000);
+    expect(await store.publish(publication)).toBe(7);
+    end();
+  });
+
+  test.each([10071, 10164])('that is outrun (%i) is not made', async (code) => {
+    const { store, end } = storeOf([refusal(code)], 10_000);
+    expect(await store.replace({ ...publication, lastSequence: 4 })).toBeUndefined();
+    end();
+  });
+
+  test('that is refused for another reason says so', async () => {
+    const { store, end } = storeOf([refusal(10077)], 10_000);
+    await expect(store.publish(publication)).rejects.toMatchObject({ code: 10077 });
     end();
   });
 

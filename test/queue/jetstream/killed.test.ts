@@ -100,6 +100,7 @@ describe.runIf(natsProgram !== undefined)('a queue in JetStream', () => {
           await victim?.start();
         }
         await Promise.all(lives.map(kill));
+        expect(journalOf('servers').told('sent').length).toBeGreaterThan(10 * kills);
         const failures = journalOf('servers').told('failed');
         await judge(servers, 'servers', failures.length + LIVES * 3);
       } finally {

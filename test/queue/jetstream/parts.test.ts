@@ -124,7 +124,9 @@ describe('durability', () => {
     { replicas: [3, 1, 3], storage: 'file', version: '2.10.27', expected: 'process-crash' },
     { replicas: [2, 2, 2], storage: 'file', version: '2.15.1', expected: 'process-crash' },
     { replicas: [3, 3, 3], storage: 'memory', version: '2.15.1', expected: 'memory' },
-    // Its replicas are not the same.
+    { replicas: [3, 3, 3], storage: 'file', version: '2.10.23', expected: 'replicated' },
+    // Their replicas are not the same.
+    { replicas: [3, 3, 3], storage: 'file', version: '2.10.22', expected: 'process-crash' },
     { replicas: [3, 3, 3], storage: 'file', version: '2.9.10', expected: 'process-crash' },
     { replicas: [3, 3, 3], storage: 'file', version: undefined, expected: 'process-crash' },
   ] as const)('of streams of $replicas in $storage on a server $version is $expected', (row) => {

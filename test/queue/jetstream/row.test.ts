@@ -3,13 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Group, ReadMessage, Row } from '../../../src/queue/jetstream/row.ts';
 import { knownOf, newRow } from '../../../src/queue/jetstream/row.ts';
-import {
-  advanced,
-  CROWDED_ROW_BYTES,
-  candidates,
-  needsFresh,
-  take,
-} from '../../../src/queue/jetstream/row-claim.ts';
+import { advanced, candidates, needsFresh, take } from '../../../src/queue/jetstream/row-claim.ts';
 import { decodeRow, encodeRow } from '../../../src/queue/jetstream/row-code.ts';
 import { ledgerOf } from '../../../src/queue/jetstream/row-due.ts';
 import {
@@ -40,7 +34,8 @@ const REQUEST: ClaimRequest = {
   maxBytes: 1e9,
   leaseMs: 1000,
 };
-const ASKED = { id: 'x', request: REQUEST, nowMs: T0 + 100, lingerMs: 0, rowBytes: 0 };
+const BOUNDS = { rowBytes: 0, maxPayload: 1_048_576 };
+const ASKED = { id: 'x', request: REQUEST, nowMs: T0 + 100, lingerMs: 0, ...BOUNDS };
 
 const NO_FOLLOW_UP = { dying: [], garbage: [], deadGarbage: [], reviving: [] };
 
@@ -269,14 +264,28 @@ describe('a claim', () => {
 
   test('of a crowded row takes only what is known, as long as there is any', () => {
     const row = { ...newRow(ROW), cursor: 9, touched: [groupAt([1])] };
-    const crowded = { ...ASKED, rowBytes: CROWDED_ROW_BYTES + 1 };
+    const quarter = BOUNDS.maxPayload / 4;
+    const crowded = { ...ASKED, rowBytes: quarter + 1 };
     expect(needsFresh(row, crowded)).toBe(false);
     expect(needsFresh({ ...row, touched: [] }, crowded)).toBe(true);
-    expect(needsFresh(row, { ...crowded, rowBytes: CROWDED_ROW_BYTES })).toBe(true);
+    expect(needsFresh(row, { ...crowded, rowBytes: quarter })).toBe(true);
     const fresh = { messages: pageOf(12), waiting: 1 };
     const read = new Map([[1, messageAt(1)]]);
     expect(take(row, crowded, { read, fresh }).taken).toHaveLength(1);
     expect(take(row, ASKED, { read, fresh }).taken).toHaveLength(2);
+  });
+
+  test('takes of what was brought only what a small value has room for, and the rest later', () => {
+    const past = { sends: 1, ageMs: 10, dueInMs: 0, progress: null };
+    const messages = Array.from({ length: 40 }, (_, index) => messageAt(index + 1, { past }));
+    const small = { ...ASKED, maxPayload: 8192 };
+    const { row, taken } = take(newRow(ROW), small, {
+      read: new Map(),
+      fresh: { messages, waiting: 40 },
+    });
+    expect(taken).toHaveLength(16);
+    expect(row.cursor).toBe(16);
+    expect(row.touched).toEqual([]);
   });
 
   test('needs no look at what is fresh where what is known fills it and was due before', () => {

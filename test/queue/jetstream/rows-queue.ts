@@ -162,7 +162,8 @@ export class RowsQueue implements MessageQueue {
     this.#numbers += 1;
     const id = `${this.#numbers}`;
     const rowBytes = this.#rows.get(applicationId)?.length ?? 0;
-    const asked = { id, request, nowMs: this.#nowMs(), lingerMs: this.#lingerMs, rowBytes };
+    const bounds = { rowBytes, maxPayload: 1_048_576 };
+    const asked = { id, request, nowMs: this.#nowMs(), lingerMs: this.#lingerMs, ...bounds };
     const wanted = new Set(candidates(row, asked));
     const read = new Map(
       this.#stream

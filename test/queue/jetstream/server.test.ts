@@ -1,5 +1,6 @@
 /** The JetStream queue and its server: what is missing, what goes away, and whose the connection is. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tokenOf } from '../../../src/queue/jetstream/names.ts';
 import {
   createJetStreamQueue,
   createJetStreamStreams,
@@ -141,6 +142,75 @@ describe.runIf(natsProgram !== undefined)('the JetStream queue and its server:',
     const left = await other.claim(REQUEST);
     expect(isClaim(left) && idsOf(left)).toEqual(['b']);
     expect((await other.stats()).discarded).toEqual({ lost: 1 });
+    await other.close();
+  });
+
+  interface Raw {
+    request(subject: string, payload: string): Promise<unknown>;
+    close(): Promise<void>;
+  }
+
+  test.each([
+    ['a row of a newer release', '{"v":99}'],
+    ['a row that is damaged', 'no row'],
+  ])('%s holds up its application alone', async (_, row) => {
+    const options = fresh();
+    await createJetStreamStreams(options);
+    const queue = createJetStreamQueue(options);
+    await queue.open(ROW);
+    await queue.enqueue([entryOf('one'), entryOf('two', { messageId: 'b' })]);
+    const nats = (await connectNats([server.address])) as unknown as Raw;
+    await nats.request(`$KV.${options.prefix}-rows.a.${tokenOf('one')}`, row);
+    // What nobody of us put there is passed over.
+    await nats.request(`$KV.${options.prefix}-rows.a.no+token`, row);
+    await nats.request(`${options.prefix}.m.2.no+token`, 'x');
+    await nats.request(`${options.prefix}.m.2.${tokenOf('two')}`, 'x');
+    await expect(queue.application('one')).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
+    const claims = [await queue.claim(REQUEST), await queue.claim(REQUEST)];
+    expect(claims.filter(isClaim).map(idsOf)).toEqual([['b']]);
+    await expect(queue.stats()).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
+    await nats.close();
+    await queue.close();
+  });
+
+  test('what another process has stored just before is closed with the rest', async () => {
+    const options = fresh();
+    await createJetStreamStreams(options);
+    const [agent, closer] = [createJetStreamQueue(options), createJetStreamQueue(options)];
+    await agent.open(ROW);
+    await closer.open(ROW);
+    await closer.claim(REQUEST);
+    for (let index = 0; index < 20; index += 1) {
+      const applicationId = `application-${index}`;
+      await agent.enqueue([entryOf(applicationId)]);
+      expect(await closer.closeApplication(applicationId, 10)).toHaveLength(1);
+    }
+    expect(await closer.stats()).toMatchObject({ accepted: 20, pending: 0, dead: 20 });
+    await agent.close();
+    await closer.close();
+  });
+
+  test('a stream that was made anew, while what is known of it is old, is refused by name', async () => {
+    const options = fresh();
+    await createJetStreamStreams(options);
+    const queue = createJetStreamQueue(options);
+    await queue.open(ROW);
+    await queue.enqueue([entryOf('one'), entryOf('one')]);
+    const claim = await queue.claim(REQUEST);
+    if (!isClaim(claim)) throw new Error('nothing was claimed');
+    await queue.settle(claim, [DELIVERED, DELIVERED], { ...ROW, waitMs: 0 });
+    await queue.close();
+    const nats = (await connectNats([server.address])) as unknown as Raw;
+    await nats.request(`$JS.API.STREAM.DELETE.${options.prefix}-messages`, '');
+    await nats.close();
+    await createJetStreamStreams(options);
+    const other = createJetStreamQueue(options);
+    await other.open(ROW);
+    await other.enqueue([entryOf('one')]);
+    await expect(other.claim(REQUEST)).rejects.toMatchObject({
+      code: 'ERR_QUEUE_FAILED',
+      message: expect.stringContaining('lost messages'),
+    });
     await other.close();
   });
 });
