@@ -5,6 +5,7 @@
  * While the writer lives, one listener for errors sits on each stream, since an 'error' event that
  * nobody listens to would end the host.
  */
+import { isPromiseLike } from '../system/is-promise-like.ts';
 import { type LateOutcomes, type LineOutcome, type LineSink, systemCode } from './line-sink.ts';
 import { flushStream } from './stream-flush.ts';
 import { kindOf, type LentStream, leavesOf, WANTS_METADATA } from './stream-kind.ts';
@@ -15,12 +16,6 @@ export interface LentOptions {
   readonly maxBufferBytes: number;
   readonly late: LateOutcomes;
 }
-
-const isThenable = (value: unknown): value is PromiseLike<unknown> =>
-  typeof value === 'object' &&
-  value !== null &&
-  'then' in value &&
-  typeof value.then === 'function';
 
 export class LentDestination implements LineSink {
   readonly #stream: LentStream;
@@ -84,7 +79,7 @@ export class LentDestination implements LineSink {
     if (this.#hasDropped && sync)
       throw new Error('the line is above the `maxLength` of the stream');
     if (this.#hasDropped) return 'dropped';
-    if (!isThenable(answer)) return 'written';
+    if (!isPromiseLike(answer)) return 'written';
     if (sync) {
       answer.then(undefined, () => {});
       return 'promised';

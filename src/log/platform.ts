@@ -3,6 +3,7 @@
  * wrong costs its attributes, never the record.
  */
 import { copyJson, isPlain, type JsonObject, type JsonValue } from '../contract/json-value.ts';
+import { calm } from '../system/calm.ts';
 
 /** Gives the attributes for one record, which it must not and cannot change. */
 export type PlatformFunction<R> = (record: R) => Readonly<Record<string, unknown>>;
@@ -38,8 +39,10 @@ export function attributesFor<R extends object>(
 ): PlatformOutcome {
   try {
     const answer: unknown = platform(record);
-    if (answer instanceof Promise) answer.catch(() => {});
-    if (!isPlainObject(answer)) return nothing(new Error('expected a plain object of attributes'));
+    if (!isPlainObject(answer)) {
+      calm(answer);
+      return nothing(new Error('expected a plain object of attributes'));
+    }
     return pick(answer, record);
   } catch (cause) {
     return nothing(new Error('the platform function threw', { cause }));

@@ -1,6 +1,7 @@
 /** The other end of channel B: from a request to its answer, and to messages that are handled once. */
 import { SecurityEventError } from '../errors.ts';
 import { calm } from '../system/calm.ts';
+import { isPromiseLike } from '../system/is-promise-like.ts';
 import { verify } from '../webhook/signature.ts';
 import { isFresh } from './is-fresh.ts';
 import { OnceEach } from './once-each.ts';
@@ -75,7 +76,7 @@ class Receiver implements WebhookReceiver {
     // Before the body: one that fails or hangs must not cost the memory of a body for each request.
     const asked = this.#secrets();
     // Others may begin to read in this turn: nothing is waited for without need.
-    const secrets = asked instanceof Promise ? await asked : asked;
+    const secrets = isPromiseLike(asked) ? await asked : asked;
     if (secrets === undefined) return this.#refuse('failed');
     const body = await this.#bodyOf(request);
     if (typeof body === 'string') return this.#refuse(body);
@@ -97,7 +98,7 @@ class Receiver implements WebhookReceiver {
 
   #secrets(): readonly string[] | Promise<readonly string[] | undefined> {
     const asked = this.#settings.secret();
-    if (!(asked instanceof Promise)) return asked;
+    if (!isPromiseLike(asked)) return asked;
     return asked.catch((error: unknown) => {
       this.#tell(error, []);
       return undefined;

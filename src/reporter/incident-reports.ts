@@ -1,6 +1,7 @@
 /** Incidents in their order: what is told first creates, and what could not be told has created nothing. */
 import type { SecurityEventError } from '../errors.ts';
 import type { IncidentNews, IncidentReport, IncidentStore } from '../incident/incident-store.ts';
+import { isPromiseLike } from '../system/is-promise-like.ts';
 import { asOurs } from './as-ours.ts';
 import { InHand } from './in-hand.ts';
 
@@ -28,7 +29,7 @@ export class IncidentReports {
     if (this.#last.has(key)) return this.toldInOrder(report, async (news) => tell(news));
     this.#inHand[report.channel].checkRoom();
     const news = attempt(() => this.#store.tell(report));
-    if (!isPromise(news)) return this.#tellNow(report, news, tell);
+    if (!isPromiseLike(news)) return this.#tellNow(report, news, tell);
     return this.#queued(report, async () => this.#settle(report, await answered(news), tell));
   }
 
@@ -101,9 +102,6 @@ export class IncidentReports {
 
 const keyOf = ({ channel, applicationId, incidentId }: IncidentReport): string =>
   JSON.stringify([channel, applicationId, incidentId]);
-
-const isPromise = <T>(value: T | Promise<T>): value is Promise<T> =>
-  typeof value === 'object' && value !== null && typeof Reflect.get(value, 'then') === 'function';
 
 function attempt<T>(ask: () => T): T {
   try {

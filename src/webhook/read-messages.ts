@@ -4,6 +4,7 @@ import { kindOf } from '../contract/wording.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
 import type { Format } from '../queue/queue.ts';
 import type { GiveWay } from '../system/giving-way.ts';
+import { isPromiseLike } from '../system/is-promise-like.ts';
 
 /** What the senders take in each format. */
 export type MessageToSend<D extends Dialect = 'strict', F extends Format = 2> = F extends 2
@@ -54,7 +55,7 @@ export async function readMessages<D extends object, T>(
     } else if (issues.length === 0) {
       const result = store(parsed.data, index);
       // Most are there at once; awaiting those would cost a turn of the microtask queue each.
-      stored.push(result instanceof Promise ? await result : result);
+      stored.push(isPromiseLike(result) ? await result : result);
     }
     if (issues.length === MAX_ISSUES) break;
     const way = giveWay();

@@ -6,13 +6,13 @@ export function rejectingListener(): {
   let caught = 0;
   const listen = (): unknown => {
     const answer = Promise.reject(new Error('of the host'));
-    const catchIt = answer.catch.bind(answer);
-    return Object.assign(answer, {
-      catch(onRejected: () => void) {
-        caught += 1;
-        return catchIt(onRejected);
-      },
-    });
+    const native = answer.then.bind(answer);
+    const then: typeof native = (onFulfilled, onRejected) => {
+      if (onRejected) caught += 1;
+      return native(onFulfilled, onRejected);
+    };
+    Reflect.set(answer, 'then', then);
+    return answer;
   };
   return { listen, caught: () => caught };
 }

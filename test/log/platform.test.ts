@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createLogWriter } from '../../src/log/writer.ts';
 import { smallRecord } from '../helpers/log-records.ts';
+import { withOtherPromise } from '../helpers/other-promise.ts';
 
 /** What is written beside the record, and what the counters say, for one platform function. */
 function attributesOf(platform: (record: never) => unknown) {
@@ -19,6 +20,10 @@ function attributesOf(platform: (record: never) => unknown) {
   expect({ written, failed, refused }).toEqual({ written: 1, failed: 0, refused: 0 });
   return { attributes, platformFailures, message: lastPlatformError?.message, lastPlatformError };
 }
+
+const failing = async (): Promise<never> => {
+  throw new Error('late, and of another Promise');
+};
 
 const GOOD = { trace_id: 'abc', 'usr.id': '7', dd: { span_id: '1', list: [1, null, true] } };
 
@@ -97,6 +102,9 @@ describe('a platform function', () => {
     expect(attributesOf(() => Promise.reject(new Error('late')))).toMatchObject({
       platformFailures: 1,
     });
+    // Of async functions, and none of the global Promise.
+    const { platformFailures } = await withOtherPromise(async () => attributesOf(failing));
+    expect(platformFailures).toBe(1);
     await new Promise((resolve) => setImmediate(resolve));
     process.off('unhandledRejection', listen);
     expect(unhandled).toEqual([]);

@@ -13,6 +13,7 @@ import { REFUSALS, type RefusalReason } from '../../src/receiver/refusals.ts';
 import { sampleMessage, sampleMessageV1 } from '../../src/testing/index.ts';
 import { sign } from '../../src/webhook/signature.ts';
 import { deferred } from '../helpers/deferred.ts';
+import { withOtherPromise } from '../helpers/other-promise.ts';
 
 const SECRET = 'secret-of-the-test';
 
@@ -138,6 +139,9 @@ describe('a receiver', () => {
   ])('takes the secret %s', async (_how, secret) => {
     const { receiver } = receiverOf({ secret });
     expect(await receiver.receive(requestOf([message('a')]))).toMatchObject({ status: 204 });
+    // And where the global Promise is not that of async functions.
+    const again = withOtherPromise(() => receiver.receive(requestOf([message('b')])));
+    expect(await again).toMatchObject({ status: 204 });
   });
 
   test.each([
@@ -146,9 +150,10 @@ describe('a receiver', () => {
     ['gives an empty list', () => []],
   ])('answers 500 where a function for the secret %s', async (_how, secret) => {
     const { receiver, heard } = receiverOf({ secret });
-    const answer = await receiver.receive(requestOf([message('a')]));
-    expect(outcome(answer)).toEqual(refused('failed'));
-    expect(heard.errors).toHaveLength(1);
+    const ask = () => receiver.receive(requestOf([message('a')]));
+    expect(outcome(await ask())).toEqual(refused('failed'));
+    expect(outcome(await withOtherPromise(ask))).toEqual(refused('failed'));
+    expect(heard.errors).toHaveLength(2);
   });
 
   test('reads both formats', async () => {

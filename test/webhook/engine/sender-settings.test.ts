@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { sampleMessageToSend } from '../../../src/testing/index.ts';
+import { withOtherPromise } from '../../helpers/other-promise.ts';
 import {
   applicationsOf,
   batches,
@@ -35,6 +36,22 @@ describe('settings', () => {
     await sender.send(messages(2));
     await sender.flush();
     expect(batches(receiver)).toEqual([ids(2)]);
+  });
+
+  test('are waited for where the global Promise is not that of async functions', async () => {
+    const receiver = await openReceiver();
+    const shop = { name: 'shop', environment: 'test', url: receiver.url, secret: SECRET };
+    const given = messages(3);
+    const accepted = await withOtherPromise(async () => {
+      const sender = openSender({ settings: async (id) => (id === 'shop-1' ? shop : undefined) });
+      const told = await sender.send(given);
+      const unknown = await rejection(sender.send([message('m-3', 'shop-2')]));
+      expect(unknown).toMatchObject({ code: 'ERR_UNKNOWN_APPLICATION' });
+      await sender.flush();
+      return told.accepted;
+    });
+    expect(accepted).toHaveLength(3);
+    expect(batches(receiver)).toEqual([ids(3)]);
   });
 
   test('that cannot be read refuse the call, and hand it back', async () => {
