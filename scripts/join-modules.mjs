@@ -57,6 +57,18 @@ function notices(root, { dependencies }) {
  */
 const BARE_IMPORT = /^import "\.{1,2}\/[^"]+";$/gm;
 
+/**
+ * A class that names itself in its own body is given another name by esbuild, which uncaught errors
+ * and inspection would show; the option that keeps names costs a call for each function at load.
+ */
+const RENAMED = /= class (_\w+)/g;
+
+function refuseRenamed(files) {
+  const renamed = files.flatMap(({ text }) => [...text.matchAll(RENAMED)].map(([, name]) => name));
+  if (renamed.length === 0) return;
+  throw new Error(`name themselves in their own bodies: ${renamed.join(', ')}; see RENAMED`);
+}
+
 export async function joinModules(root, outdir) {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const entries = entriesOf(manifest);
@@ -80,6 +92,7 @@ export async function joinModules(root, outdir) {
     logLevel: 'warning',
     write: false,
   });
+  refuseRenamed(outputFiles.filter(({ path }) => path.endsWith('.js')));
   for (const { path, text } of outputFiles) {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text.replace(BARE_IMPORT, ''));

@@ -236,7 +236,7 @@ export class SecurityEventError extends Error {
    * @internal
    */
   copy(): SecurityEventError {
-    return new SecurityEventError(this.code, {
+    return errorOf(this.code, {
       issues: this.issues,
       path: this.path,
       ...(this.#detail === undefined ? {} : { detail: this.#detail }),
@@ -244,3 +244,7 @@ export class SecurityEventError extends Error {
     });
   }
 }
+
+// Beside the class: one that names itself in its own body would have another name in the joined files.
+const errorOf = (code: SecurityEventErrorCode, details: ErrorDetails): SecurityEventError =>
+  new SecurityEventError(code, details);

@@ -36,7 +36,7 @@ export const statusOf = (response: NodeResponse) => (): number | undefined =>
   response.headersSent ? response.statusCode : undefined;
 
 /** Answers in the place of what was asked for; an answer that has begun is broken off. */
-export function answerBlocked(
+export function answerBlock(
   error: Block,
   response: NodeResponse,
   scope: RequestScope | undefined,

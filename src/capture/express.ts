@@ -1,5 +1,5 @@
 /** `security-event-delivery/express`: requests of Express 5, and of what speaks its middleware. */
-import { answerBlocked as answer, type NodeResponse, statusOf } from './blocked-answer.ts';
+import { answerBlock, type NodeResponse, statusOf } from './blocked-answer.ts';
 import type { CaptureOptions } from './capture-options.ts';
 import type { HttpRequest } from './http-request.ts';
 import { isRequestBlocked } from './request-blocked-error.ts';
@@ -40,7 +40,7 @@ export function captureRequests(
 export function answerBlocked(): ErrorMiddleware {
   // oxlint-disable-next-line eslint/max-params -- Express knows error handlers by their four parameters
   return (error, _request, response, next) => {
-    if (isRequestBlocked(error)) answer(error, response, currentScope());
+    if (isRequestBlocked(error)) answerBlock(error, response, currentScope());
     else next(error);
   };
 }

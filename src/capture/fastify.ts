@@ -1,5 +1,5 @@
 /** `security-event-delivery/fastify`: requests of Fastify 5, over HTTP/1.1 and HTTP/2. */
-import { answerBlocked, type NodeResponse, statusOf } from './blocked-answer.ts';
+import { answerBlock, type NodeResponse, statusOf } from './blocked-answer.ts';
 import type { CaptureOptions } from './capture-options.ts';
 import type { HttpRequest } from './http-request.ts';
 import { isRequestBlocked } from './request-blocked-error.ts';
@@ -133,7 +133,7 @@ function takeOver(error: Block, reply: FastifyReplyLike, scope: RequestScope | u
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined) reply.raw.setHeader(name, value);
   }
-  answerBlocked(error, reply.raw, scope);
+  answerBlock(error, reply.raw, scope);
 }
 
 interface Stream {

@@ -63,7 +63,7 @@ export function captureRequests<C extends HonoContext = HonoContext>(
     const reading = request.readBody(maxBodyBytes);
     if (reading !== undefined) await reading;
     const block = (await runInScope(scope, () => blockIn(c, next))) ?? scope.blockedBy;
-    if (block !== undefined) answerBlocked(block, c, scope);
+    if (block !== undefined) answerBlock(block, c, scope);
   };
 }
 
@@ -83,7 +83,7 @@ async function blockIn(c: HonoContext, next: () => Promise<void>): Promise<Block
   }
 }
 
-function answerBlocked(block: Block, c: HonoContext, scope: RequestScope): void {
+function answerBlock(block: Block, c: HonoContext, scope: RequestScope): void {
   scope.block(block);
   recordOnSpan(block);
   // One of another copy of this package may not know how to answer.

@@ -1,6 +1,6 @@
 /** `security-event-delivery/node-http`: requests of node:http, node:https and node:http2. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { answerBlocked, type NodeResponse, statusOf } from './blocked-answer.ts';
+import { answerBlock, type NodeResponse, statusOf } from './blocked-answer.ts';
 import type { CaptureOptions } from './capture-options.ts';
 import type { HttpRequest } from './http-request.ts';
 import { isRequestBlocked } from './request-blocked-error.ts';
@@ -41,7 +41,7 @@ export function captureRequests<
 
 function endBlocked(error: unknown, response: NodeResponse, scope: RequestScope): void {
   if (!isRequestBlocked(error)) throw error;
-  answerBlocked(error, response, scope);
+  answerBlock(error, response, scope);
 }
 
 const isPromise = (value: unknown): value is PromiseLike<unknown> =>

@@ -77,7 +77,7 @@ const fileSink = (file: LineFile, { sync, maxBufferBytes, clock, late }: SinkOpt
 
 function openPath(path: string): LineFile {
   try {
-    return LineFile.atPath(path);
+    return new LineFile(path);
   } catch (cause) {
     throw refuse(`the file could not be opened for append (${String(systemCode(cause))})`, cause);
   }
@@ -85,7 +85,7 @@ function openPath(path: string): LineFile {
 
 function takeDescriptor(fd: number, mayBlock: boolean): LineFile {
   try {
-    return LineFile.ofDescriptor(fd, mayBlock);
+    return new LineFile({ fd, mayBlock });
   } catch (cause) {
     throw refuse('expected an open file descriptor', cause);
   }

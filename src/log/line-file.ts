@@ -49,6 +49,9 @@ function withoutBlocking(fd: number): number {
   }
 }
 
+/** A path, opened for append, and made where it is missing; or a descriptor, taken as it is. */
+export type LinePlace = string | { readonly fd: number; readonly mayBlock: boolean };
+
 export class LineFile {
   /** The last line is incomplete: the next one must start on a line of its own. */
   isTorn = false;
@@ -57,24 +60,17 @@ export class LineFile {
   #isOurs = false;
   #isRegular = false;
 
-  private constructor(path: string | undefined) {
-    this.#path = path;
-  }
-
-  /** Opens `path` for append, and makes it where it is missing. Throws the system's error. */
-  static atPath(path: string): LineFile {
-    const file = new LineFile(path);
-    file.#open(path);
-    return file;
-  }
-
-  /** Takes a descriptor as it is; throws the system's error where it is not open. */
-  static ofDescriptor(fd: number, mayBlock: boolean): LineFile {
-    const file = new LineFile(undefined);
-    file.#isRegular = fstatSync(fd).isFile();
-    file.#fd = mayBlock || file.#isRegular ? fd : withoutBlocking(fd);
-    file.#isOurs = file.#fd !== fd;
-    return file;
+  /** Throws the system's error where the path cannot be opened, or the descriptor is not open. */
+  constructor(place: LinePlace) {
+    if (typeof place === 'string') {
+      this.#path = place;
+      this.#open(place);
+      return;
+    }
+    const { fd, mayBlock } = place;
+    this.#isRegular = fstatSync(fd).isFile();
+    this.#fd = mayBlock || this.#isRegular ? fd : withoutBlocking(fd);
+    this.#isOurs = this.#fd !== fd;
   }
 
   #open(path: string): number {

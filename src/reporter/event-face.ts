@@ -72,7 +72,7 @@ export class EventFace implements EventReporter {
 
   with(options: { readonly module: string }): EventReporter {
     const { module = this.#module } = check<{ module: string }>(options, { module: MODULE });
-    return new EventFace(this.#parts, module);
+    return faceOf(this.#parts, module);
   }
 
   stats(): ReporterStats {
@@ -90,6 +90,10 @@ export class EventFace implements EventReporter {
     return { ...result, ...trouble };
   }
 }
+
+// Beside the class: one that names itself in its own body would have another name in the joined files.
+const faceOf = (parts: EventFaceParts, module: string | undefined): EventReporter =>
+  new EventFace(parts, module);
 
 /** Resolves with `work`, or when the signal is aborted. */
 async function untilAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {

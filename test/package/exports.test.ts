@@ -116,16 +116,22 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** What each entry gives, in a process that has loaded nothing else. */
-function givenValues(): Readonly<Record<string, readonly string[]>> {
+/** By entry what it gives, and of what is a function the name. */
+type Given = Readonly<Record<string, Readonly<Record<string, string | null>>>>;
+
+/** What each entry gives, in a process that has loaded nothing else; of `dist`, or as plain tsc makes it. */
+function givenBy(folder: 'dist' | 'modules'): Given {
   const files = entries.map(({ subpath, default: file }) => [
     subpath,
-    pathToFileURL(join(root, file)).href,
+    pathToFileURL(join(root, file.replace('./dist/', `${folder}/`))).href,
   ]);
   const program = `
+    const nameOf = (value) => (typeof value === 'function' ? value.name : null);
+    const namesIn = (values) =>
+      Object.fromEntries(Object.entries(values).map(([key, value]) => [key, nameOf(value)]));
     const given = {};
     for (const [subpath, url] of ${JSON.stringify(files)}) {
-      given[subpath] = Object.keys(await import(url)).toSorted();
+      given[subpath] = namesIn(await import(url));
     }
     console.log(JSON.stringify(given));`;
   const args = ['--input-type=module', '--eval', program];
@@ -136,9 +142,9 @@ function givenValues(): Readonly<Record<string, readonly string[]>> {
 const TAKEN_IN = ['ipaddr.js', 'uuid'];
 
 describe('the exports map', () => {
-  let given: ReturnType<typeof givenValues> = {};
+  let given: Given = {};
   beforeAll(() => {
-    given = givenValues();
+    given = givenBy('dist');
   });
 
   it('names files that the build makes', () => {
@@ -188,7 +194,13 @@ describe('the exports map', () => {
   });
 
   it.each(Object.entries(PUBLIC_VALUES))('%s gives exactly the public values', (subpath, names) => {
-    expect(given[subpath]).toEqual([...names]);
+    expect(Object.keys(given[subpath] ?? {}).toSorted()).toEqual([...names]);
+  });
+
+  it('gives functions and classes that have the names of the sources', () => {
+    expect(given).toEqual(givenBy('modules'));
+    expect(given['.']).toMatchObject({ SecurityEventError: 'SecurityEventError' });
+    expect(given['./express']).toMatchObject({ answerBlocked: 'answerBlocked' });
   });
 
   it('leaves no built module without a source, and no source unbuilt', () => {
