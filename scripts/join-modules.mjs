@@ -3,10 +3,10 @@
  * but for `TAKEN_IN`: Node takes about a millisecond to find, read and link one module, whatever is in it.
  *
  * Each module is in exactly one file, so that all entries share classes and state. Names stay as
- * they are written, and the maps lead to `src`.
+ * they are written, and the maps lead to `src`; of others the maps have the text itself.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { build } from 'esbuild';
 
 /** Measured by itself (`npm run bench`); nobody else can reach it. */
@@ -69,6 +69,18 @@ function refuseRenamed(files) {
   throw new Error(`name themselves in their own bodies: ${renamed.join(', ')}; see RENAMED`);
 }
 
+/** The package has our own sources as files. Those of others may lie elsewhere, or nowhere. */
+function mapOf(path, text, root) {
+  const map = JSON.parse(text);
+  const own = join(root, 'src', sep);
+  const isOwn = (source) => join(dirname(path), source).startsWith(own);
+  map.sourcesContent = map.sources.map((source, index) =>
+    isOwn(source) ? null : map.sourcesContent[index],
+  );
+  if (map.sources.every(isOwn)) delete map.sourcesContent;
+  return `${JSON.stringify(map)}\n`;
+}
+
 export async function joinModules(root, outdir) {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const entries = entriesOf(manifest);
@@ -87,15 +99,14 @@ export async function joinModules(root, outdir) {
     // As deep as the folders of entries: see src/cli/package-file.ts.
     chunkNames: 'joined/[name]-[hash]',
     sourcemap: true,
-    // Ours are in the package.
-    sourcesContent: false,
     logLevel: 'warning',
     write: false,
   });
   refuseRenamed(outputFiles.filter(({ path }) => path.endsWith('.js')));
   for (const { path, text } of outputFiles) {
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text.replace(BARE_IMPORT, ''));
+    const isMap = path.endsWith('.map');
+    writeFileSync(path, isMap ? mapOf(path, text, root) : text.replace(BARE_IMPORT, ''));
   }
   writeFileSync(join(outdir, NOTICES), notices(root, manifest));
   const missing = entries.filter(
