@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,12 +18,26 @@ async function targetOf(serve: http.RequestListener): Promise<URL> {
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
 }
 
+const HEAD_CAME = 'http.client.response.finish';
+
+/** Resolves when the head of an answer from there has come back: Node tells so in the turn of `response`. */
+function headFrom({ host }: URL): Promise<void> {
+  const { promise, resolve } = deferred();
+  const listen = (told: unknown): void => {
+    const { request } = told as { readonly request: http.ClientRequest };
+    if (request.getHeader('host') === host) resolve();
+  };
+  subscribe(HEAD_CAME, listen);
+  onTestFinished(() => void unsubscribe(HEAD_CAME, listen));
+  return promise;
+}
+
 const REQUEST = { headers: {}, body: Buffer.from('[]') };
 
 test.each([
   [
     'has not answered at all',
-    () => {},
+    undefined,
     { answer: { status: 502, headers: {}, text: 'not-forwarded\n' }, failure: 'ETIMEDOUT' },
   ],
   [
@@ -44,20 +59,18 @@ test.each([
       clearInterval(dripping);
       gone.resolve();
     });
-    answer(response);
+    answer?.(response);
     request.resume();
     came.resolve();
   });
+  const head = headFrom(url);
   const { signal } = new AbortController();
   let isOver = false;
   const forwarded = forward(url, REQUEST, { signal, clock }).finally(() => {
     isOver = true;
   });
   await came.promise;
-  // Until its head has come back, if there is one.
-  await new Promise((resolve) => {
-    setTimeout(resolve, 100);
-  });
+  if (answer !== undefined) await head;
   await clock.advance(13_999);
   expect(isOver).toBe(false);
   await clock.advance(1);
