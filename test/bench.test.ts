@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { above, type Comparison, cost, throughput } from '../bench/comparison.ts';
 import { selectComparisons, USUAL_RUNS } from '../bench/comparisons.ts';
 import { readKept, withRun } from '../bench/kept.ts';
+import { benchmarksPage } from '../bench/pages/benchmarks.ts';
 import { measuredPages } from '../bench/pages/measured-pages.ts';
 import { resultOf } from '../bench/results.ts';
 import { interleave } from '../bench/sampling.ts';
@@ -24,6 +25,10 @@ const ROW: Comparison = {
   itemsPerOperation: 10,
   unit: 'µs per message',
 };
+
+/** Whether a line of bench/README.md is of a row. */
+const isOf = (line: string, name: string): boolean =>
+  new RegExp(`^${line.replaceAll('…', '.+')}$`).test(name);
 
 const samples = (...times: number[]) =>
   times.map((figure) => ({ figure, cpuMs: figure * figure, rssBytes: 1_500_000 }));
@@ -125,6 +130,25 @@ describe('what is kept', () => {
   );
 });
 
+describe('the page of benchmarks', () => {
+  const taken = { ours: samples(9), rival: samples(1) };
+  const missed = ROWS.filter(({ name }) => name === 'write-pino').map((row) =>
+    resultOf(row, taken),
+  );
+  const surroundings = { date: '2026-11-22', machine: 'a machine', versions: {}, loadBefore: 0 };
+
+  it('names the goals that nobody has looked at, beside those met and missed', () => {
+    const page = benchmarksPage([{ surroundings, results: missed }], '');
+    const others = ROWS.filter(({ name, goal }) => goal !== undefined && name !== 'write-pino');
+    const names = others.map(({ name }) => `\`${name}\``).join(', ');
+    expect(page.split('\n').filter((line) => /^- \d+ /.test(line))).toEqual([
+      '- 0 met',
+      '- 1 missed: `write-pino`',
+      `- ${others.length} not measured yet: ${names}`,
+    ]);
+  });
+});
+
 describe('the table', () => {
   it('has one line for a row, with memory only where the row tells it', () => {
     const taken = { ours: samples(3, 3, 4), rival: samples(1234, 1234, 1234) };
@@ -162,6 +186,16 @@ describe('the table', () => {
 });
 
 describe('the rows', () => {
+  it('have each a line in bench/README.md, and each line has a row', () => {
+    const page = readFileSync(join(root, 'bench/README.md'), 'utf8');
+    const [, section = ''] = page.split('## What a row means');
+    const cells = section.split(/^## /m)[0]?.matchAll(/^\| (`.+?`) \|/gm) ?? [];
+    const lines = [...cells].flatMap(([, cell = '']) => cell.replaceAll('`', '').split(', '));
+    const names = ROWS.map(({ name }) => name);
+    expect(names.filter((name) => !lines.some((line) => isOf(line, name)))).toEqual([]);
+    expect(lines.filter((line) => !names.some((name) => isOf(line, name)))).toEqual([]);
+  });
+
   it('are selected by the beginnings of their names, in their own order', () => {
     const names = selectComparisons(['import-root', 'write']).map(({ name }) => name);
     expect(names).toEqual([

@@ -49,11 +49,17 @@ function inOrder(kept: readonly KeptRun[]): Result[] {
 }
 
 function goalsText(results: readonly Result[]): string {
-  const lines = GOALS.map(([word, isOf]) => {
-    const names = results.filter(isOf).map(({ name }) => `\`${name}\``);
-    return `- ${names.length} ${word}${names.length === 0 ? '' : `: ${names.join(', ')}`}`;
-  });
+  const told = new Set(results.map(({ name }) => name));
+  const untold = selectComparisons([]).filter(({ name, goal }) => goal && !told.has(name));
+  const lines = GOALS.map(([word, isOf]) => countText(word, results.filter(isOf)));
+  // A goal that nobody looked at is not one that was reached.
+  if (untold.length > 0) lines.push(countText('not measured yet', untold));
   return `Goals, where a row has one:\n\n${lines.join('\n')}`;
+}
+
+function countText(word: string, rows: readonly { readonly name: string }[]): string {
+  const names = rows.map(({ name }) => `\`${name}\``);
+  return `- ${names.length} ${word}${names.length === 0 ? '' : `: ${names.join(', ')}`}`;
 }
 
 function sectionText(
