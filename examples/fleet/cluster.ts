@@ -8,6 +8,7 @@ import { delimiter, join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createJetStreamStreams } from 'security-event-delivery/queue/jetstream';
+import { ended } from './ended.ts';
 import type { Place } from './shared.ts';
 
 const NAMES = ['one', 'two', 'three'];
@@ -56,12 +57,16 @@ async function startCluster(path: string) {
     writeFileSync(file, JSON.stringify(settings));
     return spawn('setpriv', ['--pdeathsig', 'KILL', '--', path, '-c', file], { stdio: 'ignore' });
   });
+  // Rejects where there is no `setpriv`.
+  await Promise.all(servers.map((server) => once(server, 'spawn'))).catch((error: unknown) => {
+    rmSync(folder, { recursive: true });
+    throw error;
+  });
   return {
     environment: { NATS_SERVERS: ports.map((port) => `127.0.0.1:${port}`).join() },
     async stop() {
-      const ended = Promise.all(servers.map((server) => once(server, 'exit')));
       for (const server of servers) server.kill('SIGTERM');
-      await ended;
+      await Promise.all(servers.map(ended));
       rmSync(folder, { recursive: true });
     },
   };

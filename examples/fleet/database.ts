@@ -1,11 +1,13 @@
 /** The database of `DATABASE_URL`; without it, a throwaway server of the PostgreSQL that is installed. */
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createPostgresSchema } from 'security-event-delivery/queue/postgres';
+import { ended } from './ended.ts';
 import type { Place } from './shared.ts';
 
 const DEBIAN = '/usr/lib/postgresql';
@@ -26,14 +28,14 @@ export async function openDatabase(): Promise<Place | undefined> {
   if (given === undefined && bin === undefined) return undefined;
   const database =
     given === undefined
-      ? startServer(bin ?? '')
+      ? await startServer(bin ?? '')
       : { environment: { DATABASE_URL: given }, stop: () => Promise.resolve() };
   await whenUp(database);
   return database;
 }
 
 /** A server refuses to run as root: then it runs as the user that its package has made. */
-function startServer(bin: string): Database {
+async function startServer(bin: string): Promise<Database> {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-'));
   const isRoot = process.getuid?.() === 0;
   const user = ['--reuid', 'postgres', '--regid', 'postgres', '--clear-groups'];
@@ -43,14 +45,14 @@ function startServer(bin: string): Database {
   execFileSync('setpriv', [...as, join(bin, 'initdb'), '-D', data, '-A', 'trust', '-U', 'fleet']);
   const settings = ['-c', 'listen_addresses=', '-c', `unix_socket_directories=${folder}`];
   const server = spawn('setpriv', [...as, join(bin, 'postgres'), '-D', data, ...settings]);
+  await once(server, 'spawn');
   return {
     environment: {
       DATABASE_URL: `postgresql://fleet@/postgres?host=${encodeURIComponent(folder)}`,
     },
     async stop() {
-      const ended = new Promise((resolve) => server.once('exit', resolve));
       server.kill('SIGINT');
-      await ended;
+      await ended(server);
       rmSync(folder, { recursive: true });
     },
   };

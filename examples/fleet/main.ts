@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util';
 import { generateSecret } from 'security-event-delivery';
 import { openCluster } from './cluster.ts';
 import { openDatabase } from './database.ts';
+import { ended } from './ended.ts';
 import { startReceiver } from './receiver.ts';
 import { MESSAGES_OF_AN_AGENT, say } from './shared.ts';
 
@@ -54,13 +55,12 @@ const dispatchers = new Map(names.map((name) => [name, start('dispatcher', name)
 await Promise.all([...dispatchers.values()].map((dispatcher) => once(dispatcher, 'message')));
 
 const agents = ['agent-1', 'agent-2'].map((name) => start('agent', name));
-const agentsEnded = Promise.all(agents.map((agent) => once(agent, 'exit')));
 
 const unlucky = await receiver.busy();
 dispatchers.get(unlucky)?.kill('SIGKILL');
 dispatchers.delete(unlucky);
 say(unlucky, 'killed while the receiver was answering its request');
-await agentsEnded;
+await Promise.all(agents.map(ended));
 
 const expected = 2 * MESSAGES_OF_AN_AGENT;
 const startedAt = Date.now();
@@ -68,8 +68,8 @@ while (receiver.taken.size < expected && Date.now() - startedAt < TIME_LIMIT_MS)
 // What was in the killed request is due again once its lease is over.
 await wait(4000);
 for (const dispatcher of dispatchers.values()) {
-  dispatcher.disconnect();
-  await once(dispatcher, 'exit');
+  if (dispatcher.connected) dispatcher.disconnect();
+  await ended(dispatcher);
 }
 
 const taken = [...receiver.taken.values()];
