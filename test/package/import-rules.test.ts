@@ -46,6 +46,16 @@ describe('the sources', () => {
     expect(found).toEqual([]);
   });
 
+  it('keep no state that changes at the level of a module, but the source of ids', () => {
+    // What is made once stays as it is: see once.ts.
+    const changing = [...sources].filter(([, text]) => /^(?:export )?(?:let|var)\b/m.test(text));
+    const sourcesOfIds = [...sources].filter(([, text]) => /^\S.*= createIdSource\(/m.test(text));
+    expect([changing, sourcesOfIds].map((found) => found.map(([path]) => path))).toEqual([
+      [],
+      ['system/id.ts'],
+    ]);
+  });
+
   it('are each matched by a row, and each row matches a source', () => {
     const idle = IMPORT_TABLE.flatMap(({ files }) => files).filter(
       (file) => ![...sources.keys()].some((path) => path.startsWith(file)),
