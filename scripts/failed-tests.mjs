@@ -1,13 +1,15 @@
 // Prints what failed in a run of the tests, from vitest's JSON report: each test with the first
-// lines of its error, so that the reason stands above thousands of lines of log.
-import { readFileSync } from 'node:fs';
+// lines of its error, so that the reason stands above thousands of lines of log. Where no test failed, or
+// there is no report, the lines of the log that tell why the run did.
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { reasonsIn } from './reasons-in-log.mjs';
 
 const ERROR_LINES = 6;
 
-const [report] = process.argv.slice(2);
-if (report === undefined) {
-  console.error('Usage: node scripts/failed-tests.mjs <report.json>');
+const [report, log] = process.argv.slice(2);
+if (report === undefined || log === undefined) {
+  console.error('Usage: node scripts/failed-tests.mjs <report.json> <log>');
   process.exit(2);
 }
 
@@ -16,14 +18,20 @@ const indent = (text) => {
   return lines.map((line) => `    ${line}`).join('\n');
 };
 
-for (const file of JSON.parse(readFileSync(report, 'utf8')).testResults) {
-  const name = path.relative('.', file.name);
-  // A file that could not be loaded has no tests, only a message.
-  if (file.status === 'failed' && file.assertionResults.length === 0) {
-    console.log(`  ${name}\n${indent(file.message)}`);
-  }
-  for (const test of file.assertionResults) {
-    if (test.status !== 'failed') continue;
-    console.log(`  ${name} > ${test.fullName}\n${indent(test.failureMessages.join('\n'))}`);
-  }
+/** A file that could not be loaded has no tests, only a message. */
+function failuresIn({ name, status, message, assertionResults }) {
+  const file = path.relative('.', name);
+  if (status === 'failed' && assertionResults.length === 0)
+    return [`  ${file}\n${indent(message)}`];
+  return assertionResults
+    .filter((test) => test.status === 'failed')
+    .map((test) => `  ${file} > ${test.fullName}\n${indent(test.failureMessages.join('\n'))}`);
+}
+
+const results = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')).testResults : [];
+const failures = results.flatMap(failuresIn);
+for (const failure of failures) console.log(failure);
+if (failures.length === 0) {
+  console.log('  no test failed; of the log:');
+  for (const line of reasonsIn(readFileSync(log, 'utf8'))) console.log(`    ${line}`);
 }

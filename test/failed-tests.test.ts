@@ -1,0 +1,77 @@
+/** What CI prints first of a run of the tests that failed: scripts/failed-tests.mjs. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { root } from './helpers/package-files.ts';
+import { runProgram } from './helpers/run-program.ts';
+import { temporaryFolder } from './helpers/temporary-folder.ts';
+
+const PASSED = Array.from({ length: 5000 }, (_, index) => ` ✓ tells of Error: ${index} 3ms`);
+const UNHANDLED = [
+  '⎯⎯⎯⎯⎯⎯ Unhandled Errors ⎯⎯⎯⎯⎯⎯',
+  '',
+  'Vitest caught 1 unhandled error during the test run.',
+  '',
+  '⎯⎯⎯⎯ Unhandled Rejection ⎯⎯⎯⎯⎯',
+  'Error: the socket is gone',
+  ' ❯ src/webhook/wire/post.ts:1:1',
+];
+const SUMMARY = [
+  ' Test Files  450 passed (450)',
+  '      Tests  10847 passed (10847)',
+  '     Errors  1 error',
+];
+
+const passedTest = { status: 'passed', fullName: 'is well', failureMessages: [] };
+const failedTest = {
+  status: 'failed',
+  fullName: 'is not',
+  failureMessages: ['expected 1 to be 2'],
+};
+const reportOf = (...assertionResults: object[]) => ({
+  testResults: [
+    { name: join(root, 'test/a.test.ts'), status: 'failed', message: '', assertionResults },
+  ],
+});
+
+async function printed(log: readonly string[], report?: object): Promise<string> {
+  const folder = temporaryFolder();
+  const [reportFile, logFile] = [join(folder, 'report.json'), join(folder, 'log')];
+  if (report !== undefined) writeFileSync(reportFile, JSON.stringify(report));
+  writeFileSync(logFile, log.join('\n'));
+  const args = [join(root, 'scripts/failed-tests.mjs'), reportFile, logFile];
+  const { exitCode, stdout, stderr } = await runProgram(args, { cwd: root });
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  return stdout;
+}
+
+test('names each failed test with its error, and nothing of the log', async () => {
+  const stdout = await printed([...UNHANDLED, ...SUMMARY], reportOf(passedTest, failedTest));
+  expect(stdout).toBe('  test/a.test.ts > is not\n    expected 1 to be 2\n');
+});
+
+test('where no test failed, tells of the log what did, in a few lines', async () => {
+  const log = [...PASSED, ...UNHANDLED, ...PASSED, ...SUMMARY];
+  const stdout = await printed(log, reportOf(passedTest));
+  const told = [...UNHANDLED, ...SUMMARY].filter((line) => line !== '');
+  expect(stdout.split('\n')).toEqual(expect.arrayContaining(told.map((line) => `    ${line}`)));
+  expect(stdout.split('\n').length).toBeLessThan(70);
+});
+
+test.each([
+  ['a file that could not be loaded', '⎯⎯ Failed Suites 1 ⎯⎯'],
+  ['a crashed worker', 'Caused by: Error: Worker exited unexpectedly'],
+  ['a full heap', 'FATAL ERROR: Reached heap limit Allocation failed'],
+  ['coverage', 'ERROR: Coverage for branches (94.9%) does not meet global threshold (95%)'],
+])('tells of %s, coloured or not, without a report too', async (_what, reason) => {
+  const noise = Array.from({ length: 500 }, (_, index) => `Error: expected ${index}`);
+  const log = [...PASSED, ...noise, `\u001B[31m${reason}\u001B[39m`, ...PASSED, ...SUMMARY];
+  expect((await printed(log)).split('\n')).toContain(`    ${reason}`);
+});
+
+test('tells what vitest heads before what programs printed, and never more than some 60 lines', async () => {
+  const noise = Array.from({ length: 500 }, (_, index) => `Error: expected ${index}`);
+  const stdout = await printed([...noise, ...UNHANDLED, ...noise, ...SUMMARY]);
+  expect(stdout).toContain('Error: the socket is gone');
+  expect(stdout.split('\n').length).toBeLessThan(70);
+});
