@@ -46,6 +46,7 @@ const INPUT = [
   'tsconfig.build.json',
   'scripts/build.mjs',
   'scripts/commonjs-shim.mjs',
+  'scripts/files-that-go-together.mjs',
   'scripts/join-modules.mjs',
   'scripts/sample-files',
 ].map((name) => join(root, name));

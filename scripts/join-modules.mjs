@@ -8,6 +8,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { build } from 'esbuild';
+import { filesThatGoTogether } from './files-that-go-together.mjs';
 
 /** Measured by itself (`npm run bench`); nobody else can reach it. */
 const INTERNAL_ENTRIES = ['./dist/log/writer.js'];
@@ -94,12 +95,15 @@ export async function joinModules(root, outdir) {
     format: 'esm',
     platform: 'node',
     external: outside(manifest),
+    plugins: [filesThatGoTogether(root)],
     // Or maps would name where a linked folder of packages really is.
     preserveSymlinks: true,
     // As deep as the folders of entries: see src/cli/package-file.ts.
     chunkNames: 'joined/[name]-[hash]',
     sourcemap: true,
     logLevel: 'warning',
+    // What goes together is imported for nothing else.
+    logOverride: { 'ignored-bare-import': 'silent' },
     write: false,
   });
   refuseRenamed(outputFiles.filter(({ path }) => path.endsWith('.js')));
