@@ -10,6 +10,7 @@
  */
 import type * as z from 'zod';
 import type { Form } from './free-form.ts';
+import { knownValuesOf, textsOf } from './known-values.ts';
 import { type Field, objectOf } from './object-text.ts';
 import { inheritedKey } from './own-keys.ts';
 import { numberText, scalarText, type TextOf } from './scalar-text.ts';
@@ -49,6 +50,7 @@ function fieldOf([key, schema]: readonly [string, z.core.$ZodType]): Field {
     isBare: bare !== undefined,
     absent: isWrapped ? absentText(def) : undefined,
     telling: def.telling ?? defOf(held).telling,
+    known: knownValuesOf(held),
   };
 }
 
@@ -60,6 +62,7 @@ const REFUSED: Omit<Field, 'key'> = {
   isBare: false,
   absent: undefined,
   telling: undefined,
+  known: undefined,
 };
 
 /** Strict objects alone: of others, keys that nobody knows come out as well. */
@@ -114,12 +117,9 @@ const unionText: Maker = ({ options = [], choose }) => {
 };
 
 const valuesText: Maker = (_, schema) => {
-  const values = schema._zod.values;
-  const texts = new Map<unknown, string | undefined>();
-  for (const value of values ?? []) texts.set(value, scalarText(value));
-  if (values === undefined || [...texts.values()].includes(undefined)) return REFUSE;
+  const texts = textsOf(schema._zod.values);
   // A map takes -0 for 0, as a set does.
-  return (value) => texts.get(value);
+  return texts === undefined ? REFUSE : (value) => texts.get(value);
 };
 
 const nullableText: Maker = (def) => {

@@ -19,11 +19,20 @@ export function literal(line: JsonObject): object {
 /** Strings that pino would hand to UTF-8 unescaped, where a lone surrogate becomes U+FFFD. */
 const LONE_SURROGATE = /\p{Cs}/u;
 
-/** JSON.stringify asks for the first; by the others pino tells requests, responses and errors. */
-const TELLING_KEYS = ['toJSON', 'method', 'headers', 'socket', 'setHeader', ''] as const;
+/** Of all arrays. Read by each name, not by a list of them: a key that changes is ten times as slow to look up. */
+const ARRAYS: object = Array.prototype;
 
-/** Arrays inherit from both prototypes that count. An object without a prototype costs time. */
-export const isPolluted = (): boolean => TELLING_KEYS.some((key) => key in Array.prototype);
+/**
+ * JSON.stringify asks for `toJSON`; by the others pino tells requests, responses and errors. Arrays
+ * inherit from both prototypes that count. An object without a prototype costs time.
+ */
+export const isPolluted = (): boolean =>
+  'toJSON' in ARRAYS ||
+  'method' in ARRAYS ||
+  'headers' in ARRAYS ||
+  'socket' in ARRAYS ||
+  'setHeader' in ARRAYS ||
+  '' in ARRAYS;
 
 function withoutPrototypes<T extends JsonValue>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;

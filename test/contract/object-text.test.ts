@@ -1,0 +1,76 @@
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
+import * as z from 'zod';
+import { jsonTextOf } from '../../src/contract/json-text.ts';
+import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+
+/** Fields of few values, whose text is made beforehand, in each place among others. */
+const KINDS = {
+  yes: z.boolean(),
+  perhaps: z.boolean().nullable(),
+  word: z.enum(['a', 'say "b"', '\ud800', '']),
+  four: z.literal([4, 0, 'four', null, true]),
+  nothing: z.null(),
+  text: z.string(),
+  port: z.int().min(0),
+};
+
+const WRAPPINGS = [
+  (kind: z.ZodType) => kind,
+  (kind: z.ZodType) => kind.optional(),
+  (kind: z.ZodType) => (kind === KINDS.yes ? kind.default(true) : kind),
+];
+
+const kinds = fc.constantFrom(...Object.values(KINDS));
+
+const shapes = fc.dictionary(
+  fc.constantFrom('yes', 'a', 'b"', '__proto', 'é', '0'),
+  fc.tuple(kinds, fc.constantFrom(...WRAPPINGS)).map(([kind, wrap]) => wrap(kind)),
+  { maxKeys: 5 },
+);
+
+const values = fc.constantFrom(
+  ...[true, false, null, undefined, 'a', 'say "b"', '\ud800', '', 'four', 4, 0, -0, 1, Number.NaN],
+  ...['c', [], {}, new String('a'), 4n],
+);
+
+const cases = shapes.chain((shape) =>
+  fc.record({
+    schema: fc.constant(z.strictObject(shape)),
+    input: fc.record(Object.fromEntries(Object.keys(shape).map((key) => [key, values])), {
+      requiredKeys: [],
+    }),
+  }),
+);
+
+/** zod makes code of its own later on. */
+function withoutGeneratedCode<T>(make: () => T): T {
+  vi.stubGlobal('Function', () => {
+    throw new EvalError('Code generation from strings disallowed for this context');
+  });
+  try {
+    return make();
+  } finally {
+    vi.unstubAllGlobals();
+  }
+}
+
+describe('the text of an object', () => {
+  it.each([
+    ['code that is made for its shape', jsonTextOf],
+    ['no generated code', (schema: z.ZodType) => withoutGeneratedCode(() => jsonTextOf(schema))],
+  ])('is what zod and JSON.stringify make of it, or nothing, with %s', (_, textFor) => {
+    let taken = 0;
+    fc.assert(
+      fc.property(cases, ({ schema, input }) => {
+        const result = schema.safeParse(input);
+        expect(textFor(schema)(input)).toBe(
+          result.success ? JSON.stringify(result.data) : undefined,
+        );
+        if (result.success) taken += 1;
+      }),
+      { numRuns: quickOrWhole(500, 20_000), seed: 7 },
+    );
+    expect(taken).toBeGreaterThan(50);
+  });
+});
