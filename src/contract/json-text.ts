@@ -146,7 +146,8 @@ const lazyText: Maker = ({ getter }) => {
 const pipeText: Maker = ({ freeForm }) => {
   if (freeForm === undefined) return REFUSE;
   const { accepts, onlyScalars = false } = freeForm;
-  return (value) => (accepts(value) ? textOfJson(value, onlyScalars) : undefined);
+  const textOf = textOfJson({ onlyScalars });
+  return (value) => (accepts(value) ? textOf(value) : undefined);
 };
 
 const MAKERS: Readonly<Record<string, Maker>> = {

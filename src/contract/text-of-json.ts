@@ -2,7 +2,9 @@
  * Free-form JSON as text, for the fast path of json-text.ts: what `copyJson` would have copied, written
  * in the same pass. Whatever is out of the ordinary gives nothing, and the plain path judges it.
  */
+
 import { MAX_JSON_CHARACTERS, MAX_JSON_DEPTH, MAX_JSON_VALUES } from './json-value.ts';
+import { KeyHeads } from './key-heads.ts';
 
 /** Later lines of Node search longer strings faster by themselves. */
 const SHORT = 100;
@@ -34,18 +36,23 @@ export function isOrdinary(value: object): boolean {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** Whether an object may have these keys, at the top: asked before they are read. */
-type FitKeys = (keys: readonly string[]) => boolean;
+/** What is the same for all values of one place. */
+interface Rules {
+  /** What it holds has to be strings, numbers and booleans (D10). */
+  readonly onlyScalars: boolean;
+  /** Whether an object may have these keys, at the top: asked before they are read. */
+  readonly areFit?: (keys: readonly string[]) => boolean;
+}
 
 class Text {
-  readonly #onlyScalars: boolean;
-  readonly #areFit: FitKeys;
+  readonly #rules: Rules;
+  readonly #heads: KeyHeads;
   #valuesLeft = MAX_JSON_VALUES;
   #charactersLeft = MAX_JSON_CHARACTERS;
 
-  constructor(onlyScalars: boolean, areFit: FitKeys) {
-    this.#onlyScalars = onlyScalars;
-    this.#areFit = areFit;
+  constructor(rules: Rules, heads: KeyHeads) {
+    this.#rules = rules;
+    this.#heads = heads;
   }
 
   of(value: unknown, depth: number): string | undefined {
@@ -60,7 +67,7 @@ class Text {
       case 'number':
         return Number.isFinite(value) ? textOfNumber(value) : undefined;
       case 'object':
-        if (depth === MAX_JSON_DEPTH || (depth > 0 && this.#onlyScalars)) return undefined;
+        if (depth === MAX_JSON_DEPTH || (depth > 0 && this.#rules.onlyScalars)) return undefined;
         if (value === null) return 'null';
         return Array.isArray(value)
           ? this.#array(value, depth + 1)
@@ -84,7 +91,7 @@ class Text {
     if (!isOrdinary(value)) return undefined;
     let text = '';
     const keys = Object.keys(value);
-    if (depth === 1 && !this.#areFit(keys)) return undefined;
+    if (depth === 1 && this.#rules.areFit?.(keys) === false) return undefined;
     for (const key of keys) {
       const element: unknown = value[key as keyof typeof value];
       if (element === undefined) continue;
@@ -92,18 +99,15 @@ class Text {
       if (this.#charactersLeft < 0) return undefined;
       const told = this.of(element, depth);
       if (told === undefined) return undefined;
-      text += `${text === '' ? '"' : ',"'}${bareText(key)}":${told}`;
+      const { first, next } = this.#heads.of(key);
+      text = (text === '' ? first : text + next) + told;
     }
-    return `{${text}}`;
+    return text === '' ? '{}' : `${text}}`;
   }
 }
 
-/**
- * Any JSON value as text; nothing where it is not JSON, too large, or unusual. With `onlyScalars` what
- * it holds has to be strings, numbers and booleans (D10).
- */
-export const textOfJson = (
-  value: unknown,
-  onlyScalars: boolean,
-  areFit: FitKeys = () => true,
-): string | undefined => new Text(onlyScalars, areFit).of(value, 0);
+/** Gives any JSON value as text; nothing where it is not JSON, too large, or unusual. */
+export function textOfJson(rules: Rules): (value: unknown) => string | undefined {
+  const heads = new KeyHeads();
+  return (value) => new Text(rules, heads).of(value, 0);
+}

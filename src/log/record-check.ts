@@ -29,12 +29,14 @@ export function recordText(dialect: Dialect): RecordText {
 }
 
 /** The same of a record that is not checked but for being a JSON object. */
-export const uncheckedText = (): RecordText =>
-  unlessItThrows((record) =>
+export function uncheckedText(): RecordText {
+  const textOf = textOfJson({ onlyScalars: false, areFit: areFitKeys });
+  return unlessItThrows((record) =>
     Array.isArray(record) || typeof record !== 'object' || record === null
       ? undefined
-      : textOfJson(record, false, areFitKeys),
+      : textOf(record),
   );
+}
 
 /** A getter or a proxy within the record may throw: the check tells it. */
 const unlessItThrows =
