@@ -8,6 +8,9 @@ export const TRY_AGAIN: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EI
 
 const MAX_PAUSE_MS = 20;
 
+/** Node takes three bytes a character for a text that it is to write. */
+const MAX_TEXT = 64 * 1024;
+
 export class SyncDestination implements LineSink {
   readonly #file: LineFile;
 
@@ -20,19 +23,27 @@ export class SyncDestination implements LineSink {
     let offset = 0;
     try {
       const fd = file.descriptor();
-      const bytes = Buffer.from(file.isTorn ? `\n${line}` : line);
+      const text = file.isTorn ? `\n${line}` : line;
+      // Nearly always it is taken whole, and then it need not be made into bytes here.
+      if (text.length <= MAX_TEXT) offset = unlessBusy(() => writeSync(fd, text));
+      if (offset === Buffer.byteLength(text)) return this.#written();
+      const bytes = Buffer.from(text);
       let pauseMs = 1;
       while (offset < bytes.length) {
-        const count = writeSome(fd, bytes, offset);
+        const count = unlessBusy(() => writeSync(fd, bytes, offset));
         offset += count;
         pauseMs = count > 0 ? 1 : pauseBlocking(pauseMs);
       }
-      file.isTorn = false;
-      return 'written';
+      return this.#written();
     } catch (cause) {
       file.failed(cause, offset);
       throw cause;
     }
+  }
+
+  #written(): LineOutcome {
+    this.#file.isTorn = false;
+    return 'written';
   }
 
   flush(): Promise<void> {
@@ -46,9 +57,9 @@ export class SyncDestination implements LineSink {
 }
 
 /** How many bytes were taken; 0 where the destination takes none just now. */
-function writeSome(fd: number, bytes: Buffer, offset: number): number {
+function unlessBusy(write: () => number): number {
   try {
-    return writeSync(fd, bytes, offset);
+    return write();
   } catch (cause) {
     if (TRY_AGAIN.has(systemCode(cause))) return 0;
     throw cause;

@@ -146,6 +146,17 @@ describe('a file by path', () => {
     expect(readFileSync(path, 'utf8')).toBe(line('x'.repeat(10_000_000)));
   });
 
+  // Texts of up to 64 Ki characters are handed over as they are, longer ones as bytes.
+  test.each([-1, 0, 1])('takes lines of 65536 and %i characters whole, in UTF-8', (more) => {
+    const path = join(temporaryFolder(), 'events.log');
+    const name = 'é'.repeat(65_536 + more - line('').length);
+    const writer = createLogWriter({ destination: path });
+    writer.write(smallRecord(name));
+    writer.write(smallRecord('two'));
+    expect(line(name)).toHaveLength(65_536 + more);
+    expect(readFileSync(path, 'utf8') === line(name) + line('two')).toBe(true);
+  });
+
   test('is synced by flush and closed by close, which leave no descriptor', async () => {
     const path = join(temporaryFolder(), 'events.log');
     const writer = createLogWriter({ destination: path });
