@@ -30,7 +30,8 @@ describe('a sender', () => {
     for (let run = 0; run < 3 && !shares.some((share) => share < MAX_SHARE); run += 1) {
       const { accepted, turns = 0, longestMs = 0, totalMs = 0 } = await load('turns', AT_ONCE);
       expect(accepted).toBe(AT_ONCE);
-      expect(turns).toBeGreaterThan(50);
+      // It gives way by time: a machine that is fast has fewer turns, but never fewer than fit such shares.
+      expect(turns).toBeGreaterThanOrEqual(1 / MAX_SHARE);
       shares.push(longestMs / totalMs);
     }
     expect(Math.min(...shares)).toBeLessThan(MAX_SHARE);
