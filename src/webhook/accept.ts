@@ -6,6 +6,7 @@ import type { GiveWay } from '../system/giving-way.ts';
 import { draftReader, type ReadDraft } from './draft-reader.ts';
 import { bodyBytes, elementBytes, storeText, storeV1 } from './encoder.ts';
 import { readMessages } from './read-messages.ts';
+import { type BytesOf, sharedBytes } from './shared-bytes.ts';
 import { applicationOf } from './split.ts';
 
 export interface AcceptedMessage {
@@ -36,11 +37,12 @@ export async function acceptMessages(
   giveWay: GiveWay,
 ): Promise<AcceptedMessage[]> {
   const { format, dialect, newId } = rules;
+  const toBytes = sharedBytes(Array.isArray(messages) ? messages.length : 0);
   const accepted =
     format === 2
       ? await readMessages(messages, {
           schema: draftReader(dialect),
-          store: (draft, index) => acceptV2(draft, index, newId),
+          store: (draft, index) => acceptV2(draft, index, { newId, toBytes }),
           giveWay,
         })
       : await readMessages(messages, {
@@ -54,9 +56,14 @@ export async function acceptMessages(
 }
 
 /** The id is fixed here, before the first attempt, and never changes (D21). */
-function acceptV2(draft: ReadDraft, index: number, newId: () => string): AcceptedMessage {
+function acceptV2(
+  draft: ReadDraft,
+  index: number,
+  { newId, toBytes }: Pick<AcceptRules, 'newId'> & { readonly toBytes: BytesOf },
+): AcceptedMessage {
   const { messageId = newId(), messageType, message, application } = draft;
-  return { index, stored: storeText(messageId, messageType, message), application };
+  const text = { message_id: messageId, message_type: messageType, message };
+  return { index, stored: storeText(text, toBytes), application };
 }
 
 /** An element of format v1 has no message_id: in the report its own id stands for it. */

@@ -47,8 +47,9 @@ export async function readMessages<D extends object, T>(
   }
   const stored: T[] = [];
   const issues: InputIssue[] = [];
-  for (const [index, given] of messages.slice().entries()) {
-    const parsed = parse(schema, given, index);
+  const given: readonly unknown[] = messages.slice();
+  for (let index = 0; index < given.length; index += 1) {
+    const parsed = parse(schema, given[index], index);
     if (!parsed.success) {
       const untold = parsed.error.issues.slice(0, MAX_ISSUES - issues.length);
       issues.push(...untold.map((issue) => within(index, issue)));

@@ -226,6 +226,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'webhook/report.ts',
       'webhook/retry-after.ts',
       'webhook/retry.ts',
+      'webhook/shared-bytes.ts',
       'webhook/split.ts',
       'webhook/user-agent.ts',
     ],

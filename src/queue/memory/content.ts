@@ -18,6 +18,7 @@ import type {
 import { Application, type LiveClaim } from './application.ts';
 import { DeadLetters, type Owned } from './dead-letters.ts';
 import type { MemoryQueueOptions } from './memory-options.ts';
+import { Run, runLength } from './run.ts';
 import {
   type Acceptance,
   originOf,
@@ -76,15 +77,24 @@ export class Content {
   /** Room was taken for them. */
   accept(entries: readonly QueueEntry[], initialRow: ApplicationRow, at: Moment): void {
     let application: Application | undefined;
-    for (const entry of entries) {
+    for (let start = 0; start < entries.length; ) {
+      const entry = entries[start] as QueueEntry;
       // Placed once for those of it that follow one another.
       if (application?.id !== entry.applicationId) {
         if (application !== undefined) this.turns.place(application, at.nowMs);
         application = this.ensure(entry.applicationId, initialRow);
       }
-      this.#accept(application, entry, at);
+      const length = runLength(entries, start);
+      if (length === 1) this.#accept(application, entry, at);
+      else this.#acceptRun(application, entries.slice(start, start + length), at);
+      start += length;
     }
     if (application !== undefined) this.turns.place(application, at.nowMs);
+  }
+
+  #acceptRun(application: Application, entries: readonly QueueEntry[], { nowMs }: Moment): void {
+    application.counts.accepted += entries.length;
+    application.waiting.append(new Run(entries, this.#acceptance(nowMs, entries.length)));
   }
 
   #accept(application: Application, entry: QueueEntry, at: Moment): void {
@@ -215,8 +225,10 @@ export class Content {
     this.dead.add({ application, message, ...death });
   }
 
-  #acceptance(nowMs: number): Acceptance {
-    this.#lastSequence += 1;
-    return { sequence: this.#lastSequence, nowMs };
+  /** Of the first of so many that come in one after the other. */
+  #acceptance(nowMs: number, count = 1): Acceptance {
+    const sequence = this.#lastSequence + 1;
+    this.#lastSequence += count;
+    return { sequence, nowMs };
   }
 }

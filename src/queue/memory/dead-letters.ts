@@ -8,7 +8,7 @@ import type {
 } from '../queue.ts';
 import type { Application } from './application.ts';
 import { Fifo } from './fifo.ts';
-import { originOf, storedMessages, type WaitingMessage } from './waiting-message.ts';
+import { keepAlone, originOf, storedMessages, type WaitingMessage } from './waiting-message.ts';
 
 /** A message, and whose it is. */
 export interface Owned {
@@ -48,6 +48,7 @@ export class DeadLetters {
   add({ application, message, reason, end, acceptedAt, diedAt }: Death): void {
     this.#lastId += 1;
     const id = this.#lastId;
+    keepAlone(message);
     // Named one by one: for thousands at a time a spread is most of the work.
     this.#letters.push({ id, application, message, reason, end, acceptedAt, diedAt });
     this.#bytes += message.sizeBytes;

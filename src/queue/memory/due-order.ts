@@ -1,6 +1,7 @@
 import { Heap } from '../in-process/heap.ts';
-import { Fifo } from './fifo.ts';
-import { isDueBefore, type WaitingMessage } from './waiting-message.ts';
+import { Arrivals } from './arrivals.ts';
+import type { Run } from './run.ts';
+import { isDueBefore, keepAlone, type WaitingMessage } from './waiting-message.ts';
 
 export interface ClaimLimits {
   readonly maxMessages: number;
@@ -12,7 +13,7 @@ export interface ClaimLimits {
  * in which it comes: only what was claimed before has to be sorted in.
  */
 export class DueOrder {
-  readonly #accepted = new Fifo<WaitingMessage>();
+  readonly #accepted = new Arrivals();
   readonly #again = new Heap<WaitingMessage>(isDueBefore);
 
   get size(): number {
@@ -20,7 +21,7 @@ export class DueOrder {
   }
 
   first(): WaitingMessage | undefined {
-    const accepted = this.#accepted.at(0);
+    const accepted = this.#accepted.first();
     if (this.#again.size === 0) return accepted;
     const again = this.#again.first();
     if (accepted === undefined || again === undefined) return accepted ?? again;
@@ -33,12 +34,13 @@ export class DueOrder {
     return first === this.#again.first() ? this.#again.shift() : this.#accepted.shift();
   }
 
-  /** Of a message that is due now, with the highest sequence yet. */
-  append(message: WaitingMessage): void {
-    this.#accepted.push(message);
+  /** Of messages that are due now, with the highest sequences yet. */
+  append(arrival: WaitingMessage | Run): void {
+    this.#accepted.push(arrival);
   }
 
   putBack(message: WaitingMessage): void {
+    keepAlone(message);
     this.#again.push(message);
   }
 
@@ -75,7 +77,7 @@ export class DueOrder {
     const isOlder = (message: WaitingMessage): boolean => message.acceptedMs < acceptedMs;
     const taken = this.#again.extract(isOlder, max);
     for (;;) {
-      const next = this.#accepted.at(0);
+      const next = this.#accepted.first();
       if (next === undefined || taken.length >= max || !isOlder(next)) return taken;
       taken.push(next);
       this.#accepted.shift();

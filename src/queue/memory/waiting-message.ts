@@ -1,7 +1,7 @@
 /**
- * How a message waits. Its bytes are a string of one-byte characters: a Buffer costs some 160 bytes
- * beside its content where it has memory of its own, and where it lies in Node's pool it holds 8 KiB
- * for as long as it waits, after all its neighbours were delivered.
+ * How a message waits by itself. Its bytes are a string of one-byte characters: a Buffer costs some 160
+ * bytes beside its content where it has memory of its own, and where it lies in Node's pool it holds
+ * 8 KiB for as long as it waits, after all its neighbours were delivered.
  */
 import type {
   ClaimedMessage,
@@ -17,8 +17,8 @@ import type {
 export interface WaitingMessage {
   readonly messageId: string;
   readonly format: Format;
-  /** Latin-1, one character a byte. */
-  readonly content: string;
+  /** Latin-1, one character a byte; while its first claim lasts, the part of its run: {@link keepAlone}. */
+  content: string | Buffer;
   readonly dateAt: number;
   readonly countAt: number;
   readonly sizeBytes: number;
@@ -62,6 +62,11 @@ export function waitingMessage(
   };
 }
 
+/** From now on it waits, or is kept, for itself, and does not hold what came in with it. */
+export function keepAlone(message: WaitingMessage): void {
+  if (typeof message.content !== 'string') message.content = message.content.toString('latin1');
+}
+
 /** As if it came in only now, but for its `sends` (D24); its sender has been told of its end. */
 export function renew(message: WaitingMessage, { sequence, nowMs }: Acceptance): void {
   message.senderId = '';
@@ -88,11 +93,14 @@ export function claimedMessages(
   messages: readonly WaitingMessage[],
   nowMs: number,
 ): ClaimedMessage[] {
-  return storedMessages(messages).map((stored, index) => {
-    const message = messages[index] as WaitingMessage;
-    const { sends, progress, acceptedMs } = message;
-    return { stored, origin: originOf(message), sends, ageMs: nowMs - acceptedMs, progress };
-  });
+  const stored = storedMessages(messages);
+  return messages.map((message, index) => ({
+    stored: stored[index] as StoredMessage,
+    origin: originOf(message),
+    sends: message.sends,
+    ageMs: nowMs - message.acceptedMs,
+    progress: message.progress,
+  }));
 }
 
 /** Of an early claim: with what another queue has to know. */
@@ -107,13 +115,14 @@ export function movingMessages(
   });
 }
 
-/** In one Buffer: what is shown together is let go together, unlike what shares Node's pool. */
+/** Strings in one Buffer: what is shown together is let go together, unlike what shares Node's pool. */
 export function storedMessages(messages: readonly WaitingMessage[]): StoredMessage[] {
-  const all = Buffer.allocUnsafeSlow(
-    messages.reduce((bytes, { content }) => bytes + content.length, 0),
-  );
+  let length = 0;
+  for (const { content } of messages) length += typeof content === 'string' ? content.length : 0;
+  const all = Buffer.allocUnsafeSlow(length);
   let end = 0;
   return messages.map(({ messageId, format, content, dateAt, countAt }) => {
+    if (typeof content !== 'string') return { messageId, format, bytes: content, dateAt, countAt };
     const start = end;
     end += all.write(content, start, 'latin1');
     return { messageId, format, bytes: all.subarray(start, end), dateAt, countAt };

@@ -14,6 +14,7 @@ import { checkSize } from '../accept.ts';
 import { draftReader, type ReadDraft } from '../draft-reader.ts';
 import { elementBytes, formatTimestamp, storeText, storeV1 } from '../encoder.ts';
 import { readMessages } from '../read-messages.ts';
+import { type BytesOf, sharedBytes } from '../shared-bytes.ts';
 import type { SkippedMessage, SkipReason } from './skip.ts';
 
 export interface IntakeRules {
@@ -78,8 +79,10 @@ export async function takeIn(
   const known = new Map<string, ResolvedApplication>();
   const entries: AcceptedEntry[] = [];
   const skipped: SkippedMessage[] = [];
+  const toBytes = sharedBytes(Array.isArray(messages) ? messages.length : 0);
+  const projection = { selection, acceptedAt, rules, toBytes };
   const take = (routed: Routed): void => {
-    const read = project(routed, { selection, acceptedAt, rules });
+    const read = project(routed, projection);
     if ('stored' in read) entries.push(read);
     else skipped.push(read);
   };
@@ -114,16 +117,18 @@ interface Projection {
   readonly selection: SendSelection;
   readonly acceptedAt: string;
   readonly rules: IntakeRules;
+  readonly toBytes: BytesOf;
 }
 
-function project(routed: Routed, { selection, acceptedAt, rules }: Projection): Read {
+function project(routed: Routed, { selection, acceptedAt, rules, toBytes }: Projection): Read {
   const { index, applicationId, application, messageId, draft } = routed;
   const skip = (reason: SkipReason): Read => ({ index, applicationId, reason });
   const way = route(application, routingOf(selection, draft));
   if (way.kind === 'skip') return skip(way.reason);
   const { messageType, message } = draft;
   if (application.format !== 1) {
-    return entry(routed, storeText(messageId, messageType, message), rules);
+    const text = { message_id: messageId, message_type: messageType, message };
+    return entry(routed, storeText(text, toBytes), rules);
   }
   const { name, environment } = application;
   const given = { message_id: messageId, message_type: messageType, ...parsed(draft) };

@@ -43,19 +43,23 @@ const anyFilter = fc.record({
   first: fc.option(fc.nat({ max: 3 }), { nil: undefined }),
 });
 
+const anyEntry = fc.record({
+  applicationId: anyApplication,
+  format: fc.constantFrom(2 as const, 2 as const, 2 as const, 1 as const),
+  sizeBytes: fc.constantFrom(20, 80, 150),
+});
+
+/** What a queue may keep as one. */
+const manyAlike = fc
+  .tuple(anyEntry, fc.integer({ min: 4, max: 9 }))
+  .map(([entry, count]) => Array.from({ length: count }, () => entry));
+
 const anyCommand = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
       kind: fc.constant('enqueue' as const),
-      entries: fc.array(
-        fc.record({
-          applicationId: anyApplication,
-          format: fc.constantFrom(2 as const, 2 as const, 2 as const, 1 as const),
-          sizeBytes: fc.constantFrom(20, 80, 150),
-        }),
-        { maxLength: 5 },
-      ),
+      entries: fc.oneof(fc.array(anyEntry, { maxLength: 5 }), manyAlike),
     }),
   },
   {
