@@ -1,8 +1,8 @@
 import type { Format, QueueEntry } from '../queue.ts';
 import type { Acceptance, WaitingMessage } from './waiting-message.ts';
 
-/** What a run keeps: in one Buffer that is let go as a whole, so no more than this of one application. */
-const MAX_BYTES = 65_536;
+/** Of one Buffer, which is let go as a whole: so much more may be held than waits, for each application. */
+const MAX_BYTES = 100_000;
 
 /** Of fewer a run takes more memory than the messages themselves. */
 const MIN_MESSAGES = 4;

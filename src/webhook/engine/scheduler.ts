@@ -5,13 +5,13 @@
 import type { Claim, MessageQueue } from '../../queue/queue.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { GiveWay } from '../../system/giving-way.ts';
-import { NOT_NEEDED } from '../../system/not-needed.ts';
 import { onAbort } from '../../system/on-abort.ts';
 import type { Random } from '../../system/random.ts';
 import { jittered } from '../retry.ts';
 import { BRACKET_BYTES } from '../split.ts';
 import type { Observe } from './observe.ts';
 import type { DeliveryPolicy } from './policy.ts';
+import { Rest } from './rest.ts';
 import type { Pool, Slot, Slots } from './slots.ts';
 
 export interface SchedulerParts {
@@ -40,7 +40,7 @@ export class Scheduler {
   readonly #parts: SchedulerParts;
   readonly #running = new Set<Promise<void>>();
   readonly #stop = new AbortController();
-  #wake = new AbortController();
+  readonly #rest: Rest;
   /** When something is due next, on the monotonic clock, while nothing could be claimed. */
   #nextDueAt: number | undefined;
   #idle: (() => void)[] = [];
@@ -48,6 +48,7 @@ export class Scheduler {
 
   constructor(parts: SchedulerParts) {
     this.#parts = parts;
+    this.#rest = new Rest(parts.clock);
   }
 
   start(): void {
@@ -57,7 +58,7 @@ export class Scheduler {
   /** Something may be due, or a slot is free. */
   wake(): void {
     this.#nextDueAt = undefined;
-    this.#wake.abort(NOT_NEEDED);
+    this.#rest.wake();
   }
 
   /**
@@ -93,13 +94,13 @@ export class Scheduler {
     const { clock, random, observe, ready } = this.#parts;
     let failures = 0;
     while (!this.#stop.signal.aborted) {
-      this.#wake = new AbortController();
+      this.#rest.begin();
       try {
         await ready();
         const waitMs = await this.#claimAll();
         failures = 0;
         this.#tellIdle();
-        await clock.idle(Math.min(waitMs, MAX_WAIT_MS), this.#wake.signal);
+        await this.#rest.wait(Math.min(waitMs, MAX_WAIT_MS));
       } catch {
         const retryInMs = jittered(QUEUE_DELAYS_MS[failures] ?? MAX_WAIT_MS, random);
         failures += 1;
@@ -108,6 +109,7 @@ export class Scheduler {
         await clock.idle(retryInMs, this.#stop.signal);
       }
     }
+    this.#rest.end();
   }
 
   /** For how long there is nothing to claim. */
@@ -121,7 +123,7 @@ export class Scheduler {
       const answer = await queue.claim({ tiers, maxMessages, maxBytes, leaseMs });
       if (!('id' in answer)) {
         const dueInMs = answer.dueInMs ?? Number.POSITIVE_INFINITY;
-        if (!this.#wake.signal.aborted) this.#nextDueAt = clock.monotonicMs() + dueInMs;
+        if (!this.#rest.isWoken) this.#nextDueAt = clock.monotonicMs() + dueInMs;
         return dueInMs;
       }
       this.#begin(answer);
