@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 
 /** Of the event loop's time, in each turn: a little for this, the rest for the host (D80). */
-const SLICE_MS = 5;
+const SLICE_MS = 4;
 
 /** Of the works that wait, so many go on in a turn: thousands of small ones are soon over, too. */
 const WORKS_PER_TURN = 16;
@@ -11,7 +11,7 @@ export type GiveWay = () => Promise<void> | undefined;
 
 /**
  * For long work in pieces that must not hold the event loop (D80): what this gives back is awaited
- * between two of them. However many works share it, they have 5 ms of a turn together, and take
+ * between two of them. However many works share it, they have 4 ms of a turn together, and take
  * turns; the first call in a turn begins them.
  */
 export function givingWay(clock: Pick<Clock, 'monotonicMs'>): GiveWay {

@@ -30,17 +30,17 @@ async function turnsOf(piecesMs: readonly number[]): Promise<number[]> {
 }
 
 test.each<[readonly number[], readonly number[]]>([
-  [[4.9], [0]],
+  [[3.9], [0]],
   [
-    [2, 2, 0.9, 0.1, 1],
+    [2, 1, 0.9, 0.1, 1],
     [0, 0, 0, 0, 1],
   ],
   [
-    [5, 1],
+    [4, 1],
     [0, 1],
   ],
   [
-    [500, 1, 4, 1],
+    [500, 1, 3, 1],
     [0, 1, 1, 2],
   ],
 ])('work of %j ms is done in the turns %j', async (piecesMs, turns) => {
