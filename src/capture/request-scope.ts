@@ -37,6 +37,8 @@ export interface ScopeOptions {
   readonly outer?: RequestScope | undefined;
 }
 
+const NOTHING: RequestContext = Object.freeze({});
+
 export class RequestScope {
   readonly blockedStatus: number;
   readonly #read: ReadRequest;
@@ -58,7 +60,7 @@ export class RequestScope {
     this.#story = isNested ? outer.#story : new RequestStory();
   }
 
-  /** The same object until something changes, frozen: many events of a request share it. */
+  /** The same object until something changes, frozen to its leaves: events of a request share it. */
   context(): RequestContext {
     this.#follow();
     if (this.#current === undefined || this.#changesSeen !== this.#story.changes) {
@@ -99,16 +101,24 @@ export class RequestScope {
   }
 
   #build(): RequestContext {
-    this.#captured ??= readSafely(this.#read);
+    this.#captured ??= frozen(readSafely(this.#read));
     const { actor, http } = this.#captured;
     const { user, outcome } = this.#story;
     return Object.freeze({
-      ...(actor === undefined ? {} : { actor: { ...actor, ...user } }),
-      ...(http === undefined
-        ? {}
-        : { http: { ...http, response: { ...http.response, ...outcome } } }),
+      ...(actor === undefined ? {} : { actor: Object.freeze({ ...actor, ...user }) }),
+      ...(http === undefined ? {} : { http: answeredBy(http, outcome) }),
     });
   }
+}
+
+const answeredBy = (http: LogHttp, outcome: RequestOutcome): LogHttp =>
+  Object.freeze({ ...http, response: Object.freeze({ ...http.response, ...outcome }) });
+
+/** What was captured is ours alone, and every event of the request is told the same. */
+function frozen<T>(captured: T): T {
+  if (typeof captured !== 'object' || captured === null) return captured;
+  for (const part of Object.values(captured)) frozen(part);
+  return Object.freeze(captured);
 }
 
 /** As the contract has it: what else a host may send is left out, and so is what it throws. */
@@ -150,11 +160,11 @@ export function currentScope(): RequestScope | undefined {
 
 /**
  * What is known of the current request: `actor` and `http` of a record's context. Empty where there
- * is no request, its adapter is not in use, or it cannot be read. Frozen, and the same object until
- * something changes.
+ * is no request, its adapter is not in use, or it cannot be read. Frozen to its leaves, and the same
+ * object until something changes.
  */
 export function currentContext(): RequestContext {
-  return currentScope()?.context() ?? {};
+  return currentScope()?.context() ?? NOTHING;
 }
 
 /**

@@ -28,7 +28,8 @@ export class RequestStory {
 
   identify(identifiers: Identifiers, svcIdentifier?: string): void {
     const encoded = svcIdentifier === undefined ? null : encodeSvcIdentifier(svcIdentifier);
-    this.#user = { identifiers: identifiers && { ...identifiers }, svc_identifier: encoded };
+    const own = identifiers && Object.freeze({ ...identifiers });
+    this.#user = { identifiers: own, svc_identifier: encoded };
     this.#changes += 1;
   }
 

@@ -4,12 +4,14 @@ import { SecurityEventError } from '../errors.ts';
 import type { RecordText } from '../log/record-check.ts';
 import { calm } from '../system/calm.ts';
 import { asOurs } from './as-ours.ts';
-import type { EventCall, EventOnItsWay, RecordDraft } from './event-draft.ts';
+import { type EventCall, type EventOnItsWay, QuickDraft, type RecordDraft } from './event-draft.ts';
+import { EventFate, ended, type Sending } from './event-fate.ts';
+import type { HandOver } from './hand-over.ts';
 import { InHand } from './in-hand.ts';
 import type { DraftMessage } from './message-for.ts';
-import type { MessageSink } from './message-sink.ts';
+import type { SentMessage } from './message-sink.ts';
 import { own } from './own.ts';
-import type { Ending, Settlement, SkippedReason } from './receipt.ts';
+import type { Ending, SkippedReason } from './receipt.ts';
 import type { CheckRecord, Writer, WriteText } from './record-sink.ts';
 import type { Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
@@ -22,20 +24,15 @@ export interface ChannelParts {
   readonly writer: Writer | undefined;
   /** Absent: each record is given to `write` of the writer. */
   readonly writeText: WriteText | undefined;
-  readonly sink: MessageSink | undefined;
+  /** Absent: nothing is sent. */
+  readonly handOver: HandOver | undefined;
   readonly counters: ReporterCounters;
   readonly rejections: Rejections;
 }
 
-/** How a message fared so far: accepted, or an end. */
-export interface Sending {
-  readonly isAccepted: boolean;
-  readonly settled: () => Promise<Settlement>;
-}
-
 export class Channels {
   readonly #parts: ChannelParts;
-  /** Calls of the sink that are not over. */
+  /** Reports of incidents that are not over. */
   readonly #open = new Set<Promise<unknown>>();
   readonly #inHand = new InHand();
 
@@ -44,17 +41,18 @@ export class Channels {
   }
 
   /** Gives the record as it was written; an error where it could not be. Never throws. */
-  write(call: EventCall, draft: RecordDraft): (() => object) | Error | undefined {
+  write(call: EventCall, draft: RecordDraft | QuickDraft): (() => object) | Error | undefined {
     const { check, text: textOf, writer, writeText, counters, rejections } = this.#parts;
     if (writer === undefined) return undefined;
     try {
-      const text = writeText && textOf(draft);
+      const isQuick = draft instanceof QuickDraft;
+      const text = writeText && (isQuick ? draft.text : textOf(draft));
       if (writeText !== undefined && text !== undefined) {
         writeTextTo(writeText, text);
         counters.count('written');
         return recordFrom(text);
       }
-      const { record, isOutsideStrict } = check(draft);
+      const { record, isOutsideStrict } = check(isQuick ? JSON.parse(draft.text) : draft);
       writeTo(writer, record);
       counters.count('written');
       if (isOutsideStrict) counters.count('outsideStrict');
@@ -69,7 +67,7 @@ export class Channels {
   }
 
   get hasSink(): boolean {
-    return this.#parts.sink !== undefined;
+    return this.#parts.handOver !== undefined;
   }
 
   /** An event that neither channel can be told of. Gives the error as it was told. */
@@ -80,25 +78,45 @@ export class Channels {
     return error;
   }
 
-  /** Never rejects. */
-  async send(
-    { call, draft }: Pick<EventOnItsWay, 'call' | 'draft'>,
+  send(
+    { call, draft }: Pick<EventOnItsWay<RecordDraft | QuickDraft>, 'call' | 'draft'>,
     message: DraftMessage,
-  ): Promise<Sending> {
-    const { sink, counters, rejections } = this.#parts;
-    if (sink === undefined) return this.skipped('no-webhook');
-    try {
-      const sent = await this.#inHand.during(() =>
-        this.track(sink.send(message, selectionOf(call, draft))),
-      );
-      if (!sent.isAccepted) return this.skipped(sent.reason);
-      counters.count('accepted');
-      return sent;
-    } catch (thrown) {
-      const error = asOurs(thrown, 'ERR_QUEUE_FAILED', { detail: 'the sender threw' });
-      const { code: reason } = rejections.add('webhook', call, error);
-      return ended({ outcome: 'rejected', reason });
+  ): EventFate {
+    const { handOver } = this.#parts;
+    const fate = new EventFate();
+    if (handOver === undefined) {
+      fate.tell(this.skipped('no-webhook'));
+      return fate;
     }
+    try {
+      this.#inHand.enter();
+    } catch (full) {
+      fate.tell(this.#rejected(call, full));
+      return fate;
+    }
+    handOver.send(message, selectionOf(call, draft), {
+      sent: (sent) => {
+        this.#inHand.leave();
+        fate.tell(this.#sent(sent));
+      },
+      failed: (thrown) => {
+        this.#inHand.leave();
+        fate.place.run(() => fate.tell(this.#rejected(call, thrown)));
+      },
+    });
+    return fate;
+  }
+
+  #sent(sent: SentMessage): Sending {
+    if (!sent.isAccepted) return this.skipped(sent.reason);
+    this.#parts.counters.count('accepted');
+    return sent;
+  }
+
+  #rejected(call: EventCall, thrown: unknown): Sending {
+    const error = asOurs(thrown, 'ERR_QUEUE_FAILED', { detail: 'the sender threw' });
+    const { code: reason } = this.#parts.rejections.add('webhook', call, error);
+    return ended({ outcome: 'rejected', reason });
   }
 
   /** Counted: an event that is not to be told on channel B. */
@@ -109,7 +127,7 @@ export class Channels {
 
   /** Resolves when everything was handed over that was reported so far. */
   async handedOver(): Promise<void> {
-    await Promise.allSettled(this.#open);
+    await Promise.allSettled([...this.#open, this.#parts.handOver?.over()]);
   }
 
   /** What `handedOver` waits for, too. */
@@ -153,21 +171,16 @@ function recordFrom(text: string): () => object {
 /** A getter or a proxy of the caller's may throw anything. */
 const unread = (call: EventCall) => ({ detail: 'reading the event threw', input: call });
 
-export const ended = (settlement: Settlement): Sending => ({
-  isAccepted: false,
-  settled: () => Promise.resolve(settlement),
-});
-
 /** Known when somebody asks. */
 export const endingOf =
-  (sending: Sending | Promise<Sending>): Ending =>
+  (sending: Sending | Promise<Sending> | EventFate): Ending =>
   async () =>
-    (await sending).settled();
+    (await (sending instanceof EventFate ? sending.sending : sending)).settled();
 
 /** D60 */
 function selectionOf(
   { kind, context, module: byDefault }: EventCall,
-  { payload }: RecordDraft,
+  { payload }: RecordDraft | QuickDraft,
 ): { readonly module?: string; readonly playbook?: string } {
   const { module = byDefault } = context;
   const slug = kind === 'playbookTrigger' ? own(payload)['playbook_slug'] : undefined;

@@ -12,11 +12,13 @@ import { createWebhookSender } from '../webhook/engine/create-sender.ts';
 import { Channels } from './channels.ts';
 import { createDisabledReporter } from './disabled-reporter.ts';
 import { EventTelling } from './event-reporter.ts';
+import { HandOver } from './hand-over.ts';
 import { IncidentReports } from './incident-reports.ts';
 import { IncidentTelling } from './incident-telling.ts';
 import { LogEnd } from './log-end.ts';
 import type { MessageRules } from './message-for.ts';
 import type { MessageSink } from './message-sink.ts';
+import { QuickDrafts } from './quick-draft.ts';
 import { type HeldWriter, recordChecker } from './record-sink.ts';
 import { Rejections } from './rejections.ts';
 import type { Reporter } from './reporter.ts';
@@ -60,7 +62,7 @@ export function makeReporter(options: ReporterOptions, system: ReporterSystem): 
     text: recordText('strict'),
     writer: held?.writer,
     writeText: held?.writeText,
-    sink,
+    handOver: sink && new HandOver(sink),
     counters,
     rejections,
   });
@@ -78,6 +80,7 @@ export function makeReporter(options: ReporterOptions, system: ReporterSystem): 
     incidents: new IncidentTelling({ ...shared, reports }),
     request: given.context ?? currentContext,
     beforeSend: given.beforeSend,
+    quick: isQuick(given, held) ? new QuickDrafts(given.service) : undefined,
     isStrict: given.strict ?? false,
     hasSuffix: given.suffix ?? false,
   });
@@ -98,6 +101,13 @@ function rulesOf(
     newId: makeId,
   };
 }
+
+/** Whoever may say something of a record sees each as a whole, and a function of the host's may give anything. */
+const isQuick = (
+  { context, beforeSend, suffix = false }: CheckedOptions,
+  held: HeldWriter | undefined,
+): boolean =>
+  context === undefined && beforeSend === undefined && !suffix && held?.writeText !== undefined;
 
 /** Of both channels, or of none: a log file stays open for no reporter. */
 function channelsOf(

@@ -32,10 +32,26 @@ export interface RecordDraft extends JsonObject {
   payload: JsonObject;
 }
 
+/** A record that was checked, as it is written, and what of it channel B is told: see quick-draft.ts. */
+export class QuickDraft {
+  readonly text: string;
+  readonly payload: JsonObject;
+  readonly actor: LogActor | undefined;
+  /** As channel B writes times (D23). */
+  readonly occurredAt: string;
+
+  constructor(text: string, told: Pick<QuickDraft, 'payload' | 'actor' | 'occurredAt'>) {
+    this.text = text;
+    this.payload = told.payload;
+    this.actor = told.actor;
+    this.occurredAt = told.occurredAt;
+  }
+}
+
 /** An event on its way: what was read of the call. */
-export interface EventOnItsWay {
+export interface EventOnItsWay<D = RecordDraft> {
   readonly call: EventCall;
-  readonly draft: RecordDraft;
+  readonly draft: D;
   /** Plain; `false`: not to be told on channel B. */
   readonly choice: MessageChoice | false;
 }
@@ -57,17 +73,19 @@ export interface DraftSurroundings {
   readonly service: Service;
   readonly context: RawContext;
   readonly nowMs: number;
+  /** As {@link payloadOf} gives it. */
+  readonly payload: unknown;
 }
 
 /** @throws SecurityEventError `ERR_INVALID_RECORD` for what is no plain JSON, and what a getter throws. */
 export function draftOf(call: EventCall, surroundings: DraftSurroundings): RecordDraft {
-  const { service, context, nowMs } = surroundings;
+  const { service, context, nowMs, payload } = surroundings;
   return plainRecord({
     context: { ...context, service },
     detected_at: timeOf(call.context.detected_at, nowMs),
     event_name: EVENT_NAME[call.kind],
     event_version: EVENT_VERSION,
-    payload: payloadOf(call),
+    payload,
   }) as RecordDraft;
 }
 
@@ -78,7 +96,8 @@ function timeOf(given: EventContext['detected_at'], nowMs: number): unknown {
   return isUsable ? given.toISOString() : given;
 }
 
-function payloadOf({ kind, payload }: EventCall): unknown {
+/** What a record tells of what happened. Runs getters, which may throw. */
+export function payloadOf({ kind, payload }: EventCall): unknown {
   if (typeof payload !== 'object' || payload === null) return payload;
   if (kind === 'incident') {
     return Object.fromEntries(Object.entries(payload).filter(([key]) => !MESSAGE_KEYS.has(key)));
@@ -112,9 +131,13 @@ export function plainRecord(record: unknown): JsonObject {
 /** What channel B is told, from the record as it is to be told. */
 export function tellable(
   kind: EventKind,
-  draft: RecordDraft,
+  draft: RecordDraft | QuickDraft,
   choice: MessageChoice,
 ): TellableEvent {
+  if (draft instanceof QuickDraft) {
+    const { payload, actor, occurredAt } = draft;
+    return { kind, payload, actor, occurredAt, choice };
+  }
   const at = Date.parse(draft.detected_at);
   return {
     kind,
@@ -133,7 +156,7 @@ const isObject = (value: unknown): value is JsonObject =>
  * Whoever has an address, with its facts as objects: what the messages are made of. Without them the
  * event is told as nobody's; what is wrong with them channel A says, and the check of the message.
  */
-function knownActor(actor: unknown): LogActor | undefined {
+export function knownActor(actor: unknown): LogActor | undefined {
   if (!isObject(actor)) return undefined;
   const { ip } = actor;
   const isKnown = isObject(ip) && isObject(ip['metadata']) && isObject(ip['geo']);

@@ -66,8 +66,8 @@ export class EventFace implements EventReporter {
     return this.#tell('customEvent', { event_name: name, options }, context);
   }
 
-  #tell(kind: EventKind, payload: unknown, context: EventContext = {}): Receipt {
-    return this.#parts.telling.tell({ kind, payload, given: context, module: this.#module });
+  #tell(kind: EventKind, payload: unknown, given: EventContext = {}): Receipt {
+    return this.#parts.telling.tell({ kind, payload, given, context: {}, module: this.#module });
   }
 
   with(options: { readonly module: string }): EventReporter {

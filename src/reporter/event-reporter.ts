@@ -1,27 +1,32 @@
 /** The reporter that tells: from a call to plain data, and from there to both channels. */
 import type { Enrichment } from '../capture/enrichers.ts';
 import type { RequestContext } from '../capture/request-scope.ts';
+import type { JsonObject } from '../contract/index.ts';
 import { copyJson } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
 import { calm } from '../system/calm.ts';
 import type { Clock } from '../system/clock.ts';
 import { isOwnWork } from '../system/untraced.ts';
 import { asOurs } from './as-ours.ts';
-import { type Channels, ended, endingOf } from './channels.ts';
+import { type Channels, endingOf } from './channels.ts';
 import { contextOfEvent } from './event-context.ts';
 import {
   draftOf,
   type EventCall,
   type EventOnItsWay,
+  payloadOf,
   plainRecord,
+  type QuickDraft,
   type RecordDraft,
   suffixed,
   tellable,
 } from './event-draft.ts';
+import { ended } from './event-fate.ts';
 import type { EventContext, MessageChoice } from './event-input.ts';
 import type { IncidentTelling } from './incident-telling.ts';
 import { type DraftMessage, type MessageRules, messageFor } from './message-for.ts';
 import { own } from './own.ts';
+import type { QuickDrafts, QuickSurroundings } from './quick-draft.ts';
 import { EventReceipt, type Receipt, type SkippedReason, type Told } from './receipt.ts';
 import type { Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
@@ -42,6 +47,8 @@ export interface ReporterParts {
   readonly request: () => RequestContext | undefined;
   readonly enrichment: Enrichment | undefined;
   readonly beforeSend: BeforeSend | undefined;
+  /** Absent where each event has to be looked at as a whole. */
+  readonly quick: QuickDrafts | undefined;
   /** For development: what is wrong with a call is thrown at it. */
   readonly isStrict: boolean;
   /** D1 */
@@ -61,8 +68,8 @@ export class EventTelling {
     this.#isClosed = true;
   }
 
-  tell(call: Omit<EventCall, 'context'>): Receipt {
-    const { receipt, fault } = this.#told({ ...call, context: {} });
+  tell(call: EventCall): Receipt {
+    const { receipt, fault } = this.#told(call);
     if (this.#parts.isStrict && fault !== undefined) throw fault;
     return receipt;
   }
@@ -75,7 +82,7 @@ export class EventTelling {
       counters.count('ownWork');
       return { receipt: skippedReceipt('own-work') };
     }
-    let event: EventOnItsWay | undefined;
+    let event: ReadEvent | undefined;
     try {
       if (this.#isClosed) throw new SecurityEventError('ERR_REPORTER_CLOSED', { input: call });
       event = this.#read(call);
@@ -88,15 +95,20 @@ export class EventTelling {
       counters.count('dropped');
       return { receipt: skippedReceipt('dropped') };
     }
-    return call.kind === 'incident' ? incidents.tell(event) : this.#tellBoth(event);
+    return isIncident(event) ? incidents.tell(event) : this.#tellBoth(event);
   }
 
   /** `undefined`: `beforeSend` has dropped it. */
-  #read(given: EventCall): EventOnItsWay | undefined {
+  #read(given: EventCall): ReadEvent | undefined {
     const { rules, clock, enrichment, beforeSend, hasSuffix } = this.#parts;
-    const call = { ...given, context: own(given.given) };
-    const context = contextOfEvent(call.context, this.#request(), enrichment);
-    const draft = draftOf(call, { service: rules.service, context, nowMs: clock.now() });
+    const { kind, payload: happened, given: said, module } = given;
+    const call = { kind, payload: happened, given: said, context: own(said), module };
+    const around = { request: this.#request(), nowMs: clock.now() };
+    const { payload, quick } = this.#readQuickly(call, around);
+    if (quick !== undefined) return { call, draft: quick, choice: choiceOf(call.context) };
+    const context = contextOfEvent(call.context, own(around.request), enrichment);
+    const { service } = rules;
+    const draft = draftOf(call, { service, context, nowMs: around.nowMs, payload });
     const choice = choiceOf(call.context);
     const told = beforeSend === undefined ? draft : asked(beforeSend, draft);
     if (told === undefined) return undefined;
@@ -108,13 +120,26 @@ export class EventTelling {
     try {
       const known = this.#parts.request();
       calm(known);
-      return own(known ?? {});
+      return known ?? {};
     } catch {
-      return own({});
+      return {};
     }
   }
 
-  #tellBoth({ call, draft, choice }: EventOnItsWay): Told {
+  /** The fast path's draft, where it has one, and the payload in any case: it is read once. */
+  #readQuickly(
+    call: EventCall,
+    around: QuickSurroundings,
+  ): { readonly payload: unknown; readonly quick?: QuickDraft | undefined } {
+    const payload = payloadOf(call);
+    const { quick } = this.#parts;
+    if (quick === undefined || call.kind === 'incident') return { payload };
+    const copy = copyJson(payload);
+    if (!copy.ok) return { payload };
+    return { payload: copy.value, quick: quick.of(call, copy.value as JsonObject, around) };
+  }
+
+  #tellBoth({ call, draft, choice }: ReadEvent): Told {
     const { channels } = this.#parts;
     const record = channels.write(call, draft);
     const message = this.#message({ call, draft, choice });
@@ -133,11 +158,7 @@ export class EventTelling {
   }
 
   /** The message, the reason why there is none, or what is wrong with the event. */
-  #message({
-    call,
-    draft,
-    choice,
-  }: EventOnItsWay): DraftMessage | SkippedReason | SecurityEventError {
+  #message({ call, draft, choice }: ReadEvent): DraftMessage | SkippedReason | SecurityEventError {
     const { rules, channels, rejections } = this.#parts;
     if (!channels.hasSink) return 'no-webhook';
     if (choice === false) return 'not-wanted';
@@ -149,6 +170,11 @@ export class EventTelling {
     }
   }
 }
+
+type ReadEvent = EventOnItsWay<RecordDraft | QuickDraft>;
+
+/** They are never drafted quickly. */
+const isIncident = (event: ReadEvent): event is EventOnItsWay => event.call.kind === 'incident';
 
 /**
  * The record as it is to be told; `undefined`: dropped.
@@ -174,8 +200,11 @@ const skippedReceipt = (reason: SkippedReason): Receipt =>
 const rejectedReceipt = ({ code: reason }: SecurityEventError): Receipt =>
   new EventReceipt({ outcome: 'rejected', reason });
 
+const NO_CHOICE: MessageChoice = Object.freeze(own({}));
+
 /** @throws SecurityEventError `ERR_INVALID_MESSAGE`, and what a getter throws. */
-function choiceOf({ webhook = {} }: EventContext): MessageChoice | false {
+function choiceOf({ webhook }: EventContext): MessageChoice | false {
+  if (webhook === undefined) return NO_CHOICE;
   if (webhook === false) return false;
   const copy = copyJson(webhook);
   const isObject = copy.ok && typeof copy.value === 'object' && copy.value !== null;

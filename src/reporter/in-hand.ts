@@ -17,14 +17,23 @@ export class InHand {
     throw new SecurityEventError('ERR_QUEUE_FULL', { detail });
   }
 
-  /** Rejects like `checkRoom` throws, and then has begun nothing. */
-  async during<T>(work: () => Promise<T>): Promise<T> {
+  /** Throws like `checkRoom`. */
+  enter(): void {
     this.checkRoom();
     this.#count += 1;
+  }
+
+  leave(): void {
+    this.#count -= 1;
+  }
+
+  /** Rejects like `checkRoom` throws, and then has begun nothing. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.enter();
     try {
       return await work();
     } finally {
-      this.#count -= 1;
+      this.leave();
     }
   }
 }

@@ -7,9 +7,10 @@ import type { IncidentWords } from '../projection/vocabulary-map.ts';
 import type { Clock } from '../system/clock.ts';
 import { formatTimestamp } from '../webhook/encoder.ts';
 import { asOurs } from './as-ours.ts';
-import { type Channels, ended, endingOf, type Sending } from './channels.ts';
+import { type Channels, endingOf } from './channels.ts';
 import { described } from './described.ts';
 import { type EventOnItsWay, tellable } from './event-draft.ts';
+import { ended, type Sending } from './event-fate.ts';
 import { type IncidentReports, storeFailed } from './incident-reports.ts';
 import {
   type DraftMessage,
@@ -127,7 +128,7 @@ export class IncidentTelling {
     const { channels, reports, rejections } = this.#parts;
     let sending: Sending | undefined;
     const send = async (news: IncidentNews): Promise<boolean> => {
-      sending = await channels.send(event, this.#message(draft, news));
+      sending = await channels.send(event, this.#message(draft, news)).sending;
       return sending.isAccepted;
     };
     try {

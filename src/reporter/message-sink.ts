@@ -10,9 +10,19 @@ export type SentMessage =
   | { readonly isAccepted: true; readonly settled: () => Promise<Settlement> }
   | { readonly isAccepted: false; readonly reason: SkipReason };
 
+export type SendTogether = (
+  messages: Promise<readonly DraftMessage[]>,
+  selection: SendSelection,
+) => Promise<readonly SentMessage[]>;
+
 export interface MessageSink {
   /** Rejects with what `send` of a sender rejects with. */
   send(message: DraftMessage, selection: SendSelection): Promise<SentMessage>;
+  /**
+   * All of them, or it rejects and none; what became of each in its place. The call has begun while the
+   * messages are promised. Absent where a sender takes no promise.
+   */
+  readonly sendTogether?: SendTogether;
   flush(signal?: AbortSignal): Promise<FlushResult>;
   close(deadlineMs?: number): Promise<CloseResult>;
 }

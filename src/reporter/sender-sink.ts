@@ -7,7 +7,7 @@ import {
   type SendResult,
   type WebhookSender,
 } from '../webhook/engine/sender.ts';
-import { type MessageSink, NO_FATES } from './message-sink.ts';
+import { type MessageSink, NO_FATES, type SendTogether, type SentMessage } from './message-sink.ts';
 import type { Settlement } from './receipt.ts';
 
 const ACCEPTED = { outcome: 'accepted' } as const;
@@ -20,13 +20,11 @@ export function senderSink(sender: Sender, isOwned: boolean): MessageSink {
     send: async (message, selection) => {
       const { skipped, followed } = await sendTo(sender, [message], selection);
       const [skip] = skipped;
-      if (skip !== undefined) return { isAccepted: false, reason: skip.reason };
-      const [one] = followed;
-      // Of a sender of another make nobody is told how a message ends.
-      const settled = async () =>
-        one === undefined ? ACCEPTED : ((await one.ended) as Settlement);
-      return { isAccepted: true, settled };
+      return skip === undefined
+        ? accepted(followed[0])
+        : { isAccepted: false, reason: skip.reason };
     },
+    ...(isFollowing(sender) ? { sendTogether: togetherTo(sender) } : {}),
     flush: (signal) => sender.flush(signal === undefined ? {} : { signal }),
     close: async (deadlineMs) => {
       const options = deadlineMs === undefined ? {} : { deadlineMs };
@@ -34,6 +32,24 @@ export function senderSink(sender: Sender, isOwned: boolean): MessageSink {
     },
   };
 }
+
+/** Of a sender of another make nobody is told how a message ends. */
+function accepted(one: FollowedMessage | undefined): SentMessage {
+  const settled = async () => (one === undefined ? ACCEPTED : ((await one.ended) as Settlement));
+  return { isAccepted: true, settled };
+}
+
+const togetherTo =
+  (sender: FollowingSender): SendTogether =>
+  async (messages, selection) => {
+    const { skipped, followed } = await sender[SEND_FOLLOWED](messages, selection);
+    const reasons = new Map(skipped.map(({ index, reason }) => [index, reason]));
+    const ends = followed.values();
+    return Array.from({ length: skipped.length + followed.length }, (_, index) => {
+      const reason = reasons.get(index);
+      return reason === undefined ? accepted(ends.next().value) : { isAccepted: false, reason };
+    });
+  };
 
 async function sendTo(
   sender: Sender,

@@ -26,7 +26,11 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   { files: ['once.ts'], ours: [], external: [] },
   { files: ['option-rules.ts'], ours: ['errors.ts'], external: [] },
   { files: ['system/id.ts'], ours: [], external: ['node:crypto', 'uuid'] },
-  { files: ['system/ambient.ts'], ours: [], external: ['node:async_hooks'] },
+  {
+    files: ['system/ambient.ts', 'system/call-place.ts'],
+    ours: [],
+    external: ['node:async_hooks'],
+  },
   {
     files: ['system/untraced.ts'],
     ours: ['system/'],

@@ -167,8 +167,10 @@ export class Engine implements WebhookSender, FollowingSender {
     });
   }
 
-  async #accept(messages: unknown, selection: unknown, ends?: Ends): Promise<Accepted> {
+  async #accept(given: unknown, selection: unknown, ends?: Ends): Promise<Accepted> {
     const { intake, find, clock, giveWay } = this.#parts;
+    // Of the reporter's alone, which knows whose is what is refused.
+    const messages = ends !== undefined && given instanceof Promise ? await given : given;
     const rules = { ...intake, find, giveWay };
     const call = { messages, selection, acceptedAtMs: clock.now() };
     const { entries, skipped } = await takeIn(call, rules);

@@ -28,7 +28,11 @@ export const SEND_FOLLOWED: unique symbol = Symbol.for('security-event-delivery.
 
 /** A sender of this library's. */
 export interface FollowingSender {
-  [SEND_FOLLOWED](messages: readonly object[], selection?: SendSelection): Promise<FollowedResult>;
+  /** Messages may be promised: the call has begun all the same, for whoever flushes or closes. */
+  [SEND_FOLLOWED](
+    messages: readonly object[] | Promise<readonly object[]>,
+    selection?: SendSelection,
+  ): Promise<FollowedResult>;
 }
 
 /** What became of the messages that a call of `flush` waited for. */

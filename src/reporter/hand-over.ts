@@ -1,0 +1,135 @@
+/**
+ * Messages on their way to a sender. What is told in one run of the host's code goes to it in one call: a
+ * call costs a way out of the request, a look at the settings and a dozen promises, which is several
+ * times what a message costs.
+ *
+ * The call begins with its first message, so that whoever flushes or closes the sender meanwhile waits
+ * for all of them, and they are given when the run is over, before any timer or I/O. Each fares as if it
+ * had gone alone: what a call is refused for may be one message's fault, and then they go one by one.
+ */
+import { SecurityEventError } from '../errors.ts';
+import type { SendSelection } from '../webhook/engine/intake.ts';
+import type { DraftMessage } from './message-for.ts';
+import type { MessageSink, SendTogether, SentMessage } from './message-sink.ts';
+
+/** Of these one may be wrong, and then all go again. */
+export const MAX_TOGETHER = 100;
+
+/** Who wants to hear of one message. */
+export interface MessageEnd {
+  /** Accepted, or not to be sent. */
+  readonly sent: (sent: SentMessage) => void;
+  /** With what `send` of a sender rejects with. */
+  readonly failed: (error: unknown) => void;
+}
+
+export class HandOver {
+  readonly #sink: Pick<MessageSink, 'send' | 'sendTogether'>;
+  /** Calls of the sink that are not over. */
+  readonly #calls = new Set<Promise<unknown>>();
+  /** Still takes messages. */
+  #open: Together | undefined;
+
+  constructor(sink: Pick<MessageSink, 'send' | 'sendTogether'>) {
+    this.#sink = sink;
+  }
+
+  /** `end` is told once, and never throws. */
+  send(message: DraftMessage, selection: SendSelection, end: MessageEnd): void {
+    const { sendTogether } = this.#sink;
+    if (sendTogether === undefined) {
+      void this.#track(alone(this.#sink, { message, end }, selection));
+      return;
+    }
+    if (this.#open?.hasRoomFor(selection) !== true) {
+      this.#open = this.#begin(selection, sendTogether);
+    }
+    this.#open.add({ message, end });
+  }
+
+  /** Resolves when everything was handed over that was given so far. */
+  async over(): Promise<void> {
+    await Promise.allSettled(this.#calls);
+  }
+
+  #begin(selection: SendSelection, sendTogether: SendTogether): Together {
+    const together = new Together(selection);
+    const messages = Promise.resolve().then(() => {
+      if (this.#open === together) this.#open = undefined;
+      return together.given.map(({ message }) => message);
+    });
+    void this.#track(this.#settle(together, sendTogether(messages, selection)));
+    return together;
+  }
+
+  async #settle(together: Together, call: Promise<readonly SentMessage[]>): Promise<void> {
+    try {
+      together.settle(await call);
+    } catch (error) {
+      if (together.given.length === 1 || isOfAll(error)) together.fail(error);
+      else await together.settleEach(this.#sink);
+    }
+  }
+
+  async #track(call: Promise<void>): Promise<void> {
+    this.#calls.add(call);
+    await call;
+    this.#calls.delete(call);
+  }
+}
+
+/** Whether some of the call may be in the queue all the same: to go again would be to be told twice. */
+const isOfAll = (error: unknown): boolean =>
+  !(error instanceof SecurityEventError) || error.code === 'ERR_QUEUE_FAILED';
+
+interface Given {
+  readonly message: DraftMessage;
+  readonly end: MessageEnd;
+}
+
+type Sink = Pick<MessageSink, 'send'>;
+
+/** Never rejects. */
+async function alone(sink: Sink, { message, end }: Given, selection: SendSelection): Promise<void> {
+  try {
+    end.sent(await sink.send(message, selection));
+  } catch (error) {
+    end.failed(error);
+  }
+}
+
+/** The messages of one call. */
+class Together {
+  readonly given: Given[] = [];
+  readonly #selection: SendSelection;
+
+  constructor(selection: SendSelection) {
+    this.#selection = selection;
+  }
+
+  hasRoomFor({ module, playbook }: SendSelection): boolean {
+    const { module: ownModule, playbook: ownPlaybook } = this.#selection;
+    const isSame = ownModule === module && ownPlaybook === playbook;
+    return isSame && this.given.length < MAX_TOGETHER;
+  }
+
+  add(given: Given): void {
+    this.given.push(given);
+  }
+
+  settle(sent: readonly SentMessage[]): void {
+    for (const [index, { end }] of this.given.entries()) end.sent(sent[index] as SentMessage);
+  }
+
+  /** Each as it would have been handed back alone. */
+  fail(error: unknown): void {
+    for (const [index, { message, end }] of this.given.entries()) {
+      if (!(error instanceof SecurityEventError)) end.failed(error);
+      else end.failed((index === 0 ? error : error.copy()).about([message]));
+    }
+  }
+
+  async settleEach(sink: Sink): Promise<void> {
+    await Promise.all(this.given.map((given) => alone(sink, given, this.#selection)));
+  }
+}

@@ -1,0 +1,146 @@
+/** Messages that are told in one run go to the sender in one call, and each fares as if it had gone alone. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createMemoryQueue } from '../../src/queue/memory.ts';
+import type { MessageQueue } from '../../src/queue/queue.ts';
+import { createReporter } from '../../src/reporter/create-reporter.ts';
+import { MAX_TOGETHER } from '../../src/reporter/hand-over.ts';
+import type { RejectedEvent } from '../../src/reporter/rejections.ts';
+import { openReceiver, openSender, SECRET } from '../helpers/sender.ts';
+import { createFailingQueue, wrapQueue } from '../helpers/wrapped-queue.ts';
+
+const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
+const ATTACK = { ruleset: 'xss' } as const;
+/** Refused by the sender alone. */
+const WRONG = { webhook: { message: { evil: true } } } as const;
+
+function opened({ queue = createMemoryQueue(), modules, url = 'https://a.example' }: Given) {
+  const calls: number[] = [];
+  const counted = wrapQueue(queue, {
+    enqueue: (entries) => {
+      calls.push(entries.length);
+      return queue.enqueue(entries);
+    },
+  });
+  const { env: environment, name, svc_id } = SERVICE;
+  const application = { name, environment, url, secret: SECRET, ...(modules && { modules }) };
+  const settings = { applications: { [svc_id]: application } };
+  const sender = openSender({ settings, queue: counted });
+  const rejected: RejectedEvent[] = [];
+  const reporter = createReporter({
+    service: SERVICE,
+    log: false,
+    webhook: sender,
+    onRejected: (event) => rejected.push(event),
+  });
+  onTestFinished(async () => void (await reporter.close({ deadlineMs: 0 })));
+  return { reporter, sender, calls, rejected };
+}
+
+interface Given {
+  readonly queue?: MessageQueue;
+  readonly modules?: Readonly<Record<string, boolean>>;
+  readonly url?: string;
+}
+
+describe('messages that are told in one run', () => {
+  test('are accepted in one call, in their order, and each is told its own end', async () => {
+    const receiver = await openReceiver();
+    const { reporter, calls } = opened(receiver);
+    const receipts = [1, 2, 3].map(() => reporter.attack(ATTACK));
+    const ends = await Promise.all(receipts.map(({ settled }) => settled));
+    expect(ends).toEqual(receipts.map(() => ({ outcome: 'delivered' })));
+    expect(calls).toEqual([3]);
+    const ids = receipts.map(({ message_id }) => message_id);
+    expect(receiver.requests.flatMap(({ messageIds }) => messageIds)).toEqual(ids);
+    await reporter.attack(ATTACK).settled;
+    expect(calls).toEqual([3, 1]);
+  });
+
+  test('go in calls of so many', async () => {
+    const { reporter, calls } = opened({});
+    for (let count = 0; count <= MAX_TOGETHER; count += 1) reporter.attack(ATTACK);
+    await expect.poll(() => reporter.stats().accepted).toBe(MAX_TOGETHER + 1);
+    expect(calls).toEqual([MAX_TOGETHER, 1]);
+  });
+
+  test('go apart where they are of several modules, of which one is not wanted', async () => {
+    const { reporter, calls } = opened({ modules: { waf: true } });
+    const told = ['waf', 'rasp', 'waf'].map((module) => reporter.attack(ATTACK, { module }));
+    expect(await told[1]?.settled).toEqual({ outcome: 'skipped', reason: 'module-not-selected' });
+    await expect.poll(() => reporter.stats().accepted).toBe(2);
+    expect(calls).toEqual([1, 1]);
+  });
+
+  test('are waited for by whoever flushes the sender that was lent, in the same run', async () => {
+    const receiver = await openReceiver();
+    const { reporter, sender } = opened(receiver);
+    reporter.attack(ATTACK);
+    reporter.attack(ATTACK);
+    expect(await sender.flush()).toMatchObject({ delivered: 2, pending: 0 });
+  });
+
+  test('are taken before that sender is closed, in the same run', async () => {
+    const receiver = await openReceiver();
+    const { reporter, sender, rejected } = opened(receiver);
+    const receipts = [reporter.attack(ATTACK), reporter.attack(ATTACK)];
+    expect(await sender.close()).toMatchObject({ delivered: 2 });
+    expect(await receipts[1]?.settled).toEqual({ outcome: 'delivered' });
+    expect(rejected).toEqual([]);
+  });
+});
+
+describe('what is wrong with a call', () => {
+  test('is the trouble of the message alone that it is about, which comes back as if it had gone alone', async () => {
+    const receiver = await openReceiver();
+    const { reporter, rejected } = opened(receiver);
+    const receipts = [{}, WRONG, {}].map((context) => reporter.attack(ATTACK, context));
+    const ends = await Promise.all(receipts.map(({ settled }) => settled));
+    expect(ends.map(({ outcome }) => outcome)).toEqual(['delivered', 'rejected', 'delivered']);
+    expect(rejected).toHaveLength(1);
+    expect(rejected[0]?.error).toMatchObject({
+      code: 'ERR_INVALID_MESSAGE',
+      input: [{ message_id: receipts[1]?.message_id }],
+    });
+    expect(rejected[0]?.error.path.slice(0, 2)).toEqual([0, 'message']);
+    expect(reporter.stats()).toMatchObject({ accepted: 2, rejected: { webhook: 1 } });
+  });
+
+  test('that has no room for all of them keeps those out for which there is none', async () => {
+    const { reporter, rejected } = opened({ queue: createMemoryQueue({ maxPendingMessages: 2 }) });
+    for (let count = 0; count < 3; count += 1) reporter.attack(ATTACK);
+    await expect.poll(() => rejected.map(({ error }) => error.code)).toEqual(['ERR_QUEUE_FULL']);
+    expect(reporter.stats()).toMatchObject({ accepted: 2, rejected: { webhook: 1 } });
+  });
+
+  test('is handed back with each message where the queue fails, and none goes again', async () => {
+    const { queue, loseAnswer } = createFailingQueue(createMemoryQueue());
+    loseAnswer('enqueue');
+    const { reporter, rejected, calls } = opened({ queue });
+    const receipts = [reporter.attack(ATTACK), reporter.attack(ATTACK)];
+    const ends = await Promise.all(receipts.map(({ settled }) => settled));
+    const failed = { outcome: 'rejected', reason: 'ERR_QUEUE_FAILED' };
+    expect(ends).toEqual([failed, failed]);
+    expect(calls).toEqual([2]);
+    const inputs = rejected.map(({ error }) => error.input);
+    expect(inputs).toMatchObject(receipts.map(({ message_id }) => [{ message_id }]));
+    expect(rejected[0]?.error).not.toBe(rejected[1]?.error);
+  });
+
+  test('is told where its event happened', async () => {
+    const store = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    const sender = openSender({ url: 'https://a.example', secret: SECRET });
+    const reporter = createReporter({
+      service: SERVICE,
+      log: false,
+      webhook: sender,
+      onRejected: () => seen.push(store.getStore()),
+    });
+    const receipts = ['first', 'second'].map((name) =>
+      store.run(name, () => reporter.attack(ATTACK, WRONG)),
+    );
+    for (const { settled } of receipts) await settled;
+    expect(seen).toEqual(['first', 'second']);
+  });
+});
