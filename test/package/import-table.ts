@@ -200,6 +200,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'projection/downgrade.ts',
       'settings/routing.ts',
       'settings/schema.ts',
+      'settings/source.ts',
       'system/',
     ],
     oursAsTypes: ['queue/', 'settings/'],
