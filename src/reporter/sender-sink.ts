@@ -43,6 +43,7 @@ const togetherTo =
   (sender: FollowingSender): SendTogether =>
   async (messages, selection) => {
     const { skipped, followed } = await sender[SEND_FOLLOWED](messages, selection);
+    if (skipped.length === 0) return followed.map(accepted);
     const reasons = new Map(skipped.map(({ index, reason }) => [index, reason]));
     const ends = followed.values();
     return Array.from({ length: skipped.length + followed.length }, (_, index) => {
