@@ -74,7 +74,7 @@ export class RequestScope {
     if (this.#progress === undefined) return;
     const status = statusNow(this.#progress);
     // What the host answers in the end counts more than what was meant to be answered.
-    if (status !== undefined && status !== this.#story.outcome.status) this.answered({ status });
+    if (status !== undefined && status !== this.#story.outcome?.status) this.answered({ status });
     if (this.#captured === undefined || !this.#progress.hasMore()) return;
     this.#captured = undefined;
     this.#current = undefined;
@@ -105,14 +105,20 @@ export class RequestScope {
     const { actor, http } = this.#captured;
     const { user, outcome } = this.#story;
     return Object.freeze({
-      ...(actor === undefined ? {} : { actor: Object.freeze({ ...actor, ...user }) }),
+      ...(actor === undefined ? {} : { actor: of(actor, user) }),
       ...(http === undefined ? {} : { http: answeredBy(http, outcome) }),
     });
   }
 }
 
-const answeredBy = (http: LogHttp, outcome: RequestOutcome): LogHttp =>
-  Object.freeze({ ...http, response: Object.freeze({ ...http.response, ...outcome }) });
+/** Mostly nobody has said who it is, nor how it is answered: then what was captured stands as it is. */
+const of = (actor: LogActor, user: RequestStory['user']): LogActor =>
+  user === undefined ? actor : Object.freeze({ ...actor, ...user });
+
+const answeredBy = (http: LogHttp, outcome: RequestOutcome | undefined): LogHttp =>
+  outcome === undefined
+    ? http
+    : Object.freeze({ ...http, response: Object.freeze({ ...http.response, ...outcome }) });
 
 /** What was captured is ours alone, and every event of the request is told the same. */
 function frozen<T>(captured: T): T {

@@ -22,7 +22,7 @@ export interface Block extends Error {
 
 export class RequestStory {
   #user: Pick<LogActor, 'identifiers' | 'svc_identifier'> | undefined;
-  #outcome: RequestOutcome = {};
+  #outcome: RequestOutcome | undefined;
   #block: Block | undefined;
   #changes = 0;
 
@@ -47,7 +47,7 @@ export class RequestStory {
     return this.#user;
   }
 
-  get outcome(): RequestOutcome {
+  get outcome(): RequestOutcome | undefined {
     return this.#outcome;
   }
 

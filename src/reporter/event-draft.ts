@@ -56,6 +56,9 @@ export interface EventOnItsWay<D = RecordDraft> {
   readonly choice: MessageChoice | false;
 }
 
+/** Of a call without a context: nothing of it has to be read. */
+export const NOTHING_SAID: EventContext = Object.freeze({});
+
 export const EVENT_NAME = {
   attack: 'svc.ev0.threat.attack',
   vulnerabilityExploit: 'svc.ev0.threat.vulnerability_exploit',

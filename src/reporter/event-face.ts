@@ -2,6 +2,7 @@
 import { check, SIGNAL, usable } from '../option-rules.ts';
 import { onAbort } from '../system/on-abort.ts';
 import type { Channels } from './channels.ts';
+import { NOTHING_SAID } from './event-draft.ts';
 import type {
   AttackPayload,
   CustomOptions,
@@ -66,8 +67,14 @@ export class EventFace implements EventReporter {
     return this.#tell('customEvent', { event_name: name, options }, context);
   }
 
-  #tell(kind: EventKind, payload: unknown, given: EventContext = {}): Receipt {
-    return this.#parts.telling.tell({ kind, payload, given, context: {}, module: this.#module });
+  #tell(kind: EventKind, payload: unknown, given: EventContext = NOTHING_SAID): Receipt {
+    return this.#parts.telling.tell({
+      kind,
+      payload,
+      given,
+      context: NOTHING_SAID,
+      module: this.#module,
+    });
   }
 
   with(options: { readonly module: string }): EventReporter {

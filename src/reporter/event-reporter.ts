@@ -14,6 +14,7 @@ import {
   draftOf,
   type EventCall,
   type EventOnItsWay,
+  NOTHING_SAID,
   payloadOf,
   plainRecord,
   type QuickDraft,
@@ -102,7 +103,7 @@ export class EventTelling {
   #read(given: EventCall): ReadEvent | undefined {
     const { rules, clock, enrichment, beforeSend, hasSuffix } = this.#parts;
     const { kind, payload: happened, given: said, module } = given;
-    const call = { kind, payload: happened, given: said, context: own(said), module };
+    const call = { kind, payload: happened, given: said, context: ownOf(said), module };
     const around = { request: this.#request(), nowMs: clock.now() };
     const { payload, quick } = this.#readQuickly(call, around);
     if (quick !== undefined) return { call, draft: quick, choice: choiceOf(call.context) };
@@ -172,6 +173,11 @@ export class EventTelling {
 }
 
 type ReadEvent = EventOnItsWay<RecordDraft | QuickDraft>;
+
+const NOTHING_OWN: EventContext = Object.freeze(own({}));
+
+const ownOf = (said: EventContext): EventContext =>
+  said === NOTHING_SAID ? NOTHING_OWN : own(said);
 
 /** They are never drafted quickly. */
 const isIncident = (event: ReadEvent): event is EventOnItsWay => event.call.kind === 'incident';
