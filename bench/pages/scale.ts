@@ -150,7 +150,7 @@ its messages to the others ([queues.md](queues.md)). The store is the limit then
   share that work; the server's commits a second, halved, are the requests a second of the fleet (computed). What was measured
   above is one dispatcher beside a server that had the other core of the machine. A server with cores and disks of its own was
   not measured.
-- **JetStream** (not for production yet: [why](queues.md#in-jetstream)): takes the place of PostgreSQL where a NATS cluster is at hand, and what was accepted has to be on several
+- **JetStream** ([what it wants](queues.md#in-jetstream)): takes the place of PostgreSQL where a NATS cluster is at hand, and what was accepted has to be on several
   machines before \`send\` resolves. A replicated write costs a round trip between them. How it compares was not measured here:
   see [queues.md](queues.md) for what of it is there.
 - **Agents that only enqueue** (\`role: 'enqueue'\`) add no requests: their number is bounded by the store's writes alone.

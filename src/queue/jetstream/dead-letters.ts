@@ -1,7 +1,7 @@
 /** Dead letters: a stream of their own, in the order of death, each with a subject of its own. */
 import type { DeadLetterFilter, DeadLetterPage, QueueEntry } from '../queue.ts';
 import type { Bodies, Whole } from './bodies.ts';
-import { toldOf } from './envelope.ts';
+import { sentOnceMore, toldOf } from './envelope.ts';
 import { isFull } from './jetstream-failure.ts';
 import { type Draft, type Letter, letterOf, tokenIn, toldWithin } from './letter-code.ts';
 import { tokenOf } from './names.ts';
@@ -116,11 +116,13 @@ export class Letters {
     const past = { sends, ageMs: 0, dueInMs: 0, progress: null };
     // Its sender was told of its end.
     const origin = { senderId: '', number: 0 };
+    const entry = { applicationId, stored, sizeBytes, origin, past };
     try {
       const at = await store.publish({
         subject: names.message(stored.format, token),
         body: stored.bytes,
-        told: toldOf({ applicationId, stored, sizeBytes, origin, past }),
+        told: toldOf(entry),
+        toldInDoubt: () => toldOf(sentOnceMore(entry)),
         messageId: `replay-${sequence}`,
       });
       this.lastRevived = Math.max(this.lastRevived, at);

@@ -51,6 +51,15 @@ export function toldOf({ stored, sizeBytes, origin, past }: QueueEntry, batch?: 
   return toAscii(JSON.stringify(told));
 }
 
+/**
+ * Of what is published again since its answer was lost: the first may have been delivered and removed
+ * by then, where the engine knows its id no more. One too high is allowed, one too low is not (D24).
+ */
+export function sentOnceMore(entry: QueueEntry): QueueEntry {
+  const { sends = 0, ageMs = 0, dueInMs = 0, progress = null, ...more } = entry.past ?? {};
+  return { ...entry, past: { ...more, sends: sends + 1, ageMs, dueInMs, progress } };
+}
+
 function withoutDeath({ death: _death, ...past }: Past): Omit<Past, 'death'> {
   return past;
 }

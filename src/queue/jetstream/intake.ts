@@ -2,7 +2,7 @@
 import { SecurityEventError } from '../../errors.ts';
 import type { Enqueued, QueueEntry } from '../queue.ts';
 import type { Bodies } from './bodies.ts';
-import { type Batch, messageOf, toldOf } from './envelope.ts';
+import { type Batch, messageOf, sentOnceMore, toldOf } from './envelope.ts';
 import type { FollowUps } from './follow-ups.ts';
 import { isFull } from './jetstream-failure.ts';
 import { withdrawn } from './row-ends.ts';
@@ -113,7 +113,8 @@ export class Intake {
     const told = toldOf(entry, batch);
     const body = entry.stored.bytes;
     const messageId = `${call}.${token}.${index}`;
-    const sequence = await store.publish({ subject, body, told, messageId });
+    const toldInDoubt = (): string => toldOf(sentOnceMore(entry), batch);
+    const sequence = await store.publish({ subject, body, told, toldInDoubt, messageId });
     part.sequences.push(sequence);
     this.#work.brought(sequence);
     const storedMs = Math.floor(time.now());

@@ -59,7 +59,8 @@ interface Waiting {
 }
 
 export interface Asking {
-  readonly headers?: NatsHeaders;
+  /** Told whether what was asked before had no answer, so that it may have been done. */
+  readonly headers?: (isInDoubt: boolean) => NatsHeaders;
   /** The request does nothing when it comes twice. */
   readonly isRepeatable?: boolean;
   /** Where it tells nothing it counts as none. */
@@ -105,15 +106,18 @@ export class Requests {
     this.#count += 1;
     // The same for all tries: an answer that is late is one all the same.
     const id = this.#count.toString(36);
+    let isInDoubt = false;
     for (;;) {
       try {
         const tryMs = isRepeatable ? Math.min(TRY_MS, this.#callTimeoutMs) : this.#callTimeoutMs;
-        const answer = await this.#once(id, { subject, payload, headers, tryMs });
+        const told = headers?.(isInDoubt);
+        const answer = await this.#once(id, { subject, payload, headers: told, tryMs });
         if (isAnswer?.(answer) === false) throw new Unanswered('no answer yet');
         return answer;
       } catch (error) {
         const isOver = this.#clock.monotonicMs() + PAUSE_MS >= endsMs || this.#stop.signal.aborted;
         const isNobody = error instanceof Refusal && error.code === 503;
+        isInDoubt ||= error instanceof Unanswered;
         if (isOver || !(isNobody || (isRepeatable && error instanceof Unanswered))) throw error;
         await this.#clock.idle(PAUSE_MS, this.#stop.signal);
       }

@@ -15,6 +15,8 @@ export interface Publication {
   readonly body: Uint8Array;
   /** See {@link TOLD}. */
   readonly told?: string;
+  /** In its place where it may be there already: it may have been sent by then, and forgotten. */
+  readonly toldInDoubt?: () => string;
   /** Deduplicates what is sent again, or by another process. */
   readonly messageId: string;
   /** Only where this is the subject's last sequence; 0: where it has none. */
@@ -89,7 +91,11 @@ export class Store {
 
   async #published(publication: Publication): Promise<Answer> {
     const { subject, body } = publication;
-    const headers = this.#headersOf(publication);
+    let wasInDoubt = false;
+    const headers = (isInDoubt: boolean): NatsHeaders => {
+      wasInDoubt ||= isInDoubt;
+      return this.#headersOf(publication, wasInDoubt);
+    };
     return await this.#answered(subject, body, { headers, isRepeatable: true, isAnswer: isOver });
   }
 
@@ -100,9 +106,13 @@ export class Store {
     );
   }
 
-  #headersOf({ told, messageId, lastSequence }: Publication): NatsHeaders {
+  #headersOf(
+    { told, toldInDoubt, messageId, lastSequence }: Publication,
+    isInDoubt: boolean,
+  ): NatsHeaders {
     const headers = this.#link.newHeaders();
-    if (told !== undefined) headers.set(TOLD, told);
+    const words = isInDoubt ? (toldInDoubt?.() ?? told) : told;
+    if (words !== undefined) headers.set(TOLD, words);
     headers.set(MESSAGE_ID, messageId);
     if (lastSequence !== undefined) headers.set(EXPECTED, `${lastSequence}`);
     return headers;

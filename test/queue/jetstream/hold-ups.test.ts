@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { Bodies } from '../../../src/queue/jetstream/bodies.ts';
 import { Ends } from '../../../src/queue/jetstream/ends.ts';
-import { toldOf } from '../../../src/queue/jetstream/envelope.ts';
+import { sentOnceMore, toldOf } from '../../../src/queue/jetstream/envelope.ts';
 import { FollowUps } from '../../../src/queue/jetstream/follow-ups.ts';
 import { Unanswered } from '../../../src/queue/jetstream/jetstream-failure.ts';
 import { type Link, Requests } from '../../../src/queue/jetstream/link.ts';
@@ -18,7 +18,7 @@ import { listed } from '../../../src/queue/jetstream/reading.ts';
 import { newRow } from '../../../src/queue/jetstream/row.ts';
 import { done } from '../../../src/queue/jetstream/row-ends.ts';
 import type { Session } from '../../../src/queue/jetstream/session.ts';
-import { Store } from '../../../src/queue/jetstream/store.ts';
+import { Store, TOLD } from '../../../src/queue/jetstream/store.ts';
 import { View } from '../../../src/queue/jetstream/view.ts';
 import { Work } from '../../../src/queue/jetstream/work.ts';
 import { systemClock } from '../../../src/system/clock.ts';
@@ -359,7 +359,7 @@ describe('closing an application', () => {
   });
 });
 
-const storeOf = (answers: readonly object[], callTimeoutMs: number) => {
+const storeOf = (answers: readonly object[], callTimeoutMs: number, told: string[] = []) => {
   let answered: Callback | undefined;
   let asked = 0;
   const nats = {
@@ -375,7 +375,11 @@ const storeOf = (answers: readonly object[], callTimeoutMs: number) => {
     },
   } as unknown as Nats;
   const requests = new Requests(nats, { clock: systemClock, inbox: 'i' }, callTimeoutMs);
-  const link = { newHeaders: () => headersOf(0) } as unknown as Link;
+  const newHeaders = () => ({
+    ...headersOf(0),
+    set: (name: string, value: string) => void (name === TOLD && told.push(value)),
+  });
+  const link = { newHeaders } as unknown as Link;
   return {
     store: new Store(requests, link, {
       clock: systemClock,
@@ -412,6 +416,23 @@ describe('a publication', () => {
   test.each([10071, 10164])('that is outrun (%i) is not made', async (code) => {
     const { store, end } = storeOf([refusal(code)], 10_000);
     expect(await store.replace({ ...publication, lastSequence: 4 })).toBeUndefined();
+    end();
+  });
+
+  test('that may have been stored, and sent since, counts as sent when it is stored again', async () => {
+    const told: string[] = [];
+    const { store, end } = storeOf(
+      [underWay, refusal(10008), { stream: 's', seq: 7 }],
+      10_000,
+      told,
+    );
+    const toldInDoubt = (): string => 'sent';
+    await store.publish({ ...publication, told: 'not sent', toldInDoubt });
+    expect(told).toEqual(['not sent', 'sent', 'sent']);
+    const past = { sends: 2, ageMs: 5, dueInMs: 6, progress: 1 };
+    const entry = { ...entryOf('one'), past };
+    expect(sentOnceMore(entry).past).toEqual({ sends: 3, ageMs: 5, dueInMs: 6, progress: 1 });
+    expect(sentOnceMore(entryOf('one')).past?.sends).toBe(1);
     end();
   });
 
