@@ -82,7 +82,7 @@ function mapOf(path, text, root) {
   return `${JSON.stringify(map)}\n`;
 }
 
-export async function joinModules(root, outdir) {
+export async function joinModules(root, outdir, groups) {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const entries = entriesOf(manifest);
   const { outputFiles } = await build({
@@ -95,7 +95,7 @@ export async function joinModules(root, outdir) {
     format: 'esm',
     platform: 'node',
     external: outside(manifest),
-    plugins: [filesThatGoTogether(root)],
+    plugins: [filesThatGoTogether(root, groups)],
     // Or maps would name where a linked folder of packages really is.
     preserveSymlinks: true,
     // As deep as the folders of entries: see src/cli/package-file.ts.

@@ -4,7 +4,11 @@ import { beforeAll, expect, it } from 'vitest';
 import { root } from '../helpers/package-files.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
-type JoinModules = (root: string, outdir: string) => Promise<void>;
+type JoinModules = (
+  root: string,
+  outdir: string,
+  groups: readonly (readonly string[])[],
+) => Promise<void>;
 
 let joinModules: JoinModules;
 
@@ -22,5 +26,5 @@ it('refuses a class that names itself in its own body, which would be shown by a
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
   writeFileSync(join(folder, 'src/index.ts'), 'export class A { copy() { return new A(); } }\n');
   writeFileSync(join(folder, 'src/log/writer.ts'), 'export class B {}\n');
-  await expect(joinModules(folder, join(folder, 'dist'))).rejects.toThrow(': _A;');
+  await expect(joinModules(folder, join(folder, 'dist'), [])).rejects.toThrow(': _A;');
 });

@@ -4,6 +4,7 @@ import type { Enqueued, MessageQueue, QueueEntry } from '../../queue/queue.ts';
 import type { ResolvedApplication } from '../../settings/source.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { GiveWay } from '../../system/giving-way.ts';
+import { isPromiseLike } from '../../system/is-promise-like.ts';
 import type { SendReport } from '../report.ts';
 import {
   CLOSE_RULES,
@@ -170,7 +171,7 @@ export class Engine implements WebhookSender, FollowingSender {
   async #accept(given: unknown, selection: unknown, ends?: Ends): Promise<Accepted> {
     const { intake, find, clock, giveWay } = this.#parts;
     // Of the reporter's alone, which knows whose is what is refused.
-    const messages = ends !== undefined && given instanceof Promise ? await given : given;
+    const messages = ends !== undefined && isPromiseLike(given) ? await given : given;
     const rules = { ...intake, find, giveWay };
     const call = { messages, selection, acceptedAtMs: clock.now() };
     const { entries, skipped } = await takeIn(call, rules);

@@ -426,8 +426,7 @@ describe('a publication', () => {
       10_000,
       told,
     );
-    const toldInDoubt = (): string => 'sent';
-    await store.publish({ ...publication, told: 'not sent', toldInDoubt });
+    await store.publish({ ...publication, told: 'not sent', toldInDoubt: () => 'sent' });
     expect(told).toEqual(['not sent', 'sent', 'sent']);
     const past = { sends: 2, ageMs: 5, dueInMs: 6, progress: 1 };
     const entry = { ...entryOf('one'), past };
