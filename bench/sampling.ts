@@ -58,5 +58,8 @@ async function takeSample(
   const { NODE_OPTIONS: _, ...env } = process.env;
   const parameters = ['--expose-gc', sampleProgram, subject.href, side, String(operations)];
   const { stdout } = await run(process.execPath, parameters, { env });
-  return JSON.parse(stdout) as Sample;
+  const sample = JSON.parse(stdout) as Sample;
+  // A figure that is none would be kept, and shown as a ratio.
+  if (!Number.isFinite(sample.figure)) throw new Error(`${side} told no figure: ${stdout}`);
+  return sample;
 }

@@ -61,7 +61,9 @@ export const publishing = (entries, callers) => async () => {
       await enterBy(callers, enter, entries(1000));
       await manager.streams.purge(name);
     },
-    run: () => enterBy(callers, enter, given),
+    run: async () => {
+      await enterBy(callers, enter, given);
+    },
     check: async (count) => {
       const { state } = await manager.streams.info(name);
       if (state.messages !== count) throw new Error(`${state.messages} messages, not ${count}`);
