@@ -5,10 +5,10 @@
  *
  * The call begins with its first message, so that whoever flushes or closes the sender meanwhile waits
  * for all of them, and they are given when the run is over, before any timer or I/O. Each fares as if it
- * had gone alone: what a call is refused for may be one message's fault, and then they go one by one.
+ * had gone alone: webhook/engine/send-each.ts sees to that.
  */
-import { SecurityEventError } from '../errors.ts';
 import type { SendSelection } from '../webhook/engine/intake.ts';
+import { refusals } from '../webhook/engine/send-each.ts';
 import type { DraftMessage } from './message-for.ts';
 import type { MessageSink, SendTogether, SentMessage } from './message-sink.ts';
 
@@ -62,12 +62,11 @@ export class HandOver {
     return together;
   }
 
-  async #settle(together: Together, call: Promise<readonly SentMessage[]>): Promise<void> {
+  async #settle(together: Together, call: ReturnType<SendTogether>): Promise<void> {
     try {
       together.settle(await call);
     } catch (error) {
-      if (together.given.length === 1 || isOfAll(error)) together.fail(error);
-      else await together.settleEach(this.#sink);
+      together.fail(error);
     }
   }
 
@@ -77,10 +76,6 @@ export class HandOver {
     this.#calls.delete(call);
   }
 }
-
-/** Whether some of the call may be in the queue all the same: to go again would be to be told twice. */
-const isOfAll = (error: unknown): boolean =>
-  !(error instanceof SecurityEventError) || error.code === 'ERR_QUEUE_FAILED';
 
 interface Given {
   readonly message: DraftMessage;
@@ -117,19 +112,20 @@ class Together {
     this.given.push(given);
   }
 
-  settle(sent: readonly SentMessage[]): void {
-    for (const [index, { end }] of this.given.entries()) end.sent(sent[index] as SentMessage);
+  settle(all: readonly PromiseSettledResult<SentMessage>[]): void {
+    for (const [index, { end }] of this.given.entries()) {
+      const one = all[index] as PromiseSettledResult<SentMessage>;
+      if (one.status === 'fulfilled') end.sent(one.value);
+      else end.failed(one.reason);
+    }
   }
 
   /** Each as it would have been handed back alone. */
   fail(error: unknown): void {
-    for (const [index, { message, end }] of this.given.entries()) {
-      if (!(error instanceof SecurityEventError)) end.failed(error);
-      else end.failed((index === 0 ? error : error.copy()).about([message]));
-    }
-  }
-
-  async settleEach(sink: Sink): Promise<void> {
-    await Promise.all(this.given.map((given) => alone(sink, given, this.#selection)));
+    const errors = refusals(
+      error,
+      this.given.map(({ message }) => message),
+    );
+    for (const [index, { end }] of this.given.entries()) end.failed(errors[index]);
   }
 }

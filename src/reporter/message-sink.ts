@@ -13,14 +13,14 @@ export type SentMessage =
 export type SendTogether = (
   messages: Promise<readonly DraftMessage[]>,
   selection: SendSelection,
-) => Promise<readonly SentMessage[]>;
+) => Promise<readonly PromiseSettledResult<SentMessage>[]>;
 
 export interface MessageSink {
   /** Rejects with what `send` of a sender rejects with. */
   send(message: DraftMessage, selection: SendSelection): Promise<SentMessage>;
   /**
-   * All of them, or it rejects and none; what became of each in its place. The call has begun while the
-   * messages are promised. Absent where a sender takes no promise.
+   * Each as if it were sent alone; what became of it in its place. The call has begun while the messages
+   * are promised. Absent where a sender takes no promise.
    */
   readonly sendTogether?: SendTogether;
   flush(signal?: AbortSignal): Promise<FlushResult>;

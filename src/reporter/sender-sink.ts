@@ -1,12 +1,6 @@
 /** A webhook sender as channel B of a reporter. */
-
-import type { FollowedMessage } from '../webhook/engine/followed-message.ts';
-import {
-  type FollowingSender,
-  SEND_FOLLOWED,
-  type SendResult,
-  type WebhookSender,
-} from '../webhook/engine/sender.ts';
+import type { Taken } from '../webhook/engine/send-each.ts';
+import { type FollowingSender, SEND_EACH, type WebhookSender } from '../webhook/engine/sender.ts';
 import { type MessageSink, NO_FATES, type SendTogether, type SentMessage } from './message-sink.ts';
 import type { Settlement } from './receipt.ts';
 
@@ -17,11 +11,12 @@ type Sender = Pick<WebhookSender<'open'>, 'send' | 'flush' | 'close'>;
 /** `isOwned`: made by the reporter, which then closes it; the caller's own stays open. */
 export function senderSink(sender: Sender, isOwned: boolean): MessageSink {
   return {
+    // Of a sender of another make nobody is told how a message ends.
     send: async (message, selection) => {
-      const { skipped, followed } = await sendTo(sender, [message], selection);
+      const { skipped } = await sender.send([message] as never, selection);
       const [skip] = skipped;
       return skip === undefined
-        ? accepted(followed[0])
+        ? { isAccepted: true, settled: async () => ACCEPTED }
         : { isAccepted: false, reason: skip.reason };
     },
     ...(isFollowing(sender) ? { sendTogether: togetherTo(sender) } : {}),
@@ -33,32 +28,21 @@ export function senderSink(sender: Sender, isOwned: boolean): MessageSink {
   };
 }
 
-/** Of a sender of another make nobody is told how a message ends. */
-function accepted(one: FollowedMessage | undefined): SentMessage {
-  const settled = async () => (one === undefined ? ACCEPTED : ((await one.ended) as Settlement));
-  return { isAccepted: true, settled };
-}
-
 const togetherTo =
   (sender: FollowingSender): SendTogether =>
   async (messages, selection) => {
-    const { skipped, followed } = await sender[SEND_FOLLOWED](messages, selection);
-    if (skipped.length === 0) return followed.map(accepted);
-    const reasons = new Map(skipped.map(({ index, reason }) => [index, reason]));
-    const ends = followed.values();
-    return Array.from({ length: skipped.length + followed.length }, (_, index) => {
-      const reason = reasons.get(index);
-      return reason === undefined ? accepted(ends.next().value) : { isAccepted: false, reason };
-    });
+    const all = await sender[SEND_EACH](messages, selection);
+    return all.map((one) =>
+      one.status === 'rejected' ? one : { status: 'fulfilled', value: sent(one.value) },
+    );
   };
 
-async function sendTo(
-  sender: Sender,
-  messages: readonly object[],
-  selection: object,
-): Promise<SendResult & { readonly followed: readonly FollowedMessage[] }> {
-  if (isFollowing(sender)) return sender[SEND_FOLLOWED](messages, selection);
-  return { ...(await sender.send(messages as never, selection)), followed: [] };
+function sent(taken: Taken): SentMessage {
+  if (!taken.isAccepted) return taken;
+  const { followed } = taken;
+  const settled = async () =>
+    followed === undefined ? ACCEPTED : ((await followed.ended) as Settlement);
+  return { isAccepted: true, settled };
 }
 
-const isFollowing = (sender: object): sender is FollowingSender => SEND_FOLLOWED in sender;
+const isFollowing = (sender: object): sender is FollowingSender => SEND_EACH in sender;

@@ -4,7 +4,6 @@ import type { Enqueued, MessageQueue, QueueEntry } from '../../queue/queue.ts';
 import type { ResolvedApplication } from '../../settings/source.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { GiveWay } from '../../system/giving-way.ts';
-import { isPromiseLike } from '../../system/is-promise-like.ts';
 import type { SendReport } from '../report.ts';
 import {
   CLOSE_RULES,
@@ -15,20 +14,19 @@ import {
   readCall,
   SELECTION_RULES,
 } from './call-options.ts';
-import type { FollowedMessage } from './followed-message.ts';
-import { type AcceptedEntry, type IntakeRules, takeIn } from './intake.ts';
+import { type AcceptedEntry, type IntakeRules, type SendSelection, takeIn } from './intake.ts';
 import { DeadMessage } from './kept-message.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Observe } from './observe.ts';
+import { type Accepted, type Ends, sendEach, type Taken } from './send-each.ts';
 import {
   type CloseResult,
   type DeadLetterList,
   type DeadLetterQuery,
   type DeadLetterSelection,
   type FlushResult,
-  type FollowedResult,
   type FollowingSender,
-  SEND_FOLLOWED,
+  SEND_EACH,
   type SenderStats,
   type SendResult,
   type WebhookSender,
@@ -61,14 +59,6 @@ const DEFAULT_PAGE = 100;
 /** Made in one go: some microseconds of work. */
 const ENTRIES_A_PIECE = 64;
 
-/** Where the ends of a call's messages are wanted. */
-type Ends = Map<AcceptedEntry, FollowedMessage>;
-
-interface Accepted {
-  readonly accepted: readonly AcceptedEntry[];
-  readonly skipped: readonly SkippedMessage[];
-}
-
 export class Engine implements WebhookSender, FollowingSender {
   readonly #parts: EngineParts;
 
@@ -77,28 +67,29 @@ export class Engine implements WebhookSender, FollowingSender {
   }
 
   async send(messages: unknown, selection: unknown = {}): Promise<SendResult> {
-    const { accepted, skipped } = await this.#send(messages, selection);
-    return { accepted: accepted.map(({ stored }) => stored.messageId), skipped };
-  }
-
-  async [SEND_FOLLOWED](messages: unknown, selection: unknown = {}): Promise<FollowedResult> {
-    const ends = new Map<AcceptedEntry, FollowedMessage>();
-    const { accepted, skipped } = await this.#send(messages, selection, ends);
-    return {
-      accepted: accepted.map(({ stored }) => stored.messageId),
-      skipped,
-      followed: accepted.flatMap((entry) => ends.get(entry) ?? []),
-    };
-  }
-
-  async #send(messages: unknown, selection: unknown, ends?: Ends): Promise<Accepted> {
     const { lifecycle } = this.#parts;
     try {
-      return await lifecycle.accepting(() => this.#accept(messages, selection, ends));
+      const { accepted, skipped } = await lifecycle.accepting(() =>
+        this.#accept(messages, selection),
+      );
+      return { accepted: accepted.map(({ stored }) => stored.messageId), skipped };
     } catch (error) {
       // Nothing that is refused may disappear.
       throw error instanceof SecurityEventError ? error.about(messages) : error;
     }
+  }
+
+  async [SEND_EACH](
+    messages: Promise<readonly object[]>,
+    selection: SendSelection = {},
+  ): Promise<readonly PromiseSettledResult<Taken>[]> {
+    const { lifecycle } = this.#parts;
+    return await lifecycle.accepting(async () =>
+      sendEach(await messages, {
+        accept: (given, ends) => this.#accept(given, selection, ends),
+        errorFor: (error) => lifecycle.errorFor(error),
+      }),
+    );
   }
 
   async sendTest(applicationId: string): Promise<SendReport> {
@@ -168,10 +159,8 @@ export class Engine implements WebhookSender, FollowingSender {
     });
   }
 
-  async #accept(given: unknown, selection: unknown, ends?: Ends): Promise<Accepted> {
+  async #accept(messages: unknown, selection: unknown, ends?: Ends): Promise<Accepted> {
     const { intake, find, clock, giveWay } = this.#parts;
-    // Of the reporter's alone, which knows whose is what is refused.
-    const messages = ends !== undefined && isPromiseLike(given) ? await given : given;
     const rules = { ...intake, find, giveWay };
     const call = { messages, selection, acceptedAtMs: clock.now() };
     const { entries, skipped } = await takeIn(call, rules);

@@ -67,10 +67,15 @@ export class Lifecycle {
     try {
       return await call;
     } catch (error) {
-      throw this.#closing === undefined ? error : asOfClosed(error);
+      throw this.errorFor(error);
     } finally {
       this.#calls.delete(call);
     }
+  }
+
+  /** What is told of an error of a call that began before `close`, and may have found the queue closed. */
+  errorFor(error: unknown): unknown {
+    return this.#closing === undefined ? error : asOfClosed(error);
   }
 
   /** Calls between which nothing was accepted share one promise. After `close` it is over at once. */
@@ -201,7 +206,6 @@ function abortOf(signal: AbortSignal): Abort {
   return { happened, letGo: onAbort(signal, tell) };
 }
 
-/** A call that began before `close`, and found the queue closed. */
 function asOfClosed(error: unknown): unknown {
   const isOfQueue = error instanceof SecurityEventError && error.code === 'ERR_QUEUE_CLOSED';
   return isOfQueue ? new SecurityEventError('ERR_SENDER_CLOSED', { cause: error }) : error;

@@ -3,9 +3,9 @@ import type { Dialect } from '../../contract/index.ts';
 import type { DeadLetterFilter, QueueStats } from '../../queue/queue.ts';
 import type { MessageToSend } from '../read-messages.ts';
 import type { SendReport } from '../report.ts';
-import type { FollowedMessage } from './followed-message.ts';
 import type { SendSelection } from './intake.ts';
 import type { DeadMessage, KeptMessage } from './kept-message.ts';
+import type { Taken } from './send-each.ts';
 import type { SkippedMessage } from './skip.ts';
 import type { Pool } from './slots.ts';
 import type { FateCounts } from './tracker.ts';
@@ -18,21 +18,22 @@ export interface SendResult {
   readonly skipped: readonly SkippedMessage[];
 }
 
-/** Likewise, with the end of each accepted message, in the same order. */
-export interface FollowedResult extends SendResult {
-  readonly followed: readonly FollowedMessage[];
-}
-
-/** `send` whose messages are followed to their end; known to this library alone. */
-export const SEND_FOLLOWED: unique symbol = Symbol.for('security-event-delivery.send-followed');
+/**
+ * Many messages as if each were sent alone, and followed to its end; known to this library alone. Another
+ * copy of it finds this by its name, so that whoever changes what it means changes the name.
+ */
+export const SEND_EACH: unique symbol = Symbol.for('security-event-delivery.send-each');
 
 /** A sender of this library's. */
 export interface FollowingSender {
-  /** Messages may be promised: the call has begun all the same, for whoever flushes or closes. */
-  [SEND_FOLLOWED](
-    messages: readonly object[] | Promise<readonly object[]>,
+  /**
+   * What became of each, in its place. The messages are promised: the call has begun all the same, for
+   * whoever flushes or closes. Rejects where it has not: with `ERR_SENDER_CLOSED`.
+   */
+  [SEND_EACH](
+    messages: Promise<readonly object[]>,
     selection?: SendSelection,
-  ): Promise<FollowedResult>;
+  ): Promise<readonly PromiseSettledResult<Taken>[]>;
 }
 
 /** What became of the messages that a call of `flush` waited for. */

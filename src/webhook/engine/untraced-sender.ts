@@ -1,6 +1,6 @@
 /** The sender as its callers have it: what a call starts is our own work, and not their request's. */
 import { untraced } from '../../system/untraced.ts';
-import { type FollowingSender, SEND_FOLLOWED, type WebhookSender } from './sender.ts';
+import { type FollowingSender, SEND_EACH, type WebhookSender } from './sender.ts';
 
 /** What the calls give and throw stays as it is. */
 export function untracedSender(
@@ -9,7 +9,7 @@ export function untracedSender(
   const close: WebhookSender['close'] = (...call) => untraced(() => sender.close(...call));
   return {
     send: (...call) => untraced(() => sender.send(...call)),
-    [SEND_FOLLOWED]: (...call) => untraced(() => sender[SEND_FOLLOWED](...call)),
+    [SEND_EACH]: (...call) => untraced(() => sender[SEND_EACH](...call)),
     sendTest: (...call) => untraced(() => sender.sendTest(...call)),
     stats: () => untraced(() => sender.stats()),
     deadLetters: (...call) => untraced(() => sender.deadLetters(...call)),

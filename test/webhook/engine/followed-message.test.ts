@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { createMemoryQueue } from '../../../src/queue/memory.ts';
 import { FollowedMessage } from '../../../src/webhook/engine/followed-message.ts';
-import { type FollowingSender, SEND_FOLLOWED } from '../../../src/webhook/engine/sender.ts';
+import { type FollowingSender, SEND_EACH } from '../../../src/webhook/engine/sender.ts';
 import { messages, openReceiver, openSender, SECRET, senderTo } from '../../helpers/sender.ts';
 import { wrapQueue } from '../../helpers/wrapped-queue.ts';
 
@@ -12,8 +12,11 @@ const NEVER = { schedule: { delaysMs: [600_000] } } as const;
 /** The ends of so many messages that this sender accepts, by promises. */
 async function endsOf(sender: unknown, count: number) {
   const following = sender as FollowingSender;
-  const { accepted, followed } = await following[SEND_FOLLOWED](messages(count));
-  expect(accepted).toHaveLength(followed.length);
+  const all = await following[SEND_EACH](Promise.resolve(messages(count)));
+  const followed = all.flatMap((one) =>
+    one.status === 'fulfilled' && one.value.isAccepted ? (one.value.followed ?? []) : [],
+  );
+  expect(followed).toHaveLength(count);
   return followed;
 }
 
