@@ -32,7 +32,7 @@ interface Known {
 }
 
 /** The last of them serves all events of its millisecond. */
-interface Moment {
+interface DetectionTime {
   readonly ms: number;
   /** Nothing for a time that no record can have. */
   readonly detectedAt: string | undefined;
@@ -43,7 +43,7 @@ export class QuickDrafts {
   readonly #service: Service;
   readonly #partsOf: PartsOf = recordParts('strict');
   readonly #known = new WeakMap<RequestContext, Known>();
-  #moment: Moment | undefined;
+  #time: DetectionTime | undefined;
 
   constructor(service: Service) {
     this.#service = service;
@@ -55,16 +55,18 @@ export class QuickDrafts {
     payload: JsonObject,
     { request, nowMs }: QuickSurroundings,
   ): QuickDraft | undefined {
+    // It would be among what is read by name here, and what is kept would have been read with it.
+    if (inheritedKey() !== undefined) return undefined;
     const { actor, http, detected_at } = context;
     if (actor !== undefined || http !== undefined || detected_at !== undefined) return undefined;
     const parts = this.#partsOf(EVENT_NAME[kind]);
     const told = parts?.payload(payload);
     if (parts === undefined || told === undefined) return undefined;
     const known = this.#known.get(request) ?? this.#read(request, parts);
-    const moment = this.#momentOf(nowMs, parts);
-    if (known.text === undefined || moment.detectedAt === undefined) return undefined;
-    const texts = { context: known.text, detected_at: moment.detectedAt, payload: told };
-    const { occurredAt } = moment;
+    const time = this.#timeOf(nowMs, parts);
+    if (known.text === undefined || time.detectedAt === undefined) return undefined;
+    const texts = { context: known.text, detected_at: time.detectedAt, payload: told };
+    const { occurredAt } = time;
     return new QuickDraft(parts.join(texts), { payload, actor: known.actor, occurredAt });
   }
 
@@ -72,20 +74,18 @@ export class QuickDrafts {
     const { actor, http } = own(request);
     const text = parts.context({ actor, http, service: this.#service });
     const known = { text, actor: knownActor(actor) };
-    // What could not be told while a prototype was polluted can be told later.
-    if (known.text !== undefined || inheritedKey() === undefined) this.#known.set(request, known);
+    this.#known.set(request, known);
     return known;
   }
 
-  #momentOf(ms: number, parts: RecordParts): Moment {
-    if (this.#moment?.ms === ms) return this.#moment;
-    const moment = {
+  #timeOf(ms: number, parts: RecordParts): DetectionTime {
+    if (this.#time?.ms === ms) return this.#time;
+    const time = {
       ms,
       detectedAt: parts.detected_at(new Date(ms).toISOString()),
       occurredAt: formatTimestamp(ms),
     };
-    // Nor is a time that could not be told then.
-    if (moment.detectedAt !== undefined) this.#moment = moment;
-    return moment;
+    this.#time = time;
+    return time;
   }
 }

@@ -196,6 +196,29 @@ describe('an event that is drafted quickly', () => {
   });
 });
 
+describe('while a prototype is polluted', () => {
+  const KEYS = ['checks', 'options', 'choose', 'shape', 'getter', 'format', 'payload', 'actor'];
+  const VALUES = [3, 'x', [], { a: 1 }];
+
+  test.each(KEYS.flatMap((key) => VALUES.map((value) => [key, value] as const)))(
+    'an event is told as plainly, the first and the next: %s is %j',
+    (key, value) => {
+      const polluted: Tell = (reporter) => {
+        Object.assign(Object.prototype, { [key]: value });
+        try {
+          return reporter.attack({ ruleset: 'xss' });
+        } finally {
+          Reflect.deleteProperty(Object.prototype, key);
+        }
+      };
+      const clean: Tell = (reporter) => reporter.attack({ ruleset: 'xss' });
+      const scene: Scene = { tells: [polluted, clean], context: sample };
+      expect(quickly(scene)).toEqual(plainly(scene));
+      expect(quickly(scene)).toMatchObject({ rejected: [], lines: { length: 2 } });
+    },
+  );
+});
+
 describe('the context of a scope', () => {
   const REQUEST = {
     method: 'POST',
