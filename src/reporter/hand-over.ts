@@ -7,6 +7,7 @@
  * for all of them, and they are given when the run is over, before any timer or I/O. Each fares as if it
  * had gone alone: webhook/engine/send-each.ts sees to that.
  */
+import { SecurityEventError } from '../errors.ts';
 import type { SendSelection } from '../webhook/engine/intake.ts';
 import { refusals } from '../webhook/engine/send-each.ts';
 import type { DraftMessage } from './message-for.ts';
@@ -16,7 +17,7 @@ import type { MessageSink, SendTogether, SentMessage } from './message-sink.ts';
 export const MAX_TOGETHER = 100;
 
 /** Who wants to hear of one message. */
-export interface MessageEnd {
+export interface Hearer {
   /** Accepted, or not to be sent. */
   readonly sent: (sent: SentMessage) => void;
   /** With what `send` of a sender rejects with. */
@@ -35,7 +36,7 @@ export class HandOver {
   }
 
   /** `end` is told once, and never throws. */
-  send(message: DraftMessage, selection: SendSelection, end: MessageEnd): void {
+  send(message: DraftMessage, selection: SendSelection, end: Hearer): void {
     const { sendTogether } = this.#sink;
     if (sendTogether === undefined) {
       void this.#track(alone(this.#sink, { message, end }, selection));
@@ -54,20 +55,30 @@ export class HandOver {
 
   #begin(selection: SendSelection, sendTogether: SendTogether): Together {
     const together = new Together(selection);
-    const messages = Promise.resolve().then(() => {
-      if (this.#open === together) this.#open = undefined;
-      return together.given.map(({ message }) => message);
-    });
-    void this.#track(this.#settle(together, sendTogether(messages, selection)));
+    const call = sendTogether(this.#whenGiven(together), selection);
+    void this.#track(this.#settle(together, call));
     return together;
   }
 
+  /**
+   * By a promise of Node's own, whichever the host has in its place: with one that is slower, the call
+   * might be over before this is, and what it were given then would have no end.
+   */
+  async #whenGiven(together: Together): Promise<readonly DraftMessage[]> {
+    await undefined;
+    if (this.#open === together) this.#open = undefined;
+    return together.given.map(({ message }) => message);
+  }
+
   async #settle(together: Together, call: ReturnType<SendTogether>): Promise<void> {
+    let all: Awaited<typeof call>;
     try {
-      together.settle(await call);
+      all = whole(await call, together.given.length);
     } catch (error) {
       together.fail(error);
+      return;
     }
+    together.settle(all);
   }
 
   async #track(call: Promise<void>): Promise<void> {
@@ -77,9 +88,15 @@ export class HandOver {
   }
 }
 
+function whole<T>(all: readonly T[], count: number): readonly T[] {
+  if (all.length === count) return all;
+  const detail = `the sender told what became of ${all.length} messages, not of ${count}`;
+  throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
+}
+
 interface Given {
   readonly message: DraftMessage;
-  readonly end: MessageEnd;
+  readonly end: Hearer;
 }
 
 type Sink = Pick<MessageSink, 'send'>;

@@ -2,10 +2,39 @@
  * The global Promise, replaced for all modules of this process while a function runs, as zone.js and
  * bluebird do: what an async function gives is none of it.
  */
-export async function withOtherPromise<T>(act: () => Promise<T>): Promise<T> {
+export const withOtherPromise = <T>(act: () => Promise<T>): Promise<T> =>
+  withPromise((native) => class OtherPromise<V> extends native<V> {}, act);
+
+/** One that calls back in a later turn of the event loop, as bluebird may. */
+export const withSlowPromise = <T>(act: () => Promise<T>): Promise<T> =>
+  withPromise(
+    (native) =>
+      class SlowPromise<V> extends native<V> {
+        static override get [Symbol.species]() {
+          return native;
+        }
+
+        // biome-ignore lint/suspicious/noThenProperty: a Promise has one
+        override then<A = V, B = never>(
+          good?: ((value: V) => A | PromiseLike<A>) | null,
+          bad?: ((reason: unknown) => B | PromiseLike<B>) | null,
+        ): Promise<A | B> {
+          const later = (value: V) =>
+            new native<A>((resolve) => {
+              setImmediate(() => resolve(good ? good(value) : (value as never)));
+            });
+          return super.then(later, bad);
+        }
+      },
+    act,
+  );
+
+async function withPromise<T>(
+  other: (native: PromiseConstructor) => PromiseConstructor,
+  act: () => Promise<T>,
+): Promise<T> {
   const native = globalThis.Promise;
-  class OtherPromise<V> extends native<V> {}
-  globalThis.Promise = OtherPromise;
+  globalThis.Promise = other(native);
   try {
     return await act();
   } finally {

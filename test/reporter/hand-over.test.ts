@@ -5,9 +5,12 @@ import { SecurityEventError } from '../../src/errors.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import { createReporter } from '../../src/reporter/create-reporter.ts';
-import { MAX_TOGETHER } from '../../src/reporter/hand-over.ts';
+import { HandOver, MAX_TOGETHER } from '../../src/reporter/hand-over.ts';
+import type { SendTogether } from '../../src/reporter/message-sink.ts';
+import type { Receipt } from '../../src/reporter/receipt.ts';
 import type { RejectedEvent } from '../../src/reporter/rejections.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
+import { withSlowPromise } from '../helpers/other-promise.ts';
 import { openReceiver, openSender, SECRET } from '../helpers/sender.ts';
 import { createFailingQueue, wrapQueue } from '../helpers/wrapped-queue.ts';
 
@@ -90,6 +93,45 @@ describe('messages that are told in one run', () => {
     expect(await sender.close()).toMatchObject({ delivered: 2 });
     expect(await receipts[1]?.settled).toEqual({ outcome: 'delivered' });
     expect(rejected).toEqual([]);
+  });
+});
+
+describe('a call of the sink', () => {
+  const SENT = { status: 'fulfilled', value: { isAccepted: false, reason: 'not-wanted' } } as never;
+  const message = { message_id: 'a', message_type: 'test', message: {} };
+
+  /** What each of so many messages was told, in their order. */
+  function toldBy(sendTogether: SendTogether, count: number) {
+    const handOver = new HandOver({ send: () => Promise.reject(new Error('alone')), sendTogether });
+    const told: unknown[] = [];
+    const end = {
+      sent: () => void told.push('sent'),
+      failed: (error: unknown) => void told.push(error),
+    };
+    for (let index = 0; index < count; index += 1) handOver.send(message, {}, end);
+    return { handOver, told };
+  }
+
+  test('that is over takes no further message, whatever Promise the host has', async () => {
+    const { reporter, sender } = opened({});
+    await sender.close();
+    const receipts: Receipt[] = [];
+    await withSlowPromise(async () => {
+      receipts.push(reporter.attack(ATTACK));
+      // Microtasks alone, in which a sender that is closed refuses the call.
+      for (let count = 0; count < 30; count += 1) await null;
+      receipts.push(reporter.attack(ATTACK));
+    });
+    const ends = await Promise.all(receipts.map(({ settled }) => settled));
+    const closed = { outcome: 'rejected', reason: 'ERR_SENDER_CLOSED' };
+    expect(ends).toEqual([closed, closed]);
+  });
+
+  test.each([0, 1, 3])('that tells of %d messages, not of the two, has failed', async (count) => {
+    const { handOver, told } = toldBy(async () => Array(count).fill(SENT), 2);
+    await handOver.over();
+    const failed = expect.objectContaining({ code: 'ERR_QUEUE_FAILED' });
+    expect(told).toEqual([failed, failed]);
   });
 });
 
