@@ -97,10 +97,22 @@ export class Intake {
       : await Promise.allSettled(
           parts.map((part) => this.#publish(part, part.entries.length - 1, call)),
         );
-    const failed = [...sent, ...lasts].find(isRejected);
-    if (failed === undefined) return;
-    await Promise.allSettled(parts.map((part) => this.#withdraw(part)));
-    throw isFull(failed.reason) ? this.#full(failed.reason.message) : failed.reason;
+    const errors = [...sent, ...lasts].filter(isRejected).map(({ reason }) => reason as unknown);
+    if (errors.length === 0) return;
+    const withdrawals = await Promise.allSettled(parts.map((part) => this.#withdraw(part)));
+    const areAllGone = withdrawals.every((one) => one.status === 'fulfilled' && one.value);
+    throw this.#failureOf(errors, areAllGone);
+  }
+
+  /** Full, where nothing is left of the call: whoever hears that may send all of it again. */
+  #failureOf([error, ...others]: readonly unknown[], areAllGone: boolean): unknown {
+    if (!isFull(error)) return error;
+    // What nobody answered for may be stored.
+    const worse = others.find((other) => !isFull(other));
+    if (worse !== undefined) return worse;
+    if (areAllGone) return this.#full(error.message);
+    const detail = 'there was no room for all of the messages, and some of them may be sent';
+    return new SecurityEventError('ERR_QUEUE_FAILED', { detail, cause: error });
   }
 
   async #publish(part: Part, index: number, call: string): Promise<void> {
@@ -144,5 +156,5 @@ export class Intake {
   }
 }
 
-const isRejected = (result: PromiseSettledResult<void>): result is PromiseRejectedResult =>
+const isRejected = (result: PromiseSettledResult<unknown>): result is PromiseRejectedResult =>
   result.status === 'rejected';
