@@ -44,8 +44,8 @@ export const ERROR_TABLE = {
   },
   ERR_MESSAGE_TOO_LARGE: {
     kind: 'caller',
-    what: 'A webhook message is larger than a request may be',
-    hint: 'Shorten the message or raise `maxBodyBytes`; `input` holds the messages, none of which was sent.',
+    what: 'A webhook message is larger than a request or the queue allows',
+    hint: 'Shorten the message or raise the bound: `maxBodyBytes`, or that of the queue; `input` holds the messages, none of which was sent.',
   },
   ERR_INVALID_OPTION: {
     kind: 'caller',
@@ -232,13 +232,13 @@ export class SecurityEventError extends Error {
   }
 
   /**
-   * The same error for another caller, to hand back an input of its own.
+   * The same error for another caller, to hand back an input of its own, in which `path` is the place.
    * @internal
    */
-  copy(): SecurityEventError {
+  copy(path: readonly PropertyKey[] = this.path): SecurityEventError {
     return errorOf(this.code, {
       issues: this.issues,
-      path: this.path,
+      path,
       ...(this.#detail === undefined ? {} : { detail: this.#detail }),
       ...('cause' in this ? { cause: this.cause } : {}),
     });

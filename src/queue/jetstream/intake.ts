@@ -43,7 +43,8 @@ export class Intake {
   }
 
   async enqueue(entries: readonly QueueEntry[]): Promise<Enqueued> {
-    for (const { stored } of entries) this.#checkSize(stored.bytes.length);
+    for (const [index, { stored }] of entries.entries())
+      this.#checkSize(index, stored.bytes.length);
     const parts = await this.#openParts(entries);
     const open = parts.filter(({ isClosed }) => !isClosed).map(({ part }) => part);
     await this.#publishAll(open);
@@ -53,11 +54,12 @@ export class Intake {
     return { closed: closed.map(({ view }) => view.applicationId) };
   }
 
-  #checkSize(bytes: number): void {
+  /** Before anything is stored, and so not as a failure, after which some may be. */
+  #checkSize(index: number, bytes: number): void {
     const { maxPayload } = this.#session;
     if (bytes + HEADROOM <= maxPayload) return;
     const detail = `a message of ${bytes} bytes is larger than the server's max_payload (${maxPayload}) allows`;
-    throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
+    throw new SecurityEventError('ERR_MESSAGE_TOO_LARGE', { detail, path: [index] });
   }
 
   async #openParts(

@@ -217,7 +217,7 @@ export class Engine implements WebhookSender, FollowingSender {
     } catch (error) {
       for (const { origin } of entries) tracker.forget(origin);
       // A queue may give one error to all calls whose messages it was to write at once.
-      if (error instanceof SecurityEventError) throw error.copy();
+      if (error instanceof SecurityEventError) throw error.copy(placeIn(accepted, error));
       throw new SecurityEventError('ERR_QUEUE_FAILED', { cause: error });
     }
   }
@@ -248,6 +248,12 @@ export class Engine implements WebhookSender, FollowingSender {
 
 function idOf({ applicationId }: { readonly applicationId: string }): string {
   return applicationId;
+}
+
+/** A queue counts what it was given: what is skipped is not among it. */
+function placeIn(accepted: readonly AcceptedEntry[], { code, path }: SecurityEventError) {
+  const index = code === 'ERR_MESSAGE_TOO_LARGE' ? accepted[Number(path[0])]?.index : undefined;
+  return index === undefined ? path : [index];
 }
 
 function closedSkip({ index, applicationId }: AcceptedEntry): SkippedMessage {

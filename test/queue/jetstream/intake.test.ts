@@ -78,3 +78,10 @@ test('what nobody answered for may be stored, though another one found no room',
   const intake = intakeOf({ publishes: [NO_ROOM, LOST] });
   await expect(intake.enqueue(THREE)).rejects.toBe(LOST);
 });
+
+test('a message that the server does not take is told by its place, and nothing is stored', async () => {
+  const intake = intakeOf({ publishes: [new Error('published')] });
+  const large = entryOf('one', { bytes: Buffer.alloc(10_000, 'x') });
+  const refused = { code: 'ERR_MESSAGE_TOO_LARGE', path: [1] };
+  await expect(intake.enqueue([entryOf('one'), large])).rejects.toMatchObject(refused);
+});

@@ -112,7 +112,8 @@ describe.runIf(natsProgram !== undefined)('the JetStream queue and its server:',
     await queue.open(ROW);
     const bytes = Buffer.alloc(9 * 1024 * 1024, 'x');
     await expect(queue.enqueue([entryOf('one', { bytes })])).rejects.toMatchObject({
-      code: 'ERR_QUEUE_FAILED',
+      code: 'ERR_MESSAGE_TOO_LARGE',
+      path: [0],
       message: expect.stringContaining('max_payload'),
     });
     expect((await queue.stats()).accepted).toBe(0);

@@ -51,6 +51,19 @@ describe('a queue that fails', () => {
     expect(error).toMatchObject({ code: 'ERR_QUEUE_FAILED', input: given, cause });
   });
 
+  test('to take a message that is too large for it tells its place among those that were given', async () => {
+    const queue = wrapQueue(createMemoryQueue(), {
+      enqueue: () => Promise.reject(new SecurityEventError('ERR_MESSAGE_TOO_LARGE', { path: [1] })),
+    });
+    const { url } = await openReceiver();
+    const sent = { name: 'one', environment: 'test', url, secret: SECRET };
+    const settings = { applications: { sent, unsent: { ...sent, modules: { waf: false } } } };
+    const sender = openSender({ settings, queue });
+    const given = ['sent', 'unsent', 'sent'].map((id, index) => message(`${index}`, id));
+    const error = await rejection(sender.send(given, { module: 'waf' }));
+    expect(error).toMatchObject({ code: 'ERR_MESSAGE_TOO_LARGE', path: [2], input: given });
+  });
+
   test('by one error for several calls hands each its own messages', async () => {
     const receiver = await openReceiver();
     const detail = 'the disk is full';
