@@ -5,7 +5,7 @@ import type { RecordText } from '../log/record-check.ts';
 import { calm } from '../system/calm.ts';
 import { asOurs } from './as-ours.ts';
 import { type EventCall, type EventOnItsWay, QuickDraft, type RecordDraft } from './event-draft.ts';
-import { EventFate, ended, type Sending } from './event-fate.ts';
+import { EventFate, ended, type Standing } from './event-fate.ts';
 import type { HandOver } from './hand-over.ts';
 import { InHand } from './in-hand.ts';
 import type { DraftMessage } from './message-for.ts';
@@ -107,20 +107,20 @@ export class Channels {
     return fate;
   }
 
-  #sent(sent: SentMessage): Sending {
+  #sent(sent: SentMessage): Standing {
     if (!sent.isAccepted) return this.skipped(sent.reason);
     this.#parts.counters.count('accepted');
     return sent;
   }
 
-  #rejected(call: EventCall, thrown: unknown): Sending {
+  #rejected(call: EventCall, thrown: unknown): Standing {
     const error = asOurs(thrown, 'ERR_QUEUE_FAILED', { detail: 'the sender threw' });
     const { code: reason } = this.#parts.rejections.add('webhook', call, error);
     return ended({ outcome: 'rejected', reason });
   }
 
   /** Counted: an event that is not to be told on channel B. */
-  skipped(reason: SkippedReason): Sending {
+  skipped(reason: SkippedReason): Standing {
     this.#parts.counters.skipped(reason);
     return ended({ outcome: 'skipped', reason });
   }
@@ -173,9 +173,9 @@ const unread = (call: EventCall) => ({ detail: 'reading the event threw', input:
 
 /** Known when somebody asks. */
 export const endingOf =
-  (sending: Sending | Promise<Sending> | EventFate): Ending =>
+  (standing: Standing | Promise<Standing> | EventFate): Ending =>
   async () =>
-    (await (sending instanceof EventFate ? sending.sending : sending)).settled();
+    (await (standing instanceof EventFate ? standing.standing : standing)).settled();
 
 /** D60 */
 function selectionOf(

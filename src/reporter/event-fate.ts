@@ -3,12 +3,12 @@ import { CallPlace } from '../system/call-place.ts';
 import type { Settlement } from './receipt.ts';
 
 /** How a message fared so far: accepted, or an end. */
-export interface Sending {
+export interface Standing {
   readonly isAccepted: boolean;
   readonly settled: () => Promise<Settlement>;
 }
 
-export const ended = (settlement: Settlement): Sending => ({
+export const ended = (settlement: Settlement): Standing => ({
   isAccepted: false,
   settled: () => Promise.resolve(settlement),
 });
@@ -17,19 +17,19 @@ export const ended = (settlement: Settlement): Sending => ({
 export class EventFate {
   /** Where the event happened. */
   readonly place = new CallPlace();
-  #sending: Sending | undefined;
-  #asked: Promise<Sending> | undefined;
-  #answer: ((sending: Sending) => void) | undefined;
+  #standing: Standing | undefined;
+  #asked: Promise<Standing> | undefined;
+  #answer: ((standing: Standing) => void) | undefined;
 
-  tell(sending: Sending): void {
-    this.#sending = sending;
-    this.#answer?.(sending);
+  tell(standing: Standing): void {
+    this.#standing = standing;
+    this.#answer?.(standing);
   }
 
   /** Never rejects. */
-  get sending(): Promise<Sending> {
+  get standing(): Promise<Standing> {
     this.#asked ??= new Promise((resolve) => {
-      if (this.#sending !== undefined) resolve(this.#sending);
+      if (this.#standing !== undefined) resolve(this.#standing);
       else this.#answer = resolve;
     });
     return this.#asked;

@@ -13,7 +13,7 @@ import { refusals } from '../webhook/engine/send-each.ts';
 import type { DraftMessage } from './message-for.ts';
 import type { MessageSink, SendTogether, SentMessage } from './message-sink.ts';
 
-/** Of these one may be wrong, and then all go again. */
+/** Of these one may be wrong, and then all go again within their call. */
 export const MAX_TOGETHER = 100;
 
 /** Who wants to hear of one message. */
@@ -65,7 +65,7 @@ export class HandOver {
    * might be over before this is, and what it were given then would have no end.
    */
   async #whenGiven(together: Together): Promise<readonly DraftMessage[]> {
-    await undefined;
+    await runIsOver();
     if (this.#open === together) this.#open = undefined;
     return together.given.map(({ message }) => message);
   }
@@ -87,6 +87,8 @@ export class HandOver {
     this.#calls.delete(call);
   }
 }
+
+const runIsOver = async (): Promise<void> => {};
 
 function whole<T>(all: readonly T[], count: number): readonly T[] {
   if (all.length === count) return all;

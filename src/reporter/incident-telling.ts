@@ -10,7 +10,7 @@ import { asOurs } from './as-ours.ts';
 import { type Channels, endingOf } from './channels.ts';
 import { described } from './described.ts';
 import { type EventOnItsWay, tellable } from './event-draft.ts';
-import { ended, type Sending } from './event-fate.ts';
+import { ended, type Standing } from './event-fate.ts';
 import { type IncidentReports, storeFailed } from './incident-reports.ts';
 import {
   type DraftMessage,
@@ -50,9 +50,9 @@ interface IncidentDraft {
   readonly messageId: string;
 }
 
-interface IncidentSending {
+interface IncidentStanding {
   readonly messageId?: string;
-  readonly sending: Sending | Promise<Sending>;
+  readonly standing: Standing | Promise<Standing>;
   readonly fault?: Error;
 }
 
@@ -67,8 +67,8 @@ export class IncidentTelling {
 
   tell(event: EventOnItsWay): Told {
     const { record, fault } = this.#write(event);
-    const { messageId, sending, fault: other } = this.#send(event);
-    const receipt = new EventReceipt(endingOf(sending), record, messageId);
+    const { messageId, standing, fault: other } = this.#send(event);
+    const receipt = new EventReceipt(endingOf(standing), record, messageId);
     return { receipt, fault: fault ?? other };
   }
 
@@ -98,47 +98,47 @@ export class IncidentTelling {
     return written;
   }
 
-  #send(event: EventOnItsWay): IncidentSending {
+  #send(event: EventOnItsWay): IncidentStanding {
     const { channels, rejections } = this.#parts;
     const { call, draft, choice } = event;
-    if (!channels.hasSink) return { sending: channels.skipped('no-webhook') };
-    if (choice === false) return { sending: channels.skipped('not-wanted') };
+    if (!channels.hasSink) return { standing: channels.skipped('no-webhook') };
+    if (choice === false) return { standing: channels.skipped('not-wanted') };
     try {
       const told = tellable(call.kind, draft, choice);
       // Without an id there is no incident to create.
       textIn(told.payload, 'incident_id');
       checkEventType(told.payload);
       const words = incidentWordsFor(told, this.#parts.rules);
-      if (words === undefined) return { sending: channels.skipped('no-message-type') };
+      if (words === undefined) return { standing: channels.skipped('no-message-type') };
       const messageId = choice.message_id ?? this.#parts.rules.newId();
       const related = this.#related.read(call.payload, told.actor);
       const names = carried(words, related, choice.message);
       const message = { event: told, words, related, names, messageId };
-      return { messageId, sending: this.#sendInOrder(event, message) };
+      return { messageId, standing: this.#sendInOrder(event, message) };
     } catch (thrown) {
       const detail = 'reading the event threw';
       const error = asOurs(thrown, 'ERR_INVALID_MESSAGE', { detail });
       const fault = rejections.add('webhook', call, error);
-      return { sending: ended({ outcome: 'rejected', reason: fault.code }), fault };
+      return { standing: ended({ outcome: 'rejected', reason: fault.code }), fault };
     }
   }
 
   /** Never rejects. */
-  async #sendInOrder(event: EventOnItsWay, draft: IncidentDraft): Promise<Sending> {
+  async #sendInOrder(event: EventOnItsWay, draft: IncidentDraft): Promise<Standing> {
     const { channels, reports, rejections } = this.#parts;
-    let sending: Sending | undefined;
+    let standing: Standing | undefined;
     const send = async (news: IncidentNews): Promise<boolean> => {
-      sending = await channels.send(event, this.#message(draft, news)).sending;
-      return sending.isAccepted;
+      standing = await channels.send(event, this.#message(draft, news)).standing;
+      return standing.isAccepted;
     };
     try {
       const report = this.#report(event, 'webhook', draft.names);
       await channels.track(reports.toldInOrder(report, send));
     } catch (thrown) {
       const { code: reason } = rejections.add('webhook', event.call, storeFailed(thrown));
-      sending ??= ended({ outcome: 'rejected', reason });
+      standing ??= ended({ outcome: 'rejected', reason });
     }
-    return sending as Sending;
+    return standing as Standing;
   }
 
   #message({ event, words, related, messageId }: IncidentDraft, news: IncidentNews): DraftMessage {

@@ -1,3 +1,4 @@
+/* oxlint-disable unicorn/no-thenable -- a Promise has a `then` */
 /**
  * The global Promise, replaced for all modules of this process while a function runs, as zone.js and
  * bluebird do: what an async function gives is none of it.

@@ -377,7 +377,7 @@ const KEYS = `service log webhook platform activeSpan dialect onRejected beforeS
   ruleset protection success playbook_slug options event_name sdk_event_name event_type incident_id
   incident_type severity related_ips compromised_accounts user_identifiers new_related_ips
   new_compromised_accounts addresses accounts isFirst startedAt related names words fault record
-  receipt sending messageId choice payload given draft input issues path detail cause then
+  receipt standing sending messageId choice payload given draft input issues path detail cause then
   format signal deadlineMs reason outcome isAccepted`.split(/\s+/);
 
 /** What all methods tell, but for ids and times. */

@@ -48,6 +48,11 @@ interface Given {
   readonly url?: string;
 }
 
+const toldIn = (reporter: Reporter) =>
+  [{}, WRONG, {}].map((context) => reporter.attack(ATTACK, context));
+
+const microtask = async (): Promise<void> => {};
+
 describe('messages that are told in one run', () => {
   test('are accepted in one call, in their order, and each is told its own end', async () => {
     const receiver = await openReceiver();
@@ -119,7 +124,7 @@ describe('a call of the sink', () => {
     await withSlowPromise(async () => {
       receipts.push(reporter.attack(ATTACK));
       // Microtasks alone, in which a sender that is closed refuses the call.
-      for (let count = 0; count < 30; count += 1) await null;
+      for (let count = 0; count < 30; count += 1) await microtask();
       receipts.push(reporter.attack(ATTACK));
     });
     const ends = await Promise.all(receipts.map(({ settled }) => settled));
@@ -128,7 +133,7 @@ describe('a call of the sink', () => {
   });
 
   test.each([0, 1, 3])('that tells of %d messages, not of the two, has failed', async (count) => {
-    const { handOver, told } = toldBy(async () => Array(count).fill(SENT), 2);
+    const { handOver, told } = toldBy(async () => Array.from({ length: count }, () => SENT), 2);
     await handOver.over();
     const failed = expect.objectContaining({ code: 'ERR_QUEUE_FAILED' });
     expect(told).toEqual([failed, failed]);
@@ -136,8 +141,6 @@ describe('a call of the sink', () => {
 });
 
 describe('good messages beside one that is wrong', () => {
-  const toldIn = (reporter: Reporter) =>
-    [{}, WRONG, {}].map((context) => reporter.attack(ATTACK, context));
   const ENDS = ['delivered', 'rejected', 'delivered'];
 
   test('are taken before the sender that was lent is closed, in the same run', async () => {

@@ -73,7 +73,7 @@ async function take(
   const ends: Ends = new Map();
   try {
     const { accepted, skipped } = await accept(messages, ends);
-    const taken: Taken[] = new Array(messages.length);
+    const taken: Taken[] = Array.from({ length: messages.length });
     for (const entry of accepted) {
       taken[entry.index] = { isAccepted: true, followed: ends.get(entry) };
     }
