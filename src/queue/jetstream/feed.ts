@@ -27,6 +27,11 @@ export interface FeedOptions {
   readonly headersOnly: boolean;
   /** The last message of each subject, then what comes; else what comes behind a sequence. */
   readonly lastOfEach: boolean;
+  /**
+   * Whether the server's count of what is still to come is believed, as usual. 2.9.10 counts none
+   * now and then where there are some: silence tells then, which takes seconds.
+   */
+  readonly isCountBelieved?: boolean;
   /** What a stamp of the server's means. */
   readonly stamp: (stampMs: number) => number;
   readonly onMessage: (message: Kept) => void;
@@ -105,7 +110,7 @@ export class Feed {
       idle_heartbeat: HEARTBEAT_MS * NS_PER_MS,
     });
     this.#consumer = consumer.name;
-    if (consumer.num_pending === 0) this.#caughtUp.abort();
+    this.#counted(consumer.num_pending);
     // It ended meanwhile.
     if (this.#stop.signal.aborted) await this.end();
   }
@@ -128,6 +133,10 @@ export class Feed {
     }
     if (reply === undefined || !this.#isWhole) return;
     this.#take(message, reply);
+  }
+
+  #counted(pending: number): void {
+    if (pending === 0 && this.#options.isCountBelieved !== false) this.#caughtUp.abort();
   }
 
   /** The last of what was pending may have been deleted: then no message says that none is. */
@@ -160,7 +169,7 @@ export class Feed {
     } catch {
       // Thrown on, it would end the client's reading of all that is to come.
     }
-    if (Number(pending) === 0) this.#caughtUp.abort();
+    this.#counted(Number(pending));
     for (const [over, awaited] of this.#waiting) {
       if (awaited <= this.#position) over.abort();
     }

@@ -16,6 +16,8 @@ export interface Asked {
   /** At most so many, or one more where there are. */
   readonly limit: number;
   readonly headersOnly: boolean;
+  /** See {@link FeedOptions}. */
+  readonly isCountBelieved?: boolean;
 }
 
 /** Ascending; fewer than `limit`: that is all. */

@@ -235,6 +235,7 @@ export class Work {
 
   async #page(view: View, after: number): Promise<Kept[]> {
     const { names, store } = this.#session;
+    let isCountBelieved = true;
     return await patiently(this.#session, async () => {
       const last = await store.last(names.messages, names.messagesOf(view.token));
       const least = Math.max(last?.sequence ?? 0, view.seen);
@@ -244,7 +245,9 @@ export class Work {
         after,
         limit: MAX_FRESH,
         headersOnly: true,
+        isCountBelieved,
       });
+      isCountBelieved = false;
       const end = found.at(-1)?.sequence ?? after;
       if (found.length < MAX_FRESH && end < least) await this.#mustBeGone(least);
       return found;
