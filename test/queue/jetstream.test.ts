@@ -62,7 +62,12 @@ describe.runIf(natsProgram !== undefined)('the JetStream queue', () => {
   describeQueueConformance('the JetStream queue', {
     create,
     // Two hundred bytes are told of each, in its headers and its subject.
-    capabilities: { durable: true, distributed: true, storedBytesOfThree: 850 },
+    capabilities: {
+      durable: true,
+      distributed: true,
+      storedBytesOfThree: 850,
+      seesCallsByApplication: true,
+    },
     unitMs: 1000,
     toleranceMs: 0,
     blackHoleMessages: quickOrWhole(500, 10_000),

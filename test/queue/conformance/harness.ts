@@ -28,6 +28,12 @@ export interface QueueHarness {
      * `maxPendingBytes` has room for three small messages and not for four. Absent: their `sizeBytes` count.
      */
     readonly storedBytesOfThree?: number;
+    /**
+     * A named deviation: the engine stores messages of one application together, but has no means for those of
+     * several. Who looks on, or is left when the enqueuing process dies in between, sees what one call brings
+     * application by application. Absent: all of a call at once.
+     */
+    readonly seesCallsByApplication?: true;
   };
   /** The suite counts time in units: a real clock wants small ones. */
   readonly unitMs: number;

@@ -1,10 +1,11 @@
 /** What only a queue can keep that outlives its handle, or is shared. */
 import { describe, expect, test } from 'vitest';
+import type { Claim } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
-import { counted, DEAD, DELIVERED, entryOf, idsOf, ROW, Trial } from './trial.ts';
+import { counted, DEAD, DELIVERED, entryOf, idsOf, isClaim, ROW, Trial } from './trial.ts';
 
 export function describeStorage(harness: QueueHarness): void {
-  const { durable, distributed } = harness.capabilities;
+  const { durable, distributed, seesCallsByApplication: byApplication } = harness.capabilities;
 
   // A queue that is not durable has no storage to come back to.
   describe.runIf(durable)('a durable queue', () => {
@@ -85,6 +86,28 @@ export function describeStorage(harness: QueueHarness): void {
       expect(again.messages[0]?.sends).toBe(0);
       await trial.settle(again, DELIVERED);
       expect(await trial.counts()).toEqual([1, 1, 0, 0]);
+    });
+
+    test(`shows what one call brings to others ${byApplication === true ? 'application by application, of each all' : 'all at once'}`, async () => {
+      const trial = await Trial.start(harness);
+      const other = await trial.join();
+      await other.claim(trial.request());
+      const brought = ['one', 'two', 'three'];
+      const entries = Array.from({ length: 90 }, (_, index) => entryOf(`${brought[index % 3]}`));
+      const enqueued = trial.queue.enqueue(entries);
+      const claims: Claim[] = [];
+      let inVain = 0;
+      while (claims.length < brought.length) {
+        const claimed = await other.claim(trial.request());
+        if (isClaim(claimed)) claims.push(claimed);
+        else if (claims.length > 0) inVain += 1;
+        await new Promise(setImmediate);
+      }
+      await enqueued;
+      expect(claims.map(({ messages }) => messages.length)).toEqual([30, 30, 30]);
+      // Once any of it is there, all of it is.
+      if (byApplication !== true) expect(inVain).toBe(0);
+      await other.close();
     });
 
     test('knows a claim by whichever handle it comes back, and once', async () => {
