@@ -122,20 +122,21 @@ export async function lookedAt(
  */
 export function durabilityOf(
   infos: readonly Pick<StreamInfo, 'config'>[],
-  version = '',
+  version?: string,
 ): Durability {
   if (infos.some(({ config }) => config.storage === 'memory')) return 'memory';
   const replicas = Math.min(...infos.map(({ config }) => config.num_replicas));
-  return replicas >= 3 && hasEqualReplicas(version) ? 'replicated' : 'process-crash';
+  return replicas >= 3 && isSound(version) ? 'replicated' : 'process-crash';
 }
 
 /**
- * Replicas of servers before hold different messages once one of them was killed (seen with 2.9.10), and
- * up to 2.10.22 a new leader compares expectations with what it has not applied yet.
+ * Servers before lose sight of messages beside which others were removed, until they are started anew, and
+ * replicas hold different messages once one of them was killed (both seen with 2.9.10); up to 2.10.22 a new
+ * leader compares expectations with what it has not applied yet.
  */
 const SOUND = [2, 10, 23] as const;
 
-export function hasEqualReplicas(version: string): boolean {
+export function isSound(version = ''): boolean {
   const parts = version.split(/[.-]/).map(Number);
   const at = SOUND.findIndex((least, index) => (parts[index] ?? 0) !== least);
   return at === -1 || (parts[at] ?? 0) > (SOUND[at] ?? 0);

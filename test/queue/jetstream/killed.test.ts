@@ -7,12 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createJetStreamQueue, createJetStreamStreams } from '../../../src/queue/jetstream.ts';
 import { createSeededRandom } from '../../../src/testing/index.ts';
 import { connectNats, leaderOf, managerOf, type NatsClient } from '../../helpers/nats-client.ts';
-import {
-  hasSoundCluster,
-  NatsCluster,
-  NatsServer,
-  natsProgram,
-} from '../../helpers/nats-server.ts';
+import { hasSoundServer, NatsCluster, NatsServer } from '../../helpers/nats-server.ts';
 import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
 import { ROW } from '../conformance/trial.ts';
 import { kill, LifeJournal, startLife } from '../life-journal.ts';
@@ -22,7 +17,7 @@ const LIVES = 3;
 
 const PREFIX = 'killed';
 
-describe.runIf(natsProgram !== undefined)('a queue in JetStream', () => {
+describe.runIf(hasSoundServer)('a queue in JetStream', () => {
   let folder: string;
 
   beforeAll(() => {
@@ -73,41 +68,37 @@ describe.runIf(natsProgram !== undefined)('a queue in JetStream', () => {
     }
   }, 300_000);
 
-  test.runIf(hasSoundCluster)(
-    'has all that was accepted after servers of a cluster were killed again and again, and goes on meanwhile',
-    async () => {
-      const cluster = await NatsCluster.start();
-      const servers = cluster.addresses;
-      const client: NatsClient = await connectNats(servers);
-      try {
-        const random = createSeededRandom(2);
-        await createJetStreamStreams({ connection: { servers }, prefix: PREFIX, replicas: 3 });
-        const manager = await managerOf(client);
-        const lives: ChildProcess[] = await generation(servers, 'servers', 0);
-        const kills = quickOrWhole(2, 20);
-        for (let count = 0; count < kills; count += 1) {
-          await journalOf('servers').goesOn();
-          await new Promise((resolve) => setTimeout(resolve, random() * 300));
-          const rank = Math.floor(random() * cluster.servers.length);
-          // Whoever leads what waits, every other time.
-          const victim =
-            count % 2 === 0
-              ? cluster.named(await leaderOf(manager, `${PREFIX}-messages`))
-              : cluster.servers[rank];
-          await victim?.kill();
-          // Without it.
-          await journalOf('servers').goesOn();
-          await victim?.start();
-        }
-        await Promise.all(lives.map(kill));
-        expect(journalOf('servers').told('sent').length).toBeGreaterThan(10 * kills);
-        const failures = journalOf('servers').told('failed');
-        await judge(servers, 'servers', failures.length + LIVES * 3);
-      } finally {
-        await client.close();
-        await cluster.stop();
+  test('has all that was accepted after servers of a cluster were killed again and again, and goes on meanwhile', async () => {
+    const cluster = await NatsCluster.start();
+    const servers = cluster.addresses;
+    const client: NatsClient = await connectNats(servers);
+    try {
+      const random = createSeededRandom(2);
+      await createJetStreamStreams({ connection: { servers }, prefix: PREFIX, replicas: 3 });
+      const manager = await managerOf(client);
+      const lives: ChildProcess[] = await generation(servers, 'servers', 0);
+      const kills = quickOrWhole(2, 20);
+      for (let count = 0; count < kills; count += 1) {
+        await journalOf('servers').goesOn();
+        await new Promise((resolve) => setTimeout(resolve, random() * 300));
+        const rank = Math.floor(random() * cluster.servers.length);
+        // Whoever leads what waits, every other time.
+        const victim =
+          count % 2 === 0
+            ? cluster.named(await leaderOf(manager, `${PREFIX}-messages`))
+            : cluster.servers[rank];
+        await victim?.kill();
+        // Without it.
+        await journalOf('servers').goesOn();
+        await victim?.start();
       }
-    },
-    1_200_000,
-  );
+      await Promise.all(lives.map(kill));
+      expect(journalOf('servers').told('sent').length).toBeGreaterThan(10 * kills);
+      const failures = journalOf('servers').told('failed');
+      await judge(servers, 'servers', failures.length + LIVES * 3);
+    } finally {
+      await client.close();
+      await cluster.stop();
+    }
+  }, 1_200_000);
 });
