@@ -54,8 +54,8 @@ if (natsProgram !== undefined && !hasSoundServer) {
 
 const PORTS = { first: 4200, count: 7000 };
 
-/** Half a minute. */
-const MAX_TRIES = 1500;
+/** Two minutes: of a cluster under load a server that was killed may need one to catch up. */
+const MAX_TRIES = 6000;
 
 async function differentPorts(count: number): Promise<number[]> {
   const ports: number[] = [];
@@ -170,13 +170,16 @@ export class NatsServer {
 
   /** Its storage is recovered, and of a cluster's: it has caught up with the others. */
   async untilWell(): Promise<void> {
+    let last = '';
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const { status } = await this.tell('/healthz').catch(() => ({ status: 0 }));
+      const { status, text } = await this.tell('/healthz').catch(() => ({ status: 0, text: '' }));
       if (status === 200) return;
+      last = text;
       if (!this.isRunning) break;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    throw new Error(`the NATS server ${this.name} did not start`);
+    const how = this.isRunning ? `is not well: ${last}` : 'has ended';
+    throw new Error(`the NATS server ${this.name} did not start, it ${how}`);
   }
 
   /** What it tells of itself, such as `/varz` and `/jsz`. */

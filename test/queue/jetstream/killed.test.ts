@@ -72,11 +72,12 @@ describe.runIf(hasSoundServer)('a queue in JetStream', () => {
     const cluster = await NatsCluster.start();
     const servers = cluster.addresses;
     const client: NatsClient = await connectNats(servers);
+    const lives: ChildProcess[] = [];
     try {
       const random = createSeededRandom(2);
       await createJetStreamStreams({ connection: { servers }, prefix: PREFIX, replicas: 3 });
       const manager = await managerOf(client);
-      const lives: ChildProcess[] = await generation(servers, 'servers', 0);
+      lives.push(...(await generation(servers, 'servers', 0)));
       const kills = quickOrWhole(2, 20);
       for (let count = 0; count < kills; count += 1) {
         await journalOf('servers').goesOn();
@@ -97,6 +98,8 @@ describe.runIf(hasSoundServer)('a queue in JetStream', () => {
       const failures = journalOf('servers').told('failed');
       await judge(servers, 'servers', failures.length + LIVES * 3);
     } finally {
+      // Where the test has failed they live on.
+      for (const child of lives) child.kill('SIGKILL');
       await client.close();
       await cluster.stop();
     }
