@@ -88,16 +88,9 @@ function readHeaderName(given: unknown): string {
  * The client's address: of the direct peer and the hops that the header names from right to left,
  * the first that is no trusted proxy. Where a trusted proxy names no address (`unknown`, say), the
  * last trusted hop that has one. Without a trusted peer headers are not read at all. Nothing in a
- * header makes it throw; `undefined` where not even the direct peer's address is known.
+ * header makes it throw; `client` is `undefined` where not even the direct peer's address is known.
+ * `forwardedOrigin` and `explainClientAddress` go by the walk, so one serves them all.
  */
-export function clientAddress(
-  request: RequestLike,
-  policy: ClientAddressPolicy,
-): ClientAddress | undefined {
-  return walkHops(request, policy).client;
-}
-
-/** The walk itself: `forwardedOrigin` and `explainClientAddress` go by it, so one serves them all. */
 export function walkHops(request: RequestLike, policy: ClientAddressPolicy): Walk {
   const peer = readPeer(request, policy.isTrusted);
   const hops: [Hop, ...Hop[]] = [peer];

@@ -153,11 +153,6 @@ export function runInScope<T>(scope: RequestScope, work: () => T): T {
   return runWithin(scope, work);
 }
 
-/** Runs `work` in no scope: what it causes is nobody's request. */
-export function runOutsideScopes<T>(work: () => T): T {
-  return runWithin(undefined, work);
-}
-
 /** None in our own work, which is nobody's request either. */
 export function currentScope(): RequestScope | undefined {
   const surroundings = currentSurroundings();

@@ -4,11 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
 import { expect, test } from 'vitest';
-import {
-  clientAddress,
-  readClientAddressOptions,
-  walkHops,
-} from '../../src/capture/client-address.ts';
+import { readClientAddressOptions, walkHops } from '../../src/capture/client-address.ts';
 import { forwardedOrigin, type RequestOrigin } from '../../src/capture/forwarded-origin.ts';
 import type { RequestLike } from '../../src/capture/request-like.ts';
 
@@ -67,7 +63,7 @@ test('a request whose socket is gone has no client, and does not throw', async (
   const gone = await overHttp('Host: a.example', async (request) => {
     request.socket.destroy();
     await once(request.socket, 'close');
-    return clientAddress(request, POLICY);
+    return walkHops(request, POLICY).client;
   });
   expect(gone).toBeUndefined();
 });

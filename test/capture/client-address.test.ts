@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   type ClientAddressOptions,
-  clientAddress,
   readClientAddressOptions,
   walkHops,
 } from '../../src/capture/client-address.ts';
@@ -19,7 +18,7 @@ const request = (headers: HeadersLike, remoteAddress: string | undefined = PROXY
   socket: { remoteAddress, remotePort: 4711 },
 });
 const client = (given: RequestLike, options: ClientAddressOptions) =>
-  clientAddress(given, readClientAddressOptions(options));
+  walkHops(given, readClientAddressOptions(options)).client;
 const addressBy = (forwardedFor: string, options: ClientAddressOptions) =>
   client(request({ 'x-forwarded-for': forwardedFor }), options)?.address;
 

@@ -10,7 +10,6 @@ import {
   type RequestContext,
   RequestScope,
   runInScope,
-  runOutsideScopes,
 } from '../../src/capture/request-scope.ts';
 import { LogRecord } from '../../src/contract/index.ts';
 import { smallRecord } from '../helpers/log-records.ts';
@@ -140,16 +139,6 @@ describe('the current scope', () => {
     });
     expect(currentScope()).toBeUndefined();
     expect(await later).toBe(scope);
-  });
-
-  test('is nobody’s for what must not be told of a request', async () => {
-    const scope = new RequestScope(captured);
-    const [inside, later] = runInScope(scope, () => [
-      runOutsideScopes(currentScope),
-      runOutsideScopes(() => wait(1).then(currentScope)),
-    ]);
-    expect(inside).toBeUndefined();
-    expect(await later).toBeUndefined();
   });
 
   test('gives what its work gives, and throws what that throws', () => {

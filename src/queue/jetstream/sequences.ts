@@ -65,14 +65,3 @@ export const decodeSequences = (text: string): number[] =>
 /** Ascending, each once. */
 export const united = (some: readonly number[], others: readonly number[]): number[] =>
   [...new Set([...some, ...others])].toSorted((one, other) => one - other);
-
-/** What is to be removed, as few calls as it takes: runs of sequences that follow each other. */
-export function runsOf(sequences: readonly number[]): { first: number; last: number }[] {
-  const runs: { first: number; last: number }[] = [];
-  for (const sequence of sequences) {
-    const run = runs.at(-1);
-    if (run?.last === sequence - 1) run.last = sequence;
-    else runs.push({ first: sequence, last: sequence });
-  }
-  return runs;
-}

@@ -21,7 +21,6 @@ import {
   decodeSequences,
   encodePlaces,
   encodeSequences,
-  runsOf,
 } from '../../../src/queue/jetstream/sequences.ts';
 import type { ClaimRequest } from '../../../src/queue/queue.ts';
 import { DEAD, DELIVERED, ROW } from '../conformance/trial.ts';
@@ -123,15 +122,6 @@ describe('places as text', () => {
 
   test.each([',', '*3', '1*', 'A', '1.', '1 ', ' '])('are not %j', (text) => {
     expect(() => decodePlaces(text)).toThrow(RangeError);
-  });
-
-  test('are removed in runs', () => {
-    expect(runsOf([1, 2, 3, 7, 9, 10])).toEqual([
-      { first: 1, last: 3 },
-      { first: 7, last: 7 },
-      { first: 9, last: 10 },
-    ]);
-    expect(runsOf([])).toEqual([]);
   });
 });
 
