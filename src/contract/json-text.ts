@@ -32,13 +32,15 @@ interface Def extends StringDef {
   readonly telling?: Telling;
 }
 
-type Maker = (def: Def, schema: z.core.$ZodType) => TextOf;
+type Compile = (schema: z.core.$ZodType) => TextOf;
+
+type Maker = (def: Def, compile: Compile, schema: z.core.$ZodType) => TextOf;
 
 const defOf = (schema: z.core.$ZodType): Def => schema._zod.def;
 
 const REFUSE: TextOf = () => undefined;
 
-function fieldOf([key, schema]: readonly [string, z.core.$ZodType]): Field {
+function fieldOf(key: string, schema: z.core.$ZodType, compile: Compile): Field {
   const def = defOf(schema);
   const isWrapped = def.type === 'optional' || def.type === 'default';
   const held = isWrapped ? def.innerType : schema;
@@ -66,13 +68,13 @@ const REFUSED: Omit<Field, 'key'> = {
 };
 
 /** Strict objects alone: of others, keys that nobody knows come out as well. */
-const objectText: Maker = ({ shape = {}, catchall, checks }) => {
+const objectText: Maker = ({ shape = {}, catchall, checks }, compile) => {
   if (catchall === undefined || defOf(catchall).type !== 'never') return REFUSE;
   if (checks !== undefined && checks.length > 0) return REFUSE;
-  return objectOf(Object.entries(shape).map(fieldOf));
+  return objectOf(Object.entries(shape).map(([key, field]) => fieldOf(key, field, compile)));
 };
 
-const arrayText: Maker = ({ element, checks = [] }) => {
+const arrayText: Maker = ({ element, checks = [] }, compile) => {
   if (element === undefined || checks.length > 0) return REFUSE;
   const textOf = compile(element);
   return (value) => {
@@ -87,7 +89,7 @@ const arrayText: Maker = ({ element, checks = [] }) => {
   };
 };
 
-const tupleText: Maker = ({ items = [], rest }) => {
+const tupleText: Maker = ({ items = [], rest }, compile) => {
   if (rest) return REFUSE;
   const texts = items.map(compile);
   return (value) => {
@@ -102,33 +104,29 @@ const tupleText: Maker = ({ items = [], rest }) => {
   };
 };
 
-/** Of our own unions alone, which say what they would choose. An option is made when it is first chosen. */
-const unionText: Maker = ({ options = [], choose }) => {
+/** Of our own unions alone, which say what they would choose. */
+const unionText: Maker = ({ options = [], choose }, compile) => {
   if (choose === undefined) return REFUSE;
-  const texts: TextOf[] = [];
+  const texts = options.map(compile);
   return (value, told) => {
     const choice = choose(value);
-    const option = typeof choice === 'number' ? options[choice] : undefined;
-    if (typeof choice !== 'number' || option === undefined) return undefined;
-    const textOf = texts[choice] ?? compile(option);
-    texts[choice] = textOf;
-    return textOf(value, told);
+    return typeof choice === 'number' ? texts[choice]?.(value, told) : undefined;
   };
 };
 
-const valuesText: Maker = (_, schema) => {
+const valuesText: Maker = (_, __, schema) => {
   const texts = textsOf(schema._zod.values);
   // A map takes -0 for 0, as a set does.
   return texts === undefined ? REFUSE : (value) => texts.get(value);
 };
 
-const nullableText: Maker = (def) => {
-  const textOf = inner(def);
+const nullableText: Maker = ({ innerType }, compile) => {
+  const textOf = innerType === undefined ? REFUSE : compile(innerType);
   return (value) => (value === null ? 'null' : textOf(value));
 };
 
 /** What a `whenUsed` holds may be built anew: see there. */
-const lazyText: Maker = ({ getter }) => {
+const lazyText: Maker = ({ getter }, compile) => {
   if (getter === undefined) return REFUSE;
   let built: z.core.$ZodType | undefined;
   let textOf = REFUSE;
@@ -158,7 +156,7 @@ const MAKERS: Readonly<Record<string, Maker>> = {
   literal: valuesText,
   null: () => (value) => (value === null ? 'null' : undefined),
   nullable: nullableText,
-  number: numberText,
+  number: (def, _, schema) => numberText(def, schema),
   object: objectText,
   pipe: pipeText,
   tuple: tupleText,
@@ -171,24 +169,38 @@ const READ_CHECKS: readonly string[] = ['array', 'number', 'object', 'string'];
 const isPlain = ({ type, checks = [] }: Def): boolean =>
   checks.length === 0 || READ_CHECKS.includes(type);
 
-function compile(schema: z.core.$ZodType): TextOf {
+function make(schema: z.core.$ZodType, compile: Compile): TextOf {
   const bare = bareOf(schema);
   if (bare !== undefined) return quoted(bare);
   const def = defOf(schema);
-  const make = Object.hasOwn(MAKERS, def.type) ? MAKERS[def.type] : undefined;
-  return isPlain(def) && make !== undefined ? make(def, schema) : REFUSE;
+  const maker = Object.hasOwn(MAKERS, def.type) ? MAKERS[def.type] : undefined;
+  return isPlain(def) && maker !== undefined ? maker(def, compile, schema) : REFUSE;
 }
 
-function inner({ innerType }: Def): TextOf {
-  return innerType === undefined ? REFUSE : compile(innerType);
+/**
+ * Gives {@link jsonTextOf} of schemas that have parts in common, or are asked for again: what was made
+ * for a schema serves wherever it stands, since making it takes a thousand times as long as using it.
+ */
+export function jsonTexts(): Compile {
+  const made = new WeakMap<z.core.$ZodType, TextOf>();
+  const compile: Compile = (schema) => {
+    const textOf = made.get(schema) ?? make(schema, compile);
+    made.set(schema, textOf);
+    return textOf;
+  };
+  return (schema) => {
+    // A polluted prototype is for the plain path, which knows how to look past it; nor is anything made of it.
+    let textOf = inheritedKey() === undefined ? compile(schema) : undefined;
+    return (value, told) => {
+      if (inheritedKey() !== undefined) return undefined;
+      textOf ??= compile(schema);
+      return textOf(value, told);
+    };
+  };
 }
 
 /**
  * Gives `JSON.stringify(schema.parse(value))` without parsing, or nothing, which says nothing about the
  * value: parse it then. Throws what a getter or proxy within the value throws.
  */
-export function jsonTextOf(schema: z.core.$ZodType): TextOf {
-  const textOf = compile(schema);
-  // A polluted prototype is for the plain path, which knows how to look past it.
-  return (value, told) => (inheritedKey() === undefined ? textOf(value, told) : undefined);
-}
+export const jsonTextOf: Compile = (schema) => jsonTexts()(schema);

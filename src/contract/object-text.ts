@@ -155,8 +155,9 @@ function compiledObject(fields: readonly Field[]): TextOf {
   const statements = new Statements();
   for (const [index, field] of fields.entries()) statements.add(field, index);
   const { body: written, words } = statements.end();
+  // In parentheses the function is compiled with what gives it, and not once more when it is first called.
   const body = `
-  return function (value, told) {
+  return (function (value, told) {
     if (typeof value !== 'object' || value === null || !isOrdinary(value)) return undefined;
     let text = '', given, json;
     ${written}
@@ -167,7 +168,7 @@ function compiledObject(fields: readonly Field[]): TextOf {
       }
     }
     return text;
-  };`;
+  });`;
   // oxlint-disable-next-line typescript/no-implied-eval, eslint/no-new-func -- from our own shapes alone
   const make = new Function('texts', 'words', 'isOrdinary', body);
   const texts = fields.map(({ text }) => text);

@@ -6,8 +6,8 @@
 import type * as z from 'zod';
 import { contract } from './contract.ts';
 import type { Dialect } from './dialect.ts';
-import { jsonTextOf } from './json-text.ts';
 import type { TextOf } from './scalar-text.ts';
+import { sharedTextOf } from './shared-text.ts';
 import { type EVENT_NAMES, EVENT_VERSION } from './vocabulary.ts';
 
 export type EventName = (typeof EVENT_NAMES)[number];
@@ -50,9 +50,9 @@ function partsIn({ options = [], choose }: Def, event_name: EventName): RecordPa
   if (Object.keys(shape).join() !== KEYS.join()) return undefined;
   const named = `,"event_name":"${event_name}","event_version":"${EVENT_VERSION}","payload":`;
   return {
-    context: jsonTextOf(shape.context),
-    detected_at: jsonTextOf(shape.detected_at),
-    payload: jsonTextOf(shape.payload),
+    context: sharedTextOf(shape.context),
+    detected_at: sharedTextOf(shape.detected_at),
+    payload: sharedTextOf(shape.payload),
     join: ({ context, detected_at, payload }) =>
       `{"context":${context},"detected_at":${detected_at}${named}${payload}}`,
   };

@@ -1,8 +1,8 @@
 /** A record becomes plain data that is written as it stands, or an error that hands it back. */
 import { type Contract, contract, type Dialect, type JsonObject } from '../contract/index.ts';
-import { jsonTextOf } from '../contract/json-text.ts';
 import { copyJson } from '../contract/json-value.ts';
 import { inputIssues } from '../contract/parse-log-line.ts';
+import { sharedTextOf } from '../contract/shared-text.ts';
 import { textOfJson } from '../contract/text-of-json.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
 import { areFitKeys, unfitKey } from './platform.ts';
@@ -25,7 +25,9 @@ export type RecordText = (record: unknown) => string | undefined;
 
 /** Checks and serialises in one pass; never throws. */
 export function recordText(dialect: Dialect): RecordText {
-  return unlessItThrows(jsonTextOf(contract({ dialect }).LogRecord));
+  const textOf = unlessItThrows(sharedTextOf(contract({ dialect }).LogRecord));
+  makeAhead(textOf);
+  return textOf;
 }
 
 /** The same of a record that is not checked but for being a JSON object. */
@@ -57,17 +59,18 @@ export function recordCheck(dialect: Dialect, validate: boolean): RecordCheck {
     if (result.success) return result;
     return { success: false, issues: inputIssues(result.error) };
   };
-  if (validate) buildAhead(parse);
+  if (validate) makeAhead(parse);
   return (record) => check(validate ? parse : parseJson, record);
 }
 
 /**
- * Schemas are built at their first parse. That is now: the first report is not to wait for it, and
- * an attack that has polluted a prototype by then would make it fail.
+ * Schemas are built at their first parse, and the code that writes records is made for them when it is
+ * first asked. That is now: the first report is not to wait for it, and an attack that has polluted a
+ * prototype by then would make it fail.
  */
-function buildAhead(parse: (record: unknown) => Parsed): void {
+function makeAhead(use: (record: unknown) => unknown): void {
   try {
-    parse(undefined);
+    use(undefined);
   } catch {
     // Polluted already: the first record that is written tries again, and tells.
   }

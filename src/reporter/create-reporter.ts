@@ -59,7 +59,8 @@ export function makeReporter(options: ReporterOptions, system: ReporterSystem): 
   const { held, sink } = channelsOf(given, system.clock);
   const channels = new Channels({
     check: recordChecker(given.dialect ?? 'open'),
-    text: recordText('strict'),
+    // Made ahead, which takes milliseconds: not where nobody asks for it.
+    text: held?.writeText === undefined ? () => undefined : recordText('strict'),
     writer: held?.writer,
     writeText: held?.writeText,
     handOver: sink && new HandOver(sink),

@@ -1,5 +1,5 @@
 /** `createWebhookSender`: from options to a running engine. */
-import { type Dialect, messageToSend } from '../../contract/index.ts';
+import type { Dialect } from '../../contract/index.ts';
 import { SecurityEventError } from '../../errors.ts';
 import { readMemoryOptions } from '../../queue/memory/memory-options.ts';
 import { MemoryQueue } from '../../queue/memory/memory-queue.ts';
@@ -10,6 +10,7 @@ import { givingWay } from '../../system/giving-way.ts';
 import { newId } from '../../system/id.ts';
 import { type Random, systemRandom } from '../../system/random.ts';
 import { untraced } from '../../system/untraced.ts';
+import { draftReader } from '../draft-reader.ts';
 import { createPoster, type Poster, type PosterOptions } from '../wire/post.ts';
 import { findDestination } from './attempt.ts';
 import { flushBeforeExit } from './before-exit.ts';
@@ -82,8 +83,9 @@ function makeEngine(options: unknown, system: SenderSystem): Engine {
     pending: () => tracker.pending,
     flush: (signal) => lifecycle.flush(signal),
   });
-  // Now, and not at the first message: while a prototype is polluted, zod makes no schema.
-  if (settings.role !== 'deliver') messageToSend(settings.dialect).safeParse(undefined);
+  // Now, and not at the first message, which may be told of in a host's request: making what reads it takes
+  // milliseconds, and while a prototype is polluted, zod makes no schema.
+  if (settings.role !== 'deliver') draftReader(settings.dialect).safeParse(undefined);
   if (core.isDelivering) dispatch.start();
   const intake = { ...settings, ...settings.policy, newId: system.newId };
   const test = { ...intake, ...core.wire, find: core.find };
