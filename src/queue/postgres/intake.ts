@@ -5,10 +5,14 @@
 import { SecurityEventError } from '../../errors.ts';
 import type { Enqueued, QueueEntry } from '../queue.ts';
 import { isAboutValues } from './postgres-failure.ts';
+import { toText } from './words.ts';
 
 /** Of one transaction, unless a single call has more. */
 const MAX_MESSAGES = 2000;
 const MAX_BYTES = 8 * 1024 * 1024;
+
+/** Applications are found by an index, which takes no longer ids: 2704 bytes less its own. */
+const MAX_ID_BYTES = 2690;
 
 export type Store = (entries: readonly QueueEntry[]) => Promise<Enqueued>;
 
@@ -28,9 +32,11 @@ export class Intake {
     this.#store = store;
   }
 
-  enqueue(entries: readonly QueueEntry[]): Promise<Enqueued> {
+  /** Rejects with ERR_MESSAGE_TOO_LARGE where an id is longer than the database takes. */
+  async enqueue(entries: readonly QueueEntry[]): Promise<Enqueued> {
+    checkIds(entries);
     const bytes = entries.reduce((sum, { stored }) => sum + stored.bytes.length, 0);
-    return new Promise((resolve, reject) => {
+    return await new Promise((resolve, reject) => {
       this.#waiting.push({ entries, bytes, resolve, reject });
       if (!this.#isStoring) void this.#storeAll();
     });
@@ -67,6 +73,19 @@ export class Intake {
       if (isOneCalls(error)) for (const call of calls) await this.#storeTogether([call]);
       else for (const { reject } of calls) reject(error);
     }
+  }
+}
+
+/** Before anything is stored: the server would refuse the call, and not say for which of its entries. */
+function checkIds(entries: readonly QueueEntry[]): void {
+  let known: string | undefined;
+  for (const [index, { applicationId }] of entries.entries()) {
+    if (applicationId === known) continue;
+    known = applicationId;
+    const bytes = Buffer.byteLength(toText(applicationId));
+    if (bytes <= MAX_ID_BYTES) continue;
+    const detail = `an application's id of ${bytes} bytes is longer than PostgreSQL's index takes (${MAX_ID_BYTES})`;
+    throw new SecurityEventError('ERR_MESSAGE_TOO_LARGE', { detail, path: [index] });
   }
 }
 

@@ -1,4 +1,5 @@
 /** What the conformance suite does not ask of the PostgreSQL queue, on a server that keeps what it says. */
+import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -352,6 +353,27 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     expect((await queue.stats()).applications.size).toBe(words.length);
   });
 
+  test('takes an id as long as an index does, and refuses a longer one by its place', async () => {
+    const queue = await open();
+    // What cannot be compressed, which PostgreSQL tries first.
+    const longest = randomBytes(2690).toString('base64').slice(0, 2690);
+    await queue.enqueue([entryOf(longest)]);
+    const longer = queue.enqueue([entryOf('one'), entryOf(`${longest}x`), entryOf('one')]);
+    const beside = queue.enqueue([entryOf('two')]);
+    await expect(longer).rejects.toMatchObject({
+      code: 'ERR_MESSAGE_TOO_LARGE',
+      path: [1],
+      message: expect.stringContaining('2691 bytes') as string,
+    });
+    expect(await beside).toEqual({ closed: [] });
+    // As it is kept: what PostgreSQL cannot hold takes six.
+    const escaped = queue.enqueue([entryOf('\u0000'.repeat(449))]);
+    await expect(escaped).rejects.toMatchObject({ code: 'ERR_MESSAGE_TOO_LARGE', path: [0] });
+    expect([...(await queue.stats()).applications.keys()].toSorted()).toEqual(
+      [longest, 'two'].toSorted(),
+    );
+  });
+
   test('goes by the time of the server, whatever a worker takes it for', async () => {
     const queue = await open();
     await queue.enqueue([entryOf('one')]);
@@ -434,9 +456,19 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     const long = 'payload'
       .repeat(2000)
       .concat(...Array.from({ length: 3000 }, (_, i) => `${i * 7919}`));
-    const error: unknown = await queue.enqueue([entryOf(long)]).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ code: 'ERR_QUEUE_FAILED', cause: { code: '54000' } });
-    expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('payload');
+    const calls = [
+      { call: () => queue.closeApplication(long, 9), code: '54000' },
+      // The server quotes it.
+      {
+        call: () => queue.enqueue([entryOf('one', { sizeBytes: 'payload' as never })]),
+        code: '22P02',
+      },
+    ];
+    for (const { call, code } of calls) {
+      const error: unknown = await call().catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ code: 'ERR_QUEUE_FAILED', cause: { code } });
+      expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('payload');
+    }
   });
 
   test('keeps no process alive that has nothing else to do', async () => {
