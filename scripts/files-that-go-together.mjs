@@ -11,6 +11,7 @@ import { join, relative, resolve } from 'node:path';
 
 const GROUPS = [
   [
+    'contract/frozen',
     'errors',
     'once',
     'option-rules',

@@ -2,6 +2,7 @@
  * The request that is being served, found by whatever runs on its behalf, however deep and late. A
  * host adapter opens a scope; `identify` and the reporter look it up.
  */
+import { type Frozen, frozen } from '../contract/frozen.ts';
 import type { LogActor, LogHttp } from '../contract/index.ts';
 import { currentSurroundings, runWithin } from '../system/ambient.ts';
 import {
@@ -13,8 +14,8 @@ import {
 
 /** What a record tells of who caused an event, and by what request. */
 export interface RequestContext {
-  readonly actor?: LogActor;
-  readonly http?: LogHttp;
+  readonly actor?: Frozen<LogActor>;
+  readonly http?: Frozen<LogHttp>;
 }
 
 /** Reads the request, and only if something happens in it: once, unless there is more to read. */
@@ -101,6 +102,7 @@ export class RequestScope {
   }
 
   #build(): RequestContext {
+    // It is ours alone, and every event of the request is told the same.
     this.#captured ??= frozen(readSafely(this.#read));
     const { actor, http } = this.#captured;
     const { user, outcome } = this.#story;
@@ -112,20 +114,13 @@ export class RequestScope {
 }
 
 /** Mostly nobody has said who it is, nor how it is answered: then what was captured stands as it is. */
-const of = (actor: LogActor, user: RequestStory['user']): LogActor =>
+const of = (actor: Frozen<LogActor>, user: RequestStory['user']): Frozen<LogActor> =>
   user === undefined ? actor : Object.freeze({ ...actor, ...user });
 
-const answeredBy = (http: LogHttp, outcome: RequestOutcome | undefined): LogHttp =>
+const answeredBy = (http: Frozen<LogHttp>, outcome: RequestOutcome | undefined): Frozen<LogHttp> =>
   outcome === undefined
     ? http
     : Object.freeze({ ...http, response: Object.freeze({ ...http.response, ...outcome }) });
-
-/** What was captured is ours alone, and every event of the request is told the same. */
-function frozen<T>(captured: T): T {
-  if (typeof captured !== 'object' || captured === null) return captured;
-  for (const part of Object.values(captured)) frozen(part);
-  return Object.freeze(captured);
-}
 
 /** As the contract has it: what else a host may send is left out, and so is what it throws. */
 function statusNow({ status }: RequestProgress): number | undefined {

@@ -47,6 +47,7 @@ export type LogRecordInput = z.input<typeof LogRecord>;
 
 export { type Contract, type ContractOptions, contract } from './contract.ts';
 export type { Dialect, OpenWord, Reading } from './dialect.ts';
+export type { Frozen } from './frozen.ts';
 export type { JsonObject, JsonValue } from './json-value.ts';
 export { messageToSend, type WebhookMessageToSend } from './message-to-send.ts';
 export { type ParsedLogLine, parseLogLine } from './parse-log-line.ts';

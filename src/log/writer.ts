@@ -3,7 +3,8 @@
  * `write` returns. The only file that imports pino.
  */
 import { pino } from 'pino';
-import type { Dialect, JsonObject, JsonValue } from '../contract/index.ts';
+import { frozen } from '../contract/frozen.ts';
+import type { Dialect, JsonObject } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import { type Clock, systemClock } from '../system/clock.ts';
 import { openSink } from './destination.ts';
@@ -129,8 +130,7 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
     const { platform } = this.#settings;
     if (platform === false) return record;
     // What was validated is what is written: the function may keep the record, not change it.
-    freeze(record);
-    const { attributes, fault } = attributesFor(platform, record);
+    const { attributes, fault } = attributesFor(platform, frozen(record));
     if (fault !== undefined) this.#counters.platformFailed(fault);
     return { ...record, ...attributes };
   }
@@ -203,12 +203,6 @@ function textWith(text: string, given: Attributes): string | undefined {
   if (fault !== undefined || isPolluted()) return undefined;
   const more = JSON.stringify(attributes);
   return more === '{}' ? text : `${text.slice(0, -1)},${more.slice(1)}`;
-}
-
-function freeze(value: JsonValue): void {
-  if (typeof value !== 'object' || value === null) return;
-  for (const element of Object.values(value)) freeze(element);
-  Object.freeze(value);
 }
 
 /**

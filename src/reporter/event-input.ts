@@ -1,5 +1,5 @@
 /** What a caller tells of an event, beside what the request scope knows. */
-import type { Contract, LogActor, LogHttp } from '../contract/index.ts';
+import type { Contract, Frozen, LogActor, LogHttp } from '../contract/index.ts';
 import type { CompromisedAccount } from '../projection/incident.ts';
 import type { EventWords, IncidentWords } from '../projection/vocabulary-map.ts';
 
@@ -27,7 +27,7 @@ export interface IncidentPayload extends Omit<IncidentFields, 'event_type'> {
   /** Default: `create` for the first report of the incident on a channel, then `update` (D50). */
   readonly event_type?: IncidentFields['event_type'];
   /** Channel B: addresses that have to do with it. Default: the actor's. */
-  readonly related_ips?: readonly (string | LogActor['ip'])[];
+  readonly related_ips?: readonly (string | Frozen<LogActor['ip']>)[];
   /** Channel B, of account takeovers: those that were taken over. Default: none. */
   readonly compromised_accounts?: readonly CompromisedAccount[];
 }
@@ -35,9 +35,9 @@ export interface IncidentPayload extends Omit<IncidentFields, 'event_type'> {
 /** Whoever caused an event. What is missing is taken from the request scope. */
 export interface ActorInput {
   /** The address alone is enough: its facts are filled in. */
-  readonly ip?: string | LogActor['ip'];
+  readonly ip?: string | Frozen<LogActor['ip']>;
   /** Strings, numbers or booleans by name (D10); `null`: nobody who is known. */
-  readonly identifiers?: LogActor['identifiers'];
+  readonly identifiers?: Frozen<LogActor['identifiers']>;
   /** Padded base64, as `encodeSvcIdentifier` makes it (D11). */
   readonly svc_identifier?: string | null;
 }
@@ -57,7 +57,7 @@ export interface EventContext {
   /** Default: that of the current request. */
   readonly actor?: ActorInput;
   /** Default: that of the current request. */
-  readonly http?: LogHttp;
+  readonly http?: Frozen<LogHttp>;
   /** ISO 8601 with an offset, or a Date. Default: now. */
   readonly detected_at?: string | Date;
   /** What detected it: applications choose by it what they are sent (D60). */

@@ -13,7 +13,7 @@ export interface RejectedEvent {
   readonly method: EventKind;
   /** Of a custom event `{ event_name, options }`. */
   readonly payload: unknown;
-  /** To be read: it may be frozen, or the caller's own object. */
+  /** To be read, as its types say: it may be frozen, or the caller's own object. */
   readonly context: EventContext;
   /**
    * Why. Its `path` names the field at fault: on channel A from the root of the record; on channel B

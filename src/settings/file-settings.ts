@@ -96,7 +96,8 @@ export class FileSettings {
 
 /**
  * Shared by all who ask. Without a prototype, as whatever is read: what an attack put on
- * Object.prototype must not become a URL, a selection or a certificate.
+ * Object.prototype must not become a URL, a selection or a certificate. Not by the contract's `frozen`, to
+ * the leaves: a certificate may be a Buffer, which cannot be frozen, and nothing else lies as deep.
  */
 function frozen(given: OrganisedApplication): OrganisedApplication {
   const application = Object.assign(Object.create(null), given) as OrganisedApplication;

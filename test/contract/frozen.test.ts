@@ -1,0 +1,19 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { frozen } from '../../src/contract/frozen.ts';
+
+const isFrozen = (value: unknown): boolean =>
+  Object.isFrozen(value) &&
+  (typeof value !== 'object' || value === null || Object.values(value).every(isFrozen));
+
+test('what is frozen is the same value, of which nothing can be changed', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const before = JSON.stringify(value);
+      expect(frozen(value)).toBe(value);
+      expect(isFrozen(value)).toBe(true);
+      expect(JSON.stringify(value)).toBe(before);
+    }),
+    { seed: 5 },
+  );
+});
