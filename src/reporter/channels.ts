@@ -45,14 +45,14 @@ export class Channels {
     const { check, text: textOf, writer, writeText, counters, rejections } = this.#parts;
     if (writer === undefined) return undefined;
     try {
-      const isQuick = draft instanceof QuickDraft;
-      const text = writeText && (isQuick ? draft.text : textOf(draft));
+      // Nothing is drafted quickly but for a `writeText`.
+      const text = writeText && (draft instanceof QuickDraft ? draft.text : textOf(draft));
       if (writeText !== undefined && text !== undefined) {
         writeTextTo(writeText, text);
         counters.count('written');
         return recordFrom(text);
       }
-      const { record, isOutsideStrict } = check(isQuick ? JSON.parse(draft.text) : draft);
+      const { record, isOutsideStrict } = check(draft);
       writeTo(writer, record);
       counters.count('written');
       if (isOutsideStrict) counters.count('outsideStrict');
