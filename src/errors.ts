@@ -132,6 +132,11 @@ export const ERROR_TABLE = {
     what: 'The queue is closed',
     hint: 'Use a queue between its `open` and its `close`; nothing of the call was done.',
   },
+  ERR_QUEUE_FOREIGN: {
+    kind: 'caller',
+    what: 'The folder of the queue holds the LevelDB store of another program',
+    hint: 'Nothing in it was changed: name another folder.',
+  },
   ERR_QUEUE_LOCKED: {
     kind: 'environment',
     what: 'Another process has the folder of the queue open',

@@ -35,7 +35,8 @@ export interface LevelMessageQueue extends MessageQueue {
  * readable for its owner only. Give no second argument: the clock is there for tests.
  *
  * `open` rejects with `ERR_PEER_MISSING`, with `ERR_QUEUE_LOCKED` where another process has the
- * folder, and with `ERR_QUEUE_FAILED` where it cannot be read.
+ * folder, with `ERR_QUEUE_FOREIGN` where it holds another program's store, which stays as it is, and
+ * with `ERR_QUEUE_FAILED` where it cannot be read.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */

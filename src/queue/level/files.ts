@@ -7,7 +7,7 @@ const NAMES = 'CURRENT';
 /** What the store makes in its folder, but for its lock. */
 export const STORE_FILE = /^(?:CURRENT|LOG(?:\.old)?|MANIFEST-\d+|\d+\.(?:ldb|sst|log|dbtmp))$/;
 
-const HOLDS_ROWS = /\.(?:ldb|sst|log)$/;
+export const HOLDS_ROWS = /\.(?:ldb|sst|log)$/;
 const TABLE_IN_TEXT = /\d+\.(?:ldb|sst)/;
 
 /** Nothing was ever in it. */

@@ -6,6 +6,7 @@ import type { DamagedRow, DamageSign } from './damage.ts';
 import { Guard } from './guard.ts';
 import { isLocked, type Level, type LevelClass } from './level-class.ts';
 import { isDamage, openStore } from './opening.ts';
+import { takeFolder } from './own-folder.ts';
 import type { Unreadable } from './salvage.ts';
 
 export interface FolderOptions {
@@ -65,12 +66,14 @@ export class LevelFolder {
     const { ClassicLevel } = await optionalImport('classic-level', load);
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
+      await takeFolder(folder, await this.#guard.isThere());
       // What waits holds personal data: it is nobody's but the owner's, also where the folder was there.
       await chmod(folder, 0o700);
       await this.#openFiles(ClassicLevel);
     } catch (error) {
       await this.close().catch(() => {});
-      throw isLocked(error) ? lockedBySomebody(folder, error) : failed(error);
+      if (isLocked(error)) throw lockedBySomebody(folder, error);
+      throw error instanceof SecurityEventError ? error : failed(error);
     }
   }
 

@@ -5,7 +5,7 @@ import type { DamagedRow } from './damage.ts';
 import { kindOf } from './kinds.ts';
 import type { Level } from './level-class.ts';
 import { unsealed } from './seal.ts';
-import { type Version, versionsOfTable, versionsOfWrites } from './table-file.ts';
+import { type Reader, readerOf, type Version } from './table-file.ts';
 
 /** So many rows are written at once. */
 const PART = 2000;
@@ -16,20 +16,12 @@ export type Unreadable = Partial<Record<DamagedRow, number>>;
 export async function salvage(level: Level, from: string): Promise<Unreadable> {
   const rows = new Rows(level);
   for (const name of (await readdir(from)).toSorted()) {
-    const read = READERS.find(([ending]) => name.endsWith(ending))?.[1];
+    const read = readerOf(name);
     if (read !== undefined) await rows.add(read, await readFile(join(from, name)));
   }
   await rows.write();
   return rows.unreadable();
 }
-
-type Read = (file: Buffer) => Generator<Version, void, undefined>;
-
-const READERS: readonly (readonly [string, Read])[] = [
-  ['.ldb', versionsOfTable],
-  ['.sst', versionsOfTable],
-  ['.log', versionsOfWrites],
-];
 
 type Operation =
   | { readonly type: 'put'; readonly key: Buffer; readonly value: Buffer }
@@ -46,7 +38,7 @@ class Rows {
     this.#level = level;
   }
 
-  async add(read: Read, file: Buffer): Promise<void> {
+  async add(read: Reader, file: Buffer): Promise<void> {
     try {
       for (const version of read(file)) {
         this.#add(version);

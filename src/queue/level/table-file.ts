@@ -14,6 +14,18 @@ export interface Version {
   readonly sequence: number;
 }
 
+export type Reader = (file: Buffer) => Generator<Version, void, undefined>;
+
+const READERS: readonly (readonly [string, Reader])[] = [
+  ['.ldb', versionsOfTable],
+  ['.sst', versionsOfTable],
+  ['.log', versionsOfWrites],
+];
+
+/** `undefined` for a file that holds no rows. */
+export const readerOf = (name: string): Reader | undefined =>
+  READERS.find(([ending]) => name.endsWith(ending))?.[1];
+
 const FOOTER = 48;
 const BLOCK_END = 5;
 const PACKED = 1;
@@ -22,7 +34,7 @@ const PUT = 1;
 const KEY_END = 8;
 
 /** What can be read of it. Whether it is as it was written is for its checksum to say. */
-export function* versionsOfTable(file: Buffer): Generator<Version, void, undefined> {
+function* versionsOfTable(file: Buffer): Generator<Version, void, undefined> {
   const footer = new BytesReader(file.subarray(Math.max(0, file.length - FOOTER)));
   // Of what is about the table, nothing is needed.
   footer.varint();
@@ -82,7 +94,7 @@ const HEADER = 7;
 const [WHOLE, FIRST, , LAST] = [1, 2, 3, 4];
 
 /** Likewise, of what has its checksum. */
-export function* versionsOfWrites(file: Buffer): Generator<Version, void, undefined> {
+function* versionsOfWrites(file: Buffer): Generator<Version, void, undefined> {
   let parts: Buffer[] | undefined;
   for (const [type, part] of recordsOf(file)) {
     if (type === WHOLE || type === FIRST) parts = [];
