@@ -38,7 +38,7 @@ export function commandLinePage({ EXIT_CODES, helps }) {
   appear on a terminal alone, and \`NO_COLOR\` switches colours off there.
 - **What others sent** is printed with its control characters as visible escapes: it cannot move the cursor.
 - **A reader that leaves**, as \`head\` does, ends a command quietly with 0. Ctrl-C ends one in an orderly way; a second
-  Ctrl-C at once.
+  Ctrl-C at once. What a database has not answered within two seconds of it is not waited for.
 
 | Exit code | |
 |---|---|

@@ -8,7 +8,7 @@ export const EXIT_CODES = {
   1: 'done, and the answer is no: something is invalid, not genuine, or was not delivered',
   2: 'used wrongly: an unknown option, a missing argument, a value that is not usable',
   3: 'something outside failed: a file, a port, the network, a database',
-  130: 'ended by Ctrl-C or SIGTERM before its work was done',
+  130: 'ended by Ctrl-C, SIGTERM or SIGHUP before its work was done',
 } as const;
 
 export type ExitCode = keyof typeof EXIT_CODES;

@@ -10,10 +10,14 @@ import {
   wantsColours,
 } from './terminal.ts';
 
-type Host = Pick<NodeJS.Process, 'env' | 'once' | 'off' | 'stderr' | 'stdin' | 'stdout'>;
+type Host = Pick<
+  NodeJS.Process,
+  'env' | 'kill' | 'off' | 'once' | 'pid' | 'stderr' | 'stdin' | 'stdout'
+>;
 
 const DEFAULT_COLUMNS = 80;
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+/** The last is a terminal's window that was closed. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export interface ProcessTerminal extends Terminal {
   /** Lets the process end: an input that is still open would keep it. */
@@ -69,11 +73,36 @@ function outputOf(stream: NodeJS.WriteStream, { env, onError }: Written): Termin
   };
 }
 
+/**
+ * Calls `interrupt` at the first signal. A second one finds Node's own way, and ends a command that does
+ * not listen; what must not be left behind is seen to before.
+ */
+function hearSignals(host: Host, interrupt: () => void) {
+  const works = new Set<() => void>();
+  const stop = (): void => {
+    for (const name of SIGNALS) host.off(name, first).off(name, second);
+  };
+  const second = (name: NodeJS.Signals): void => {
+    stop();
+    for (const work of works) work();
+    host.kill(host.pid, name);
+  };
+  const first = (): void => {
+    stop();
+    if (works.size > 0) for (const name of SIGNALS) host.once(name, second);
+    interrupt();
+  };
+  for (const name of SIGNALS) host.once(name, first);
+  const beforeForcedEnd = (work: () => void) => {
+    works.add(work);
+    return () => void works.delete(work);
+  };
+  return { stop, beforeForcedEnd };
+}
+
 export function processTerminal(host: Host): ProcessTerminal {
   const ending = new AbortController();
-  // Once only: a second Ctrl-C finds Node's own way, and ends a command that does not listen.
-  const interrupt = (): void => ending.abort(new CommandEnded('interrupted'));
-  for (const name of SIGNALS) host.once(name, interrupt);
+  const signals = hearSignals(host, () => ending.abort(new CommandEnded('interrupted')));
   let isInputUsed = false;
   // Who types nothing, or sends nothing, would keep the command waiting.
   ending.signal.addEventListener('abort', () => {
@@ -99,9 +128,10 @@ export function processTerminal(host: Host): ProcessTerminal {
     errors: outputOf(host.stderr, { env: host.env, onError: () => undefined }),
     environment: host.env,
     signal: ending.signal,
+    beforeForcedEnd: signals.beforeForcedEnd,
     clock: systemClock,
     release() {
-      for (const name of SIGNALS) host.off(name, interrupt);
+      signals.stop();
       if (isInputUsed) host.stdin.destroy();
     },
   };

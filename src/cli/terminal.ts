@@ -54,8 +54,13 @@ export interface Terminal {
   /** Progress, prompts and errors. */
   readonly errors: TerminalOutput;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Aborted by Ctrl-C, SIGTERM, or a reader of the output that left. */
+  /** Aborted by Ctrl-C, SIGTERM, SIGHUP, or a reader of the output that left. */
   readonly signal: AbortSignal;
+  /**
+   * For what must not be left behind: `work` is done, at once, where a second Ctrl-C ends the process before
+   * the command has ended. Gives what takes that back.
+   */
+  beforeForcedEnd(work: () => void): () => void;
   readonly clock: TerminalClock;
 }
 

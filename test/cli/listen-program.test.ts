@@ -1,12 +1,13 @@
 /** `listen` and `test` as programs: what only processes can show. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { root } from '../helpers/package-files.ts';
 import { postSigned } from '../helpers/post.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const main = join(root, 'dist/cli/main.js');
 const SECRET = 'secret-of-the-test';
@@ -86,4 +87,34 @@ it('Ctrl-C ends a program that listens with 0, though a sender is still connecte
   listening.child.kill('SIGINT');
   expect(await listening.ended).toBe(0);
   await left;
+});
+
+it('a second Ctrl-C at once leaves no secret behind', async () => {
+  const folder = temporaryFolder();
+  const listening = program(['listen', '--port', '0'], {
+    SECURITY_EVENTS_SECRET: '',
+    TMPDIR: folder,
+  });
+  const [, path = ''] = await listening.has(/--secret-file (\S+)/);
+  expect(existsSync(path)).toBe(true);
+  listening.child.kill('SIGINT');
+  listening.child.kill('SIGHUP');
+  await listening.ended;
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+it('SIGTERM ends a program whose database does not answer', async () => {
+  const database = net.createServer((socket) => socket.on('error', () => undefined));
+  onTestFinished(() => void database.close());
+  await once(database.listen(0, '127.0.0.1'), 'listening');
+  const { port } = database.address() as net.AddressInfo;
+  const connected = once(database, 'connection');
+  const url = `postgres://nobody@127.0.0.1:${port}/none`;
+  const listing = program(['dead', 'list', '--postgres'], { DATABASE_URL: url });
+  await connected;
+  const before = performance.now();
+  listing.child.kill('SIGTERM');
+  expect(await listing.ended).toBe(130);
+  // It waits for the database for 30 s.
+  expect(performance.now() - before).toBeLessThan(15_000);
 });

@@ -88,14 +88,38 @@ describe('the terminal of a process', () => {
     await expect(waiting).rejects.toBe(terminal.signal.reason);
   });
 
-  it.each(['SIGINT', 'SIGTERM'])(
+  it.each([
+    ['SIGINT', 'SIGINT'],
+    ['SIGHUP', 'SIGTERM'],
+  ])(
+    'sees to what must not be left behind before a second signal ends it: %s, %s',
+    (one, other) => {
+      const { fake, terminal } = hostWithTerminal();
+      const done: unknown[] = [];
+      Object.assign(fake, { pid: 7, kill: (pid: number, name: string) => done.push([pid, name]) });
+      terminal.beforeForcedEnd(() => done.push('work'));
+      terminal.beforeForcedEnd(() => done.push('taken back'))();
+      fake.emit(one, one);
+      expect([endOf(terminal.signal), done]).toEqual(['interrupted', []]);
+      fake.emit(other, other);
+      // As Node does by itself, where nobody listens any more.
+      expect(done).toEqual(['work', [7, other]]);
+      expect(['SIGINT', 'SIGTERM', 'SIGHUP'].map((name) => fake.listenerCount(name))).toEqual([
+        0, 0, 0,
+      ]);
+    },
+  );
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'])(
     'ends at the first %s, and leaves the second to Node',
     (signal) => {
       const { fake, terminal } = hostWithTerminal();
       expect(endOf(terminal.signal)).toBe(undefined);
       fake.emit(signal);
       expect(endOf(terminal.signal)).toBe('interrupted');
-      expect(fake.listenerCount(signal)).toBe(0);
+      expect(['SIGINT', 'SIGTERM', 'SIGHUP'].map((name) => fake.listenerCount(name))).toEqual([
+        0, 0, 0,
+      ]);
     },
   );
 

@@ -63,6 +63,8 @@ export function fakeTerminal(options: FakeTerminalOptions = {}): FakeTerminal {
     errors: output(err, options.onErrors),
     environment: options.environment ?? {},
     signal: ending.signal,
+    // A second Ctrl-C is the business of processes.
+    beforeForcedEnd: () => () => {},
     clock: options.clock ?? systemClock,
     stdout: () => out.join(''),
     stderr: () => err.join(''),

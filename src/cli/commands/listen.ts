@@ -54,7 +54,7 @@ export const listenCommand = defineCommand({
     }
     const secrets = await readSecrets(options, terminal);
     if (secrets.length > 0) return listen(settings, { secrets, secretOption: '' }, terminal);
-    const made = await makeTemporarySecret();
+    const made = await makeTemporarySecret(terminal);
     try {
       const secretOption = ` --secret-file ${shellWord(made.path)}`;
       return await listen(settings, { secrets: [made.secret], secretOption }, terminal);

@@ -1,16 +1,12 @@
 /** The durable queue whose dead letters are meant: a folder, or a PostgreSQL database. */
 import { readdir, readFile } from 'node:fs/promises';
-import {
-  createWebhookSender,
-  type MessageQueue,
-  SecurityEventError,
-  type WebhookSender,
-} from '../../index.ts';
+import { createWebhookSender, type MessageQueue, SecurityEventError } from '../../index.ts';
 import { createLevelQueue } from '../../queue/level.ts';
 import { createPostgresQueue, type PostgresQueueOptions } from '../../queue/postgres.ts';
 import type { OptionTable, OptionValues } from '../command.ts';
 import { misuse, outage } from '../failure.ts';
 import { paint, type Terminal } from '../terminal.ts';
+import { type DeadLetters, lettersUntilEnded, untilEnded } from './until-ended.ts';
 
 const DEFAULT_VARIABLE = 'DATABASE_URL';
 
@@ -46,12 +42,6 @@ export const QUEUE_OPTIONS = {
 } as const satisfies OptionTable;
 
 export type QueueChoice = OptionValues<typeof QUEUE_OPTIONS>;
-
-/** What a sender can do with dead letters. */
-export type DeadLetters = Pick<
-  WebhookSender,
-  'deadLetters' | 'purge' | 'reopen' | 'replay' | 'stats'
->;
 
 /** By which the store of a folder is known: another folder must not become one, nor its mode change. */
 const FILE_OF_A_STORE = /^(?:CURRENT|MANIFEST-\d+|\d+\.(?:ldb|sst|log)|mending)$/;
@@ -175,12 +165,12 @@ export async function withDeadLetters<T>(
   const queue = await openQueue(choice, terminal);
   const sender = createWebhookSender({ queue, role: 'enqueue', settings: { applications: {} } });
   try {
-    const result = await work(sender);
-    await sender.close({ deadlineMs: 0 });
+    const result = await work(lettersUntilEnded(sender, terminal));
+    await untilEnded(sender.close({ deadlineMs: 0 }), terminal);
     return result;
   } catch (error) {
-    // What could not be opened cannot be closed either.
-    await sender.close({ deadlineMs: 0 }).catch(() => undefined);
+    // What could not be opened cannot be closed either, and what hangs may not let itself be closed.
+    await untilEnded(sender.close({ deadlineMs: 0 }), terminal).catch(() => undefined);
     throw toldQueueError(error, choice);
   }
 }

@@ -1,10 +1,10 @@
 /** Replaying what is selected, and why some of it stays dead. */
 import type { DeadMessage } from '../../index.ts';
 import type { Terminal } from '../terminal.ts';
-import type { DeadLetters } from './queue-of-letters.ts';
 import type { Selection } from './selection.ts';
 import { sweep } from './sweep.ts';
 import { unknownIds } from './unknown-ids.ts';
+import type { DeadLetters } from './until-ended.ts';
 
 export interface Replayed {
   readonly replayed: number;

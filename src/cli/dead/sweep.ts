@@ -4,8 +4,8 @@ import type { OptionTable, OptionValues } from '../command.ts';
 import { misuse } from '../failure.ts';
 import { wholeNumber } from '../quantities.ts';
 import type { Terminal } from '../terminal.ts';
-import type { DeadLetters } from './queue-of-letters.ts';
 import { SELECTION_OPTIONS, type Selection, walk } from './selection.ts';
+import type { DeadLetters } from './until-ended.ts';
 
 export const SWEEP_OPTIONS = {
   ...SELECTION_OPTIONS,

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type DeadLetters,
+  lettersUntilEnded,
+  untilEnded,
+} from '../../../src/cli/dead/until-ended.ts';
+import { CommandEnded } from '../../../src/cli/terminal.ts';
+import { createFakeClock } from '../../../src/testing/index.ts';
+import { deferred } from '../../helpers/deferred.ts';
+
+function ending() {
+  const clock = createFakeClock();
+  const controller = new AbortController();
+  const reason = new CommandEnded('interrupted');
+  return { clock, signal: controller.signal, reason, end: () => controller.abort(reason) };
+}
+
+const hanging = (): Promise<never> => new Promise(() => {});
+
+describe('a call of the queue', () => {
+  test('gives what it comes to where nobody ends the command', async () => {
+    const around = ending();
+    expect(await untilEnded(Promise.resolve(7), around)).toBe(7);
+    await expect(untilEnded(Promise.reject(new Error('no')), around)).rejects.toThrow('no');
+  });
+
+  test('that is nearly over when the command is ended is waited for', async () => {
+    const around = ending();
+    const { promise, resolve } = deferred();
+    const called = untilEnded(promise, around);
+    around.end();
+    await around.clock.advance(1999);
+    resolve();
+    await expect(called).resolves.toBe(undefined);
+  });
+
+  test.each(['before', 'meanwhile'])('that hangs is left 2 s after the end, %s', async (when) => {
+    const around = ending();
+    if (when === 'before') around.end();
+    const thrown: unknown[] = [];
+    const called = untilEnded(hanging(), around).catch((error: unknown) => thrown.push(error));
+    if (when === 'meanwhile') around.end();
+    await around.clock.advance(1999);
+    expect(thrown).toEqual([]);
+    await around.clock.advance(1);
+    await called;
+    expect(thrown).toEqual([around.reason]);
+  });
+});
+
+test('each call of the letters is such a one', async () => {
+  const around = ending();
+  const letters: DeadLetters = {
+    deadLetters: hanging,
+    purge: hanging,
+    reopen: hanging,
+    replay: hanging,
+    stats: hanging,
+  };
+  const { deadLetters, purge, reopen, replay, stats } = lettersUntilEnded(letters, around);
+  const calls = [deadLetters({}), purge({}), reopen('a'), replay({}), stats()];
+  const told = Promise.all(calls.map((call) => expect(call).rejects.toBe(around.reason)));
+  around.end();
+  await around.clock.advance(2000);
+  await told;
+});
