@@ -27,7 +27,7 @@ export const SEND_OPTIONS = {
   undelivered: {
     type: 'string',
     value: 'FILE',
-    what: 'file that gets what was not delivered, to be sent again; it is overwritten',
+    what: 'file for what was not delivered, to be sent again: overwritten, for your eyes only',
   },
   json: { type: 'boolean', what: 'prints the report as one line of JSON' },
 } as const satisfies OptionTable;

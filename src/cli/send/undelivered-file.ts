@@ -1,5 +1,7 @@
 /** Where undelivered messages go, one JSON value a line, as `send` reads them. */
+import { constants } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
+import { outage } from '../failure.ts';
 
 export interface UndeliveredFile {
   readonly count: number;
@@ -10,10 +12,27 @@ export interface UndeliveredFile {
 
 /** Opened before anything is sent: that it cannot be written is no news for afterwards. */
 export async function openUndeliveredFile(path: string): Promise<UndeliveredFile> {
-  // Messages tell of people: nobody else on the machine reads them.
-  const handle = await open(path, 'w', 0o600);
-  // A device is neither to be waited for nor to be removed.
-  return new OpenedFile(path, handle, (await handle.stat()).isFile());
+  const handle = await open(path, constants.O_WRONLY | constants.O_CREAT, OWNER_ONLY);
+  try {
+    // A device is neither to be waited for nor to be removed.
+    const isRegular = (await handle.stat()).isFile();
+    if (isRegular) await empty(path, handle);
+    return new OpenedFile(path, handle, isRegular);
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** Messages tell of people: nobody else on the machine reads them. */
+const OWNER_ONLY = 0o600;
+
+/** One that was there has the mode of then; what is in it stays where that cannot be changed. */
+async function empty(path: string, handle: FileHandle): Promise<void> {
+  await handle.chmod(OWNER_ONLY).catch(() => {
+    throw outage(`${path} cannot be made readable for you alone`, 'Name another file.');
+  });
+  await handle.truncate(0);
 }
 
 /** Few writes for many messages. */

@@ -324,6 +324,16 @@ describe('what is not delivered', () => {
     expect(existsSync(left)).toBe(false);
   });
 
+  it('is readable for its owner alone, also where the file was there', async () => {
+    await using receiver = await startReceiver({ script: [respond({ status: 400 })] });
+    const left = join(temporaryFolder(), 'left.ndjson');
+    writeFileSync(left, 'of an earlier run, and longer\n'.repeat(99), { mode: 0o644 });
+    const input = ndjson(messages(1));
+    await send([receiver.url, ...NO_RETRY, '--undelivered', left], { input });
+    expect(statSync(left).mode & 0o777).toBe(0o600);
+    expect(valuesOf(readFileSync(left, 'utf8'))).toHaveLength(1);
+  });
+
   it('has the rest not tried where the receiver is down, and kept all the same', async () => {
     const receiver = await startReceiver();
     await receiver.close();
