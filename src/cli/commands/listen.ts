@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import { generateSecret } from '../../index.ts';
 import { createMemoryDuplicates } from '../../receiver/index.ts';
 import { defineCommand } from '../command.ts';
 import { misuse } from '../failure.ts';
@@ -25,6 +26,7 @@ export const listenCommand = defineCommand({
       'Requests that are not POST, or to another path, are shown and not counted.',
     ].join('\n'),
     'What --fail says is for genuine requests only. Once it is over they are answered 204.',
+    'What --forward hands on has a header via; what comes back here by it is answered 508.',
     [
       'With --json each line has an event: listening (url), message (request, status, format, id,',
       'isRepeated, message) or refused (request, status, reason, explanation).',
@@ -84,6 +86,8 @@ async function listen(
   const server = createListener({
     ...settings,
     secrets,
+    // Beforehand nobody can tell each name and address by which --forward leads back.
+    forwarder: `security-events-${generateSecret().slice(0, 16)}`,
     taken: createMemoryDuplicates(),
     clock,
     tell: async (delivery) => {

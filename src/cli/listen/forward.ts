@@ -14,6 +14,13 @@ const MAX_ANSWER_BYTES = 65_536;
 /** Below what senders wait (15 s), so that they hear about it. */
 const DEADLINE_MS = 14_000;
 
+export interface Forwarding {
+  /** Names this run, and no other. */
+  readonly forwarder: string;
+  readonly signal: AbortSignal;
+  readonly clock: TerminalClock;
+}
+
 export interface Forwarded {
   readonly answer: Answer;
   /** Why there was none from the target. */
@@ -36,15 +43,27 @@ const failed = (failure: string): Forwarded => ({
   failure,
 });
 
+/** Whether this forwarder has handed the request on already. */
+export const hasPassed = ({ via }: Headers, forwarder: string): boolean =>
+  String(via ?? '').includes(forwarder);
+
+/** By which each forwarder on the way knows its own requests: RFC 9110, section 7.6.3. */
+const viaOf = ({ via }: Headers, forwarder: string): string =>
+  [...(via === undefined ? [] : [via]), `1.1 ${forwarder}`].flat().join(', ');
+
 /** A redirect is an answer like others; nothing is followed. Never rejects. */
 export function forward(
   url: URL,
   { headers, body }: { readonly headers: Headers; readonly body: Buffer },
-  { signal, clock }: { readonly signal: AbortSignal; readonly clock: TerminalClock },
+  { forwarder, signal, clock }: Forwarding,
 ): Promise<Forwarded> {
   const options = {
     method: 'POST',
-    headers: { ...chosen(headers, HEADERS), 'content-length': body.length },
+    headers: {
+      ...chosen(headers, HEADERS),
+      via: viaOf(headers, forwarder),
+      'content-length': body.length,
+    },
     // A connection of its own: one that is kept would keep the program from ending.
     agent: false,
     signal,

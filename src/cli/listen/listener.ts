@@ -5,7 +5,7 @@ import type { MemoryDuplicateStore } from '../../receiver/index.ts';
 import type { TerminalClock } from '../terminal.ts';
 import type { AnswerPlan } from './answer-plan.ts';
 import type { Delivery } from './delivery.ts';
-import { type Forwarded, forward } from './forward.ts';
+import { type Forwarded, forward, hasPassed } from './forward.ts';
 import { type Answer, type ReceivedRequest, receiveRequest } from './received-request.ts';
 
 export interface ListenerOptions {
@@ -15,6 +15,8 @@ export interface ListenerOptions {
   readonly plan?: AnswerPlan | undefined;
   readonly delayMs: number;
   readonly forwardTo?: URL | undefined;
+  /** What this listener is called by the requests that it hands on. */
+  readonly forwarder: string;
   /** Hands on requests that are not genuine, too, or whose body is not what it should be. */
   readonly forwardsUnverified: boolean;
   /** Ids of messages that were answered with success. */
@@ -39,6 +41,12 @@ const NOT_FOUND: ReceivedRequest = {
   body: Buffer.alloc(0),
   messages: [],
   refusal: { reason: 'path' },
+};
+
+/** RFC 5842, section 7.2 */
+const LOOP: Decision = {
+  answer: { status: 508, headers: {}, text: 'loop\n' },
+  decidedBy: 'not forwarded: it came from here',
 };
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
@@ -122,6 +130,7 @@ async function decide(
     plan,
     delayMs,
     forwardTo,
+    forwarder,
     forwardsUnverified,
     clock,
     signal,
@@ -136,7 +145,8 @@ async function decide(
   if (delayMs > 0) await clock.sleep(delayMs, signal);
   if (planned !== undefined) return { answer: { ...answer, status: planned }, decidedBy: '--fail' };
   if (forwardTo === undefined) return { answer };
-  return forwarded(await forward(forwardTo, { headers, body }, { signal, clock }));
+  if (hasPassed(headers, forwarder)) return LOOP;
+  return forwarded(await forward(forwardTo, { headers, body }, { forwarder, signal, clock }));
 }
 
 const forwarded = ({ answer, failure }: Forwarded): Decision => ({

@@ -397,6 +397,7 @@ describe('listen --forward', () => {
       'user-agent': 'a-sender/1',
       'x-svc-integrity': sign(body, SECRET),
       host: new URL(target.url).host,
+      via: expect.stringMatching(/^1\.1 security-events-[0-9a-f]{16}$/) as string,
       connection: 'close',
     });
     expect(command.terminal.stdout()).toContain(' -> 429 (forwarded)\n');

@@ -66,7 +66,7 @@ test.each([
   const head = headFrom(url);
   const { signal } = new AbortController();
   let isOver = false;
-  const forwarded = forward(url, REQUEST, { signal, clock }).finally(() => {
+  const forwarded = forward(url, REQUEST, { forwarder: 'here', signal, clock }).finally(() => {
     isOver = true;
   });
   await came.promise;

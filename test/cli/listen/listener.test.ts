@@ -1,7 +1,12 @@
 import { once } from 'node:events';
+import type http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import type { Delivery } from '../../../src/cli/listen/delivery.ts';
 import { createListener, type ListenerOptions } from '../../../src/cli/listen/listener.ts';
+import { createMemoryDuplicates } from '../../../src/receiver/index.ts';
+import { systemClock } from '../../../src/system/clock.ts';
+import { postSigned } from '../../helpers/post.ts';
 
 test('a request that nobody thought of is dropped and told of, and the next one comes in', async () => {
   const noise: string[] = [];
@@ -20,4 +25,68 @@ test('a request that nobody thought of is dropped and told of, and the next one 
     expect(noise).toHaveLength(told);
   }
   expect(noise[0]).toBe('A request was dropped: an unexpected failure while it was served.');
+});
+
+const SECRET = 'secret-of-the-test';
+
+/** Told: of each request its number, and how its answer came about. */
+async function listenerTo(forwardTo: () => URL, forwarder: string, host = '127.0.0.1') {
+  const told: unknown[] = [];
+  const options: Omit<ListenerOptions, 'forwardTo'> = {
+    secrets: [SECRET],
+    delayMs: 0,
+    forwarder,
+    forwardsUnverified: true,
+    taken: createMemoryDuplicates(),
+    clock: systemClock,
+    tell: async ({ number, status, decidedBy }: Delivery) => {
+      told.push([number, status, decidedBy]);
+    },
+    onNoise: () => {},
+    onAnswered: () => {},
+  };
+  const server: http.Server = createListener({
+    ...options,
+    // Known once it listens.
+    get forwardTo() {
+      return forwardTo();
+    },
+  });
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  server.listen(0, host);
+  await once(server, 'listening');
+  return { told, port: (server.address() as AddressInfo).port };
+}
+
+test('what leads back to the listener by another name of the machine is answered 508, and once', async () => {
+  const { told, port } = await listenerTo(
+    () => new URL(`http://127.0.0.2:${port}/`),
+    'here',
+    '0.0.0.0',
+  );
+  expect(await postSigned(`http://127.0.0.1:${port}/`, '[]', SECRET)).toMatchObject({
+    status: 508,
+  });
+  expect(told).toEqual([
+    [2, 508, 'not forwarded: it came from here'],
+    [1, 508, 'forwarded'],
+  ]);
+});
+
+test('two that forward to each other, and proxies before them, see it too', async () => {
+  const there = await listenerTo(() => new URL(`http://127.0.0.1:${here.port}/`), 'there');
+  const here = await listenerTo(() => new URL(`http://127.0.0.1:${there.port}/`), 'here');
+  const url = `http://127.0.0.1:${here.port}/`;
+  const answer = await postSigned(url, '[]', SECRET, { via: '1.0 a-proxy, 1.1 another' });
+  expect(answer).toMatchObject({ status: 508 });
+  expect([here.told, there.told]).toEqual([
+    [
+      [2, 508, 'not forwarded: it came from here'],
+      [1, 508, 'forwarded'],
+    ],
+    [[1, 508, 'forwarded']],
+  ]);
 });
