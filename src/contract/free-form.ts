@@ -1,6 +1,7 @@
 /** Schemas of free-form JSON (D0): checked and copied in one go, see json-value.ts. */
 import * as z from 'zod';
 import { copyJson, type JsonObject, type JsonValue } from './json-value.ts';
+import { AND_MORE, MOST_FAULTS } from './list.ts';
 import { kindOf } from './wording.ts';
 
 /** What one kind of free-form JSON is. */
@@ -53,6 +54,10 @@ function freeForm<Out, In>(form: Form): z.ZodType<Out, In> {
       if (!onlyScalars) return copy.value;
       for (const [key, element] of Object.entries(copy.value as JsonObject)) {
         if (isScalar(element)) continue;
+        if (ctx.issues.length >= MOST_FAULTS) {
+          refuse(AND_MORE);
+          break;
+        }
         refuse(`expected a string, a number or a boolean, found ${kindOf(element)}`, [key]);
       }
       return copy.value;

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { type Dialect, fields, type Mode, openWord, type Reading, tolerated } from './dialect.ts';
 import { dispatch } from './dispatch.ts';
 import { jsonObject } from './free-form.ts';
+import { list } from './list.ts';
 import {
   absoluteUrl,
   countryCode,
@@ -57,7 +58,7 @@ const relatedIp = <R extends Reading>(mode: Mode<Dialect, R>) =>
       reserved: z.boolean(),
       loopback: z.boolean(),
     }),
-    tags: z.array(z.string()),
+    tags: list(z.string()),
   });
 
 const compromisedAccount = <R extends Reading>(mode: Mode<Dialect, R>) =>
@@ -77,7 +78,7 @@ const eventFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
   event_kind: openWord(EVENT_KINDS),
   event_url: absoluteUrl(),
   humanized_description: z.string(),
-  ips: z.array(resolvedIp(mode)),
+  ips: list(resolvedIp(mode)),
 });
 
 /**
@@ -122,8 +123,8 @@ export const responseFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
     id: told(z.string(), 'application'),
   }),
   properties: fields(mode, {
-    ips: z.array(fields(mode, { ip_cidr: ipCidr(mode) })),
-    user_identifiers: z.array(
+    ips: list(fields(mode, { ip_cidr: ipCidr(mode) })),
+    user_identifiers: list(
       tolerated(
         mode,
         jsonObject(),
@@ -145,7 +146,7 @@ export const testFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
   date_occurred: timestamp(),
   humanized_description: z.string(),
   url: z.string(),
-  ips: z.array(resolvedIp(mode)),
+  ips: list(resolvedIp(mode)),
 });
 
 export const incident = <R extends Reading, A extends z.core.$ZodLooseShape>(
@@ -158,12 +159,12 @@ export const incident = <R extends Reading, A extends z.core.$ZodLooseShape>(
     date_started: timestamp(),
     date_last_updated: timestamp(),
     application_id: told(z.string(), 'application'),
-    new_related_ips: z.array(relatedIp(mode)),
+    new_related_ips: list(relatedIp(mode)),
     ...accounts,
   });
 
 export const accounts = <R extends Reading>(mode: Mode<Dialect, R>) => ({
-  new_compromised_accounts: z.array(compromisedAccount(mode)).optional(),
+  new_compromised_accounts: list(compromisedAccount(mode)).optional(),
 });
 
 type Accounts<R extends Reading> = ReturnType<typeof accounts<R>>;

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { type Dialect, fields, type Mode, type Reading, word } from './dialect.ts';
 import { type Choice, dispatch, isObject } from './dispatch.ts';
+import { list } from './list.ts';
 import { timestamp } from './primitives.ts';
 import { PULSE_GENRES, SVC_PAYLOAD_TYPES } from './vocabulary.ts';
 import { responseFields, securityEvent, testFields } from './webhook-message.ts';
@@ -21,7 +22,7 @@ const accountKey = <R extends Reading>(mode: Mode<Dialect, R>) =>
 const eventExtras = <R extends Reading>(mode: Mode<Dialect, R>) => ({
   risk: z.int().optional(),
   application_account_account_id: z.string().optional(),
-  application_account_account_keys: z.array(accountKey(mode)).optional(),
+  application_account_account_keys: list(accountKey(mode)).optional(),
   application_account_url: z.string().optional(),
 });
 

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { type Dialect, fields, type Mode, nonEmpty, type Reading, tolerated } from './dialect.ts';
 import { type Choice, dispatch, isObject } from './dispatch.ts';
 import { jsonObject } from './free-form.ts';
+import { list } from './list.ts';
 import { renamed, timestamp, without } from './primitives.ts';
 import {
   API_VERSION,
@@ -157,7 +158,6 @@ export type MessageV2Schema<D extends Dialect, R extends Reading> = ReturnType<
 
 /** D31: a body is an array of 1 to 1000 messages. */
 export const body = <M extends z.ZodType>(message: M): z.ZodArray<M> =>
-  z
-    .array(message, { error: wording })
+  list(message, { error: wording })
     .min(1, { error: wording })
     .max(MAX_MESSAGES_PER_REQUEST, { error: wording });

@@ -149,7 +149,7 @@ it('values of any depth and faults without number cost no other value', async ()
   );
   expect(exitCode).toBe(1);
   expect(stdout).toMatch(/^standard input:1: record: [^\n]*\n$/);
-  expect(stderr).toMatch(/^2 records, 1 message: 10,0\d\d faults in 2 of them/);
+  expect(stderr).toMatch(/^2 records, 1 message: 1,0\d\d faults in 2 of them/);
 });
 
 it('a fault far down is told by the first keys of its path', async () => {
