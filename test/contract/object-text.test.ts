@@ -72,4 +72,30 @@ describe('the text of an object', () => {
     );
     expect(taken).toBeGreaterThan(50);
   });
+
+  it('is that of the value that was given now, whatever was given before', () => {
+    const name = z.string().regex(/^[^x]*$/);
+    const schema = z.strictObject({
+      at: z.int().optional(),
+      first: name,
+      second: name,
+      last: name,
+    });
+    const text = fc.constantFrom('shop', 'say "b"', '', 'xenon', 'a'.repeat(40), 'b'.repeat(41));
+    const input = fc.record(
+      { at: fc.constantFrom(1, undefined), first: text, second: text, last: text },
+      { requiredKeys: ['first', 'last'] },
+    );
+    fc.assert(
+      fc.property(fc.array(input, { minLength: 2 }), (inputs) => {
+        const textOf = jsonTextOf(schema);
+        for (const one of inputs) {
+          const result = schema.safeParse(one);
+          const expected = result.success ? JSON.stringify(result.data) : undefined;
+          expect(textOf(one)).toBe(expected);
+        }
+      }),
+      { numRuns: quickOrWhole(300, 5000), seed: 7 },
+    );
+  });
 });
