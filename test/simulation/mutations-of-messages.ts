@@ -112,15 +112,15 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'what was delivered keeps its room',
     file: `${QUEUE}/content.ts`,
-    from: "case 'delivered':\n        this.room.give(message.sizeBytes);",
-    to: "case 'delivered':",
+    from: 'this.room.give(taken.sizeBytes, taken.size);',
+    to: '',
     by: 'ledger',
     withinSeeds: 5,
   },
   {
     name: 'what a dead process had claimed is lost',
     file: `${QUEUE}/content.ts`,
-    from: 'for (const message of claim?.messages ?? []) application.waiting.putBack(message);',
+    from: 'for (const message of claim?.taken.messages() ?? []) application.waiting.putBack(message);',
     to: '',
     by: 'all-delivered',
     withinSeeds: 50,

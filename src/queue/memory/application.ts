@@ -1,12 +1,12 @@
 import { nowhere } from '../in-process/turns.ts';
 import type { ApplicationRow, DiscardReason, Ledger, RowUpdate } from '../queue.ts';
 import { DueOrder } from './due-order.ts';
-import type { WaitingMessage } from './waiting-message.ts';
+import type { Taken } from './taken.ts';
 
 export interface LiveClaim {
   readonly id: string;
   readonly application: Application;
-  readonly messages: readonly WaitingMessage[];
+  readonly taken: Taken;
   endsAtMs: number;
 }
 
@@ -64,7 +64,7 @@ export class Application {
   }
 
   ledger(): Ledger {
-    const pending = this.waiting.size + (this.claim?.messages.length ?? 0);
+    const pending = this.waiting.size + (this.claim?.taken.size ?? 0);
     return { ...this.counts, pending, discarded: { ...this.#discarded } };
   }
 }

@@ -31,14 +31,25 @@ export class Arrivals {
   shift(): WaitingMessage | undefined {
     const first = this.first();
     if (first === undefined) return undefined;
-    this.#first = undefined;
-    this.#size -= 1;
+    this.skip(1);
+    return first;
+  }
+
+  /** The run that comes first, and which of its messages does; nothing where that is a message by itself. */
+  firstOfRun(): { readonly run: Run; readonly start: number } | undefined {
     const item = this.#items.at(0);
-    this.#taken += 1;
+    return item instanceof Run ? { run: item, start: this.#taken } : undefined;
+  }
+
+  /** Takes out as many, which are there: of one run, or one message by itself. */
+  skip(count: number): void {
+    this.#first = undefined;
+    this.#size -= count;
+    const item = this.#items.at(0);
+    this.#taken += count;
     if (!(item instanceof Run) || this.#taken === item.size) {
       this.#taken = 0;
       this.#items.shift();
     }
-    return first;
   }
 }

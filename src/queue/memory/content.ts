@@ -108,7 +108,13 @@ export class Content {
 
   /** Of a claim that ends: a verdict a message. */
   settle(claim: LiveClaim, verdicts: readonly (Verdict | Moved)[], at: Moment): void {
-    const { application, messages } = claim;
+    const { application, taken } = claim;
+    if (verdicts.every(({ kind }) => kind === 'delivered')) {
+      this.room.give(taken.sizeBytes, taken.size);
+      application.counts.delivered += taken.size;
+      return;
+    }
+    const messages = taken.messages();
     for (let index = 0; index < messages.length; index += 1) {
       const verdict = verdicts[index] as Verdict | Moved;
       this.#settle({ application, message: messages[index] as WaitingMessage }, verdict, at);
@@ -174,7 +180,7 @@ export class Content {
       if (application === undefined) return;
       const { claim } = application;
       application.claim = undefined;
-      for (const message of claim?.messages ?? []) application.waiting.putBack(message);
+      for (const message of claim?.taken.messages() ?? []) application.waiting.putBack(message);
       this.turns.place(application, at.nowMs);
     }
   }
@@ -182,7 +188,7 @@ export class Content {
   /** Hands back what waits, in slices; what was claimed was not sent (law 8). */
   *empty(sliceMessages: number): Iterable<ReturnedMessage[]> {
     for (const application of this.all()) {
-      for (const message of application.claim?.messages ?? []) {
+      for (const message of application.claim?.taken.messages() ?? []) {
         message.sends -= 1;
         application.waiting.putBack(message);
       }

@@ -1,12 +1,8 @@
 import { Heap } from '../in-process/heap.ts';
 import { Arrivals } from './arrivals.ts';
 import type { Run } from './run.ts';
+import { type ClaimLimits, Taken } from './taken.ts';
 import { isDueBefore, keepAlone, type WaitingMessage } from './waiting-message.ts';
-
-export interface ClaimLimits {
-  readonly maxMessages: number;
-  readonly maxBytes: number;
-}
 
 /**
  * What waits of one application, in the order (due, sequence). What is accepted is due in the order
@@ -45,20 +41,25 @@ export class DueOrder {
   }
 
   /** The messages of one claim (law 2). */
-  take(limits: ClaimLimits, nowMs: number): WaitingMessage[] {
-    const taken: WaitingMessage[] = [];
-    let { maxMessages } = limits;
-    let bytes = 0;
+  take({ maxMessages: most, maxBytes }: ClaimLimits, nowMs: number): Taken {
+    const taken = new Taken();
+    let maxMessages = most;
     for (;;) {
       const next = this.first();
       if (next === undefined || next.dueMs > nowMs) return taken;
       maxMessages = Math.min(maxMessages, next.maxMessages ?? maxMessages);
-      bytes += next.sizeBytes;
-      const isWithin = taken.length < maxMessages && bytes <= limits.maxBytes;
-      const first = taken[0] ?? next;
-      if (first !== next && !(isWithin && first.format === next.format)) return taken;
-      taken.push(next);
-      this.shift();
+      const bytes = taken.sizeBytes + next.sizeBytes;
+      const isWithin = taken.size < maxMessages && bytes <= maxBytes;
+      if (taken.size > 0 && !(isWithin && taken.format === next.format)) return taken;
+      // While something is due again each message may come before the next one of a run.
+      const first = this.#again.size === 0 ? this.#accepted.firstOfRun() : undefined;
+      if (first === undefined) {
+        taken.add(next);
+        this.shift();
+      } else {
+        const count = taken.addOf(first.run, first.start, { maxMessages, maxBytes });
+        this.#accepted.skip(count);
+      }
     }
   }
 

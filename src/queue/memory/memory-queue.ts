@@ -23,9 +23,9 @@ import type {
 import type { Application, LiveClaim } from './application.ts';
 import { Content } from './content.ts';
 import type { PageRequest } from './dead-letters.ts';
-import type { ClaimLimits } from './due-order.ts';
 import type { MemoryQueueOptions } from './memory-options.ts';
-import { claimedMessages, movingMessages, type WaitingMessage } from './waiting-message.ts';
+import type { ClaimLimits } from './taken.ts';
+import { movingMessages } from './waiting-message.ts';
 
 /**
  * Each method but `enqueue` and `close`, and what has to wait for an `enqueue`, does all it does in
@@ -126,12 +126,10 @@ export class MemoryQueue implements MessageQueue {
     this.#lastClaim += 1;
     const id = String(this.#lastClaim);
     const endsAtMs = at.after(request.leaseMs);
-    application.claim = { id, application, messages: taken, endsAtMs };
+    application.claim = { id, application, taken, endsAtMs };
     turns.place(application, at.nowMs);
-    const messages = (isEarly ? movingMessages : claimedMessages)(taken, at.nowMs);
-    for (const message of taken) message.sends += 1;
-    const [{ format }] = taken as [WaitingMessage, ...WaitingMessage[]];
-    return { id, applicationId, format, row, now: at.nowMs, messages };
+    const messages = isEarly ? movingMessages(taken.messages(), at.nowMs) : taken.claimed(at.nowMs);
+    return { id, applicationId, format: taken.format, row, now: at.nowMs, messages };
   }
 
   async settle(
@@ -142,9 +140,9 @@ export class MemoryQueue implements MessageQueue {
     const { at } = this.#begin();
     const held = this.#held(claim);
     if (held === undefined) return 'lost';
-    const { application, messages } = held;
-    if (verdicts.length !== messages.length) {
-      const detail = `${verdicts.length} verdicts for ${messages.length} messages`;
+    const { application, taken } = held;
+    if (verdicts.length !== taken.size) {
+      const detail = `${verdicts.length} verdicts for ${taken.size} messages`;
       throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
     }
     this.#content.settle(held, verdicts, at);
@@ -156,8 +154,8 @@ export class MemoryQueue implements MessageQueue {
     const { at } = this.#begin();
     const held = this.#held(claim);
     if (held === undefined) return 'lost';
-    const { application, messages } = held;
-    for (const message of messages) {
+    const { application, taken } = held;
+    for (const message of taken.messages()) {
       message.sends -= 1;
       application.waiting.putBack(message);
     }

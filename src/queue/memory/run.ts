@@ -1,4 +1,4 @@
-import type { Format, QueueEntry } from '../queue.ts';
+import type { ClaimedMessage, Format, QueueEntry } from '../queue.ts';
 import type { Acceptance, WaitingMessage } from './waiting-message.ts';
 
 /** Of one Buffer, which is let go as a whole: so much more may be held than waits, for each application. */
@@ -26,7 +26,8 @@ export class Run {
   readonly senderId: string;
   readonly #acceptance: Acceptance;
   readonly #messageIds: string[] = [];
-  readonly #numbers: number[] = [];
+  /** Beside the heap, as its bytes: an array of numbers would be copied and read by the collector. */
+  readonly #numbers: Float64Array;
   readonly #bytes: Buffer;
 
   /** All of one application, format and sender, and new: see {@link runLength}. */
@@ -38,13 +39,19 @@ export class Run {
     let end = 0;
     for (const entry of entries) end += entry.stored.bytes.length;
     this.#bytes = Buffer.allocUnsafeSlow(end);
+    this.#numbers = new Float64Array(entries.length * NUMBERS);
     end = 0;
-    for (const entry of entries) {
-      const { messageId, bytes, dateAt, countAt } = entry.stored;
-      this.#bytes.set(bytes, end);
-      end += bytes.length;
-      this.#messageIds.push(messageId);
-      this.#numbers.push(end, dateAt, countAt, entry.sizeBytes, entry.origin.number);
+    let at = 0;
+    for (const { stored: one, sizeBytes, origin: from } of entries) {
+      this.#bytes.set(one.bytes, end);
+      end += one.bytes.length;
+      this.#messageIds.push(one.messageId);
+      this.#numbers[at + END] = end;
+      this.#numbers[at + DATE_AT] = one.dateAt;
+      this.#numbers[at + COUNT_AT] = one.countAt;
+      this.#numbers[at + SIZE_BYTES] = sizeBytes;
+      this.#numbers[at + NUMBER] = from.number;
+      at += NUMBERS;
     }
   }
 
@@ -55,14 +62,13 @@ export class Run {
   /** Made anew at each call; its content is a part of the run's. */
   messageAt(index: number): WaitingMessage {
     const { sequence, nowMs } = this.#acceptance;
-    const start = index === 0 ? 0 : this.#number(index - 1, END);
     return {
       messageId: this.#messageIds[index] as string,
       format: this.format,
-      content: this.#bytes.subarray(start, this.#number(index, END)),
+      content: this.#bytesAt(index),
       dateAt: this.#number(index, DATE_AT),
       countAt: this.#number(index, COUNT_AT),
-      sizeBytes: this.#number(index, SIZE_BYTES),
+      sizeBytes: this.sizeBytesAt(index),
       senderId: this.senderId,
       number: this.#number(index, NUMBER),
       sequence: sequence + index,
@@ -72,6 +78,32 @@ export class Run {
       maxMessages: undefined,
       progress: null,
     };
+  }
+
+  sizeBytesAt(index: number): number {
+    return this.#number(index, SIZE_BYTES);
+  }
+
+  /** In its first claim, as that is shown. */
+  claimedAt(index: number, nowMs: number): ClaimedMessage {
+    return {
+      stored: {
+        messageId: this.#messageIds[index] as string,
+        format: this.format,
+        bytes: this.#bytesAt(index),
+        dateAt: this.#number(index, DATE_AT),
+        countAt: this.#number(index, COUNT_AT),
+      },
+      origin: { senderId: this.senderId, number: this.#number(index, NUMBER) },
+      sends: 0,
+      ageMs: nowMs - this.#acceptance.nowMs,
+      progress: null,
+    };
+  }
+
+  #bytesAt(index: number): Buffer {
+    const start = index === 0 ? 0 : this.#number(index - 1, END);
+    return this.#bytes.subarray(start, this.#number(index, END));
   }
 
   #number(index: number, which: number): number {

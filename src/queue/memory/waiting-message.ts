@@ -89,6 +89,7 @@ export function postpone(
   message.progress = progress;
 }
 
+/** Of messages whose `sends` the claim has raised. */
 export function claimedMessages(
   messages: readonly WaitingMessage[],
   nowMs: number,
@@ -97,7 +98,7 @@ export function claimedMessages(
   return messages.map((message, index) => ({
     stored: stored[index] as StoredMessage,
     origin: originOf(message),
-    sends: message.sends,
+    sends: message.sends - 1,
     ageMs: nowMs - message.acceptedMs,
     progress: message.progress,
   }));

@@ -1,0 +1,102 @@
+import type { ClaimedMessage, Format } from '../queue.ts';
+import type { Run } from './run.ts';
+import { claimedMessages, type WaitingMessage } from './waiting-message.ts';
+
+/** Messages of a run that follow one another. */
+export interface RunPart {
+  readonly run: Run;
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface ClaimLimits {
+  readonly maxMessages: number;
+  readonly maxBytes: number;
+}
+
+const isAlone = (piece: WaitingMessage | RunPart): piece is WaitingMessage => !('run' in piece);
+
+/**
+ * What a claim has taken out of what waits, in order. Its messages are sent as far as this goes: their `sends`
+ * are raised (law 2). Of a run it holds which part: most of that is delivered, and never is anything else.
+ */
+export class Taken {
+  readonly #pieces: (WaitingMessage | RunPart)[] = [];
+  /** The same for all. */
+  #format: Format = 2;
+  #size = 0;
+  #sizeBytes = 0;
+
+  get format(): Format {
+    return this.#format;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get sizeBytes(): number {
+    return this.#sizeBytes;
+  }
+
+  add(message: WaitingMessage): void {
+    message.sends += 1;
+    this.#add(message, message.format, { count: 1, sizeBytes: message.sizeBytes });
+  }
+
+  /** Of a run the message at `start`, and what follows it as far as all is within the limits; how many these are. */
+  addOf(run: Run, start: number, { maxMessages, maxBytes }: ClaimLimits): number {
+    let end = start + 1;
+    let sizeBytes = run.sizeBytesAt(start);
+    const last = Math.min(run.size, start + maxMessages - this.#size);
+    while (end < last) {
+      const next = sizeBytes + run.sizeBytesAt(end);
+      if (this.#sizeBytes + next > maxBytes) break;
+      sizeBytes = next;
+      end += 1;
+    }
+    this.#add({ run, start, end }, run.format, { count: end - start, sizeBytes });
+    return end - start;
+  }
+
+  #add(
+    piece: WaitingMessage | RunPart,
+    format: Format,
+    { count, sizeBytes }: { readonly count: number; readonly sizeBytes: number },
+  ): void {
+    this.#pieces.push(piece);
+    this.#format = format;
+    this.#size += count;
+    this.#sizeBytes += sizeBytes;
+  }
+
+  /** As the claim shows them. */
+  claimed(nowMs: number): ClaimedMessage[] {
+    const alone = claimedMessages(this.#pieces.filter(isAlone), nowMs);
+    let shown = 0;
+    const claimed: ClaimedMessage[] = [];
+    for (const piece of this.#pieces) {
+      if (isAlone(piece)) {
+        claimed.push(alone[shown] as ClaimedMessage);
+        shown += 1;
+      } else {
+        const { run, start, end } = piece;
+        for (let index = start; index < end; index += 1) claimed.push(run.claimedAt(index, nowMs));
+      }
+    }
+    return claimed;
+  }
+
+  /** Each for itself, for what is not delivered. Those of runs are made anew at each call. */
+  messages(): WaitingMessage[] {
+    return this.#pieces.flatMap((piece) => {
+      if (isAlone(piece)) return [piece];
+      const { run, start, end } = piece;
+      return Array.from({ length: end - start }, (_, index) => {
+        const message = run.messageAt(start + index);
+        message.sends += 1;
+        return message;
+      });
+    });
+  }
+}
