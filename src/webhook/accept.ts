@@ -50,8 +50,9 @@ export async function acceptMessages(
           store: (data, index) => acceptV1(data, index, newId),
           giveWay,
         });
-  const first = { retryCount: 0, maxBodyBytes: rules.maxBodyBytes };
-  for (const { index, stored } of accepted) checkSize(index, stored, first);
+  for (const { index, stored } of accepted) {
+    checkSize(index, elementBytes({ stored, retryCount: 0 }), rules.maxBodyBytes);
+  }
   return accepted;
 }
 
@@ -79,16 +80,9 @@ function ownId(data: Ids, key: keyof Ids): string | null | undefined {
   return Object.hasOwn(data, key) ? data[key] : undefined;
 }
 
-/**
- * @throws SecurityEventError `ERR_MESSAGE_TOO_LARGE` where not even a request of its own would do,
- * with this `retryCount`: its digits count, too.
- */
-export function checkSize(
-  index: number,
-  stored: StoredMessage,
-  { retryCount, maxBodyBytes }: { readonly retryCount: number; readonly maxBodyBytes: number },
-): void {
-  const bytes = bodyBytes([elementBytes({ stored, retryCount })]);
+/** @throws SecurityEventError `ERR_MESSAGE_TOO_LARGE` where not even a request of its own would do for an element of this size. */
+export function checkSize(index: number, size: number, maxBodyBytes: number): void {
+  const bytes = bodyBytes([size]);
   if (bytes <= maxBodyBytes) return;
   throw new SecurityEventError('ERR_MESSAGE_TOO_LARGE', {
     detail: `message ${index} makes a request of ${bytes} bytes, maxBodyBytes is ${maxBodyBytes}`,

@@ -1,6 +1,6 @@
 /** The delivery engine behind `createWebhookSender`: intake at one end, scheduler at the other. */
 import { SecurityEventError } from '../../errors.ts';
-import type { Enqueued, MessageQueue, QueueEntry } from '../../queue/queue.ts';
+import type { Enqueued, MessageQueue } from '../../queue/queue.ts';
 import type { ResolvedApplication } from '../../settings/source.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { GiveWay } from '../../system/giving-way.ts';
@@ -193,17 +193,15 @@ export class Engine implements WebhookSender, FollowingSender {
     return new Set(closed.filter(isStillClosed));
   }
 
-  async #put(accepted: readonly AcceptedEntry[], ends?: Ends): Promise<Enqueued> {
+  async #put(entries: readonly AcceptedEntry[], ends?: Ends): Promise<Enqueued> {
     const { queue, ready, tracker, giveWay } = this.#parts;
     await ready();
-    const entries: QueueEntry[] = [];
-    for (const entry of accepted) {
-      const { applicationId, stored, sizeBytes } = entry;
-      const origin = tracker.expect();
-      ends?.set(entry, tracker.follow(origin));
-      entries.push({ applicationId, stored, sizeBytes, origin });
+    for (let index = 0; index < entries.length; index += 1) {
+      const entry = entries[index] as AcceptedEntry;
+      entry.origin = tracker.expect();
+      ends?.set(entry, tracker.follow(entry.origin));
       // Not asked each time, which takes longer than the rest of it.
-      const pause = entries.length % ENTRIES_A_PIECE === 0 ? giveWay() : undefined;
+      const pause = index % ENTRIES_A_PIECE === 0 ? giveWay() : undefined;
       if (pause !== undefined) await pause;
     }
     try {
@@ -217,7 +215,7 @@ export class Engine implements WebhookSender, FollowingSender {
     } catch (error) {
       for (const { origin } of entries) tracker.forget(origin);
       // A queue may give one error to all calls whose messages it was to write at once.
-      if (error instanceof SecurityEventError) throw error.copy(placeIn(accepted, error));
+      if (error instanceof SecurityEventError) throw error.copy(placeIn(entries, error));
       throw new SecurityEventError('ERR_QUEUE_FAILED', { cause: error });
     }
   }

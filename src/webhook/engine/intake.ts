@@ -6,7 +6,7 @@ import { type Dialect, slugify } from '../../contract/index.ts';
 import { SecurityEventError } from '../../errors.ts';
 import { check, type Rule, type Rules } from '../../option-rules.ts';
 import { downgrade } from '../../projection/downgrade.ts';
-import type { QueueEntry, StoredMessage } from '../../queue/queue.ts';
+import type { Origin, QueueEntry, StoredMessage } from '../../queue/queue.ts';
 import { type Routing, route } from '../../settings/routing.ts';
 import type { ResolvedApplication } from '../../settings/source.ts';
 import type { GiveWay } from '../../system/giving-way.ts';
@@ -40,10 +40,13 @@ export interface Intake {
   readonly skipped: readonly SkippedMessage[];
 }
 
-/** An entry for the queue, but for its origin, which it is given when it is enqueued. */
+/** An entry for the queue. Its origin is nobody's until it is enqueued: what is refused before has none. */
 export interface AcceptedEntry extends Omit<QueueEntry, 'origin'> {
   readonly index: number;
+  origin: Origin;
 }
+
+const NOBODY: Origin = Object.freeze({ senderId: '', number: 0 });
 
 type Read = AcceptedEntry | SkippedMessage;
 
@@ -121,10 +124,9 @@ interface Projection {
 }
 
 function project(routed: Routed, { selection, acceptedAt, rules, toBytes }: Projection): Read {
-  const { index, applicationId, application, messageId, draft } = routed;
-  const skip = (reason: SkipReason): Read => ({ index, applicationId, reason });
+  const { application, messageId, draft } = routed;
   const way = route(application, routingOf(selection, draft));
-  if (way.kind === 'skip') return skip(way.reason);
+  if (way.kind === 'skip') return skip(routed, way.reason);
   const { messageType, message } = draft;
   if (application.format !== 1) {
     const text = { message_id: messageId, message_type: messageType, message };
@@ -135,8 +137,12 @@ function project(routed: Routed, { selection, acceptedAt, rules, toBytes }: Proj
   const { dialect, v1Aliases } = rules;
   const context = { application: { name, environment }, acceptedAt, dialect, v1Aliases };
   const v1 = downgrade(given, context);
-  if (v1.kind === 'skipped') return skip(v1.reason);
+  if (v1.kind === 'skipped') return skip(routed, v1.reason);
   return entry(routed, storeV1(messageId, v1.element), rules);
+}
+
+function skip({ index, applicationId }: Routed, reason: SkipReason): SkippedMessage {
+  return { index, applicationId, reason };
 }
 
 /** Few receivers read format v1, so that the message is made anew from its JSON for them. */
@@ -159,9 +165,9 @@ function entry(
   stored: StoredMessage,
   { maxBodyBytes }: IntakeRules,
 ): AcceptedEntry {
-  checkSize(index, stored, { retryCount: MAX_RETRY_COUNT, maxBodyBytes });
-  const sizeBytes = elementBytes({ stored, retryCount: MAX_RETRY_COUNT }) + COMMA_BYTES;
-  return { index, applicationId, stored, sizeBytes };
+  const bytes = elementBytes({ stored, retryCount: MAX_RETRY_COUNT });
+  checkSize(index, bytes, maxBodyBytes);
+  return { index, applicationId, stored, sizeBytes: bytes + COMMA_BYTES, origin: NOBODY };
 }
 
 function unknownApplication(index: number, { messageType }: ReadDraft): SecurityEventError {
