@@ -109,20 +109,23 @@ class Statements {
 
   /** A string that is due: with the last one given, and what was written for it. */
   #addString(field: Field, index: number): boolean {
-    const { key, isBare, absent, telling } = field;
-    if (!isBare || absent !== undefined || telling !== undefined) return false;
-    // What stands before it is not the same each time.
-    if (this.#hasField === 'perhaps') return false;
-    const piece = `${this.#after(`${headOf(field)}"`)} + json`;
+    const { isBare, absent, telling } = field;
+    if (!isBare || absent !== undefined || telling?.what === 'json') return false;
+    // What stands before it may not be the same each time: that is not kept.
+    const isFirst = this.#hasField === 'perhaps' ? "(text === '{' ? '' : ',') + " : '';
+    const before = isFirst === '' ? `${this.#pending}${this.#hasField === true ? ',' : ''}` : '';
+    const head = JSON.stringify(`${before}${headOf(field)}"`);
     this.#lines.push(
-      `given = value[${JSON.stringify(key)}];`,
-      `if (given === last[${index}]) text = text + pieces[${index}];`,
-      'else {',
+      `given = value[${JSON.stringify(field.key)}];`,
+      `if (given === last[${index}]) {`,
+      `json = pieces[${index}];`,
+      tell(field),
+      '} else {',
       ...read(field, index),
-      `json = ${piece};`,
+      `json = ${head} + json;`,
       `if (given.length <= ${MAX_KEPT_LENGTH}) { last[${index}] = given; pieces[${index}] = json; }`,
-      'text = text + json;',
       '}',
+      `text = text + ${isFirst}json;`,
     );
     this.#pending = '"';
     this.#hasField = true;
@@ -171,14 +174,18 @@ class Statements {
   }
 }
 
-function read({ telling }: Field, index: number): readonly string[] {
-  const tell = telling && `if (told !== undefined) told[${JSON.stringify(telling.as)}] = `;
+function read(field: Field, index: number): readonly string[] {
   return [
     `json = texts[${index}](given, told);`,
     'if (json === undefined) return undefined;',
-    tell === undefined ? '' : `${tell}${telling?.what};`,
+    tell(field),
   ];
 }
+
+const tell = ({ telling }: Field): string =>
+  telling === undefined
+    ? ''
+    : `if (told !== undefined) told[${JSON.stringify(telling.as)}] = ${telling.what};`;
 
 function compiledObject(fields: readonly Field[]): TextOf {
   const statements = new Statements();

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { jsonTextOf } from '../../src/contract/json-text.ts';
+import { told } from '../../src/contract/told.ts';
 import { quickOrWhole } from '../helpers/quick-or-whole.ts';
 
 /** Fields of few values, whose text is made beforehand, in each place among others. */
@@ -77,9 +78,9 @@ describe('the text of an object', () => {
     const name = z.string().regex(/^[^x]*$/);
     const schema = z.strictObject({
       at: z.int().optional(),
-      first: name,
+      first: told(z.string(), 'first'),
       second: name,
-      last: name,
+      last: told(z.string(), 'last'),
     });
     const text = fc.constantFrom('shop', 'say "b"', '', 'xenon', 'a'.repeat(40), 'b'.repeat(41));
     const input = fc.record(
@@ -92,6 +93,9 @@ describe('the text of an object', () => {
         for (const one of inputs) {
           const result = schema.safeParse(one);
           const expected = result.success ? JSON.stringify(result.data) : undefined;
+          const heard = { first: undefined, last: undefined };
+          expect(textOf(one, heard)).toBe(expected);
+          if (result.success) expect(heard).toEqual({ first: one.first, last: one.last });
           expect(textOf(one)).toBe(expected);
         }
       }),

@@ -9,14 +9,23 @@ import {
   waitingMessage,
 } from '../../../src/queue/memory/waiting-message.ts';
 import type { Format, QueueEntry } from '../../../src/queue/queue.ts';
+import { sharedBytes } from '../../../src/webhook/shared-bytes.ts';
 import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
 
-const entryOf = (number: number, text: string, format: Format): QueueEntry => ({
-  applicationId: 'shop-1',
-  stored: { messageId: `m-${number}`, format, bytes: Buffer.from(text), dateAt: 3, countAt: 5 },
-  sizeBytes: text.length + 31,
-  origin: { senderId: 'sender', number: number * 2 },
-});
+/** In one Buffer, as a call of `send` has them, but for what lies between some. */
+function entriesOf(texts: readonly string[], first: number, format: Format): QueueEntry[] {
+  const toBytes = sharedBytes(100);
+  return texts.map((text, index) => {
+    const number = first + index;
+    if (number % 7 === 0) toBytes('another message');
+    return {
+      applicationId: 'shop-1',
+      stored: { messageId: `m-${number}`, format, bytes: toBytes(text), dateAt: 3, countAt: 5 },
+      sizeBytes: text.length + 31,
+      origin: { senderId: 'sender', number: number * 2 },
+    };
+  });
+}
 
 const step = fc.record({
   texts: fc.array(fc.string({ maxLength: 20 }), { maxLength: 30 }),
@@ -65,7 +74,7 @@ test('is the same of runs as of messages one by one, whatever comes back', () =>
       const [runs, single] = [new DueOrder(), new DueOrder()];
       let sequence = 1;
       for (const [nowMs, { texts, format, ends, ...limits }] of steps.entries()) {
-        const entries = texts.map((text, index) => entryOf(sequence + index, text, format));
+        const entries = entriesOf(texts, sequence, format);
         append(runs, entries, { sequence, nowMs }, true);
         append(single, entries, { sequence, nowMs }, false);
         sequence += entries.length;
