@@ -37,7 +37,7 @@ export const sides = {
     const { sign } = await built('webhook/signature.js');
     const accepted = await (await accepting())();
     return repeating(() => {
-      const outgoing = accepted.map(({ stored }) => ({ stored, retryCount: 0 }));
+      const outgoing = accepted.map(({ stored }) => ({ stored, sends: 0 }));
       return sign(encodeBody(outgoing, DATE), SECRET);
     });
   },

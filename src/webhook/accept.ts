@@ -51,7 +51,7 @@ export async function acceptMessages(
           giveWay,
         });
   for (const { index, stored } of accepted) {
-    checkSize(index, elementBytes({ stored, retryCount: 0 }), rules.maxBodyBytes);
+    checkSize(index, elementBytes({ stored, sends: 0 }), rules.maxBodyBytes);
   }
   return accepted;
 }

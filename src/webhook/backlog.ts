@@ -104,10 +104,10 @@ export class Backlog {
   }
 
   #fit(request: PendingRequest): PendingRequest[] {
-    const retryCount = request.sends;
+    const { sends } = request;
     const measure = ({ stored, application }: AcceptedMessage) => ({
       application,
-      bytes: elementBytes({ stored, retryCount }),
+      bytes: elementBytes({ stored, sends }),
     });
     const limits = {
       maxMessages: MAX_MESSAGES_PER_REQUEST,

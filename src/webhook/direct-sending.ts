@@ -54,7 +54,7 @@ async function waitUntil(time: number, { clock, signal }: DirectSending): Promis
 async function attempt(request: PendingRequest, sending: DirectSending): Promise<Attempt> {
   const { url, secret, poster, clock, signal } = sending;
   const { messages, sends } = request;
-  const outgoing = messages.map(({ stored }) => ({ stored, retryCount: sends }));
+  const outgoing = messages.map(({ stored }) => ({ stored, sends }));
   const body = encodeBody(outgoing, formatTimestamp(clock.now()));
   const headers = { ...sending.headers, [SIGNATURE_HEADER]: sign(body, secret) };
   const result = await poster.post({ url, body, headers, signal, tls: sending.tls });

@@ -4,7 +4,7 @@
  * byte, what `JSON.stringify` makes of the whole envelopes.
  */
 
-import type { StoredMessage } from '../queue/queue.ts';
+import type { ClaimedMessage, StoredMessage } from '../queue/queue.ts';
 import type { BytesOf } from './shared-bytes.ts';
 
 export interface MessageToStore {
@@ -20,11 +20,8 @@ export interface TextToStore {
   readonly message: string;
 }
 
-/** A message of a request: how often it was sent before is its `retry_count` (D24). */
-export interface Outgoing {
-  readonly stored: StoredMessage;
-  readonly retryCount: number;
-}
+/** A message of a request, as a claim has it: how often it was sent before is its `retry_count` (D24). */
+export type Outgoing = Pick<ClaimedMessage, 'stored' | 'sends'>;
 
 /** `YYYY-MM-DDTHH:mm:ss.SSS+00:00` */
 const TIMESTAMP_BYTES = 29;
@@ -86,8 +83,8 @@ export function storeV1(messageId: string, element: object): StoredMessage {
 }
 
 /** The exact bytes of one element of a request, without commas and brackets. */
-export function elementBytes({ stored, retryCount }: Outgoing): number {
-  const slots = stored.format === 2 ? TIMESTAMP_BYTES + digitsOf(retryCount) : 0;
+export function elementBytes({ stored, sends }: Outgoing): number {
+  const slots = stored.format === 2 ? TIMESTAMP_BYTES + digitsOf(sends) : 0;
   return stored.bytes.length + slots;
 }
 
@@ -140,7 +137,7 @@ interface Writing {
   end: number;
 }
 
-function writeElement(writing: Writing, { stored, retryCount }: Outgoing): void {
+function writeElement(writing: Writing, { stored, sends }: Outgoing): void {
   const { body, date, end: start } = writing;
   const { bytes, format, dateAt, countAt } = stored;
   if (format === 1) {
@@ -150,14 +147,14 @@ function writeElement(writing: Writing, { stored, retryCount }: Outgoing): void 
   }
   // The long rest lands where it belongs, and what is before it moves up: views of the three parts, or
   // copies of each, cost more than that.
-  const shift = date.length + digitsOf(retryCount);
+  const shift = date.length + digitsOf(sends);
   body.set(bytes, start + shift);
   body.copyWithin(start, start + shift, start + shift + dateAt);
   body.set(date, start + dateAt);
   for (let at = dateAt; at < countAt; at += 1) {
     body[start + date.length + at] = bytes[at] as number;
   }
-  writeCount(body, start + date.length + countAt, retryCount);
+  writeCount(body, start + date.length + countAt, sends);
   writing.end = start + bytes.length + shift;
 }
 

@@ -27,7 +27,7 @@ export function compose(
   }
   // Exactly as large as a request may be.
   const bare = { message_id: `own-${key}`, ...content(plan, { key, applicationId, pad: 0 }) };
-  const bytes = bodyBytes([elementBytes({ stored: storeV2(bare), retryCount: 0 })]);
+  const bytes = bodyBytes([elementBytes({ stored: storeV2(bare), sends: 0 })]);
   const pad = Math.max(0, Math.min(policy.maxBodyBytes, 5000) - bytes);
   const given = { ...content(plan, { key, applicationId, pad }), message_id: bare.message_id };
   return { key, given };

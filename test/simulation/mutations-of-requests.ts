@@ -8,8 +8,8 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
   {
     name: 'retry_count is always 0',
     file: `${ENGINE}/attempt.ts`,
-    from: '{ stored, retryCount: sends }',
-    to: '{ stored, retryCount: sends * 0 }',
+    from: 'encodeBody(messages,',
+    to: 'encodeBody(messages.map((message) => ({ ...message, sends: 0 })),',
     by: 'retry-count',
     withinSeeds: 5,
   },
@@ -32,8 +32,8 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a request has its messages in another order',
     file: `${ENGINE}/attempt.ts`,
-    from: 'outgoing = messages.map(',
-    to: 'outgoing = messages.toReversed().map(',
+    from: '{ body: encodeBody(messages',
+    to: '{ body: encodeBody(messages.toReversed()',
     by: 'claimed-messages',
     withinSeeds: 20,
   },

@@ -275,7 +275,7 @@ async function measure(message: unknown): Promise<number> {
   const [accepted] = await accept([message]);
   return accepted === undefined
     ? 0
-    : bodyBytes([elementBytes({ stored: accepted.stored, retryCount: 0 })]);
+    : bodyBytes([elementBytes({ stored: accepted.stored, sends: 0 })]);
 }
 
 describe('the byte budget', () => {

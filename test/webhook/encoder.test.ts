@@ -41,7 +41,7 @@ function plainBody(drafts: readonly Draft[], retryCounts: readonly number[]): Bu
 function outgoingOf(drafts: readonly Draft[], retryCounts: readonly number[]): Outgoing[] {
   return drafts.map((draft, index) => ({
     stored: storeV2(draft),
-    retryCount: retryCounts[index] ?? 0,
+    sends: retryCounts[index] ?? 0,
   }));
 }
 
@@ -98,7 +98,7 @@ describe('encodeBody', () => {
 
   test.each(RETRY_COUNTS)('follows the contract with retry_count %i', (retryCount) => {
     const drafts = Object.values(DRAFTS);
-    const outgoing = drafts.map((draft) => ({ stored: storeV2(draft), retryCount }));
+    const outgoing = drafts.map((draft) => ({ stored: storeV2(draft), sends: retryCount }));
     const body: unknown = JSON.parse(encodeBody(outgoing, SENT_AT).toString());
     expect(WebhookBodyV2.parse(body).map((message) => message.retry_count)).toEqual(
       drafts.map(() => retryCount),
@@ -109,7 +109,7 @@ describe('encodeBody', () => {
     const drafts = Object.values(DRAFTS).slice(0, 2);
     const outgoing = drafts.map((draft) => ({
       stored: storeV2(draft),
-      retryCount: count as number,
+      sends: count as number,
     }));
     const due = plainBody(drafts, [0, 0]).toString();
     expect(encodeBody(outgoing, SENT_AT).toString()).toBe(
@@ -125,7 +125,7 @@ describe('encodeBody', () => {
     const elements = Object.values(ELEMENTS);
     const outgoing = [
       ...outgoingOf(drafts, []),
-      ...elements.map((element) => ({ stored: storeV1('id', element), retryCount: 0 })),
+      ...elements.map((element) => ({ stored: storeV1('id', element), sends: 0 })),
     ];
     const due = encodeBody(outgoing, SENT_AT).toString().replaceAll(SENT_AT, date);
     expect(date).not.toHaveLength(SENT_AT.length);
@@ -137,7 +137,7 @@ describe('encodeBody', () => {
     const counts = [12, 1];
     const outgoing = {
       stored: storeV2(draft as Draft),
-      get retryCount() {
+      get sends() {
         return counts.shift() ?? 0;
       },
     };
@@ -147,9 +147,9 @@ describe('encodeBody', () => {
   test('encodes one message again with another date and count', () => {
     const [draft] = Object.values(DRAFTS);
     const stored = storeV2(draft as Draft);
-    const first = encodeBody([{ stored, retryCount: 0 }], SENT_AT).toString();
+    const first = encodeBody([{ stored, sends: 0 }], SENT_AT).toString();
     const later = '2026-11-21T10:00:02.002+00:00';
-    expect(encodeBody([{ stored, retryCount: 12 }], later).toString()).toBe(
+    expect(encodeBody([{ stored, sends: 12 }], later).toString()).toBe(
       first.replace(SENT_AT, later).replace('"retry_count":0', '"retry_count":12'),
     );
   });
@@ -158,12 +158,12 @@ describe('encodeBody', () => {
     const message = { name: 'before' };
     const stored = storeV2({ message_id: 'm', message_type: 'test', message });
     message.name = 'after';
-    expect(encodeBody([{ stored, retryCount: 0 }], SENT_AT).toString()).toContain('before');
+    expect(encodeBody([{ stored, sends: 0 }], SENT_AT).toString()).toContain('before');
   });
 
   test('writes v1 elements as they are: they have neither date nor count (D45)', () => {
     const elements = Object.values(ELEMENTS);
-    const outgoing = elements.map((element) => ({ stored: storeV1('id', element), retryCount: 7 }));
+    const outgoing = elements.map((element) => ({ stored: storeV1('id', element), sends: 7 }));
     const body = encodeBody(outgoing, SENT_AT);
     expect(body.toString()).toBe(JSON.stringify(elements));
     expect(received.WebhookBodyV1.safeParse(JSON.parse(body.toString())).success).toBe(true);
@@ -201,10 +201,10 @@ describe('the size foretold', () => {
   test('is the size of the body, to the byte', () => {
     const v2 = fc
       .tuple(anyDraft, anyRetryCount)
-      .map(([draft, retryCount]) => ({ stored: storeV2(draft), retryCount }));
+      .map(([draft, retryCount]) => ({ stored: storeV2(draft), sends: retryCount }));
     const v1 = fc
       .tuple(hostileMessage, anyRetryCount)
-      .map(([element, retryCount]) => ({ stored: storeV1('id', element), retryCount }));
+      .map(([element, retryCount]) => ({ stored: storeV1('id', element), sends: retryCount }));
     fc.assert(
       fc.property(fc.array(fc.oneof(v2, v1), { maxLength: 5 }), (outgoing) => {
         const body = encodeBody(outgoing, formatTimestamp(1_795_255_201_002));

@@ -122,7 +122,7 @@ describe('splitRequests', () => {
       fc.property(texts, fc.nat({ max: 101 }), (given, retryCount) => {
         const outgoing = given.map((text, index) => ({
           stored: storeV2({ message_id: `${index}`, message_type: 'test', message: { text } }),
-          retryCount,
+          sends: retryCount,
         }));
         const sizes = outgoing.map((message) => bodyBytes([elementBytes(message)]));
         const maxBytes = Math.max(...sizes) + 200;

@@ -73,11 +73,8 @@ export interface Encoded {
 /** Anew for every attempt: `date_created` and `retry_count` are this one's (D23, D24). */
 export function encodeClaim({ messages }: Claim, clock: Clock): Encoded {
   let maxRetryCount = 0;
-  const outgoing = messages.map(({ stored, sends }) => {
-    if (sends > maxRetryCount) maxRetryCount = sends;
-    return { stored, retryCount: sends };
-  });
-  return { body: encodeBody(outgoing, formatTimestamp(clock.now())), maxRetryCount };
+  for (const { sends } of messages) if (sends > maxRetryCount) maxRetryCount = sends;
+  return { body: encodeBody(messages, formatTimestamp(clock.now())), maxRetryCount };
 }
 
 export interface AttemptEndOfWire {

@@ -165,7 +165,7 @@ function entry(
   stored: StoredMessage,
   { maxBodyBytes }: IntakeRules,
 ): AcceptedEntry {
-  const bytes = elementBytes({ stored, retryCount: MAX_RETRY_COUNT });
+  const bytes = elementBytes({ stored, sends: MAX_RETRY_COUNT });
   checkSize(index, bytes, maxBodyBytes);
   return { index, applicationId, stored, sizeBytes: bytes + COMMA_BYTES, origin: NOBODY };
 }

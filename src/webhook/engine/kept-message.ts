@@ -31,7 +31,7 @@ export class KeptMessage {
    * `{ message_id, message_type, message }`. In format 1 it is the element.
    */
   get content(): Readonly<Record<string, unknown>> {
-    const outgoing = { stored: this.#stored, retryCount: 0 };
+    const outgoing = { stored: this.#stored, sends: 0 };
     const body = encodeBody([outgoing], formatTimestamp(0)).toString();
     const [element] = JSON.parse(body) as [Readonly<Record<string, unknown>>];
     if (this.format === 1) return element;

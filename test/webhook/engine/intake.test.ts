@@ -83,7 +83,7 @@ const incident = (applicationId: string, overrides: object = {}) =>
 const elementOf = ({ entries }: Intake, index = 0): Record<string, unknown> => {
   const stored = entries[index]?.stored;
   if (stored === undefined) throw new Error('no such entry');
-  return JSON.parse(encodeBody([{ stored, retryCount: 3 }], AT).toString())[0];
+  return JSON.parse(encodeBody([{ stored, sends: 3 }], AT).toString())[0];
 };
 
 describe('a batch', () => {
@@ -110,7 +110,7 @@ describe('a batch', () => {
     const { entries } = await accept({ messages: [event('shop-1', 'a')] });
     const [{ stored, sizeBytes } = {}] = entries;
     if (stored === undefined) throw new Error('no entry');
-    const body = encodeBody([{ stored, retryCount: 9_999_999_999 }], AT);
+    const body = encodeBody([{ stored, sends: 9_999_999_999 }], AT);
     expect(sizeBytes).toBe(body.length - '[]'.length + ','.length);
   });
 
