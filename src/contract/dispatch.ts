@@ -87,5 +87,8 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** True where `input` is an object with a value under one of `keys`. */
-export const hasAny = (input: unknown, keys: readonly string[]): boolean =>
-  isObject(input) && keys.some((key) => input[key] !== undefined);
+export function hasAny(input: unknown, keys: readonly string[]): boolean {
+  if (!isObject(input)) return false;
+  for (const key of keys) if (input[key] !== undefined) return true;
+  return false;
+}

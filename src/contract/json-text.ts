@@ -95,8 +95,8 @@ const tupleText: Maker = ({ items = [], rest }, compile) => {
   return (value) => {
     if (!Array.isArray(value) || value.length !== texts.length) return undefined;
     let text = '';
-    for (const [index, textOf] of texts.entries()) {
-      const told = textOf(value[index]);
+    for (let index = 0; index < texts.length; index += 1) {
+      const told = texts[index]?.(value[index]);
       if (told === undefined) return undefined;
       text += index === 0 ? told : `,${told}`;
     }
