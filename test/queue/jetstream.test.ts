@@ -13,7 +13,7 @@ import { NatsServer, natsProgram } from '../helpers/nats-server.ts';
 import { quickOrWhole } from '../helpers/quick-or-whole.ts';
 import { SteppingTime } from '../helpers/stepping-time.ts';
 import { describeQueueConformance } from './conformance/describe-queue-conformance.ts';
-import type { QueueBounds, QueueUnderTest } from './conformance/harness.ts';
+import type { QueueBounds, QueueHarness, QueueUnderTest } from './conformance/harness.ts';
 
 describe.runIf(natsProgram !== undefined)('the JetStream queue', () => {
   let server: NatsServer;
@@ -33,7 +33,7 @@ describe.runIf(natsProgram !== undefined)('the JetStream queue', () => {
     await server.stop();
   });
 
-  async function create(bounds: QueueBounds = {}): Promise<QueueUnderTest> {
+  async function create(bounds: QueueBounds = {}, maxKept?: number): Promise<QueueUnderTest> {
     made += 1;
     const prefix = `queue-${made}`;
     const connection = { servers: server.address };
@@ -41,7 +41,10 @@ describe.runIf(natsProgram !== undefined)('the JetStream queue', () => {
     const time = new SteppingTime();
     const handles: MessageQueue[] = [];
     const handle = (): MessageQueue => {
-      const queue = new JetStreamQueue({ connection, prefix }, { time });
+      const queue = new JetStreamQueue(
+        { connection, prefix },
+        { time, ...(maxKept && { maxKept }) },
+      );
       handles.push(queue);
       return queue;
     };
@@ -59,7 +62,7 @@ describe.runIf(natsProgram !== undefined)('the JetStream queue', () => {
     };
   }
 
-  describeQueueConformance('the JetStream queue', {
+  const harness: QueueHarness = {
     create,
     // Two hundred bytes are told of each, in its headers and its subject.
     capabilities: {
@@ -73,5 +76,14 @@ describe.runIf(natsProgram !== undefined)('the JetStream queue', () => {
     blackHoleMessages: quickOrWhole(500, 10_000),
     crowd: quickOrWhole(100, 2000),
     randomRuns: quickOrWhole(3, 20),
+  };
+
+  describeQueueConformance('the JetStream queue', harness);
+
+  // Almost nothing is kept in mind: what comes up is read again each time.
+  describeQueueConformance('the JetStream queue with hardly any memory', {
+    ...harness,
+    capabilities: { ...harness.capabilities, estimatesBytes: true },
+    create: (bounds) => create(bounds, 4),
   });
 });

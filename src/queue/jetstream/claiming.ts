@@ -2,6 +2,7 @@
 import type { Claim, ClaimedMessage, ClaimRequest, Nothing } from '../queue.ts';
 import type { Bodies, Whole } from './bodies.ts';
 import { type Message, storedOf } from './envelope.ts';
+import { MAX_FRESH } from './fresh-room.ts';
 import { isPassing } from './jetstream-failure.ts';
 import type { Row, Taken } from './row.ts';
 import { type Asked, candidates, needsFresh, take } from './row-claim.ts';
@@ -101,19 +102,20 @@ export class Claiming {
 
   /** `undefined`: another process was quicker, or there is nothing for this request after all. */
   async #attempt(view: View, request: ClaimRequest): Promise<Claim | undefined> {
-    await this.#work.look(view);
+    if (needsFresh(this.#rows.current(view), this.#asked(view, request)))
+      await this.#work.look(view, mostOf(view, request));
     const { state, revision } = view;
     const before = this.#rows.current(view);
-    const { lingerMs } = this.#session.beginning();
-    const { rowBytes } = view;
-    const { maxPayload } = this.#session;
-    const asked = { request, nowMs: this.#session.time.now(), lingerMs, rowBytes, maxPayload };
+    const asked = this.#asked(view, request);
     const isFreshNeeded = needsFresh(before, asked);
+    // Another process was quicker, and now what was not looked at may be due before what the row knows.
+    if (isFreshNeeded && !view.knows(mostOf(view, request))) return undefined;
     const read = await this.#readKnown(view, before, asked);
     if (read === undefined) return undefined;
     const id = this.#newId();
     const messages = view.visible();
-    const found = isFreshNeeded ? { fresh: { messages, waiting: messages.length } } : {};
+    const waiting = view.waiting(messages.length);
+    const found = isFreshNeeded ? { fresh: { messages, waiting } } : {};
     // What was read meanwhile of a newer row does not go with this one.
     if (view.revision !== revision) return undefined;
     const { row, taken } = take<Message>(before, { ...asked, id }, { read, ...found });
@@ -125,6 +127,12 @@ export class Claiming {
     if (row !== state && !(await this.#rows.write(view, row, revision))) return undefined;
     if (taken.length === 0) return undefined;
     return this.#claimOf(view, row, { id, taken, whole, isEarly: request.early === true });
+  }
+
+  #asked({ rowBytes }: View, request: ClaimRequest): Asked {
+    const { maxPayload, time } = this.#session;
+    const { lingerMs } = this.#session.beginning();
+    return { request, nowMs: time.now(), lingerMs, rowBytes, maxPayload };
   }
 
   #newId(): string {
@@ -201,6 +209,12 @@ export class Claiming {
       messages,
     };
   }
+}
+
+/** So many have to be known for a claim that is full. */
+function mostOf({ row }: View, { early, maxMessages }: ClaimRequest): number {
+  const most = early === true ? maxMessages : Math.min(maxMessages, row.maxMessages);
+  return Math.max(1, Math.min(most, MAX_FRESH));
 }
 
 const nothing = (atMs: number | undefined, nowMs: number): Nothing =>

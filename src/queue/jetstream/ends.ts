@@ -83,7 +83,7 @@ export class Ends {
   async #bury(view: View, burying: Burying): Promise<ExpiredMessage[]> {
     const { rows, followUps } = this.#parts;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      await this.#work.look(view);
+      await this.#look(view, burying);
       const { state, revision } = view;
       const before = burying.before(lapse(state, this.#session.time.now()));
       const page = view.visible();
@@ -98,6 +98,13 @@ export class Ends {
       }));
     }
     throw rowBusy();
+  }
+
+  /** So far that as many are known as may be buried, where those that are known are. */
+  async #look(view: View, { max, isMeant }: Burying): Promise<void> {
+    await this.#work.look(view, 1);
+    const last = view.visible().at(-1);
+    if (last !== undefined && isMeant(last)) await this.#work.look(view, max);
   }
 
   async #buried({ row, view, page }: Seen, { max, reason, touched, isMeant }: Burying) {

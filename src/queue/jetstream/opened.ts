@@ -6,6 +6,7 @@ import { Claiming } from './claiming.ts';
 import { Letters } from './dead-letters.ts';
 import { Ends } from './ends.ts';
 import { FollowUps } from './follow-ups.ts';
+import { MAX_KEPT } from './fresh-room.ts';
 import { Intake } from './intake.ts';
 import type { ReadOptions } from './jetstream-options.ts';
 import { LetterEnds } from './letter-ends.ts';
@@ -70,6 +71,7 @@ export async function opened(options: ReadOptions, opening: Opening): Promise<Op
       beginning: opening.beginning,
       bounds,
       maxPayload: link.nats.info?.max_payload ?? DEFAULT_MAX_PAYLOAD,
+      maxKept: opening.maxKept ?? MAX_KEPT,
       callTimeoutMs: options.callTimeoutMs,
     };
     const measure = (): Promise<void> => measureTime(session, measured);

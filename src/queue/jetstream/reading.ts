@@ -13,35 +13,42 @@ export interface Asked {
   readonly subjects: string;
   /** Behind this sequence. */
   readonly after: number;
-  /** At most so many, or one more where there are. */
-  readonly limit: number;
   readonly headersOnly: boolean;
   /** See {@link FeedOptions}. */
   readonly isCountBelieved?: boolean;
 }
 
-/** Ascending; fewer than `limit`: that is all. */
-export async function listed(
+/** Ascending, until `take` says that no more is wanted; whether that was all there is. */
+export async function read(
   surrounding: Surrounding,
-  { after, limit, ...asked }: Asked,
-): Promise<Kept[]> {
-  const found: Kept[] = [];
-  const full = new AbortController();
+  { after, ...asked }: Asked,
+  take: (message: Kept) => boolean,
+): Promise<boolean> {
+  const enough = new AbortController();
   const feed = new Feed({
     ...surrounding,
     ...asked,
     lastOfEach: false,
     onMessage: (message) => {
-      if (found.length < limit) found.push(message);
-      else full.abort();
+      if (!enough.signal.aborted && !take(message)) enough.abort();
     },
     onResumed: () => {},
   });
-  const isFull = new Promise<void>((resolve) => void onAbort(full.signal, resolve));
+  const isEnough = new Promise<void>((resolve) => void onAbort(enough.signal, resolve));
   try {
-    await Promise.race([feed.start(after), isFull]);
-    return found;
+    await Promise.race([feed.start(after), isEnough]);
+    return !enough.signal.aborted;
   } finally {
     await feed.end();
   }
+}
+
+/** Ascending; fewer than `limit`: that is all. */
+export async function listed(
+  surrounding: Surrounding,
+  { limit, ...asked }: Asked & { readonly limit: number },
+): Promise<Kept[]> {
+  const found: Kept[] = [];
+  await read(surrounding, asked, (message) => found.push(message) < limit);
+  return found;
 }

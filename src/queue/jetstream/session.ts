@@ -13,6 +13,8 @@ export interface Surroundings {
   readonly load: LoadNats;
   /** In place of the server's; only tests give one. */
   readonly time?: Time;
+  /** In place of `MAX_KEPT`; only tests give one. */
+  readonly maxKept?: number;
 }
 
 export interface Beginning {
@@ -35,5 +37,7 @@ export interface Session {
   readonly beginning: () => Beginning;
   readonly bounds: { readonly maxPendingMessages: number; readonly maxPendingBytes: number };
   readonly maxPayload: number;
+  /** How many messages that wait are kept in mind. */
+  readonly maxKept: number;
   readonly callTimeoutMs: number;
 }

@@ -4,17 +4,14 @@ import type { SecurityEventError } from '../../errors.ts';
 import { nowhere, type TurnTaker } from '../in-process/turns.ts';
 import type { ApplicationRow } from '../queue.ts';
 import type { Message } from './envelope.ts';
+import { FreshMessages } from './fresh-messages.ts';
+import type { FreshRoom, Keeper } from './fresh-room.ts';
 import { applicationIdOf } from './names.ts';
+import { CALL_MS, type Looked } from './page.ts';
 import { knownOf, newRow, type Row } from './row.ts';
 import { claimableAtMs, type FreshTold } from './row-due.ts';
 import type { FollowUp } from './row-ends.ts';
 import { lapse } from './row-settle.ts';
-
-/** More than so many are not kept in mind: they are read again once these are claimed. */
-export const MAX_FRESH = 4000;
-
-/** A call that is not wholly stored after so long never will be: what is there of it is given. */
-const CALL_MS = 60_000;
 
 /** Stands for the claim that is being made. */
 const BUSY = Object.freeze({});
@@ -23,9 +20,10 @@ export interface Surroundings {
   /** The server's time. */
   readonly now: () => number;
   readonly initial: () => { readonly row: ApplicationRow; readonly lingerMs: number };
+  readonly room: FreshRoom;
 }
 
-export class View implements TurnTaker {
+export class View implements TurnTaker, Keeper {
   readonly place = nowhere();
   readonly token: string;
   readonly applicationId: string;
@@ -42,15 +40,10 @@ export class View implements TurnTaker {
   pausedUntilMs = 0;
   /** What this process has done of it already: written with the next change. */
   done: readonly FollowUp[] = [];
-  /** Ascending, without a gap. */
-  fresh: Message[] = [];
-  /** Whether `fresh` is all that lies behind the cursor. */
-  isWhole: boolean;
+  readonly #fresh: FreshMessages;
   #state: Row | undefined;
   #knownState: Row | undefined;
   #known: ReadonlySet<number> = new Set();
-  /** Calls of which the last message has not come, by their ids: their first one. */
-  #open = new Map<string, Message>();
   /** What has come while somebody looks. */
   #meanwhile: Message[] | undefined;
 
@@ -58,7 +51,26 @@ export class View implements TurnTaker {
     this.token = token;
     this.applicationId = applicationIdOf(token);
     this.#surroundings = surroundings;
-    this.isWhole = isWhole;
+    this.#fresh = new FreshMessages(surroundings.room, isWhole);
+  }
+
+  /** Ascending, without a gap. */
+  get fresh(): readonly Message[] {
+    return this.#fresh.messages;
+  }
+
+  get kept(): number {
+    return this.fresh.length;
+  }
+
+  /** Whether `fresh` is all that lies behind the cursor. */
+  get isWhole(): boolean {
+    return this.#fresh.isWhole;
+  }
+
+  /** Whether it is known what lies behind the cursor, so far. */
+  knows(count: number): boolean {
+    return this.isWhole || this.kept >= count;
   }
 
   get state(): Row {
@@ -89,13 +101,18 @@ export class View implements TurnTaker {
 
   #told(): FreshTold | undefined {
     const { first, count } = this.#visible();
-    if (first !== undefined) return { firstMs: first.storedMs, waiting: count };
-    const hidden = this.isWhole ? this.fresh[0] : undefined;
+    if (first !== undefined) return { firstMs: first.storedMs, waiting: this.waiting(count) };
+    const hidden = this.fresh[0];
     // Who enqueued it may have ended: nothing more may come that would tell of it.
     if (hidden !== undefined) return { firstMs: hidden.storedMs + CALL_MS, waiting: 0 };
-    if (this.isWhole || this.fresh.length > 0) return undefined;
+    if (this.isWhole) return undefined;
     // Nobody has looked: to be read once it is its turn.
-    return { firstMs: 0, waiting: Number.POSITIVE_INFINITY };
+    return { firstMs: 0, waiting: this.waiting(0) };
+  }
+
+  /** Of so many that can be seen; what is not known may be any number. */
+  waiting(visible: number): number {
+    return this.isWhole ? visible : Number.POSITIVE_INFINITY;
   }
 
   get known(): ReadonlySet<number> {
@@ -121,38 +138,17 @@ export class View implements TurnTaker {
   #prune(): void {
     const { known } = this;
     const { cursor } = this.state;
-    const fresh = this.fresh.filter(({ sequence }) => sequence > cursor && !known.has(sequence));
-    if (fresh.length === this.fresh.length) return;
-    this.#restart(fresh);
-  }
-
-  #restart(messages: readonly Message[]): void {
-    this.fresh = [];
-    this.#open = new Map();
-    for (const message of messages) this.#append(message);
+    this.#fresh.keep(({ sequence }) => sequence > cursor && !known.has(sequence));
   }
 
   /** What came in; whether it may change when something can be claimed. */
   came(message: Message): boolean {
     this.#meanwhile?.push(message);
     this.seen = Math.max(this.seen, message.sequence);
-    const last = this.fresh.at(-1)?.sequence ?? this.state.cursor;
-    if (!this.isWhole || message.sequence <= last || this.known.has(message.sequence)) return false;
-    if (this.fresh.length >= MAX_FRESH) {
-      this.isWhole = false;
-      return false;
-    }
+    if (message.sequence <= this.state.cursor || this.known.has(message.sequence)) return false;
+    if (!this.#fresh.came(message)) return false;
     this.pausedUntilMs = 0;
-    this.#append(message);
     return true;
-  }
-
-  #append(message: Message): void {
-    this.fresh.push(message);
-    const { batch } = message;
-    if (batch === undefined) return;
-    if (batch.index === batch.count - 1) this.#open.delete(batch.id);
-    else if (!this.#open.has(batch.id)) this.#open.set(batch.id, message);
   }
 
   /** What lies behind the cursor is about to be read. */
@@ -160,15 +156,13 @@ export class View implements TurnTaker {
     this.#meanwhile = [];
   }
 
-  /** What was read, and whether that is all: but for what has come since. */
-  looked(messages: readonly Message[], isWhole: boolean): void {
-    const { known } = this;
-    const { cursor } = this.state;
+  /** What was read: but for what has come since. */
+  looked(page: Looked): void {
     const came = this.#meanwhile ?? [];
     this.#meanwhile = undefined;
-    this.isWhole = isWhole;
-    this.#restart(messages.filter(({ sequence }) => sequence > cursor && !known.has(sequence)));
-    if (isWhole) for (const message of came) this.came(message);
+    this.#fresh.replace(page);
+    this.#prune();
+    for (const message of came) this.came(message);
   }
 
   /** It could not be read. */
@@ -176,27 +170,27 @@ export class View implements TurnTaker {
     this.#meanwhile = undefined;
   }
 
+  /** Whether the last message of a call is known to be stored, behind what is kept. */
+  isEnded(call: string): boolean {
+    return this.#fresh.isEnded(call);
+  }
+
+  keepOnly(count: number): void {
+    this.#fresh.keepOnly(count);
+  }
+
   forget(sequences: ReadonlySet<number>): void {
-    this.#restart(this.fresh.filter(({ sequence }) => !sequences.has(sequence)));
+    this.#fresh.keep(({ sequence }) => !sequences.has(sequence));
   }
 
   /** What lies before the first call that is not wholly stored. */
   visible(): readonly Message[] {
     const { count } = this.#visible();
-    return count === this.fresh.length ? this.fresh : this.fresh.slice(0, count);
+    return count === this.kept ? this.fresh : this.fresh.slice(0, count);
   }
 
   #visible(): { readonly first: Message | undefined; readonly count: number } {
-    if (this.#open.size === 0 || !this.isWhole) {
-      return { first: this.fresh[0], count: this.fresh.length };
-    }
-    const oldestMs = this.#surroundings.now() - CALL_MS;
-    let end = Number.POSITIVE_INFINITY;
-    for (const { sequence, storedMs } of this.#open.values()) {
-      if (storedMs > oldestMs) end = Math.min(end, sequence);
-    }
-    if (end === Number.POSITIVE_INFINITY) return { first: this.fresh[0], count: this.fresh.length };
-    const count = this.fresh.findIndex(({ sequence }) => sequence >= end);
+    const count = this.#fresh.visible(this.#surroundings.now() - CALL_MS);
     return { first: count === 0 ? undefined : this.fresh[0], count };
   }
 }

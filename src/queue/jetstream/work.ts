@@ -5,16 +5,16 @@
 
 import { SecurityEventError } from '../../errors.ts';
 import { Turns } from '../in-process/turns.ts';
-import { type Message, messageIn } from './envelope.ts';
+import { messageIn } from './envelope.ts';
 import { Feed } from './feed.ts';
-import { Unanswered } from './jetstream-failure.ts';
+import { FreshRoom } from './fresh-room.ts';
+import { Looks } from './looks.ts';
 import { isToken, lastToken, tokenOf } from './names.ts';
-import { patiently } from './patience.ts';
-import { listed, type Surrounding } from './reading.ts';
+import type { Surrounding } from './reading.ts';
 import { decodeRow } from './row-code.ts';
 import type { Session } from './session.ts';
 import type { Kept } from './store.ts';
-import { MAX_FRESH, View } from './view.ts';
+import { View } from './view.ts';
 
 /** So long a claim waits for what this process itself has brought in: others may have taken it away. */
 const OWN_MS = 500;
@@ -32,14 +32,23 @@ export class Work {
   #starting: Promise<void> | undefined;
   /** Applications that had messages before the feed began: of these nothing is known. */
   readonly #unread = new Set<string>();
-  /** One look at a view at a time: a second one would not know what came during the first. */
-  readonly #looks = new Map<View, Promise<void>>();
+  readonly #room: FreshRoom;
+  readonly #looks: Looks;
   #ownSequence = 0;
   #isRinging = false;
 
   constructor(session: Session, ring: () => void) {
     this.#session = session;
     this.#ring = ring;
+    this.#room = new FreshRoom(() => this.#views.values(), session.maxKept);
+    this.#looks = new Looks(session, {
+      surrounding: () => this.surrounding,
+      room: this.#room,
+      onLooked: (view) => {
+        this.#unread.delete(view.token);
+        this.place(view);
+      },
+    });
   }
 
   /** Whether anybody has asked whose turn it is. */
@@ -55,7 +64,7 @@ export class Work {
     let view = this.#views.get(token);
     if (view === undefined) {
       const { time, beginning } = this.#session;
-      const surroundings = { now: () => time.now(), initial: beginning };
+      const surroundings = { now: () => time.now(), initial: beginning, room: this.#room };
       const isWhole = this.#messages !== undefined && !this.#unread.has(token);
       view = new View(token, surroundings, isWhole);
       this.#views.set(token, view);
@@ -121,7 +130,10 @@ export class Work {
     const state = await store.state(names.messages, names.messageSubjects);
     this.#unread.clear();
     for (const subject of Object.keys(state.subjects ?? {})) this.#unread.add(lastToken(subject));
-    for (const view of this.#views.values()) view.looked([], !this.#unread.has(view.token));
+    for (const view of this.#views.values()) {
+      const isWhole = !this.#unread.has(view.token);
+      view.looked({ messages: [], isWhole, ended: new Set() });
+    }
     const onResumed = (): void => this.#news();
     this.#rows = new Feed({
       ...this.surrounding,
@@ -205,64 +217,9 @@ export class Work {
     });
   }
 
-  /** Reads what lies behind the cursor, where that is not known. */
-  async look(view: View): Promise<void> {
-    if (view.isWhole || view.fresh.length > 0) return;
-    let look = this.#looks.get(view);
-    if (look === undefined) {
-      look = this.#look(view).finally(() => this.#looks.delete(view));
-      this.#looks.set(view, look);
-    }
-    await look;
-  }
-
-  async #look(view: View): Promise<void> {
-    let after = view.state.cursor;
-    do {
-      view.looking();
-      const found = await this.#page(view, after).catch((error: unknown) => {
-        view.lookedAway();
-        throw error;
-      });
-      this.#unread.delete(view.token);
-      after = found.at(-1)?.sequence ?? after;
-      const messages = found.map(messageIn).filter((one): one is Message => one !== undefined);
-      view.looked(messages, found.length < MAX_FRESH);
-      // All of a page may be what the row knows.
-    } while (!view.isWhole && view.fresh.length === 0);
-    this.place(view);
-  }
-
-  async #page(view: View, after: number): Promise<Kept[]> {
-    const { names, store } = this.#session;
-    let isCountBelieved = true;
-    return await patiently(this.#session, async () => {
-      const last = await store.last(names.messages, names.messagesOf(view.token));
-      const least = Math.max(last?.sequence ?? 0, view.seen);
-      const found = await listed(this.surrounding, {
-        stream: names.messages,
-        subjects: names.messagesOf(view.token),
-        after,
-        limit: MAX_FRESH,
-        headersOnly: true,
-        isCountBelieved,
-      });
-      isCountBelieved = false;
-      const end = found.at(-1)?.sequence ?? after;
-      if (found.length < MAX_FRESH && end < least) await this.#mustBeGone(least);
-      return found;
-    });
-  }
-
-  /**
-   * It is read from any replica, which may lag behind what is there, and behind what the feed has told
-   * already: what would be missing then is missed for good.
-   */
-  async #mustBeGone(sequence: number): Promise<void> {
-    const { store, names } = this.#session;
-    const kept = await store.get(names.messages, sequence);
-    const isGone = kept === undefined && (await store.state(names.messages)).last_seq >= sequence;
-    if (!isGone) throw new Unanswered('a server lags behind');
+  /** Reads what lies behind the cursor, until so many of it are known or all. */
+  async look(view: View, atLeast: number): Promise<void> {
+    await this.#looks.look(view, atLeast);
   }
 
   async #end(): Promise<void> {

@@ -34,6 +34,11 @@ export interface QueueHarness {
      * application by application. Absent: all of a call at once.
      */
     readonly seesCallsByApplication?: true;
+    /**
+     * A named deviation: it keeps little of what waits in mind, and tells `pendingBytes` by that. Absent: by all
+     * of it, as far as the suite goes.
+     */
+    readonly estimatesBytes?: true;
   };
   /** The suite counts time in units: a real clock wants small ones. */
   readonly unitMs: number;

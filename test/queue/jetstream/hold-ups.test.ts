@@ -4,6 +4,7 @@ import { Bodies } from '../../../src/queue/jetstream/bodies.ts';
 import { Ends } from '../../../src/queue/jetstream/ends.ts';
 import { sentOnceMore, toldOf } from '../../../src/queue/jetstream/envelope.ts';
 import { FollowUps } from '../../../src/queue/jetstream/follow-ups.ts';
+import { FreshRoom } from '../../../src/queue/jetstream/fresh-room.ts';
 import { Unanswered } from '../../../src/queue/jetstream/jetstream-failure.ts';
 import { type Link, Requests } from '../../../src/queue/jetstream/link.ts';
 import { namesOf, tokenOf } from '../../../src/queue/jetstream/names.ts';
@@ -131,6 +132,11 @@ const messageAt = (sequence: number, index?: number) => ({
 const sequencesOf = (messages: readonly { readonly sequence: number }[]): number[] =>
   messages.map(({ sequence }) => sequence);
 
+const viewOf = (now: () => number): View => {
+  const room = new FreshRoom(() => [], 1000);
+  return new View(tokenOf('one'), { now, initial: beginning, room }, true);
+};
+
 const beginning = () => ({ row: { ...ROW, tier: 'healthy' as const }, lingerMs: 0 });
 
 /** What the leader has; nothing by default. */
@@ -147,6 +153,7 @@ const sessionOf = ({ nats, manager }: Consumers, store: object = NOTHING): Sessi
     names: namesOf('p'),
     clock: systemClock,
     callTimeoutMs: 60_000,
+    maxKept: 1000,
     newId,
     time: { now: () => 0, of: (stampMs: number) => stampMs },
     stamped: () => {},
@@ -162,8 +169,8 @@ describe('two who look at an application at once', () => {
     const consumers = new Consumers();
     const work = new Work(sessionOf(consumers), () => {});
     const view = work.view(tokenOf('one'));
-    const first = work.look(view);
-    const second = work.look(view);
+    const first = work.look(view, 1);
+    const second = work.look(view, 1);
     await untilMade(consumers, 1);
     consumers.made[0]?.answer({ name: 'c', num_pending: 0 });
     await first;
@@ -190,7 +197,7 @@ describe('a look at an application', () => {
     const work = new Work(sessionOf(consumers, store), () => {});
     const view = work.view(tokenOf('one'));
     if (came > 0) view.came(messageAt(came));
-    const look = work.look(view);
+    const look = work.look(view, 1);
     await untilMade(consumers, 1);
     consumers.made[0]?.answer({ name: 'lags', num_pending: 0 });
     await untilMade(consumers, 2);
@@ -210,7 +217,7 @@ describe('a look at an application', () => {
     const work = new Work(sessionOf(consumers), () => {});
     const view = work.view(tokenOf('one'));
     view.came(messageAt(7));
-    const look = work.look(view);
+    const look = work.look(view, 1);
     await untilMade(consumers, 1);
     consumers.made[0]?.answer({ name: 'c', num_pending: 0 });
     await look;
@@ -270,7 +277,7 @@ const refuse = (): Promise<never> => Promise.reject(new Error('full'));
 
 const GARBAGE = [1, 2, 3, 4, 5, 6, 7, 8];
 const viewWith = (row: object) => {
-  const view = new View(tokenOf('one'), { now: () => 0, initial: beginning }, true);
+  const view = viewOf(() => 0);
   view.written({ ...newRow(beginning().row), cursor: 9, ...row }, 1, 10);
   return view;
 };
@@ -323,7 +330,7 @@ describe('what is left to do of a row', () => {
 describe('of a call that is never wholly stored', () => {
   test('what is there is given after its minute, with what is behind it', () => {
     let nowMs = 2000;
-    const view = new View(tokenOf('one'), { now: () => nowMs, initial: beginning }, true);
+    const view = viewOf(() => nowMs);
     expect(view.claimableAtMs()).toBeUndefined();
     view.came(messageAt(1, 0));
     view.came(messageAt(2));
@@ -338,7 +345,7 @@ describe('of a call that is never wholly stored', () => {
 describe('closing an application', () => {
   test('fails where another process is quicker each time', async () => {
     let writes = 0;
-    const view = new View(tokenOf('one'), { now: () => 0, initial: beginning }, true);
+    const view = viewOf(() => 0);
     view.came(messageAt(1));
     const work = { ready: none, caughtUp: none, viewOf: () => view, look: none };
     const parts = {
