@@ -3,7 +3,10 @@
 /** Of an application, in messages: four of the largest claims. The rest is read when these are claimed. */
 export const MAX_FRESH = 4000;
 
-/** Of all, in messages of some 300 bytes (measured): 60 MB. Ten thousand full applications would be gigabytes. */
+/**
+ * Of all, in messages: of some 300 bytes (measured), 60 MB; where rows know them of some 90, 20 MB more. Ten
+ * thousand full applications would be gigabytes.
+ */
 export const MAX_KEPT = 200_000;
 
 /** So much is left of it once it was full: making room looks at every application. */

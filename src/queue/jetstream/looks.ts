@@ -56,8 +56,8 @@ export class Looks {
 
   async #page(view: View, limit: number): Promise<Page> {
     const { names, store, time } = this.#session;
-    const { cursor: after } = view.state;
-    const isFresh = (sequence: number): boolean => !view.known.has(sequence);
+    const { cursor: after } = view;
+    const isFresh = (sequence: number): boolean => !view.isKnown(sequence);
     const isEnded = (call: string): boolean => view.isEnded(call);
     let isCountBelieved = true;
     return await patiently(this.#session, async () => {

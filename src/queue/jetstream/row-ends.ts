@@ -1,7 +1,7 @@
 /** What ends without an attempt, what is closed and opened, and what is no longer to be kept in mind. */
 import type { ApplicationRow, DeadReason, DiscardReason } from '../queue.ts';
 import type { DyingGroup, Group, ReadMessage, Row } from './row.ts';
-import { groupOf, knownOf } from './row.ts';
+import { groupOf, hasFollowUp, knownOf } from './row.ts';
 import { advanced } from './row-claim.ts';
 import { byDue, countOf, inRuns, waitingIn, without } from './row-groups.ts';
 import { discardedAlso, kept } from './row-settle.ts';
@@ -125,10 +125,11 @@ export interface FollowUp {
   readonly reviving: readonly number[];
 }
 
-export const followUpOf = ({ dying, garbage, deadGarbage, reviving }: Row): FollowUp | undefined =>
-  dying.length + garbage.length + deadGarbage.length + reviving.length > 0
-    ? { dying, garbage, deadGarbage, reviving }
-    : undefined;
+export function followUpOf(row: Row): FollowUp | undefined {
+  if (!hasFollowUp(row)) return undefined;
+  const { dying, garbage, deadGarbage, reviving } = row;
+  return { dying, garbage, deadGarbage, reviving };
+}
 
 /** All of it was done; what came after it stays. */
 export function done(row: Row, followUp: FollowUp): Row {

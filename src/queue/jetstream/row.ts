@@ -139,6 +139,10 @@ export function groupOf(message: ReadMessage): Group {
   };
 }
 
+/** Whether its writing left something to do (row-ends.ts). */
+export const hasFollowUp = ({ dying, garbage, deadGarbage, reviving }: Row): boolean =>
+  dying.length + garbage.length + deadGarbage.length + reviving.length > 0;
+
 /** Sequences that are fresh no more, wherever the cursor is. */
 export function knownOf(row: Row): ReadonlySet<number> {
   const known = new Set([...row.garbage, ...row.gone]);

@@ -63,7 +63,7 @@ export class Rows {
       return false;
     }
     view.done = view.done.filter((followUp) => !followUps.includes(followUp));
-    view.written(next, revision, body.length);
+    view.written(next, revision, body);
     this.#work.place(view);
     return true;
   }

@@ -37,7 +37,7 @@ export interface Session {
   readonly beginning: () => Beginning;
   readonly bounds: { readonly maxPendingMessages: number; readonly maxPendingBytes: number };
   readonly maxPayload: number;
-  /** How many messages that wait are kept in mind. */
+  /** How many messages are kept in mind: of those that no row knows, and of those that rows do. */
   readonly maxKept: number;
   readonly callTimeoutMs: number;
 }

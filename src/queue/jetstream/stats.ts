@@ -5,8 +5,8 @@ import type { Letters } from './dead-letters.ts';
 import type { FollowUps } from './follow-ups.ts';
 import { lastToken } from './names.ts';
 import type { Row } from './row.ts';
-import { ledgerOf } from './row-due.ts';
-import { done, followUpOf } from './row-ends.ts';
+import { factsOf, ledgerOf, type RowFacts } from './row-due.ts';
+import { done } from './row-ends.ts';
 import { waitingIn } from './row-groups.ts';
 import type { Rows } from './rows.ts';
 import type { Session } from './session.ts';
@@ -65,7 +65,7 @@ export class Stats {
         letters: letters.get(view.token) ?? 0,
       };
       if (view.revision === 0 && inStreams.messages + inStreams.letters === 0) continue;
-      accounts.push([view, ledgerOf(stateOf(view), inStreams)]);
+      accounts.push([view, ledgerOf(nowOf(view), inStreams)]);
     }
     await this.#lookInto();
     return {
@@ -81,7 +81,7 @@ export class Stats {
     const { followUps, rows } = this.#parts;
     for (const view of this.#work.views) {
       if (view.unreadable !== undefined) throw view.unreadable;
-      if (followUpOf(stateOf(view)) === undefined) continue;
+      if (!nowOf(view).hasFollowUp) continue;
       await followUps.run(view);
       const { state, revision } = view;
       await rows.write(view, state, revision);
@@ -102,6 +102,8 @@ export class Stats {
       pending += account.pending;
       for (const { sizeBytes } of view.fresh) bytes += sizeBytes;
       counted += view.fresh.length;
+      const { touched, claimed } = view.facts;
+      if (left === 0 || touched.count + claimed.count === 0) continue;
       const known = placesIn(view.state).slice(0, left);
       left -= known.length;
       const read = await this.#parts.bodies.read(view.token, known);
@@ -125,7 +127,9 @@ export class Stats {
   }
 }
 
-const stateOf = (view: View): Row => view.done.reduce(done, view.state);
+/** With what was done of it, and is not written yet. */
+const nowOf = (view: View): RowFacts =>
+  view.done.length === 0 ? view.facts : factsOf(view.done.reduce(done, view.state));
 
 function placesIn({ touched, claim }: Row): number[] {
   return [...waitingIn([...touched, ...(claim?.groups ?? [])])].map(({ place }) => place.sequence);

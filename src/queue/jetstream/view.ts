@@ -6,21 +6,25 @@ import type { ApplicationRow } from '../queue.ts';
 import type { Message } from './envelope.ts';
 import { FreshMessages } from './fresh-messages.ts';
 import type { FreshRoom, Keeper } from './fresh-room.ts';
+import { KnownRow, type RowRoom } from './known-row.ts';
 import { applicationIdOf } from './names.ts';
 import { CALL_MS, type Looked } from './page.ts';
-import { knownOf, newRow, type Row } from './row.ts';
-import { claimableAtMs, type FreshTold } from './row-due.ts';
+import { newRow, type Row } from './row.ts';
+import { type FreshTold, factsOf, type RowFacts, readyAtMs } from './row-due.ts';
 import type { FollowUp } from './row-ends.ts';
-import { lapse } from './row-settle.ts';
 
 /** Stands for the claim that is being made. */
 const BUSY = Object.freeze({});
+
+/** Stands for one that is out. */
+const CLAIMED = Object.freeze({});
 
 export interface Surroundings {
   /** The server's time. */
   readonly now: () => number;
   readonly initial: () => { readonly row: ApplicationRow; readonly lingerMs: number };
   readonly room: FreshRoom;
+  readonly rowRoom: RowRoom;
 }
 
 export class View implements TurnTaker, Keeper {
@@ -30,7 +34,6 @@ export class View implements TurnTaker, Keeper {
   readonly #surroundings: Surroundings;
   /** 0: it was never written. */
   revision = 0;
-  rowBytes = 0;
   isBusy = false;
   /** Its row cannot be read: a newer release wrote it, or it is damaged. Until another one is written nothing is claimed. */
   unreadable: SecurityEventError | undefined;
@@ -41,9 +44,7 @@ export class View implements TurnTaker, Keeper {
   /** What this process has done of it already: written with the next change. */
   done: readonly FollowUp[] = [];
   readonly #fresh: FreshMessages;
-  #state: Row | undefined;
-  #knownState: Row | undefined;
-  #known: ReadonlySet<number> = new Set();
+  #row: KnownRow | undefined;
   /** What has come while somebody looks. */
   #meanwhile: Message[] | undefined;
 
@@ -74,17 +75,30 @@ export class View implements TurnTaker, Keeper {
   }
 
   get state(): Row {
-    return this.#state ?? newRow(this.#surroundings.initial().row);
+    return this.#row?.state ?? newRow(this.#surroundings.initial().row);
+  }
+
+  get rowBytes(): number {
+    return this.#row?.bytes ?? 0;
+  }
+
+  /** Of the row, for which it is not read out. */
+  get facts(): RowFacts {
+    return this.#row?.facts ?? factsOf(this.state);
   }
 
   get row(): ApplicationRow {
-    return this.state.application;
+    return this.#row?.facts.application ?? this.#surroundings.initial().row;
+  }
+
+  get cursor(): number {
+    return this.#row?.cursor ?? 0;
   }
 
   get claim(): object | undefined {
     if (this.isBusy) return BUSY;
-    const { claim } = this.state;
-    return claim !== undefined && claim.untilMs > this.#surroundings.now() ? claim : undefined;
+    const untilMs = this.#row?.facts.untilMs ?? 0;
+    return untilMs > this.#surroundings.now() ? CLAIMED : undefined;
   }
 
   claimableAtMs(): number | undefined {
@@ -96,7 +110,7 @@ export class View implements TurnTaker, Keeper {
   /** When something of it could be claimed, or its lease is over. */
   readyAtMs(): number | undefined {
     const { now, initial } = this.#surroundings;
-    return claimableAtMs(lapse(this.state, now()), this.#told(), initial().lingerMs);
+    return readyAtMs(this.facts, this.#told(), { lingerMs: initial().lingerMs, nowMs: now() });
   }
 
   #told(): FreshTold | undefined {
@@ -115,38 +129,32 @@ export class View implements TurnTaker, Keeper {
     return this.isWhole ? visible : Number.POSITIVE_INFINITY;
   }
 
-  get known(): ReadonlySet<number> {
-    if (this.#knownState !== this.state) {
-      this.#knownState = this.state;
-      this.#known = knownOf(this.state);
-    }
-    return this.#known;
+  /** Whether the row knows it: it is fresh no more. */
+  isKnown(sequence: number): boolean {
+    return sequence <= this.cursor || this.#row?.knows(sequence) === true;
   }
 
   /** The row as it was written last; whether it is news. */
-  written(row: Row, revision: number, bytes: number): boolean {
+  written(row: Row, revision: number, bytes: Uint8Array): boolean {
     if (revision <= this.revision) return false;
-    this.#state = row;
+    this.#row?.end();
+    this.#row = new KnownRow(this.#surroundings.rowRoom, row, bytes);
     this.unreadable = undefined;
     this.revision = revision;
-    this.rowBytes = bytes;
     this.pausedUntilMs = 0;
     this.#prune();
     return true;
   }
 
   #prune(): void {
-    const { known } = this;
-    const { cursor } = this.state;
-    this.#fresh.keep(({ sequence }) => sequence > cursor && !known.has(sequence));
+    this.#fresh.keep(({ sequence }) => !this.isKnown(sequence));
   }
 
   /** What came in; whether it may change when something can be claimed. */
   came(message: Message): boolean {
     this.#meanwhile?.push(message);
     this.seen = Math.max(this.seen, message.sequence);
-    if (message.sequence <= this.state.cursor || this.known.has(message.sequence)) return false;
-    if (!this.#fresh.came(message)) return false;
+    if (this.isKnown(message.sequence) || !this.#fresh.came(message)) return false;
     this.pausedUntilMs = 0;
     return true;
   }

@@ -8,6 +8,7 @@ import { Turns } from '../in-process/turns.ts';
 import { messageIn } from './envelope.ts';
 import { Feed } from './feed.ts';
 import { FreshRoom } from './fresh-room.ts';
+import { RowRoom } from './known-row.ts';
 import { Looks } from './looks.ts';
 import { isToken, lastToken, tokenOf } from './names.ts';
 import type { Surrounding } from './reading.ts';
@@ -33,6 +34,7 @@ export class Work {
   /** Applications that had messages before the feed began: of these nothing is known. */
   readonly #unread = new Set<string>();
   readonly #room: FreshRoom;
+  readonly #rowRoom: RowRoom;
   readonly #looks: Looks;
   #ownSequence = 0;
   #isRinging = false;
@@ -41,6 +43,7 @@ export class Work {
     this.#session = session;
     this.#ring = ring;
     this.#room = new FreshRoom(() => this.#views.values(), session.maxKept);
+    this.#rowRoom = new RowRoom(session.maxKept);
     this.#looks = new Looks(session, {
       surrounding: () => this.surrounding,
       room: this.#room,
@@ -64,7 +67,8 @@ export class Work {
     let view = this.#views.get(token);
     if (view === undefined) {
       const { time, beginning } = this.#session;
-      const surroundings = { now: () => time.now(), initial: beginning, room: this.#room };
+      const [room, rowRoom] = [this.#room, this.#rowRoom];
+      const surroundings = { now: () => time.now(), initial: beginning, room, rowRoom };
       const isWhole = this.#messages !== undefined && !this.#unread.has(token);
       view = new View(token, surroundings, isWhole);
       this.#views.set(token, view);
@@ -180,7 +184,7 @@ export class Work {
   async #mustBeWhole(): Promise<void> {
     const { store, names, clock } = this.#session;
     let cursor = 0;
-    for (const { state } of this.#views.values()) cursor = Math.max(cursor, state.cursor);
+    for (const view of this.#views.values()) cursor = Math.max(cursor, view.cursor);
     if (cursor <= (await store.state(names.messages)).last_seq) return;
     await clock.idle(LAG_MS);
     const { last_seq } = await store.state(names.messages);
@@ -199,7 +203,7 @@ export class Work {
   /** As the stream has it. */
   rowCame(view: View, { sequence, body }: Kept): void {
     try {
-      view.written(decodeRow(body), sequence, body.length);
+      view.written(decodeRow(body), sequence, body);
     } catch (error) {
       if (!(error instanceof SecurityEventError)) throw error;
       view.unreadable = error;

@@ -6,6 +6,7 @@ import { sentOnceMore, toldOf } from '../../../src/queue/jetstream/envelope.ts';
 import { FollowUps } from '../../../src/queue/jetstream/follow-ups.ts';
 import { FreshRoom } from '../../../src/queue/jetstream/fresh-room.ts';
 import { Unanswered } from '../../../src/queue/jetstream/jetstream-failure.ts';
+import { RowRoom } from '../../../src/queue/jetstream/known-row.ts';
 import { type Link, Requests } from '../../../src/queue/jetstream/link.ts';
 import { namesOf, tokenOf } from '../../../src/queue/jetstream/names.ts';
 import type {
@@ -17,6 +18,7 @@ import type {
 } from '../../../src/queue/jetstream/nats.ts';
 import { listed } from '../../../src/queue/jetstream/reading.ts';
 import { newRow } from '../../../src/queue/jetstream/row.ts';
+import { encodeRow } from '../../../src/queue/jetstream/row-code.ts';
 import { done } from '../../../src/queue/jetstream/row-ends.ts';
 import type { Session } from '../../../src/queue/jetstream/session.ts';
 import { Store, TOLD } from '../../../src/queue/jetstream/store.ts';
@@ -134,7 +136,11 @@ const sequencesOf = (messages: readonly { readonly sequence: number }[]): number
 
 const viewOf = (now: () => number): View => {
   const room = new FreshRoom(() => [], 1000);
-  return new View(tokenOf('one'), { now, initial: beginning, room }, true);
+  return new View(
+    tokenOf('one'),
+    { now, initial: beginning, room, rowRoom: new RowRoom(1000) },
+    true,
+  );
 };
 
 const beginning = () => ({ row: { ...ROW, tier: 'healthy' as const }, lingerMs: 0 });
@@ -278,7 +284,8 @@ const refuse = (): Promise<never> => Promise.reject(new Error('full'));
 const GARBAGE = [1, 2, 3, 4, 5, 6, 7, 8];
 const viewWith = (row: object) => {
   const view = viewOf(() => 0);
-  view.written({ ...newRow(beginning().row), cursor: 9, ...row }, 1, 10);
+  const written = { ...newRow(beginning().row), cursor: 9, ...row };
+  view.written(written, 1, encodeRow(written));
   return view;
 };
 const followUpsOf = (purged: number, letters: object) => {

@@ -5,7 +5,7 @@ import type { Group, ReadMessage, Row } from '../../../src/queue/jetstream/row.t
 import { knownOf, newRow } from '../../../src/queue/jetstream/row.ts';
 import { advanced, candidates, needsFresh, take } from '../../../src/queue/jetstream/row-claim.ts';
 import { decodeRow, encodeRow } from '../../../src/queue/jetstream/row-code.ts';
-import { ledgerOf } from '../../../src/queue/jetstream/row-due.ts';
+import { factsOf, ledgerOf } from '../../../src/queue/jetstream/row-due.ts';
 import {
   bury,
   closed,
@@ -301,7 +301,7 @@ describe('what is over', () => {
   test('is garbage until it was removed, and known behind the cursor from then on', () => {
     const row = settled(claimed(newRow(ROW), 1, 2, 3), DELIVERED, DEAD, { kind: 'moved' });
     expect(row).toMatchObject({ garbage: [1, 3], delivered: 1, discarded: { moved: 1 } });
-    expect(ledgerOf(row, { messages: 3, letters: 0 })).toEqual({
+    expect(ledgerOf(factsOf(row), { messages: 3, letters: 0 })).toEqual({
       accepted: 3,
       delivered: 1,
       pending: 0,
@@ -315,7 +315,10 @@ describe('what is over', () => {
     expect(after).toMatchObject({ garbage: [], dying: [], gone: [2, 3] });
     expect(followUpOf(after)).toBeUndefined();
     expect(knownOf(after)).toEqual(new Set([2, 3]));
-    expect(ledgerOf(after, { messages: 0, letters: 1 })).toMatchObject({ pending: 0, dead: 1 });
+    expect(ledgerOf(factsOf(after), { messages: 0, letters: 1 })).toMatchObject({
+      pending: 0,
+      dead: 1,
+    });
   });
 
   test('stays to be done where it came after what was done', () => {
@@ -335,7 +338,10 @@ describe('what is over', () => {
       deadGarbage: [7, 8, 9],
       discarded: { purged: 2, moved: 1 },
     });
-    expect(ledgerOf(once, { messages: 0, letters: 5 })).toMatchObject({ dead: 3, accepted: 5 });
+    expect(ledgerOf(factsOf(once), { messages: 0, letters: 5 })).toMatchObject({
+      dead: 3,
+      accepted: 5,
+    });
     expect(done(once, { ...NO_FOLLOW_UP, deadGarbage: [7] }).deadGarbage).toEqual([8]);
   });
 

@@ -7,7 +7,7 @@ import type { Fresh, ReadMessage, Row } from '../../../src/queue/jetstream/row.t
 import { knownOf, newRow } from '../../../src/queue/jetstream/row.ts';
 import { absorb, candidates, needsFresh, take } from '../../../src/queue/jetstream/row-claim.ts';
 import { decodeRow, encodeRow } from '../../../src/queue/jetstream/row-code.ts';
-import { claimableAtMs, ledgerOf } from '../../../src/queue/jetstream/row-due.ts';
+import { claimableAtMs, factsOf, ledgerOf } from '../../../src/queue/jetstream/row-due.ts';
 import * as ends from '../../../src/queue/jetstream/row-ends.ts';
 import { extend, lapse, release, settle } from '../../../src/queue/jetstream/row-settle.ts';
 import type {
@@ -333,7 +333,7 @@ export class RowsQueue implements MessageQueue {
         const row = this.#lapsed(id);
         const messages = this.#stream.filter(({ entry }) => entry.applicationId === id).length;
         const letters = this.#letters.filter(({ applicationId }) => applicationId === id).length;
-        const ledger = ledgerOf(row, { messages, letters });
+        const ledger = ledgerOf(factsOf(row), { messages, letters });
         applications.set(id, ledger);
         for (const key of ['accepted', 'delivered', 'pending', 'dead'] as const)
           sum[key] += ledger[key];
