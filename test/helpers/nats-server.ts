@@ -11,7 +11,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { isSound } from '../../src/queue/jetstream/streams.ts';
+import { isSound, SOUND_VERSION } from '../../src/queue/jetstream/server-version.ts';
 import { freePort } from './free-port.ts';
 
 function findProgram(): string | undefined {
@@ -45,7 +45,7 @@ const natsVersion =
 export const hasSoundServer = natsProgram !== undefined && isSound(natsVersion);
 
 if (natsProgram !== undefined && !hasSoundServer) {
-  const reason = `nats-server ${natsVersion} loses sight of messages, 2.10.23 is needed (scripts/fetch-nats.sh)`;
+  const reason = `nats-server ${natsVersion} loses sight of messages, ${SOUND_VERSION} is needed (scripts/fetch-nats.sh)`;
   if (process.env['REQUIRE_NATS_CLUSTER'] !== undefined) throw new Error(reason);
   console.warn(
     `SKIPPED: the JetStream queue with processes and servers that are killed, ${reason}`,

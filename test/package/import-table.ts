@@ -123,7 +123,12 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     files: ['queue/jetstream.ts', 'queue/jetstream/'],
     ours: ['queue/jetstream/', 'queue/in-process/', 'errors.ts', 'option-rules.ts', 'system/'],
     oursAsTypes: ['queue/queue.ts', 'incident/'],
-    external: ['@nats-io/jetstream', '@nats-io/transport-node', 'node:crypto'],
+    external: [
+      '@nats-io/jetstream',
+      '@nats-io/transport-node',
+      'node:crypto',
+      'node:diagnostics_channel',
+    ],
   },
   {
     files: ['queue/level.ts', 'queue/level/'],

@@ -14,6 +14,7 @@ import { type Link, linked, Requests } from './link.ts';
 import { namesOf } from './names.ts';
 import { Rows } from './rows.ts';
 import { ServerTime } from './server-time.ts';
+import { tellUnsound } from './server-version.ts';
 import type { Beginning, Session, Surroundings } from './session.ts';
 import { Stats } from './stats.ts';
 import { Store } from './store.ts';
@@ -56,6 +57,7 @@ export async function opened(options: ReadOptions, opening: Opening): Promise<Op
   try {
     const names = namesOf(options.prefix);
     const { durability, bounds } = await lookedAt(link, names, { ...options, clock });
+    tellUnsound(options.prefix, link.nats.info?.version);
     const measured = new ServerTime(() => clock.monotonicMs());
     const time = opening.time ?? measured;
     const session: Session = {

@@ -7,6 +7,7 @@ import type { Link } from './link.ts';
 import type { Names } from './names.ts';
 import type { Manager, StreamConfig, StreamInfo } from './nats.ts';
 import { type Patience, patiently } from './patience.ts';
+import { isSound } from './server-version.ts';
 
 const NS_PER_S = 1e9;
 
@@ -127,17 +128,4 @@ export function durabilityOf(
   if (infos.some(({ config }) => config.storage === 'memory')) return 'memory';
   const replicas = Math.min(...infos.map(({ config }) => config.num_replicas));
   return replicas >= 3 && isSound(version) ? 'replicated' : 'process-crash';
-}
-
-/**
- * Servers before lose sight of messages beside which others were removed, until they are started anew, and
- * replicas hold different messages once one of them was killed (both seen with 2.9.10); up to 2.10.22 a new
- * leader compares expectations with what it has not applied yet.
- */
-const SOUND = [2, 10, 23] as const;
-
-export function isSound(version = ''): boolean {
-  const parts = version.split(/[.-]/).map(Number);
-  const at = SOUND.findIndex((least, index) => (parts[index] ?? 0) !== least);
-  return at === -1 || (parts[at] ?? 0) > (SOUND[at] ?? 0);
 }

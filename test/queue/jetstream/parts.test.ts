@@ -1,4 +1,6 @@
 /** The parts of the JetStream queue that need no server. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { messageOf, toldOf } from '../../../src/queue/jetstream/envelope.ts';
@@ -20,6 +22,11 @@ import {
   tokenOf,
 } from '../../../src/queue/jetstream/names.ts';
 import { ServerTime } from '../../../src/queue/jetstream/server-time.ts';
+import {
+  SOUND_VERSION,
+  tellUnsound,
+  UNSOUND_CHANNEL,
+} from '../../../src/queue/jetstream/server-version.ts';
 import { durabilityOf } from '../../../src/queue/jetstream/streams.ts';
 import { createJetStreamQueue } from '../../../src/queue/jetstream.ts';
 import { entryOf } from '../conformance/trial.ts';
@@ -124,9 +131,10 @@ describe('durability', () => {
     { replicas: [3, 1, 3], storage: 'file', version: '2.10.27', expected: 'process-crash' },
     { replicas: [2, 2, 2], storage: 'file', version: '2.15.1', expected: 'process-crash' },
     { replicas: [3, 3, 3], storage: 'memory', version: '2.15.1', expected: 'memory' },
-    { replicas: [3, 3, 3], storage: 'file', version: '2.10.23', expected: 'replicated' },
+    { replicas: [3, 3, 3], storage: 'file', version: '2.11.0', expected: 'replicated' },
+    // Nobody has tried it.
+    { replicas: [3, 3, 3], storage: 'file', version: '2.10.26', expected: 'process-crash' },
     // Their replicas are not the same.
-    { replicas: [3, 3, 3], storage: 'file', version: '2.10.22', expected: 'process-crash' },
     { replicas: [3, 3, 3], storage: 'file', version: '2.9.10', expected: 'process-crash' },
     { replicas: [3, 3, 3], storage: 'file', version: undefined, expected: 'process-crash' },
   ] as const)('of streams of $replicas in $storage on a server $version is $expected', (row) => {
@@ -140,6 +148,40 @@ describe('durability', () => {
     }));
     expect(durabilityOf(infos, row.version)).toBe(row.expected);
   });
+});
+
+describe('a server that may lose sight of messages', () => {
+  const toldOf = (version: string | undefined): unknown[] => {
+    const told: unknown[] = [];
+    const listen = (message: unknown): void => void told.push(message);
+    subscribe(UNSOUND_CHANNEL, listen);
+    tellUnsound('p', version);
+    unsubscribe(UNSOUND_CHANNEL, listen);
+    return told;
+  };
+
+  test.each(['2.9.10', '2.10.26'])('is told, with its version %s', (version) => {
+    expect(toldOf(version)).toEqual([{ prefix: 'p', version, leastVersion: SOUND_VERSION }]);
+  });
+
+  test('is told where it says no version', () => {
+    expect(toldOf(undefined)).toEqual([{ prefix: 'p', leastVersion: SOUND_VERSION }]);
+  });
+
+  test.each([SOUND_VERSION, '2.10.28', '2.15.1', '3.0.0-beta.1'])('is not one of %s', (version) => {
+    expect(toldOf(version)).toEqual([]);
+  });
+
+  test.each(['docs/queues.md', 'CHANGELOG.md', 'CONTRIBUTING.md'])(
+    'is older than %s says',
+    (page) => {
+      const text = readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8');
+      const named = text.match(/(\d+\.\d+\.\d+) or newer/g) ?? [];
+      expect(new Set(named.filter((words) => !words.startsWith('20.')))).toEqual(
+        new Set([`${SOUND_VERSION} or newer`]),
+      );
+    },
+  );
 });
 
 describe('options', () => {

@@ -1,13 +1,15 @@
 /** The JetStream queue and its server: what is missing, what goes away, and whose the connection is. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tokenOf } from '../../../src/queue/jetstream/names.ts';
+import { SOUND_VERSION, UNSOUND_CHANNEL } from '../../../src/queue/jetstream/server-version.ts';
 import {
   createJetStreamQueue,
   createJetStreamStreams,
   type NatsConnection,
 } from '../../../src/queue/jetstream.ts';
 import { connectNats } from '../../helpers/nats-client.ts';
-import { NatsServer, natsProgram } from '../../helpers/nats-server.ts';
+import { hasSoundServer, NatsServer, natsProgram } from '../../helpers/nats-server.ts';
 import { DELIVERED, entryOf, idsOf, isClaim, ROW } from '../conformance/trial.ts';
 
 const REQUEST = {
@@ -39,6 +41,20 @@ describe.runIf(natsProgram !== undefined)('the JetStream queue and its server:',
       message: expect.stringContaining('createJetStreamStreams'),
     });
     expect(await queue.close()).toEqual({ returned: [], left: 0 });
+  });
+
+  test('open tells of a server that may lose sight of messages, and of no other', async () => {
+    const options = fresh();
+    await createJetStreamStreams(options);
+    const told: unknown[] = [];
+    const listen = (message: unknown): void => void told.push(message);
+    subscribe(UNSOUND_CHANNEL, listen);
+    const queue = createJetStreamQueue(options);
+    await queue.open(ROW);
+    await queue.close();
+    unsubscribe(UNSOUND_CHANNEL, listen);
+    const expected = { prefix: options.prefix, leastVersion: SOUND_VERSION };
+    expect(told).toMatchObject(hasSoundServer ? [] : [expected]);
   });
 
   test('streams are made once, and given other bounds afterwards', async () => {
