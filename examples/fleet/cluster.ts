@@ -72,7 +72,7 @@ async function startCluster(path: string) {
   };
 }
 
-/** The streams are made once the three have found each other; ten processes may do so at once. */
+/** The streams are made once the three have found each other, which /healthz does not tell; ten processes may do so at once. */
 async function whenUp(servers: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {

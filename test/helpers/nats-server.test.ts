@@ -1,13 +1,29 @@
 /** Whether the servers of the tests are what those rely on. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connectNats, managerOf, type NatsManager } from './nats-client.ts';
-import { NatsCluster, NatsServer, natsProgram } from './nats-server.ts';
+import { hasAll, NatsCluster, NatsServer, natsProgram } from './nats-server.ts';
 
 async function client(servers: readonly string[]): Promise<NatsManager> {
   const connected = await connectNats(servers);
   onTestFinished(() => connected.close());
   return await managerOf(connected);
 }
+
+describe('who leads a cluster', () => {
+  const current = { current: true };
+
+  test.each([
+    [{ cluster_size: 3, replicas: [current, current] }, true],
+    [{ cluster_size: 3, replicas: [current, { current: true, offline: true }] }, false],
+    [{ cluster_size: 3, replicas: [current, { current: false }] }, false],
+    [{ cluster_size: 3, replicas: [current] }, false],
+    [{ cluster_size: 2, replicas: [current] }, false],
+    [{ cluster_size: 3 }, false],
+    [{}, false],
+  ])('that tells %j has all three: %s', (meta, expected) => {
+    expect(hasAll(meta, 3)).toBe(expected);
+  });
+});
 
 describe.runIf(natsProgram !== undefined)('a NATS server of a test', () => {
   test('has what it had when it was killed', async () => {

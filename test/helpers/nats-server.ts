@@ -203,6 +203,23 @@ export class NatsServer {
 
 const NAMES = ['one', 'two', 'three'];
 
+interface Meta {
+  readonly cluster_size?: number;
+  /** Only who leads tells of them. */
+  readonly replicas?: readonly { readonly current: boolean; readonly offline?: boolean }[];
+}
+
+const metaOf = async (server: NatsServer): Promise<Meta> => {
+  const { text } = await server.tell('/jsz').catch(() => ({ text: '{}' }));
+  return (JSON.parse(text) as { readonly meta_cluster?: Meta }).meta_cluster ?? {};
+};
+
+/** Whether who tells this leads so many, itself among them, and all of them go along. */
+export const hasAll = ({ cluster_size, replicas = [] }: Meta, count: number): boolean =>
+  cluster_size === count &&
+  replicas.length === count - 1 &&
+  replicas.every(({ current, offline }) => current && offline !== true);
+
 /** Three, each on its port of loopback, so that each stream may have three replicas. */
 export class NatsCluster {
   readonly servers: readonly NatsServer[];
@@ -230,7 +247,22 @@ export class NatsCluster {
     const started = new NatsCluster(folder, servers);
     for (const server of servers) await server.launch();
     await started.untilWell();
+    await started.#untilMet();
     return started;
+  }
+
+  /**
+   * Each is well once it knows who leads. Who leads may not have heard of all others by then, and answers that there
+   * are no suitable peers (10005) to whoever wants a stream of three replicas: they tell of themselves after
+   * 250 ms, 500 ms, 1 s and so on, and what was told before they had found each other is lost.
+   */
+  async #untilMet(): Promise<void> {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const told = await Promise.all(this.servers.map((server) => metaOf(server)));
+      if (told.some((meta) => hasAll(meta, NAMES.length))) return;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    throw new Error('the NATS servers of a cluster have not all found each other');
   }
 
   /** For clients, which go to another where one is away. */

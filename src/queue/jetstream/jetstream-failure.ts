@@ -5,11 +5,22 @@ import { SecurityEventError } from '../../errors.ts';
 /** 10164: another write that expects the same is under way. */
 const WRONG_LAST_SEQUENCE: ReadonlySet<number> = new Set([10071, 10164]);
 const STREAM_MISSING = 10059;
+/** Who leads has not heard of as many servers yet, some are away, or they have no room. */
+const NO_PEERS = 10005;
+const NO_STORAGE = 10047;
 const STORE_FAILED = 10077;
 const NOT_FOUND: ReadonlySet<number> = new Set([10037, 10043, 10057]);
 /** No server is there for it yet, or no leader; 10158: one of the same id is under way. */
 const PASSING: ReadonlySet<number> = new Set([
-  503, 10004, 10005, 10008, 10009, 10023, 10118, 10158, 10163,
+  503,
+  10004,
+  NO_PEERS,
+  10008,
+  10009,
+  10023,
+  10118,
+  10158,
+  10163,
 ]);
 const PASSING_NAMES: ReadonlySet<string> = new Set(['TimeoutError', 'NoRespondersError']);
 
@@ -64,10 +75,19 @@ export function failure(error: unknown): SecurityEventError {
   });
 }
 
+/** Where a number alone would not help. */
+const DETAILS: ReadonlyMap<number, string> = new Map([
+  [STREAM_MISSING, 'the streams are missing, run createJetStreamStreams once'],
+  [
+    NO_PEERS,
+    'NATS has no servers for so many `replicas` (10005): fewer are there, they have not found each other yet, or have less room than `maxPendingBytes`',
+  ],
+  [NO_STORAGE, 'the NATS server has less room than `maxPendingBytes` (10047)'],
+]);
+
 function detailOf(error: unknown): string {
   const code = codeOf(error);
-  if (code === STREAM_MISSING) return 'the streams are missing, run createJetStreamStreams once';
-  if (code !== undefined) return `NATS answered ${code}`;
+  if (code !== undefined) return DETAILS.get(code) ?? `NATS answered ${code}`;
   if (error instanceof Busy) return error.message;
   return isPassing(error) ? 'NATS did not answer' : 'no connection to NATS';
 }

@@ -27,7 +27,7 @@ import {
   tellUnsound,
   UNSOUND_CHANNEL,
 } from '../../../src/queue/jetstream/server-version.ts';
-import { durabilityOf } from '../../../src/queue/jetstream/streams.ts';
+import { createStreams, durabilityOf } from '../../../src/queue/jetstream/streams.ts';
 import { createJetStreamQueue } from '../../../src/queue/jetstream.ts';
 import { entryOf } from '../conformance/trial.ts';
 
@@ -184,6 +184,43 @@ describe('a server that may lose sight of messages', () => {
   );
 });
 
+describe('streams of a cluster whose servers have not all found each other', () => {
+  const refusedFor = async (refusals: number): Promise<unknown> => {
+    let asked = 0;
+    let ms = 0;
+    const streams = {
+      info: () => Promise.reject(new Refusal(10059, 'stream not found')),
+      add: () => {
+        asked += 1;
+        return asked > refusals
+          ? Promise.resolve()
+          : Promise.reject(new Refusal(10005, 'no suitable peers for placement'));
+      },
+      purge: () => Promise.resolve(),
+    };
+    const clock = {
+      monotonicMs: () => ms,
+      sleep: (waitMs: number) => {
+        ms += waitMs;
+        return Promise.resolve();
+      },
+    };
+    const options = { ...readStreamsOptions({ connection: SERVERS, callTimeoutMs: 5000 }), clock };
+    return await createStreams({ streams } as never, namesOf('p'), options);
+  };
+
+  test('are made once these have', async () => {
+    expect(await refusedFor(40)).toBe('created');
+  });
+
+  test('are given up in the time of a call, and it is said for what', async () => {
+    await expect(refusedFor(60)).rejects.toMatchObject({
+      code: 'ERR_QUEUE_FAILED',
+      message: expect.stringContaining('have not found each other yet'),
+    });
+  });
+});
+
 describe('options', () => {
   test('have their defaults', () => {
     expect(readStreamsOptions({ connection: SERVERS })).toEqual({
@@ -231,6 +268,8 @@ describe('options', () => {
 describe('failures', () => {
   test.each([
     { error: new Refusal(10059, 'stream not found'), detail: 'run createJetStreamStreams once' },
+    { error: new Refusal(10005, 'no suitable peers'), detail: 'so many `replicas` (10005)' },
+    { error: new Refusal(10047, 'no storage'), detail: 'less room than `maxPendingBytes` (10047)' },
     { error: new Refusal(10077, 'some error'), detail: 'NATS answered 10077' },
     { error: new Unanswered('no answer in time'), detail: 'NATS did not answer' },
     { error: new Error('connection refused'), detail: 'no connection to NATS' },

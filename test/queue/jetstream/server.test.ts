@@ -57,6 +57,14 @@ describe.runIf(natsProgram !== undefined)('the JetStream queue and its server:',
     expect(told).toMatchObject(hasSoundServer ? [] : [expected]);
   });
 
+  test('streams for which the servers have no room are refused by their bound', async () => {
+    const options = { ...fresh(), maxPendingBytes: 1e12 };
+    await expect(createJetStreamStreams(options)).rejects.toMatchObject({
+      code: 'ERR_QUEUE_FAILED',
+      message: expect.stringContaining('maxPendingBytes'),
+    });
+  });
+
   test('streams are made once, and given other bounds afterwards', async () => {
     const options = fresh();
     expect(await createJetStreamStreams({ ...options, maxPendingMessages: 1 })).toBe('created');
