@@ -14,6 +14,7 @@ import { quickOrWhole } from '../helpers/quick-or-whole.ts';
 import { SteppingTime } from '../helpers/stepping-time.ts';
 import { describeQueueConformance } from './conformance/describe-queue-conformance.ts';
 import type { QueueBounds, QueueHarness, QueueUnderTest } from './conformance/harness.ts';
+import { HeldCalls } from './jetstream/held-calls.ts';
 
 describe.runIf(natsProgram !== undefined)('the JetStream queue', () => {
   let server: NatsServer;
@@ -40,10 +41,11 @@ describe.runIf(natsProgram !== undefined)('the JetStream queue', () => {
     await createJetStreamStreams({ connection, prefix, ...bounds });
     const time = new SteppingTime();
     const handles: MessageQueue[] = [];
+    const calls = new HeldCalls();
     const handle = (): MessageQueue => {
       const queue = new JetStreamQueue(
         { connection, prefix },
-        { time, ...(maxKept && { maxKept }) },
+        { time, load: calls.load, ...(maxKept && { maxKept }) },
       );
       handles.push(queue);
       return queue;
@@ -53,6 +55,7 @@ describe.runIf(natsProgram !== undefined)('the JetStream queue', () => {
       advance: (ms) => time.advance(ms),
       reopen: () => Promise.resolve(handle()),
       join: () => Promise.resolve(handle()),
+      hold: (applicationId) => Promise.resolve(calls.hold(applicationId)),
       dispose: async () => {
         for (const queue of handles) await queue.close();
         for await (const { config } of manager.streams.list()) {
@@ -68,6 +71,7 @@ describe.runIf(natsProgram !== undefined)('the JetStream queue', () => {
     capabilities: {
       durable: true,
       distributed: true,
+      holdsCalls: true,
       storedBytesOfThree: 850,
       seesCallsByApplication: true,
     },

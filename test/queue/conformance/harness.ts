@@ -6,6 +6,13 @@ export interface QueueBounds {
   readonly maxPendingMessages?: number;
 }
 
+/** A call that stands still in the middle. */
+export interface Hold {
+  /** Resolves once a call does. */
+  reached(): Promise<void>;
+  letGo(): Promise<void>;
+}
+
 export interface QueueUnderTest {
   /** On fresh storage, and not opened yet. */
   readonly queue: MessageQueue;
@@ -15,6 +22,11 @@ export interface QueueUnderTest {
   reopen?(how: 'closed' | 'crashed'): Promise<MessageQueue>;
   /** Of a distributed queue: another handle beside the first, not opened yet. */
   join?(): Promise<MessageQueue>;
+  /**
+   * Where the capability `holdsCalls` says so: the next `enqueue` of the first handle that brings messages for this
+   * application stands still when the last of these is about to be stored, and others of the call may be.
+   */
+  hold?(applicationId: string): Promise<Hold>;
   dispose(): Promise<void>;
 }
 
@@ -23,6 +35,8 @@ export interface QueueHarness {
   readonly capabilities: {
     readonly durable: boolean;
     readonly distributed: boolean;
+    /** Absent: a call is one step, within which nothing can be held. */
+    readonly holdsCalls?: true;
     /**
      * A named deviation: the engine bounds bytes as it stores them, with what it keeps beside each message. This
      * `maxPendingBytes` has room for three small messages and not for four. Absent: their `sizeBytes` count.

@@ -15,7 +15,7 @@ import type {
   RowUpdate,
   Verdict,
 } from '../../../src/queue/queue.ts';
-import type { QueueBounds, QueueHarness, QueueUnderTest } from './harness.ts';
+import type { Hold, QueueBounds, QueueHarness, QueueUnderTest } from './harness.ts';
 
 export const ROW: ApplicationRow = {
   tier: 'healthy',
@@ -107,6 +107,12 @@ export class Trial {
     const other = (await this.#subject.join?.()) ?? this.queue;
     if (other !== this.queue) await other.open(ROW);
     return other;
+  }
+
+  async hold(applicationId: string): Promise<Hold> {
+    const hold = await this.#subject.hold?.(applicationId);
+    if (hold === undefined) throw new Error('its calls cannot be held');
+    return hold;
   }
 
   /** One message each; they are named by what is given. */

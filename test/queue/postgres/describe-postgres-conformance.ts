@@ -11,6 +11,7 @@ import { PostgresServer } from '../../helpers/postgres-server.ts';
 import { STANDING_CLOCK } from '../../helpers/standing-clock.ts';
 import { describeQueueConformance } from '../conformance/describe-queue-conformance.ts';
 import type { QueueBounds, QueueHarness, QueueUnderTest } from '../conformance/harness.ts';
+import { holdCall } from './hold-call.ts';
 
 const TABLES = ['application', 'message', 'dead_letter', 'posting'];
 
@@ -72,6 +73,7 @@ export function describePostgresConformance({
       },
       reopen: () => Promise.resolve(handle()),
       join: () => Promise.resolve(handle()),
+      hold: (applicationId) => holdCall(control, applicationId),
       dispose: async () => {
         for (const queue of handles) await queue.close();
       },
@@ -80,7 +82,7 @@ export function describePostgresConformance({
 
   describeQueueConformance('the PostgreSQL queue', {
     create: underTest,
-    capabilities: { durable: true, distributed: true },
+    capabilities: { durable: true, distributed: true, holdsCalls: true },
     unitMs: 1000,
     toleranceMs: 0,
     ...loads,
