@@ -3,7 +3,8 @@ import type { DeadLetterFilter, DeadLetterPage, QueueEntry } from '../queue.ts';
 import type { Bodies, Whole } from './bodies.ts';
 import { sentOnceMore, toldOf } from './envelope.ts';
 import { isFull } from './jetstream-failure.ts';
-import { type Draft, type Letter, letterOf, tokenIn, toldWithin } from './letter-code.ts';
+import { type Draft, type Letter, letterOf, toldWithin } from './letter-code.ts';
+import { LetterCounts } from './letter-counts.ts';
 import { tokenOf } from './names.ts';
 import { listed } from './reading.ts';
 import type { DyingGroup } from './row.ts';
@@ -35,6 +36,7 @@ export class Letters {
   readonly #session: Session;
   readonly #work: Pick<Work, 'surrounding'>;
   readonly #bodies: Bodies;
+  readonly #counts: LetterCounts;
   /** In the stream of what waits: the last one that this process put there. */
   lastRevived = 0;
 
@@ -42,6 +44,7 @@ export class Letters {
     this.#session = session;
     this.#work = work;
     this.#bodies = bodies;
+    this.#counts = new LetterCounts(session, () => work.surrounding);
   }
 
   /** Each once, whoever does it: what is no longer in the work stream was published before. */
@@ -134,14 +137,8 @@ export class Letters {
   }
 
   /** By token. */
-  async counts(): Promise<Map<string, number>> {
-    const { store, names } = this.#session;
-    const counts = new Map<string, number>();
-    for (const [subject, count] of await store.counts(names.dead, names.deadSubjects)) {
-      const token = tokenIn(subject);
-      counts.set(token, (counts.get(token) ?? 0) + count);
-    }
-    return counts;
+  async counts(): Promise<ReadonlyMap<string, number>> {
+    return await this.#counts.read();
   }
 
   async page({ limit, after, ...filter }: PageRequest): Promise<DeadLetterPage> {
