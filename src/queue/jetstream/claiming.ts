@@ -9,7 +9,7 @@ import { type Asked, candidates, needsFresh, take } from './row-claim.ts';
 import { lost } from './row-ends.ts';
 import type { Rows } from './rows.ts';
 import type { Session } from './session.ts';
-import type { View } from './view.ts';
+import type { View, Wanted } from './view.ts';
 import type { Work } from './work.ts';
 
 /** So many of what the row knows are read at once, until their sizes fill the claim. */
@@ -211,10 +211,12 @@ export class Claiming {
   }
 }
 
-/** So many have to be known for a claim that is full. */
-function mostOf({ row }: View, { early, maxMessages }: ClaimRequest): number {
+/** So much has to be known for a claim that is full. */
+function mostOf({ row }: View, request: ClaimRequest): Wanted {
+  const { early, maxMessages, maxBytes } = request;
   const most = early === true ? maxMessages : Math.min(maxMessages, row.maxMessages);
-  return Math.max(1, Math.min(most, MAX_FRESH));
+  const bytes = early === true ? maxBytes : Math.min(maxBytes, row.maxBytes);
+  return { messages: Math.max(1, Math.min(most, MAX_FRESH)), bytes };
 }
 
 const nothing = (atMs: number | undefined, nowMs: number): Nothing =>

@@ -102,9 +102,9 @@ export class Ends {
 
   /** So far that as many are known as may be buried, where those that are known are. */
   async #look(view: View, { max, isMeant }: Burying): Promise<void> {
-    await this.#work.look(view, 1);
+    await this.#work.look(view, { messages: 1 });
     const last = view.visible().at(-1);
-    if (last !== undefined && isMeant(last)) await this.#work.look(view, max);
+    if (last !== undefined && isMeant(last)) await this.#work.look(view, { messages: max });
   }
 
   async #buried({ row, view, page }: Seen, { max, reason, touched, isMeant }: Burying) {

@@ -1,26 +1,42 @@
-/** What an application has behind its cursor, as far as it is kept in mind: the first ones, without a gap. */
+/**
+ * What an application has behind its cursor, as far as it is kept in mind: the first messages, without a gap, and
+ * of those right behind them the sequences alone, by which they are read when these are claimed.
+ */
 import type { Message } from './envelope.ts';
 import { type FreshRoom, MAX_FRESH } from './fresh-room.ts';
 import { endsCall, type Looked } from './page.ts';
 
 export class FreshMessages {
-  /** Whether these are all. */
-  isWhole: boolean;
-  #messages: Message[] = [];
   readonly #room: FreshRoom;
+  #messages: Message[] = [];
+  #behind: number[] = [];
+  /** Whether nothing lies behind these. */
+  #isToldAll: boolean;
   /** Calls of which the last message has not come, by their ids: the first one of those that are kept. */
   #open = new Map<string, Message>();
+  /** Those of which some messages are told by their sequences alone. */
+  #openBehind = new Set<string>();
   /** Calls whose last message is stored, but not kept. */
   #ended = new Set<string>();
 
   constructor(room: FreshRoom, isWhole: boolean) {
     this.#room = room;
-    this.isWhole = isWhole;
+    this.#isToldAll = isWhole;
   }
 
   /** Ascending; another array whenever some of them go. */
   get messages(): readonly Message[] {
     return this.#messages;
+  }
+
+  /** Whether these are all. */
+  get isWhole(): boolean {
+    return this.#isToldAll && this.#behind.length === 0;
+  }
+
+  /** The first sequences behind the messages, `count` at most; none where they are too few and others may follow. */
+  behind(count: number): readonly number[] {
+    return this.#isToldAll || this.#behind.length >= count ? this.#behind.slice(0, count) : [];
   }
 
   isEnded(call: string): boolean {
@@ -29,11 +45,11 @@ export class FreshMessages {
 
   /** Fresh and not in doubt; whether it changes what can be seen. */
   came(message: Message): boolean {
-    if (message.sequence <= (this.#messages.at(-1)?.sequence ?? 0)) return false;
+    const last = this.#behind.at(-1) ?? this.#messages.at(-1)?.sequence ?? 0;
+    if (message.sequence <= last) return false;
     if (this.isWhole) this.#room.make();
-    // Made by this one perhaps.
-    if (this.isWhole && this.#messages.length >= MAX_FRESH) this.isWhole = false;
-    if (!this.isWhole) return this.#cameBehind(message);
+    // What was made may have been made by this one.
+    if (!this.isWhole || this.#messages.length >= MAX_FRESH) return this.#cameBehind(message);
     this.#messages.push(message);
     this.#room.changed(1);
     this.#attend(message);
@@ -42,10 +58,27 @@ export class FreshMessages {
 
   /** It is not kept, and the call that it ends can be seen from now on. */
   #cameBehind(message: Message): boolean {
-    const call = message.batch?.id ?? '';
-    if (!endsCall(message) || !this.#open.delete(call)) return false;
+    if (this.#isToldAll) this.#tell(message.sequence);
+    const call = message.batch?.id;
+    if (call === undefined) return false;
+    if (!endsCall(message)) {
+      if (this.#isToldAll) this.#openBehind.add(call);
+      return false;
+    }
+    this.#openBehind.delete(call);
+    if (!this.#open.delete(call)) return false;
     this.#ended.add(call);
     return true;
+  }
+
+  #tell(sequence: number): void {
+    const { length } = this.#behind;
+    if (this.#room.behindOf(length + 1, length) === length) {
+      this.#isToldAll = false;
+      return;
+    }
+    this.#behind.push(sequence);
+    this.#room.changedBehind(1);
   }
 
   #attend(message: Message): void {
@@ -58,21 +91,51 @@ export class FreshMessages {
 
   replace({ messages, isWhole, ended }: Looked): void {
     this.#room.changed(messages.length - this.#messages.length);
+    this.#setBehind([]);
     this.#messages = [...messages];
-    this.isWhole = isWhole;
+    this.#isToldAll = isWhole;
     this.#ended = new Set(ended);
     this.#open = new Map();
     for (const message of messages) this.#attend(message);
   }
 
-  keep(isKept: (message: Message) => boolean): void {
-    const kept = this.#messages.filter(isKept);
+  /** Those of these sequences that are there still, as they were read; nothing where others were first meanwhile. */
+  recall(sequences: readonly number[], found: readonly Message[]): void {
+    const [first] = sequences;
+    if (first === undefined || this.#behind[0] !== first) return;
+    if (this.#behind[sequences.length - 1] !== sequences.at(-1)) return;
+    for (const message of found) {
+      const call = message.batch?.id ?? '';
+      if (this.#openBehind.has(call) && !this.#open.has(call)) this.#open.set(call, message);
+    }
+    this.#messages = [...this.#messages, ...found];
+    this.#room.changed(found.length);
+    this.#setBehind(this.#behind.slice(sequences.length));
+  }
+
+  keep(isKept: (sequence: number) => boolean): void {
+    const kept = this.#messages.filter(({ sequence }) => isKept(sequence));
     if (kept.length < this.#messages.length) this.#shrink(kept);
+    const behind = this.#behind.filter(isKept);
+    if (behind.length < this.#behind.length) this.#setBehind(behind);
   }
 
   keepOnly(count: number): void {
+    const cut = this.#messages.slice(count);
+    for (const { batch } of cut) {
+      if (batch !== undefined && this.#open.has(batch.id)) this.#openBehind.add(batch.id);
+    }
     this.#shrink(this.#messages.slice(0, count));
-    this.isWhole = false;
+    const behind = [...cut.map(({ sequence }) => sequence), ...this.#behind];
+    const told = this.#room.behindOf(behind.length, this.#behind.length);
+    if (told < behind.length) this.#isToldAll = false;
+    this.#setBehind(behind.slice(0, told));
+  }
+
+  #setBehind(behind: number[]): void {
+    this.#room.changedBehind(behind.length - this.#behind.length);
+    this.#behind = behind;
+    if (behind.length === 0) this.#openBehind = new Set();
   }
 
   /** A call that was open is so still, and one whose end was kept goes on without it. */

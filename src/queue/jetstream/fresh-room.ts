@@ -9,6 +9,14 @@ export const MAX_FRESH = 4000;
  */
 export const MAX_KEPT = 200_000;
 
+/**
+ * Of those that are not kept the sequences, 8 to 12 bytes each: up to 48 MB. To read them by these is quick; to find
+ * what an application has in a stream of millions takes the server half a second (measured).
+ */
+const MAX_BEHIND = 4_000_000;
+/** Of an application. */
+const MAX_BEHIND_EACH = 20_000;
+
 /** So much is left of it once it was full: making room looks at every application. */
 const LEFT_SHARE = 0.75;
 
@@ -26,6 +34,7 @@ export class FreshRoom {
   readonly #keepers: () => Iterable<Keeper>;
   readonly #max: number;
   #kept = 0;
+  #behind = 0;
   /** Where room is made: above `max` where the last time there was none to be had. */
   #limit: number;
 
@@ -42,6 +51,15 @@ export class FreshRoom {
 
   changed(by: number): void {
     this.#kept += by;
+  }
+
+  /** How many sequences an application may have, of `wanted`, where it has `held` already. */
+  behindOf(wanted: number, held: number): number {
+    return Math.min(wanted, MAX_BEHIND_EACH, held + Math.max(0, MAX_BEHIND - this.#behind));
+  }
+
+  changedBehind(by: number): void {
+    this.#behind += by;
   }
 
   /** Where there is none, those that keep most give up their last ones: all the same share, and nobody else. */

@@ -94,9 +94,9 @@ interface Found {
 
 function partsOf(session: Session, { durability, ring, measure }: Found): Opened {
   const stop = new AbortController();
-  const work = new Work(session, ring);
-  const rows = new Rows(session, work);
   const bodies = new Bodies(session);
+  const work = new Work(session, bodies, ring);
+  const rows = new Rows(session, work);
   const letters = new Letters(session, work, bodies);
   const followUps = new FollowUps(session, { letters, bodies, rows });
   const parts = { rows, bodies, letters, followUps };

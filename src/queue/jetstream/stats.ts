@@ -90,7 +90,7 @@ export class Stats {
 
   async #lookInto(): Promise<void> {
     const unread = [...this.#work.views].filter((one) => !one.isWhole && one.fresh.length === 0);
-    for (const view of unread.slice(0, MAX_LOOKS)) await this.#work.look(view, 1);
+    for (const view of unread.slice(0, MAX_LOOKS)) await this.#work.look(view, { messages: 1 });
   }
 
   async #bytes(accounts: readonly [View, Account][]): Promise<number> {

@@ -19,6 +19,12 @@ const BUSY = Object.freeze({});
 /** Stands for one that is out. */
 const CLAIMED = Object.freeze({});
 
+/** As much as a claim may have: so many messages, or of so many bytes. */
+export interface Wanted {
+  readonly messages: number;
+  readonly bytes: number;
+}
+
 export interface Surroundings {
   /** The server's time. */
   readonly now: () => number;
@@ -70,8 +76,11 @@ export class View implements TurnTaker, Keeper {
   }
 
   /** Whether it is known what lies behind the cursor, so far. */
-  knows(count: number): boolean {
-    return this.isWhole || this.kept >= count;
+  knows({ messages, bytes }: Wanted): boolean {
+    if (this.isWhole || this.kept >= messages) return true;
+    let sum = 0;
+    for (const { sizeBytes } of this.fresh) sum += sizeBytes;
+    return sum >= bytes;
   }
 
   get state(): Row {
@@ -147,7 +156,7 @@ export class View implements TurnTaker, Keeper {
   }
 
   #prune(): void {
-    this.#fresh.keep(({ sequence }) => !this.isKnown(sequence));
+    this.#fresh.keep((sequence) => !this.isKnown(sequence));
   }
 
   /** What came in; whether it may change when something can be claimed. */
@@ -183,12 +192,24 @@ export class View implements TurnTaker, Keeper {
     return this.#fresh.isEnded(call);
   }
 
+  /** See {@link FreshMessages}. */
+  behind(count: number): readonly number[] {
+    return this.#fresh.behind(count);
+  }
+
+  recall(sequences: readonly number[], found: readonly Message[]): void {
+    this.#fresh.recall(
+      sequences,
+      found.filter(({ sequence }) => !this.isKnown(sequence)),
+    );
+  }
+
   keepOnly(count: number): void {
     this.#fresh.keepOnly(count);
   }
 
   forget(sequences: ReadonlySet<number>): void {
-    this.#fresh.keep(({ sequence }) => !sequences.has(sequence));
+    this.#fresh.keep((sequence) => !sequences.has(sequence));
   }
 
   /** What lies before the first call that is not wholly stored. */

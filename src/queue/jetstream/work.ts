@@ -5,9 +5,10 @@
 
 import { SecurityEventError } from '../../errors.ts';
 import { Turns } from '../in-process/turns.ts';
+import type { Bodies } from './bodies.ts';
 import { messageIn } from './envelope.ts';
 import { Feed } from './feed.ts';
-import { FreshRoom } from './fresh-room.ts';
+import { FreshRoom, MAX_FRESH } from './fresh-room.ts';
 import { RowRoom } from './known-row.ts';
 import { Looks } from './looks.ts';
 import { isToken, lastToken, tokenOf } from './names.ts';
@@ -15,7 +16,7 @@ import type { Surrounding } from './reading.ts';
 import { decodeRow } from './row-code.ts';
 import type { Session } from './session.ts';
 import type { Kept } from './store.ts';
-import { View } from './view.ts';
+import { View, type Wanted } from './view.ts';
 
 /** So long a claim waits for what this process itself has brought in: others may have taken it away. */
 const OWN_MS = 500;
@@ -39,7 +40,7 @@ export class Work {
   #ownSequence = 0;
   #isRinging = false;
 
-  constructor(session: Session, ring: () => void) {
+  constructor(session: Session, bodies: Bodies, ring: () => void) {
     this.#session = session;
     this.#ring = ring;
     this.#room = new FreshRoom(() => this.#views.values(), session.maxKept);
@@ -47,6 +48,7 @@ export class Work {
     this.#looks = new Looks(session, {
       surrounding: () => this.surrounding,
       room: this.#room,
+      bodies,
       onLooked: (view) => {
         this.#unread.delete(view.token);
         this.place(view);
@@ -221,9 +223,10 @@ export class Work {
     });
   }
 
-  /** Reads what lies behind the cursor, until so many of it are known or all. */
-  async look(view: View, atLeast: number): Promise<void> {
-    await this.#looks.look(view, atLeast);
+  /** Reads what lies behind the cursor, until so much of it is known or all. */
+  async look(view: View, wanted: Partial<Wanted>): Promise<void> {
+    const { messages = 1, bytes = Number.POSITIVE_INFINITY } = wanted;
+    await this.#looks.look(view, { messages: Math.min(messages, MAX_FRESH), bytes });
   }
 
   async #end(): Promise<void> {

@@ -68,7 +68,7 @@ describe('what an application has in mind', () => {
     for (const index of [0, 1, 2]) fresh.came(messageAt(2 + index, ['call', index, 4]));
     fresh.keepOnly(3);
     expect([sequencesOf(fresh), fresh.visible(0)]).toEqual([[1, 2, 3], 1]);
-    expect(fresh.came(messageAt(5, ['other', 1, 2]))).toBe(false);
+    expect(fresh.came(messageAt(5, ['other', 0, 2]))).toBe(false);
     expect(fresh.came(messageAt(6, ['call', 3, 4]))).toBe(true);
     expect([sequencesOf(fresh), fresh.visible(0)]).toEqual([[1, 2, 3], 3]);
     // What is read of it from now on is known to be whole.
@@ -82,10 +82,63 @@ describe('what an application has in mind', () => {
     expect(fresh.visible(0)).toBe(2);
   });
 
+  test('tells of those that it gave up by their sequences, and takes them back in order', () => {
+    const fresh = freshOf();
+    for (let sequence = 1; sequence <= 5; sequence += 1) fresh.came(messageAt(sequence));
+    fresh.keepOnly(2);
+    fresh.came(messageAt(7));
+    expect([sequencesOf(fresh), fresh.behind(9), fresh.isWhole]).toEqual([
+      [1, 2],
+      [3, 4, 5, 7],
+      false,
+    ]);
+    fresh.keep((sequence) => sequence !== 4);
+    expect(fresh.behind(2)).toEqual([3, 5]);
+    // The other is gone.
+    fresh.recall([3, 5], [messageAt(3)]);
+    expect([sequencesOf(fresh), fresh.behind(9)]).toEqual([[1, 2, 3], [7]]);
+    // As it was before: others are first by now.
+    fresh.recall([3, 5], [messageAt(3)]);
+    fresh.recall([7], [messageAt(7)]);
+    expect([sequencesOf(fresh), fresh.isWhole]).toEqual([[1, 2, 3, 7], true]);
+  });
+
+  test('takes an open call back as open, and shows it once it has ended', () => {
+    const fresh = freshOf();
+    fresh.came(messageAt(1));
+    for (const index of [0, 1]) fresh.came(messageAt(2 + index, ['call', index, 4]));
+    fresh.keepOnly(1);
+    fresh.came(messageAt(4, ['call', 2, 4]));
+    fresh.recall([2, 3], [messageAt(2, ['call', 0, 4]), messageAt(3, ['call', 1, 4])]);
+    expect([sequencesOf(fresh), fresh.visible(0)]).toEqual([[1, 2, 3], 1]);
+    expect(fresh.came(messageAt(5, ['call', 3, 4]))).toBe(true);
+    expect(fresh.visible(0)).toBe(3);
+    fresh.recall([4, 5], [messageAt(4, ['call', 2, 4]), messageAt(5, ['call', 3, 4])]);
+    expect([fresh.visible(0), fresh.isWhole]).toEqual([5, true]);
+  });
+
+  test('takes a call back as whole that ended while it was not kept', () => {
+    const fresh = freshOf();
+    for (const index of [0, 1]) fresh.came(messageAt(1 + index, ['call', index, 3]));
+    fresh.keepOnly(0);
+    fresh.came(messageAt(3, ['call', 2, 3]));
+    fresh.recall([1, 2], [messageAt(1, ['call', 0, 3]), messageAt(2, ['call', 1, 3])]);
+    expect(fresh.visible(0)).toBe(2);
+  });
+
+  test('tells of none where those that are known are too few and others may follow', () => {
+    const fresh = freshOf();
+    for (let sequence = 1; sequence <= 3; sequence += 1) fresh.came(messageAt(sequence));
+    fresh.replace({ messages: [messageAt(1), messageAt(2)], isWhole: false, ended: new Set() });
+    fresh.keepOnly(1);
+    fresh.came(messageAt(9));
+    expect([fresh.behind(1), fresh.behind(2)]).toEqual([[2], []]);
+  });
+
   test('hides what remains of an open call when its first messages are gone', () => {
     const fresh = freshOf();
     for (const index of [0, 1]) fresh.came(messageAt(1 + index, ['call', index, 3]));
-    fresh.keep(({ sequence }) => sequence > 1);
+    fresh.keep((sequence) => sequence > 1);
     expect([sequencesOf(fresh), fresh.visible(0)]).toEqual([[2], 0]);
   });
 });
@@ -202,6 +255,17 @@ describe.runIf(natsProgram !== undefined)('a process with more than it may keep 
     expect(inMind(queue)).toBeLessThanOrEqual(MAX_KEPT + REQUEST.maxMessages + 1);
     const { pending, applications } = await queue.stats.read();
     expect([pending, applications.get('small')?.pending]).toEqual([1501, 1]);
+  });
+
+  test('reads of large messages no more than a claim takes', async () => {
+    const { queue } = await started();
+    expect(await queue.claiming.claim(REQUEST)).toEqual({});
+    await fill(queue, 5, 300);
+    const before = inMind(queue);
+    // Of 100 bytes each: 50 messages.
+    const claim = await queue.claiming.claim({ ...REQUEST, maxMessages: 300, maxBytes: 5000 });
+    expect(isClaim(claim) && idsOf(claim)).toHaveLength(50);
+    expect(inMind(queue)).toBeLessThan(before + 128);
   });
 
   test('ends what is over at the horizon as many at once as ever', async () => {

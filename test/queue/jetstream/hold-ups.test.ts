@@ -166,6 +166,8 @@ const sessionOf = ({ nats, manager }: Consumers, store: object = NOTHING): Sessi
     beginning,
   }) as unknown as Session;
 
+const workOf = (session: Session): Work => new Work(session, new Bodies(session), () => {});
+
 const untilMade = async ({ made }: Consumers, count: number): Promise<void> => {
   while (made.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
 };
@@ -173,10 +175,10 @@ const untilMade = async ({ made }: Consumers, count: number): Promise<void> => {
 describe('two who look at an application at once', () => {
   test('leave what came in when the first of them was done', async () => {
     const consumers = new Consumers();
-    const work = new Work(sessionOf(consumers), () => {});
+    const work = workOf(sessionOf(consumers));
     const view = work.view(tokenOf('one'));
-    const first = work.look(view, 1);
-    const second = work.look(view, 1);
+    const first = work.look(view, {});
+    const second = work.look(view, {});
     await untilMade(consumers, 1);
     consumers.made[0]?.answer({ name: 'c', num_pending: 0 });
     await first;
@@ -200,10 +202,10 @@ describe('a look at an application', () => {
       last: () => Promise.resolve(there === 0 ? undefined : kept),
       get: () => Promise.resolve({ ...kept, sequence: 7 }),
     };
-    const work = new Work(sessionOf(consumers, store), () => {});
+    const work = workOf(sessionOf(consumers, store));
     const view = work.view(tokenOf('one'));
     if (came > 0) view.came(messageAt(came));
-    const look = work.look(view, 1);
+    const look = work.look(view, {});
     await untilMade(consumers, 1);
     consumers.made[0]?.answer({ name: 'lags', num_pending: 0 });
     await untilMade(consumers, 2);
@@ -220,10 +222,10 @@ describe('a look at an application', () => {
 
   test('is whole where what came in was removed since', async () => {
     const consumers = new Consumers();
-    const work = new Work(sessionOf(consumers), () => {});
+    const work = workOf(sessionOf(consumers));
     const view = work.view(tokenOf('one'));
     view.came(messageAt(7));
-    const look = work.look(view, 1);
+    const look = work.look(view, {});
     await untilMade(consumers, 1);
     consumers.made[0]?.answer({ name: 'c', num_pending: 0 });
     await look;
