@@ -152,9 +152,8 @@ its messages to the others ([queues.md](queues.md)). The store is the limit then
   not measured.
 - **JetStream** ([what it wants](queues.md#in-jetstream)): takes the place of PostgreSQL where a NATS cluster is at hand, and what was accepted has to be on several
   machines before \`send\` resolves. A replicated write costs a round trip between them. How it compares was not measured here:
-  see [queues.md](queues.md) for what of it is there. A process that delivers keeps at most 200,000 messages in mind, which is
-  73 MB of heap for 10,000 applications with 200 messages each (measured), and reads the others again
-  ([figures](queues.md#where-it-differs)).
+  see [queues.md](queues.md) for what of it is there. A process that delivers keeps 200,000 messages in mind and reads the
+  others again: 84 MB of heap with 10,000 applications that have 200 messages each (measured, [more](queues.md#where-it-differs)).
 - **Agents that only enqueue** (\`role: 'enqueue'\`) add no requests: their number is bounded by the store's writes alone.
 
 ## When to move
@@ -176,7 +175,7 @@ crosses a network. \`drainTo\` moves what waits ([queues.md](queues.md#move-to-a
 | messages for one destination | the receiver's time to answer | nothing on this side: 1000 messages a request is the contract's bound |
 | destinations | requests at once | \`healthySlots\`, and \`ulimit -n\` with it |
 | destinations that fail at once | \`failingSlots\`: [sizing](queues.md#sizing) | \`failingSlots\` |
-| messages that wait in JetStream | beyond 200,000 they are read again for each request: half a second where millions lie between them | an outage that ends sooner, or PostgreSQL |
+| messages that wait in JetStream | beyond 4,000,000, and where they waited before the process began, they are looked for in the stream: half a second a request where millions lie between them | fewer of them, or PostgreSQL |
 | messages that wait | \`maxPendingBytes\`, \`maxPendingMessages\` | these, as far as memory or disk go |
 | large messages | \`maxBodyBytes\`: fewer fit into a request | what the receiver takes |
 `;

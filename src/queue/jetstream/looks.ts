@@ -57,9 +57,9 @@ export class Looks {
       // One more than is claimed tells since when the next one is due.
       const sequences = view.behind(wanted.messages + 1 - view.kept).slice(0, RECALLED_AT_ONCE);
       const { kept } = view;
-      const read = await this.#parts.bodies.read(view.token, sequences);
+      const stored = await this.#parts.bodies.read(view.token, sequences);
       const found = sequences
-        .map((sequence) => read.get(sequence))
+        .map((sequence) => stored.get(sequence))
         .filter((whole) => whole !== undefined)
         .map(({ body: _body, token: _token, ...message }) => message);
       view.recall(sequences, found);

@@ -150,26 +150,26 @@ describe('durability', () => {
   });
 });
 
-describe('a server that may lose sight of messages', () => {
-  const toldOf = (version: string | undefined): unknown[] => {
-    const told: unknown[] = [];
-    const listen = (message: unknown): void => void told.push(message);
-    subscribe(UNSOUND_CHANNEL, listen);
-    tellUnsound('p', version);
-    unsubscribe(UNSOUND_CHANNEL, listen);
-    return told;
-  };
+const unsoundToldOf = (version: string | undefined): unknown[] => {
+  const told: unknown[] = [];
+  const listen = (message: unknown): void => void told.push(message);
+  subscribe(UNSOUND_CHANNEL, listen);
+  tellUnsound('p', version);
+  unsubscribe(UNSOUND_CHANNEL, listen);
+  return told;
+};
 
+describe('a server that may lose sight of messages', () => {
   test.each(['2.9.10', '2.10.26'])('is told, with its version %s', (version) => {
-    expect(toldOf(version)).toEqual([{ prefix: 'p', version, leastVersion: SOUND_VERSION }]);
+    expect(unsoundToldOf(version)).toEqual([{ prefix: 'p', version, leastVersion: SOUND_VERSION }]);
   });
 
   test('is told where it says no version', () => {
-    expect(toldOf(undefined)).toEqual([{ prefix: 'p', leastVersion: SOUND_VERSION }]);
+    expect(unsoundToldOf(undefined)).toEqual([{ prefix: 'p', leastVersion: SOUND_VERSION }]);
   });
 
   test.each([SOUND_VERSION, '2.10.28', '2.15.1', '3.0.0-beta.1'])('is not one of %s', (version) => {
-    expect(toldOf(version)).toEqual([]);
+    expect(unsoundToldOf(version)).toEqual([]);
   });
 
   test.each(['docs/queues.md', 'CHANGELOG.md', 'CONTRIBUTING.md'])(
@@ -184,31 +184,31 @@ describe('a server that may lose sight of messages', () => {
   );
 });
 
-describe('streams of a cluster whose servers have not all found each other', () => {
-  const refusedFor = async (refusals: number): Promise<unknown> => {
-    let asked = 0;
-    let ms = 0;
-    const streams = {
-      info: () => Promise.reject(new Refusal(10059, 'stream not found')),
-      add: () => {
-        asked += 1;
-        return asked > refusals
-          ? Promise.resolve()
-          : Promise.reject(new Refusal(10005, 'no suitable peers for placement'));
-      },
-      purge: () => Promise.resolve(),
-    };
-    const clock = {
-      monotonicMs: () => ms,
-      sleep: (waitMs: number) => {
-        ms += waitMs;
-        return Promise.resolve();
-      },
-    };
-    const options = { ...readStreamsOptions({ connection: SERVERS, callTimeoutMs: 5000 }), clock };
-    return await createStreams({ streams } as never, namesOf('p'), options);
+const refusedFor = async (refusals: number): Promise<unknown> => {
+  let asked = 0;
+  let ms = 0;
+  const streams = {
+    info: () => Promise.reject(new Refusal(10059, 'stream not found')),
+    add: () => {
+      asked += 1;
+      return asked > refusals
+        ? Promise.resolve()
+        : Promise.reject(new Refusal(10005, 'no suitable peers for placement'));
+    },
+    purge: () => Promise.resolve(),
   };
+  const clock = {
+    monotonicMs: () => ms,
+    sleep: (waitMs: number) => {
+      ms += waitMs;
+      return Promise.resolve();
+    },
+  };
+  const options = { ...readStreamsOptions({ connection: SERVERS, callTimeoutMs: 5000 }), clock };
+  return await createStreams({ streams } as never, namesOf('p'), options);
+};
 
+describe('streams of a cluster whose servers have not all found each other', () => {
   test('are made once these have', async () => {
     expect(await refusedFor(40)).toBe('created');
   });
