@@ -91,7 +91,7 @@ describe.runIf(hasSoundServer)('a queue in JetStream', () => {
         await victim?.kill();
         // Without it.
         await journalOf('servers').goesOn();
-        await victim?.start();
+        await victim?.restart();
       }
       await Promise.all(lives.map(kill));
       expect(journalOf('servers').told('sent').length).toBeGreaterThan(10 * kills);
