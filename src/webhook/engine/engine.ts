@@ -61,9 +61,14 @@ const ENTRIES_A_PIECE = 64;
 
 export class Engine implements WebhookSender, FollowingSender {
   readonly #parts: EngineParts;
+  readonly #rules: IntakeRules;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
+    const { intake, find, giveWay } = parts;
+    const { dialect, maxBodyBytes, v1Aliases, newId } = intake;
+    // Once, and of no more than is needed: it may be all of a sender's settings.
+    this.#rules = { dialect, maxBodyBytes, v1Aliases, newId, find, giveWay };
   }
 
   async send(messages: unknown, selection: unknown = {}): Promise<SendResult> {
@@ -160,10 +165,9 @@ export class Engine implements WebhookSender, FollowingSender {
   }
 
   async #accept(messages: unknown, selection: unknown, ends?: Ends): Promise<Accepted> {
-    const { intake, find, clock, giveWay } = this.#parts;
-    const rules = { ...intake, find, giveWay };
+    const { clock, giveWay } = this.#parts;
     const call = { messages, selection, acceptedAtMs: clock.now() };
-    const { entries, skipped } = await takeIn(call, rules);
+    const { entries, skipped } = await takeIn(call, this.#rules);
     await giveWay();
     const closed = entries.length === 0 ? new Set<string>() : await this.#enqueue(entries, ends);
     const isClosed = ({ applicationId }: AcceptedEntry): boolean => closed.has(applicationId);
