@@ -38,10 +38,21 @@ export interface ScopeOptions {
   readonly outer?: RequestScope | undefined;
 }
 
+/** What was made of a scope's context, and is of use for as long as the context stays the same. */
+export interface ScopeNote {
+  readonly by: object;
+  readonly of: RequestContext;
+}
+
 const NOTHING: RequestContext = Object.freeze({});
 
 export class RequestScope {
   readonly blockedStatus: number;
+  /**
+   * Whoever tells of the scope keeps it here. In a WeakMap, V8 keeps all that was ever put there until
+   * it next collects everything.
+   */
+  note: ScopeNote | undefined;
   readonly #read: ReadRequest;
   readonly #progress: RequestProgress | undefined;
   readonly #request: object | undefined;

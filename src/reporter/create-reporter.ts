@@ -1,5 +1,4 @@
 /** `createReporter`: from options to a reporter, with the writer and the sender that it needs. */
-import { currentContext } from '../capture/request-scope.ts';
 import type { JsonObject } from '../contract/index.ts';
 import { createMemoryIncidents } from '../incident/memory-incidents.ts';
 import { recordText } from '../log/record-check.ts';
@@ -19,6 +18,7 @@ import { LogEnd } from './log-end.ts';
 import type { MessageRules } from './message-for.ts';
 import type { MessageSink } from './message-sink.ts';
 import { QuickDrafts } from './quick-draft.ts';
+import { QuickMessages } from './quick-message.ts';
 import { type HeldWriter, recordChecker } from './record-sink.ts';
 import { Rejections } from './rejections.ts';
 import type { Reporter } from './reporter.ts';
@@ -67,8 +67,9 @@ export function makeReporter(options: ReporterOptions, system: ReporterSystem): 
     counters,
     rejections,
   });
+  const rules = rulesOf(given, system.newId);
   const shared = {
-    rules: rulesOf(given, system.newId),
+    rules,
     channels,
     counters,
     rejections,
@@ -79,9 +80,10 @@ export function makeReporter(options: ReporterOptions, system: ReporterSystem): 
   const telling = new EventTelling({
     ...shared,
     incidents: new IncidentTelling({ ...shared, reports }),
-    request: given.context ?? currentContext,
+    request: given.context,
     beforeSend: given.beforeSend,
     quick: isQuick(given, held) ? new QuickDrafts(given.service) : undefined,
+    quickMessages: sink?.sendTogether && new QuickMessages(rules),
     isStrict: given.strict ?? false,
     hasSuffix: given.suffix ?? false,
   });

@@ -4,6 +4,7 @@ import { EVENT_VERSION, type JsonObject, type LogActor, slugify } from '../contr
 import { copyJson } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { Service } from '../projection/security-event.ts';
+import type { AddressTexts } from '../projection/security-event-text.ts';
 import { formatTimestamp } from '../webhook/encoder.ts';
 import type { RawContext } from './event-context.ts';
 import type { EventContext, EventKind, MessageChoice } from './event-input.ts';
@@ -32,18 +33,25 @@ export interface RecordDraft extends JsonObject {
   payload: JsonObject;
 }
 
+export interface KnownContext {
+  readonly actor: LogActor | undefined;
+  /** How channel B tells of the actor, once that was needed: `false` where it has to be told plainly. */
+  address?: AddressTexts | false;
+}
+
 /** A record that was checked, as it is written, and what of it channel B is told: see quick-draft.ts. */
 export class QuickDraft {
   readonly text: string;
   readonly payload: JsonObject;
-  readonly actor: LogActor | undefined;
+  /** What is known of its context, and shared by all its events. */
+  readonly known: KnownContext;
   /** As channel B writes times (D23). */
   readonly occurredAt: string;
 
-  constructor(text: string, told: Pick<QuickDraft, 'payload' | 'actor' | 'occurredAt'>) {
+  constructor(text: string, told: Pick<QuickDraft, 'payload' | 'known' | 'occurredAt'>) {
     this.text = text;
     this.payload = told.payload;
-    this.actor = told.actor;
+    this.known = told.known;
     this.occurredAt = told.occurredAt;
   }
 }
@@ -138,7 +146,8 @@ export function tellable(
   choice: MessageChoice,
 ): TellableEvent {
   if (draft instanceof QuickDraft) {
-    const { payload, actor, occurredAt } = draft;
+    const { payload, known, occurredAt } = draft;
+    const { actor } = known;
     return { kind, payload, actor, occurredAt, choice };
   }
   const at = Date.parse(draft.detected_at);

@@ -1,6 +1,6 @@
 /** The reporter that tells: from a call to plain data, and from there to both channels. */
 import type { Enrichment } from '../capture/enrichers.ts';
-import type { RequestContext } from '../capture/request-scope.ts';
+import { currentScope, type RequestContext, type RequestScope } from '../capture/request-scope.ts';
 import type { JsonObject } from '../contract/index.ts';
 import { copyJson } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
@@ -17,7 +17,7 @@ import {
   NOTHING_SAID,
   payloadOf,
   plainRecord,
-  type QuickDraft,
+  QuickDraft,
   type RecordDraft,
   suffixed,
   tellable,
@@ -28,6 +28,7 @@ import type { IncidentTelling } from './incident-telling.ts';
 import { type DraftMessage, type MessageRules, messageFor } from './message-for.ts';
 import { own } from './own.ts';
 import type { QuickDrafts, QuickSurroundings } from './quick-draft.ts';
+import type { QuickMessages } from './quick-message.ts';
 import { EventReceipt, type Receipt, type SkippedReason, type Told } from './receipt.ts';
 import type { Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
@@ -44,12 +45,14 @@ export interface ReporterParts {
   readonly counters: ReporterCounters;
   readonly rejections: Rejections;
   readonly clock: Pick<Clock, 'now'>;
-  /** What is known of the current request. */
-  readonly request: () => RequestContext | undefined;
+  /** What the host knows of the current request. Absent: what its scope does. */
+  readonly request: (() => RequestContext | undefined) | undefined;
   readonly enrichment: Enrichment | undefined;
   readonly beforeSend: BeforeSend | undefined;
   /** Absent where each event has to be looked at as a whole. */
   readonly quick: QuickDrafts | undefined;
+  /** Absent where the sender is of another make. */
+  readonly quickMessages: QuickMessages | undefined;
   /** For development: what is wrong with a call is thrown at it. */
   readonly isStrict: boolean;
   /** D1 */
@@ -104,7 +107,7 @@ export class EventTelling {
     const { rules, clock, enrichment, beforeSend, hasSuffix } = this.#parts;
     const { kind, payload: happened, given: said, module } = given;
     const call = { kind, payload: happened, given: said, context: ownOf(said), module };
-    const around = { request: this.#request(), nowMs: clock.now() };
+    const around = this.#around(clock.now());
     const { payload, quick } = this.#readQuickly(call, around);
     if (quick !== undefined) return { call, draft: quick, choice: choiceOf(call.context) };
     const context = contextOfEvent(call.context, own(around.request), enrichment);
@@ -117,13 +120,15 @@ export class EventTelling {
   }
 
   /** The host's own function may be asked, and may throw: then nothing is known. */
-  #request(): RequestContext {
+  #around(nowMs: number): QuickSurroundings {
+    const { request } = this.#parts;
     try {
-      const known = this.#parts.request();
+      if (request === undefined) return aroundIn(currentScope(), nowMs);
+      const known = request();
       calm(known);
-      return known ?? {};
+      return { request: known ?? NOTHING, nowMs };
     } catch {
-      return {};
+      return { request: NOTHING, nowMs };
     }
   }
 
@@ -160,10 +165,13 @@ export class EventTelling {
 
   /** The message, the reason why there is none, or what is wrong with the event. */
   #message({ call, draft, choice }: ReadEvent): DraftMessage | SkippedReason | SecurityEventError {
-    const { rules, channels, rejections } = this.#parts;
+    const { rules, channels, rejections, quickMessages } = this.#parts;
     if (!channels.hasSink) return 'no-webhook';
     if (choice === false) return 'not-wanted';
     try {
+      const isPlain = choice !== NO_CHOICE || !(draft instanceof QuickDraft);
+      const quick = isPlain ? undefined : quickMessages?.of(call.kind, draft);
+      if (quick !== undefined) return quick;
       return messageFor(tellable(call.kind, draft, choice), rules);
     } catch (thrown) {
       const detail = 'reading the event threw';
@@ -173,6 +181,11 @@ export class EventTelling {
 }
 
 type ReadEvent = EventOnItsWay<RecordDraft | QuickDraft>;
+
+const NOTHING: RequestContext = Object.freeze({});
+
+const aroundIn = (scope: RequestScope | undefined, nowMs: number): QuickSurroundings =>
+  scope === undefined ? { request: NOTHING, nowMs } : { request: scope.context(), scope, nowMs };
 
 const NOTHING_OWN: EventContext = Object.freeze(own({}));
 

@@ -68,7 +68,7 @@ export function messageFor(event: TellableEvent, rules: MessageRules): DraftMess
   }
 }
 
-const TYPES: Partial<Record<EventKind, string>> = {
+export const MESSAGE_TYPES: Partial<Record<EventKind, string>> = {
   attack: 'security_event',
   vulnerabilityExploit: 'security_event',
   playbookTrigger: 'security_response',
@@ -79,7 +79,7 @@ function draft(
   message: object,
   { newId }: MessageRules,
 ): DraftMessage | MessageSkip {
-  const message_type = choice.message_type ?? TYPES[kind];
+  const message_type = choice.message_type ?? MESSAGE_TYPES[kind];
   if (message_type === undefined) return 'no-message-type';
   const { message_id = newId(), v1 } = choice;
   return { message_id, message_type, message, ...(v1 === undefined ? {} : { v1 }) };

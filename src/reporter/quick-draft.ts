@@ -8,27 +8,33 @@
  * Copying the context for each event, and then reading all of the record, took a third of what an event
  * costs.
  */
-import type { RequestContext } from '../capture/request-scope.ts';
-import type { JsonObject, LogActor } from '../contract/index.ts';
+import type { RequestContext, RequestScope, ScopeNote } from '../capture/request-scope.ts';
+import type { JsonObject } from '../contract/index.ts';
 import { inheritedKey } from '../contract/own-keys.ts';
 import { type PartsOf, type RecordParts, recordParts } from '../contract/record-parts.ts';
 import type { Service } from '../projection/security-event.ts';
 import { formatTimestamp } from '../webhook/encoder.ts';
-import { EVENT_NAME, type EventCall, knownActor, QuickDraft } from './event-draft.ts';
+import {
+  EVENT_NAME,
+  type EventCall,
+  type KnownContext,
+  knownActor,
+  QuickDraft,
+} from './event-draft.ts';
 import { own } from './own.ts';
 
 /** What an event says nothing of. */
 export interface QuickSurroundings {
   /** A scope's, which never changes it. */
   readonly request: RequestContext;
+  /** Whose it is; absent where there is none. */
+  readonly scope?: RequestScope | undefined;
   readonly nowMs: number;
 }
 
-/** Kept for as long as its scope's context. */
-interface Known {
+interface Known extends KnownContext, ScopeNote {
   /** Nothing where the context is not as it should be. */
   readonly text: string | undefined;
-  readonly actor: LogActor | undefined;
 }
 
 /** The last of them serves all events of its millisecond. */
@@ -42,7 +48,8 @@ interface DetectionTime {
 export class QuickDrafts {
   readonly #service: Service;
   readonly #partsOf: PartsOf = recordParts('strict');
-  readonly #known = new WeakMap<RequestContext, Known>();
+  /** Of what happens in no scope. */
+  #outside: Known | undefined;
   #time: DetectionTime | undefined;
 
   constructor(service: Service) {
@@ -53,7 +60,7 @@ export class QuickDrafts {
   of(
     { kind, context }: EventCall,
     payload: JsonObject,
-    { request, nowMs }: QuickSurroundings,
+    around: QuickSurroundings,
   ): QuickDraft | undefined {
     // It would be among what is read by name here, and what is kept would have been read with it.
     if (inheritedKey() !== undefined) return undefined;
@@ -62,19 +69,23 @@ export class QuickDrafts {
     const parts = this.#partsOf(EVENT_NAME[kind]);
     const told = parts?.payload(payload);
     if (parts === undefined || told === undefined) return undefined;
-    const known = this.#known.get(request) ?? this.#read(request, parts);
-    const time = this.#timeOf(nowMs, parts);
+    const known = this.#knownOf(around, parts);
+    const time = this.#timeOf(around.nowMs, parts);
     if (known.text === undefined || time.detectedAt === undefined) return undefined;
     const texts = { context: known.text, detected_at: time.detectedAt, payload: told };
     const { occurredAt } = time;
-    return new QuickDraft(parts.join(texts), { payload, actor: known.actor, occurredAt });
+    return new QuickDraft(parts.join(texts), { payload, known, occurredAt });
   }
 
-  #read(request: RequestContext, parts: RecordParts): Known {
+  #knownOf({ request, scope }: QuickSurroundings, parts: RecordParts): Known {
+    const note = scope === undefined ? this.#outside : scope.note;
+    // Of another reporter, or of what the context was before.
+    if (note?.by === this && note.of === request) return note as Known;
     const { actor, http } = own(request);
     const text = parts.context({ actor, http, service: this.#service });
-    const known = { text, actor: knownActor(actor) };
-    this.#known.set(request, known);
+    const known: Known = { by: this, of: request, text, actor: knownActor(actor) };
+    if (scope === undefined) this.#outside = known;
+    else scope.note = known;
     return known;
   }
 
