@@ -2,16 +2,17 @@
 import type { JsonObject } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { RecordText } from '../log/record-check.ts';
+import { CallPlace } from '../system/call-place.ts';
 import { calm } from '../system/calm.ts';
 import { asOurs } from './as-ours.ts';
 import { type EventCall, type EventOnItsWay, QuickDraft, type RecordDraft } from './event-draft.ts';
 import { EventFate, ended, type Standing } from './event-fate.ts';
-import type { HandOver } from './hand-over.ts';
+import type { HandOver, Hearer } from './hand-over.ts';
 import { InHand } from './in-hand.ts';
 import type { DraftMessage } from './message-for.ts';
 import type { SentMessage } from './message-sink.ts';
 import { own } from './own.ts';
-import type { Ending, SkippedReason } from './receipt.ts';
+import type { SkippedReason, Written } from './receipt.ts';
 import type { CheckRecord, Writer, WriteText } from './record-sink.ts';
 import type { Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
@@ -41,7 +42,7 @@ export class Channels {
   }
 
   /** Gives the record as it was written; an error where it could not be. Never throws. */
-  write(call: EventCall, draft: RecordDraft | QuickDraft): (() => object) | Error | undefined {
+  write(call: EventCall, draft: RecordDraft | QuickDraft): Written | Error | undefined {
     const { check, text: textOf, writer, writeText, counters, rejections } = this.#parts;
     if (writer === undefined) return undefined;
     try {
@@ -50,13 +51,13 @@ export class Channels {
       if (writeText !== undefined && text !== undefined) {
         writeTextTo(writeText, text);
         counters.count('written');
-        return recordFrom(text);
+        return text;
       }
       const { record, isOutsideStrict } = check(draft);
       writeTo(writer, record);
       counters.count('written');
       if (isOutsideStrict) counters.count('outsideStrict');
-      return () => record;
+      return record;
     } catch (error) {
       return rejections.add('log', call, asOurs(error, 'ERR_INVALID_RECORD', unread(call)));
     }
@@ -83,37 +84,25 @@ export class Channels {
     message: DraftMessage,
   ): EventFate {
     const { handOver } = this.#parts;
-    const fate = new EventFate();
-    if (handOver === undefined) {
-      fate.tell(this.skipped('no-webhook'));
-      return fate;
-    }
+    if (handOver === undefined) return told(this.skipped('no-webhook'));
     try {
       this.#inHand.enter();
     } catch (full) {
-      fate.tell(this.#rejected(call, full));
-      return fate;
+      return told(this.rejected(call, full));
     }
-    handOver.send(message, selectionOf(call, draft), {
-      sent: (sent) => {
-        this.#inHand.leave();
-        fate.tell(this.#sent(sent));
-      },
-      failed: (thrown) => {
-        this.#inHand.leave();
-        fate.place.run(() => fate.tell(this.#rejected(call, thrown)));
-      },
-    });
+    const fate = new HandedEvent(this, call);
+    handOver.send(message, selectionOf(call, draft), fate);
     return fate;
   }
 
-  #sent(sent: SentMessage): Standing {
-    if (!sent.isAccepted) return this.skipped(sent.reason);
-    this.#parts.counters.count('accepted');
-    return sent;
+  /** Of one that was sent: it was accepted, or not to be sent. */
+  handed(sent?: SentMessage): void {
+    this.#inHand.leave();
+    if (sent?.isAccepted === true) this.#parts.counters.count('accepted');
   }
 
-  #rejected(call: EventCall, thrown: unknown): Standing {
+  /** Counted, and handed back: an event that channel B could not be told of. */
+  rejected(call: EventCall, thrown: unknown): Standing {
     const error = asOurs(thrown, 'ERR_QUEUE_FAILED', { detail: 'the sender threw' });
     const { code: reason } = this.#parts.rejections.add('webhook', call, error);
     return ended({ outcome: 'rejected', reason });
@@ -159,23 +148,40 @@ function writeTextTo(writeText: WriteText, text: string): void {
   }
 }
 
-/** The same object whenever it is asked for. */
-function recordFrom(text: string): () => object {
-  let record: object | undefined;
-  return () => {
-    record ??= JSON.parse(text) as object;
-    return record;
-  };
+/** One object for all that has to be kept of an event until its sender has answered. */
+class HandedEvent extends EventFate implements Hearer {
+  readonly #channels: Channels;
+  readonly #call: EventCall;
+  /** What is refused is handed back where the event happened. */
+  readonly #place = new CallPlace();
+
+  constructor(channels: Channels, call: EventCall) {
+    super();
+    this.#channels = channels;
+    this.#call = call;
+  }
+
+  sent(sent: SentMessage): void {
+    this.#channels.handed(sent);
+    this.tell(sent.isAccepted ? sent : this.#channels.skipped(sent.reason));
+  }
+
+  failed(thrown: unknown): void {
+    this.#channels.handed();
+    this.#place.run(() => this.tell(this.#channels.rejected(this.#call, thrown)));
+  }
+}
+
+function told(standing: Standing): EventFate {
+  const fate = new EventFate();
+  fate.tell(standing);
+  return fate;
 }
 
 /** A getter or a proxy of the caller's may throw anything. */
 const unread = (call: EventCall) => ({ detail: 'reading the event threw', input: call });
 
-/** Known when somebody asks. */
-export const endingOf =
-  (standing: Standing | Promise<Standing> | EventFate): Ending =>
-  async () =>
-    (await (standing instanceof EventFate ? standing.standing : standing)).settled();
+const NOTHING_SELECTED = Object.freeze({});
 
 /** D60 */
 function selectionOf(
@@ -184,6 +190,7 @@ function selectionOf(
 ): { readonly module?: string; readonly playbook?: string } {
   const { module = byDefault } = context;
   const slug = kind === 'playbookTrigger' ? own(payload)['playbook_slug'] : undefined;
+  if (module === undefined && slug === undefined) return NOTHING_SELECTED;
   return {
     ...(module === undefined ? {} : { module }),
     ...(typeof slug === 'string' ? { playbook: slug } : {}),

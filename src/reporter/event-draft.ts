@@ -67,6 +67,9 @@ export interface EventOnItsWay<D = RecordDraft> {
 /** Of a call without a context: nothing of it has to be read. */
 export const NOTHING_SAID: EventContext = Object.freeze({});
 
+/** The same, once it was read. */
+export const NOTHING_OWN: EventContext = Object.freeze(own({}));
+
 export const EVENT_NAME = {
   attack: 'svc.ev0.threat.attack',
   vulnerabilityExploit: 'svc.ev0.threat.vulnerability_exploit',

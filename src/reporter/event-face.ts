@@ -2,7 +2,7 @@
 import { check, SIGNAL, usable } from '../option-rules.ts';
 import { onAbort } from '../system/on-abort.ts';
 import type { Channels } from './channels.ts';
-import { NOTHING_SAID } from './event-draft.ts';
+import { NOTHING_OWN, NOTHING_SAID } from './event-draft.ts';
 import type {
   AttackPayload,
   CustomOptions,
@@ -72,7 +72,7 @@ export class EventFace implements EventReporter {
       kind,
       payload,
       given,
-      context: NOTHING_SAID,
+      context: NOTHING_OWN,
       module: this.#module,
     });
   }

@@ -1,6 +1,7 @@
 /** What becomes of one event's message. */
-import { CallPlace } from '../system/call-place.ts';
-import type { Settlement } from './receipt.ts';
+
+import type { SentMessage } from './message-sink.ts';
+import type { LaterEnding, Settlement } from './receipt.ts';
 
 /** How a message fared so far: accepted, or an end. */
 export interface Standing {
@@ -8,30 +9,47 @@ export interface Standing {
   readonly settled: () => Promise<Settlement>;
 }
 
+type Accepted = Extract<SentMessage, { readonly isAccepted: true }>;
+
 export const ended = (settlement: Settlement): Standing => ({
   isAccepted: false,
   settled: () => Promise.resolve(settlement),
 });
 
+const ACCEPTED = { outcome: 'accepted' } as const;
+
+const standingOf = (told: Standing | Accepted): Standing =>
+  'settled' in told ? told : { isAccepted: true, settled: () => endOf(told) };
+
+/** Of what nobody follows, no more is known. */
+const endOf = async ({ followed }: Accepted): Promise<Settlement> =>
+  followed === undefined ? ACCEPTED : ((await followed.ended) as Settlement);
+
 /** Told once, and asked whenever: a promise is made for whoever asks, and for nobody else. */
-export class EventFate {
-  /** Where the event happened. */
-  readonly place = new CallPlace();
-  #standing: Standing | undefined;
+export class EventFate implements LaterEnding {
+  #told: Standing | Accepted | undefined;
   #asked: Promise<Standing> | undefined;
   #answer: ((standing: Standing) => void) | undefined;
 
-  tell(standing: Standing): void {
-    this.#standing = standing;
-    this.#answer?.(standing);
+  tell(told: Standing | Accepted): void {
+    this.#told = told;
+    this.#answer?.(standingOf(told));
   }
 
   /** Never rejects. */
   get standing(): Promise<Standing> {
     this.#asked ??= new Promise((resolve) => {
-      if (this.#standing !== undefined) resolve(this.#standing);
+      if (this.#told !== undefined) resolve(standingOf(this.#told));
       else this.#answer = resolve;
     });
     return this.#asked;
   }
+
+  async ending(): Promise<Settlement> {
+    return (await this.standing).settled();
+  }
 }
+
+export const endingOf = (standing: Standing | Promise<Standing>): LaterEnding => ({
+  ending: async () => (await standing).settled(),
+});

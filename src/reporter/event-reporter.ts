@@ -8,7 +8,7 @@ import { calm } from '../system/calm.ts';
 import type { Clock } from '../system/clock.ts';
 import { isOwnWork } from '../system/untraced.ts';
 import { asOurs } from './as-ours.ts';
-import { type Channels, endingOf } from './channels.ts';
+import type { Channels } from './channels.ts';
 import { contextOfEvent } from './event-context.ts';
 import {
   draftOf,
@@ -22,7 +22,6 @@ import {
   suffixed,
   tellable,
 } from './event-draft.ts';
-import { ended } from './event-fate.ts';
 import type { EventContext, MessageChoice } from './event-input.ts';
 import type { IncidentTelling } from './incident-telling.ts';
 import { type DraftMessage, type MessageRules, messageFor } from './message-for.ts';
@@ -105,8 +104,7 @@ export class EventTelling {
   /** `undefined`: `beforeSend` has dropped it. */
   #read(given: EventCall): ReadEvent | undefined {
     const { rules, clock, enrichment, beforeSend, hasSuffix } = this.#parts;
-    const { kind, payload: happened, given: said, module } = given;
-    const call = { kind, payload: happened, given: said, context: ownOf(said), module };
+    const call = read(given);
     const around = this.#around(clock.now());
     const { payload, quick } = this.#readQuickly(call, around);
     if (quick !== undefined) return { call, draft: quick, choice: choiceOf(call.context) };
@@ -153,14 +151,15 @@ export class EventTelling {
     const written = isWritten ? record : undefined;
     const fault = isWritten ? undefined : record;
     if (message instanceof SecurityEventError) {
-      const rejected = ended({ outcome: 'rejected', reason: message.code });
-      return { receipt: new EventReceipt(endingOf(rejected), written), fault: fault ?? message };
+      const receipt = new EventReceipt({ outcome: 'rejected', reason: message.code }, written);
+      return { receipt, fault: fault ?? message };
     }
     if (typeof message === 'string') {
-      return { receipt: new EventReceipt(endingOf(channels.skipped(message)), written), fault };
+      channels.skipped(message);
+      return { receipt: new EventReceipt({ outcome: 'skipped', reason: message }, written), fault };
     }
-    const ending = endingOf(channels.send({ call, draft }, message));
-    return { receipt: new EventReceipt(ending, written, message.message_id), fault };
+    const fate = channels.send({ call, draft }, message);
+    return { receipt: new EventReceipt(fate, written, message.message_id), fault };
   }
 
   /** The message, the reason why there is none, or what is wrong with the event. */
@@ -187,10 +186,11 @@ const NOTHING: RequestContext = Object.freeze({});
 const aroundIn = (scope: RequestScope | undefined, nowMs: number): QuickSurroundings =>
   scope === undefined ? { request: NOTHING, nowMs } : { request: scope.context(), scope, nowMs };
 
-const NOTHING_OWN: EventContext = Object.freeze(own({}));
-
-const ownOf = (said: EventContext): EventContext =>
-  said === NOTHING_SAID ? NOTHING_OWN : own(said);
+/** With the own keys of its context. Runs getters, which may throw. */
+function read(call: EventCall): EventCall {
+  const { kind, payload, given, module } = call;
+  return given === NOTHING_SAID ? call : { kind, payload, given, context: own(given), module };
+}
 
 /** They are never drafted quickly. */
 const isIncident = (event: ReadEvent): event is EventOnItsWay => event.call.kind === 'incident';

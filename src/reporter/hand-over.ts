@@ -8,6 +8,7 @@
  * had gone alone: webhook/engine/send-each.ts sees to that.
  */
 import { SecurityEventError } from '../errors.ts';
+import { Underway } from '../system/underway.ts';
 import type { SendSelection } from '../webhook/engine/intake.ts';
 import { refusals } from '../webhook/engine/send-each.ts';
 import type { DraftMessage } from './message-for.ts';
@@ -19,19 +20,21 @@ export const MAX_TOGETHER = 100;
 /** Who wants to hear of one message. */
 export interface Hearer {
   /** Accepted, or not to be sent. */
-  readonly sent: (sent: SentMessage) => void;
+  sent(sent: SentMessage): void;
   /** With what `send` of a sender rejects with. */
-  readonly failed: (error: unknown) => void;
+  failed(error: unknown): void;
 }
 
+type Sink = Pick<MessageSink, 'send' | 'sendTogether'>;
+
 export class HandOver {
-  readonly #sink: Pick<MessageSink, 'send' | 'sendTogether'>;
+  readonly #sink: Sink;
   /** Calls of the sink that are not over. */
-  readonly #calls = new Set<Promise<unknown>>();
+  readonly #calls = new Underway();
   /** Still takes messages. */
   #open: Together | undefined;
 
-  constructor(sink: Pick<MessageSink, 'send' | 'sendTogether'>) {
+  constructor(sink: Sink) {
     this.#sink = sink;
   }
 
@@ -39,25 +42,35 @@ export class HandOver {
   send(message: DraftMessage, selection: SendSelection, end: Hearer): void {
     const { sendTogether } = this.#sink;
     if (sendTogether === undefined) {
-      void this.#track(alone(this.#sink, { message, end }, selection));
+      void this.#sendAlone(message, selection, end);
       return;
     }
     if (this.#open?.hasRoomFor(selection) !== true) {
-      this.#open = this.#begin(selection, sendTogether);
+      this.#open = new Together(selection);
+      void this.#sendTogether(this.#open, sendTogether);
     }
-    this.#open.add({ message, end });
+    this.#open.add(message, end);
   }
 
   /** Resolves when everything was handed over that was given so far. */
-  async over(): Promise<void> {
-    await Promise.allSettled(this.#calls);
+  over(): Promise<void> {
+    return this.#calls.over();
   }
 
-  #begin(selection: SendSelection, sendTogether: SendTogether): Together {
-    const together = new Together(selection);
-    const call = sendTogether(this.#whenGiven(together), selection);
-    void this.#track(this.#settle(together, call));
-    return together;
+  /** Begins the call at once. Never rejects. */
+  async #sendTogether(together: Together, sendTogether: SendTogether): Promise<void> {
+    const call = this.#calls.begin();
+    const { messages, selection } = together;
+    let all: Awaited<ReturnType<SendTogether>> | undefined;
+    try {
+      all = whole(await sendTogether(this.#whenGiven(together), selection), messages.length);
+    } catch (error) {
+      // Where it threw at once, not even the first message is among them yet.
+      await runIsOver();
+      together.fail(error);
+    }
+    if (all !== undefined) together.settle(all);
+    this.#calls.end(call);
   }
 
   /**
@@ -67,24 +80,18 @@ export class HandOver {
   async #whenGiven(together: Together): Promise<readonly DraftMessage[]> {
     await runIsOver();
     if (this.#open === together) this.#open = undefined;
-    return together.given.map(({ message }) => message);
+    return together.messages;
   }
 
-  async #settle(together: Together, call: ReturnType<SendTogether>): Promise<void> {
-    let all: Awaited<typeof call>;
+  /** Never rejects. */
+  async #sendAlone(message: DraftMessage, selection: SendSelection, end: Hearer): Promise<void> {
+    const call = this.#calls.begin();
     try {
-      all = whole(await call, together.given.length);
+      end.sent(await this.#sink.send(message, selection));
     } catch (error) {
-      together.fail(error);
-      return;
+      end.failed(error);
     }
-    together.settle(all);
-  }
-
-  async #track(call: Promise<void>): Promise<void> {
-    this.#calls.add(call);
-    await call;
-    this.#calls.delete(call);
+    this.#calls.end(call);
   }
 }
 
@@ -96,43 +103,29 @@ function whole<T>(all: readonly T[], count: number): readonly T[] {
   throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
 }
 
-interface Given {
-  readonly message: DraftMessage;
-  readonly end: Hearer;
-}
-
-type Sink = Pick<MessageSink, 'send'>;
-
-/** Never rejects. */
-async function alone(sink: Sink, { message, end }: Given, selection: SendSelection): Promise<void> {
-  try {
-    end.sent(await sink.send(message, selection));
-  } catch (error) {
-    end.failed(error);
-  }
-}
-
 /** The messages of one call. */
 class Together {
-  readonly given: Given[] = [];
-  readonly #selection: SendSelection;
+  readonly messages: DraftMessage[] = [];
+  readonly selection: SendSelection;
+  readonly #ends: Hearer[] = [];
 
   constructor(selection: SendSelection) {
-    this.#selection = selection;
+    this.selection = selection;
   }
 
   hasRoomFor({ module, playbook }: SendSelection): boolean {
-    const { module: ownModule, playbook: ownPlaybook } = this.#selection;
+    const { module: ownModule, playbook: ownPlaybook } = this.selection;
     const isSame = ownModule === module && ownPlaybook === playbook;
-    return isSame && this.given.length < MAX_TOGETHER;
+    return isSame && this.messages.length < MAX_TOGETHER;
   }
 
-  add(given: Given): void {
-    this.given.push(given);
+  add(message: DraftMessage, end: Hearer): void {
+    this.messages.push(message);
+    this.#ends.push(end);
   }
 
   settle(all: readonly PromiseSettledResult<SentMessage>[]): void {
-    for (const [index, { end }] of this.given.entries()) {
+    for (const [index, end] of this.#ends.entries()) {
       const one = all[index] as PromiseSettledResult<SentMessage>;
       if (one.status === 'fulfilled') end.sent(one.value);
       else end.failed(one.reason);
@@ -141,10 +134,7 @@ class Together {
 
   /** Each as it would have been handed back alone. */
   fail(error: unknown): void {
-    const errors = refusals(
-      error,
-      this.given.map(({ message }) => message),
-    );
-    for (const [index, { end }] of this.given.entries()) end.failed(errors[index]);
+    const errors = refusals(error, this.messages);
+    for (const [index, end] of this.#ends.entries()) end.failed(errors[index]);
   }
 }

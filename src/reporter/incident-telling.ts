@@ -7,10 +7,10 @@ import type { IncidentWords } from '../projection/vocabulary-map.ts';
 import type { Clock } from '../system/clock.ts';
 import { formatTimestamp } from '../webhook/encoder.ts';
 import { asOurs } from './as-ours.ts';
-import { type Channels, endingOf } from './channels.ts';
+import type { Channels } from './channels.ts';
 import { described } from './described.ts';
 import { type EventOnItsWay, tellable } from './event-draft.ts';
-import { ended, type Standing } from './event-fate.ts';
+import { ended, endingOf, type Standing } from './event-fate.ts';
 import { type IncidentReports, storeFailed } from './incident-reports.ts';
 import {
   type DraftMessage,
@@ -20,7 +20,7 @@ import {
   textIn,
 } from './message-for.ts';
 import { own } from './own.ts';
-import { EventReceipt, type Told } from './receipt.ts';
+import { EventReceipt, type Told, type Written } from './receipt.ts';
 import type { Rejections } from './rejections.ts';
 import {
   nameOfAccount,
@@ -73,10 +73,10 @@ export class IncidentTelling {
   }
 
   /** The record, where it was written at once. */
-  #write(event: EventOnItsWay): { record?: () => object; fault?: Error } {
+  #write(event: EventOnItsWay): { record?: Written; fault?: Error } {
     const { channels, reports, rejections } = this.#parts;
     const { call, draft } = event;
-    const written: { record?: () => object; fault?: Error } = {};
+    const written: { record?: Written; fault?: Error } = {};
     // Nobody is told on channel A: the store need not know of it.
     if (!channels.hasWriter) return written;
     const write = ({ isFirst }: IncidentNews): boolean => {

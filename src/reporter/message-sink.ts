@@ -1,14 +1,11 @@
 /** Channel B of a reporter: what it needs of a sender. */
 import type { SendSelection } from '../webhook/engine/intake.ts';
+import type { Taken } from '../webhook/engine/send-each.ts';
 import type { CloseResult, FlushResult } from '../webhook/engine/sender.ts';
-import type { SkipReason } from '../webhook/engine/skip.ts';
 import type { DraftMessage } from './message-for.ts';
-import type { Settlement } from './receipt.ts';
 
-/** Accepted, and then its end is told later; or not to be told, and why. */
-export type SentMessage =
-  | { readonly isAccepted: true; readonly settled: () => Promise<Settlement> }
-  | { readonly isAccepted: false; readonly reason: SkipReason };
+/** Accepted, and then perhaps followed to its end; or not to be told, and why. */
+export type SentMessage = Taken;
 
 export type SendTogether = (
   messages: Promise<readonly DraftMessage[]>,

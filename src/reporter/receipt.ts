@@ -1,5 +1,6 @@
 /** What became of one event: at once, and in the end. */
 import { inspect } from 'node:util';
+import type { JsonObject } from '../contract/index.ts';
 import type { SecurityEventErrorCode } from '../errors.ts';
 import type { WrittenRecord } from '../log/record-check.ts';
 import type { DeadReason, DiscardReason } from '../queue/queue.ts';
@@ -54,29 +55,40 @@ export interface Told {
   readonly fault?: Error | undefined;
 }
 
+/** Of a message that is on its way. */
+export interface LaterEnding {
+  /** Known when somebody asks. Never rejects. */
+  ending(): Promise<Settlement>;
+}
+
 /** What is known of a message at once, or when its sending has ended. */
-export type Ending = Settlement | (() => Promise<Settlement>);
+export type Ending = Settlement | LaterEnding;
+
+/** A record as it was written, or its JSON. */
+export type Written = string | JsonObject;
 
 export class EventReceipt implements Receipt {
   declare readonly message_id?: string;
   readonly #ending: Ending;
-  readonly #record: (() => object) | undefined;
+  #written: Written | undefined;
   #settled: Promise<Settlement> | undefined;
 
-  constructor(ending: Ending, record?: () => object, messageId?: string) {
+  constructor(ending: Ending, written?: Written, messageId?: string) {
     this.#ending = ending;
-    this.#record = record;
+    this.#written = written;
     if (messageId !== undefined) this.message_id = messageId;
   }
 
   /** Few ask: it is made of what was written when somebody does. */
   get record(): WrittenRecord<'open'> {
-    return this.#record?.() as WrittenRecord<'open'>;
+    const written = this.#written;
+    if (typeof written === 'string') this.#written = JSON.parse(written) as JsonObject;
+    return this.#written as WrittenRecord<'open'>;
   }
 
   get settled(): Promise<Settlement> {
     const ending = this.#ending;
-    this.#settled ??= typeof ending === 'function' ? ending() : Promise.resolve(ending);
+    this.#settled ??= 'ending' in ending ? ending.ending() : Promise.resolve(ending);
     return this.#settled;
   }
 

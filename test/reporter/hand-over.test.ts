@@ -132,6 +132,15 @@ describe('a call of the sink', () => {
     expect(ends).toEqual([closed, closed]);
   });
 
+  test('that throws at once has failed, and all hear of it that were told in the run', async () => {
+    const thrown = new Error('at once');
+    const { handOver, told } = toldBy(() => {
+      throw thrown;
+    }, 2);
+    await handOver.over();
+    expect(told).toEqual([thrown, thrown]);
+  });
+
   test.each([0, 1, 3])('that tells of %d messages, not of the two, has failed', async (count) => {
     const { handOver, told } = toldBy(async () => Array.from({ length: count }, () => SENT), 2);
     await handOver.over();

@@ -33,6 +33,7 @@ import {
 } from './sender.ts';
 import type { SkippedMessage, SkipReason } from './skip.ts';
 import type { Slots } from './slots.ts';
+import { tallies } from './tallies.ts';
 import type { Tracker } from './tracker.ts';
 
 export interface EngineParts {
@@ -55,6 +56,8 @@ export interface EngineParts {
 }
 
 const DEFAULT_PAGE = 100;
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** Made in one go: some microseconds of work. */
 const ENTRIES_A_PIECE = 64;
@@ -84,13 +87,13 @@ export class Engine implements WebhookSender, FollowingSender {
     }
   }
 
-  async [SEND_EACH](
+  [SEND_EACH](
     messages: Promise<readonly object[]>,
     selection: SendSelection = {},
   ): Promise<readonly PromiseSettledResult<Taken>[]> {
     const { lifecycle } = this.#parts;
-    return await lifecycle.accepting(async () =>
-      sendEach(await messages, {
+    return lifecycle.accepting(() =>
+      sendEach(messages, {
         accept: (given, ends) => this.#accept(given, selection, ends),
         errorFor: (error) => lifecycle.errorFor(error),
       }),
@@ -168,22 +171,29 @@ export class Engine implements WebhookSender, FollowingSender {
     const { clock, giveWay } = this.#parts;
     const call = { messages, selection, acceptedAtMs: clock.now() };
     const { entries, skipped } = await takeIn(call, this.#rules);
-    await giveWay();
-    const closed = entries.length === 0 ? new Set<string>() : await this.#enqueue(entries, ends);
+    // Mostly there is nothing to wait for, and then awaiting it takes longer than asking.
+    let way = giveWay();
+    if (way !== undefined) await way;
+    const closed = entries.length === 0 ? NONE : await this.#enqueue(entries, ends);
     const isClosed = ({ applicationId }: AcceptedEntry): boolean => closed.has(applicationId);
     const accepted = closed.size === 0 ? entries : entries.filter((entry) => !isClosed(entry));
     const refused = closed.size === 0 ? [] : entries.filter(isClosed).map(closedSkip);
-    await giveWay();
-    const all = [...skipped, ...refused].toSorted((a, b) => a.index - b.index);
+    way = giveWay();
+    if (way !== undefined) await way;
+    const all =
+      refused.length === 0
+        ? skipped
+        : [...skipped, ...refused].toSorted((a, b) => a.index - b.index);
     this.#tell(accepted, all);
-    await giveWay();
+    way = giveWay();
+    if (way !== undefined) await way;
     return { accepted, skipped: all };
   }
 
   /** Gives the applications for which nothing was taken, since they are closed. */
   async #enqueue(entries: readonly AcceptedEntry[], ends?: Ends): Promise<ReadonlySet<string>> {
     const { closed } = await this.#put(entries, ends);
-    if (closed.length === 0) return new Set();
+    if (closed.length === 0) return NONE;
     const reopened = new Set<string>();
     for (const applicationId of closed) {
       // The others are accepted by now: whatever fails here must not tell the caller otherwise.
@@ -203,15 +213,15 @@ export class Engine implements WebhookSender, FollowingSender {
     for (let index = 0; index < entries.length; index += 1) {
       const entry = entries[index] as AcceptedEntry;
       entry.origin = tracker.expect();
-      ends?.set(entry, tracker.follow(entry.origin));
+      if (ends !== undefined) ends[entry.index] = tracker.follow(entry.origin);
       // Not asked each time, which takes longer than the rest of it.
       const pause = index % ENTRIES_A_PIECE === 0 ? giveWay() : undefined;
       if (pause !== undefined) await pause;
     }
     try {
       const enqueued = await queue.enqueue(entries);
+      if (enqueued.closed.length === 0) return enqueued;
       const closed = new Set(enqueued.closed);
-      if (closed.size === 0) return enqueued;
       for (const { applicationId, origin } of entries) {
         if (closed.has(applicationId)) tracker.forget(origin);
       }
@@ -260,30 +270,4 @@ function placeIn(accepted: readonly AcceptedEntry[], { code, path }: SecurityEve
 
 function closedSkip({ index, applicationId }: AcceptedEntry): SkippedMessage {
   return { index, applicationId, reason: 'destination-closed' satisfies SkipReason };
-}
-
-interface Tally<T> {
-  readonly first: T;
-  count: number;
-}
-
-/** How many there are of each key, in the order in which the keys come. */
-function tallies<T>(list: readonly T[], keyOf: (one: T) => string): Iterable<Readonly<Tally<T>>> {
-  const found = new Map<string, Tally<T>>();
-  let last: Tally<T> | undefined;
-  let lastKey: string | undefined;
-  for (const one of list) {
-    const key = keyOf(one);
-    // Mostly one follows another of its key: that is not looked up.
-    if (last === undefined || key !== lastKey) {
-      last = found.get(key);
-      lastKey = key;
-    }
-    if (last === undefined) {
-      last = { first: one, count: 0 };
-      found.set(key, last);
-    }
-    last.count += 1;
-  }
-  return found.values();
 }

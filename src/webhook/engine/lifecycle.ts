@@ -4,6 +4,7 @@ import type { MessageQueue, QueueClosing, ReturnedMessage } from '../../queue/qu
 import type { Clock } from '../../system/clock.ts';
 import type { GiveWay } from '../../system/giving-way.ts';
 import { onAbort } from '../../system/on-abort.ts';
+import { Underway } from '../../system/underway.ts';
 import { hold } from './hold.ts';
 import { inTime, noAnswer } from './in-time.ts';
 import { KeptMessage } from './kept-message.ts';
@@ -46,7 +47,7 @@ interface Flushing {
 
 export class Lifecycle {
   readonly #parts: LifecycleParts;
-  readonly #calls = new Set<Promise<unknown>>();
+  readonly #calls = new Underway();
   /** Those that somebody waits for. */
   readonly #flushes = new Set<Flushing>();
   #callCount = 0;
@@ -62,14 +63,13 @@ export class Lifecycle {
   async accepting<T>(work: () => Promise<T>): Promise<T> {
     if (this.#closing !== undefined) throw new SecurityEventError('ERR_SENDER_CLOSED');
     this.#callCount += 1;
-    const call = work();
-    this.#calls.add(call);
+    const call = this.#calls.begin();
     try {
-      return await call;
+      return await work();
     } catch (error) {
       throw this.errorFor(error);
     } finally {
-      this.#calls.delete(call);
+      this.#calls.end(call);
     }
   }
 
@@ -104,7 +104,7 @@ export class Lifecycle {
     const none = { delivered: 0, dead: 0, discarded: 0 };
     const counts = (): FlushResult => watch?.counts() ?? { ...none, pending: tracker.pending };
     const settleAll = async (): Promise<FlushResult> => {
-      await Promise.race([Promise.allSettled(this.#calls), ended]);
+      await Promise.race([this.#calls.over(), ended]);
       watch = tracker.watch();
       await Promise.race([watch.done, ended]);
       watch.end();
@@ -145,7 +145,7 @@ export class Lifecycle {
     void clock.sleep(deadlineMs, done.signal).then(() => deadline.abort());
     const late = abortOf(deadline.signal);
     try {
-      await Promise.race([Promise.allSettled(this.#calls), late.happened]);
+      await Promise.race([this.#calls.over(), late.happened]);
       await quiet(untilMs, deadline.signal);
       const { returned, left } = await this.#end(done.signal);
       const kept = await this.#keep(returned);

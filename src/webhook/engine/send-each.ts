@@ -9,8 +9,8 @@ import type { FollowedMessage } from './followed-message.ts';
 import type { AcceptedEntry } from './intake.ts';
 import type { SkippedMessage, SkipReason } from './skip.ts';
 
-/** Where the ends of a call's messages are wanted. */
-export type Ends = Map<AcceptedEntry, FollowedMessage>;
+/** The ends of a call's messages, by their places, where they are wanted. */
+export type Ends = FollowedMessage[];
 
 /** What a call came to that was not refused. */
 export interface Accepted {
@@ -32,12 +32,12 @@ export interface EachCall {
 
 /** What became of each message, in its place; what it was refused for hands back it alone. */
 export async function sendEach(
-  messages: readonly object[],
+  promised: Promise<readonly object[]>,
   call: EachCall,
 ): Promise<readonly PromiseSettledResult<Taken>[]> {
+  const messages = await promised;
   try {
-    const taken = await take(messages, call);
-    return taken.map((value) => ({ status: 'fulfilled', value }));
+    return await take(messages, call);
   } catch (error) {
     if (messages.length === 1 || isOfAll(error)) {
       return refusals(error, messages).map((reason) => ({ status: 'rejected', reason }));
@@ -61,7 +61,7 @@ const isOfAll = (error: unknown): boolean =>
 async function takeAlone(message: object, call: EachCall): Promise<Taken> {
   try {
     const [taken] = await take([message], call);
-    return taken as Taken;
+    return (taken as PromiseFulfilledResult<Taken>).value;
   } catch (error) {
     throw refusals(error, [message])[0];
   }
@@ -70,15 +70,17 @@ async function takeAlone(message: object, call: EachCall): Promise<Taken> {
 async function take(
   messages: readonly object[],
   { accept, errorFor }: EachCall,
-): Promise<readonly Taken[]> {
-  const ends: Ends = new Map();
+): Promise<readonly PromiseFulfilledResult<Taken>[]> {
+  const ends: Ends = [];
   try {
     const { accepted, skipped } = await accept(messages, ends);
-    const taken: Taken[] = Array.from({ length: messages.length });
-    for (const entry of accepted) {
-      taken[entry.index] = { isAccepted: true, followed: ends.get(entry) };
+    const taken: PromiseFulfilledResult<Taken>[] = Array.from({ length: messages.length });
+    for (const { index } of accepted) {
+      taken[index] = { status: 'fulfilled', value: { isAccepted: true, followed: ends[index] } };
     }
-    for (const { index, reason } of skipped) taken[index] = { isAccepted: false, reason };
+    for (const { index, reason } of skipped) {
+      taken[index] = { status: 'fulfilled', value: { isAccepted: false, reason } };
+    }
     return taken;
   } catch (error) {
     throw errorFor(error);

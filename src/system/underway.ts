@@ -1,0 +1,42 @@
+interface Wait {
+  readonly upTo: number;
+  left: number;
+  readonly resolve: () => void;
+}
+
+/**
+ * What is under way, for whoever waits until all is over that has begun by then. Counted alone: a Set of
+ * promises that is filled and emptied makes a new table each time, and V8 keeps those, each of which the
+ * one before leads to, until it next collects everything.
+ */
+export class Underway {
+  #begun = 0;
+  #count = 0;
+  #waits: Wait[] = [];
+
+  /** Gives the number of what begins, for its end. */
+  begin(): number {
+    this.#begun += 1;
+    this.#count += 1;
+    return this.#begun;
+  }
+
+  end(number: number): void {
+    this.#count -= 1;
+    if (this.#waits.length === 0) return;
+    for (const wait of this.#waits) {
+      if (number > wait.upTo) continue;
+      wait.left -= 1;
+      if (wait.left === 0) wait.resolve();
+    }
+    this.#waits = this.#waits.filter(({ left }) => left > 0);
+  }
+
+  /** Resolves when everything has ended that has begun so far. */
+  async over(): Promise<void> {
+    if (this.#count === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#waits.push({ upTo: this.#begun, left: this.#count, resolve });
+    });
+  }
+}
