@@ -116,6 +116,9 @@ function readAll(table: Readonly<Record<string, Read>>, context: Context): Attri
   return Object.fromEntries(Object.entries(table).map(([key, read]) => [key, read(context)]));
 }
 
+/** Of no span: known as itself, so that nothing has to be made of it. */
+export const NO_ATTRIBUTES: Attributes = Object.freeze({});
+
 /**
  * As a platform function. With `auto` OpenTelemetry's attributes where its span is active, else those
  * of Datadog where dd-trace runs, else OpenTelemetry's if `read` knows of a span, else none.
@@ -141,7 +144,7 @@ export function spanAttributes(
   return () => {
     if (name === 'auto' && hasDatadogTracer()) return undefined;
     const span = activeSpan(read);
-    return span === undefined ? {} : PRESETS.otel({}, span);
+    return span === undefined ? NO_ATTRIBUTES : PRESETS.otel({}, span);
   };
 }
 

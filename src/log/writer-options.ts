@@ -5,6 +5,7 @@ import type { SpanReader } from './active-span.ts';
 import type { LogDestination } from './destination.ts';
 import type { PlatformFunction } from './platform.ts';
 import {
+  NO_ATTRIBUTES,
   PLATFORMS,
   type PlatformName,
   platformPreset,
@@ -115,7 +116,7 @@ function attributesOf(
   platform: unknown,
   read: SpanReader | undefined,
 ): WriterSettings['attributes'] {
-  if (platform === false) return () => ({});
+  if (platform === false) return () => NO_ATTRIBUTES;
   const name = PLATFORMS.find((known) => known === platform);
   return name === undefined ? () => undefined : spanAttributes(name, read);
 }

@@ -11,6 +11,7 @@ import { openSink } from './destination.ts';
 import type { LineOutcome, LineSink } from './line-sink.ts';
 import { isPolluted, lineAround, literal, UNSET_OPTIONS, withoutFirstComma } from './literal.ts';
 import { attributesFor } from './platform.ts';
+import { NO_ATTRIBUTES } from './platform-presets.ts';
 import type { WritableRecord } from './record-check.ts';
 import { type LogWriterStats, WriteCounters, writeFailed } from './write-counters.ts';
 import { type LogWriterOptions, settingsOf, type WriterSettings } from './writer-options.ts';
@@ -113,7 +114,7 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
   }
 
   #textWith(text: string, given: Attributes): string | undefined {
-    return this.#settings.platform === false ? text : textWith(text, given);
+    return given === NO_ATTRIBUTES ? text : textWith(text, given);
   }
 
   #accept(record: unknown): JsonObject {

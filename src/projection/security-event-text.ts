@@ -34,9 +34,14 @@ export interface OwnTexts {
   readonly address: AddressTexts | undefined;
   readonly time: TimeTexts;
   readonly id: string;
-  /** Absolute. */
-  readonly url: string;
+  /** Absolute. Absent: `urn:uuid:` and the id, which is a UUID of ours. */
+  readonly url: string | undefined;
 }
+
+/** Of an event that has no URL of the host's (D46). */
+const URN = 'urn:uuid:';
+
+export const urnOf = (id: string): string => `${URN}${id}`;
 
 /** All give nothing where the whole has to be judged. */
 export class SecurityEventText {
@@ -81,8 +86,10 @@ export class SecurityEventText {
 
   join({ words, address, time, id, url }: OwnTexts): string | undefined {
     const { event } = this.#texts;
-    const [idText, urlText] = [event.event_id(id), event.event_url(url)];
-    if (!(idText && urlText)) return undefined;
+    const idText = event.event_id(id);
+    if (idText === undefined) return undefined;
+    const urlText = url === undefined ? `"${URN}${idText.slice(1)}` : event.event_url(url);
+    if (urlText === undefined) return undefined;
     const told = `${this.#toTime}${time.occurred}${words.toId}${idText}${words.toUrl}${urlText}${words.toAddress}`;
     return address === undefined
       ? `${told}","ips":[]}`

@@ -4,6 +4,7 @@ import { createMemoryIncidents } from '../incident/memory-incidents.ts';
 import { recordText } from '../log/record-check.ts';
 import { RecordWriter } from '../log/writer.ts';
 import { settingsOf } from '../log/writer-options.ts';
+import { urnOf } from '../projection/security-event-text.ts';
 import { calm } from '../system/calm.ts';
 import { type Clock, systemClock } from '../system/clock.ts';
 import { newId } from '../system/id.ts';
@@ -99,7 +100,7 @@ function rulesOf(
     service,
     eventWords,
     incidentWords,
-    urlOf: (id) => (eventUrl === undefined ? `urn:uuid:${id}` : urlFrom(eventUrl, id)),
+    urlOf: (id) => (eventUrl === undefined ? urnOf(id) : urlFrom(eventUrl, id)),
     hasUrls: eventUrl !== undefined,
     newId: makeId,
   };

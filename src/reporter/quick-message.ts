@@ -40,7 +40,7 @@ export class QuickMessages {
 
   /** Nothing where the plain way has to be gone. */
   of(kind: EventKind, { payload, known, occurredAt }: QuickDraft): CheckedDraft | undefined {
-    const { service, newId, urlOf } = this.#rules;
+    const { service, newId, urlOf, hasUrls } = this.#rules;
     // A draft is made quickly only while no prototype is polluted.
     this.#maker ??= securityEventText(service) ?? false;
     const maker = this.#maker;
@@ -54,7 +54,8 @@ export class QuickMessages {
     const { address } = known;
     if (words === undefined || time === undefined || address === false) return undefined;
     const id = newId();
-    const message = maker.join({ words, address, time, id, url: urlOf(id) });
+    const url = hasUrls ? urlOf(id) : undefined;
+    const message = maker.join({ words, address, time, id, url });
     if (message === undefined) return undefined;
     const messageType = MESSAGE_TYPES[kind] as string;
     return new CheckedDraft({

@@ -3,6 +3,7 @@
  * of everybody's.
  */
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
+import { once } from '../once.ts';
 
 /** The only state of a module in this library: Node ties it to the call, not to the process. */
 const ambient = new AsyncLocalStorage<object | undefined>();
@@ -27,18 +28,24 @@ const ID_NAMES: readonly (string | undefined)[] = ['async_id_symbol', 'trigger_a
  * where it is.
  */
 export function detached<T>(work: () => T): T {
-  const outside = idsOnly(new AsyncResource('security-event-delivery'));
+  const keys = idKeys();
+  const outside = idsOnly(new AsyncResource('security-event-delivery'), keys);
   return outside === undefined ? work() : outside.runInAsyncScope(work);
 }
 
-function idsOnly(resource: AsyncResource): AsyncResource | undefined {
+/** The keys of the ids; looking for them takes most of the time of a way out. */
+const idKeys = once((): readonly symbol[] =>
+  Object.getOwnPropertySymbols(new AsyncResource('security-event-delivery')).filter(
+    ({ description }) => ID_NAMES.includes(description),
+  ),
+);
+
+function idsOnly(resource: AsyncResource, keys: readonly symbol[]): AsyncResource | undefined {
   const bare = Object.create(AsyncResource.prototype) as AsyncResource;
-  let found = 0;
-  for (const key of Object.getOwnPropertySymbols(resource)) {
+  for (const key of keys) {
     const id: unknown = Reflect.get(resource, key);
-    if (!ID_NAMES.includes(key.description) || typeof id !== 'number') continue;
+    if (typeof id !== 'number') return undefined;
     Reflect.set(bare, key, id);
-    found += 1;
   }
-  return found === ID_NAMES.length ? bare : undefined;
+  return keys.length === ID_NAMES.length ? bare : undefined;
 }

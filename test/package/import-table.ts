@@ -28,7 +28,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   { files: ['system/id.ts'], ours: [], external: ['node:crypto', 'uuid'] },
   {
     files: ['system/ambient.ts', 'system/call-place.ts'],
-    ours: [],
+    ours: ['once.ts'],
     external: ['node:async_hooks'],
   },
   {

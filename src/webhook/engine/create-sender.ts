@@ -179,9 +179,13 @@ function makeDispatch(core: Core): Dispatch {
 }
 
 /** Opens the queue when it is first needed; one that could not be opened is opened again. */
-function opener(queue: MessageQueue, { policy, lingerMs }: SenderSettings): () => Promise<void> {
+function opener(
+  queue: MessageQueue,
+  { policy, lingerMs }: SenderSettings,
+): () => Promise<void> | undefined {
   let opened: Promise<void> | undefined;
-  return async () => {
+  let isOpen = false;
+  const open = async (): Promise<void> => {
     opened ??= queue.open(untriedRow(policy), lingerMs).catch((error: unknown) => {
       opened = undefined;
       throw error;
@@ -191,7 +195,9 @@ function opener(queue: MessageQueue, { policy, lingerMs }: SenderSettings): () =
       if (cause instanceof SecurityEventError) throw cause.copy();
       throw new SecurityEventError('ERR_QUEUE_FAILED', { cause });
     });
+    isOpen = true;
   };
+  return () => (isOpen ? undefined : open());
 }
 
 function upkeepTimes({ policy, upkeepMs, stalledAfterMs }: SenderSettings) {

@@ -39,8 +39,8 @@ import type { Tracker } from './tracker.ts';
 export interface EngineParts {
   readonly queue: MessageQueue;
   readonly find: (applicationId: string) => Promise<ResolvedApplication | undefined>;
-  /** Resolves when the queue can be used. */
-  readonly ready: () => Promise<void>;
+  /** Resolves when the queue can be used; nothing where it can be already. */
+  readonly ready: () => Promise<void> | undefined;
   readonly intake: Pick<IntakeRules, 'dialect' | 'maxBodyBytes' | 'v1Aliases' | 'newId'>;
   /** Whether an application's URL is another than the one that its row in the queue is about. */
   readonly hasMoved: (applicationId: string) => Promise<boolean>;
@@ -209,7 +209,8 @@ export class Engine implements WebhookSender, FollowingSender {
 
   async #put(entries: readonly AcceptedEntry[], ends?: Ends): Promise<Enqueued> {
     const { queue, ready, tracker, giveWay } = this.#parts;
-    await ready();
+    const opening = ready();
+    if (opening !== undefined) await opening;
     for (let index = 0; index < entries.length; index += 1) {
       const entry = entries[index] as AcceptedEntry;
       entry.origin = tracker.expect();

@@ -18,7 +18,7 @@ export interface SchedulerParts {
   readonly queue: MessageQueue;
   readonly slots: Slots;
   /** Resolves when the queue can be used. */
-  readonly ready: () => Promise<void>;
+  readonly ready: () => Promise<void> | undefined;
   readonly policy: DeliveryPolicy;
   readonly leaseMs: number;
   readonly clock: Clock;

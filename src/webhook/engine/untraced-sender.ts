@@ -9,7 +9,7 @@ export function untracedSender(
   const close: WebhookSender['close'] = (...call) => untraced(() => sender.close(...call));
   return {
     send: (...call) => untraced(() => sender.send(...call)),
-    [SEND_EACH]: (...call) => untraced(() => sender[SEND_EACH](...call)),
+    [SEND_EACH]: (messages, selection) => untraced(() => sender[SEND_EACH](messages, selection)),
     sendTest: (...call) => untraced(() => sender.sendTest(...call)),
     stats: () => untraced(() => sender.stats()),
     deadLetters: (...call) => untraced(() => sender.deadLetters(...call)),
