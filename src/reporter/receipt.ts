@@ -40,12 +40,15 @@ export type Settlement =
 export interface Receipt {
   /**
    * As it was written on channel A; `undefined` where nothing was, or not yet (an asynchronous store).
-   * Made when it is asked for: JSON and `console.log` show it, a spread of the receipt has it not.
+   * Made when it is first asked for.
    */
   readonly record?: WrittenRecord<'open'>;
   /** Of the message on channel B, where there is one. */
   readonly message_id?: string;
-  /** How it ends on channel B. Never rejects; made when it is first asked for. */
+  /**
+   * How it ends on channel B. Never rejects; made when it is first asked for. No property of the receipt's
+   * own: a copy of it has none, and `structuredClone` takes no promise.
+   */
   readonly settled: Promise<Settlement>;
 }
 
@@ -68,6 +71,7 @@ export type Ending = Settlement | LaterEnding;
 export type Written = string | JsonObject;
 
 export class EventReceipt implements Receipt {
+  declare readonly record?: WrittenRecord<'open'>;
   declare readonly message_id?: string;
   readonly #ending: Ending;
   #written: Written | undefined;
@@ -76,14 +80,8 @@ export class EventReceipt implements Receipt {
   constructor(ending: Ending, written?: Written, messageId?: string) {
     this.#ending = ending;
     this.#written = written;
+    if (written !== undefined) Object.defineProperty(this, 'record', RECORD);
     if (messageId !== undefined) this.message_id = messageId;
-  }
-
-  /** Few ask: it is made of what was written when somebody does. */
-  get record(): WrittenRecord<'open'> {
-    const written = this.#written;
-    if (typeof written === 'string') this.#written = JSON.parse(written) as JsonObject;
-    return this.#written as WrittenRecord<'open'>;
   }
 
   get settled(): Promise<Settlement> {
@@ -92,16 +90,29 @@ export class EventReceipt implements Receipt {
     return this.#settled;
   }
 
-  /** An accessor of a class is no own property, which is what whoever serialises looks at. */
-  toJSON(): { record?: object; message_id?: string } {
-    const { record, message_id } = this;
-    return {
-      ...(record === undefined ? {} : { record }),
-      ...(message_id === undefined ? {} : { message_id }),
-    };
+  /** Few ask: it is made of what was written when somebody does. */
+  static recordOf(receipt: EventReceipt): WrittenRecord<'open'> {
+    const written = receipt.#written;
+    if (typeof written === 'string') receipt.#written = JSON.parse(written) as JsonObject;
+    return receipt.#written as WrittenRecord<'open'>;
   }
 
+  /** Else the record would be shown as a getter. */
   [inspect.custom](): object {
-    return this.toJSON();
+    return Object.assign({}, this);
   }
 }
+
+/**
+ * A property of each receipt's own: whoever compares, copies or clones one looks at no others. The same
+ * getter for all, or each would have a shape of its own.
+ */
+const RECORD = {
+  // A `value` on Object.prototype would be one of the property's, too, and have it refused.
+  __proto__: null,
+  get(this: EventReceipt) {
+    return EventReceipt.recordOf(this);
+  },
+  enumerable: true,
+  configurable: true,
+} as PropertyDescriptor;

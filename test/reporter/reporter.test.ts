@@ -1,3 +1,4 @@
+import { AssertionError, deepStrictEqual } from 'node:assert';
 import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -524,6 +525,41 @@ describe('a receipt', () => {
     const none = opened({ log: false }).reporter.attack(ATTACK);
     expect(JSON.stringify(none)).toBe('{}');
   });
+
+  test('is compared, copied and cloned by its record and the id of its message', () => {
+    const { reporter } = opened();
+    const [one, other] = [
+      reporter.userLogin({ success: true }),
+      reporter.userLogin({ success: false }),
+    ];
+    expect(() => deepStrictEqual(one, other)).toThrow(AssertionError);
+    const { record } = one;
+    expect(one.record).toBe(record);
+    expect({ ...one }).toStrictEqual({ record });
+    expect(structuredClone(one)).toStrictEqual({ record });
+    expect(Object.keys(one)).toEqual(['record']);
+  });
+
+  test('of what was not written has no record at all', () => {
+    const { reporter } = opened({ log: false });
+    expect('record' in reporter.attack(ATTACK)).toBe(false);
+    expect('record' in opened({ enabled: false }).reporter.attack(ATTACK)).toBe(false);
+  });
+
+  test.each(['value', 'writable', 'get', 'set', 'enumerable'])(
+    'has its record while Object.prototype has a %s',
+    (key) => {
+      const { reporter } = opened();
+      Object.assign(Object.prototype, { [key]: false });
+      let receipt: object;
+      try {
+        receipt = reporter.attack(ATTACK);
+      } finally {
+        Reflect.deleteProperty(Object.prototype, key);
+      }
+      expect(Object.keys(receipt)).toEqual(['record']);
+    },
+  );
 
   test('has one promise, whoever asks', () => {
     const { reporter } = opened();
