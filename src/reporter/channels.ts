@@ -148,27 +148,30 @@ function writeTextTo(writeText: WriteText, text: string): void {
   }
 }
 
-/** One object for all that has to be kept of an event until its sender has answered. */
+/** An event on its way to its sender, and what becomes of it there. */
 class HandedEvent extends EventFate implements Hearer {
   readonly #channels: Channels;
-  readonly #call: EventCall;
-  /** What is refused is handed back where the event happened. */
-  readonly #place = new CallPlace();
+  /** Until it was answered: a receipt that the host keeps leads here, and must not keep its request. */
+  #event: { readonly call: EventCall; readonly place: CallPlace } | undefined;
 
   constructor(channels: Channels, call: EventCall) {
     super();
     this.#channels = channels;
-    this.#call = call;
+    this.#event = { call, place: new CallPlace() };
   }
 
   sent(sent: SentMessage): void {
+    this.#event = undefined;
     this.#channels.handed(sent);
     this.tell(sent.isAccepted ? sent : this.#channels.skipped(sent.reason));
   }
 
+  /** What is refused is handed back where the event happened. */
   failed(thrown: unknown): void {
+    const event = this.#event;
+    this.#event = undefined;
     this.#channels.handed();
-    this.#place.run(() => this.tell(this.#channels.rejected(this.#call, thrown)));
+    event?.place.run(() => this.tell(this.#channels.rejected(event.call, thrown)));
   }
 }
 
