@@ -6,7 +6,7 @@ import { CallPlace } from '../system/call-place.ts';
 import { calm } from '../system/calm.ts';
 import { asOurs } from './as-ours.ts';
 import { type EventCall, type EventOnItsWay, QuickDraft, type RecordDraft } from './event-draft.ts';
-import { EventFate, ended, type Standing } from './event-fate.ts';
+import { EventFate, ended, fateOf, type Standing } from './event-fate.ts';
 import type { HandOver, Hearer } from './hand-over.ts';
 import { InHand } from './in-hand.ts';
 import type { DraftMessage } from './message-for.ts';
@@ -84,11 +84,11 @@ export class Channels {
     message: DraftMessage,
   ): EventFate {
     const { handOver } = this.#parts;
-    if (handOver === undefined) return told(this.skipped('no-webhook'));
+    if (handOver === undefined) return fateOf(this.skipped('no-webhook'));
     try {
       this.#inHand.enter();
     } catch (full) {
-      return told(this.rejected(call, full));
+      return fateOf(this.rejected(call, full));
     }
     const fate = new HandedEvent(this, call);
     handOver.send(message, selectionOf(call, draft), fate);
@@ -173,12 +173,6 @@ class HandedEvent extends EventFate implements Hearer {
     this.#channels.handed();
     event?.place.run(() => this.tell(this.#channels.rejected(event.call, thrown)));
   }
-}
-
-function told(standing: Standing): EventFate {
-  const fate = new EventFate();
-  fate.tell(standing);
-  return fate;
 }
 
 /** A getter or a proxy of the caller's may throw anything. */

@@ -50,6 +50,13 @@ export class EventFate implements LaterEnding {
   }
 }
 
+/** Of what is known at once. */
+export function fateOf(standing: Standing): EventFate {
+  const fate = new EventFate();
+  fate.tell(standing);
+  return fate;
+}
+
 export const endingOf = (standing: Standing | Promise<Standing>): LaterEnding => ({
   ending: async () => (await standing).settled(),
 });
