@@ -58,6 +58,7 @@ export interface EngineParts {
 const DEFAULT_PAGE = 100;
 
 const NONE: ReadonlySet<string> = new Set();
+const NONE_CLOSED: Enqueued = { closed: [] };
 
 /** Made in one go: some microseconds of work. */
 const ENTRIES_A_PIECE = 64;
@@ -174,7 +175,9 @@ export class Engine implements WebhookSender, FollowingSender {
     // Mostly there is nothing to wait for, and then awaiting it takes longer than asking.
     let way = giveWay();
     if (way !== undefined) await way;
-    const closed = entries.length === 0 ? NONE : await this.#enqueue(entries, ends);
+    const { closed: refusing } =
+      entries.length === 0 ? NONE_CLOSED : await this.#put(entries, ends);
+    const closed = refusing.length === 0 ? NONE : await this.#open(refusing, entries, ends);
     const isClosed = ({ applicationId }: AcceptedEntry): boolean => closed.has(applicationId);
     const accepted = closed.size === 0 ? entries : entries.filter((entry) => !isClosed(entry));
     const refused = closed.size === 0 ? [] : entries.filter(isClosed).map(closedSkip);
@@ -190,10 +193,12 @@ export class Engine implements WebhookSender, FollowingSender {
     return { accepted, skipped: all };
   }
 
-  /** Gives the applications for which nothing was taken, since they are closed. */
-  async #enqueue(entries: readonly AcceptedEntry[], ends?: Ends): Promise<ReadonlySet<string>> {
-    const { closed } = await this.#put(entries, ends);
-    if (closed.length === 0) return NONE;
+  /** Tries those that were closed again. Gives those for which nothing was taken, since they still are. */
+  async #open(
+    closed: readonly string[],
+    entries: readonly AcceptedEntry[],
+    ends?: Ends,
+  ): Promise<ReadonlySet<string>> {
     const reopened = new Set<string>();
     for (const applicationId of closed) {
       // The others are accepted by now: whatever fails here must not tell the caller otherwise.
