@@ -55,10 +55,28 @@ function textOfField(field: Field, given: unknown, told: Told | undefined): stri
 }
 
 /**
- * What follows is kept of strings up to this length: an application's name or the kind of an event is that of the event
- * before more often than not, and comparing takes a tenth of reading it anew. Strangers choose some of them.
+ * Fields that are those of the event before more often than not: their last string is kept with what was written for
+ * it, since comparing takes a tenth of reading it anew. Of applications and kinds, never of a person.
  */
+const REPEATED_KEYS: ReadonlySet<string> = new Set([
+  'application_id',
+  'application_name',
+  'env',
+  'environment',
+  'event_category',
+  'event_kind',
+  'event_name',
+  'event_version',
+  'message_type',
+  'name',
+  'svc_id',
+]);
+
+/** Longer ones are not kept: whoever chooses one could have them compared for long. */
 const MAX_KEPT_LENGTH = 40;
+
+/** Of its own: a part of a string holds all of that for as long as it lives. What needs no escapes is its own JSON. */
+const copyOf = (text: string): string => JSON.parse(`"${text}"`) as string;
 
 /**
  * Statements that write the fields one after the other. What stands in them is our own shape, as JSON:
@@ -75,7 +93,7 @@ class Statements {
 
   add(field: Field, index: number): void {
     if (this.#addKnown(field, index)) return;
-    if (!this.#addString(field, index)) this.#addAny(field, index);
+    if (!this.#addRepeated(field, index)) this.#addAny(field, index);
   }
 
   /** A field of few values is one piece of text, made beforehand for each of them. */
@@ -107,23 +125,26 @@ class Statements {
       .join('');
   }
 
-  /** A string that is due: with the last one given, and what was written for it. */
-  #addString(field: Field, index: number): boolean {
-    const { isBare, absent, telling } = field;
-    if (!isBare || absent !== undefined || telling?.what === 'json') return false;
+  /** A string that is due, of {@link REPEATED_KEYS}: with the last one given, and what was written for it. */
+  #addRepeated(field: Field, index: number): boolean {
+    const { key, isBare, absent, telling } = field;
+    if (!REPEATED_KEYS.has(key) || !isBare || absent !== undefined) return false;
+    if (telling?.what === 'json') return false;
     // What stands before it may not be the same each time: that is not kept.
     const isFirst = this.#hasField === 'perhaps' ? "(text === '{' ? '' : ',') + " : '';
     const before = isFirst === '' ? `${this.#pending}${this.#hasField === true ? ',' : ''}` : '';
     const head = JSON.stringify(`${before}${headOf(field)}"`);
     this.#lines.push(
-      `given = value[${JSON.stringify(field.key)}];`,
-      `if (given === last[${index}]) {`,
-      `json = pieces[${index}];`,
+      `given = value[${JSON.stringify(key)}];`,
+      `if (given === kept[${index}]) {`,
+      `json = written[${index}];`,
       tell(field),
       '} else {',
       ...read(field, index),
-      `json = ${head} + json;`,
-      `if (given.length <= ${MAX_KEPT_LENGTH}) { last[${index}] = given; pieces[${index}] = json; }`,
+      `if (json === given && given.length <= ${MAX_KEPT_LENGTH}) {`,
+      `json = ${head} + (kept[${index}] = copyOf(given));`,
+      `written[${index}] = json;`,
+      `} else json = ${head} + json;`,
       '}',
       `text = text + ${isFirst}json;`,
     );
@@ -190,13 +211,13 @@ const tell = ({ telling }: Field): string =>
 function compiledObject(fields: readonly Field[]): TextOf {
   const statements = new Statements();
   for (const [index, field] of fields.entries()) statements.add(field, index);
-  const { body: written, words } = statements.end();
+  const { body: statementsBody, words } = statements.end();
   // In parentheses the function is compiled with what gives it, and not once more when it is first called.
   const body = `
   return (function (value, told) {
     if (typeof value !== 'object' || value === null || !isOrdinary(value)) return undefined;
     let text = '', given, json;
-    ${written}
+    ${statementsBody}
     for (const name in value) {
       switch (name) {
         ${fields.map(({ key }) => `case ${JSON.stringify(key)}: continue;`).join(' ')}
@@ -206,12 +227,12 @@ function compiledObject(fields: readonly Field[]): TextOf {
     return text;
   });`;
   // oxlint-disable-next-line typescript/no-implied-eval, eslint/no-new-func -- from our own shapes alone
-  const make = new Function('texts', 'words', 'isOrdinary', 'last', 'pieces', body);
+  const make = new Function('texts', 'words', 'isOrdinary', 'copyOf', 'kept', 'written', body);
   const texts = fields.map(({ text }) => text);
   // What equals nothing: no value has been given yet.
-  const last: unknown[] = fields.map(() => Number.NaN);
-  const pieces = fields.map(() => '');
-  return make(texts, words, isOrdinary, last, pieces) as TextOf;
+  const kept: unknown[] = fields.map(() => Number.NaN);
+  const written = fields.map(() => '');
+  return make(texts, words, isOrdinary, copyOf, kept, written) as TextOf;
 }
 
 /** The quicker form where code may be made from strings, the generic one elsewhere. */

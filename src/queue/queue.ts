@@ -187,6 +187,10 @@ export interface MessageQueue {
    * many wait as a claim may have. Called before all else.
    */
   open(initialRow: ApplicationRow, lingerMs?: number): Promise<void>;
+  /**
+   * The array and its entries are the caller's, who may change them once the call is over: a queue keeps what is
+   * told of an entry here, and nothing else that it may hold.
+   */
   enqueue(entries: readonly QueueEntry[]): Promise<Enqueued>;
   claim(request: ClaimRequest): Promise<Claim | Nothing>;
   /** One verdict a message, in the claim's order. A second call with the same claim is `'lost'`. */

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
@@ -76,16 +78,18 @@ describe('the text of an object', () => {
 
   it('is that of the value that was given now, whatever was given before', () => {
     const name = z.string().regex(/^[^x]*$/);
+    // Of keys whose strings are kept, but for one.
     const schema = z.strictObject({
       at: z.int().optional(),
-      first: told(z.string(), 'first'),
-      second: name,
-      last: told(z.string(), 'last'),
+      env: told(z.string(), 'env'),
+      name,
+      other: name,
+      svc_id: told(z.string(), 'svc_id'),
     });
     const text = fc.constantFrom('shop', 'say "b"', '', 'xenon', 'a'.repeat(40), 'b'.repeat(41));
     const input = fc.record(
-      { at: fc.constantFrom(1, undefined), first: text, second: text, last: text },
-      { requiredKeys: ['first', 'last'] },
+      { at: fc.constantFrom(1, undefined), env: text, name: text, other: text, svc_id: text },
+      { requiredKeys: ['env', 'svc_id'] },
     );
     fc.assert(
       fc.property(fc.array(input, { minLength: 2 }), (inputs) => {
@@ -93,15 +97,33 @@ describe('the text of an object', () => {
         for (const one of inputs) {
           const result = schema.safeParse(one);
           const expected = result.success ? JSON.stringify(result.data) : undefined;
-          const heard = { first: undefined, last: undefined };
+          const heard = { env: undefined, svc_id: undefined };
           expect(textOf(one, heard)).toBe(expected);
           // Of what is refused it does not matter what was told on the way.
-          const isHeard = heard.first === one.first && heard.last === one.last;
+          const isHeard = heard.env === one.env && heard.svc_id === one.svc_id;
           expect(isHeard || !result.success).toBe(true);
           expect(textOf(one)).toBe(expected);
         }
       }),
       { numRuns: quickOrWhole(300, 5000), seed: 7 },
     );
+  });
+
+  it('holds nothing of what a name was cut from', () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const textOf = jsonTextOf(z.strictObject({ name: z.string(), env: z.string(), at: z.int() }));
+    const heapMb = (): number => {
+      collect();
+      return process.memoryUsage().heapUsed / 2 ** 20;
+    };
+    const read = (size: number): string | undefined => {
+      const large = 'n'.repeat(size).split('').join('');
+      return textOf({ name: large.slice(5, 35), env: large.slice(5, 45), at: 1 });
+    };
+    expect(read(100)).toBe(`{"name":"${'n'.repeat(30)}","env":"${'n'.repeat(40)}","at":1}`);
+    const beforeMb = heapMb();
+    read(20 * 2 ** 20);
+    expect(heapMb() - beforeMb).toBeLessThan(10);
   });
 });

@@ -380,3 +380,35 @@ describe('the memory queue', () => {
     expect(held).toBeLessThan((bytes as number) * 1.3 + BESIDE_BYTES);
   });
 });
+
+describe('a claim', () => {
+  test.each(['run', 'start', 'end'])(
+    'has its messages while every object seems to have %j',
+    async (key) => {
+      const { queue, claim } = await opened();
+      await queue.enqueue([entryOf('one')]);
+      Object.defineProperty(Object.prototype, key, {
+        value: 'x',
+        configurable: true,
+        writable: true,
+      });
+      try {
+        const claimed = await claim();
+        expect(claimed.messages).toHaveLength(1);
+        expect(await queue.release(claimed)).toBe('released');
+        expect(await queue.stats()).toMatchObject({ accepted: 1, pending: 1 });
+        expect((await claim()).messages).toHaveLength(1);
+      } finally {
+        Reflect.deleteProperty(Object.prototype, key);
+      }
+    },
+  );
+
+  test('is not ended by verdicts that are missing', async () => {
+    const { queue, claim } = await opened();
+    await queue.enqueue(Array.from({ length: 5 }, () => entryOf('one')));
+    const claimed = await claim();
+    await expect(queue.settle(claimed, Array(5), LAST)).rejects.toThrow();
+    expect(await queue.stats()).toMatchObject({ delivered: 0, pending: 5 });
+  });
+});

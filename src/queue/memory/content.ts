@@ -109,7 +109,8 @@ export class Content {
   /** Of a claim that ends: a verdict a message. */
   settle(claim: LiveClaim, verdicts: readonly (Verdict | Moved)[], at: Moment): void {
     const { application, taken } = claim;
-    if (verdicts.every(({ kind }) => kind === 'delivered')) {
+    // As it visits holes as well, which are no verdicts.
+    if (verdicts.findIndex((verdict) => verdict.kind !== 'delivered') === -1) {
       this.room.give(taken.sizeBytes, taken.size);
       application.counts.delivered += taken.size;
       return;

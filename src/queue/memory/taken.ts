@@ -2,11 +2,17 @@ import type { ClaimedMessage, Format } from '../queue.ts';
 import type { Run } from './run.ts';
 import { claimedMessages, type WaitingMessage } from './waiting-message.ts';
 
-/** Messages of a run that follow one another. */
-export interface RunPart {
+/** Messages of a run that follow one another. A class: a polluted prototype must not make a message look like one. */
+class RunPart {
   readonly run: Run;
   readonly start: number;
   readonly end: number;
+
+  constructor(run: Run, start: number, end: number) {
+    this.run = run;
+    this.start = start;
+    this.end = end;
+  }
 }
 
 export interface ClaimLimits {
@@ -14,7 +20,8 @@ export interface ClaimLimits {
   readonly maxBytes: number;
 }
 
-const isAlone = (piece: WaitingMessage | RunPart): piece is WaitingMessage => !('run' in piece);
+const isAlone = (piece: WaitingMessage | RunPart): piece is WaitingMessage =>
+  !(piece instanceof RunPart);
 
 /**
  * What a claim has taken out of what waits, in order. Its messages are sent as far as this goes: their `sends`
@@ -22,13 +29,13 @@ const isAlone = (piece: WaitingMessage | RunPart): piece is WaitingMessage => !(
  */
 export class Taken {
   readonly #pieces: (WaitingMessage | RunPart)[] = [];
-  /** The same for all. */
-  #format: Format = 2;
   #size = 0;
   #sizeBytes = 0;
 
+  /** The same for all; of nothing there is none. */
   get format(): Format {
-    return this.#format;
+    const first = this.#pieces[0] as WaitingMessage | RunPart;
+    return isAlone(first) ? first.format : first.run.format;
   }
 
   get size(): number {
@@ -41,7 +48,7 @@ export class Taken {
 
   add(message: WaitingMessage): void {
     message.sends += 1;
-    this.#add(message, message.format, { count: 1, sizeBytes: message.sizeBytes });
+    this.#add(message, 1, message.sizeBytes);
   }
 
   /** Of a run the message at `start`, and what follows it as far as all is within the limits; how many these are. */
@@ -55,17 +62,12 @@ export class Taken {
       sizeBytes = next;
       end += 1;
     }
-    this.#add({ run, start, end }, run.format, { count: end - start, sizeBytes });
+    this.#add(new RunPart(run, start, end), end - start, sizeBytes);
     return end - start;
   }
 
-  #add(
-    piece: WaitingMessage | RunPart,
-    format: Format,
-    { count, sizeBytes }: { readonly count: number; readonly sizeBytes: number },
-  ): void {
+  #add(piece: WaitingMessage | RunPart, count: number, sizeBytes: number): void {
     this.#pieces.push(piece);
-    this.#format = format;
     this.#size += count;
     this.#sizeBytes += sizeBytes;
   }

@@ -221,7 +221,8 @@ export class Engine implements WebhookSender, FollowingSender {
       entry.origin = tracker.expect();
       if (ends !== undefined) ends[entry.index] = tracker.follow(entry.origin);
       // Not asked each time, which takes longer than the rest of it.
-      const pause = index % ENTRIES_A_PIECE === 0 ? giveWay() : undefined;
+      const isPieceOver = index % ENTRIES_A_PIECE === ENTRIES_A_PIECE - 1;
+      const pause = isPieceOver ? giveWay() : undefined;
       if (pause !== undefined) await pause;
     }
     try {

