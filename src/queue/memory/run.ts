@@ -16,8 +16,8 @@ const NUMBER = 4;
 const NUMBERS = 5;
 
 /**
- * Messages of one application that came in together, until one of them is not delivered: their bytes
- * in one Buffer, and no object for each. Most messages are never anything else before they are sent,
+ * Messages of one application that came in together: their bytes in one Buffer, and no object for each. What was
+ * claimed and is not delivered goes on by itself. Most messages are never anything else before they are sent,
  * and what waits is what a collector copies, over and over: of an object and a string for each it
  * took a quarter of what delivering takes.
  */

@@ -17,7 +17,7 @@ import type {
 export interface WaitingMessage {
   readonly messageId: string;
   readonly format: Format;
-  /** Latin-1, one character a byte; while its first claim lasts, the part of its run: {@link keepAlone}. */
+  /** Latin-1, one character a byte; of one that was looked at within its run, a part of that: {@link keepAlone}. */
   content: string | Buffer;
   readonly dateAt: number;
   readonly countAt: number;
