@@ -9,10 +9,14 @@ import type { Session } from './session.ts';
 /** More than so many new ones are not read one by one. */
 const MAX_READ = 5000;
 
-interface Counted {
-  readonly counts: ReadonlyMap<string, number>;
+/** What the stream holds. */
+interface Held {
   readonly messages: number;
   readonly lastSequence: number;
+}
+
+interface Counted extends Held {
+  readonly counts: ReadonlyMap<string, number>;
 }
 
 export class LetterCounts {
@@ -30,8 +34,9 @@ export class LetterCounts {
     const { store, names } = this.#session;
     const counted = this.#counted;
     const { messages, last_seq: lastSequence } = await store.state(names.dead);
-    const grown = counted && (await this.#grown(counted, { messages, lastSequence }));
-    this.#counted = grown ?? (await this.#listed());
+    const now = { messages, lastSequence };
+    const grown = counted && (await this.#grown(counted, now));
+    this.#counted = grown ?? (await this.#listed(now));
     return this.#counted.counts;
   }
 
@@ -39,10 +44,7 @@ export class LetterCounts {
    * Sequences are never given twice, so that as many more messages as there are more sequences are these alone, and
    * nothing was removed. `undefined`: something was, or there are too many.
    */
-  async #grown(
-    counted: Counted,
-    now: Pick<Counted, 'messages' | 'lastSequence'>,
-  ): Promise<Counted | undefined> {
+  async #grown(counted: Counted, now: Held): Promise<Counted | undefined> {
     const added = now.lastSequence - counted.lastSequence;
     if (added < 0 || added > MAX_READ || now.messages - counted.messages !== added)
       return undefined;
@@ -62,16 +64,24 @@ export class LetterCounts {
     return { ...now, counts };
   }
 
-  async #listed(): Promise<Counted> {
+  async #listed(before: Held): Promise<Counted> {
     const { store, names } = this.#session;
     const state = await store.state(names.dead, names.deadSubjects);
     const counts = new Map<string, number>();
     for (const [subject, count] of Object.entries(state.subjects ?? {}))
       add(counts, subject, count);
     const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
-    // Where something came or went while they were listed nothing is built on it.
-    const lastSequence = total === state.messages ? state.last_seq : Number.POSITIVE_INFINITY;
-    return { counts, messages: state.messages, lastSequence };
+    // They are listed in pages by their places: where one goes meanwhile another one is passed over, and the last
+    // page's count says the same as the list. Where something came or went, nothing is built on it.
+    const isStill =
+      state.messages === before.messages &&
+      state.last_seq === before.lastSequence &&
+      total === before.messages;
+    return {
+      ...before,
+      counts,
+      lastSequence: isStill ? before.lastSequence : Number.POSITIVE_INFINITY,
+    };
   }
 }
 

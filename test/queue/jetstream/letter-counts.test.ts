@@ -1,12 +1,14 @@
 /** Dead letters that are counted without being listed each time. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readQueueOptions } from '../../../src/queue/jetstream/jetstream-options.ts';
+import { LetterCounts } from '../../../src/queue/jetstream/letter-counts.ts';
 import { loadNats } from '../../../src/queue/jetstream/load-nats.ts';
+import { namesOf, tokenOf } from '../../../src/queue/jetstream/names.ts';
 import { opened } from '../../../src/queue/jetstream/opened.ts';
 import { createJetStreamStreams } from '../../../src/queue/jetstream.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { newId } from '../../../src/system/id.ts';
-import { NatsServer, natsProgram } from '../../helpers/nats-server.ts';
+import { hasSoundServer, NatsServer } from '../../helpers/nats-server.ts';
 import { entryOf, ROW } from '../conformance/trial.ts';
 
 const started = async () => {
@@ -42,7 +44,7 @@ const started = async () => {
   return { queue, bring, dead, lists: () => lists };
 };
 
-describe.runIf(natsProgram !== undefined)('the counts of dead letters', () => {
+describe.runIf(hasSoundServer)('the counts of dead letters', () => {
   test('list them once, and read what has come since', async () => {
     const { bring, dead, lists } = await started();
     await bring('one', 3);
@@ -63,5 +65,62 @@ describe.runIf(natsProgram !== undefined)('the counts of dead letters', () => {
     await bring('two', 3);
     expect(await dead()).toEqual({ one: 0, two: 6 });
     expect(lists()).toBe(2);
+  });
+});
+
+/** As the client lists: pages by place in order, the state of the last one. */
+const pagedStore = (pageSize: number) => {
+  const names = namesOf('p');
+  let subjects: string[] = [];
+  let last_seq = 0;
+  let onPage = (): void => {};
+  const page = () => ({ messages: subjects.length, last_seq });
+  const store = {
+    state: (_stream: string, filter?: unknown) => {
+      let state = page();
+      if (filter === undefined) return Promise.resolve(state);
+      const found: Record<string, number> = {};
+      let offset = 0;
+      do {
+        state = page();
+        for (const subject of subjects.toSorted().slice(offset, offset + pageSize))
+          found[subject] = 1;
+        offset += pageSize;
+        onPage();
+      } while (offset < subjects.length);
+      return Promise.resolve({ ...state, subjects: found });
+    },
+  };
+  return {
+    counts: new LetterCounts({ store, names } as never, () => ({}) as never),
+    add: (applicationId: string) => {
+      last_seq += 1;
+      subjects.push(names.letter(tokenOf(applicationId), last_seq));
+    },
+    removeFirst: () => {
+      subjects = subjects.toSorted().slice(1);
+    },
+    /** Once. */
+    afterFirstPage: (change: () => void) => {
+      onPage = () => {
+        onPage = () => {};
+        change();
+      };
+    },
+  };
+};
+
+describe('dead letters that are listed in pages', () => {
+  test.each(['goes', 'goes as another one comes'])('are listed anew where one %s', async (what) => {
+    const { counts, add, removeFirst, afterFirstPage } = pagedStore(4);
+    for (let one = 0; one < 4; one += 1) add('a');
+    for (let one = 0; one < 4; one += 1) add('b');
+    afterFirstPage(() => {
+      removeFirst();
+      if (what !== 'goes') add('b');
+    });
+    await counts.read();
+    const read = await counts.read();
+    expect([read.get(tokenOf('a')), read.get(tokenOf('b'))]).toEqual([3, what === 'goes' ? 4 : 5]);
   });
 });
