@@ -57,7 +57,9 @@ export class Looks {
       // One more than is claimed tells since when the next one is due.
       const sequences = view.behind(wanted.messages + 1 - view.kept).slice(0, RECALLED_AT_ONCE);
       const { kept } = view;
-      const stored = await this.#parts.bodies.read(view.token, sequences);
+      const stored = await patiently(this.#session, () =>
+        this.#parts.bodies.read(view.token, sequences),
+      );
       const found = sequences
         .map((sequence) => stored.get(sequence))
         .filter((whole) => whole !== undefined)
