@@ -7,7 +7,7 @@ import { isPassing } from './jetstream-failure.ts';
 import type { Row, Taken } from './row.ts';
 import { type Asked, candidates, needsFresh, take } from './row-claim.ts';
 import { lost } from './row-ends.ts';
-import type { Rows } from './rows.ts';
+import { MAX_TRIES, type Rows } from './rows.ts';
 import type { Session } from './session.ts';
 import type { View, Wanted } from './view.ts';
 import type { Work } from './work.ts';
@@ -70,11 +70,18 @@ export class Claiming {
     }
   }
 
+  /** Nothing is the end of it for whoever moves all: another process may only have been quicker. */
   async #early(request: ClaimRequest): Promise<Claim | Nothing> {
-    for (const view of this.#work.views) {
-      if (view.claim !== undefined) continue;
-      const claim = await this.#held(view, request);
-      if (claim !== undefined) return claim;
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      let isNews = false;
+      for (const view of this.#work.views) {
+        if (view.claim !== undefined) continue;
+        const { revision, fresh } = view;
+        const claim = await this.#held(view, request);
+        if (claim !== undefined) return claim;
+        isNews ||= view.revision !== revision || view.fresh !== fresh;
+      }
+      if (!isNews) break;
     }
     return {};
   }
