@@ -4,8 +4,8 @@
 export const MAX_FRESH = 4000;
 
 /**
- * Of all, in messages: of some 300 bytes (measured), 60 MB; where rows know them of some 90, 20 MB more. Ten
- * thousand full applications would be gigabytes.
+ * Of all, in messages: of some 300 bytes each (measured) 60 MB; ten thousand full applications would be gigabytes. As
+ * many more may be read out of rows at once (`RowRoom`), of some 90 bytes each, 20 MB.
  */
 export const MAX_KEPT = 200_000;
 
@@ -13,9 +13,13 @@ export const MAX_KEPT = 200_000;
  * Of those that are not kept the sequences, 8 to 12 bytes each: up to 48 MB. To read them by these is quick; to find
  * what an application has in a stream of millions takes the server half a second (measured).
  */
-const MAX_BEHIND = 4_000_000;
-/** Of an application. */
-const MAX_BEHIND_EACH = 20_000;
+const BEHIND: BehindBounds = { all: 4_000_000, each: 20_000 };
+
+/** In sequences: of all applications, and of one. */
+export interface BehindBounds {
+  readonly all: number;
+  readonly each: number;
+}
 
 /** So much is left of it once it was full: making room looks at every application. */
 const LEFT_SHARE = 0.75;
@@ -33,14 +37,16 @@ export interface Keeper {
 export class FreshRoom {
   readonly #keepers: () => Iterable<Keeper>;
   readonly #max: number;
+  readonly #behindBounds: BehindBounds;
   #kept = 0;
   #behind = 0;
   /** Where room is made: above `max` where the last time there was none to be had. */
   #limit: number;
 
-  constructor(keepers: () => Iterable<Keeper>, max: number) {
+  constructor(keepers: () => Iterable<Keeper>, max: number, behind = BEHIND) {
     this.#keepers = keepers;
     this.#max = max;
+    this.#behindBounds = behind;
     this.#limit = max;
   }
 
@@ -51,11 +57,14 @@ export class FreshRoom {
 
   changed(by: number): void {
     this.#kept += by;
+    // Where it was raised for many that keep one each, others are to have no more by it.
+    if (this.#kept < this.#max * LEFT_SHARE) this.#limit = this.#max;
   }
 
   /** How many sequences an application may have, of `wanted`, where it has `held` already. */
   behindOf(wanted: number, held: number): number {
-    return Math.min(wanted, MAX_BEHIND_EACH, held + Math.max(0, MAX_BEHIND - this.#behind));
+    const { all, each } = this.#behindBounds;
+    return Math.min(wanted, each, held + Math.max(0, all - this.#behind));
   }
 
   changedBehind(by: number): void {
