@@ -1,4 +1,5 @@
 /** What ends without an attempt: at the horizon, or since its application is closed. */
+import { type GiveWay, givingWay } from '../../system/giving-way.ts';
 import type { DeadReason, ExpiredMessage } from '../queue.ts';
 import type { Bodies } from './bodies.ts';
 import type { Message } from './envelope.ts';
@@ -24,6 +25,8 @@ interface Burying {
   /** Of what the row knows. */
   readonly touched: (row: Row, max: number) => number[];
   readonly isMeant: (message: Message) => boolean;
+  /** Of what is not kept: whether some of it may be meant though the last one that is kept is not. */
+  readonly mayBeBehind: (view: View) => boolean;
   readonly before: (row: Row) => Row;
 }
 
@@ -37,9 +40,11 @@ export class Ends {
   readonly #session: Session;
   readonly #work: Work;
   readonly #parts: Parts;
+  readonly #giveWay: GiveWay;
 
   constructor(session: Session, work: Work, parts: Parts) {
     this.#session = session;
+    this.#giveWay = givingWay(session.clock);
     this.#work = work;
     this.#parts = parts;
   }
@@ -51,11 +56,16 @@ export class Ends {
     const failures: unknown[] = [];
     for (const view of this.#work.views) {
       if (expired.length >= maxMessages || isPassing(failures.at(-1))) break;
+      // There may be thousands, and rows that have to be read out.
+      await this.#giveWay();
+      if (!view.mayHoldOlder(beforeMs)) continue;
       const found = await this.#bury(view, {
         reason: 'horizon-passed',
         max: maxMessages - expired.length,
         touched: (row, max) => olderThan(row, beforeMs, max),
         isMeant: (message) => acceptedMsOf(message) < beforeMs,
+        // What was brought with a past may be older than what was stored before it.
+        mayBeBehind: ({ oldestBehindMs }) => oldestBehindMs < beforeMs,
         before: (row) => row,
       }).catch((error: unknown) => void failures.push(error));
       if (found !== undefined) expired.push(...found);
@@ -76,7 +86,12 @@ export class Ends {
       });
       await this.#work.caughtUp();
     }
-    const waits = { touched: waitingOf, isMeant: () => true, before: closed };
+    const waits = {
+      touched: waitingOf,
+      isMeant: () => true,
+      mayBeBehind: () => true,
+      before: closed,
+    };
     return await this.#bury(view, { ...waits, reason: 'destination-closed', max: maxMessages });
   }
 
@@ -101,10 +116,12 @@ export class Ends {
   }
 
   /** So far that as many are known as may be buried, where those that are known are. */
-  async #look(view: View, { max, isMeant }: Burying): Promise<void> {
+  async #look(view: View, { max, isMeant, mayBeBehind }: Burying): Promise<void> {
     await this.#work.look(view, { messages: 1 });
     const last = view.visible().at(-1);
-    if (last !== undefined && isMeant(last)) await this.#work.look(view, { messages: max });
+    if (last === undefined || !(isMeant(last) || mayBeBehind(view))) return;
+    await this.#work.look(view, { messages: max });
+    view.lookedFar();
   }
 
   async #buried({ row, view, page }: Seen, { max, reason, touched, isMeant }: Burying) {

@@ -5,6 +5,11 @@
 import type { Message } from './envelope.ts';
 import { type FreshRoom, MAX_FRESH } from './fresh-room.ts';
 import { endsCall, type Looked } from './page.ts';
+import { acceptedMsOf } from './row.ts';
+
+/** Nothing behind was brought with a past, or nobody knows. */
+const NONE_MS = Number.POSITIVE_INFINITY;
+const UNKNOWN_MS = Number.NEGATIVE_INFINITY;
 
 export class FreshMessages {
   readonly #room: FreshRoom;
@@ -16,12 +21,14 @@ export class FreshMessages {
   #open = new Map<string, Message>();
   /** Those of which some messages are told by their sequences alone. */
   #openBehind = new Set<string>();
-  /** Calls whose last message is stored, but not kept. */
+  /** Calls whose last message is stored, but not kept, while others of them are. */
   #ended = new Set<string>();
+  #oldestBehindMs: number;
 
   constructor(room: FreshRoom, isWhole: boolean) {
     this.#room = room;
     this.#isToldAll = isWhole;
+    this.#oldestBehindMs = isWhole ? NONE_MS : UNKNOWN_MS;
   }
 
   /** Ascending; another array whenever some of them go. */
@@ -39,11 +46,31 @@ export class FreshMessages {
     return this.#isToldAll || this.#behind.length >= count ? this.#behind.slice(0, count) : [];
   }
 
+  /** Of so many that can be seen; what is not known may be any number. */
+  waiting(visible: number): number {
+    // Behind a call that is not wholly stored nothing can be seen.
+    if (visible < this.#messages.length) return visible;
+    return this.#isToldAll ? visible + this.#behind.length : Number.POSITIVE_INFINITY;
+  }
+
+  /**
+   * Not after the oldest one behind the messages that was brought with a past was accepted. Those without one are no
+   * older than those before them.
+   */
+  get oldestBehindMs(): number {
+    return this.#oldestBehindMs;
+  }
+
+  /** As far as anybody looks for it, what is kept is known by now: what lies behind comes up once that is gone. */
+  lookedFar(): void {
+    if (this.#oldestBehindMs === UNKNOWN_MS) this.#oldestBehindMs = NONE_MS;
+  }
+
   isEnded(call: string): boolean {
     return this.#ended.has(call);
   }
 
-  /** Fresh and not in doubt; whether it changes what can be seen. */
+  /** Nothing that the row knows; whether it changes what can be seen. */
   came(message: Message): boolean {
     const last = this.#behind.at(-1) ?? this.#messages.at(-1)?.sequence ?? 0;
     if (message.sequence <= last) return false;
@@ -59,6 +86,7 @@ export class FreshMessages {
   /** It is not kept, and the call that it ends can be seen from now on. */
   #cameBehind(message: Message): boolean {
     if (this.#isToldAll) this.#tell(message.sequence);
+    this.#attendPast(message);
     const call = message.batch?.id;
     if (call === undefined) return false;
     if (!endsCall(message)) {
@@ -69,6 +97,11 @@ export class FreshMessages {
     if (!this.#open.delete(call)) return false;
     this.#ended.add(call);
     return true;
+  }
+
+  #attendPast(message: Message): void {
+    if (message.past === undefined) return;
+    this.#oldestBehindMs = Math.min(this.#oldestBehindMs, acceptedMsOf(message));
   }
 
   #tell(sequence: number): void {
@@ -94,6 +127,7 @@ export class FreshMessages {
     this.#setBehind([]);
     this.#messages = [...messages];
     this.#isToldAll = isWhole;
+    this.#oldestBehindMs = isWhole ? NONE_MS : UNKNOWN_MS;
     this.#ended = new Set(ended);
     this.#open = new Map();
     for (const message of messages) this.#attend(message);
@@ -122,8 +156,10 @@ export class FreshMessages {
 
   keepOnly(count: number): void {
     const cut = this.#messages.slice(count);
-    for (const { batch } of cut) {
+    for (const message of cut) {
+      const { batch } = message;
       if (batch !== undefined && this.#open.has(batch.id)) this.#openBehind.add(batch.id);
+      this.#attendPast(message);
     }
     this.#shrink(this.#messages.slice(0, count));
     const behind = [...cut.map(({ sequence }) => sequence), ...this.#behind];
@@ -135,17 +171,23 @@ export class FreshMessages {
   #setBehind(behind: number[]): void {
     this.#room.changedBehind(behind.length - this.#behind.length);
     this.#behind = behind;
-    if (behind.length === 0) this.#openBehind = new Set();
+    if (behind.length > 0) return;
+    this.#openBehind = new Set();
+    if (this.#isToldAll) this.#oldestBehindMs = NONE_MS;
   }
 
   /** A call that was open is so still, and one whose end was kept goes on without it. */
   #shrink(kept: Message[]): void {
     const open = new Map<string, Message>();
+    const ended = new Set<string>();
     for (const message of kept) {
       const call = message.batch?.id;
-      if (call !== undefined && this.#open.has(call) && !open.has(call)) open.set(call, message);
+      if (call === undefined) continue;
+      if (this.#open.has(call) && !open.has(call)) open.set(call, message);
+      if (this.#ended.has(call)) ended.add(call);
     }
     this.#open = open;
+    this.#ended = ended;
     this.#room.changed(kept.length - this.#messages.length);
     this.#messages = kept;
   }

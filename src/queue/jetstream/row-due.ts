@@ -32,6 +32,8 @@ interface Crowd {
   readonly count: number;
   /** When the first of them is due; none: never. */
   readonly firstMs: number;
+  /** When the oldest of them was accepted; none: never. */
+  readonly acceptedMs: number;
 }
 
 export function factsOf(row: Row): RowFacts {
@@ -53,8 +55,12 @@ export function factsOf(row: Row): RowFacts {
 
 function crowdOf(groups: readonly Group[]): Crowd {
   let firstMs = Number.POSITIVE_INFINITY;
-  for (const { dueMs } of waitingIn(groups)) firstMs = Math.min(firstMs, dueMs);
-  return { count: countOf(groups), firstMs };
+  let acceptedMs = Number.POSITIVE_INFINITY;
+  for (const { dueMs, place } of waitingIn(groups)) {
+    firstMs = Math.min(firstMs, dueMs);
+    acceptedMs = Math.min(acceptedMs, place.acceptedMs);
+  }
+  return { count: countOf(groups), firstMs, acceptedMs };
 }
 
 /**

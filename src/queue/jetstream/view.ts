@@ -9,7 +9,7 @@ import type { FreshRoom, Keeper } from './fresh-room.ts';
 import { KnownRow, type RowRoom } from './known-row.ts';
 import { applicationIdOf } from './names.ts';
 import { CALL_MS, type Looked } from './page.ts';
-import { newRow, type Row } from './row.ts';
+import { acceptedMsOf, newRow, type Row } from './row.ts';
 import { type FreshTold, factsOf, type RowFacts, readyAtMs } from './row-due.ts';
 import type { FollowUp } from './row-ends.ts';
 
@@ -133,9 +133,26 @@ export class View implements TurnTaker, Keeper {
     return { firstMs: 0, waiting: this.waiting(0) };
   }
 
-  /** Of so many that can be seen; what is not known may be any number. */
+  /** See {@link FreshMessages}. */
   waiting(visible: number): number {
-    return this.isWhole ? visible : Number.POSITIVE_INFINITY;
+    return this.#fresh.waiting(visible);
+  }
+
+  /** See {@link FreshMessages}. */
+  get oldestBehindMs(): number {
+    return this.#fresh.oldestBehindMs;
+  }
+
+  lookedFar(): void {
+    this.#fresh.lookedFar();
+  }
+
+  /** Whether something of it may have been accepted before: for that its row is not read out. */
+  mayHoldOlder(beforeMs: number): boolean {
+    const { touched, claimed } = this.facts;
+    const ms = Math.min(touched.acceptedMs, claimed.acceptedMs, this.oldestBehindMs);
+    const isUnread = this.kept === 0 && !this.isWhole;
+    return ms < beforeMs || isUnread || this.fresh.some((one) => acceptedMsOf(one) < beforeMs);
   }
 
   /** Whether the row knows it: it is fresh no more. */

@@ -172,9 +172,10 @@ export class Work {
     const message = messageIn(kept);
     if (view === undefined || message === undefined) return;
     const hadSome = view.fresh.length > 0;
-    if (!view.came(message)) return;
-    // It keeps its turn, or its time: only who waits for company may be ready by it.
+    const isSeen = view.came(message);
+    // It keeps its turn, or its time: only who waits for company may be ready by it, be it kept or not.
     const { lingerMs } = this.#session.beginning();
+    if (!isSeen && (lingerMs === 0 || view.isWhole)) return;
     if (!hadSome || lingerMs > 0 || kept.told.includes('"b":')) this.place(view);
     this.#news();
   }

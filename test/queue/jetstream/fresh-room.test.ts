@@ -1,19 +1,21 @@
 /** What a process keeps in mind of what waits: bounded over all applications, and nothing is lost by it. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { Message } from '../../../src/queue/jetstream/envelope.ts';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { FreshMessages } from '../../../src/queue/jetstream/fresh-messages.ts';
-import { FreshRoom, MAX_FRESH, shareOf } from '../../../src/queue/jetstream/fresh-room.ts';
+import { FreshRoom, type Keeper, shareOf } from '../../../src/queue/jetstream/fresh-room.ts';
 import { readQueueOptions } from '../../../src/queue/jetstream/jetstream-options.ts';
+import { KnownRow } from '../../../src/queue/jetstream/known-row.ts';
 import { loadNats } from '../../../src/queue/jetstream/load-nats.ts';
 import { type Opened, opened } from '../../../src/queue/jetstream/opened.ts';
 import { settle } from '../../../src/queue/jetstream/row-settle.ts';
+import type { Beginning } from '../../../src/queue/jetstream/session.ts';
 import { createJetStreamStreams } from '../../../src/queue/jetstream.ts';
 import type { Claim, ClaimRequest } from '../../../src/queue/queue.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { newId } from '../../../src/system/id.ts';
-import { NatsServer, natsProgram } from '../../helpers/nats-server.ts';
+import { hasSoundServer, NatsServer } from '../../helpers/nats-server.ts';
 import { DELIVERED, entryOf, idsOf, isClaim, ROW } from '../conformance/trial.ts';
+import { messageAt } from './message-at.ts';
 
 describe('the share of each', () => {
   test('is the same for those that give some up, is all for the others, and fits', () => {
@@ -36,110 +38,28 @@ describe('the share of each', () => {
   });
 });
 
-const messageAt = (sequence: number, batch?: readonly [string, number, number]): Message => ({
-  sequence,
-  storedMs: 1000,
-  format: 2,
-  sizeBytes: 1,
-  messageId: `${sequence}`,
-  dateAt: -1,
-  countAt: -1,
-  origin: { senderId: 'sender', number: sequence },
-  ...(batch && { batch: { id: batch[0], index: batch[1], count: batch[2] } }),
-});
+describe('the room of all applications', () => {
+  const roomOf = (max: number, applications: number) => {
+    const all: FreshMessages[] = [];
+    const keeperOf = (fresh: FreshMessages): Keeper => ({
+      kept: fresh.messages.length,
+      isBusy: false,
+      keepOnly: (count) => fresh.keepOnly(count),
+    });
+    const room = new FreshRoom(() => all.map(keeperOf), max);
+    for (let index = 0; index < applications; index += 1) all.push(new FreshMessages(room, true));
+    const kept = (): number => all.reduce((sum, { messages }) => sum + messages.length, 0);
+    return { all, kept };
+  };
 
-const sequencesOf = (fresh: FreshMessages): number[] =>
-  fresh.messages.map(({ sequence }) => sequence);
-
-const freshOf = (): FreshMessages => new FreshMessages(new FreshRoom(() => [], 1e6), true);
-
-describe('what an application has in mind', () => {
-  test('ends where it is full, and is not whole from then on', () => {
-    const fresh = freshOf();
-    for (let sequence = 1; sequence <= MAX_FRESH; sequence += 1) fresh.came(messageAt(sequence));
-    expect([fresh.messages.length, fresh.isWhole]).toEqual([MAX_FRESH, true]);
-    expect(fresh.came(messageAt(MAX_FRESH + 1))).toBe(false);
-    expect([fresh.messages.length, fresh.isWhole]).toEqual([MAX_FRESH, false]);
-  });
-
-  test('shows a call of which it keeps a part once the last message of it has come', () => {
-    const fresh = freshOf();
-    fresh.came(messageAt(1));
-    for (const index of [0, 1, 2]) fresh.came(messageAt(2 + index, ['call', index, 4]));
-    fresh.keepOnly(3);
-    expect([sequencesOf(fresh), fresh.visible(0)]).toEqual([[1, 2, 3], 1]);
-    expect(fresh.came(messageAt(5, ['other', 0, 2]))).toBe(false);
-    expect(fresh.came(messageAt(6, ['call', 3, 4]))).toBe(true);
-    expect([sequencesOf(fresh), fresh.visible(0)]).toEqual([[1, 2, 3], 3]);
-    // What is read of it from now on is known to be whole.
-    expect(fresh.isEnded('call')).toBe(true);
-  });
-
-  test('goes on showing a call that was whole when a part of it was given up', () => {
-    const fresh = freshOf();
-    for (const index of [0, 1, 2]) fresh.came(messageAt(1 + index, ['call', index, 3]));
-    fresh.keepOnly(2);
-    expect(fresh.visible(0)).toBe(2);
-  });
-
-  test('tells of those that it gave up by their sequences, and takes them back in order', () => {
-    const fresh = freshOf();
-    for (let sequence = 1; sequence <= 5; sequence += 1) fresh.came(messageAt(sequence));
-    fresh.keepOnly(2);
-    fresh.came(messageAt(7));
-    expect([sequencesOf(fresh), fresh.behind(9), fresh.isWhole]).toEqual([
-      [1, 2],
-      [3, 4, 5, 7],
-      false,
-    ]);
-    fresh.keep((sequence) => sequence !== 4);
-    expect(fresh.behind(2)).toEqual([3, 5]);
-    // The other is gone.
-    fresh.recall([3, 5], [messageAt(3)]);
-    expect([sequencesOf(fresh), fresh.behind(9)]).toEqual([[1, 2, 3], [7]]);
-    // As it was before: others are first by now.
-    fresh.recall([3, 5], [messageAt(3)]);
-    fresh.recall([7], [messageAt(7)]);
-    expect([sequencesOf(fresh), fresh.isWhole]).toEqual([[1, 2, 3, 7], true]);
-  });
-
-  test('takes an open call back as open, and shows it once it has ended', () => {
-    const fresh = freshOf();
-    fresh.came(messageAt(1));
-    for (const index of [0, 1]) fresh.came(messageAt(2 + index, ['call', index, 4]));
-    fresh.keepOnly(1);
-    fresh.came(messageAt(4, ['call', 2, 4]));
-    fresh.recall([2, 3], [messageAt(2, ['call', 0, 4]), messageAt(3, ['call', 1, 4])]);
-    expect([sequencesOf(fresh), fresh.visible(0)]).toEqual([[1, 2, 3], 1]);
-    expect(fresh.came(messageAt(5, ['call', 3, 4]))).toBe(true);
-    expect(fresh.visible(0)).toBe(3);
-    fresh.recall([4, 5], [messageAt(4, ['call', 2, 4]), messageAt(5, ['call', 3, 4])]);
-    expect([fresh.visible(0), fresh.isWhole]).toEqual([5, true]);
-  });
-
-  test('takes a call back as whole that ended while it was not kept', () => {
-    const fresh = freshOf();
-    for (const index of [0, 1]) fresh.came(messageAt(1 + index, ['call', index, 3]));
-    fresh.keepOnly(0);
-    fresh.came(messageAt(3, ['call', 2, 3]));
-    fresh.recall([1, 2], [messageAt(1, ['call', 0, 3]), messageAt(2, ['call', 1, 3])]);
-    expect(fresh.visible(0)).toBe(2);
-  });
-
-  test('tells of none where those that are known are too few and others may follow', () => {
-    const fresh = freshOf();
-    for (let sequence = 1; sequence <= 3; sequence += 1) fresh.came(messageAt(sequence));
-    fresh.replace({ messages: [messageAt(1), messageAt(2)], isWhole: false, ended: new Set() });
-    fresh.keepOnly(1);
-    fresh.came(messageAt(9));
-    expect([fresh.behind(1), fresh.behind(2)]).toEqual([[2], []]);
-  });
-
-  test('hides what remains of an open call when its first messages are gone', () => {
-    const fresh = freshOf();
-    for (const index of [0, 1]) fresh.came(messageAt(1 + index, ['call', index, 3]));
-    fresh.keep((sequence) => sequence > 1);
-    expect([sequencesOf(fresh), fresh.visible(0)]).toEqual([[2], 0]);
+  test('has one of each beyond its bound, and is held again once these are gone', () => {
+    const { all, kept } = roomOf(100, 500);
+    for (const [index, one] of all.entries()) one.came(messageAt(index + 1));
+    expect(kept()).toBe(500);
+    for (const one of all) one.keep(() => false);
+    for (let sequence = 501; sequence <= 1000; sequence += 1)
+      all[sequence % 3]?.came(messageAt(sequence));
+    expect(kept()).toBeLessThanOrEqual(100);
   });
 });
 
@@ -150,6 +70,8 @@ const REQUEST = {
   maxBytes: 1e6,
   leaseMs: 60_000,
 } as const satisfies ClaimRequest;
+
+const BEGINNING: Beginning = { row: ROW, lingerMs: 0 };
 
 const inMind = ({ work }: Opened): number =>
   [...work.views].reduce((sum, { kept }) => sum + kept, 0);
@@ -176,7 +98,7 @@ const fill = async (queue: Opened, applications: number, each: number, first = 0
   }
 };
 
-describe.runIf(natsProgram !== undefined)('a process with more than it may keep in mind', () => {
+describe.runIf(hasSoundServer)('a process with more than it may keep in mind', () => {
   let server: NatsServer;
   let made = 0;
 
@@ -186,25 +108,27 @@ describe.runIf(natsProgram !== undefined)('a process with more than it may keep 
 
   afterAll(() => server.stop());
 
-  const open = async (prefix: string): Promise<Opened> => {
+  const open = async (prefix: string, beginning: Beginning = BEGINNING): Promise<Opened> => {
     const options = readQueueOptions({ connection: { servers: server.address }, prefix });
     const queue = await opened(options, {
       clock: systemClock,
       newId,
       load: loadNats,
       maxKept: MAX_KEPT,
-      beginning: () => ({ row: ROW, lingerMs: 0 }),
+      beginning: () => beginning,
       ring: () => {},
     });
     onTestFinished(() => queue.end());
     return queue;
   };
 
-  const started = async (): Promise<{ readonly queue: Opened; readonly prefix: string }> => {
+  const started = async (
+    beginning: Beginning = BEGINNING,
+  ): Promise<{ readonly queue: Opened; readonly prefix: string }> => {
     made += 1;
     const prefix = `room-${made}`;
     await createJetStreamStreams({ connection: { servers: server.address }, prefix });
-    return { queue: await open(prefix), prefix };
+    return { queue: await open(prefix, beginning), prefix };
   };
 
   test.each(['that comes in', 'that was there'])(
@@ -285,5 +209,63 @@ describe.runIf(natsProgram !== undefined)('a process with more than it may keep 
     expect(await queue.ends.close('app-0', 250)).toHaveLength(250);
     expect(await queue.ends.close('app-0', 250)).toHaveLength(50);
     expect(await queue.ends.close('app-0', 250)).toEqual([]);
+  });
+
+  test('ends what came with a past though others that are not over wait before it', async () => {
+    const { queue } = await started();
+    expect(await queue.claiming.claim(REQUEST)).toEqual({});
+    await fill(queue, 1, 500);
+    const past = { sends: 1, ageMs: 1e9, dueInMs: 0, progress: null };
+    const old = ['a', 'b'].map((messageId) => ({ ...entryOf('app-0', { messageId }), past }));
+    await queue.intake.enqueue(old);
+    const expired = await queue.ends.expire(5e8, 1000);
+    expect(queue.work.viewOf('app-0').kept).toBeGreaterThan(0);
+    expect(expired.map(({ messageId }) => messageId)).toEqual(['a', 'b']);
+  });
+
+  test('looks for what is over at no application of which nothing can be', async () => {
+    const { queue } = await started();
+    await fill(queue, 3, 40);
+    const claim = await queue.claiming.claim(REQUEST);
+    expect(isClaim(claim)).toBe(true);
+    // As it does the first time: what waited before it began is not known.
+    expect(await queue.ends.expire(1e9, 1000)).toEqual([]);
+    const readOut = vi.spyOn(KnownRow.prototype, 'state', 'get');
+    onTestFinished(() => readOut.mockRestore());
+    expect(await queue.ends.expire(1e9, 1000)).toEqual([]);
+    expect(readOut).not.toHaveBeenCalled();
+  });
+
+  test('lets messages wait for company as long as if it kept all of them', async () => {
+    const { queue } = await started({ row: { ...ROW, maxMessages: 100 }, lingerMs: 60_000 });
+    expect(await queue.claiming.claim(REQUEST)).toEqual({});
+    await fill(queue, 5, 90);
+    await queue.work.ready();
+    // As when rows come in.
+    for (const view of queue.work.views) queue.work.place(view);
+    expect(await queue.claiming.claim(REQUEST)).toMatchObject({
+      dueInMs: expect.toSatisfy((ms: number) => ms > 30_000),
+    });
+    expect([...queue.work.views].some(({ isWhole }) => !isWhole)).toBe(true);
+    // 100 are company enough.
+    await fill(queue, 1, 10, 90);
+    expect(await queue.claiming.claim(REQUEST)).toMatchObject({ applicationId: 'app-0' });
+  });
+
+  test('moves what another process had written to meanwhile', async () => {
+    const { queue, prefix } = await started();
+    const other = await open(prefix);
+    expect(await queue.claiming.claim(REQUEST)).toEqual({});
+    await fill(queue, 1, 3);
+    const write = queue.rows.write.bind(queue.rows);
+    const once = vi.spyOn(queue.rows, 'write').mockImplementationOnce(async (...written) => {
+      await other.work.ready();
+      const view = other.work.viewOf('app-0');
+      await other.rows.change(view, (row) => ({ ...row, notBeforeMs: row.notBeforeMs + 1 }));
+      return await write(...written);
+    });
+    const claim = await queue.claiming.claim({ ...REQUEST, early: true });
+    expect(once).toHaveBeenCalledTimes(2);
+    expect(isClaim(claim) && idsOf(claim)).toHaveLength(3);
   });
 });
