@@ -1,6 +1,4 @@
 /** The parts of the JetStream queue that need no server. */
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { messageOf, toldOf } from '../../../src/queue/jetstream/envelope.ts';
@@ -22,12 +20,6 @@ import {
   tokenOf,
 } from '../../../src/queue/jetstream/names.ts';
 import { ServerTime } from '../../../src/queue/jetstream/server-time.ts';
-import {
-  SOUND_VERSION,
-  tellUnsound,
-  UNSOUND_CHANNEL,
-} from '../../../src/queue/jetstream/server-version.ts';
-import { createStreams, durabilityOf } from '../../../src/queue/jetstream/streams.ts';
 import { createJetStreamQueue } from '../../../src/queue/jetstream.ts';
 import { entryOf } from '../conformance/trial.ts';
 
@@ -121,103 +113,6 @@ describe("the server's time", () => {
     time.measured(4000, 190, 200);
     expect(time.now()).toBeGreaterThanOrEqual(4000);
     expect(time.now()).toBeLessThanOrEqual(4011);
-  });
-});
-
-describe('durability', () => {
-  test.each([
-    { replicas: [3, 3, 5], storage: 'file', version: '2.10.27', expected: 'replicated' },
-    { replicas: [3, 3, 3], storage: 'file', version: '3.0.0-beta.1', expected: 'replicated' },
-    { replicas: [3, 1, 3], storage: 'file', version: '2.10.27', expected: 'process-crash' },
-    { replicas: [2, 2, 2], storage: 'file', version: '2.15.1', expected: 'process-crash' },
-    { replicas: [3, 3, 3], storage: 'memory', version: '2.15.1', expected: 'memory' },
-    { replicas: [3, 3, 3], storage: 'file', version: '2.11.0', expected: 'replicated' },
-    // Nobody has tried it.
-    { replicas: [3, 3, 3], storage: 'file', version: '2.10.26', expected: 'process-crash' },
-    // Their replicas are not the same.
-    { replicas: [3, 3, 3], storage: 'file', version: '2.9.10', expected: 'process-crash' },
-    { replicas: [3, 3, 3], storage: 'file', version: undefined, expected: 'process-crash' },
-  ] as const)('of streams of $replicas in $storage on a server $version is $expected', (row) => {
-    const infos = row.replicas.map((replicas, index) => ({
-      config: {
-        name: `${index}`,
-        subjects: [],
-        storage: index === 1 ? row.storage : ('file' as const),
-        num_replicas: replicas,
-      },
-    }));
-    expect(durabilityOf(infos, row.version)).toBe(row.expected);
-  });
-});
-
-const unsoundToldOf = (version: string | undefined): unknown[] => {
-  const told: unknown[] = [];
-  const listen = (message: unknown): void => void told.push(message);
-  subscribe(UNSOUND_CHANNEL, listen);
-  tellUnsound('p', version);
-  unsubscribe(UNSOUND_CHANNEL, listen);
-  return told;
-};
-
-describe('a server that may lose sight of messages', () => {
-  test.each(['2.9.10', '2.10.26'])('is told, with its version %s', (version) => {
-    expect(unsoundToldOf(version)).toEqual([{ prefix: 'p', version, leastVersion: SOUND_VERSION }]);
-  });
-
-  test('is told where it says no version', () => {
-    expect(unsoundToldOf(undefined)).toEqual([{ prefix: 'p', leastVersion: SOUND_VERSION }]);
-  });
-
-  test.each([SOUND_VERSION, '2.10.28', '2.15.1', '3.0.0-beta.1'])('is not one of %s', (version) => {
-    expect(unsoundToldOf(version)).toEqual([]);
-  });
-
-  test.each(['docs/queues.md', 'CHANGELOG.md', 'CONTRIBUTING.md'])(
-    'is older than %s says',
-    (page) => {
-      const text = readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8');
-      const named = text.match(/(\d+\.\d+\.\d+) or newer/g) ?? [];
-      expect(new Set(named.filter((words) => !words.startsWith('20.')))).toEqual(
-        new Set([`${SOUND_VERSION} or newer`]),
-      );
-    },
-  );
-});
-
-const refusedFor = async (refusals: number): Promise<unknown> => {
-  let asked = 0;
-  let ms = 0;
-  const streams = {
-    info: () => Promise.reject(new Refusal(10059, 'stream not found')),
-    add: () => {
-      asked += 1;
-      return asked > refusals
-        ? Promise.resolve()
-        : Promise.reject(new Refusal(10005, 'no suitable peers for placement'));
-    },
-    purge: () => Promise.resolve(),
-  };
-  const clock = {
-    monotonicMs: () => ms,
-    sleep: (waitMs: number) => {
-      ms += waitMs;
-      return Promise.resolve();
-    },
-  };
-  const options = { ...readStreamsOptions({ connection: SERVERS, callTimeoutMs: 5000 }), clock };
-  return await createStreams({ streams } as never, namesOf('p'), options);
-};
-
-describe('streams of a cluster whose servers have not all found each other', () => {
-  test('are made once these have', async () => {
-    expect(await refusedFor(40)).toBe('created');
-  });
-
-  test('are given up in the time of a call, and it is said for what', async () => {
-    await expect(refusedFor(60)).rejects.toMatchObject({
-      code: 'ERR_QUEUE_FAILED',
-      message: expect.stringContaining('have not found each other yet'),
-    });
   });
 });
 
