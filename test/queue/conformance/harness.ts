@@ -24,7 +24,7 @@ export interface QueueUnderTest {
   join?(): Promise<MessageQueue>;
   /**
    * Where the capability `holdsCalls` says so: the next `enqueue` of the first handle that brings messages for this
-   * application stands still when the last of these is about to be stored, and others of the call may be.
+   * application stands still before all of these are stored. Some of them may be, and others of the call.
    */
   hold?(applicationId: string): Promise<Hold>;
   dispose(): Promise<void>;

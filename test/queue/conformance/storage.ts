@@ -106,7 +106,7 @@ export function describeStorage(harness: QueueHarness): void {
       expect(await trial.counts()).toEqual([1, 1, 0, 0]);
     });
 
-    // Whoever has no means for it shows parts of it: see the two cases below.
+    // What an engine shows that stores a call application by application is in the first case below.
     test.skipIf(byApplication)('shows what one call brings to others all at once', async () => {
       const trial = await Trial.start(harness);
       const other = await trial.join();

@@ -1,8 +1,15 @@
 /** An enqueue that stands still within its statement: a trigger waits for a lock that the test holds. */
+import { performance } from 'node:perf_hooks';
 import type pg from 'pg';
+import { onTestFinished } from 'vitest';
 import type { Hold } from '../conformance/harness.ts';
 
 const LOCK = 4711;
+
+/** So long an enqueue may take to come as far as that. */
+const REACHED_MS = 20_000;
+
+const WAITING = `select from pg_locks where locktype = 'advisory' and objid = ${LOCK} and not granted`;
 
 const TRIGGER = (literal: string): string => `
   create function security_events.held() returns trigger language plpgsql as $$
@@ -16,18 +23,25 @@ const TRIGGER = (literal: string): string => `
     for each row execute function security_events.held()`;
 
 export async function holdCall(control: pg.Client, applicationId: string): Promise<Hold> {
+  let isHeld = true;
+  const letGo = async (): Promise<void> => {
+    if (!isHeld) return;
+    isHeld = false;
+    await control.query('select pg_advisory_unlock($1)', [LOCK]);
+    await control.query('drop function if exists security_events.held cascade');
+  };
   await control.query('select pg_advisory_lock($1)', [LOCK]);
+  // Whatever becomes of the test: others would wait for it.
+  onTestFinished(letGo);
   await control.query(TRIGGER(control.escapeLiteral(applicationId)));
   return {
     reached: async () => {
-      for (;;) {
-        const waiting = "select from pg_locks where locktype = 'advisory' and not granted";
-        if ((await control.query(waiting)).rowCount !== 0) return;
+      const endsMs = performance.now() + REACHED_MS;
+      while ((await control.query(WAITING)).rowCount === 0) {
+        if (performance.now() > endsMs) throw new Error('no enqueue stands still');
+        await control.query('select pg_sleep(0.01)');
       }
     },
-    letGo: async () => {
-      await control.query('select pg_advisory_unlock($1)', [LOCK]);
-      await control.query('drop function security_events.held cascade');
-    },
+    letGo,
   };
 }
