@@ -48,7 +48,7 @@ if (natsProgram !== undefined && !hasSoundServer) {
   const reason = `nats-server ${natsVersion} loses sight of messages, ${SOUND_VERSION} is needed (scripts/fetch-nats.sh)`;
   if (process.env['REQUIRE_NATS_CLUSTER'] !== undefined) throw new Error(reason);
   console.warn(
-    `SKIPPED: the JetStream queue with processes and servers that are killed, ${reason}`,
+    `SKIPPED: the JetStream queue with processes and servers that are killed, and with much that waits or is dead, ${reason}`,
   );
 }
 
