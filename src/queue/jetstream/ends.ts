@@ -19,6 +19,9 @@ export interface Parts {
   readonly followUps: FollowUps;
 }
 
+/** So many messages of an application are looked through for older ones behind younger ones. */
+const FAR = 1000;
+
 interface Burying {
   readonly reason: DeadReason;
   readonly max: number;
@@ -89,7 +92,7 @@ export class Ends {
     const waits = {
       touched: waitingOf,
       isMeant: () => true,
-      mayBeBehind: () => true,
+      mayBeBehind: () => false,
       before: closed,
     };
     return await this.#bury(view, { ...waits, reason: 'destination-closed', max: maxMessages });
@@ -119,9 +122,13 @@ export class Ends {
   async #look(view: View, { max, isMeant, mayBeBehind }: Burying): Promise<void> {
     await this.#work.look(view, { messages: 1 });
     const last = view.visible().at(-1);
-    if (last === undefined || !(isMeant(last) || mayBeBehind(view))) return;
-    await this.#work.look(view, { messages: max });
-    view.lookedFar();
+    if (last === undefined) return;
+    if (isMeant(last)) await this.#work.look(view, { messages: max });
+    else if (mayBeBehind(view)) {
+      // However few are still asked for: it is not looked again where nothing told of any.
+      await this.#work.look(view, { messages: Math.max(max, FAR) });
+      view.lookedFar();
+    }
   }
 
   async #buried({ row, view, page }: Seen, { max, reason, touched, isMeant }: Burying) {
