@@ -1,17 +1,22 @@
 /** What a process keeps in mind of what an application has waiting. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Message, toldOf } from '../../../src/queue/jetstream/envelope.ts';
+import type { Message } from '../../../src/queue/jetstream/envelope.ts';
 import { FreshMessages } from '../../../src/queue/jetstream/fresh-messages.ts';
-import { FreshRoom, type Keeper, MAX_FRESH } from '../../../src/queue/jetstream/fresh-room.ts';
-import { Page } from '../../../src/queue/jetstream/page.ts';
+import { FreshRoom, MAX_FRESH } from '../../../src/queue/jetstream/fresh-room.ts';
 import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
+import { BOUNDS, keeperOf, Listed } from './listed.ts';
 import { messageAt } from './message-at.ts';
 
 const sequencesOf = (fresh: FreshMessages): number[] =>
   fresh.messages.map(({ sequence }) => sequence);
 
 const freshOf = (): FreshMessages => new FreshMessages(new FreshRoom(() => [], 1e6), true);
+
+const brought = (sequence: number, ageMs: number): Message => ({
+  ...messageAt(sequence),
+  past: { sends: 1, ageMs, dueInMs: 0, progress: null },
+});
 
 describe('what an application has in mind', () => {
   test('ends where it is full, and is not whole from then on', () => {
@@ -125,10 +130,6 @@ describe('what an application has in mind', () => {
 
   test('tells how old what was brought with a past and is not kept may be', () => {
     const fresh = freshOf();
-    const brought = (sequence: number, ageMs: number): Message => ({
-      ...messageAt(sequence),
-      past: { sends: 1, ageMs, dueInMs: 0, progress: null },
-    });
     fresh.came(messageAt(1));
     fresh.came(brought(2, 300));
     expect(fresh.oldestBehindMs).toBe(Number.POSITIVE_INFINITY);
@@ -146,106 +147,35 @@ describe('what an application has in mind', () => {
   });
 });
 
-const BOUNDS = { kept: 12, all: 15, each: 8 };
-
-/** What an application has waiting, as a plain list beside what is kept of it. */
-class Listed {
-  readonly fresh: FreshMessages;
-  #all: Message[] = [];
-  readonly #open: { readonly id: string; readonly count: number; stored: number }[] = [];
-
-  constructor(room: FreshRoom) {
-    this.fresh = new FreshMessages(room, true);
-  }
-
-  #come(message: Message): void {
-    this.#all.push(message);
-    this.fresh.came(message);
-  }
-
-  alone(sequence: number): void {
-    this.#come(messageAt(sequence));
-  }
-
-  begin(sequence: number, count: number): void {
-    const id = `call-${sequence}`;
-    this.#open.push({ id, count, stored: 1 });
-    this.#come(messageAt(sequence, [id, 0, count]));
-  }
-
-  goOn(sequence: number, which: number): void {
-    const call = this.#open[which % this.#open.length];
-    if (call === undefined) return;
-    this.#come(messageAt(sequence, [call.id, call.stored, call.count]));
-    call.stored += 1;
-    if (call.stored === call.count) this.#open.splice(this.#open.indexOf(call), 1);
-  }
-
-  deliver(count: number): void {
-    const visible = this.fresh.messages.slice(0, this.fresh.visible(0));
-    const gone = new Set(visible.slice(0, count).map(({ sequence }) => sequence));
-    this.#all = this.#all.filter(({ sequence }) => !gone.has(sequence));
-    this.fresh.keep((sequence) => !gone.has(sequence));
-  }
-
-  recall(count: number): void {
-    const sequences = this.fresh.behind(count).slice(0, 3);
-    const found = this.#all.filter(({ sequence }) => sequences.includes(sequence));
-    this.fresh.recall(sequences, found);
-  }
-
-  read(limit: number): void {
-    const isEnded = (call: string): boolean => this.fresh.isEnded(call);
-    const page = new Page({ limit, nowMs: 1001, isFresh: () => true, isEnded });
-    for (const message of this.#all) {
-      const { sequence, batch, messageId, origin } = message;
-      const stored = { messageId, format: 2, bytes: '', dateAt: -1, countAt: -1 } as const;
-      const told = toldOf({ applicationId: 'one', stored, sizeBytes: 1, origin } as never, batch);
-      const kept = { sequence, subject: 'p.m.2.one', storedMs: 1000, told, body: Buffer.alloc(0) };
-      if (!page.take(kept)) break;
-    }
-    this.fresh.replace(page);
-  }
-
-  get behind(): readonly number[] {
-    for (let count = BOUNDS.each; count > 0; count -= 1) {
-      const behind = this.fresh.behind(count);
-      if (behind.length > 0) return behind;
-    }
-    return [];
-  }
-
-  check(): void {
-    const { fresh, behind } = this;
-    const told = [...sequencesOf(fresh), ...behind];
-    expect(told).toEqual(this.#all.slice(0, told.length).map(({ sequence }) => sequence));
-    if (fresh.isWhole) expect(told).toHaveLength(this.#all.length);
-    const isOpen = ({ batch }: Message) => this.#open.some(({ id }) => id === batch?.id);
-    const first = this.#all.findIndex(isOpen);
-    const end = first === -1 ? this.#all.length : first;
-    expect(fresh.visible(0)).toBe(Math.min(end, fresh.messages.length));
-  }
-}
-
 const commands = fc.array(
   fc.record({
     application: fc.nat(2),
-    kind: fc.constantFrom('alone', 'begin', 'goOn', 'goOn', 'deliver', 'recall', 'read', 'keep'),
+    kind: fc.constantFrom(
+      'alone',
+      'alone',
+      'begin',
+      'goOn',
+      'goOn',
+      'goOn',
+      'deliver',
+      'recall',
+      'read',
+      'keep',
+    ),
     count: fc.integer({ min: 1, max: 6 }),
   }),
-  { minLength: 20, maxLength: 120 },
+  { minLength: 40, maxLength: 120 },
 );
 
 describe('what several applications have in mind', () => {
   test('is what a list of all has, without a gap, and within bounds', () => {
     const property = fc.property(commands, (run) => {
       const all: Listed[] = [];
-      const keeperOf = ({ fresh }: Listed): Keeper => ({
-        kept: fresh.messages.length,
-        isBusy: false,
-        keepOnly: (count) => fresh.keepOnly(count),
-      });
-      const room = new FreshRoom(() => all.map(keeperOf), BOUNDS.kept, BOUNDS);
+      const room = new FreshRoom(
+        () => all.map(({ fresh }) => keeperOf(fresh)),
+        BOUNDS.kept,
+        BOUNDS,
+      );
       for (let index = 0; index < 3; index += 1) all.push(new Listed(room));
       for (const [index, { application, kind, count }] of run.entries()) {
         const one = all[application] as Listed;
@@ -256,7 +186,11 @@ describe('what several applications have in mind', () => {
         if (kind === 'recall') one.recall(count);
         if (kind === 'read') one.read(count);
         if (kind === 'keep') one.fresh.keepOnly(count);
-        for (const each of all) each.check();
+        for (const { fresh, sequences, waiting, visible } of all) {
+          expect(sequences).toEqual(waiting.slice(0, sequences.length));
+          expect(fresh.isWhole && sequences.length < waiting.length).toBe(false);
+          expect(fresh.visible(0)).toBe(Math.min(visible, fresh.messages.length));
+        }
         const kept = all.reduce((sum, { fresh }) => sum + fresh.messages.length, 0);
         expect(room.left).toBe(Math.max(0, BOUNDS.kept - kept));
         const behind = all.map((each) => each.behind.length);

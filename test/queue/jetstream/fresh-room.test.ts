@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { FreshMessages } from '../../../src/queue/jetstream/fresh-messages.ts';
-import { FreshRoom, type Keeper, shareOf } from '../../../src/queue/jetstream/fresh-room.ts';
+import { FreshRoom, shareOf } from '../../../src/queue/jetstream/fresh-room.ts';
 import { readQueueOptions } from '../../../src/queue/jetstream/jetstream-options.ts';
 import { KnownRow } from '../../../src/queue/jetstream/known-row.ts';
 import { loadNats } from '../../../src/queue/jetstream/load-nats.ts';
@@ -15,6 +15,7 @@ import { systemClock } from '../../../src/system/clock.ts';
 import { newId } from '../../../src/system/id.ts';
 import { hasSoundServer, NatsServer } from '../../helpers/nats-server.ts';
 import { DELIVERED, entryOf, idsOf, isClaim, ROW } from '../conformance/trial.ts';
+import { keeperOf } from './listed.ts';
 import { messageAt } from './message-at.ts';
 
 describe('the share of each', () => {
@@ -38,20 +39,15 @@ describe('the share of each', () => {
   });
 });
 
-describe('the room of all applications', () => {
-  const roomOf = (max: number, applications: number) => {
-    const all: FreshMessages[] = [];
-    const keeperOf = (fresh: FreshMessages): Keeper => ({
-      kept: fresh.messages.length,
-      isBusy: false,
-      keepOnly: (count) => fresh.keepOnly(count),
-    });
-    const room = new FreshRoom(() => all.map(keeperOf), max);
-    for (let index = 0; index < applications; index += 1) all.push(new FreshMessages(room, true));
-    const kept = (): number => all.reduce((sum, { messages }) => sum + messages.length, 0);
-    return { all, kept };
-  };
+const roomOf = (max: number, applications: number) => {
+  const all: FreshMessages[] = [];
+  const room = new FreshRoom(() => all.map(keeperOf), max);
+  for (let index = 0; index < applications; index += 1) all.push(new FreshMessages(room, true));
+  const kept = (): number => all.reduce((sum, { messages }) => sum + messages.length, 0);
+  return { all, kept };
+};
 
+describe('the room of all applications', () => {
   test('has one of each beyond its bound, and is held again once these are gone', () => {
     const { all, kept } = roomOf(100, 500);
     for (const [index, one] of all.entries()) one.came(messageAt(index + 1));

@@ -73,7 +73,7 @@ const pagedStore = (pageSize: number) => {
   const names = namesOf('p');
   let subjects: string[] = [];
   let last_seq = 0;
-  let onPage = (): void => {};
+  let onPage: (() => void) | undefined;
   const page = () => ({ messages: subjects.length, last_seq });
   const store = {
     state: (_stream: string, filter?: unknown) => {
@@ -86,7 +86,7 @@ const pagedStore = (pageSize: number) => {
         for (const subject of subjects.toSorted().slice(offset, offset + pageSize))
           found[subject] = 1;
         offset += pageSize;
-        onPage();
+        onPage?.();
       } while (offset < subjects.length);
       return Promise.resolve({ ...state, subjects: found });
     },
@@ -103,7 +103,7 @@ const pagedStore = (pageSize: number) => {
     /** Once. */
     afterFirstPage: (change: () => void) => {
       onPage = () => {
-        onPage = () => {};
+        onPage = undefined;
         change();
       };
     },

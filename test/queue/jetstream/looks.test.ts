@@ -24,7 +24,7 @@ test('what is read by its sequences is read again where nobody answers at once',
   for (let sequence = 1; sequence <= 3; sequence += 1) view.came(messageAt(sequence));
   view.keepOnly(1);
   const found = new Map([2, 3].map((sequence) => [sequence, messageAt(sequence)]));
-  const read = vi.fn(() => Promise.resolve(found));
+  const read = vi.fn<() => Promise<typeof found>>(() => Promise.resolve(found));
   read.mockRejectedValueOnce(new Unanswered('no leader'));
   const clock = { monotonicMs: () => 0, sleep: () => Promise.resolve() };
   const looks = new Looks({ clock, callTimeoutMs: 1000 } as never, {
