@@ -19,11 +19,16 @@ export const ended = (settlement: Settlement): Standing => ({
 const ACCEPTED = { outcome: 'accepted' } as const;
 
 const standingOf = (told: Standing | Accepted): Standing =>
-  'settled' in told ? told : { isAccepted: true, settled: () => endOf(told) };
+  isStanding(told) ? told : { isAccepted: true, settled: () => endOf(told) };
+
+/** By a key of its own: what a polluted prototype gives every object says nothing. */
+const isStanding = (told: Standing | Accepted): told is Standing => Object.hasOwn(told, 'settled');
 
 /** Of what nobody follows, no more is known. */
-const endOf = async ({ followed }: Accepted): Promise<Settlement> =>
-  followed === undefined ? ACCEPTED : ((await followed.ended) as Settlement);
+const endOf = async (told: Accepted): Promise<Settlement> => {
+  const followed = Object.hasOwn(told, 'followed') ? told.followed : undefined;
+  return followed === undefined ? ACCEPTED : ((await followed.ended) as Settlement);
+};
 
 /** Told once, and asked whenever: a promise is made for whoever asks, and for nobody else. */
 export class EventFate implements LaterEnding {

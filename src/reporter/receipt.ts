@@ -67,6 +67,9 @@ export interface LaterEnding {
 /** What is known of a message at once, or when its sending has ended. */
 export type Ending = Settlement | LaterEnding;
 
+/** By a key of its own: a polluted prototype gives every object an `ending`. */
+const isOver = (ending: Ending): ending is Settlement => Object.hasOwn(ending, 'outcome');
+
 /** A record as it was written, or its JSON. */
 export type Written = string | JsonObject;
 
@@ -86,7 +89,7 @@ export class EventReceipt implements Receipt {
 
   get settled(): Promise<Settlement> {
     const ending = this.#ending;
-    this.#settled ??= 'ending' in ending ? ending.ending() : Promise.resolve(ending);
+    this.#settled ??= isOver(ending) ? Promise.resolve(ending) : ending.ending();
     return this.#settled;
   }
 

@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
 import { createReporter, makeReporter } from '../../src/reporter/create-reporter.ts';
-import type { Receipt } from '../../src/reporter/receipt.ts';
+import type { Receipt, Settlement } from '../../src/reporter/receipt.ts';
 import { REJECTED_CHANNEL, type RejectedEvent } from '../../src/reporter/rejections.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
 import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
@@ -378,10 +378,12 @@ const KEYS = `service log webhook platform activeSpan dialect onRejected beforeS
   incident_type severity related_ips compromised_accounts user_identifiers new_related_ips
   new_compromised_accounts addresses accounts isFirst startedAt related names words fault record
   receipt standing sending messageId choice payload given draft input issues path detail cause then
-  format signal deadlineMs reason outcome isAccepted`.split(/\s+/);
+  format signal deadlineMs reason outcome isAccepted ending settled followed ended by of note text
+  known time times texts at occurredAt toId toUrl toAddress toTime rest occurred resolved sendTogether
+  place channels messageType playbook`.split(/\s+/);
 
 /** What all methods tell, but for ids and times. */
-async function toldWhile(pollute: (key: 'make' | 'tell') => () => void) {
+async function toldWhile(pollute: (key: 'make' | 'tell' | 'ask') => () => void) {
   const receiver = await openReceiver();
   const sink = createLineSink();
   let ids = 0;
@@ -418,10 +420,19 @@ async function toldWhile(pollute: (key: 'make' | 'tell') => () => void) {
       reporter.customEvent('order.placed', { total: 1 }),
       reporter.with({ module: 'waf' }).attack({ ruleset: 'xss' }, { actor, webhook: {} }),
     ];
+    // The others are asked later.
+    for (const receipt of receipts.slice(0, 6)) void receipt.settled;
   } finally {
     restore();
   }
-  const settled = await Promise.all(receipts.map((receipt) => receipt.settled));
+  const settle = pollute('ask');
+  let asked: Promise<Settlement>[];
+  try {
+    asked = receipts.map((receipt) => receipt.settled);
+  } finally {
+    settle();
+  }
+  const settled = await Promise.all(asked);
   const messages = receiver.requests.flatMap(({ body }) => JSON.parse(String(body)) as object[]);
   return {
     lines: sink.lines,
@@ -432,20 +443,23 @@ async function toldWhile(pollute: (key: 'make' | 'tell') => () => void) {
 }
 
 describe('a polluted prototype', () => {
-  test.each([['make'], ['tell']] as const)('has no say in what is told: %s', async (when) => {
-    const sound = await toldWhile(() => () => {});
-    expect(sound.stats).toMatchObject({ rejected: { log: 0, webhook: 0 }, accepted: 6 });
-    for (const value of ['evil', false]) {
-      const pollute = (now: 'make' | 'tell') => {
-        if (now !== when) return () => {};
-        Object.assign(Object.prototype, Object.fromEntries(KEYS.map((key) => [key, value])));
-        return () => {
-          for (const key of KEYS) Reflect.deleteProperty(Object.prototype, key);
+  test.each([['make'], ['tell'], ['ask']] as const)(
+    'has no say in what is told: %s',
+    async (when) => {
+      const sound = await toldWhile(() => () => {});
+      expect(sound.stats).toMatchObject({ rejected: { log: 0, webhook: 0 }, accepted: 6 });
+      for (const value of ['evil', false]) {
+        const pollute = (now: 'make' | 'tell' | 'ask') => {
+          if (now !== when) return () => {};
+          Object.assign(Object.prototype, Object.fromEntries(KEYS.map((key) => [key, value])));
+          return () => {
+            for (const key of KEYS) Reflect.deleteProperty(Object.prototype, key);
+          };
         };
-      };
-      expect(await toldWhile(pollute)).toEqual(sound);
-    }
-  });
+        expect(await toldWhile(pollute)).toEqual(sound);
+      }
+    },
+  );
 });
 
 test.each([
