@@ -4,9 +4,9 @@
  * test/contract/security-event-texts.test.ts holds what is put together against what it makes of the whole.
  */
 import type * as z from 'zod';
-import { jsonTextOf } from './json-text.ts';
 import { messageToSend } from './message-to-send.ts';
 import type { TextOf } from './scalar-text.ts';
+import { sharedTextOf } from './shared-text.ts';
 
 /** In the order in which they are written. */
 const EVENT_KEYS = [
@@ -19,8 +19,10 @@ const EVENT_KEYS = [
   'event_kind',
   'event_url',
   'humanized_description',
-  'ips',
 ] as const;
+
+/** The list that comes last: it is told address by address. */
+const LIST_KEY = 'ips';
 
 const IP_KEYS = ['address', 'date_resolved', 'geo', 'is_tor'] as const;
 
@@ -55,23 +57,25 @@ function chosen({ options = [], choose }: Def, input: object): Def {
 function textsOf<const K extends string>(
   { shape, checks = [] }: Def,
   keys: readonly K[],
+  lists: readonly string[] = [],
 ): TextsOf<K> | undefined {
   if (shape === undefined || checks.length > 0) return undefined;
-  if (Object.keys(shape).join() !== keys.join()) return undefined;
-  const texts = keys.map((key) => [key, jsonTextOf(shape[key] as z.core.$ZodType)]);
+  if (Object.keys(shape).join() !== [...keys, ...lists].join()) return undefined;
+  const texts = keys.map((key) => [key, sharedTextOf(shape[key] as z.core.$ZodType)]);
   return Object.fromEntries(texts) as TextsOf<K>;
 }
 
 /**
- * Both dialects take what is made of them. Nothing where the schema has parts that are not told apart
- * here. Not to be asked while a prototype is polluted.
+ * Both dialects take what is made of them: it is read of the one that a reporter's own sender has, whose
+ * schema is built anyway. Nothing where the schema has parts that are not told apart here. Not to be asked
+ * while a prototype is polluted.
  */
 export function securityEventTexts(): SecurityEventTexts | undefined {
-  const { getter }: Def = messageToSend('strict')._zod.def;
+  const { getter }: Def = messageToSend('open')._zod.def;
   const draft = chosen(defOf(getter?.()), { message_type: 'security_event' });
   const message = chosen(defOf(draft.shape?.['message']), {});
-  const { element, checks = [] } = defOf(message.shape?.['ips']);
-  const event = textsOf(message, EVENT_KEYS);
+  const { element, checks = [] } = defOf(message.shape?.[LIST_KEY]);
+  const event = textsOf(message, EVENT_KEYS, [LIST_KEY]);
   const ip = textsOf(defOf(element), IP_KEYS);
   return event && ip && checks.length === 0 ? { event, ip } : undefined;
 }

@@ -78,13 +78,15 @@ export function makeReporter(options: ReporterOptions, system: ReporterSystem): 
     clock: system.clock,
   };
   const reports = new IncidentReports(given.incidents ?? createMemoryIncidents());
+  const quick = isQuick(given, held) ? new QuickDrafts(given.service) : undefined;
   const telling = new EventTelling({
     ...shared,
     incidents: new IncidentTelling({ ...shared, reports }),
     request: given.context,
     beforeSend: given.beforeSend,
-    quick: isQuick(given, held) ? new QuickDrafts(given.service) : undefined,
-    quickMessages: sink?.sendTogether && new QuickMessages(rules),
+    quick,
+    // Of what was drafted quickly alone.
+    quickMessages: quick && sink?.sendTogether && new QuickMessages(rules),
     isStrict: given.strict ?? false,
     hasSuffix: given.suffix ?? false,
   });

@@ -6,6 +6,7 @@
  *
  * Making the message as an object, and checking and serialising that, took a quarter of what an event costs.
  */
+import { inheritedKey } from '../contract/own-keys.ts';
 import {
   type SecurityEventText,
   securityEventText,
@@ -27,22 +28,27 @@ const WORD_KEYS: Partial<Record<EventKind, string>> = {
   vulnerabilityExploit: 'protection',
 };
 
+const makerOf = ({ service }: MessageRules): SecurityEventText | false =>
+  securityEventText(service) ?? false;
+
 export class QuickMessages {
   readonly #rules: MessageRules;
-  /** `false`: nothing is told quickly. */
+  /** `false`: nothing is told quickly. Absent: a prototype was polluted when it should have been made. */
   #maker: SecurityEventText | false | undefined;
   readonly #words = new Map<string, WordTexts | undefined>();
   #time: { readonly at: string; readonly texts: TimeTexts | undefined } | undefined;
 
   constructor(rules: MessageRules) {
     this.#rules = rules;
+    // Ahead, since it takes milliseconds: at the first event, it would be the host's request that waits.
+    if (inheritedKey() === undefined) this.#maker = makerOf(rules);
   }
 
   /** Nothing where the plain way has to be gone. */
   of(kind: EventKind, { payload, known, occurredAt }: QuickDraft): CheckedDraft | undefined {
     const { service, newId, urlOf, hasUrls } = this.#rules;
     // A draft is made quickly only while no prototype is polluted.
-    this.#maker ??= securityEventText(service) ?? false;
+    this.#maker ??= makerOf(this.#rules);
     const maker = this.#maker;
     const key = WORD_KEYS[kind];
     const word = key === undefined ? undefined : payload[key];

@@ -6,6 +6,7 @@ import type { LogActor, LogHttp } from '../../src/contract/index.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { QueueEntry } from '../../src/queue/queue.ts';
 import { makeReporter } from '../../src/reporter/create-reporter.ts';
+import type { QuickDraft } from '../../src/reporter/event-draft.ts';
 import { QuickDrafts } from '../../src/reporter/quick-draft.ts';
 import { QuickMessages } from '../../src/reporter/quick-message.ts';
 import type { RejectedEvent } from '../../src/reporter/rejections.ts';
@@ -249,21 +250,55 @@ test('is told as plainly whatever is known of the actor', async () => {
   expect(checked).toBeGreaterThan(20);
 });
 
-test('words that are not kept are told as those that are', () => {
-  const rules = {
-    service: SERVICE,
-    eventWords: {},
-    incidentWords: {},
-    urlOf: (id: string) => `urn:uuid:${id}`,
-    hasUrls: false,
-    newId: () => 'id',
+const rulesOf = (service: typeof SERVICE) => ({
+  service,
+  eventWords: {},
+  incidentWords: {},
+  urlOf: (id: string) => `urn:uuid:${id}`,
+  hasUrls: false,
+  newId: () => 'id',
+});
+
+/** As one is drafted that names this protection. */
+function draftOf(drafts: QuickDrafts, protection: string): QuickDraft | undefined {
+  const kind = 'vulnerabilityExploit';
+  const call = { kind, payload: {}, given: {}, context: {}, module: undefined } as const;
+  return drafts.of(call, { protection }, { request: sample, nowMs: AT });
+}
+
+const messageOf = (messages: QuickMessages, draft: QuickDraft | undefined) =>
+  draft && messages.of('vulnerabilityExploit', draft);
+
+test.each([
+  ['with the reporter, which is before the first event', {}, [1, 1]],
+  ['at the first event, where a prototype was polluted before', { evil: true }, [0, 1]],
+])('what all messages have in common is made %s', (_name, polluted, expected) => {
+  let asked = 0;
+  const service = {
+    ...SERVICE,
+    get name() {
+      asked += 1;
+      return SERVICE.name;
+    },
   };
-  const [messages, drafts] = [new QuickMessages(rules), new QuickDrafts(SERVICE)];
+  Object.assign(Object.prototype, polluted);
+  let messages: QuickMessages;
+  try {
+    messages = new QuickMessages(rulesOf(service));
+  } finally {
+    for (const key of Object.keys(polluted)) Reflect.deleteProperty(Object.prototype, key);
+  }
+  const before = asked;
+  const draft = draftOf(new QuickDrafts(SERVICE), 'ssrf_attempt');
+  expect(messageOf(messages, draft)).toBeInstanceOf(CheckedDraft);
+  expect(messageOf(messages, draft)).toBeInstanceOf(CheckedDraft);
+  expect([before, asked]).toEqual(expected);
+});
+
+test('words that are not kept are told as those that are', () => {
+  const [messages, drafts] = [new QuickMessages(rulesOf(SERVICE)), new QuickDrafts(SERVICE)];
   const textOf = (protection: string) => {
-    const kind = 'vulnerabilityExploit';
-    const call = { kind, payload: {}, given: {}, context: {}, module: undefined } as const;
-    const draft = drafts.of(call, { protection }, { request: sample, nowMs: AT });
-    const told = draft && messages.of(kind, draft);
+    const told = messageOf(messages, draftOf(drafts, protection));
     return (told?.message as { readonly event_kind: string } | undefined)?.event_kind;
   };
   const words = Array.from({ length: 500 }, (_, index) => `word_${index}`);
