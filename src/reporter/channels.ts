@@ -148,30 +148,38 @@ function writeTextTo(writeText: WriteText, text: string): void {
   }
 }
 
+interface Handed {
+  readonly channels: Channels;
+  readonly call: EventCall;
+  readonly place: CallPlace;
+}
+
 /** An event on its way to its sender, and what becomes of it there. */
 class HandedEvent extends EventFate implements Hearer {
-  readonly #channels: Channels;
-  /** Until it was answered: a receipt that the host keeps leads here, and must not keep its request. */
-  #event: { readonly call: EventCall; readonly place: CallPlace } | undefined;
+  /** Until it was answered: a receipt that the host keeps leads here, and must not keep its request or reporter. */
+  #event: Handed | undefined;
 
   constructor(channels: Channels, call: EventCall) {
     super();
-    this.#channels = channels;
-    this.#event = { call, place: new CallPlace() };
+    this.#event = { channels, call, place: new CallPlace() };
   }
 
   sent(sent: SentMessage): void {
+    const event = this.#event;
     this.#event = undefined;
-    this.#channels.handed(sent);
-    this.tell(sent.isAccepted ? sent : this.#channels.skipped(sent.reason));
+    if (event === undefined) return;
+    event.channels.handed(sent);
+    this.tell(sent.isAccepted ? sent : event.channels.skipped(sent.reason));
   }
 
   /** What is refused is handed back where the event happened. */
   failed(thrown: unknown): void {
     const event = this.#event;
     this.#event = undefined;
-    this.#channels.handed();
-    event?.place.run(() => this.tell(this.#channels.rejected(event.call, thrown)));
+    if (event === undefined) return;
+    const { channels, call, place } = event;
+    channels.handed();
+    place.run(() => this.tell(channels.rejected(call, thrown)));
   }
 }
 

@@ -1,0 +1,91 @@
+/** What a receipt that the host keeps holds of the event that it is of: nothing. */
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { createRequestCapture } from '../../src/capture/index.ts';
+import { createMemoryQueue } from '../../src/queue/memory.ts';
+import { createReporter } from '../../src/reporter/create-reporter.ts';
+import type { Receipt } from '../../src/reporter/receipt.ts';
+import { openSender, SECRET } from '../helpers/sender.ts';
+
+const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+const sender = (answer: () => Promise<unknown>) => ({
+  send: answer,
+  flush: async () => ({}),
+  close: async () => ({}),
+});
+
+const ENDS: readonly (readonly [string, () => object, string])[] = [
+  [
+    'queued by a sender of ours',
+    () =>
+      openSender({
+        url: 'https://receiver.example/hook',
+        secret: SECRET,
+        dialect: 'open',
+        role: 'enqueue',
+        queue: createMemoryQueue(),
+      } as never),
+    'accepted',
+  ],
+  ['accepted', () => sender(async () => ({ accepted: ['any'], skipped: [] })), 'accepted'],
+  [
+    'not to be told',
+    () => sender(async () => ({ accepted: [], skipped: [{ reason: 'module-off' }] })),
+    'skipped',
+  ],
+  ['refused', () => sender(() => Promise.reject(new Error('full'))), 'rejected'],
+];
+
+/** In a function of its own, whose variables are gone afterwards. */
+async function reported(webhook: object) {
+  const reporter = createReporter({
+    service: SERVICE,
+    platform: false,
+    log: { destination: { write: () => true } },
+    webhook: webhook as never,
+  });
+  // Some things a process begins with its first request, and keeps.
+  const first = { method: 'GET', url: '/', headers: {}, socket: { remoteAddress: '203.0.113.8' } };
+  await createRequestCapture().run(first, () => reporter.attack({ ruleset: 'lfi' })).settled;
+  const payload = { ruleset: 'xss' } as const;
+  const request = {
+    method: 'GET',
+    url: '/',
+    headers: { host: 'shop.example' },
+    socket: { remoteAddress: '203.0.113.9', remotePort: 4711 },
+  };
+  const receipts = createRequestCapture().run(request, () => [
+    reporter.attack(payload),
+    reporter.attack(payload, { module: 'waf' }),
+  ]) as Receipt[];
+  await reporter.flush();
+  await reporter.close();
+  return {
+    receipts,
+    weak: { reporter, payload, request } as const,
+  };
+}
+
+async function released(webhook: object) {
+  const { receipts, weak } = await reported(webhook);
+  const refs = Object.entries(weak).map(([name, held]) => [name, new WeakRef(held)] as const);
+  return { receipts, refs };
+}
+
+test.each(ENDS)('a receipt keeps neither event nor reporter: %s', async (_name, make, outcome) => {
+  const { receipts, refs } = await released(make());
+  // What was held by a WeakRef stays until the turn is over.
+  for (let turn = 0; turn < 5; turn += 1) {
+    await setImmediate();
+    collect();
+  }
+  expect(refs.filter(([, ref]) => ref.deref() !== undefined).map(([name]) => name)).toEqual([]);
+  const ends = await Promise.all(receipts.map(({ settled }) => settled));
+  expect(ends.map((end) => end.outcome)).toEqual([outcome, outcome]);
+});
