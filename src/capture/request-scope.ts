@@ -50,7 +50,8 @@ export class RequestScope {
   readonly blockedStatus: number;
   /**
    * Whoever tells of the scope keeps it here. In a WeakMap, V8 keeps all that was ever put there until
-   * it next collects everything.
+   * it next collects everything. There is room for one: where two reporters tell of the same request,
+   * each starts anew after the other.
    */
   note: ScopeNote | undefined;
   readonly #read: ReadRequest;

@@ -6,7 +6,6 @@ import { expect, test } from 'vitest';
 import { createRequestCapture } from '../../src/capture/index.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { createReporter } from '../../src/reporter/create-reporter.ts';
-import type { Receipt } from '../../src/reporter/receipt.ts';
 import { openSender, SECRET } from '../helpers/sender.ts';
 
 const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
@@ -63,7 +62,7 @@ async function reported(webhook: object) {
   const receipts = createRequestCapture().run(request, () => [
     reporter.attack(payload),
     reporter.attack(payload, { module: 'waf' }),
-  ]) as Receipt[];
+  ]);
   await reporter.flush();
   await reporter.close();
   return {
