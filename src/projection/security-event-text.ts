@@ -86,6 +86,7 @@ export class SecurityEventText {
 
   join({ words, address, time, id, url }: OwnTexts): string | undefined {
     const { event } = this.#texts;
+    // Asked each time: it is refused while a prototype is polluted, and with it all that was made before.
     const idText = event.event_id(id);
     if (idText === undefined) return undefined;
     const urlText = url === undefined ? `"${URN}${idText.slice(1)}` : event.event_url(url);

@@ -86,7 +86,7 @@ export function makeReporter(options: ReporterOptions, system: ReporterSystem): 
     beforeSend: given.beforeSend,
     quick,
     // Of what was drafted quickly alone.
-    quickMessages: quick && sink?.sendTogether && new QuickMessages(rules),
+    quickMessages: quick && sink?.takesChecked === true ? new QuickMessages(rules) : undefined,
     isStrict: given.strict ?? false,
     hasSuffix: given.suffix ?? false,
   });

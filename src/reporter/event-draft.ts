@@ -36,7 +36,7 @@ export interface RecordDraft extends JsonObject {
 export interface KnownContext {
   readonly actor: LogActor | undefined;
   /** How channel B tells of the actor, once that was needed: `false` where it has to be told plainly. */
-  address?: AddressTexts | false;
+  address: AddressTexts | false | undefined;
 }
 
 /** A record that was checked, as it is written, and what of it channel B is told: see quick-draft.ts. */

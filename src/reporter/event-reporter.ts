@@ -50,7 +50,7 @@ export interface ReporterParts {
   readonly beforeSend: BeforeSend | undefined;
   /** Absent where each event has to be looked at as a whole. */
   readonly quick: QuickDrafts | undefined;
-  /** Absent where the sender is of another make, and without `quick`. */
+  /** Absent where the sender takes none, and without `quick`. */
   readonly quickMessages: QuickMessages | undefined;
   /** For development: what is wrong with a call is thrown at it. */
   readonly isStrict: boolean;

@@ -20,6 +20,8 @@ export interface MessageSink {
    * are promised. Absent where a sender takes no promise.
    */
   readonly sendTogether?: SendTogether;
+  /** Whether the messages may be ones that were checked, which only this copy of the library reads as such. */
+  readonly takesChecked?: boolean;
   flush(signal?: AbortSignal): Promise<FlushResult>;
   close(deadlineMs?: number): Promise<CloseResult>;
 }

@@ -83,7 +83,14 @@ export class QuickDrafts {
     if (note?.by === this && note.of === request) return note as Known;
     const { actor, http } = own(request);
     const text = parts.context({ actor, http, service: this.#service });
-    const known: Known = { by: this, of: request, text, actor: knownActor(actor) };
+    // The address too, if only for a key of its own: a polluted prototype may have one.
+    const known: Known = {
+      by: this,
+      of: request,
+      text,
+      actor: knownActor(actor),
+      address: undefined,
+    };
     if (scope === undefined) this.#outside = known;
     else scope.note = known;
     return known;

@@ -47,7 +47,9 @@ export class QuickMessages {
   /** Nothing where the plain way has to be gone. */
   of(kind: EventKind, { payload, known, occurredAt }: QuickDraft): CheckedDraft | undefined {
     const { service, newId, urlOf, hasUrls } = this.#rules;
-    // A draft is made quickly only while no prototype is polluted.
+    // A draft is made quickly only while no prototype is polluted. That says nothing of now: the host's
+    // `write`, `platform` and `activeSpan` ran since. What guards the message is that each text is refused
+    // while one is, and that `join` asks for that of the id each time, whatever else is known already.
     this.#maker ??= makerOf(this.#rules);
     const maker = this.#maker;
     const key = WORD_KEYS[kind];

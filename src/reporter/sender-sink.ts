@@ -1,21 +1,22 @@
 /** A webhook sender as channel B of a reporter. */
+import { TAKES_CHECKED } from '../webhook/engine/checked-draft.ts';
 import { type FollowingSender, SEND_EACH, type WebhookSender } from '../webhook/engine/sender.ts';
-import { type MessageSink, NO_FATES } from './message-sink.ts';
+import { type MessageSink, NO_FATES, type SendTogether } from './message-sink.ts';
 
 type Sender = Pick<WebhookSender<'open'>, 'send' | 'flush' | 'close'>;
 
 /** `isOwned`: made by the reporter, which then closes it; the caller's own stays open. */
 export function senderSink(sender: Sender, isOwned: boolean): MessageSink {
   return {
-    // Of a sender of another make nobody is told how a message ends.
+    // Of a sender of another make nobody is told how a message ends. It may do with what it is given as it likes.
     send: async (message, selection) => {
-      const { skipped } = await sender.send([message] as never, selection);
+      const { skipped } = await sender.send([message] as never, { ...selection });
       const [skip] = skipped;
       return skip === undefined
         ? { isAccepted: true, followed: undefined }
         : { isAccepted: false, reason: skip.reason };
     },
-    ...(isFollowing(sender) ? { sendTogether: sender[SEND_EACH] } : {}),
+    ...(isFollowing(sender) ? following(sender) : {}),
     flush: (signal) => sender.flush(signal === undefined ? {} : { signal }),
     close: async (deadlineMs) => {
       const options = deadlineMs === undefined ? {} : { deadlineMs };
@@ -25,3 +26,9 @@ export function senderSink(sender: Sender, isOwned: boolean): MessageSink {
 }
 
 const isFollowing = (sender: object): sender is FollowingSender => SEND_EACH in sender;
+
+/** Asked of the sender itself: the host's own around one of ours may be of a class. */
+const following = (sender: FollowingSender) => ({
+  sendTogether: ((messages, selection) => sender[SEND_EACH](messages, selection)) as SendTogether,
+  takesChecked: TAKES_CHECKED in sender,
+});

@@ -1,6 +1,6 @@
 /** The fast path of channel B, held against the plain one: what the queue is given, byte by byte. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { RequestScope, runInScope } from '../../src/capture/request-scope.ts';
 import type { LogActor, LogHttp } from '../../src/contract/index.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
@@ -14,7 +14,11 @@ import type { Reporter } from '../../src/reporter/reporter.ts';
 import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import { CheckedDraft } from '../../src/webhook/engine/checked-draft.ts';
-import { type FollowingSender, SEND_EACH } from '../../src/webhook/engine/sender.ts';
+import {
+  type FollowingSender,
+  SEND_EACH,
+  type WebhookSender,
+} from '../../src/webhook/engine/sender.ts';
 import { RECORDS } from '../contract/samples.ts';
 import { quickOrWhole } from '../helpers/quick-or-whole.ts';
 import { openSender, SECRET } from '../helpers/sender.ts';
@@ -204,6 +208,128 @@ test.each([
   expect(await expectSame({ tells, context: sample, sender })).toBe(3);
 });
 
+/** Runs `work` while every object has the key. */
+function polluted<T>(key: string, value: PropertyDescriptor, work: () => T): T {
+  Reflect.defineProperty(Object.prototype, key, { configurable: true, writable: true, ...value });
+  try {
+    return work();
+  } finally {
+    Reflect.deleteProperty(Object.prototype, key);
+  }
+}
+
+describe('while a prototype is polluted', () => {
+  const EVIL = { configurable: true, writable: true, enumerable: true, value: 'evil' };
+  const KEYS = ['evil', 'address', 'message', 'message_id', 'ips', 'v1', 'url'];
+  const SENDERS = [ONE, { ...ONE, dialect: 'strict' }];
+
+  test.each(KEYS)('an event is told as plainly, whatever is known already: %s', async (key) => {
+    const during: Tell = (reporter) => polluted(key, EVIL, () => attack(reporter));
+    for (const sender of SENDERS) {
+      const scene = { tells: [attack, exploit, during, attack], context: sample, sender };
+      expect(await expectSame(scene)).toBe(3);
+    }
+  });
+
+  test.each(KEYS)('by the destination that it is written to, it is: %s', async (key) => {
+    let writes = 0;
+    const write = () => {
+      writes += 1;
+      if (writes % 4 === 3) Reflect.defineProperty(Object.prototype, key, EVIL);
+      return true;
+    };
+    const during: Tell = (reporter) => {
+      try {
+        return attack(reporter);
+      } finally {
+        Reflect.deleteProperty(Object.prototype, key);
+      }
+    };
+    for (const sender of SENDERS) {
+      const options = { log: { destination: { write } } };
+      const tells = [attack, exploit, during, attack];
+      // An id is taken before it shows that the plain way has to be gone.
+      const idOf = () => uuidOf(1);
+      const scene = { tells, context: sample, sender, options, idOf };
+      // Apart: what one has the prototypes polluted with, the other would meet.
+      writes = 0;
+      const quick = await play(scene);
+      writes = 0;
+      const plain = await plainly(scene);
+      expect(quick.told).toEqual(plain.told);
+      expect([quick.checked, plain.checked, writes]).toEqual([3, 0, 4]);
+    }
+  });
+
+  test.each([undefined, sample])(
+    'an address that nobody sees is nobody’s, with the context %#',
+    async (context) => {
+      const hidden = { enumerable: false, value: { toTime: 'evil', rest: 'evil' } };
+      const during: Tell = (reporter) => polluted('address', hidden, () => attack(reporter));
+      for (const sender of SENDERS) {
+        const scene = { tells: [during, attack, during], sender, ...(context && { context }) };
+        const quick = await play(scene);
+        expect(quick.told).toEqual((await plainly(scene)).told);
+        expect(quick.told.rejected).toEqual([]);
+        expect(quick.checked).toBe(3);
+      }
+    },
+  );
+});
+
+describe('the sender', () => {
+  /** The host's own around one of ours. */
+  class Around {
+    readonly #inner: FollowingSender & WebhookSender<'open'>;
+    readonly given: unknown[] = [];
+
+    constructor(inner: object) {
+      this.#inner = inner as FollowingSender & WebhookSender<'open'>;
+    }
+
+    async [SEND_EACH](...call: Parameters<FollowingSender[typeof SEND_EACH]>) {
+      this.given.push(...(await call[0]));
+      return this.#inner[SEND_EACH](...call);
+    }
+
+    send(...call: Parameters<WebhookSender<'open'>['send']>) {
+      return this.#inner.send(...call);
+    }
+
+    flush() {
+      return this.#inner.flush();
+    }
+
+    close() {
+      return this.#inner.close();
+    }
+  }
+
+  test('may be of a class, and is given nothing that it is not known to take', async () => {
+    const queue = createMemoryQueue();
+    const around = new Around(openSender({ ...ONE, role: 'enqueue', queue } as never));
+    const options = { webhook: around as never };
+    const { told } = await play({ tells: [attack], context: sample, options });
+    expect(told.rejected).toEqual([]);
+    expect(told.stats.accepted).toBe(1);
+    expect(around.given).toStrictEqual([
+      { message_id: told.ids[0], message_type: 'security_event', message: expect.any(Object) },
+    ]);
+  });
+
+  test('of another make may change what it is told of its messages', async () => {
+    const selections: object[] = [];
+    const send = async (_messages: unknown, selection: object) => {
+      selections.push(Object.assign(selection, { seen: selections.length }));
+      return { accepted: ['any'], skipped: [] };
+    };
+    const webhook = { send, flush: async () => ({}), close: async () => ({}) };
+    const { told } = await play({ tells: BOTH, options: { webhook: webhook as never } });
+    expect(told.stats.accepted).toBe(3);
+    expect(selections).toEqual([{ seen: 0 }, { seen: 1 }, { seen: 2 }]);
+  });
+});
+
 test.each(['"', 'é', '\ud800', 'x'.repeat(200)])('ids may be %j', async (id) => {
   const idOf = (count: number) => `${id}${count}`;
   expect(await expectSame({ tells: BOTH, context: sample, idOf })).toBe(3);
@@ -272,7 +398,7 @@ const messageOf = (messages: QuickMessages, draft: QuickDraft | undefined) =>
 test.each([
   ['with the reporter, which is before the first event', {}, [1, 1]],
   ['at the first event, where a prototype was polluted before', { evil: true }, [0, 1]],
-])('what all messages have in common is made %s', (_name, polluted, expected) => {
+])('what all messages have in common is made %s', (_name, keys, expected) => {
   let asked = 0;
   const service = {
     ...SERVICE,
@@ -281,12 +407,12 @@ test.each([
       return SERVICE.name;
     },
   };
-  Object.assign(Object.prototype, polluted);
+  Object.assign(Object.prototype, keys);
   let messages: QuickMessages;
   try {
     messages = new QuickMessages(rulesOf(service));
   } finally {
-    for (const key of Object.keys(polluted)) Reflect.deleteProperty(Object.prototype, key);
+    for (const key of Object.keys(keys)) Reflect.deleteProperty(Object.prototype, key);
   }
   const before = asked;
   const draft = draftOf(new QuickDrafts(SERVICE), 'ssrf_attempt');

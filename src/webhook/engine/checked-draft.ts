@@ -1,7 +1,7 @@
 /**
  * A message whose text the reporter has put together of parts that were checked: it is not read again. No
- * entry exports this class, and what somebody else makes with its prototype lacks its private field: so
- * nobody else's message goes past the check.
+ * entry exports this class, a draft does not lead to it, and what somebody else makes with its prototype
+ * lacks its private field: so nobody else's message goes past the check.
  */
 import type { Dialect } from '../../contract/index.ts';
 import { draftReader, type ReadDraft } from '../draft-reader.ts';
@@ -16,7 +16,20 @@ export interface CheckedParts {
   readonly application: string;
 }
 
-/** Where another copy of this library is given one, it reads it as any message. */
+/**
+ * A sender that has this reads them as what they are. Not of `Symbol.for`: another copy of this library has
+ * another class, whose drafts it would check as any message, and refuse while a prototype is polluted.
+ */
+export const TAKES_CHECKED: unique symbol = Symbol('takes checked drafts');
+
+export interface TakesChecked {
+  readonly [TAKES_CHECKED]: true;
+}
+
+/** By what an object leads to its class. */
+const CLASS = 'constructor';
+
+/** Where another copy of this library is given one all the same, it reads it as any message. */
 export class CheckedDraft {
   readonly #draft: ReadDraft;
 
@@ -29,6 +42,11 @@ export class CheckedDraft {
       playbook: undefined,
       v1: undefined,
     };
+  }
+
+  /** Whoever stands between reporter and sender holds drafts, and must not make any, nor have them read. */
+  get [CLASS](): undefined {
+    return undefined;
   }
 
   get message_id(): string {

@@ -10,12 +10,13 @@ import {
 
 const SAMPLE = { ...sampleMessageToSend('security_event'), message_id: 'm-1' };
 const read = quickReader('strict')(SAMPLE);
-const checked = new CheckedDraft({
+const PARTS = {
   messageId: 'm-1',
   messageType: 'security_event',
   message: JSON.stringify(SAMPLE.message),
   application: read?.application as string,
-});
+};
+const checked = new CheckedDraft(PARTS);
 
 test.each(['strict', 'open'] as const)('is taken as it is, in the dialect %s', (dialect) => {
   expect(unlessChecked(dialect).safeParse(checked)).toEqual({ success: true, data: read });
@@ -37,6 +38,15 @@ const FORGED = {
     { ...SAMPLE, message: 3 },
     CheckedDraft.prototype,
   ),
+  'made with its class': (() => {
+    try {
+      return Reflect.construct(checked.constructor as never, [
+        { ...PARTS, message: '{}' },
+      ]) as object;
+    } catch {
+      return {};
+    }
+  })(),
   'made of one': Object.create(checked, { message: { value: {} } }),
   'a proxy of one': new Proxy(checked, {}),
   'with its fields': { messageId: 'm', messageType: 'security_event', message: '{}' },
@@ -47,11 +57,19 @@ test.each(Object.entries(FORGED))('what is %s does not go past the check', (_nam
   expect(plainMessage(forged)).toBe(forged);
 });
 
-test('what was given in the place of a message is not one: %s', () => {
+test('what was given in the place of a message is not one', () => {
   for (const given of [undefined, null, 'text', 3, () => {}]) {
     expect(CheckedDraft.read(given)).toBeUndefined();
     expect(unlessChecked('open').safeParse(given).success).toBe(false);
   }
+});
+
+test('nothing of a draft leads to its class', () => {
+  const keys: object[] = [];
+  for (let one: object | null = checked; one !== null; one = Object.getPrototypeOf(one)) {
+    keys.push(...Reflect.ownKeys(one).map((key) => Reflect.get(checked, key)));
+  }
+  expect(keys).not.toContain(CheckedDraft);
 });
 
 test('no trap of a proxy is asked whether it is one', () => {
