@@ -95,6 +95,8 @@ describe('detached work', () => {
       expect(number.run(7, () => fresh.detached(() => number.getStore()))).toBe(7);
     }
     list.mockRestore();
+    // Nobody else is to get the one that found other keys.
+    vi.resetModules();
     expect(number.run(7, () => detached(() => number.getStore()))).toBeUndefined();
   });
 });
