@@ -185,7 +185,7 @@ export class NatsServer {
   /**
    * As {@link start}, and once more where it is not well by then, as whoever watches `/healthz` would do. Of some 760
    * that were killed (2.10.27) one was not: its connections to the others stood, it asked them every two seconds
-   * for what it had missed, and none of them heard of that, for as long as it ran. The others needed 8 s at most.
+   * for what it had missed, and none of them heard of that, for as long as it ran. The others needed less than 10 s.
    */
   async restart(): Promise<void> {
     try {
