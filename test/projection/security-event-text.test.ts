@@ -3,22 +3,11 @@ import { expect, test } from 'vitest';
 import { messageToSend } from '../../src/contract/index.ts';
 import { securityEvent } from '../../src/projection/security-event.ts';
 import { securityEventText, urnOf } from '../../src/projection/security-event-text.ts';
+import { RECORDS } from '../contract/samples.ts';
 import { quickOrWhole } from '../helpers/quick-or-whole.ts';
 
 const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('shop', 'é"\\', '\ud800', ''));
-const metadata = {
-  datacenter: null,
-  global: true,
-  loopback: false,
-  multicast: false,
-  network_type: 'public',
-  private: false,
-  proxy: false,
-  reserved: false,
-  unspecified: false,
-  version: 4,
-  vpn: false,
-} as const;
+const metadata = { ...RECORDS.attack.context.actor.ip.metadata, version: 4 as const };
 
 const ip = fc.record({
   address: fc.constantFrom('203.0.113.9', '2001:db8::7', 'nowhere'),
