@@ -3,7 +3,7 @@
 /** 1 is deprecated; its elements have no slots (D45). */
 export type Format = 1 | 2;
 
-/** A message as it waits to be sent. Plain data, so that any queue can keep it. */
+/** A message as it waits to be sent: plain data in fields of its own, whatever its class, so that any queue can keep it. */
 export interface StoredMessage {
   readonly messageId: string;
   readonly format: Format;

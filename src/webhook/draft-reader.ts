@@ -29,14 +29,7 @@ type Quick = (given: unknown) => ReadDraft | undefined;
 export function quickReader(dialect: Dialect): Quick {
   const textOf = jsonTextOf(messageToSend(dialect));
   return (given) => {
-    const told: ToldDraft = {
-      messageId: undefined,
-      messageType: '',
-      message: '',
-      application: undefined,
-      playbook: undefined,
-      v1: undefined,
-    };
+    const told: ToldDraft = new BlankDraft();
     if (textOf(given, told) === undefined) return undefined;
     // What a polluted prototype has is nobody's id, and nobody's hint.
     const { messageId, v1 } = told;
@@ -47,6 +40,16 @@ export function quickReader(dialect: Dialect): Quick {
 }
 
 type ToldDraft = { -readonly [K in keyof ReadDraft]: ReadDraft[K] };
+
+/** To be filled in. A class, for the reason of queue/message-classes.ts: it holds all of a message's text. */
+export class BlankDraft implements ToldDraft {
+  messageId: string | undefined = undefined;
+  messageType = '';
+  message = '';
+  application: string | undefined = undefined;
+  playbook: string | undefined = undefined;
+  v1: string | undefined = undefined;
+}
 
 /**
  * What a message is whose schema has changed it, or of which the quick way knows nothing. zod copies

@@ -4,6 +4,7 @@
  * byte, what `JSON.stringify` makes of the whole envelopes.
  */
 
+import { Stored } from '../queue/message-classes.ts';
 import type { ClaimedMessage, StoredMessage } from '../queue/queue.ts';
 import type { BytesOf } from './shared-bytes.ts';
 
@@ -73,13 +74,13 @@ export function storeText(
   const typeBytes = isAscii ? type.length : Buffer.byteLength(type);
   const dateAt = BEFORE_ID.length + idBytes + BEFORE_DATE.length;
   const countAt = dateAt + BEFORE_TYPE.length + typeBytes + BEFORE_COUNT.length;
-  return { messageId: message_id, format: 2, bytes, dateAt, countAt };
+  return new Stored({ messageId: message_id, format: 2, bytes, dateAt, countAt });
 }
 
 /** `messageId` is our handle for the element; it is not written. */
 export function storeV1(messageId: string, element: object): StoredMessage {
   const bytes = Buffer.from(JSON.stringify(element));
-  return { messageId, format: 1, bytes, dateAt: 0, countAt: 0 };
+  return new Stored({ messageId, format: 1, bytes, dateAt: 0, countAt: 0 });
 }
 
 /** The exact bytes of one element of a request, without commas and brackets. */

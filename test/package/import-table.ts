@@ -101,6 +101,12 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   { files: ['queue/stored.ts'], ours: [], external: [] },
   { files: ['queue/ledger.ts'], ours: [], oursAsTypes: ['queue/stored.ts'], external: [] },
   {
+    files: ['queue/message-classes.ts'],
+    ours: [],
+    oursAsTypes: ['queue/queue.ts', 'queue/stored.ts'],
+    external: [],
+  },
+  {
     files: ['queue/queue.ts'],
     ours: [],
     oursAsTypes: ['queue/ledger.ts', 'queue/stored.ts'],
@@ -146,7 +152,13 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   {
     // A queue knows no other one.
     files: ['queue/memory.ts', 'queue/memory/'],
-    ours: ['queue/memory/', 'queue/in-process/', 'errors.ts', 'system/'],
+    ours: [
+      'queue/memory/',
+      'queue/in-process/',
+      'queue/message-classes.ts',
+      'errors.ts',
+      'system/',
+    ],
     oursAsTypes: ['queue/queue.ts'],
     external: [],
   },
@@ -191,7 +203,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'webhook/engine/tracker.ts',
       'webhook/engine/verdicts.ts',
     ],
-    ours: ['webhook/', 'errors.ts', 'option-rules.ts'],
+    ours: ['webhook/', 'errors.ts', 'option-rules.ts', 'queue/message-classes.ts'],
     oursAsTypes: ['projection/', 'queue/queue.ts', 'settings/', 'system/'],
     external: [],
   },
@@ -240,7 +252,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'webhook/split.ts',
       'webhook/user-agent.ts',
     ],
-    ours: ['errors.ts'],
+    ours: ['errors.ts', 'queue/message-classes.ts'],
     oursAsTypes: ['contract/', 'queue/queue.ts', 'system/', 'webhook/'],
     external: [],
   },

@@ -1,3 +1,4 @@
+import { Claimed, Numbered, Stored } from '../message-classes.ts';
 import type { ClaimedMessage, Format, QueueEntry } from '../queue.ts';
 import type { Acceptance, WaitingMessage } from './waiting-message.ts';
 
@@ -86,19 +87,16 @@ export class Run {
 
   /** In its first claim, as that is shown. */
   claimedAt(index: number, nowMs: number): ClaimedMessage {
-    return {
-      stored: {
-        messageId: this.#messageIds[index] as string,
-        format: this.format,
-        bytes: this.#bytesAt(index),
-        dateAt: this.#number(index, DATE_AT),
-        countAt: this.#number(index, COUNT_AT),
-      },
-      origin: { senderId: this.senderId, number: this.#number(index, NUMBER) },
-      sends: 0,
-      ageMs: nowMs - this.#acceptance.nowMs,
-      progress: null,
-    };
+    const stored = new Stored({
+      messageId: this.#messageIds[index] as string,
+      format: this.format,
+      bytes: this.#bytesAt(index),
+      dateAt: this.#number(index, DATE_AT),
+      countAt: this.#number(index, COUNT_AT),
+    });
+    const origin = new Numbered(this.senderId, this.#number(index, NUMBER));
+    const ageMs = nowMs - this.#acceptance.nowMs;
+    return new Claimed({ stored, origin, sends: 0, ageMs, progress: null });
   }
 
   #bytesAt(index: number): Buffer {

@@ -3,6 +3,7 @@
  * bytes beside its content where it has memory of its own, and where it lies in Node's pool it holds
  * 8 KiB for as long as it waits, after all its neighbours were delivered.
  */
+import { Claimed, Numbered, Stored } from '../message-classes.ts';
 import type {
   ClaimedMessage,
   Format,
@@ -95,13 +96,16 @@ export function claimedMessages(
   nowMs: number,
 ): ClaimedMessage[] {
   const stored = storedMessages(messages);
-  return messages.map((message, index) => ({
-    stored: stored[index] as StoredMessage,
-    origin: originOf(message),
-    sends: message.sends - 1,
-    ageMs: nowMs - message.acceptedMs,
-    progress: message.progress,
-  }));
+  return messages.map(
+    (message, index) =>
+      new Claimed({
+        stored: stored[index] as StoredMessage,
+        origin: originOf(message),
+        sends: message.sends - 1,
+        ageMs: nowMs - message.acceptedMs,
+        progress: message.progress,
+      }),
+  );
 }
 
 /** Of an early claim: with what another queue has to know. */
@@ -123,15 +127,15 @@ export function storedMessages(messages: readonly WaitingMessage[]): StoredMessa
   const all = Buffer.allocUnsafeSlow(length);
   let end = 0;
   return messages.map(({ messageId, format, content, dateAt, countAt }) => {
-    if (typeof content !== 'string') return { messageId, format, bytes: content, dateAt, countAt };
     const start = end;
-    end += all.write(content, start, 'latin1');
-    return { messageId, format, bytes: all.subarray(start, end), dateAt, countAt };
+    if (typeof content === 'string') end += all.write(content, start, 'latin1');
+    const bytes = typeof content === 'string' ? all.subarray(start, end) : content;
+    return new Stored({ messageId, format, bytes, dateAt, countAt });
   });
 }
 
 export function originOf({ senderId, number }: WaitingMessage): Origin {
-  return { senderId, number };
+  return new Numbered(senderId, number);
 }
 
 export function isDueBefore(message: WaitingMessage, other: WaitingMessage): boolean {

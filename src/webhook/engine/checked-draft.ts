@@ -4,7 +4,7 @@
  * lacks its private field: so nobody else's message goes past the check.
  */
 import type { Dialect } from '../../contract/index.ts';
-import { draftReader, type ReadDraft } from '../draft-reader.ts';
+import { BlankDraft, draftReader, type ReadDraft } from '../draft-reader.ts';
 import type { MessageSchema } from '../read-messages.ts';
 
 export interface CheckedParts {
@@ -34,14 +34,12 @@ export class CheckedDraft {
   readonly #draft: ReadDraft;
 
   constructor({ messageId, messageType, message, application }: CheckedParts) {
-    this.#draft = {
-      messageId,
-      messageType,
-      message,
-      application,
-      playbook: undefined,
-      v1: undefined,
-    };
+    const draft = new BlankDraft();
+    draft.messageId = messageId;
+    draft.messageType = messageType;
+    draft.message = message;
+    draft.application = application;
+    this.#draft = draft;
   }
 
   /** Whoever stands between reporter and sender holds drafts, and must not make any, nor have them read. */

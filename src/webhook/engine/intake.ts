@@ -41,13 +41,26 @@ export interface Intake {
   readonly skipped: readonly SkippedMessage[];
 }
 
+const NOBODY: Origin = Object.freeze({ senderId: '', number: 0 });
+
 /** An entry for the queue. Its origin is nobody's until it is enqueued: what is refused before has none. */
-export interface AcceptedEntry extends Omit<QueueEntry, 'origin'> {
+export class AcceptedEntry implements QueueEntry {
   readonly index: number;
-  origin: Origin;
+  readonly applicationId: string;
+  readonly stored: StoredMessage;
+  readonly sizeBytes: number;
+  origin: Origin = NOBODY;
+
+  // A class, for the reason of queue/message-classes.ts.
+  constructor({ index, applicationId }: Place, stored: StoredMessage, sizeBytes: number) {
+    this.index = index;
+    this.applicationId = applicationId;
+    this.stored = stored;
+    this.sizeBytes = sizeBytes;
+  }
 }
 
-const NOBODY: Origin = Object.freeze({ senderId: '', number: 0 });
+type Place = Pick<Routed, 'index' | 'applicationId'>;
 
 type Read = AcceptedEntry | SkippedMessage;
 
@@ -87,7 +100,7 @@ export async function takeIn(
   const projection = { selection, acceptedAt, rules, toBytes };
   const take = (routed: Routed): void => {
     const read = project(routed, projection);
-    if ('stored' in read) entries.push(read);
+    if (read instanceof AcceptedEntry) entries.push(read);
     else skipped.push(read);
   };
   const store = (draft: ReadDraft, index: number): void | Promise<void> => {
@@ -162,13 +175,13 @@ function routingOf({ module, playbook }: SendSelection, draft: ReadDraft): Routi
 }
 
 function entry(
-  { index, applicationId }: Routed,
+  routed: Routed,
   stored: StoredMessage,
   { maxBodyBytes }: IntakeRules,
 ): AcceptedEntry {
   const bytes = elementBytes({ stored, sends: MAX_RETRY_COUNT });
-  checkSize(index, bytes, maxBodyBytes);
-  return { index, applicationId, stored, sizeBytes: bytes + COMMA_BYTES, origin: NOBODY };
+  checkSize(routed.index, bytes, maxBodyBytes);
+  return new AcceptedEntry(routed, stored, bytes + COMMA_BYTES);
 }
 
 function unknownApplication(index: number, { messageType }: ReadDraft): SecurityEventError {

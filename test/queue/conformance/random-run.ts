@@ -175,7 +175,13 @@ class Comparison {
     const model = this.#model.claim(real.applicationId, request);
     assert.deepEqual(real.row, this.#model.application(real.applicationId).row);
     assert.deepEqual(
-      real.messages.map((message) => ({ ...message, ageMs: 0 })),
+      // Of whatever class a queue's objects are.
+      real.messages.map(({ stored, origin, ...message }) => ({
+        ...message,
+        stored: { ...stored },
+        origin: { ...origin },
+        ageMs: 0,
+      })),
       model.messages.map(({ entry: { stored, origin }, sends, progress }) => ({
         stored,
         origin,
