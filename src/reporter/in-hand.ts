@@ -13,7 +13,7 @@ export class InHand {
   /** @throws SecurityEventError `ERR_QUEUE_FULL` */
   checkRoom(): void {
     if (this.#count < MAX_IN_HAND) return;
-    const detail = `${MAX_IN_HAND} events wait for settings, a queue or a store that does not answer`;
+    const detail = `${MAX_IN_HAND} events wait for settings, a queue or a store that does not answer, or for a host that has no time`;
     throw new SecurityEventError('ERR_QUEUE_FULL', { detail });
   }
 

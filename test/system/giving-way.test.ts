@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { givingWay } from '../../src/system/giving-way.ts';
+import { describe, expect, test } from 'vitest';
+import { givingWay, inStep } from '../../src/system/giving-way.ts';
 import { nextTurn } from '../../src/system/next-turn.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 
@@ -91,7 +91,7 @@ test('time that passed while nothing was under way is nobody’s', async () => {
   end();
 });
 
-test('a thousand works of one small piece each are over after few turns', async () => {
+test('a thousand works of one small piece each go on as long as there is time in a turn', async () => {
   const clock = createFakeClock();
   const giveWay = givingWay(clock);
   const { turns, end } = countTurns();
@@ -105,5 +105,70 @@ test('a thousand works of one small piece each are over after few turns', async 
   };
   await Promise.all(Array.from({ length: 1000 }, work));
   end();
-  expect(ended).toEqual(Array.from({ length: 1000 }, (_, index) => 1 + Math.floor(index / 16)));
+  // Sixteen at once, and whether 4 ms are over is asked before each sixteen: 48 of 0.1 ms.
+  expect(ended).toEqual(Array.from({ length: 1000 }, (_, index) => 1 + Math.floor(index / 48)));
+});
+
+test('works that come faster than sixteen a turn do not fall behind', async () => {
+  const clock = createFakeClock();
+  const giveWay = givingWay(clock);
+  let underWay = 0;
+  let most = 0;
+  const work = async (): Promise<void> => {
+    underWay += 1;
+    await giveWay();
+    clock.elapse(0.01);
+    await giveWay();
+    underWay -= 1;
+  };
+  for (let turn = 0; turn < 50; turn += 1) {
+    await giveWay();
+    // The host's own, which leaves nothing of this turn.
+    clock.elapse(5);
+    for (let count = 0; count < 100; count += 1) void work();
+    await nextTurn();
+    most = Math.max(most, underWay);
+  }
+  expect(most).toBeLessThanOrEqual(100);
+});
+
+describe('a work in step with what is in flight', () => {
+  test('gives way after so many pieces, however short they are', async () => {
+    const clock = createFakeClock();
+    const giveWay = inStep(givingWay(clock));
+    const { turns, end } = countTurns();
+    const begun: number[] = [];
+    for (let piece = 0; piece < 300; piece += 1) {
+      begun.push(turns());
+      await giveWay();
+    }
+    end();
+    expect(begun).toEqual(Array.from({ length: 300 }, (_, piece) => Math.floor(piece / 128)));
+  });
+
+  test('gives way sooner where they are not short', async () => {
+    const clock = createFakeClock();
+    const giveWay = inStep(givingWay(clock));
+    const { turns, end } = countTurns();
+    const begun: number[] = [];
+    await giveWay();
+    for (let piece = 0; piece < 4; piece += 1) {
+      begun.push(turns());
+      clock.elapse(4);
+      await giveWay();
+    }
+    end();
+    expect(begun).toEqual([0, 1, 2, 3]);
+  });
+
+  test('counts its own pieces alone', async () => {
+    const giveWay = givingWay(createFakeClock());
+    const works = [inStep(giveWay), inStep(giveWay)];
+    const { turns, end } = countTurns();
+    for (let piece = 0; piece < 127; piece += 1) for (const one of works) await one();
+    expect(turns()).toBe(0);
+    await Promise.all(works.map((one) => one()));
+    expect(turns()).toBe(1);
+    end();
+  });
 });

@@ -9,7 +9,7 @@ import { downgrade } from '../../projection/downgrade.ts';
 import type { Origin, QueueEntry, StoredMessage } from '../../queue/queue.ts';
 import { type Routing, route } from '../../settings/routing.ts';
 import type { ResolvedApplication } from '../../settings/source.ts';
-import type { GiveWay } from '../../system/giving-way.ts';
+import { type GiveWay, inStep } from '../../system/giving-way.ts';
 import { checkSize } from '../accept.ts';
 import type { ReadDraft } from '../draft-reader.ts';
 import { elementBytes, formatTimestamp, storeText, storeV1 } from '../encoder.ts';
@@ -118,7 +118,7 @@ export async function takeIn(
     });
   };
   const schema = unlessChecked(rules.dialect);
-  await readMessages(messages, { schema, store, giveWay: rules.giveWay });
+  await readMessages(messages, { schema, store, giveWay: inStep(rules.giveWay) });
   return { entries, skipped };
 }
 
