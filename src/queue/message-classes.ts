@@ -1,9 +1,10 @@
 /**
- * What is made for each message, as classes. V8 counts by the place of an object's literal how many outlive a
- * collection, and once most did, makes all that come of it in the old part of the heap. Of what is made for a
- * message most is needed while its call lasts, and for nothing a moment later: there it would keep what it
- * holds, texts of a kilobyte among them, alive until the whole heap is collected. Delivering took half as long
- * again in processes where that was so, which was every other one. What a class makes is not counted.
+ * What is held of each message as long as its call or its request lasts, as classes. V8 counts by the place of a
+ * literal how many of its objects outlive a collection, and once most did, makes all that come of it in the old
+ * part of the heap. These are needed for a moment longer than one collection, and there they would keep what they
+ * hold, texts of a kilobyte among them, until the whole heap is collected. Delivering took half as long again
+ * in processes where that was so, which was every other one. What a class makes is not counted. What is gone by
+ * the end of a function, as most literals are, may be one; so may what other queues hold while they wait for I/O.
  *
  * Fields are declared, so that a polluted prototype has no say when they are set.
  */
@@ -27,7 +28,7 @@ export class Stored implements StoredMessage {
 }
 
 /** A message's origin, as its sender numbers it. */
-export class Numbered implements Origin {
+export class MessageOrigin implements Origin {
   readonly senderId: string;
   readonly number: number;
 

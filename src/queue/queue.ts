@@ -42,7 +42,7 @@ export type * from './stored.ts';
 /** What an enqueued message survives. */
 export type Durability = 'memory' | 'process-crash' | 'power-loss' | 'server' | 'replicated';
 
-/** A message on its way into the queue. */
+/** A message on its way into the queue. It and what it holds may be of any class: their own fields are what is told. */
 export interface QueueEntry {
   readonly applicationId: string;
   readonly stored: StoredMessage;

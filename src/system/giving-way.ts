@@ -7,7 +7,7 @@ const SLICE_MS = 4;
 /** Of the works that wait, so many go on before it is asked again whether time is left. */
 const WORKS_AT_ONCE = 16;
 
-/** Of one work that goes in step with what is in flight. */
+/** Of one work, where more comes in than goes out. */
 const PIECES_PER_TURN = 128;
 
 /** Asked between two pieces of long work; what it gives is awaited. Most of the time it is nothing. */
@@ -35,8 +35,9 @@ export function givingWay(clock: Pick<Clock, 'monotonicMs'>): GiveWay {
     sliceStartedAt === undefined || clock.monotonicMs() - sliceStartedAt >= SLICE_MS;
   const goOn = (): void => {
     for (const resolve of waiting.splice(0, WORKS_AT_ONCE)) resolve();
-    // In the same turn, once these have done what they can do at once: where a turn of the host brings more works
-    // than these, thousands would wait, however little time they take.
+    // In the same turn: with these alone, works of a host whose turns bring more than these would wait for ever longer,
+    // however little time they take. A microtask is run before, and a tick after those that `resolve` has made,
+    // and all that follow from them: only then have these done what they can do at once.
     if (waiting.length > 0) queueMicrotask(() => process.nextTick(goOnInTime));
   };
   const goOnInTime = (): void => {
@@ -53,15 +54,14 @@ export function givingWay(clock: Pick<Clock, 'monotonicMs'>): GiveWay {
 }
 
 /**
- * For one long work whose pieces make something that is to be taken away meanwhile: it gives way after so many
- * of them, too, however short they were. A request takes some turns of the event loop, and with 4 ms of new
- * messages in each of them more came in than went out, until a hundred thousand waited: the same work took an
- * eighth longer for the memory that those hold.
+ * For one long work that brings in what is taken away meanwhile: where that falls behind, it also gives way after so
+ * many pieces, however short they were. Taking away needs turns of the event loop more than time, and what
+ * waits needs memory, which costs time again: bench/README.md tells how much.
  */
-export function inStep(giveWay: GiveWay): GiveWay {
+export function inStep(giveWay: GiveWay, isBehind: () => boolean): GiveWay {
   let pieces = 0;
   return () => {
     pieces += 1;
-    return pieces % PIECES_PER_TURN === 0 ? nextTurn() : giveWay();
+    return pieces % PIECES_PER_TURN === 0 && isBehind() ? nextTurn().then(giveWay) : giveWay();
   };
 }

@@ -61,14 +61,14 @@ export function plainDraft(data: object, given: unknown): ReadDraft {
       ? own(data as Draft, key)
       : undefined;
   const { message_type, message } = data as Draft;
-  return {
-    messageId: theirs('message_id'),
-    messageType: message_type,
-    message: JSON.stringify(message),
-    application: applicationOf(message),
-    playbook: own(message as OfPlaybook, 'playbook')?.name,
-    v1: JSON.stringify(theirs('v1')),
-  };
+  const draft = new BlankDraft();
+  draft.messageId = theirs('message_id');
+  draft.messageType = message_type;
+  draft.message = JSON.stringify(message);
+  draft.application = applicationOf(message);
+  draft.playbook = own(message as OfPlaybook, 'playbook')?.name;
+  draft.v1 = JSON.stringify(theirs('v1'));
+  return draft;
 }
 
 interface Draft {

@@ -187,6 +187,12 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     external: ['node:diagnostics_channel'],
   },
   {
+    files: ['webhook/engine/tracker.ts'],
+    ours: ['webhook/engine/', 'queue/message-classes.ts'],
+    oursAsTypes: ['queue/queue.ts'],
+    external: [],
+  },
+  {
     // Pure: what they need of time, chance and ids they are given.
     files: [
       'webhook/engine/byte-budget.ts',
@@ -200,10 +206,9 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'webhook/engine/skip.ts',
       'webhook/engine/slots.ts',
       'webhook/engine/test-message.ts',
-      'webhook/engine/tracker.ts',
       'webhook/engine/verdicts.ts',
     ],
-    ours: ['webhook/', 'errors.ts', 'option-rules.ts', 'queue/message-classes.ts'],
+    ours: ['webhook/', 'errors.ts', 'option-rules.ts'],
     oursAsTypes: ['projection/', 'queue/queue.ts', 'settings/', 'system/'],
     external: [],
   },
@@ -241,9 +246,14 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     external: [],
   },
   {
+    files: ['webhook/encoder.ts'],
+    ours: ['queue/message-classes.ts'],
+    oursAsTypes: ['queue/queue.ts', 'webhook/'],
+    external: [],
+  },
+  {
     // Pure: what they need of time, chance and ids they are given.
     files: [
-      'webhook/encoder.ts',
       'webhook/outcome.ts',
       'webhook/report.ts',
       'webhook/retry-after.ts',
@@ -252,7 +262,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'webhook/split.ts',
       'webhook/user-agent.ts',
     ],
-    ours: ['errors.ts', 'queue/message-classes.ts'],
+    ours: ['errors.ts'],
     oursAsTypes: ['contract/', 'queue/queue.ts', 'system/', 'webhook/'],
     external: [],
   },

@@ -1,11 +1,12 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
-import { Claimed, Numbered, Stored } from '../../src/queue/message-classes.ts';
+import { Claimed, MessageOrigin, Stored } from '../../src/queue/message-classes.ts';
 import type { Claim, ClaimedMessage } from '../../src/queue/queue.ts';
+import type { ResolvedApplication } from '../../src/settings/source.ts';
 import { sampleMessageToSend } from '../../src/testing/index.ts';
-import { quickReader } from '../../src/webhook/draft-reader.ts';
+import { BlankDraft, plainDraft, quickReader } from '../../src/webhook/draft-reader.ts';
 import { storeV1, storeV2 } from '../../src/webhook/encoder.ts';
-import { AcceptedEntry } from '../../src/webhook/engine/intake.ts';
+import { AcceptedEntry, takeIn } from '../../src/webhook/engine/intake.ts';
 import { Tracker } from '../../src/webhook/engine/tracker.ts';
 
 const stored = () =>
@@ -29,49 +30,102 @@ async function claimOf(count: number): Promise<readonly ClaimedMessage[]> {
   return (claim as Claim).messages;
 }
 
-const isLiteral = (value: object | undefined): boolean =>
-  value !== undefined && Object.getPrototypeOf(value) === Object.prototype;
+/** `undefined` has no prototype, and fails. */
+const isLiteral = (value: object): boolean => Object.getPrototypeOf(value) === Object.prototype;
 
 /** A few in one go make a run, and one by itself does not. */
-test.each([1, 10])('of %i messages nothing comes of a literal', async (count) => {
+test.each([1, 10])('of a claim of %i messages nothing comes of a literal', async (count) => {
   const given = await claimOf(count);
   expect(given).toHaveLength(count);
   const made = given.flatMap((one) => [one, one.stored, one.origin]);
-  const draft = quickReader('strict')(sampleMessageToSend());
-  expect(draft).toBeDefined();
-  made.push(...([draft, stored(), storeV1('id', {}), origin()] as unknown as typeof made));
   expect(made.filter(isLiteral)).toEqual([]);
 });
 
-describe('where a prototype has setters of the same names', () => {
-  const names = ['messageId', 'format', 'bytes', 'senderId', 'number', 'stored', 'origin', 'sends'];
+test('nothing that a call holds of its messages comes of a literal', async () => {
+  const { entries } = await takeIn(
+    { messages: [sampleMessageToSend()], selection: {}, acceptedAtMs: 0 },
+    {
+      dialect: 'strict',
+      maxBodyBytes: 10_000,
+      v1Aliases: false,
+      newId: () => 'id-1',
+      find: async (id) => ({ id, name: id, environment: 'test', format: 2 }) as ResolvedApplication,
+      giveWay: () => undefined,
+      isBehind: () => false,
+    },
+  );
+  const [entry] = entries as readonly [AcceptedEntry];
+  const draft = sampleMessageToSend();
+  const drafts = [quickReader('strict')(draft) as object, plainDraft(draft, draft)];
+  const made = [entry, entry.stored, storeV1('id', {}), origin(), ...drafts];
+  expect(made.filter(isLiteral)).toEqual([]);
+});
 
-  afterEach(() => {
-    for (const name of names) Reflect.deleteProperty(Object.prototype, name);
-  });
+const NAMES = [
+  'messageId',
+  'messageType',
+  'format',
+  'bytes',
+  'dateAt',
+  'countAt',
+  'senderId',
+].concat(
+  ['number', 'stored', 'origin', 'sends', 'ageMs', 'progress', 'index', 'applicationId'],
+  ['sizeBytes', 'message', 'application', 'playbook', 'v1'],
+);
 
-  test('each field is the object’s own all the same', () => {
-    const plain = {
-      stored: { messageId: 'id', format: 2, bytes: Buffer.from('{}'), dateAt: 1, countAt: 2 },
-      origin: { senderId: 'sender', number: 3 },
-      claimed: { sends: 1, ageMs: 2, progress: null },
-    } as const;
-    for (const name of names) {
-      Object.defineProperty(Object.prototype, name, {
+test('each field is the object’s own where a prototype has setters of the same names', () => {
+  const plain = {
+    messageId: 'id',
+    format: 2,
+    bytes: Buffer.from('{}'),
+    dateAt: 1,
+    countAt: 2,
+  } as const;
+  const claimed = { sends: 1, ageMs: 2, progress: null };
+  let made: { readonly [name: string]: object } = {};
+  try {
+    for (const name of NAMES) {
+      Reflect.defineProperty(Object.prototype, name, {
         configurable: true,
         get: () => 'inherited',
         set: () => {},
       });
     }
-    const one = new Stored(plain.stored);
-    const from = new Numbered(plain.origin.senderId, plain.origin.number);
-    const claimed = new Claimed({ stored: one, origin: from, ...plain.claimed });
-    const found = [one, from, claimed].map((made) => Object.entries(made));
-    for (const name of names) Reflect.deleteProperty(Object.prototype, name);
-    expect(found).toEqual([
-      Object.entries(plain.stored),
-      Object.entries(plain.origin),
-      Object.entries({ stored: one, origin: from, ...plain.claimed }),
-    ]);
-  });
+    const one = new Stored(plain);
+    const from = new MessageOrigin('sender', 3);
+    const draft = new BlankDraft();
+    draft.messageId = 'id';
+    draft.message = '{}';
+    made = {
+      one,
+      from,
+      claim: new Claimed({ stored: one, origin: from, ...claimed }),
+      entry: new AcceptedEntry({ index: 1, applicationId: 'one' }, one, 4),
+      draft,
+    };
+  } finally {
+    for (const name of NAMES) Reflect.deleteProperty(Object.prototype, name);
+  }
+  const { one, from } = made;
+  expect(Object.values(made).map((object) => ({ ...object }))).toEqual([
+    plain,
+    { senderId: 'sender', number: 3 },
+    { stored: one, origin: from, ...claimed },
+    {
+      origin: { senderId: '', number: 0 },
+      index: 1,
+      applicationId: 'one',
+      stored: one,
+      sizeBytes: 4,
+    },
+    {
+      messageId: 'id',
+      messageType: '',
+      message: '{}',
+      application: undefined,
+      playbook: undefined,
+      v1: undefined,
+    },
+  ]);
 });

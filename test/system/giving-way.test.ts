@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { givingWay, inStep } from '../../src/system/giving-way.ts';
+import { type GiveWay, givingWay, inStep } from '../../src/system/giving-way.ts';
 import { nextTurn } from '../../src/system/next-turn.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 
@@ -91,6 +91,11 @@ test('time that passed while nothing was under way is nobody’s', async () => {
   end();
 });
 
+/** As long as what a call of a sender awaits, one promise after the other. */
+async function manyPromises(): Promise<void> {
+  for (let count = 0; count < 20; count += 1) await Promise.resolve();
+}
+
 test('a thousand works of one small piece each go on as long as there is time in a turn', async () => {
   const clock = createFakeClock();
   const giveWay = givingWay(clock);
@@ -100,6 +105,7 @@ test('a thousand works of one small piece each go on as long as there is time in
   const ended: number[] = [];
   const work = async (): Promise<void> => {
     await giveWay();
+    await manyPromises();
     clock.elapse(0.1);
     ended.push(turns());
   };
@@ -117,6 +123,7 @@ test('works that come faster than sixteen a turn do not fall behind', async () =
   const work = async (): Promise<void> => {
     underWay += 1;
     await giveWay();
+    await manyPromises();
     clock.elapse(0.01);
     await giveWay();
     underWay -= 1;
@@ -132,43 +139,63 @@ test('works that come faster than sixteen a turn do not fall behind', async () =
   expect(most).toBeLessThanOrEqual(100);
 });
 
-describe('a work in step with what is in flight', () => {
-  test('gives way after so many pieces, however short they are', async () => {
-    const clock = createFakeClock();
-    const giveWay = inStep(givingWay(clock));
-    const { turns, end } = countTurns();
-    const begun: number[] = [];
-    for (let piece = 0; piece < 300; piece += 1) {
-      begun.push(turns());
-      await giveWay();
-    }
-    end();
-    expect(begun).toEqual(Array.from({ length: 300 }, (_, piece) => Math.floor(piece / 128)));
+/** In which turn each of these pieces began. */
+async function turnsOfPieces(giveWay: GiveWay, pieces: number): Promise<number[]> {
+  const { turns, end } = countTurns();
+  const begun: number[] = [];
+  for (let piece = 0; piece < pieces; piece += 1) {
+    begun.push(turns());
+    await giveWay();
+  }
+  end();
+  return begun;
+}
+
+const never = (): boolean => false;
+
+describe('a work in step with what is taken away', () => {
+  test('gives way after so many pieces, however short they are, while that is behind', async () => {
+    const giveWay = inStep(givingWay(createFakeClock()), () => true);
+    const begun = await turnsOfPieces(giveWay, 300);
+    expect(begun).toEqual(begun.map((_, piece) => Math.floor(piece / 128)));
   });
 
-  test('gives way sooner where they are not short', async () => {
+  test('gives way as any other while it is not', async () => {
+    const short = inStep(givingWay(createFakeClock()), never);
+    expect(new Set(await turnsOfPieces(short, 300))).toEqual(new Set([0]));
     const clock = createFakeClock();
-    const giveWay = inStep(givingWay(clock));
-    const { turns, end } = countTurns();
-    const begun: number[] = [];
-    await giveWay();
-    for (let piece = 0; piece < 4; piece += 1) {
-      begun.push(turns());
+    const giveWay = inStep(givingWay(clock), never);
+    const long = (): Promise<void> | undefined => {
       clock.elapse(4);
-      await giveWay();
-    }
-    end();
-    expect(begun).toEqual([0, 1, 2, 3]);
+      return giveWay();
+    };
+    expect(await turnsOfPieces(long, 4)).toEqual([0, 0, 1, 2]);
   });
 
   test('counts its own pieces alone', async () => {
     const giveWay = givingWay(createFakeClock());
-    const works = [inStep(giveWay), inStep(giveWay)];
+    const works = [inStep(giveWay, () => true), inStep(giveWay, () => true)];
     const { turns, end } = countTurns();
     for (let piece = 0; piece < 127; piece += 1) for (const one of works) await one();
     expect(turns()).toBe(0);
-    await Promise.all(works.map((one) => one()));
+    await Promise.all(works.map(async (one) => await one()));
     expect(turns()).toBe(1);
+    end();
+  });
+
+  test('goes on in the time of the turn that it comes to', async () => {
+    const clock = createFakeClock();
+    const giveWay = givingWay(clock);
+    const one = inStep(giveWay, () => true);
+    for (let piece = 0; piece < 127; piece += 1) await one();
+    const { turns, end } = countTurns();
+    // What others do first in the turn that follows leaves nothing of it.
+    setImmediate(() => {
+      void giveWay();
+      clock.elapse(4);
+    });
+    await one();
+    expect(turns()).toBe(2);
     end();
   });
 });

@@ -24,7 +24,7 @@ interface Death extends Owned {
   readonly diedAt: number;
 }
 
-interface Numbered extends Death {
+interface MessageOrigin extends Death {
   /** Ascending; as text, the letter's id. */
   readonly id: number;
 }
@@ -36,7 +36,7 @@ export interface PageRequest extends DeadLetterFilter {
 
 /** Dead letters in the order of death, up to so many bytes: past them the oldest are discarded. */
 export class DeadLetters {
-  readonly #letters = new Fifo<Numbered>();
+  readonly #letters = new Fifo<MessageOrigin>();
   readonly #maxBytes: number;
   #bytes = 0;
   #lastId = 0;
@@ -54,7 +54,7 @@ export class DeadLetters {
     this.#bytes += message.sizeBytes;
     application.counts.dead += 1;
     while (this.#bytes > this.#maxBytes) {
-      const oldest = this.#letters.shift() as Numbered;
+      const oldest = this.#letters.shift() as MessageOrigin;
       this.#forget(oldest);
       oldest.application.discard('evicted');
     }
@@ -62,11 +62,11 @@ export class DeadLetters {
 
   page({ limit, after, ...filter }: PageRequest): DeadLetterPage {
     const isMeant = matching(filter);
-    const found: Numbered[] = [];
+    const found: MessageOrigin[] = [];
     let index = after === undefined ? 0 : this.#indexBehind(Number(after));
     // One more than is shown tells whether there is another page.
     for (; index < this.#letters.size && found.length <= limit; index += 1) {
-      const letter = this.#letters.at(index) as Numbered;
+      const letter = this.#letters.at(index) as MessageOrigin;
       if (isMeant(letter)) found.push(letter);
     }
     const items = shown(found.slice(0, limit));
@@ -93,21 +93,21 @@ export class DeadLetters {
     let high = this.#letters.size;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((this.#letters.at(middle) as Numbered).id > id) high = middle;
+      if ((this.#letters.at(middle) as MessageOrigin).id > id) high = middle;
       else low = middle + 1;
     }
     return low;
   }
 }
 
-function matching({ applicationId, ids }: DeadLetterFilter): (letter: Numbered) => boolean {
+function matching({ applicationId, ids }: DeadLetterFilter): (letter: MessageOrigin) => boolean {
   const wanted = ids === undefined ? undefined : new Set(ids);
   return ({ id, application }) =>
     (applicationId === undefined || applicationId === application.id) &&
     (wanted === undefined || wanted.has(String(id)));
 }
 
-function shown(letters: readonly Numbered[]): DeadLetter[] {
+function shown(letters: readonly MessageOrigin[]): DeadLetter[] {
   const stored = storedMessages(letters.map(({ message }) => message));
   return letters.map(({ id, application, message, ...death }, index) => ({
     id: String(id),

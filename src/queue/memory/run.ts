@@ -1,4 +1,4 @@
-import { Claimed, Numbered, Stored } from '../message-classes.ts';
+import { Claimed, MessageOrigin, Stored } from '../message-classes.ts';
 import type { ClaimedMessage, Format, QueueEntry } from '../queue.ts';
 import type { Acceptance, WaitingMessage } from './waiting-message.ts';
 
@@ -94,7 +94,7 @@ export class Run {
       dateAt: this.#number(index, DATE_AT),
       countAt: this.#number(index, COUNT_AT),
     });
-    const origin = new Numbered(this.senderId, this.#number(index, NUMBER));
+    const origin = new MessageOrigin(this.senderId, this.#number(index, NUMBER));
     const ageMs = nowMs - this.#acceptance.nowMs;
     return new Claimed({ stored, origin, sends: 0, ageMs, progress: null });
   }

@@ -3,7 +3,7 @@
  * bytes beside its content where it has memory of its own, and where it lies in Node's pool it holds
  * 8 KiB for as long as it waits, after all its neighbours were delivered.
  */
-import { Claimed, Numbered, Stored } from '../message-classes.ts';
+import { Claimed, MessageOrigin, Stored } from '../message-classes.ts';
 import type {
   ClaimedMessage,
   Format,
@@ -135,7 +135,7 @@ export function storedMessages(messages: readonly WaitingMessage[]): StoredMessa
 }
 
 export function originOf({ senderId, number }: WaitingMessage): Origin {
-  return new Numbered(senderId, number);
+  return new MessageOrigin(senderId, number);
 }
 
 export function isDueBefore(message: WaitingMessage, other: WaitingMessage): boolean {

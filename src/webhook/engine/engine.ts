@@ -60,6 +60,9 @@ const DEFAULT_PAGE = 100;
 const NONE: ReadonlySet<string> = new Set();
 const NONE_CLOSED: Enqueued = { closed: [] };
 
+/** Two requests of messages: with fewer nothing is behind. */
+const MANY_PENDING = 2000;
+
 /** Made in one go: some microseconds of work. */
 const ENTRIES_A_PIECE = 64;
 
@@ -69,10 +72,11 @@ export class Engine implements WebhookSender, FollowingSender {
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
-    const { intake, find, giveWay } = parts;
+    const { intake, find, giveWay, tracker } = parts;
     const { dialect, maxBodyBytes, v1Aliases, newId } = intake;
     // Once, and of no more than is needed: it may be all of a sender's settings.
-    this.#rules = { dialect, maxBodyBytes, v1Aliases, newId, find, giveWay };
+    const isBehind = (): boolean => tracker.pending > MANY_PENDING;
+    this.#rules = { dialect, maxBodyBytes, v1Aliases, newId, find, giveWay, isBehind };
   }
 
   async send(messages: unknown, selection: unknown = {}): Promise<SendResult> {

@@ -27,6 +27,8 @@ export interface IntakeRules {
   /** The settings of an application; `undefined` where it is unknown. */
   readonly find: (applicationId: string) => Promise<ResolvedApplication | undefined>;
   readonly giveWay: GiveWay;
+  /** Whether more comes in than goes out. */
+  readonly isBehind: () => boolean;
 }
 
 /** Of one call: what its messages were detected by, and for which playbook (D60). */
@@ -118,7 +120,7 @@ export async function takeIn(
     });
   };
   const schema = unlessChecked(rules.dialect);
-  await readMessages(messages, { schema, store, giveWay: inStep(rules.giveWay) });
+  await readMessages(messages, { schema, store, giveWay: inStep(rules.giveWay, rules.isBehind) });
   return { entries, skipped };
 }
 

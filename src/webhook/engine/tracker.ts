@@ -2,7 +2,7 @@
  * What a sender has accepted and what became of it: counters only, however much waits. `flush` asks
  * it for an end.
  */
-import { Numbered } from '../../queue/message-classes.ts';
+import { MessageOrigin } from '../../queue/message-classes.ts';
 import type { DeadReason, DiscardReason, Origin } from '../../queue/queue.ts';
 import { FollowedMessage } from './followed-message.ts';
 import { occasion } from './occasion.ts';
@@ -62,7 +62,7 @@ export class Tracker {
   expect(): Origin {
     this.#lastNumber += 1;
     if (this.#isDeliveredHere) this.#pending += 1;
-    return new Numbered(this.#senderId, this.#lastNumber);
+    return new MessageOrigin(this.#senderId, this.#lastNumber);
   }
 
   /** How this message will end; to be asked right after `expect`. */

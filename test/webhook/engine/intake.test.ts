@@ -47,6 +47,7 @@ async function accept({ messages, selection = {}, ...rules }: Call): Promise<Int
       maxBodyBytes: 10_000,
       v1Aliases: false,
       newId,
+      isBehind: () => false,
       find: createSettings(source).find,
       giveWay: () => Promise.resolve(),
       ...rules,
@@ -154,6 +155,24 @@ describe('a batch', () => {
     expect(asked).toEqual(['shop-1', 'chosen']);
     expect(turns).toBe(5);
   });
+
+  test.each([
+    [true, 2],
+    [false, 0],
+  ])(
+    'gives way by count as well where more comes in than goes out: %s',
+    async (isBehind, turns) => {
+      let found = 0;
+      let immediate = setImmediate(function count() {
+        found += 1;
+        immediate = setImmediate(count);
+      });
+      const many = Array.from({ length: 300 }, () => event('shop-1'));
+      await accept({ messages: many, isBehind: () => isBehind });
+      clearImmediate(immediate);
+      expect(found).toBe(turns);
+    },
+  );
 
   test('may be empty', async () => {
     expect(await accept({ messages: [] })).toEqual({ entries: [], skipped: [] });

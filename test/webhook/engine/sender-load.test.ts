@@ -3,7 +3,7 @@ import { fixtureCommand } from '../../helpers/fixture-command.ts';
 import { root } from '../../helpers/package-files.ts';
 import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
 import { runProgram } from '../../helpers/run-program.ts';
-import { openReceiver } from '../../helpers/sender.ts';
+import { messages, openReceiver, senderTo } from '../../helpers/sender.ts';
 
 const HANG = { fault: 'hang' } as const;
 
@@ -44,4 +44,18 @@ describe('a sender', () => {
     expect(held).toBeLessThan(pendingBytes * 1.3 + BESIDE_BYTES);
     expect(held).toBeGreaterThan(pendingBytes);
   }, 90_000);
+
+  test('gives what waits its turns while it accepts more, once that is thousands', async () => {
+    const sender = senderTo(await openReceiver({ otherwise: HANG }));
+    await sender.send(messages(2500));
+    let turns = 0;
+    let immediate = setImmediate(function count() {
+      turns += 1;
+      immediate = setImmediate(count);
+    });
+    // Some 2 ms of work, for which no turn would be left otherwise.
+    await sender.send(messages(400));
+    clearImmediate(immediate);
+    expect(turns).toBeGreaterThanOrEqual(3);
+  });
 });
