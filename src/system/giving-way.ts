@@ -35,9 +35,9 @@ export function givingWay(clock: Pick<Clock, 'monotonicMs'>): GiveWay {
     sliceStartedAt === undefined || clock.monotonicMs() - sliceStartedAt >= SLICE_MS;
   const goOn = (): void => {
     for (const resolve of waiting.splice(0, WORKS_AT_ONCE)) resolve();
-    // In the same turn: with these alone, works of a host whose turns bring more than these would wait for ever longer,
-    // however little time they take. A microtask is run before, and a tick after those that `resolve` has made,
-    // and all that follow from them: only then have these done what they can do at once.
+    // In the same turn: where each turn of a host brings more works than these, more and more would wait, however little
+    // time they take. By a tick that a microtask asks for: that comes once these have done what they can do at
+    // once, and all promises that they await on the way; a tick asked for here would come before.
     if (waiting.length > 0) queueMicrotask(() => process.nextTick(goOnInTime));
   };
   const goOnInTime = (): void => {

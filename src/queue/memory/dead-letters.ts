@@ -24,7 +24,7 @@ interface Death extends Owned {
   readonly diedAt: number;
 }
 
-interface MessageOrigin extends Death {
+interface Numbered extends Death {
   /** Ascending; as text, the letter's id. */
   readonly id: number;
 }
@@ -36,7 +36,7 @@ export interface PageRequest extends DeadLetterFilter {
 
 /** Dead letters in the order of death, up to so many bytes: past them the oldest are discarded. */
 export class DeadLetters {
-  readonly #letters = new Fifo<MessageOrigin>();
+  readonly #letters = new Fifo<Numbered>();
   readonly #maxBytes: number;
   #bytes = 0;
   #lastId = 0;
@@ -54,7 +54,7 @@ export class DeadLetters {
     this.#bytes += message.sizeBytes;
     application.counts.dead += 1;
     while (this.#bytes > this.#maxBytes) {
-      const oldest = this.#letters.shift() as MessageOrigin;
+      const oldest = this.#letters.shift() as Numbered;
       this.#forget(oldest);
       oldest.application.discard('evicted');
     }
@@ -62,11 +62,11 @@ export class DeadLetters {
 
   page({ limit, after, ...filter }: PageRequest): DeadLetterPage {
     const isMeant = matching(filter);
-    const found: MessageOrigin[] = [];
+    const found: Numbered[] = [];
     let index = after === undefined ? 0 : this.#indexBehind(Number(after));
     // One more than is shown tells whether there is another page.
     for (; index < this.#letters.size && found.length <= limit; index += 1) {
-      const letter = this.#letters.at(index) as MessageOrigin;
+      const letter = this.#letters.at(index) as Numbered;
       if (isMeant(letter)) found.push(letter);
     }
     const items = shown(found.slice(0, limit));
@@ -93,21 +93,21 @@ export class DeadLetters {
     let high = this.#letters.size;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((this.#letters.at(middle) as MessageOrigin).id > id) high = middle;
+      if ((this.#letters.at(middle) as Numbered).id > id) high = middle;
       else low = middle + 1;
     }
     return low;
   }
 }
 
-function matching({ applicationId, ids }: DeadLetterFilter): (letter: MessageOrigin) => boolean {
+function matching({ applicationId, ids }: DeadLetterFilter): (letter: Numbered) => boolean {
   const wanted = ids === undefined ? undefined : new Set(ids);
   return ({ id, application }) =>
     (applicationId === undefined || applicationId === application.id) &&
     (wanted === undefined || wanted.has(String(id)));
 }
 
-function shown(letters: readonly MessageOrigin[]): DeadLetter[] {
+function shown(letters: readonly Numbered[]): DeadLetter[] {
   const stored = storedMessages(letters.map(({ message }) => message));
   return letters.map(({ id, application, message, ...death }, index) => ({
     id: String(id),
