@@ -1,13 +1,15 @@
 /** Whether the servers of the tests are what those rely on. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connectNats, managerOf, type NatsManager } from './nats-client.ts';
-import { hasAll, NatsCluster, NatsServer, natsProgram } from './nats-server.ts';
+import { hasAll, leftOut, NatsCluster, NatsServer, natsProgram } from './nats-server.ts';
 
 async function client(servers: readonly string[]): Promise<NatsManager> {
   const connected = await connectNats(servers);
   onTestFinished(() => connected.close());
   return await managerOf(connected);
 }
+
+const replicaOf = (name: string) => ({ name, current: true });
 
 describe('who leads a cluster', () => {
   const current = { current: true };
@@ -22,6 +24,17 @@ describe('who leads a cluster', () => {
     [{}, false],
   ])('that tells %j has all three: %s', (meta, expected) => {
     expect(hasAll(meta, 3)).toBe(expected);
+  });
+
+  const follower = { leader: 'one', cluster_size: 2 };
+
+  test.each([
+    [[follower, follower, { ...follower, replicas: [replicaOf('two')] }], ['three']],
+    [[{ leader: 'one', replicas: [replicaOf('three'), replicaOf('two')] }], []],
+    [[follower, follower], []],
+    [[{}], []],
+  ])('leaves out, where they tell %j: %j', (told, expected) => {
+    expect(leftOut(told, ['one', 'two', 'three'])).toEqual(expected);
   });
 });
 

@@ -80,7 +80,7 @@ const DETAILS: ReadonlyMap<number, string> = new Map([
   [STREAM_MISSING, 'the streams are missing, run createJetStreamStreams once'],
   [
     NO_PEERS,
-    'NATS has no servers for so many `replicas` (10005): fewer are there, they have not found each other yet, or have less room than `maxPendingBytes`',
+    'NATS has no servers for so many `replicas` (10005): fewer are there, they have not found each other yet, have less room than `maxPendingBytes`, or left one out when they began (then `cluster_size` in `/jsz` is too small: start that one anew)',
   ],
   [NO_STORAGE, 'the NATS server has less room than `maxPendingBytes` (10047)'],
 ]);
