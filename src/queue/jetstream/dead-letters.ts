@@ -2,10 +2,11 @@
 import type { DeadLetterFilter, DeadLetterPage, QueueEntry } from '../queue.ts';
 import type { Bodies, Whole } from './bodies.ts';
 import { sentOnceMore, toldOf } from './envelope.ts';
-import { isFull } from './jetstream-failure.ts';
-import { type Draft, type Letter, letterOf, toldWithin } from './letter-code.ts';
+import { isFull, Unanswered } from './jetstream-failure.ts';
+import { type Draft, type Letter, letterOf, tokenIn, toldWithin } from './letter-code.ts';
 import { LetterCounts } from './letter-counts.ts';
 import { tokenOf } from './names.ts';
+import { patiently } from './patience.ts';
 import { listed } from './reading.ts';
 import type { DyingGroup } from './row.ts';
 import type { Session } from './session.ts';
@@ -24,7 +25,12 @@ interface Listing extends DeadLetterFilter {
   /** Behind this sequence. */
   readonly after: number;
   readonly limit: number;
-  readonly headersOnly: boolean;
+}
+
+/** What a letter is found by. */
+export interface Place {
+  readonly token: string;
+  readonly sequence: number;
 }
 
 export interface PageRequest extends DeadLetterFilter {
@@ -142,36 +148,55 @@ export class Letters {
   }
 
   async page({ limit, after, ...filter }: PageRequest): Promise<DeadLetterPage> {
-    const found = await this.list({
+    const found = await this.#letters({
       ...filter,
       after: sequenceIn(after ?? '') ?? 0,
       // One more than is shown tells whether there is another page.
       limit: limit + 1,
-      headersOnly: false,
     });
     const items = found.slice(0, limit).map(({ shown }) => shown);
     const next = found.length > limit ? items.at(-1)?.id : undefined;
     return next === undefined ? { items } : { items, next };
   }
 
-  /** Oldest first. */
-  async list({ applicationId, ids, ...asked }: Listing): Promise<Letter[]> {
-    const { names } = this.#session;
-    const token = applicationId === undefined ? undefined : tokenOf(applicationId);
-    if (ids !== undefined) return await this.#named(ids, token, asked);
-    const kept = await listed(this.#work.surrounding, {
-      stream: names.dead,
-      subjects: token === undefined ? names.deadSubjects : names.lettersOf(token),
-      ...asked,
-    });
-    return kept.map(letterOf);
+  /** Oldest first, as the leader has them: what was removed lately is not among them. */
+  async #letters({ limit, after, ...filter }: Listing): Promise<Letter[]> {
+    if (filter.ids !== undefined) return await this.#named({ ...filter, after, limit });
+    const found: Letter[] = [];
+    for (let behind = after; ; ) {
+      const wanted = limit - found.length;
+      const places = await this.#listed({ ...filter, after: behind, limit: wanted });
+      for (let start = 0; start < places.length; start += AT_ONCE) {
+        const part = places.slice(start, start + AT_ONCE);
+        found.push(...(await this.#read(part.map(({ sequence }) => sequence))));
+      }
+      const last = places.at(-1);
+      if (last === undefined || places.length < wanted || found.length === limit) return found;
+      behind = last.sequence;
+    }
   }
 
-  async #named(
-    ids: readonly string[],
-    token: string | undefined,
-    { after, limit }: Pick<Listing, 'after' | 'limit'>,
-  ): Promise<Letter[]> {
+  /** Oldest first; what was removed lately may be among them. */
+  async places(asked: Listing): Promise<Place[]> {
+    return asked.ids === undefined ? await this.#listed(asked) : await this.#named(asked);
+  }
+
+  /** From whichever server has them. */
+  async #listed({ applicationId, after, limit }: Listing): Promise<Place[]> {
+    const { names } = this.#session;
+    const kept = await listed(this.#session, this.#work.surrounding, {
+      stream: names.dead,
+      subjects:
+        applicationId === undefined ? names.deadSubjects : names.lettersOf(tokenOf(applicationId)),
+      headersOnly: true,
+      after,
+      limit,
+    });
+    return kept.map(({ subject, sequence }) => ({ token: tokenIn(subject), sequence }));
+  }
+
+  async #named({ applicationId, ids = [], after, limit }: Listing): Promise<Letter[]> {
+    const token = applicationId === undefined ? undefined : tokenOf(applicationId);
     const sequences = [...new Set(ids.map(sequenceIn))]
       .filter((sequence) => sequence !== undefined)
       .filter((sequence) => sequence > after)
@@ -183,6 +208,26 @@ export class Letters {
       found.push(...read.filter((letter) => (token ?? letter.token) === letter.token));
     }
     return found.slice(0, limit);
+  }
+
+  /** Which of those that were listed are there still, as the leader has it. */
+  async there(sequences: readonly number[]): Promise<number[]> {
+    return await patiently(this.#session, async () => {
+      const found: number[] = [];
+      for (let start = 0; start < sequences.length; start += AT_ONCE) {
+        const read = await this.#read(sequences.slice(start, start + AT_ONCE));
+        found.push(...read.map(({ sequence }) => sequence));
+      }
+      if (found.length < sequences.length) await this.#mustHave(Math.max(...sequences));
+      return found;
+    });
+  }
+
+  /** A new leader may not have come as far yet: what it does not have would be taken to be over. */
+  async #mustHave(sequence: number): Promise<void> {
+    const { store, names } = this.#session;
+    const { last_seq } = await store.state(names.dead);
+    if (sequence > last_seq) throw new Unanswered('the leader lags behind');
   }
 
   /** Those that are there. */

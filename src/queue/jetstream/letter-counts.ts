@@ -50,14 +50,14 @@ export class LetterCounts {
       return undefined;
     if (added === 0) return counted;
     const { names } = this.#session;
-    const found = await listed(this.#surrounding(), {
+    const found = await listed(this.#session, this.#surrounding(), {
       stream: names.dead,
       subjects: names.deadSubjects,
       after: counted.lastSequence,
       limit: added,
       headersOnly: true,
     });
-    // Some were removed since, or a replica lags.
+    // Some were removed since.
     if (found.length !== added || found.at(-1)?.sequence !== now.lastSequence) return undefined;
     const counts = new Map(counted.counts);
     for (const { subject } of found) add(counts, subject, 1);

@@ -1,8 +1,7 @@
 /** What ends a dead letter: it is sent again after all, or given up. */
 import type { DeadLetterFilter } from '../queue.ts';
-import type { Letters } from './dead-letters.ts';
+import type { Letters, Place } from './dead-letters.ts';
 import type { FollowUps } from './follow-ups.ts';
-import type { Letter } from './letter-code.ts';
 import { purged, revived } from './row-ends.ts';
 import type { Rows } from './rows.ts';
 import type { Work } from './work.ts';
@@ -37,22 +36,18 @@ export class LetterEnds {
     const { rows, followUps, letters } = this.#parts;
     const view = this.#work.view(token);
     let count = 0;
-    const row = await rows.change(view, (before) => {
-      const after = revived(before, sequences);
+    let left = sequences;
+    const row = await rows.change(view, async (before) => {
+      left = await letters.there(left);
+      const after = revived(before, left);
       count = after.reviving.length - before.reviving.length;
       return after === before ? undefined : after;
     });
     if (row === undefined) return 0;
     await followUps.run(view);
     this.#work.brought(letters.lastRevived);
-    return count - (await this.#left(sequences));
-  }
-
-  /** For which there was no room. */
-  async #left(sequences: readonly number[]): Promise<number> {
-    const ids = sequences.map(String);
-    const limit = ids.length;
-    return (await this.#parts.letters.list({ ids, after: 0, limit, headersOnly: true })).length;
+    // For which there was no room.
+    return count - (await letters.there(left)).length;
   }
 
   /** Counted by the rows first: each once, and then deleted by whoever finds it there. */
@@ -69,11 +64,13 @@ export class LetterEnds {
     sequences: readonly number[],
     as: 'purged' | 'moved',
   ): Promise<number> {
-    const { rows, followUps } = this.#parts;
+    const { rows, followUps, letters } = this.#parts;
     const view = this.#work.view(token);
     let count = 0;
-    const row = await rows.change(view, (before) => {
-      const after = purged(before, sequences, as);
+    let left = sequences;
+    const row = await rows.change(view, async (before) => {
+      left = await letters.there(left);
+      const after = purged(before, left, as);
       count = after.deadGarbage.length - before.deadGarbage.length;
       return after === before ? undefined : after;
     });
@@ -82,12 +79,16 @@ export class LetterEnds {
     return count;
   }
 
-  /** A part at a time: sequences by the tokens of their applications. */
+  /**
+   * A part at a time: sequences by the tokens of their applications. Another process may have ended some of them
+   * since, or before where the server that lists them lags behind. So they are looked for again, at the leader, once
+   * the row is known that says what ends: who ended them before it has removed them, or the row tells of them, and
+   * who does so after it changes the row.
+   */
   async *#pages(filter: DeadLetterFilter): AsyncIterable<Map<string, number[]>> {
     let after = 0;
     for (;;) {
-      const asked = { ...filter, after, limit: PAGE, headersOnly: true };
-      const page = await this.#parts.letters.list(asked);
+      const page = await this.#parts.letters.places({ ...filter, after, limit: PAGE });
       yield byToken(page);
       const last = page.at(-1);
       if (last === undefined || page.length < PAGE) return;
@@ -96,7 +97,7 @@ export class LetterEnds {
   }
 }
 
-function byToken(letters: readonly Letter[]): Map<string, number[]> {
+function byToken(letters: readonly Place[]): Map<string, number[]> {
   const tokens = new Map<string, number[]>();
   for (const { token, sequence } of letters) {
     const sequences = tokens.get(token);

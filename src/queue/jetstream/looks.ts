@@ -1,10 +1,9 @@
 /** Looking at what lies behind an application's cursor, where that is not known. */
 import type { Bodies } from './bodies.ts';
 import { type FreshRoom, MAX_FRESH } from './fresh-room.ts';
-import { Unanswered } from './jetstream-failure.ts';
 import { Page } from './page.ts';
 import { patiently } from './patience.ts';
-import { read, type Surrounding } from './reading.ts';
+import { readToEnd, type Surrounding } from './reading.ts';
 import type { Session } from './session.ts';
 import type { View, Wanted } from './view.ts';
 
@@ -83,37 +82,23 @@ export class Looks {
   }
 
   async #page(view: View, limit: number): Promise<Page> {
-    const { names, store, time } = this.#session;
-    const { cursor: after } = view;
+    const { names, time } = this.#session;
     const isFresh = (sequence: number): boolean => !view.isKnown(sequence);
     const isEnded = (call: string): boolean => view.isEnded(call);
-    let isCountBelieved = true;
-    return await patiently(this.#session, async () => {
-      const last = await store.last(names.messages, names.messagesOf(view.token));
-      const least = Math.max(last?.sequence ?? 0, view.seen);
-      const page = new Page({ limit, nowMs: time.now(), isFresh, isEnded });
-      const asked = {
-        stream: names.messages,
-        subjects: names.messagesOf(view.token),
-        after,
-        headersOnly: true,
-        isCountBelieved,
-      };
-      const isEnd = await read(this.#parts.surrounding(), asked, (kept) => page.take(kept));
-      isCountBelieved = false;
-      if (isEnd && Math.max(after, page.end) < least) await this.#mustBeGone(least);
-      return page;
+    const newPage = (): Page => new Page({ limit, nowMs: time.now(), isFresh, isEnded });
+    let page = newPage();
+    // What would be missing of what the feed has told already is missed for good.
+    await readToEnd(this.#session, {
+      surrounding: this.#parts.surrounding(),
+      stream: names.messages,
+      subjects: names.messagesOf(view.token),
+      after: view.cursor,
+      headersOnly: true,
+      newReader: () => {
+        page = newPage();
+        return { seen: view.seen, take: (kept) => page.take(kept) };
+      },
     });
-  }
-
-  /**
-   * It is read from any replica, which may lag behind what is there, and behind what the feed has told
-   * already: what would be missing then is missed for good.
-   */
-  async #mustBeGone(sequence: number): Promise<void> {
-    const { store, names } = this.#session;
-    const kept = await store.get(names.messages, sequence);
-    const isGone = kept === undefined && (await store.state(names.messages)).last_seq >= sequence;
-    if (!isGone) throw new Unanswered('a server lags behind');
+    return page;
   }
 }

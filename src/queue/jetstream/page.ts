@@ -33,8 +33,6 @@ export class Page implements Looked {
   readonly messages: Message[] = [];
   readonly ended = new Set<string>();
   isWhole = true;
-  /** The last sequence that was read; 0: none. */
-  end = 0;
   readonly #asked: PageAsked;
   readonly #open = new Set<string>();
 
@@ -44,7 +42,6 @@ export class Page implements Looked {
 
   /** Whether more of it is wanted: what lies behind the page is, while a call that begins in it may end there. */
   take(kept: Kept): boolean {
-    this.end = kept.sequence;
     const { limit, isFresh } = this.#asked;
     const isBeyond = this.messages.length >= limit;
     if (isBeyond) this.isWhole = false;

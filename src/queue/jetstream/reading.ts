@@ -1,6 +1,9 @@
 /** What a subject has, once: from a sequence on, in order. */
 import { onAbort } from '../../system/on-abort.ts';
 import { Feed, type FeedOptions } from './feed.ts';
+import { Unanswered } from './jetstream-failure.ts';
+import { patiently } from './patience.ts';
+import type { Session } from './session.ts';
 import type { Kept } from './store.ts';
 
 export type Surrounding = Pick<
@@ -43,12 +46,67 @@ export async function read(
   }
 }
 
-/** Ascending; fewer than `limit`: that is all. */
+/** By which a reading goes. */
+export interface Reader {
+  /** The last sequence that is known to have been there: it is to come, or to be gone. */
+  readonly seen: number;
+  /** See {@link read}. */
+  readonly take: (message: Kept) => boolean;
+}
+
+export interface AskedToEnd extends Omit<Asked, 'isCountBelieved'> {
+  readonly surrounding: Surrounding;
+  readonly newReader: () => Reader;
+}
+
+type Reading = Pick<Session, 'store' | 'clock' | 'callTimeoutMs'>;
+
+/**
+ * As {@link read}, and to the end that the leader has. It is read from any replica, which may lag behind what
+ * is there: then it is read again, each time by a new reader.
+ */
+export async function readToEnd(
+  session: Reading,
+  { surrounding, newReader, ...asked }: AskedToEnd,
+): Promise<void> {
+  const { stream, subjects, after } = asked;
+  let isCountBelieved = true;
+  await patiently(session, async () => {
+    const last = await session.store.last(stream, subjects);
+    const { seen, take } = newReader();
+    const least = Math.max(last?.sequence ?? 0, seen);
+    let end = after;
+    const isEnd = await read(surrounding, { ...asked, isCountBelieved }, (message) => {
+      end = message.sequence;
+      return take(message);
+    });
+    // What a server that was wrong once says of what is to come is not believed again.
+    isCountBelieved = false;
+    if (isEnd && end < least) await mustBeGone(session, stream, least);
+  });
+}
+
+async function mustBeGone({ store }: Reading, stream: string, sequence: number): Promise<void> {
+  const kept = await store.get(stream, sequence);
+  const isGone = kept === undefined && (await store.state(stream)).last_seq >= sequence;
+  if (!isGone) throw new Unanswered('a server lags behind');
+}
+
+export interface Limited extends Omit<Asked, 'isCountBelieved'> {
+  readonly limit: number;
+}
+
+/** Ascending; fewer than `limit`: that is all. What was removed lately may be among them. */
 export async function listed(
+  session: Reading,
   surrounding: Surrounding,
-  { limit, ...asked }: Asked & { readonly limit: number },
+  { limit, ...asked }: Limited,
 ): Promise<Kept[]> {
-  const found: Kept[] = [];
-  await read(surrounding, asked, (message) => found.push(message) < limit);
+  let found: Kept[] = [];
+  const newReader = (): Reader => {
+    found = [];
+    return { seen: 0, take: (message) => found.push(message) < limit };
+  };
+  await readToEnd(session, { surrounding, newReader, ...asked });
   return found;
 }

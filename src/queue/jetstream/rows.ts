@@ -79,11 +79,14 @@ export class Rows {
    * Applies `change` to the row as it is and writes what it gives. `undefined`: there is nothing to
    * write, which is believed only of the row as the leader has it.
    */
-  async change(view: View, change: (row: Row) => Row | undefined): Promise<Row | undefined> {
+  async change(
+    view: View,
+    change: (row: Row) => Row | undefined | Promise<Row | undefined>,
+  ): Promise<Row | undefined> {
     let isFresh = false;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const { state, revision } = view;
-      const after = change(this.current(view));
+      const after = await change(this.current(view));
       if (after === undefined) {
         if (isFresh) return undefined;
         await this.refresh(view);

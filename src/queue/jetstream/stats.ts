@@ -49,7 +49,7 @@ export class Stats {
   }
 
   async read(): Promise<QueueStats> {
-    await this.#work.ready();
+    await this.#work.rowsCaughtUp();
     await this.#finish();
     const { names, store } = this.#session;
     const [messages, letters] = await Promise.all([

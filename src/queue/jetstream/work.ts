@@ -9,6 +9,7 @@ import type { Bodies } from './bodies.ts';
 import { messageIn } from './envelope.ts';
 import { Feed } from './feed.ts';
 import { FreshRoom, MAX_FRESH } from './fresh-room.ts';
+import { Unanswered } from './jetstream-failure.ts';
 import { RowRoom } from './known-row.ts';
 import { Looks } from './looks.ts';
 import { isToken, lastToken, tokenOf } from './names.ts';
@@ -113,6 +114,15 @@ export class Work {
     const { store, names } = this.#session;
     const { last_seq } = await store.state(names.messages);
     await this.#messages?.reached(last_seq, OWN_MS);
+  }
+
+  /** All rows that are there by now are known, also where the server that tells of them lags behind. */
+  async rowsCaughtUp(): Promise<void> {
+    await this.ready();
+    const { store, names, callTimeoutMs } = this.#session;
+    const last = await store.last(names.rows, names.rowSubjects);
+    const haveCome = await this.#rows?.reached(last?.sequence ?? 0, callTimeoutMs);
+    if (haveCome === false) throw new Unanswered('a server lags behind');
   }
 
   /** It was stored by this process. */

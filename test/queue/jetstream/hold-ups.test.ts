@@ -9,13 +9,7 @@ import { Unanswered } from '../../../src/queue/jetstream/jetstream-failure.ts';
 import { RowRoom } from '../../../src/queue/jetstream/known-row.ts';
 import { type Link, Requests } from '../../../src/queue/jetstream/link.ts';
 import { namesOf, tokenOf } from '../../../src/queue/jetstream/names.ts';
-import type {
-  ConsumerInfo,
-  Manager,
-  Nats,
-  NatsHeaders,
-  NatsMessage,
-} from '../../../src/queue/jetstream/nats.ts';
+import type { Nats } from '../../../src/queue/jetstream/nats.ts';
 import { listed } from '../../../src/queue/jetstream/reading.ts';
 import { newRow } from '../../../src/queue/jetstream/row.ts';
 import { encodeRow } from '../../../src/queue/jetstream/row-code.ts';
@@ -27,57 +21,11 @@ import { Work } from '../../../src/queue/jetstream/work.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { newId } from '../../../src/system/id.ts';
 import { entryOf, ROW } from '../conformance/trial.ts';
-
-const headersOf = (code: number, lines: Readonly<Record<string, string>> = {}): NatsHeaders => ({
-  code,
-  get: (name) => lines[name] ?? '',
-  set: () => {},
-});
-
-type Callback = (error: Error | null, message: NatsMessage) => void;
-
-/** The consumers that are made, in their order, each to be answered by the test. */
-class Consumers {
-  readonly made: { readonly inbox: string; readonly answer: (info: ConsumerInfo) => void }[] = [];
-  readonly #callbacks = new Map<string, Callback>();
-
-  readonly nats = {
-    isClosed: () => false,
-    publish: () => {},
-    subscribe: (inbox: string, { callback }: { readonly callback: Callback }) => {
-      this.#callbacks.set(inbox, callback);
-      return { unsubscribe: () => {} };
-    },
-  } as unknown as Nats;
-
-  readonly manager = {
-    consumers: {
-      add: (_: string, config: { readonly deliver_subject: string }) =>
-        new Promise<ConsumerInfo>((answer) => {
-          this.made.push({ inbox: config.deliver_subject, answer });
-        }),
-      delete: () => Promise.resolve(true),
-    },
-  } as unknown as Manager;
-
-  #send(message: Partial<NatsMessage>): void {
-    const { inbox } = this.made.at(-1) as { readonly inbox: string };
-    const whole = { subject: 's', data: new Uint8Array(), ...message };
-    this.#callbacks.get(inbox)?.(null, whole);
-  }
-
-  message(sequence: number, number: number, pending: number): void {
-    this.#send({ reply: `$JS.ACK.s.c.1.${sequence}.${number}.0.${pending}` });
-  }
-
-  heartbeat(last: number, stalled = ''): void {
-    const lines = { 'Nats-Last-Consumer': `${last}`, 'Nats-Consumer-Stalled': stalled };
-    this.#send({ headers: headersOf(100, lines) });
-  }
-}
+import { type Callback, Consumers, headersOf, untilMade } from './consumers.ts';
 
 const listing = ({ nats, manager }: Consumers, callTimeoutMs: number) =>
   listed(
+    { store: NOTHING as never, clock: systemClock, callTimeoutMs },
     {
       nats,
       manager,
@@ -98,6 +46,7 @@ describe('a list whose last message is deleted while it is read', () => {
     const list = listing(consumers, 60_000).finally(() => {
       isOver = true;
     });
+    await untilMade(consumers, 1);
     consumers.made[0]?.answer({ name: 'c', num_pending: 2 });
     consumers.heartbeat(0);
     consumers.message(1, 1, 1);
@@ -113,6 +62,7 @@ describe('a list whose last message is deleted while it is read', () => {
   test('is given up once nothing has come for the time of a call', async () => {
     const consumers = new Consumers();
     const list = listing(consumers, 20);
+    await untilMade(consumers, 1);
     consumers.made[0]?.answer({ name: 'c', num_pending: 2 });
     consumers.message(1, 1, 1);
     await expect(list).rejects.toBeInstanceOf(Unanswered);
@@ -167,10 +117,6 @@ const sessionOf = ({ nats, manager }: Consumers, store: object = NOTHING): Sessi
   }) as unknown as Session;
 
 const workOf = (session: Session): Work => new Work(session, new Bodies(session), () => {});
-
-const untilMade = async ({ made }: Consumers, count: number): Promise<void> => {
-  while (made.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
-};
 
 describe('two who look at an application at once', () => {
   test('leave what came in when the first of them was done', async () => {
