@@ -18,16 +18,27 @@ const program = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin']
   .map((folder) => join(folder, 'nats-server'))
   .find((path) => existsSync(path));
 
+/** Since servers that begin all at once may leave one of them out for good: docs/queues.md, "In JetStream". */
+const CLUSTERS = 5;
+
 /** `undefined` where there is neither. */
 export async function openCluster(): Promise<Place | undefined> {
   const given = process.env['NATS_SERVERS'];
-  if (given === undefined && program === undefined) return undefined;
-  const cluster =
-    given === undefined
-      ? await startCluster(program ?? '')
-      : { environment: { NATS_SERVERS: given }, stop: () => Promise.resolve() };
-  await whenUp(cluster.environment.NATS_SERVERS);
-  return cluster;
+  if (given !== undefined) {
+    await makeStreams(given);
+    return { environment: { NATS_SERVERS: given }, stop: () => Promise.resolve() };
+  }
+  if (program === undefined) return undefined;
+  for (let tries = 1; ; tries += 1) {
+    const cluster = await startCluster(program);
+    try {
+      await makeStreams(cluster.environment.NATS_SERVERS);
+      return cluster;
+    } catch (error) {
+      await cluster.stop();
+      if (tries === CLUSTERS) throw error;
+    }
+  }
 }
 
 /** Ports that were free a moment ago. */
@@ -73,14 +84,15 @@ async function startCluster(path: string) {
 }
 
 /** The streams are made once the three have found each other, which /healthz does not tell; ten processes may do so at once. */
-async function whenUp(servers: string): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
+async function makeStreams(servers: string): Promise<void> {
+  const connection = { servers: servers.split(',') };
+  const endsMs = performance.now() + 20_000;
+  for (;;) {
     try {
-      const connection = { servers: servers.split(',') };
-      await createJetStreamStreams({ connection, replicas: NAMES.length });
+      await createJetStreamStreams({ connection, replicas: NAMES.length, callTimeoutMs: 10_000 });
       return;
     } catch (error) {
-      if (tries === 200) throw error;
+      if (performance.now() > endsMs) throw error;
       await wait(100);
     }
   }

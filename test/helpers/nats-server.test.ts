@@ -73,5 +73,5 @@ describe.runIf(natsProgram !== undefined)('a NATS server of a test', () => {
         { timeout: 20_000 },
       )
       .toMatchObject([{ current: true }, { current: true }]);
-  });
+  }, 90_000);
 });
