@@ -19,7 +19,7 @@ import {
   createPostgresSchema,
   type MessageQueue,
 } from 'security-event-delivery/queue/postgres';
-import { NatsCluster } from '../test/helpers/nats-server.ts';
+import { NatsCluster } from '../test/helpers/nats-cluster.ts';
 import { PostgresServer } from '../test/helpers/postgres-server.ts';
 import { runScene } from './black-hole-scene.ts';
 

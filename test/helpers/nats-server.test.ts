@@ -1,7 +1,8 @@
 /** Whether the servers of the tests are what those rely on. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connectNats, managerOf, type NatsManager } from './nats-client.ts';
-import { hasAll, leftOut, NatsCluster, NatsServer, natsProgram } from './nats-server.ts';
+import { hasAll, leftOut, NatsCluster } from './nats-cluster.ts';
+import { NatsServer, natsProgram } from './nats-server.ts';
 
 async function client(servers: readonly string[]): Promise<NatsManager> {
   const connected = await connectNats(servers);
