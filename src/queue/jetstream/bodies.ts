@@ -1,6 +1,6 @@
 /** Messages of the work stream as they are stored: what was read lately need not be read again. */
 import { type Message, messageIn } from './envelope.ts';
-import { Unanswered } from './jetstream-failure.ts';
+import { Lagging } from './jetstream-failure.ts';
 import { lastToken } from './names.ts';
 import type { Session } from './session.ts';
 import type { Kept } from './store.ts';
@@ -90,7 +90,7 @@ export class Bodies {
     const { store, names } = this.#session;
     const { last_seq } = await store.state(names.messages);
     if (sequences.some((sequence) => sequence > last_seq))
-      throw new Unanswered('the leader lags behind');
+      throw new Lagging('the leader lags behind');
   }
 }
 

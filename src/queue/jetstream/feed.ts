@@ -210,6 +210,11 @@ export class Feed {
     return sequence <= this.#position;
   }
 
+  /** By a new consumer, of another server perhaps. */
+  again(): void {
+    this.#isWhole = false;
+  }
+
   async end(): Promise<void> {
     this.#stop.abort();
     this.#caughtUp.abort();

@@ -1,8 +1,8 @@
 /** What a written row leaves to do: anyone may, and do it twice. */
 import type { Bodies } from './bodies.ts';
 import type { Letters } from './dead-letters.ts';
-import type { Row } from './row.ts';
-import { type FollowUp, followUpOf } from './row-ends.ts';
+import { hasFollowUp, type Row } from './row.ts';
+import { done, type FollowUp, followUpOf } from './row-ends.ts';
 import { waitingIn } from './row-groups.ts';
 import type { Rows } from './rows.ts';
 import type { Session } from './session.ts';
@@ -24,6 +24,11 @@ export class FollowUps {
   constructor(session: Session, parts: Parts) {
     this.#session = session;
     this.#parts = parts;
+  }
+
+  /** Where something is left: whoever wrote it may have ended. */
+  async finish(view: View): Promise<void> {
+    if (hasFollowUp(view.done.reduce(done, view.state))) await this.run(view);
   }
 
   /**

@@ -27,6 +27,9 @@ const PASSING_NAMES: ReadonlySet<string> = new Set(['TimeoutError', 'NoResponder
 /** Nobody answered in time, or the connection ended first: it may have been done all the same. */
 export class Unanswered extends Error {}
 
+/** A server, or a leader that was one a moment ago, has not come as far as another one is known to be. */
+export class Lagging extends Unanswered {}
+
 /** There is no connection, and there will be none. */
 export class Closed extends Error {}
 
@@ -89,6 +92,7 @@ function detailOf(error: unknown): string {
   const code = codeOf(error);
   if (code !== undefined) return DETAILS.get(code) ?? `NATS answered ${code}`;
   if (error instanceof Busy) return error.message;
+  if (error instanceof Lagging) return 'a NATS server has not caught up with the others';
   return isPassing(error) ? 'NATS did not answer' : 'no connection to NATS';
 }
 

@@ -196,7 +196,7 @@ export class JetStreamQueue implements MessageQueue {
   async deadLetters(
     page: DeadLetterFilter & { readonly limit: number; readonly after?: string },
   ): Promise<DeadLetterPage> {
-    return await this.#run(({ letters }) => letters.page(page));
+    return await this.#run(({ letterLists }) => letterLists.page(page));
   }
 
   async replay(filter: DeadLetterFilter): Promise<number> {

@@ -27,6 +27,13 @@ export interface Letter {
   readonly shown: DeadLetter;
 }
 
+/** What a letter is found by. */
+export interface LetterPlace {
+  readonly token: string;
+  readonly sequence: number;
+  readonly sizeBytes: number;
+}
+
 export interface Draft extends Omit<DeadLetter, 'id' | 'applicationId'> {
   readonly token: string;
   /** Ends its subject, and names it for good. */
@@ -58,6 +65,12 @@ function toldOf({ stored, origin, sizeBytes, ...death }: Draft): string {
     t: death.diedAt,
   };
   return toAscii(JSON.stringify(told));
+}
+
+/** Where it lies, of one that came without its bytes. */
+export function placeOf({ sequence, subject, told }: Kept): LetterPlace {
+  const { s } = JSON.parse(told) as Told;
+  return { token: tokenIn(subject), sequence, sizeBytes: s };
 }
 
 export function letterOf({ sequence, subject, told, body }: Kept): Letter {

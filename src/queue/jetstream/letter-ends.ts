@@ -1,18 +1,22 @@
 /** What ends a dead letter: it is sent again after all, or given up. */
 import type { DeadLetterFilter } from '../queue.ts';
-import type { Letters, Place } from './dead-letters.ts';
+import type { Letters } from './dead-letters.ts';
 import type { FollowUps } from './follow-ups.ts';
+import type { LetterPlace } from './letter-code.ts';
+import type { LetterLists } from './letter-lists.ts';
+import type { Row } from './row.ts';
 import { purged, revived } from './row-ends.ts';
 import type { Rows } from './rows.ts';
 import type { Work } from './work.ts';
-
-const PAGE = 500;
 
 interface Parts {
   readonly rows: Rows;
   readonly followUps: FollowUps;
   readonly letters: Letters;
+  readonly letterLists: LetterLists;
 }
+
+type Ending = (row: Row, sequences: readonly number[]) => Row;
 
 export class LetterEnds {
   readonly #work: Work;
@@ -25,84 +29,71 @@ export class LetterEnds {
 
   /** Said by the rows first, and done by whoever finds it there. */
   async replay(filter: DeadLetterFilter): Promise<number> {
+    const { letters, letterLists } = this.#parts;
     let replayed = 0;
-    for await (const page of this.#pages(filter)) {
-      for (const [token, sequences] of page) replayed += await this.#replayOf(token, sequences);
+    for await (const places of this.#pages(filter)) {
+      const ended = await this.#end(places, revived);
+      this.#work.brought(letters.lastRevived);
+      // For which there was no room.
+      const left = await letterLists.stillThere(ended);
+      replayed += ended.length - left.length;
     }
     return replayed;
-  }
-
-  async #replayOf(token: string, sequences: readonly number[]): Promise<number> {
-    const { rows, followUps, letters } = this.#parts;
-    const view = this.#work.view(token);
-    let count = 0;
-    let left = sequences;
-    const row = await rows.change(view, async (before) => {
-      left = await letters.there(left);
-      const after = revived(before, left);
-      count = after.reviving.length - before.reviving.length;
-      return after === before ? undefined : after;
-    });
-    if (row === undefined) return 0;
-    await followUps.run(view);
-    this.#work.brought(letters.lastRevived);
-    // For which there was no room.
-    return count - (await letters.there(left)).length;
   }
 
   /** Counted by the rows first: each once, and then deleted by whoever finds it there. */
   async purge(filter: DeadLetterFilter, as: 'purged' | 'moved'): Promise<number> {
     let count = 0;
-    for await (const page of this.#pages(filter)) {
-      for (const [token, sequences] of page) count += await this.#purgeOf(token, sequences, as);
+    for await (const places of this.#pages(filter)) {
+      const ended = await this.#end(places, (row, sequences) => purged(row, sequences, as));
+      count += ended.length;
     }
-    return count;
-  }
-
-  async #purgeOf(
-    token: string,
-    sequences: readonly number[],
-    as: 'purged' | 'moved',
-  ): Promise<number> {
-    const { rows, followUps, letters } = this.#parts;
-    const view = this.#work.view(token);
-    let count = 0;
-    let left = sequences;
-    const row = await rows.change(view, async (before) => {
-      left = await letters.there(left);
-      const after = purged(before, left, as);
-      count = after.deadGarbage.length - before.deadGarbage.length;
-      return after === before ? undefined : after;
-    });
-    if (row === undefined) return 0;
-    await followUps.run(view);
     return count;
   }
 
   /**
-   * A part at a time: sequences by the tokens of their applications. Another process may have ended some of them
-   * since, or before where the server that lists them lags behind. So they are looked for again, at the leader, once
-   * the row is known that says what ends: who ended them before it has removed them, or the row tells of them, and
-   * who does so after it changes the row.
+   * Of one application; those that this has ended. Another process may have ended some of them since they were
+   * listed, or before where the server that lists them lags behind. So they are looked for again, at the leader, once
+   * the row is known: who has ended one before it has removed it, or the row names it, and who does so later makes the
+   * row count it. As long as the row's count stays the same they need not be looked for again, however often
+   * it is written meanwhile.
    */
-  async *#pages(filter: DeadLetterFilter): AsyncIterable<Map<string, number[]>> {
-    let after = 0;
-    for (;;) {
-      const page = await this.#parts.letters.places({ ...filter, after, limit: PAGE });
-      yield byToken(page);
-      const last = page.at(-1);
-      if (last === undefined || page.length < PAGE) return;
-      after = last.sequence;
-    }
+  async #end(places: readonly LetterPlace[], ending: Ending): Promise<readonly LetterPlace[]> {
+    const { rows, followUps, letterLists } = this.#parts;
+    const view = this.#work.view(places[0]?.token ?? '');
+    // Who has no feed knows no row, and would look for them in vain.
+    await rows.refresh(view);
+    let left = places;
+    let lookedAt: number | undefined;
+    const row = await rows.change(view, async (before) => {
+      if (before.lettersEnded !== lookedAt) {
+        const over = new Set([...before.deadGarbage, ...before.reviving]);
+        left = await letterLists.stillThere(left.filter(({ sequence }) => !over.has(sequence)));
+        lookedAt = before.lettersEnded;
+      }
+      const after = ending(
+        before,
+        left.map(({ sequence }) => sequence),
+      );
+      return after === before ? undefined : after;
+    });
+    // Also what another one began, who may have died, and what this one wrote though the answer was lost.
+    await followUps.finish(view);
+    return row === undefined ? [] : left;
+  }
+
+  /** Of one application each, a part at a time. */
+  async *#pages(filter: DeadLetterFilter): AsyncIterable<readonly LetterPlace[]> {
+    for await (const places of this.#parts.letterLists.places(filter)) yield* byToken(places);
   }
 }
 
-function byToken(letters: readonly Place[]): Map<string, number[]> {
-  const tokens = new Map<string, number[]>();
-  for (const { token, sequence } of letters) {
-    const sequences = tokens.get(token);
-    if (sequences === undefined) tokens.set(token, [sequence]);
-    else sequences.push(sequence);
+function byToken(places: readonly LetterPlace[]): Iterable<readonly LetterPlace[]> {
+  const tokens = new Map<string, LetterPlace[]>();
+  for (const place of places) {
+    const those = tokens.get(place.token);
+    if (those === undefined) tokens.set(place.token, [place]);
+    else those.push(place);
   }
-  return tokens;
+  return tokens.values();
 }

@@ -10,6 +10,7 @@ import { MAX_KEPT } from './fresh-room.ts';
 import { Intake } from './intake.ts';
 import type { ReadOptions } from './jetstream-options.ts';
 import { LetterEnds } from './letter-ends.ts';
+import { LetterLists } from './letter-lists.ts';
 import { type Link, linked, Requests } from './link.ts';
 import { namesOf } from './names.ts';
 import { Rows } from './rows.ts';
@@ -31,6 +32,7 @@ export interface Opened {
   readonly followUps: FollowUps;
   readonly ends: Ends;
   readonly letters: Letters;
+  readonly letterLists: LetterLists;
   readonly letterEnds: LetterEnds;
   readonly stats: Stats;
   readonly end: () => Promise<void>;
@@ -97,9 +99,10 @@ function partsOf(session: Session, { durability, ring, measure }: Found): Opened
   const bodies = new Bodies(session);
   const work = new Work(session, bodies, ring);
   const rows = new Rows(session, work);
-  const letters = new Letters(session, work, bodies);
+  const letters = new Letters(session, bodies);
+  const letterLists = new LetterLists(session, work);
   const followUps = new FollowUps(session, { letters, bodies, rows });
-  const parts = { rows, bodies, letters, followUps };
+  const parts = { rows, bodies, letters, letterLists, followUps };
   // Who only enqueues need not know it that well, and there may be many.
   void keepTime(session.clock, () => (work.isBegun ? measure() : Promise.resolve()), stop.signal);
   const statuses = session.link.nats.status();
@@ -110,6 +113,7 @@ function partsOf(session: Session, { durability, ring, measure }: Found): Opened
     work,
     rows,
     letters,
+    letterLists,
     letterEnds: new LetterEnds(work, parts),
     followUps,
     intake: new Intake(session, work, parts),

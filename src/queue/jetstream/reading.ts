@@ -1,7 +1,7 @@
 /** What a subject has, once: from a sequence on, in order. */
 import { onAbort } from '../../system/on-abort.ts';
 import { Feed, type FeedOptions } from './feed.ts';
-import { Unanswered } from './jetstream-failure.ts';
+import { Lagging } from './jetstream-failure.ts';
 import { patiently } from './patience.ts';
 import type { Session } from './session.ts';
 import type { Kept } from './store.ts';
@@ -22,7 +22,7 @@ export interface Asked {
 }
 
 /** Ascending, until `take` says that no more is wanted; whether that was all there is. */
-export async function read(
+async function read(
   surrounding: Surrounding,
   { after, ...asked }: Asked,
   take: (message: Kept) => boolean,
@@ -59,14 +59,14 @@ export interface AskedToEnd extends Omit<Asked, 'isCountBelieved'> {
   readonly newReader: () => Reader;
 }
 
-type Reading = Pick<Session, 'store' | 'clock' | 'callTimeoutMs'>;
+type Access = Pick<Session, 'store' | 'clock' | 'callTimeoutMs'>;
 
 /**
  * As {@link read}, and to the end that the leader has. It is read from any replica, which may lag behind what
  * is there: then it is read again, each time by a new reader.
  */
 export async function readToEnd(
-  session: Reading,
+  session: Access,
   { surrounding, newReader, ...asked }: AskedToEnd,
 ): Promise<void> {
   const { stream, subjects, after } = asked;
@@ -82,14 +82,27 @@ export async function readToEnd(
     });
     // What a server that was wrong once says of what is to come is not believed again.
     isCountBelieved = false;
-    if (isEnd && end < least) await mustBeGone(session, stream, least);
+    if (isEnd && end < least) await mustBeGone(session, asked, { end, least });
   });
 }
 
-async function mustBeGone({ store }: Reading, stream: string, sequence: number): Promise<void> {
-  const kept = await store.get(stream, sequence);
-  const isGone = kept === undefined && (await store.state(stream)).last_seq >= sequence;
-  if (!isGone) throw new Unanswered('a server lags behind');
+interface Gap {
+  /** Up to here it was read. */
+  readonly end: number;
+  /** Up to here something was there. */
+  readonly least: number;
+}
+
+/** What came between was removed meanwhile, all of it: the leader has come as far, and has none of it. */
+async function mustBeGone(
+  { store }: Access,
+  { stream, subjects }: Pick<Asked, 'stream' | 'subjects'>,
+  { end, least }: Gap,
+): Promise<void> {
+  const next = await store.next(stream, subjects, end + 1);
+  const isGone =
+    next === undefined ? (await store.state(stream)).last_seq >= least : next.sequence > least;
+  if (!isGone) throw new Lagging('a server lags behind');
 }
 
 export interface Limited extends Omit<Asked, 'isCountBelieved'> {
@@ -98,7 +111,7 @@ export interface Limited extends Omit<Asked, 'isCountBelieved'> {
 
 /** Ascending; fewer than `limit`: that is all. What was removed lately may be among them. */
 export async function listed(
-  session: Reading,
+  session: Access,
   surrounding: Surrounding,
   { limit, ...asked }: Limited,
 ): Promise<Kept[]> {

@@ -35,6 +35,7 @@ interface RowWords {
   readonly gone: string;
   readonly letters: string;
   readonly reviving: string;
+  readonly ended: number;
   readonly delivered: number;
   readonly discarded: Row['discarded'];
 }
@@ -56,6 +57,7 @@ export function encodeRow(row: Row): Uint8Array {
     gone: encodeSequences(row.gone),
     letters: encodeSequences(row.deadGarbage),
     reviving: encodeSequences(row.reviving),
+    ended: row.lettersEnded,
     delivered: row.delivered,
     discarded: row.discarded,
   };
@@ -122,6 +124,7 @@ function rowOf(words: RowWords): Row {
     gone: decodeSequences(words.gone),
     deadGarbage: decodeSequences(words.letters),
     reviving: decodeSequences(words.reviving),
+    lettersEnded: words.ended,
     delivered: words.delivered,
     discarded: words.discarded,
   };

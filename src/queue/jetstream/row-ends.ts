@@ -101,6 +101,7 @@ export function purged(row: Row, sequences: readonly number[], as: DiscardReason
   return {
     ...row,
     deadGarbage: united(row.deadGarbage, fresh),
+    lettersEnded: row.lettersEnded + fresh.length,
     discarded: discardedAlso(row, as, fresh.length),
   };
 }
@@ -110,7 +111,11 @@ export function revived(row: Row, sequences: readonly number[]): Row {
   const over = new Set([...row.deadGarbage, ...row.reviving]);
   const fresh = sequences.filter((sequence) => !over.has(sequence));
   if (fresh.length === 0 || row.application.tier === 'closed') return row;
-  return { ...row, reviving: united(row.reviving, fresh) };
+  return {
+    ...row,
+    reviving: united(row.reviving, fresh),
+    lettersEnded: row.lettersEnded + fresh.length,
+  };
 }
 
 /** What whoever wrote the row has yet to do; anyone may, and do it twice. */

@@ -72,6 +72,8 @@ export interface Row {
   readonly deadGarbage: readonly number[];
   /** Dead letters that are to wait again: published by whoever finds them there; ascending. */
   readonly reviving: readonly number[];
+  /** How many dead letters were ever over, or to wait again: whoever looked at them before it grew looks again. */
+  readonly lettersEnded: number;
   readonly delivered: number;
   readonly discarded: Readonly<Partial<Record<DiscardReason, number>>>;
 }
@@ -116,6 +118,7 @@ export function newRow(application: ApplicationRow): Row {
     gone: [],
     deadGarbage: [],
     reviving: [],
+    lettersEnded: 0,
     delivered: 0,
     discarded: {},
   };

@@ -1,8 +1,8 @@
 /** The ledger of what is there (law 7): counts from the streams, and what the rows say of them. */
 import type { Ledger, QueueStats, Tier } from '../queue.ts';
 import type { Bodies } from './bodies.ts';
-import type { Letters } from './dead-letters.ts';
 import type { FollowUps } from './follow-ups.ts';
+import type { LetterLists } from './letter-lists.ts';
 import { lastToken } from './names.ts';
 import type { Row } from './row.ts';
 import { factsOf, ledgerOf, type RowFacts } from './row-due.ts';
@@ -19,12 +19,15 @@ const MAX_READ = 5000;
 /** So many applications at most are looked into for their sake. */
 const MAX_LOOKS = 200;
 
+/** So long at most whoever closes waits for a server that lags behind: all that lies in the stream is told then. */
+const LEFT_MS = 1000;
+
 type Account = Ledger & { readonly tier: Tier };
 
 export interface Parts {
   readonly rows: Rows;
   readonly bodies: Bodies;
-  readonly letters: Letters;
+  readonly letterLists: LetterLists;
   readonly followUps: FollowUps;
 }
 
@@ -45,16 +48,17 @@ export class Stats {
     const all = async (): Promise<number> => (await store.state(names.messages)).messages;
     if (!this.#work.isBegun) return await all();
     // An application that cannot be read must not keep the queue from being closed.
-    return await this.read().then(({ pending }) => pending, all);
+    return await this.read(LEFT_MS).then(({ pending }) => pending, all);
   }
 
-  async read(): Promise<QueueStats> {
-    await this.#work.rowsCaughtUp();
+  /** Waits `ms` at most for a server that lags behind. */
+  async read(ms = this.#session.callTimeoutMs): Promise<QueueStats> {
+    await this.#work.rowsCaughtUp(ms);
     await this.#finish();
     const { names, store } = this.#session;
     const [messages, letters] = await Promise.all([
       store.counts(names.messages, names.messageSubjects),
-      this.#parts.letters.counts(),
+      this.#parts.letterLists.counts(),
     ]);
     const held = byToken(messages);
     for (const token of [...held.keys(), ...letters.keys()]) this.#work.seen(token);

@@ -174,6 +174,11 @@ export class Store {
     return this.#got(stream, { last_by_subj: subject });
   }
 
+  /** The first of the subject from `sequence` on; it may hold wildcards. */
+  next(stream: string, subject: string, sequence: number): Promise<Kept | undefined> {
+    return this.#got(stream, { next_by_subj: subject, seq: sequence });
+  }
+
   async #got(stream: string, query: object): Promise<Kept | undefined> {
     const subject = `$JS.API.STREAM.MSG.GET.${stream}`;
     const payload = JSON.stringify(query);

@@ -9,7 +9,7 @@ import type { Bodies } from './bodies.ts';
 import { messageIn } from './envelope.ts';
 import { Feed } from './feed.ts';
 import { FreshRoom, MAX_FRESH } from './fresh-room.ts';
-import { Unanswered } from './jetstream-failure.ts';
+import { Lagging } from './jetstream-failure.ts';
 import { RowRoom } from './known-row.ts';
 import { Looks } from './looks.ts';
 import { isToken, lastToken, tokenOf } from './names.ts';
@@ -116,13 +116,16 @@ export class Work {
     await this.#messages?.reached(last_seq, OWN_MS);
   }
 
-  /** All rows that are there by now are known, also where the server that tells of them lags behind. */
-  async rowsCaughtUp(): Promise<void> {
+  /** All rows that are there by now are known; rejects where they are not after `ms`. */
+  async rowsCaughtUp(ms: number): Promise<void> {
     await this.ready();
-    const { store, names, callTimeoutMs } = this.#session;
-    const last = await store.last(names.rows, names.rowSubjects);
-    const haveCome = await this.#rows?.reached(last?.sequence ?? 0, callTimeoutMs);
-    if (haveCome === false) throw new Unanswered('a server lags behind');
+    const { store, names } = this.#session;
+    const last = (await store.last(names.rows, names.rowSubjects))?.sequence ?? 0;
+    const waitMs = Math.min(ms, LAG_MS);
+    if (await this.#rows?.reached(last, waitMs)) return;
+    // The server that tells of them lags behind, for ever perhaps: another one may not.
+    this.#rows?.again();
+    if (!(await this.#rows?.reached(last, ms - waitMs))) throw new Lagging('a server lags behind');
   }
 
   /** It was stored by this process. */

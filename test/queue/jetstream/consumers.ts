@@ -6,6 +6,7 @@ import type {
   NatsHeaders,
   NatsMessage,
 } from '../../../src/queue/jetstream/nats.ts';
+import { TOLD } from '../../../src/queue/jetstream/store.ts';
 
 export const headersOf = (
   code: number,
@@ -48,9 +49,13 @@ export class Consumers {
     this.#callbacks.get(inbox)?.(null, whole);
   }
 
+  /** What is told of each message. */
+  told = '';
+
   /** Of the consumer that was made last, or at `index`. */
   message(sequence: number, number: number, pending: number, index?: number): void {
-    this.#send({ reply: `$JS.ACK.s.c.1.${sequence}.${number}.0.${pending}` }, index);
+    const headers = headersOf(0, { [TOLD]: this.told });
+    this.#send({ headers, reply: `$JS.ACK.s.c.1.${sequence}.${number}.0.${pending}` }, index);
   }
 
   heartbeat(last: number, stalled = ''): void {

@@ -99,6 +99,7 @@ const beginning = () => ({ row: { ...ROW, tier: 'healthy' as const }, lingerMs: 
 const NOTHING = {
   last: () => Promise.resolve(undefined),
   get: () => Promise.resolve(undefined),
+  next: () => Promise.resolve(undefined),
   state: () => Promise.resolve({ messages: 0, bytes: 0, last_seq: 1000 }),
 };
 
@@ -146,7 +147,7 @@ describe('a look at an application', () => {
     const store = {
       ...NOTHING,
       last: () => Promise.resolve(there === 0 ? undefined : kept),
-      get: () => Promise.resolve({ ...kept, sequence: 7 }),
+      next: () => Promise.resolve({ ...kept, sequence: 7 }),
     };
     const work = workOf(sessionOf(consumers, store));
     const view = work.view(tokenOf('one'));

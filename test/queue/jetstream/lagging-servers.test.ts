@@ -1,10 +1,13 @@
-/** What is asked of a server that lags behind the stream's leader, and of a leader that was one a moment ago. */
+/** What is asked of a server that lags behind the stream's leader, and of a leader that became one a moment ago. */
 import { describe, expect, test } from 'vitest';
 import { Bodies } from '../../../src/queue/jetstream/bodies.ts';
-import { Letters } from '../../../src/queue/jetstream/dead-letters.ts';
-import { Unanswered } from '../../../src/queue/jetstream/jetstream-failure.ts';
+import { failure, Lagging } from '../../../src/queue/jetstream/jetstream-failure.ts';
+import { placeOf } from '../../../src/queue/jetstream/letter-code.ts';
+import { LetterLists } from '../../../src/queue/jetstream/letter-lists.ts';
+import { LetterReads } from '../../../src/queue/jetstream/letter-reads.ts';
 import { namesOf, tokenOf } from '../../../src/queue/jetstream/names.ts';
 import type { Session } from '../../../src/queue/jetstream/session.ts';
+import { Stats } from '../../../src/queue/jetstream/stats.ts';
 import type { Kept } from '../../../src/queue/jetstream/store.ts';
 import { Work } from '../../../src/queue/jetstream/work.ts';
 import { systemClock } from '../../../src/system/clock.ts';
@@ -14,27 +17,32 @@ import { Consumers, untilMade } from './consumers.ts';
 
 const names = namesOf('p');
 
-const TOLD = { i: 'id', f: 2, d: -1, c: -1, s: 1, o: '', n: 0, k: 1, r: 'too-large', e: null };
+const TOLD = { i: 'id', f: 2, d: -1, c: -1, o: '', n: 0, k: 1, r: 'too-large', e: null };
 
-const letterAt = (sequence: number): Kept => ({
+const letterAt = (sequence: number, sizeBytes = 1): Kept => ({
   sequence,
   subject: names.letter(tokenOf('one'), sequence),
   storedMs: 0,
-  told: JSON.stringify({ ...TOLD, a: 0, t: 0 }),
+  told: JSON.stringify({ ...TOLD, s: sizeBytes, a: 0, t: 0 }),
   body: Buffer.from('{}'),
 });
+
+const placeAt = (sequence: number) => placeOf(letterAt(sequence));
 
 /** A leader that has these, and how far its streams have come. */
 const trial = (sequences: readonly number[], lastSequence: number, callTimeoutMs = 60_000) => {
   const consumers = new Consumers();
+  consumers.told = letterAt(0).told;
   const leader = { sequences, lastSequence };
-  const at = (sequence: number | undefined): Kept | undefined =>
-    sequence !== undefined && leader.sequences.includes(sequence) ? letterAt(sequence) : undefined;
+  const kept = (sequence: number | undefined): Promise<Kept | undefined> =>
+    Promise.resolve(sequence === undefined ? undefined : letterAt(sequence));
   const session = {
     store: {
-      last: () => Promise.resolve(at(leader.sequences.at(-1))),
-      get: (_: string, sequence: number) => Promise.resolve(at(sequence)),
-      state: () => Promise.resolve({ messages: 0, bytes: 0, last_seq: leader.lastSequence }),
+      last: () => kept(leader.sequences.at(-1)),
+      get: (_: string, asked: number) => kept(leader.sequences.find((one) => one === asked)),
+      next: (_: string, __: string, from: number) =>
+        kept(leader.sequences.find((one) => one >= from)),
+      state: () => Promise.resolve({ messages: 9, bytes: 0, last_seq: leader.lastSequence }),
     },
     link: consumers,
     names,
@@ -46,94 +54,206 @@ const trial = (sequences: readonly number[], lastSequence: number, callTimeoutMs
     stamped: () => {},
     beginning: () => ({ row: { ...ROW, tier: 'healthy' as const }, lingerMs: 0 }),
   } as unknown as Session;
-  const bodies = new Bodies(session);
-  const work = new Work(session, bodies, () => {});
-  return { consumers, leader, work, letters: new Letters(session, work, bodies) };
+  const work = new Work(session, new Bodies(session), () => {});
+  const stats = new Stats(session, work, {} as never);
+  return { consumers, leader, work, stats, lists: new LetterLists(session, work) };
 };
+
+type Trial = ReturnType<typeof trial>;
+
+/** A server's list: these, one after the other, and no more. */
+async function lists({ consumers }: Trial, nth: number, sequences: readonly number[]) {
+  await untilMade(consumers, nth);
+  // Whose count was wrong once is believed by its heartbeats only.
+  consumers.made[nth - 1]?.answer({ name: 'c', num_pending: sequences.length });
+  await new Promise(setImmediate);
+  for (const [index, sequence] of sequences.entries())
+    consumers.message(sequence, index + 1, sequences.length - index - 1);
+  consumers.heartbeat(sequences.length);
+  consumers.heartbeat(sequences.length);
+}
 
 const idsOf = ({ items }: { readonly items: readonly { readonly id: string }[] }): string[] =>
   items.map(({ id }) => id);
 
 describe('dead letters', () => {
   test('are listed again where the server that lists them does not have the last one yet', async () => {
-    const { consumers, letters } = trial([3, 7], 7);
-    const page = letters.page({ limit: 10 });
-    await untilMade(consumers, 1);
-    consumers.message(3, 1, 0);
-    consumers.made[0]?.answer({ name: 'lags', num_pending: 1 });
-    await untilMade(consumers, 2);
-    consumers.made[1]?.answer({ name: 'knows', num_pending: 2 });
-    consumers.message(3, 1, 1);
-    consumers.message(7, 2, 0);
-    consumers.heartbeat(2);
-    consumers.heartbeat(2);
+    const given = trial([3, 7], 7);
+    const page = given.lists.page({ limit: 10 });
+    await lists(given, 1, [3]);
+    await lists(given, 2, [3, 7]);
+    expect(idsOf(await page)).toEqual(['3', '7']);
+  });
+
+  test('are listed again where it lacks one before the last, and that was removed meanwhile', async () => {
+    const given = trial([3, 5, 7], 7);
+    const page = given.lists.page({ limit: 10 });
+    await untilMade(given.consumers, 1);
+    given.leader.sequences = [3, 5];
+    await lists(given, 1, [3]);
+    await lists(given, 2, [3, 5]);
+    expect(idsOf(await page)).toEqual(['3', '5']);
+  });
+
+  test('are listed again where a new leader has not come as far as the last one', async () => {
+    const given = trial([3, 7], 7);
+    const page = given.lists.page({ limit: 10 });
+    await untilMade(given.consumers, 1);
+    Object.assign(given.leader, { sequences: [3], lastSequence: 6 });
+    await lists(given, 1, [3]);
+    await untilMade(given.consumers, 2);
+    Object.assign(given.leader, { sequences: [3, 7], lastSequence: 7 });
+    await lists(given, 2, [3, 7]);
     expect(idsOf(await page)).toEqual(['3', '7']);
   });
 
   test('are listed once where the last one was removed meanwhile', async () => {
-    const { consumers, leader, letters } = trial([3, 7], 7);
-    const page = letters.page({ limit: 10 });
-    await untilMade(consumers, 1);
-    leader.sequences = [3];
-    consumers.message(3, 1, 0);
-    consumers.made[0]?.answer({ name: 'c', num_pending: 1 });
+    const given = trial([3, 7], 7);
+    const page = given.lists.page({ limit: 10 });
+    await untilMade(given.consumers, 1);
+    given.leader.sequences = [3];
+    await lists(given, 1, [3]);
     expect(idsOf(await page)).toEqual(['3']);
-    expect(consumers.made).toHaveLength(1);
+    expect(given.consumers.made).toHaveLength(1);
+  });
+
+  test('are listed once where others came meanwhile', async () => {
+    const given = trial([3], 3);
+    const page = given.lists.page({ limit: 10 });
+    await untilMade(given.consumers, 1);
+    Object.assign(given.leader, { sequences: [8], lastSequence: 8 });
+    await lists(given, 1, []);
+    expect(idsOf(await page)).toEqual([]);
+    expect(given.consumers.made).toHaveLength(1);
   });
 
   test('that are removed are not shown, though a server that lags lists them, and others come in their place', async () => {
-    const { consumers, letters } = trial([3, 7, 8], 8);
-    const page = letters.page({ limit: 1 });
-    await untilMade(consumers, 1);
-    consumers.message(3, 1, 3);
-    consumers.message(5, 2, 2);
-    consumers.made[0]?.answer({ name: 'lags', num_pending: 4 });
-    await untilMade(consumers, 2);
-    consumers.message(7, 1, 1);
-    consumers.made[1]?.answer({ name: 'c', num_pending: 2 });
+    const given = trial([3, 7, 8], 8);
+    const page = given.lists.page({ limit: 1 });
+    await lists(given, 1, [3, 5]);
+    await lists(given, 2, [7]);
     expect(await page).toMatchObject({ items: [{ id: '3' }], next: '3' });
   });
 
+  test('are not passed over where a new leader does not have them yet', async () => {
+    const given = trial([3, 7], 7);
+    const page = given.lists.page({ limit: 10 });
+    await untilMade(given.consumers, 1);
+    Object.assign(given.leader, { sequences: [3], lastSequence: 6 });
+    await lists(given, 1, [3, 7]);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    Object.assign(given.leader, { sequences: [3, 7], lastSequence: 7 });
+    expect(idsOf(await page)).toEqual(['3', '7']);
+    expect(given.consumers.made).toHaveLength(1);
+  });
+
   test('are not said to be gone by a leader that has not come as far yet', async () => {
-    const { leader, letters } = trial([3], 6, 1000);
-    await expect(trial([3], 6, 0).letters.there([3, 7])).rejects.toThrow('the leader lags behind');
-    const there = letters.there([3, 7]);
+    const places = [placeAt(3), placeAt(7)];
+    await expect(trial([3], 6, 0).lists.stillThere(places)).rejects.toBeInstanceOf(Lagging);
+    const { leader, lists: late } = trial([3], 6, 1000);
+    const there = late.stillThere(places);
     leader.sequences = [3, 7];
-    expect(await there).toEqual([3, 7]);
+    expect(await there).toEqual(places);
   });
 
   test('are gone where the leader has come as far, and does not have them', async () => {
-    expect(await trial([3], 7).letters.there([3, 7])).toEqual([3]);
+    const there = await trial([3], 7).lists.stillThere([placeAt(3), placeAt(7)]);
+    expect(there).toEqual([placeAt(3)]);
   });
 });
 
-/** Its feeds have begun, and told nothing yet of the last row. */
-const startedTrial = async (callTimeoutMs: number) => {
-  const { consumers, work } = trial([7], 0, callTimeoutMs);
-  const caughtUp = work.rowsCaughtUp();
-  let isOver = false;
-  const over = (): void => {
-    isOver = true;
+/** How many were asked for at most at the same time, and how many bytes these have. */
+const watched = () => {
+  const most = { count: 0, bytes: 0 };
+  const now = { count: 0, bytes: 0 };
+  const read = (sizeBytes: number) => {
+    const get = async (_: string, sequence: number) => {
+      now.count += 1;
+      now.bytes += sizeBytes;
+      most.count = Math.max(most.count, now.count);
+      most.bytes = Math.max(most.bytes, now.bytes);
+      await new Promise(setImmediate);
+      now.count -= 1;
+      now.bytes -= sizeBytes;
+      return letterAt(sequence, sizeBytes);
+    };
+    return new LetterReads({ store: { get }, names, clock: systemClock } as unknown as Session);
   };
-  caughtUp.then(over, over);
+  return { most, read };
+};
+
+describe('letters that are read', () => {
+  const MIB = 1024 * 1024;
+  const sequences = Array.from({ length: 1200 }, (_, index) => index + 1);
+
+  test.each([
+    { size: 'small', sizeBytes: 1000, count: 500 },
+    { size: 'large', sizeBytes: MIB, count: 8 },
+    { size: 'larger than all that may be', sizeBytes: 20 * MIB, count: 1 },
+  ])('are $count at once where they are $size', async ({ sizeBytes, count }) => {
+    const { most, read } = watched();
+    const places = sequences.map((sequence) => placeOf(letterAt(sequence, sizeBytes)));
+    const found = await read(sizeBytes).listed(places);
+    expect(found.map(({ sequence }) => sequence)).toEqual(sequences);
+    expect(await read(sizeBytes).stillThere(places)).toEqual(places);
+    expect(most).toEqual({ count, bytes: count * sizeBytes });
+  });
+
+  test('are few at once where their size is not known', async () => {
+    const { most, read } = watched();
+    const found = await read(MIB).named(sequences);
+    expect(found.map(({ sequence }) => sequence)).toEqual(sequences);
+    expect(most.count).toBe(32);
+  });
+});
+
+/** The feeds have begun, and told nothing yet of the last row. */
+const begin = async ({ consumers }: Trial): Promise<void> => {
   await untilMade(consumers, 2);
   // The feed of rows is begun first.
   consumers.made[1]?.answer({ name: 'messages', num_pending: 0 });
   consumers.made[0]?.answer({ name: 'rows', num_pending: 0 });
-  return { consumers, caughtUp, isOver: () => isOver };
 };
 
 describe('rows', () => {
   test('are waited for until the server that tells of them has told the last one', async () => {
-    const { consumers, caughtUp, isOver } = await startedTrial(60_000);
+    const given = trial([7], 0);
+    let isOver = false;
+    const caughtUp = given.work.rowsCaughtUp(60_000).finally(() => {
+      isOver = true;
+    });
+    await begin(given);
     await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(isOver()).toBe(false);
-    consumers.message(7, 1, 0, 0);
+    expect(isOver).toBe(false);
+    given.consumers.message(7, 1, 0, 0);
     await caughtUp;
   });
 
-  test('are not waited for longer than a call may take', async () => {
-    const { caughtUp } = await startedTrial(50);
-    await expect(caughtUp).rejects.toBeInstanceOf(Unanswered);
+  test('are asked of another server where one does not tell them', async () => {
+    const given = trial([7], 0);
+    const caughtUp = given.work.rowsCaughtUp(60_000);
+    await begin(given);
+    await untilMade(given.consumers, 3);
+    given.consumers.made[2]?.answer({ name: 'rows', num_pending: 1 });
+    given.consumers.message(7, 1, 0, 2);
+    await caughtUp;
+    expect(given.consumers.made).toHaveLength(3);
+  });
+
+  test('are waited for by whoever counts, not longer than a call may take', async () => {
+    const given = trial([7], 0, 50);
+    const stats = given.stats.read();
+    await begin(given);
+    const error = await stats.catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(Lagging);
+    expect(failure(error).message).toContain('has not caught up');
+  });
+
+  test('do not hold up who closes: all that lies in the stream is told', async () => {
+    const given = trial([7], 0);
+    const begun = given.work.ready();
+    await begin(given);
+    await begun;
+    expect(await given.stats.left()).toBe(9);
   });
 });

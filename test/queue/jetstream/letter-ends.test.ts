@@ -4,6 +4,7 @@ import { readQueueOptions } from '../../../src/queue/jetstream/jetstream-options
 import { loadNats } from '../../../src/queue/jetstream/load-nats.ts';
 import { tokenOf } from '../../../src/queue/jetstream/names.ts';
 import { type Opened, opened } from '../../../src/queue/jetstream/opened.ts';
+import { purged, revived } from '../../../src/queue/jetstream/row-ends.ts';
 import { createJetStreamStreams } from '../../../src/queue/jetstream.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { newId } from '../../../src/system/id.ts';
@@ -12,12 +13,24 @@ import { entryOf, ROW } from '../conformance/trial.ts';
 
 const COUNT = 5;
 
+const TOKEN = tokenOf('one');
+
+const PAST = {
+  sends: 1,
+  ageMs: 0,
+  dueInMs: 0,
+  progress: null,
+  death: { reason: 'too-large', end: null },
+} as const;
+
+const letter = () => ({ ...entryOf('one'), past: PAST });
+
 /** Two processes, and dead letters of one application. */
-async function started(): Promise<readonly [Opened, Opened]> {
+async function started(maxPendingMessages = 100): Promise<readonly [Opened, Opened]> {
   const server = await NatsServer.start();
   onTestFinished(() => server.stop());
   const connection = { servers: server.address };
-  await createJetStreamStreams({ connection });
+  await createJetStreamStreams({ connection, maxPendingMessages });
   const process = async (): Promise<Opened> => {
     const queue = await opened(readQueueOptions({ connection }), {
       clock: systemClock,
@@ -27,13 +40,10 @@ async function started(): Promise<readonly [Opened, Opened]> {
       ring: () => {},
     });
     onTestFinished(() => queue.end());
-    await queue.stats.read();
     return queue;
   };
   const both = [await process(), await process()] as const;
-  const death = { reason: 'too-large', end: null } as const;
-  const past = { sends: 1, ageMs: 0, dueInMs: 0, progress: null, death };
-  await both[0].letters.bring(Array.from({ length: COUNT }, () => ({ ...entryOf('one'), past })));
+  await both[0].letters.bring(Array.from({ length: COUNT }, letter));
   return both;
 }
 
@@ -44,8 +54,13 @@ const ENDS = {
 
 /** Nothing of what was done before is left in the row. */
 async function forget({ rows, work }: Opened): Promise<void> {
-  await rows.change(work.view(tokenOf('one')), (row) => ({ ...row, notBeforeMs: 1 }));
+  await rows.change(work.view(TOKEN), (row) => ({ ...row, notBeforeMs: 1 }));
 }
+
+const sequencesOf = async ({ letterLists }: Opened): Promise<number[]> => {
+  const { items } = await letterLists.page({ limit: 100 });
+  return items.map(({ id }) => Number(id));
+};
 
 const TWO = [
   ['purge', 'purge', { pending: 0, discarded: { purged: COUNT } }],
@@ -54,38 +69,128 @@ const TWO = [
   ['replay', 'replay', { pending: COUNT, discarded: {} }],
 ] as const;
 
+const LETTERS_OF_BOTH = { accepted: COUNT, dead: 0 };
+
 describe.runIf(natsProgram !== undefined)('who has listed dead letters', () => {
   test.each(TWO)(
-    'does not %s them where another process did %s them meanwhile',
+    'does not %s them where another did %s them since',
     async (later, sooner, left) => {
       const [one, other] = await started();
-      const places = one.letters.places.bind(one.letters);
-      let endedBefore = 0;
-      one.letters.places = async (asked) => {
-        const found = await places(asked);
-        one.letters.places = places;
-        endedBefore = await ENDS[sooner](other);
+      const { letterLists } = one;
+      const places = letterLists.places.bind(letterLists);
+      letterLists.places = async function* (filter) {
+        for await (const found of places(filter)) {
+          await ENDS[sooner](other);
+          await forget(other);
+          yield found;
+        }
+      };
+      expect(await ENDS[later](one)).toBe(0);
+      expect(await one.stats.read()).toMatchObject({ ...LETTERS_OF_BOTH, ...left });
+    },
+  );
+
+  test.each(TWO)(
+    'and looked for them, does not %s them where another did %s them since',
+    async (later, sooner, left) => {
+      const [one, other] = await started();
+      const { letterLists } = one;
+      const stillThere = letterLists.stillThere.bind(letterLists);
+      letterLists.stillThere = async (places) => {
+        const found = await stillThere(places);
+        letterLists.stillThere = stillThere;
+        expect(await ENDS[sooner](other)).toBe(COUNT);
         await forget(other);
+        // It knows the row by now as the other one has left it.
+        await one.work.rowsCaughtUp(1000);
         return found;
       };
-      expect([await ENDS[later](one), endedBefore]).toEqual([0, COUNT]);
-      const { accepted, dead, ...rest } = await one.stats.read();
-      expect({ accepted, dead }).toEqual({ accepted: COUNT, dead: 0 });
-      expect(rest).toMatchObject(left);
+      expect(await ENDS[later](one)).toBe(0);
+      expect(await one.stats.read()).toMatchObject({ ...LETTERS_OF_BOTH, ...left });
     },
   );
 
   test('ends those that are there still', async () => {
     const [one, other] = await started();
-    const [first] = await other.letters.places({ after: 0, limit: 1 });
-    const places = one.letters.places.bind(one.letters);
-    one.letters.places = async (asked) => {
-      const found = await places(asked);
-      await other.letterEnds.purge({ ids: [`${first?.sequence}`] }, 'purged');
+    const [first] = await sequencesOf(one);
+    const { letterLists } = one;
+    const places = letterLists.places.bind(letterLists);
+    letterLists.places = async function* (filter) {
+      for await (const found of places(filter)) {
+        await other.letterEnds.purge({ ids: [`${first}`] }, 'purged');
+        await forget(other);
+        yield found;
+      }
+    };
+    expect(await ENDS.purge(one)).toBe(COUNT - 1);
+    const left = { ...LETTERS_OF_BOTH, discarded: { purged: COUNT } };
+    expect(await one.stats.read()).toMatchObject(left);
+  });
+
+  test('does not end one that the row names already, also where that is over before the row is written', async () => {
+    const [one, other] = await started();
+    const [first = 0] = await sequencesOf(one);
+    const view = other.work.view(TOKEN);
+    const { letterLists } = one;
+    const stillThere = letterLists.stillThere.bind(letterLists);
+    const meanwhile = [
+      () => other.rows.change(view, (row) => purged(row, [first], 'purged')),
+      async () => {
+        await other.followUps.finish(view);
+        await forget(other);
+      },
+    ];
+    letterLists.stillThere = async (places) => {
+      const found = await stillThere(places);
+      await meanwhile.shift()?.();
+      return found;
+    };
+    expect(await ENDS.purge(one)).toBe(COUNT - 1);
+    expect(meanwhile).toEqual([]);
+    const left = { ...LETTERS_OF_BOTH, discarded: { purged: COUNT } };
+    expect(await one.stats.read()).toMatchObject(left);
+  });
+
+  test('looks for them once, however often others write the row meanwhile', async () => {
+    const [one, other] = await started();
+    const [first] = await sequencesOf(other);
+    await other.letterEnds.purge({ ids: [`${first}`] }, 'purged');
+    const { letterLists } = one;
+    const stillThere = letterLists.stillThere.bind(letterLists);
+    let looks = 0;
+    letterLists.stillThere = async (places) => {
+      looks += 1;
+      const found = await stillThere(places);
       await forget(other);
       return found;
     };
     expect(await ENDS.purge(one)).toBe(COUNT - 1);
-    expect(await one.stats.read()).toMatchObject({ accepted: COUNT, discarded: { purged: COUNT } });
+    expect(looks).toBe(1);
+  });
+});
+
+describe.runIf(natsProgram !== undefined)('what a process that was killed has left to do', () => {
+  test.each([
+    ['purge', { pending: 0, discarded: { purged: COUNT } }],
+    ['replay', { pending: COUNT, discarded: {} }],
+  ] as const)('of a %s is done by the next one', async (what, left) => {
+    const [one, other] = await started();
+    const sequences = await sequencesOf(other);
+    await other.rows.change(other.work.view(TOKEN), (row) =>
+      what === 'purge' ? purged(row, sequences, 'purged') : revived(row, sequences),
+    );
+    expect(await ENDS[what](one)).toBe(0);
+    expect(await sequencesOf(one)).toEqual([]);
+    expect(await one.stats.read()).toMatchObject({ ...LETTERS_OF_BOTH, ...left });
+  });
+
+  test('of a replay does not count where there is no room for it', async () => {
+    const [one, other] = await started(1);
+    await one.letters.bring([letter()]);
+    const [first, second] = await sequencesOf(other);
+    await other.letterEnds.replay({ ids: [`${first}`] });
+    await other.rows.change(other.work.view(TOKEN), (row) => revived(row, [second ?? 0]));
+    expect(await ENDS.replay(one)).toBe(0);
+    expect(await one.stats.read()).toMatchObject({ pending: 1, dead: COUNT });
   });
 });
