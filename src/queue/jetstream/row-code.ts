@@ -35,7 +35,8 @@ interface RowWords {
   readonly gone: string;
   readonly letters: string;
   readonly reviving: string;
-  readonly ended: number;
+  /** Absent: none. */
+  readonly ended?: number;
   readonly delivered: number;
   readonly discarded: Row['discarded'];
 }
@@ -57,7 +58,7 @@ export function encodeRow(row: Row): Uint8Array {
     gone: encodeSequences(row.gone),
     letters: encodeSequences(row.deadGarbage),
     reviving: encodeSequences(row.reviving),
-    ended: row.lettersEnded,
+    ...(row.lettersEnded === 0 ? {} : { ended: row.lettersEnded }),
     delivered: row.delivered,
     discarded: row.discarded,
   };
@@ -124,7 +125,7 @@ function rowOf(words: RowWords): Row {
     gone: decodeSequences(words.gone),
     deadGarbage: decodeSequences(words.letters),
     reviving: decodeSequences(words.reviving),
-    lettersEnded: words.ended,
+    lettersEnded: words.ended ?? 0,
     delivered: words.delivered,
     discarded: words.discarded,
   };

@@ -84,6 +84,7 @@ const FULL: Row = {
   gone: [44, 46],
   deadGarbage: [100],
   reviving: [101, 110],
+  lettersEnded: 12,
   delivered: 12,
   discarded: { purged: 2 },
 };
