@@ -1,29 +1,12 @@
 /** Dead letters that are counted without being listed each time. */
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { readQueueOptions } from '../../../src/queue/jetstream/jetstream-options.ts';
+import { describe, expect, test } from 'vitest';
 import { LetterCounts } from '../../../src/queue/jetstream/letter-counts.ts';
-import { loadNats } from '../../../src/queue/jetstream/load-nats.ts';
 import { namesOf, tokenOf } from '../../../src/queue/jetstream/names.ts';
-import { opened } from '../../../src/queue/jetstream/opened.ts';
-import { createJetStreamStreams } from '../../../src/queue/jetstream.ts';
-import { systemClock } from '../../../src/system/clock.ts';
-import { newId } from '../../../src/system/id.ts';
-import { hasSoundServer, NatsServer } from '../../helpers/nats-server.ts';
-import { entryOf, ROW } from '../conformance/trial.ts';
+import { hasSoundServer } from '../../helpers/nats-server.ts';
+import { bringLetters, startedServer } from './opened-processes.ts';
 
 const started = async () => {
-  const server = await NatsServer.start();
-  onTestFinished(() => server.stop());
-  const connection = { servers: server.address };
-  await createJetStreamStreams({ connection });
-  const queue = await opened(readQueueOptions({ connection }), {
-    clock: systemClock,
-    newId,
-    load: loadNats,
-    beginning: () => ({ row: ROW, lingerMs: 0 }),
-    ring: () => {},
-  });
-  onTestFinished(() => queue.end());
+  const queue = await (await startedServer())();
   const { store, names } = queue.session;
   let lists = 0;
   const state = store.state.bind(store);
@@ -31,12 +14,7 @@ const started = async () => {
     if (stream === names.dead && subjects !== undefined) lists += 1;
     return state(stream, subjects);
   };
-  const bring = async (applicationId: string, count: number): Promise<void> => {
-    const death = { reason: 'too-large', end: null } as const;
-    const past = { sends: 1, ageMs: 0, dueInMs: 0, progress: null, death };
-    const entries = Array.from({ length: count }, () => ({ ...entryOf(applicationId), past }));
-    await queue.letters.bring(entries);
-  };
+  const bring = (applicationId: string, count: number) => bringLetters(queue, applicationId, count);
   const dead = async () => {
     const { applications } = await queue.stats.read();
     return Object.fromEntries([...applications].map(([id, ledger]) => [id, ledger.dead]));

@@ -1,49 +1,20 @@
 /** Dead letters that several processes end at once: each of them ends once, and counts once. */
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { readQueueOptions } from '../../../src/queue/jetstream/jetstream-options.ts';
-import { loadNats } from '../../../src/queue/jetstream/load-nats.ts';
+import { describe, expect, test } from 'vitest';
 import { tokenOf } from '../../../src/queue/jetstream/names.ts';
-import { type Opened, opened } from '../../../src/queue/jetstream/opened.ts';
+import type { Opened } from '../../../src/queue/jetstream/opened.ts';
 import { purged, revived } from '../../../src/queue/jetstream/row-ends.ts';
-import { createJetStreamStreams } from '../../../src/queue/jetstream.ts';
-import { systemClock } from '../../../src/system/clock.ts';
-import { newId } from '../../../src/system/id.ts';
-import { NatsServer, natsProgram } from '../../helpers/nats-server.ts';
-import { entryOf, ROW } from '../conformance/trial.ts';
+import { natsProgram } from '../../helpers/nats-server.ts';
+import { bringLetters, startedServer } from './opened-processes.ts';
 
 const COUNT = 5;
 
 const TOKEN = tokenOf('one');
 
-const PAST = {
-  sends: 1,
-  ageMs: 0,
-  dueInMs: 0,
-  progress: null,
-  death: { reason: 'too-large', end: null },
-} as const;
-
-const letter = () => ({ ...entryOf('one'), past: PAST });
-
 /** Two processes, and dead letters of one application. */
-async function started(maxPendingMessages = 100): Promise<readonly [Opened, Opened]> {
-  const server = await NatsServer.start();
-  onTestFinished(() => server.stop());
-  const connection = { servers: server.address };
-  await createJetStreamStreams({ connection, maxPendingMessages });
-  const process = async (): Promise<Opened> => {
-    const queue = await opened(readQueueOptions({ connection }), {
-      clock: systemClock,
-      newId,
-      load: loadNats,
-      beginning: () => ({ row: ROW, lingerMs: 0 }),
-      ring: () => {},
-    });
-    onTestFinished(() => queue.end());
-    return queue;
-  };
-  const both = [await process(), await process()] as const;
-  await both[0].letters.bring(Array.from({ length: COUNT }, letter));
+async function started(maxPendingMessages?: number): Promise<readonly [Opened, Opened]> {
+  const open = await startedServer(maxPendingMessages);
+  const both = [await open(), await open()] as const;
+  await bringLetters(both[0], 'one', COUNT);
   return both;
 }
 
@@ -186,7 +157,7 @@ describe.runIf(natsProgram !== undefined)('what a process that was killed has le
 
   test('of a replay does not count where there is no room for it', async () => {
     const [one, other] = await started(1);
-    await one.letters.bring([letter()]);
+    await bringLetters(one, 'one', 1);
     const [first, second] = await sequencesOf(other);
     await other.letterEnds.replay({ ids: [`${first}`] });
     await other.rows.change(other.work.view(TOKEN), (row) => revived(row, [second ?? 0]));
