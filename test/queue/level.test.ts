@@ -1,12 +1,4 @@
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
@@ -16,6 +8,7 @@ import { createLevelQueue, type LevelQueueOptions } from '../../src/queue/level.
 import type { Claim, MessageQueue } from '../../src/queue/queue.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
+import { copyAsKilled } from '../helpers/copy-as-killed.ts';
 import { quickOrWhole } from '../helpers/quick-or-whole.ts';
 import { describeQueueConformance } from './conformance/describe-queue-conformance.ts';
 import { DEAD, DELIVERED, entryOf, idsOf, ROW } from './conformance/trial.ts';
@@ -41,7 +34,7 @@ describeQueueConformance('a queue in a folder', {
           // As kill -9 leaves it: what was written, and nothing more.
           const before = folders.at(-1) ?? '';
           folders.push(newFolder());
-          cpSync(before, folders.at(-1) ?? '', { recursive: true });
+          copyAsKilled(before, folders.at(-1) ?? '');
         }
         return Promise.resolve(open());
       },

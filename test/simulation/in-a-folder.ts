@@ -1,10 +1,11 @@
 /** Worlds whose queue is in a folder of this machine: real files, on the clock of the world. */
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLevelQueue } from '../../src/queue/level.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import type { FakeClock } from '../../src/testing/index.ts';
+import { copyAsKilled } from '../helpers/copy-as-killed.ts';
 import type { Backing, Handle, Looked, MakeBacking } from './backing.ts';
 import { SOUND, type Spoil } from './flaws.ts';
 import type { Scenario } from './scenario.ts';
@@ -73,7 +74,7 @@ class Folder implements Backing {
     const before = this.#path;
     void this.#underWay.whenOver(() => {
       this.#lives += 1;
-      cpSync(before, this.#path, { recursive: true });
+      copyAsKilled(before, this.#path);
       this.#choices.spoilFolder?.(this.#path);
     });
   }

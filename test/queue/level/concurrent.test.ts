@@ -1,9 +1,10 @@
 /** What one caller after the other cannot show: calls of all kinds at once, on a slow store that may fail. */
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLevelQueue } from '../../../src/queue/level.ts';
+import { copyAsKilled } from '../../helpers/copy-as-killed.ts';
 import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
 import { ROW } from '../conformance/trial.ts';
 import { ConcurrentRun } from './concurrent-run.ts';
@@ -38,7 +39,7 @@ describe.each([
     await run.live();
     expect(run.wrong.slice(0, 5)).toEqual([]);
     // As a crash leaves it, and as it is closed.
-    cpSync(live, join(folder, 'crashed'), { recursive: true });
+    copyAsKilled(live, join(folder, 'crashed'));
     const { accepted, delivered, pending, dead } = await run.queue.stats();
     const known = [...run.messages.values()].filter(({ isAccepted }) => isAccepted).length;
     // What failed may have been written.

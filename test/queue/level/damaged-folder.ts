@@ -16,6 +16,7 @@ import type { QueueDamage } from '../../../src/queue/level.ts';
 import { createLevelQueue } from '../../../src/queue/level.ts';
 import type { Claim, MessageQueue, QueueEntry, QueueStats } from '../../../src/queue/queue.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
+import { copyAsKilled } from '../../helpers/copy-as-killed.ts';
 import { DEAD, DELIVERED, entryOf, isClaim, ROW } from '../conformance/trial.ts';
 import { type Dice, diceOf } from './slow-level.ts';
 
@@ -73,7 +74,7 @@ async function fill(folder: string, dice: Dice): Promise<Accepted> {
       await queue.settle(claim, verdicts, { ...LAST, maxMessages: 20 });
     }
     await claimOf(queue);
-    if (part === 1) cpSync(draft, folder, { recursive: true });
+    if (part === 1) copyAsKilled(draft, folder);
     await queue.close();
   }
   rmSync(draft, { recursive: true });

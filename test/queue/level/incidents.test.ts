@@ -1,5 +1,5 @@
 /** Incidents in the folder of a queue: what survives, what it costs, and who may ask when. */
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
@@ -10,6 +10,7 @@ import { unsealed } from '../../../src/queue/level/seal.ts';
 import { createLevelQueue } from '../../../src/queue/level.ts';
 import { createReporter } from '../../../src/reporter/create-reporter.ts';
 import { createFakeClock, type FakeClock } from '../../../src/testing/index.ts';
+import { copyAsKilled } from '../../helpers/copy-as-killed.ts';
 import { openReceiver } from '../../helpers/sender.ts';
 import { DAY_MS, describeIncidentStore, reportOf } from '../../incident/describe-incident-store.ts';
 import { ROW } from '../conformance/trial.ts';
@@ -94,7 +95,7 @@ describe('what was told of incidents', () => {
     const queue = queueIn({ folder, clock });
     await queue.incidents.tell(reportOf(names));
     const crashed = join(parent, 'crashed');
-    cpSync(folder, crashed, { recursive: true });
+    copyAsKilled(folder, crashed);
     await queue.close();
     for (const place of [folder, crashed]) {
       const next = queueIn({ folder: place, clock: createFakeClock() });
@@ -176,7 +177,7 @@ describe('what was told of incidents', () => {
     await clock.advance(31 * DAY_MS);
     await queue.incidents.tell(reportOf({ incidentId: 'new' }));
     const crashed = join(parent, 'crashed');
-    cpSync(folder, crashed, { recursive: true });
+    copyAsKilled(folder, crashed);
     const { k: left = 0 } = await tables(crashed);
     expect(left).toBeGreaterThan(20);
     expect(left).toBeLessThan(4020);
