@@ -11,6 +11,10 @@ const HEARTBEAT_MS = 1000;
 /** Without any sign of life for so long the consumer counts as lost. */
 const SILENCE_MS = 3500;
 const RETRY_MS = 250;
+/** Who waits for something that a consumer does not tell leaves it after so long. */
+const STALL_MS = 1000;
+/** As long at most the next ones are given, each twice as long as the one before: where all is slow one tells in the end. */
+const MAX_STALL_MS = 8000;
 /** One heartbeat may be sent while a message is about to be; before the next one that has come. */
 const IDLE_BEATS = 2;
 const NS_PER_MS = 1e6;
@@ -48,6 +52,9 @@ export class Feed {
   #delivered = 0;
   #isWhole = true;
   #heardMs = 0;
+  /** When the consumer was made; none: it is being made. */
+  #madeMs = Number.POSITIVE_INFINITY;
+  #stallMs = STALL_MS;
   /** Heartbeats one after the other of a consumer that has sent all it has. */
   #idleBeats = 0;
   /** The sequence up to which all has come. */
@@ -87,6 +94,7 @@ export class Feed {
     this.#idleBeats = 0;
     this.#isWhole = true;
     this.#heardMs = clock.monotonicMs();
+    this.#madeMs = Number.POSITIVE_INFINITY;
     this.#subscription = nats.subscribe(inbox, {
       callback: (error, message) => {
         if (error === null) this.#heard(inbox, message);
@@ -110,6 +118,7 @@ export class Feed {
       idle_heartbeat: HEARTBEAT_MS * NS_PER_MS,
     });
     this.#consumer = consumer.name;
+    this.#madeMs = clock.monotonicMs();
     this.#counted(consumer.num_pending);
     // It ended meanwhile.
     if (this.#stop.signal.aborted) await this.end();
@@ -156,6 +165,7 @@ export class Feed {
     this.#delivered += 1;
     this.#idleBeats = 0;
     this.#position = Number(sequence);
+    this.#stallMs = STALL_MS;
     const { data, headers, subject } = message;
     const kept = {
       sequence: this.#position,
@@ -210,9 +220,28 @@ export class Feed {
     return sequence <= this.#position;
   }
 
-  /** By a new consumer, of another server perhaps. */
-  again(): void {
+  /**
+   * As {@link reached}. Where nothing comes for a while a new consumer is made, and again after that: the server that
+   * tells may lag behind for ever, and another one may not.
+   */
+  async insisted(sequence: number, ms: number): Promise<boolean> {
+    const { clock } = this.#options;
+    const endsMs = clock.monotonicMs() + ms;
+    for (;;) {
+      const before = this.#position;
+      const leftMs = endsMs - clock.monotonicMs();
+      if (await this.reached(sequence, Math.min(leftMs, STALL_MS))) return true;
+      if (leftMs <= STALL_MS || this.#stop.signal.aborted) return false;
+      if (this.#position === before) this.#leave();
+    }
+  }
+
+  /** Others may wait as well: one that was made a moment ago has yet to tell something. */
+  #leave(): void {
+    const isOld = this.#options.clock.monotonicMs() - this.#madeMs >= this.#stallMs;
+    if (!isOld || !this.#isWhole) return;
     this.#isWhole = false;
+    this.#stallMs = Math.min(2 * this.#stallMs, MAX_STALL_MS);
   }
 
   async end(): Promise<void> {

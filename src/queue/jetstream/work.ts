@@ -121,11 +121,7 @@ export class Work {
     await this.ready();
     const { store, names } = this.#session;
     const last = (await store.last(names.rows, names.rowSubjects))?.sequence ?? 0;
-    const waitMs = Math.min(ms, LAG_MS);
-    if (await this.#rows?.reached(last, waitMs)) return;
-    // The server that tells of them lags behind, for ever perhaps: another one may not.
-    this.#rows?.again();
-    if (!(await this.#rows?.reached(last, ms - waitMs))) throw new Lagging('a server lags behind');
+    if (!(await this.#rows?.insisted(last, ms))) throw new Lagging('a server lags behind');
   }
 
   /** It was stored by this process. */
