@@ -1,6 +1,6 @@
 /** Messages of the work stream as they are stored: what was read lately need not be read again. */
+import { certainly } from './certainly.ts';
 import { type Message, messageIn } from './envelope.ts';
-import { Lagging } from './jetstream-failure.ts';
 import { lastToken } from './names.ts';
 import type { Session } from './session.ts';
 import type { Kept } from './store.ts';
@@ -43,13 +43,22 @@ export class Bodies {
     this.#bytes -= message.body.length + OVERHEAD;
   }
 
-  /** By their sequences, those of this application; those that are not there are gone for good. */
-  async read(token: string, sequences: readonly number[]): Promise<Map<number, Whole>> {
-    return await this.#those(sequences, (sequence) => this.#one(token, sequence));
+  /**
+   * By their sequences, those of this application; those that are not there are gone for good. `sizes`: by their
+   * sequences, where these are known.
+   */
+  async read(
+    token: string,
+    sequences: readonly number[],
+    sizes: ReadonlyMap<number, number> = new Map(),
+  ): Promise<ReadonlyMap<number, Whole>> {
+    return await this.#those(sequences, (sequence) =>
+      this.#one(token, sequence, sizes.get(sequence)),
+    );
   }
 
   /** As {@link read}, as the leader has them now: what another process has removed is gone. */
-  async reread(token: string, sequences: readonly number[]): Promise<Map<number, Whole>> {
+  async reread(token: string, sequences: readonly number[]): Promise<ReadonlyMap<number, Whole>> {
     for (const sequence of sequences) this.forget(sequence);
     return await this.#those(sequences, (sequence) => this.#led(token, sequence));
   }
@@ -57,40 +66,31 @@ export class Bodies {
   async #those(
     sequences: readonly number[],
     one: (sequence: number) => Promise<Whole | undefined>,
-  ): Promise<Map<number, Whole>> {
-    const found = new Map<number, Whole>();
-    for (const message of await Promise.all(sequences.map(one))) {
-      if (message !== undefined) found.set(message.sequence, message);
-    }
-    await this.#mustBeGone(sequences.filter((sequence) => !found.has(sequence)));
-    return found;
+  ): Promise<ReadonlyMap<number, Whole>> {
+    const asked = { stream: this.#session.names.messages, sequences };
+    return await certainly(this.#session, asked, async (some) => {
+      const found = await Promise.all(some.map(one));
+      const messages = found.filter((message) => message !== undefined);
+      return new Map(messages.map((message) => [message.sequence, message]));
+    });
   }
 
-  async #one(token: string, sequence: number): Promise<Whole | undefined> {
+  async #one(token: string, sequence: number, sizeBytes?: number): Promise<Whole | undefined> {
     const known = this.#kept.get(sequence);
     if (known?.token === token) return known;
     this.forget(sequence);
     const { store, names } = this.#session;
     // A server that lags behind the leader does not have it yet.
     const message =
-      wholeIn(await store.glance(names.messages, sequence), token) ??
-      (await this.#led(token, sequence));
+      wholeIn(await store.glance(names.messages, sequence, sizeBytes), token) ??
+      (await this.#led(token, sequence, sizeBytes));
     if (message !== undefined) this.keep(message);
     return message;
   }
 
-  async #led(token: string, sequence: number): Promise<Whole | undefined> {
+  async #led(token: string, sequence: number, sizeBytes?: number): Promise<Whole | undefined> {
     const { store, names } = this.#session;
-    return wholeIn(await store.get(names.messages, sequence), token);
-  }
-
-  /** A new leader may not have come as far yet: what it does not have would be taken to be over. */
-  async #mustBeGone(sequences: readonly number[]): Promise<void> {
-    if (sequences.length === 0) return;
-    const { store, names } = this.#session;
-    const { last_seq } = await store.state(names.messages);
-    if (sequences.some((sequence) => sequence > last_seq))
-      throw new Lagging('the leader lags behind');
+    return wholeIn(await store.get(names.messages, sequence, sizeBytes), token);
   }
 }
 

@@ -129,6 +129,7 @@ export class Claiming {
     const whole = await this.#bodies.read(
       view.token,
       taken.map(({ message }) => message.sequence),
+      new Map(taken.map(({ message }) => [message.sequence, message.sizeBytes])),
     );
     if (this.#areGone(view, taken, whole)) return undefined;
     if (row !== state && !(await this.#rows.write(view, row, revision))) return undefined;

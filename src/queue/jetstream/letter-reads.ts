@@ -1,17 +1,18 @@
 /** Dead letters as the leader of their stream has them, by their sequences. */
+import { certainly } from './certainly.ts';
 import { Lagging } from './jetstream-failure.ts';
 import { type Letter, type LetterPlace, letterOf } from './letter-code.ts';
 import { patiently } from './patience.ts';
 import type { Session } from './session.ts';
 
-/** So many are asked for at once. */
+/** So many whose sizes are known are held at once. */
 const AT_ONCE = 500;
 
-/** And so many bytes: a server cuts the connection of whoever has 64 MiB of answers yet to take. */
+/** And so many bytes of them. */
 const BYTES_AT_ONCE = 8 * 1024 * 1024;
 
-/** Of which only the sequence is known: as long as a message may be, unless the server allows more. */
-const UNKNOWN_AT_ONCE = 32;
+/** So long a new leader may take to come as far as the one before it. */
+const LAG_MS = 1000;
 
 export class LetterReads {
   readonly #session: Session;
@@ -23,10 +24,7 @@ export class LetterReads {
   /** Of those that were listed the ones that are there still, in their order. */
   async listed(places: readonly LetterPlace[]): Promise<Letter[]> {
     const found: Letter[] = [];
-    for (const part of partsOf(places)) {
-      const letters = await patiently(this.#session, () => this.#certainly(part));
-      found.push(...letters);
-    }
+    for (const part of partsOf(places)) found.push(...(await this.#there(part)));
     return found;
   }
 
@@ -34,37 +32,54 @@ export class LetterReads {
   async stillThere(places: readonly LetterPlace[]): Promise<LetterPlace[]> {
     const found: LetterPlace[] = [];
     for (const part of partsOf(places)) {
-      const letters = await patiently(this.#session, () => this.#certainly(part));
-      const sequences = new Set(letters.map(({ sequence }) => sequence));
+      const sequences = new Set((await this.#there(part)).map(({ sequence }) => sequence));
       found.push(...part.filter(({ sequence }) => sequences.has(sequence)));
     }
     return found;
   }
 
+  async #there(places: readonly LetterPlace[]): Promise<Letter[]> {
+    const sequences = places.map(({ sequence }) => sequence);
+    const sizes = new Map(places.map(({ sequence, sizeBytes }) => [sequence, sizeBytes]));
+    return await patiently(this.#session, () => this.#certainly(sequences, sizes));
+  }
+
   /** Those that are there, if any was at all. */
   async named(sequences: readonly number[]): Promise<Letter[]> {
-    const found: Letter[] = [];
-    for (let start = 0; start < sequences.length; start += UNKNOWN_AT_ONCE) {
-      found.push(...(await this.#read(sequences.slice(start, start + UNKNOWN_AT_ONCE))));
+    return [...(await this.#read(sequences)).values()];
+  }
+
+  /** As {@link named}, of those that were there: what the leader does not have may have yet to come there. */
+  async known(sequences: readonly number[]): Promise<Letter[]> {
+    const { clock } = this.#session;
+    try {
+      return await patiently({ clock, callTimeoutMs: LAG_MS }, () => this.#certainly(sequences));
+    } catch (error) {
+      if (!(error instanceof Lagging)) throw error;
+      // Its stream lost its end: they are gone for good.
+      return await this.named(sequences);
     }
-    return found;
   }
 
-  /** A new leader may not have come as far yet: what it does not have would be taken to be over. */
-  async #certainly(places: readonly LetterPlace[]): Promise<Letter[]> {
-    const { store, names } = this.#session;
-    const letters = await this.#read(places.map(({ sequence }) => sequence));
-    const last = places.at(-1);
-    if (last === undefined || letters.length === places.length) return letters;
-    const { last_seq } = await store.state(names.dead);
-    if (last.sequence > last_seq) throw new Lagging('the leader lags behind');
-    return letters;
+  async #certainly(
+    sequences: readonly number[],
+    sizes: ReadonlyMap<number, number> = new Map(),
+  ): Promise<Letter[]> {
+    const asked = { stream: this.#session.names.dead, sequences };
+    const found = await certainly(this.#session, asked, (some) => this.#read(some, sizes));
+    return sequences.flatMap((sequence) => found.get(sequence) ?? []);
   }
 
-  async #read(sequences: readonly number[]): Promise<Letter[]> {
+  async #read(
+    sequences: readonly number[],
+    sizes: ReadonlyMap<number, number> = new Map(),
+  ): Promise<Map<number, Letter>> {
     const { store, names } = this.#session;
-    const kept = await Promise.all(sequences.map((sequence) => store.get(names.dead, sequence)));
-    return kept.filter((one) => one !== undefined).map(letterOf);
+    const kept = await Promise.all(
+      sequences.map((sequence) => store.get(names.dead, sequence, sizes.get(sequence))),
+    );
+    const letters = kept.filter((one) => one !== undefined).map(letterOf);
+    return new Map(letters.map((letter) => [letter.sequence, letter]));
   }
 }
 

@@ -62,10 +62,12 @@ export async function opened(options: ReadOptions, opening: Opening): Promise<Op
     tellUnsound(options.prefix, link.nats.info?.version);
     const measured = new ServerTime(() => clock.monotonicMs());
     const time = opening.time ?? measured;
+    const maxPayload = link.nats.info?.max_payload ?? DEFAULT_MAX_PAYLOAD;
+    const stamp = (stampMs: number): number => time.of(stampMs);
     const session: Session = {
       link,
       requests,
-      store: new Store(requests, link, { ...options, clock, stamp: (stampMs) => time.of(stampMs) }),
+      store: new Store(requests, link, { ...options, clock, stamp, maxPayload }),
       names,
       time,
       stamped: (stampMs) => measured.observe(stampMs),
@@ -74,7 +76,7 @@ export async function opened(options: ReadOptions, opening: Opening): Promise<Op
       newId,
       beginning: opening.beginning,
       bounds,
-      maxPayload: link.nats.info?.max_payload ?? DEFAULT_MAX_PAYLOAD,
+      maxPayload,
       maxKept: opening.maxKept ?? MAX_KEPT,
       callTimeoutMs: options.callTimeoutMs,
     };
@@ -100,8 +102,8 @@ function partsOf(session: Session, { durability, ring, measure }: Found): Opened
   const work = new Work(session, bodies, ring);
   const rows = new Rows(session, work);
   const letters = new Letters(session, bodies);
-  const letterLists = new LetterLists(session, work);
   const followUps = new FollowUps(session, { letters, bodies, rows });
+  const letterLists = new LetterLists(session, work, { rows, followUps });
   const parts = { rows, bodies, letters, letterLists, followUps };
   // Who only enqueues need not know it that well, and there may be many.
   void keepTime(session.clock, () => (work.isBegun ? measure() : Promise.resolve()), stop.signal);

@@ -100,8 +100,10 @@ async function mustBeGone(
   { end, least }: Gap,
 ): Promise<void> {
   const next = await store.next(stream, subjects, end + 1);
-  const isGone =
-    next === undefined ? (await store.state(stream)).last_seq >= least : next.sequence > least;
+  // A new leader may have come as far only since: it is asked again once it is known how far that is.
+  const isFar = next !== undefined || (await store.state(stream)).last_seq >= least;
+  const first = next ?? (await store.next(stream, subjects, end + 1));
+  const isGone = isFar && (first === undefined || first.sequence > least);
   if (!isGone) throw new Lagging('a server lags behind');
 }
 

@@ -3,6 +3,7 @@ import { isMissing, isOutrun, Refusal } from './jetstream-failure.ts';
 import type { Asking, Link, Requests } from './link.ts';
 import type { NatsHeaders, NatsMessage, StreamInfo } from './nats.ts';
 import { type Patience, patiently } from './patience.ts';
+import { ReadGate } from './read-gate.ts';
 
 /** The one header of ours: what is told of a message, as JSON in ASCII. */
 export const TOLD = 'Told';
@@ -68,7 +69,16 @@ function isOver(message: NatsMessage): boolean {
 const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
 
+/** So many bytes of an answer for one that is stored: it comes in base64. */
+const ANSWERED_SHARE = 4 / 3;
+
+type Pass = (ask: () => Promise<NatsMessage>) => Promise<NatsMessage>;
+
+const atOnce: Pass = (ask) => ask();
+
 export interface Surroundings extends Patience {
+  /** The longest message that the server takes. */
+  readonly maxPayload: number;
   /** What a stamp of the server's means. */
   readonly stamp: (stampMs: number) => number;
 }
@@ -77,11 +87,24 @@ export class Store {
   readonly #requests: Requests;
   readonly #link: Link;
   readonly #surroundings: Surroundings;
+  readonly #gates = new Map<string, ReadGate>();
 
   constructor(requests: Requests, link: Link, surroundings: Surroundings) {
     this.#requests = requests;
     this.#link = link;
     this.#surroundings = surroundings;
+  }
+
+  /** One each: a stream that does not answer holds up nobody who reads another one. */
+  #gate(stream: string): ReadGate {
+    let gate = this.#gates.get(stream);
+    if (gate === undefined) {
+      const { clock, callTimeoutMs, maxPayload } = this.#surroundings;
+      const largestBytes = maxPayload * ANSWERED_SHARE;
+      gate = new ReadGate({ clock, callTimeoutMs, largestBytes });
+      this.#gates.set(stream, gate);
+    }
+    return gate;
   }
 
   /** Resolves to its sequence; with `messageId` also where it had been stored before. */
@@ -149,12 +172,15 @@ export class Store {
     }
   }
 
-  /** From whichever server has it: it may be gone since, or not have come there yet. */
-  async glance(stream: string, sequence: number): Promise<Kept | undefined> {
+  /**
+   * From whichever server has it: it may be gone since, or not have come there yet. `sizeBytes`: of what is stored,
+   * where that is known: more are read at once then, or fewer.
+   */
+  async glance(stream: string, sequence: number, sizeBytes?: number): Promise<Kept | undefined> {
     const subject = `$JS.API.DIRECT.GET.${stream}`;
     const payload = JSON.stringify({ seq: sequence });
-    const answer = await this.#requests.ask(subject, payload, { isRepeatable: true });
-    const { headers, data } = answer;
+    const ask = () => this.#requests.ask(subject, payload, { isRepeatable: true });
+    const { headers, data } = await this.#gate(stream).pass(ask, sizeBytes);
     if (headers === undefined || headers.code !== 0) return undefined;
     return {
       sequence: Number(headers.get('Nats-Sequence')),
@@ -165,9 +191,11 @@ export class Store {
     };
   }
 
-  /** As the stream's leader has it. */
-  get(stream: string, sequence: number): Promise<Kept | undefined> {
-    return this.#got(stream, { seq: sequence });
+  /** As the stream's leader has it; `sizeBytes` as of {@link glance}. */
+  get(stream: string, sequence: number, sizeBytes?: number): Promise<Kept | undefined> {
+    const bytes = sizeBytes === undefined ? undefined : sizeBytes * ANSWERED_SHARE;
+    const gate = this.#gate(stream);
+    return this.#got(stream, { seq: sequence }, (ask) => gate.pass(ask, bytes));
   }
 
   last(stream: string, subject: string): Promise<Kept | undefined> {
@@ -179,11 +207,14 @@ export class Store {
     return this.#got(stream, { next_by_subj: subject, seq: sequence });
   }
 
-  async #got(stream: string, query: object): Promise<Kept | undefined> {
+  async #got(stream: string, query: object, pass: Pass = atOnce): Promise<Kept | undefined> {
     const subject = `$JS.API.STREAM.MSG.GET.${stream}`;
     const payload = JSON.stringify(query);
+    const ask = () => this.#requests.ask(subject, payload, { isRepeatable: true });
     try {
-      const { message } = await this.#answered(subject, payload, { isRepeatable: true });
+      const { message } = await patiently(this.#surroundings, async () =>
+        answerOf(await pass(ask)),
+      );
       if (message === undefined) return undefined;
       return {
         sequence: message.seq,

@@ -351,6 +351,7 @@ const storeOf = (answers: readonly object[], callTimeoutMs: number, told: string
       clock: systemClock,
       callTimeoutMs: 500,
       stamp: (stampMs) => stampMs,
+      maxPayload: 1_048_576,
     }),
     end: () => requests.end(),
   };
