@@ -12,9 +12,6 @@ import type { Session } from './session.ts';
 /** So many are read, or written, at once. */
 const AT_ONCE = 500;
 
-/** In their order, and not many too many where the queue is full. */
-const REVIVED_AT_ONCE = 100;
-
 /** Of headers and the protocol, beside what is told and a message's bytes. */
 const HEADROOM = 512;
 
@@ -88,13 +85,14 @@ export class Letters {
     );
   }
 
-  /** They wait again, as many as there is room for; each once, whoever does it. */
-  async revive(sequences: readonly number[]): Promise<void> {
-    for (let start = 0; start < sequences.length; start += REVIVED_AT_ONCE) {
-      const part = sequences.slice(start, start + REVIVED_AT_ONCE);
-      const found = await this.#reads.named(part);
-      await Promise.all(found.map((letter) => this.#revive(letter)));
-    }
+  /** Those that are there still. */
+  async read(sequences: readonly number[]): Promise<readonly Letter[]> {
+    return await this.#reads.known(sequences);
+  }
+
+  /** They wait again, as many as there is room for. */
+  async revive(letters: readonly Letter[]): Promise<void> {
+    await Promise.all(letters.map((letter) => this.#revive(letter)));
   }
 
   async #revive({ token, sequence, shown }: Letter): Promise<void> {

@@ -11,6 +11,9 @@ import type { View } from './view.ts';
 /** From so many on it is worth a purge, which looks through a part of the stream. */
 const WORTH_A_PURGE = 8;
 
+/** In their order, and not many too many where the queue is full; each as long as a message may be. */
+const REVIVED_AT_ONCE = 32;
+
 export interface Parts {
   readonly letters: Letters;
   readonly bodies: Bodies;
@@ -28,7 +31,8 @@ export class FollowUps {
 
   /** Where something is left: whoever wrote it may have ended. */
   async finish(view: View): Promise<void> {
-    if (hasFollowUp(view.done.reduce(done, view.state))) await this.run(view);
+    if (hasFollowUp(nowOf(view))) await this.run(view);
+    else if (isTried(view.state)) await this.#tell(view);
   }
 
   /**
@@ -36,25 +40,45 @@ export class FollowUps {
    * the engine knows for a minute only that it need not be published again.
    */
   async run(view: View): Promise<void> {
-    const { letters, rows } = this.#parts;
-    const { state } = view;
+    const { letters } = this.#parts;
+    const state = nowOf(view);
     const followUp = followUpOf(state);
     if (followUp === undefined) return;
-    const { dying, reviving, garbage } = followUp;
+    const { dying, reviving, garbage, deadGarbage } = followUp;
     try {
       await letters.publish(view.token, dying);
-      await letters.revive(reviving);
+      await this.#revive(view, reviving);
     } catch (error) {
       // What is over must not wait for it: a row may not grow without end.
       await this.#removeEach(garbage);
-      view.done = [...view.done, { garbage, dying: [], deadGarbage: [], reviving: [] }];
+      await this.#removeLetters(deadGarbage);
+      const isSome = garbage.length + deadGarbage.length > 0;
+      if (isSome) view.done = [...view.done, { ...followUp, dying: [], reviving: [] }];
       throw error;
     }
     await this.#remove(view, state, followUp);
     view.done = [...view.done, followUp];
-    if (dying.length + reviving.length === 0) return;
-    const { state: latest, revision } = view;
-    await rows.write(view, latest, revision);
+    if (isTried(followUp)) await this.#tell(view);
+  }
+
+  /** What was done of it, until it is written: else nobody knows that it need not be tried again. */
+  async #tell(view: View): Promise<void> {
+    await this.#parts.rows.change(view, (row) => (view.done.length > 0 ? { ...row } : row));
+  }
+
+  /**
+   * Each as long as the row names it: another process may have found no room for it since, and given it up. Once that is
+   * known the rest takes as long as a publication: held up there, it may send what another one has purged by then.
+   */
+  async #revive(view: View, sequences: readonly number[]): Promise<void> {
+    const { letters, rows } = this.#parts;
+    for (let start = 0; start < sequences.length; start += REVIVED_AT_ONCE) {
+      const found = await letters.read(sequences.slice(start, start + REVIVED_AT_ONCE));
+      if (found.length === 0) continue;
+      await rows.refresh(view);
+      const named = new Set(view.state.reviving);
+      await letters.revive(found.filter(({ sequence }) => named.has(sequence)));
+    }
   }
 
   async #remove(view: View, state: Row, { garbage, dying, deadGarbage }: FollowUp): Promise<void> {
@@ -72,7 +96,12 @@ export class FollowUps {
     // Where it purged fewer, somebody else had removed some, or it overlooked them.
     const isPurged = isWorthIt && purged >= atOnce.length;
     await this.#removeEach(isPurged ? over.filter((one) => one > end) : over);
-    await Promise.all(deadGarbage.map((sequence) => store.delete(names.dead, sequence)));
+    await this.#removeLetters(deadGarbage);
+  }
+
+  async #removeLetters(sequences: readonly number[]): Promise<void> {
+    const { store, names } = this.#session;
+    await Promise.all(sequences.map((sequence) => store.delete(names.dead, sequence)));
   }
 
   async #removeEach(sequences: readonly number[]): Promise<void> {
@@ -81,6 +110,13 @@ export class FollowUps {
     await Promise.all(sequences.map((sequence) => store.delete(names.messages, sequence)));
   }
 }
+
+/** With what was done of it, and is not written yet. */
+const nowOf = (view: View): Row => view.done.reduce(done, view.state);
+
+/** Whether it names what was, or is, to be published. */
+const isTried = ({ dying, reviving }: Pick<FollowUp, 'dying' | 'reviving'>): boolean =>
+  dying.length + reviving.length > 0;
 
 /** The last sequence up to which all of the application is over: what was not claimed lies behind the cursor. */
 function purgeableTo({ cursor, touched, claim }: Row, over: readonly number[]): number {

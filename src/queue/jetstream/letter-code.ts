@@ -73,6 +73,12 @@ export function placeOf({ sequence, subject, told }: Kept): LetterPlace {
   return { token: tokenIn(subject), sequence, sizeBytes: s };
 }
 
+export const placeOfLetter = ({ token, sequence, shown }: Letter): LetterPlace => ({
+  token,
+  sequence,
+  sizeBytes: shown.sizeBytes,
+});
+
 export function letterOf({ sequence, subject, told, body }: Kept): Letter {
   const { i, f, d, c, s, o, n, k, r, e, a, t } = JSON.parse(told) as Told;
   const token = tokenIn(subject);

@@ -1,4 +1,5 @@
 /** What ends a dead letter: it is sent again after all, or given up. */
+import type { SecurityEventError } from '../../errors.ts';
 import type { DeadLetterFilter } from '../queue.ts';
 import type { Letters } from './dead-letters.ts';
 import type { FollowUps } from './follow-ups.ts';
@@ -7,6 +8,7 @@ import type { LetterLists } from './letter-lists.ts';
 import type { Row } from './row.ts';
 import { purged, revived } from './row-ends.ts';
 import type { Rows } from './rows.ts';
+import type { View } from './view.ts';
 import type { Work } from './work.ts';
 
 interface Parts {
@@ -15,6 +17,9 @@ interface Parts {
   readonly letters: Letters;
   readonly letterLists: LetterLists;
 }
+
+/** So many applications at once: each takes some round trips. */
+const TOKENS_AT_ONCE = 16;
 
 type Ending = (row: Row, sequences: readonly number[]) => Row;
 
@@ -29,26 +34,51 @@ export class LetterEnds {
 
   /** Said by the rows first, and done by whoever finds it there. */
   async replay(filter: DeadLetterFilter): Promise<number> {
-    const { letters, letterLists } = this.#parts;
-    let replayed = 0;
-    for await (const places of this.#pages(filter)) {
-      const ended = await this.#end(places, revived);
+    const { letters, letterLists, followUps } = this.#parts;
+    return await this.#sum(filter, async (view, places) => {
+      const ended = await this.#end(view, places, revived);
       this.#work.brought(letters.lastRevived);
-      // For which there was no room.
+      // For which there was no room; or which could not be sent: what kept them is thrown then.
       const left = await letterLists.stillThere(ended);
-      replayed += ended.length - left.length;
-    }
-    return replayed;
+      if (left.length > 0) await followUps.finish(view);
+      return ended.length - left.length;
+    });
   }
 
   /** Counted by the rows first: each once, and then deleted by whoever finds it there. */
   async purge(filter: DeadLetterFilter, as: 'purged' | 'moved'): Promise<number> {
-    let count = 0;
-    for await (const places of this.#pages(filter)) {
-      const ended = await this.#end(places, (row, sequences) => purged(row, sequences, as));
-      count += ended.length;
+    const ending: Ending = (row, sequences) => purged(row, sequences, as);
+    return await this.#sum(filter, async (view, places) => {
+      const ended = await this.#end(view, places, ending);
+      return ended.length;
+    });
+  }
+
+  /** An application whose row cannot be read does not keep the others from it: that is told at the end. */
+  async #sum(
+    filter: DeadLetterFilter,
+    count: (view: View, places: readonly LetterPlace[]) => Promise<number>,
+  ): Promise<number> {
+    let unreadable: SecurityEventError | undefined;
+    let sum = 0;
+    for await (const parts of this.#pages(filter)) {
+      const counted = await Promise.allSettled(
+        parts.map(async (places) => {
+          const view = this.#work.view(places[0]?.token ?? '');
+          return await count(view, places).catch((error: unknown) => {
+            if (error !== view.unreadable) throw error;
+            unreadable ??= view.unreadable;
+            return 0;
+          });
+        }),
+      );
+      for (const one of counted) {
+        if (one.status === 'rejected') throw one.reason;
+        sum += one.value;
+      }
     }
-    return count;
+    if (unreadable !== undefined) throw unreadable;
+    return sum;
   }
 
   /**
@@ -58,9 +88,12 @@ export class LetterEnds {
    * row count it. As long as the row's count stays the same they need not be looked for again, however often
    * it is written meanwhile.
    */
-  async #end(places: readonly LetterPlace[], ending: Ending): Promise<readonly LetterPlace[]> {
+  async #end(
+    view: View,
+    places: readonly LetterPlace[],
+    ending: Ending,
+  ): Promise<readonly LetterPlace[]> {
     const { rows, followUps, letterLists } = this.#parts;
-    const view = this.#work.view(places[0]?.token ?? '');
     // Who has no feed knows no row, and would look for them in vain.
     await rows.refresh(view);
     let left = places;
@@ -77,23 +110,29 @@ export class LetterEnds {
       );
       return after === before ? undefined : after;
     });
-    // Also what another one began, who may have died, and what this one wrote though the answer was lost.
-    await followUps.finish(view);
+    // Also what another one began, who may have died, and what this one wrote though the answer was lost. It is
+    // written: whoever comes next does what is left to do, where this fails.
+    await followUps.finish(view).catch(() => {});
     return row === undefined ? [] : left;
   }
 
-  /** Of one application each, a part at a time. */
-  async *#pages(filter: DeadLetterFilter): AsyncIterable<readonly LetterPlace[]> {
-    for await (const places of this.#parts.letterLists.places(filter)) yield* byToken(places);
+  /** Of one application each, some of them at a time. */
+  async *#pages(filter: DeadLetterFilter): AsyncIterable<readonly (readonly LetterPlace[])[]> {
+    for await (const places of this.#parts.letterLists.places(filter)) {
+      const parts = byToken(places);
+      for (let start = 0; start < parts.length; start += TOKENS_AT_ONCE) {
+        yield parts.slice(start, start + TOKENS_AT_ONCE);
+      }
+    }
   }
 }
 
-function byToken(places: readonly LetterPlace[]): Iterable<readonly LetterPlace[]> {
+function byToken(places: readonly LetterPlace[]): readonly (readonly LetterPlace[])[] {
   const tokens = new Map<string, LetterPlace[]>();
   for (const place of places) {
     const those = tokens.get(place.token);
     if (those === undefined) tokens.set(place.token, [place]);
     else those.push(place);
   }
-  return tokens.values();
+  return [...tokens.values()];
 }

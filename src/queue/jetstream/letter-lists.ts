@@ -1,6 +1,7 @@
 /** Dead letters as they are looked for: in pages, by their ids, and how many there are. */
 import type { DeadLetterFilter, DeadLetterPage } from '../queue.ts';
-import { type Letter, type LetterPlace, placeOf } from './letter-code.ts';
+import { EndedLetters, type Parts } from './ended-letters.ts';
+import { type Letter, type LetterPlace, placeOf, placeOfLetter } from './letter-code.ts';
 import { LetterCounts } from './letter-counts.ts';
 import { LetterReads } from './letter-reads.ts';
 import { tokenOf } from './names.ts';
@@ -10,6 +11,13 @@ import type { Work } from './work.ts';
 
 /** So many are given at once to whoever goes through all. */
 const PAGE = 500;
+
+/** And so many of which only the sequence is known: each may be as long as a message may be. */
+const NAMED_PAGE = 32;
+
+/** So many are listed at least, and read: a list of one takes as long as a page. */
+const MIN_LISTED = 100;
+const MIN_READ = 8;
 
 /** The stream holds nothing else; for its own subjects a server looks longer for the last one the more there are. */
 const ALL = '>';
@@ -29,12 +37,14 @@ export class LetterLists {
   readonly #session: Session;
   readonly #work: Pick<Work, 'surrounding'>;
   readonly #reads: LetterReads;
+  readonly #ended: EndedLetters;
   readonly #counts: LetterCounts;
 
-  constructor(session: Session, work: Pick<Work, 'surrounding'>) {
+  constructor(session: Session, work: Pick<Work, 'surrounding' | 'view'>, parts: Parts) {
     this.#session = session;
     this.#work = work;
     this.#reads = new LetterReads(session);
+    this.#ended = new EndedLetters(work, parts, (places) => this.stillThere(places));
     this.#counts = new LetterCounts(session, () => work.surrounding);
   }
 
@@ -43,7 +53,7 @@ export class LetterLists {
     return await this.#counts.read();
   }
 
-  /** As the leader has them: what was removed lately is not among them. */
+  /** As the leader has them: what has ended is not among them. */
   async page({ limit, after, ...filter }: PageRequest): Promise<DeadLetterPage> {
     const asked = {
       ...filter,
@@ -60,19 +70,30 @@ export class LetterLists {
   async #found({ limit, after, ...filter }: Listing): Promise<Letter[]> {
     let found: Letter[] = [];
     for (let behind = after; ; ) {
-      const wanted = limit - found.length;
+      const wanted = Math.max(limit - found.length, MIN_LISTED);
       const places = await this.#listed({ ...filter, after: behind, limit: wanted });
-      found = found.concat(await this.#reads.listed(places));
+      found = found.concat(await this.#notEnded(places, limit - found.length));
       const last = places.at(-1);
-      if (last === undefined || places.length < wanted || found.length === limit) return found;
+      if (last === undefined || places.length < wanted || found.length >= limit) return found;
       behind = last.sequence;
     }
+  }
+
+  /** Of these so many that have not ended, or a few more. */
+  async #notEnded(places: readonly LetterPlace[], count: number): Promise<readonly Letter[]> {
+    const found: Letter[] = [];
+    for (let start = 0; start < places.length && found.length < count; ) {
+      const part = places.slice(start, start + Math.max(count - found.length, MIN_READ));
+      found.push(...(await this.#ended.without(await this.#reads.listed(part))));
+      start += part.length;
+    }
+    return found;
   }
 
   async #foundById(asked: Listing): Promise<Letter[]> {
     const found: Letter[] = [];
     for await (const letters of this.#named(asked)) {
-      found.push(...letters);
+      found.push(...(await this.#ended.without(letters)));
       if (found.length >= asked.limit) break;
     }
     return found;
@@ -81,7 +102,8 @@ export class LetterLists {
   /** A part at a time, oldest first; what was removed lately may be among them. */
   async *places(filter: DeadLetterFilter): AsyncIterable<readonly LetterPlace[]> {
     if (filter.ids !== undefined) {
-      for await (const letters of this.#named({ ...filter, after: 0 })) yield letters.map(placed);
+      for await (const letters of this.#named({ ...filter, after: 0 }))
+        yield letters.map(placeOfLetter);
       return;
     }
     for (let after = 0; ; ) {
@@ -121,18 +143,12 @@ export class LetterLists {
       .filter((sequence) => sequence !== undefined)
       .filter((sequence) => sequence > after)
       .toSorted((one, other) => one - other);
-    for (let start = 0; start < sequences.length; start += PAGE) {
-      const letters = await this.#reads.named(sequences.slice(start, start + PAGE));
+    for (let start = 0; start < sequences.length; start += NAMED_PAGE) {
+      const letters = await this.#reads.named(sequences.slice(start, start + NAMED_PAGE));
       yield letters.filter((letter) => (token ?? letter.token) === letter.token);
     }
   }
 }
-
-const placed = ({ token, sequence, shown }: Letter): LetterPlace => ({
-  token,
-  sequence,
-  sizeBytes: shown.sizeBytes,
-});
 
 const LETTER_ID = /^\d{1,15}$/;
 

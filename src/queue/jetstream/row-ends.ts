@@ -128,12 +128,14 @@ export interface FollowUp {
   readonly deadGarbage: readonly number[];
   /** To be published, then removed from the dead letters; where there is no room, they stay. */
   readonly reviving: readonly number[];
+  /** Of the row that said so: once it is another one, one of them may be there to be tried again. */
+  readonly lettersEnded: number;
 }
 
 export function followUpOf(row: Row): FollowUp | undefined {
   if (!hasFollowUp(row)) return undefined;
-  const { dying, garbage, deadGarbage, reviving } = row;
-  return { dying, garbage, deadGarbage, reviving };
+  const { dying, garbage, deadGarbage, reviving, lettersEnded } = row;
+  return { dying, garbage, deadGarbage, reviving, lettersEnded };
 }
 
 /** All of it was done; what came after it stays. */
@@ -143,7 +145,8 @@ export function done(row: Row, followUp: FollowUp): Row {
   );
   const garbage = new Set(followUp.garbage);
   const letters = new Set(followUp.deadGarbage);
-  const tried = new Set(followUp.reviving);
+  const isSame = row.lettersEnded === followUp.lettersEnded;
+  const tried = new Set(isSame ? followUp.reviving : []);
   const removed = [...dead, ...row.garbage.filter((sequence) => garbage.has(sequence))];
   return {
     ...row,

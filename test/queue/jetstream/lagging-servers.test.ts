@@ -29,11 +29,14 @@ const letterAt = (sequence: number, sizeBytes = 1): Kept => ({
 
 const placeAt = (sequence: number) => placeOf(letterAt(sequence));
 
+/** Rows that have not ended one of them. */
+const NONE_ENDED = { rows: { refresh: () => Promise.resolve() }, followUps: {} } as never;
+
 /** A leader that has these, and how far its streams have come. */
 const trial = (sequences: readonly number[], lastSequence: number, callTimeoutMs = 60_000) => {
   const consumers = new Consumers();
   consumers.told = letterAt(0).told;
-  const leader = { sequences, lastSequence };
+  const leader = { sequences, lastSequence, whenAsked: () => {} };
   const kept = (sequence: number | undefined): Promise<Kept | undefined> =>
     Promise.resolve(sequence === undefined ? undefined : letterAt(sequence));
   const session = {
@@ -42,7 +45,10 @@ const trial = (sequences: readonly number[], lastSequence: number, callTimeoutMs
       get: (_: string, asked: number) => kept(leader.sequences.find((one) => one === asked)),
       next: (_: string, __: string, from: number) =>
         kept(leader.sequences.find((one) => one >= from)),
-      state: () => Promise.resolve({ messages: 9, bytes: 0, last_seq: leader.lastSequence }),
+      state: () => {
+        leader.whenAsked();
+        return Promise.resolve({ messages: 9, bytes: 0, last_seq: leader.lastSequence });
+      },
     },
     link: consumers,
     names,
@@ -56,7 +62,8 @@ const trial = (sequences: readonly number[], lastSequence: number, callTimeoutMs
   } as unknown as Session;
   const work = new Work(session, new Bodies(session), () => {});
   const stats = new Stats(session, work, {} as never);
-  return { consumers, leader, work, stats, lists: new LetterLists(session, work) };
+  const letterLists = new LetterLists(session, work, NONE_ENDED);
+  return { consumers, leader, work, stats, lists: letterLists, reads: new LetterReads(session) };
 };
 
 type Trial = ReturnType<typeof trial>;
@@ -107,6 +114,19 @@ describe('dead letters', () => {
     expect(idsOf(await page)).toEqual(['3', '7']);
   });
 
+  test('are listed again where a new leader came as far only after it was asked what is to come', async () => {
+    const given = trial([3, 7], 7);
+    const page = given.lists.page({ limit: 10 });
+    await untilMade(given.consumers, 1);
+    given.leader.sequences = [3];
+    given.leader.whenAsked = () => {
+      given.leader.sequences = [3, 7];
+    };
+    await lists(given, 1, [3]);
+    await lists(given, 2, [3, 7]);
+    expect(idsOf(await page)).toEqual(['3', '7']);
+  });
+
   test('are listed once where the last one was removed meanwhile', async () => {
     const given = trial([3, 7], 7);
     const page = given.lists.page({ limit: 10 });
@@ -128,11 +148,14 @@ describe('dead letters', () => {
   });
 
   test('that are removed are not shown, though a server that lags lists them, and others come in their place', async () => {
-    const given = trial([3, 7, 8], 8);
-    const page = given.lists.page({ limit: 1 });
-    await lists(given, 1, [3, 5]);
-    await lists(given, 2, [7]);
-    expect(await page).toMatchObject({ items: [{ id: '3' }], next: '3' });
+    const listed = Array.from({ length: 101 }, (_, index) => index + 1);
+    const there = listed.filter((sequence) => sequence !== 5);
+    const given = trial([...there, 107, 108], 108);
+    const page = given.lists.page({ limit: 100 });
+    await lists(given, 1, listed);
+    await lists(given, 2, [107, 108]);
+    expect(await page).toMatchObject({ next: '101' });
+    expect(idsOf(await page)).toEqual(there.map(String));
   });
 
   test('are not passed over where a new leader does not have them yet', async () => {
@@ -156,6 +179,19 @@ describe('dead letters', () => {
     expect(await there).toEqual(places);
   });
 
+  test('that are to be sent again are read again where a new leader does not have them yet', async () => {
+    const { leader, reads } = trial([3], 6);
+    const known = reads.known([3, 7]);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    Object.assign(leader, { sequences: [3, 7], lastSequence: 7 });
+    expect((await known).map(({ sequence }) => sequence)).toEqual([3, 7]);
+  });
+
+  test('that are to be sent again are gone where the stream ends before them for long: it lost its end', async () => {
+    const found = await trial([3], 6).reads.known([3, 7]);
+    expect(found.map(({ sequence }) => sequence)).toEqual([3]);
+  });
+
   test('are gone where the leader has come as far, and does not have them', async () => {
     const there = await trial([3], 7).lists.stillThere([placeAt(3), placeAt(7)]);
     expect(there).toEqual([placeAt(3)]);
@@ -166,8 +202,10 @@ describe('dead letters', () => {
 const watched = () => {
   const most = { count: 0, bytes: 0 };
   const now = { count: 0, bytes: 0 };
+  const sizes = new Set<number | undefined>();
   const read = (sizeBytes: number) => {
-    const get = async (_: string, sequence: number) => {
+    const get = async (_: string, sequence: number, known?: number) => {
+      sizes.add(known);
       now.count += 1;
       now.bytes += sizeBytes;
       most.count = Math.max(most.count, now.count);
@@ -177,9 +215,9 @@ const watched = () => {
       now.bytes -= sizeBytes;
       return letterAt(sequence, sizeBytes);
     };
-    return new LetterReads({ store: { get }, names, clock: systemClock } as unknown as Session);
+    return { store: { get }, names, clock: systemClock } as unknown as Session;
   };
-  return { most, read };
+  return { most, read, sizes };
 };
 
 describe('letters that are read', () => {
@@ -191,18 +229,24 @@ describe('letters that are read', () => {
     { size: 'large', sizeBytes: MIB, count: 8 },
     { size: 'larger than all that may be', sizeBytes: 20 * MIB, count: 1 },
   ])('are $count at once where they are $size', async ({ sizeBytes, count }) => {
-    const { most, read } = watched();
+    const { most, read, sizes } = watched();
     const places = sequences.map((sequence) => placeOf(letterAt(sequence, sizeBytes)));
-    const found = await read(sizeBytes).listed(places);
+    const reads = new LetterReads(read(sizeBytes));
+    const found = await reads.listed(places);
     expect(found.map(({ sequence }) => sequence)).toEqual(sequences);
-    expect(await read(sizeBytes).stillThere(places)).toEqual(places);
+    expect(await reads.stillThere(places)).toEqual(places);
     expect(most).toEqual({ count, bytes: count * sizeBytes });
+    expect(sizes).toEqual(new Set([sizeBytes]));
   });
 
   test('are few at once where their size is not known', async () => {
     const { most, read } = watched();
-    const found = await read(MIB).named(sequences);
-    expect(found.map(({ sequence }) => sequence)).toEqual(sequences);
+    const letterLists = new LetterLists(read(MIB), {} as never, NONE_ENDED);
+    const found: number[] = [];
+    for await (const places of letterLists.places({ ids: sequences.map(String) })) {
+      found.push(...places.map(({ sequence }) => sequence));
+    }
+    expect(found).toEqual(sequences);
     expect(most.count).toBe(32);
   });
 });

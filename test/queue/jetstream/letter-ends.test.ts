@@ -1,37 +1,21 @@
 /** Dead letters that several processes end at once: each of them ends once, and counts once. */
 import { describe, expect, test } from 'vitest';
-import { tokenOf } from '../../../src/queue/jetstream/names.ts';
 import type { Opened } from '../../../src/queue/jetstream/opened.ts';
 import { purged, revived } from '../../../src/queue/jetstream/row-ends.ts';
 import { natsProgram } from '../../helpers/nats-server.ts';
-import { bringLetters, startedServer } from './opened-processes.ts';
-
-const COUNT = 5;
-
-const TOKEN = tokenOf('one');
-
-/** Two processes, and dead letters of one application. */
-async function started(maxPendingMessages?: number): Promise<readonly [Opened, Opened]> {
-  const open = await startedServer(maxPendingMessages);
-  const both = [await open(), await open()] as const;
-  await bringLetters(both[0], 'one', COUNT);
-  return both;
-}
+import {
+  bringLetters,
+  COUNT,
+  forget,
+  sequencesOf,
+  TOKEN,
+  twoWithLetters,
+} from './opened-processes.ts';
 
 const ENDS = {
   purge: ({ letterEnds }: Opened) => letterEnds.purge({}, 'purged'),
   replay: ({ letterEnds }: Opened) => letterEnds.replay({}),
 } as const;
-
-/** Nothing of what was done before is left in the row. */
-async function forget({ rows, work }: Opened): Promise<void> {
-  await rows.change(work.view(TOKEN), (row) => ({ ...row, notBeforeMs: 1 }));
-}
-
-const sequencesOf = async ({ letterLists }: Opened): Promise<number[]> => {
-  const { items } = await letterLists.page({ limit: 100 });
-  return items.map(({ id }) => Number(id));
-};
 
 const TWO = [
   ['purge', 'purge', { pending: 0, discarded: { purged: COUNT } }],
@@ -46,7 +30,7 @@ describe.runIf(natsProgram !== undefined)('who has listed dead letters', () => {
   test.each(TWO)(
     'does not %s them where another did %s them since',
     async (later, sooner, left) => {
-      const [one, other] = await started();
+      const [one, other] = await twoWithLetters();
       const { letterLists } = one;
       const places = letterLists.places.bind(letterLists);
       letterLists.places = async function* (filter) {
@@ -64,7 +48,7 @@ describe.runIf(natsProgram !== undefined)('who has listed dead letters', () => {
   test.each(TWO)(
     'and looked for them, does not %s them where another did %s them since',
     async (later, sooner, left) => {
-      const [one, other] = await started();
+      const [one, other] = await twoWithLetters();
       const { letterLists } = one;
       const stillThere = letterLists.stillThere.bind(letterLists);
       letterLists.stillThere = async (places) => {
@@ -82,7 +66,7 @@ describe.runIf(natsProgram !== undefined)('who has listed dead letters', () => {
   );
 
   test('ends those that are there still', async () => {
-    const [one, other] = await started();
+    const [one, other] = await twoWithLetters();
     const [first] = await sequencesOf(one);
     const { letterLists } = one;
     const places = letterLists.places.bind(letterLists);
@@ -99,7 +83,7 @@ describe.runIf(natsProgram !== undefined)('who has listed dead letters', () => {
   });
 
   test('does not end one that the row names already, also where that is over before the row is written', async () => {
-    const [one, other] = await started();
+    const [one, other] = await twoWithLetters();
     const [first = 0] = await sequencesOf(one);
     const view = other.work.view(TOKEN);
     const { letterLists } = one;
@@ -123,7 +107,7 @@ describe.runIf(natsProgram !== undefined)('who has listed dead letters', () => {
   });
 
   test('looks for them once, however often others write the row meanwhile', async () => {
-    const [one, other] = await started();
+    const [one, other] = await twoWithLetters();
     const [first] = await sequencesOf(other);
     await other.letterEnds.purge({ ids: [`${first}`] }, 'purged');
     const { letterLists } = one;
@@ -145,7 +129,7 @@ describe.runIf(natsProgram !== undefined)('what a process that was killed has le
     ['purge', { pending: 0, discarded: { purged: COUNT } }],
     ['replay', { pending: COUNT, discarded: {} }],
   ] as const)('of a %s is done by the next one', async (what, left) => {
-    const [one, other] = await started();
+    const [one, other] = await twoWithLetters();
     const sequences = await sequencesOf(other);
     await other.rows.change(other.work.view(TOKEN), (row) =>
       what === 'purge' ? purged(row, sequences, 'purged') : revived(row, sequences),
@@ -156,7 +140,7 @@ describe.runIf(natsProgram !== undefined)('what a process that was killed has le
   });
 
   test('of a replay does not count where there is no room for it', async () => {
-    const [one, other] = await started(1);
+    const [one, other] = await twoWithLetters(1);
     await bringLetters(one, 'one', 1);
     const [first, second] = await sequencesOf(other);
     await other.letterEnds.replay({ ids: [`${first}`] });

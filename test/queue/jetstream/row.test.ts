@@ -36,7 +36,7 @@ const REQUEST: ClaimRequest = {
 const BOUNDS = { rowBytes: 0, maxPayload: 1_048_576 };
 const ASKED = { id: 'x', request: REQUEST, nowMs: T0 + 100, lingerMs: 0, ...BOUNDS };
 
-const NO_FOLLOW_UP = { dying: [], garbage: [], deadGarbage: [], reviving: [] };
+const NO_FOLLOW_UP = { dying: [], garbage: [], deadGarbage: [], reviving: [], lettersEnded: 0 };
 
 const messageAt = (sequence: number, more: Partial<ReadMessage> = {}): ReadMessage => ({
   sequence,
@@ -354,7 +354,16 @@ describe('what is over', () => {
     expect(purged(both, [8, 9], 'purged')).toBe(both);
     expect(revived(closed(row), [8])).toEqual(closed(row));
     expect(followUpOf(both)).toMatchObject({ reviving: [8, 9] });
-    expect(done(both, { ...NO_FOLLOW_UP, reviving: [8] }).reviving).toEqual([9]);
+    const { lettersEnded } = both;
+    expect(done(both, { ...NO_FOLLOW_UP, reviving: [8], lettersEnded }).reviving).toEqual([9]);
+  });
+
+  test('of the dead letters is tried again where it was given up before, and is to wait again since', () => {
+    const first = revived(newRow(ROW), [8]);
+    const tried = followUpOf(first) ?? NO_FOLLOW_UP;
+    const again = revived(done(first, tried), [8]);
+    expect(done(again, tried).reviving).toEqual([8]);
+    expect(done(again, followUpOf(again) ?? NO_FOLLOW_UP).reviving).toEqual([]);
   });
 
   test('is not what is claimed, over already, or behind the times', () => {
