@@ -31,7 +31,7 @@ export class FollowUps {
 
   /** Where something is left: whoever wrote it may have ended. */
   async finish(view: View): Promise<void> {
-    if (hasFollowUp(nowOf(view))) await this.run(view);
+    if (hasFollowUp(rowNow(view))) await this.run(view);
     else if (isTried(view.state)) await this.#tell(view);
   }
 
@@ -41,7 +41,7 @@ export class FollowUps {
    */
   async run(view: View): Promise<void> {
     const { letters } = this.#parts;
-    const state = nowOf(view);
+    const state = rowNow(view);
     const followUp = followUpOf(state);
     if (followUp === undefined) return;
     const { dying, reviving, garbage, deadGarbage } = followUp;
@@ -112,7 +112,7 @@ export class FollowUps {
 }
 
 /** With what was done of it, and is not written yet. */
-const nowOf = (view: View): Row => view.done.reduce(done, view.state);
+export const rowNow = (view: View): Row => view.done.reduce(done, view.state);
 
 /** Whether it names what was, or is, to be published. */
 const isTried = ({ dying, reviving }: Pick<FollowUp, 'dying' | 'reviving'>): boolean =>

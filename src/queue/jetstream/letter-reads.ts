@@ -2,7 +2,7 @@
 import { certainly } from './certainly.ts';
 import { Lagging } from './jetstream-failure.ts';
 import { type Letter, type LetterPlace, letterOf } from './letter-code.ts';
-import { patiently } from './patience.ts';
+import { LAG_MS, patiently } from './patience.ts';
 import type { Session } from './session.ts';
 
 /** So many whose sizes are known are held at once. */
@@ -10,9 +10,6 @@ const AT_ONCE = 500;
 
 /** And so many bytes of them. */
 const BYTES_AT_ONCE = 8 * 1024 * 1024;
-
-/** So long a new leader may take to come as far as the one before it. */
-const LAG_MS = 1000;
 
 export class LetterReads {
   readonly #session: Session;

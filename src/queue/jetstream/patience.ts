@@ -4,6 +4,9 @@ import { isPassing } from './jetstream-failure.ts';
 
 const PAUSE_MS = 100;
 
+/** So long a new leader may take to come as far as the one before it. */
+export const LAG_MS = 1000;
+
 export interface Patience {
   readonly clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
   readonly callTimeoutMs: number;

@@ -1,12 +1,11 @@
 /** The ledger of what is there (law 7): counts from the streams, and what the rows say of them. */
 import type { Ledger, QueueStats, Tier } from '../queue.ts';
 import type { Bodies } from './bodies.ts';
-import type { FollowUps } from './follow-ups.ts';
+import { type FollowUps, rowNow } from './follow-ups.ts';
 import type { LetterLists } from './letter-lists.ts';
 import { lastToken } from './names.ts';
 import type { Row } from './row.ts';
 import { factsOf, ledgerOf, type RowFacts } from './row-due.ts';
-import { done } from './row-ends.ts';
 import { waitingIn } from './row-groups.ts';
 import type { Rows } from './rows.ts';
 import type { Session } from './session.ts';
@@ -131,9 +130,9 @@ export class Stats {
   }
 }
 
-/** With what was done of it, and is not written yet. */
+/** As {@link rowNow}; most are not read out for it. */
 const nowOf = (view: View): RowFacts =>
-  view.done.length === 0 ? view.facts : factsOf(view.done.reduce(done, view.state));
+  view.done.length === 0 ? view.facts : factsOf(rowNow(view));
 
 function placesIn({ touched, claim }: Row): number[] {
   return [...waitingIn([...touched, ...(claim?.groups ?? [])])].map(({ place }) => place.sequence);

@@ -13,6 +13,7 @@ import { Lagging } from './jetstream-failure.ts';
 import { RowRoom } from './known-row.ts';
 import { Looks } from './looks.ts';
 import { isToken, lastToken, tokenOf } from './names.ts';
+import { LAG_MS } from './patience.ts';
 import type { Surrounding } from './reading.ts';
 import { decodeRow } from './row-code.ts';
 import type { Session } from './session.ts';
@@ -21,9 +22,6 @@ import { View, type Wanted } from './view.ts';
 
 /** So long a claim waits for what this process itself has brought in: others may have taken it away. */
 const OWN_MS = 500;
-
-/** So long a new leader may take to come as far as the one before it. */
-const LAG_MS = 1000;
 
 export class Work {
   readonly turns = new Turns<View>();
