@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connectNats, managerOf, STAYING_STREAM } from './nats-client.ts';
 import {
   DEFAULT_MAX_PAYLOAD,
   differentPorts,
@@ -12,6 +13,9 @@ import {
 
 /** Ten seconds: on a busy machine they have found each other within one. */
 const LEFT_OUT_TRIES = 500;
+
+/** Half a minute at least: they tell of their room every ten seconds at the latest. */
+const PLACED_TRIES = 300;
 
 const NAMES = ['one', 'two', 'three'];
 
@@ -75,6 +79,7 @@ export class NatsCluster {
       for (const server of servers) await server.launch();
       await cluster.untilWell();
       await cluster.#untilMet();
+      await cluster.#untilPlaced();
     } catch (error) {
       await cluster.stop();
       throw error;
@@ -99,6 +104,29 @@ export class NatsCluster {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     throw new Error('the NATS servers of a cluster have not all found each other');
+  }
+
+  /**
+   * Who leads counts a server as one that goes along by what their group tells, and places nothing on it before it has
+   * heard of its room: until then it calls it offline (10005). What is seen of that is a stream of three alone.
+   * It stays, see {@link STAYING_STREAM}.
+   */
+  async #untilPlaced(): Promise<void> {
+    const client = await connectNats(this.addresses);
+    try {
+      const { streams } = await managerOf(client);
+      for (let tries = 1; ; tries += 1) {
+        try {
+          await streams.add({ ...STAYING_STREAM, num_replicas: NAMES.length });
+          return;
+        } catch (error) {
+          if (tries === PLACED_TRIES) throw error;
+        }
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    } finally {
+      await client.close();
+    }
   }
 
   async #startAnew(names: readonly string[]): Promise<void> {

@@ -8,6 +8,7 @@ import {
   managerOf,
   type NatsClient,
   type NatsManager,
+  STAYING_STREAM,
 } from '../helpers/nats-client.ts';
 import { NatsServer, natsProgram } from '../helpers/nats-server.ts';
 import { quickOrWhole } from '../helpers/quick-or-whole.ts';
@@ -27,6 +28,7 @@ describe.runIf(natsProgram !== undefined)('the JetStream queue', () => {
     server = await NatsServer.start({ maxPayload: 2 * 1024 * 1024 });
     client = await connectNats([server.address]);
     manager = await managerOf(client);
+    await manager.streams.add(STAYING_STREAM);
   });
 
   afterAll(async () => {
