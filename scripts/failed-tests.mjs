@@ -1,9 +1,9 @@
 // Prints what failed in a run of the tests, from vitest's JSON report: each test with the first
-// lines of its error, so that the reason stands above thousands of lines of log. Where no test failed, or
-// there is no report, the lines of the log that tell why the run did.
+// lines of its error, so that the reason stands above thousands of lines of log, then what the errors were caused
+// by. Where no test failed, or there is no report, the lines of the log that tell why the run did.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { reasonsIn } from './reasons-in-log.mjs';
+import { causesIn, reasonsIn } from './reasons-in-log.mjs';
 
 const ERROR_LINES = 6;
 
@@ -31,7 +31,7 @@ function failuresIn({ name, status, message, assertionResults }) {
 const results = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')).testResults : [];
 const failures = results.flatMap(failuresIn);
 for (const failure of failures) console.log(failure);
-if (failures.length === 0) {
-  console.log('  no test failed; of the log:');
-  for (const line of reasonsIn(readFileSync(log, 'utf8'))) console.log(`    ${line}`);
-}
+const text = readFileSync(log, 'utf8');
+const hasFailures = failures.length > 0;
+if (!hasFailures) console.log('  no test failed; of the log:');
+for (const line of hasFailures ? causesIn(text) : reasonsIn(text)) console.log(`    ${line}`);

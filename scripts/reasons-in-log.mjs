@@ -1,5 +1,6 @@
 // Why a run of the tests failed though no test did: an error that nobody caught, a file that could not
-// be loaded, a worker that crashed, coverage. Only the log has it, among thousands of lines.
+// be loaded, a worker that crashed, coverage. Only the log has it, among thousands of lines. And what the
+// errors of failed tests were caused by, which vitest's report leaves out.
 
 const MOST_LINES = 60;
 /** vitest's own words come last. */
@@ -20,12 +21,21 @@ const COLOURS = new RegExp(`${String.fromCodePoint(27)}\\[[\\d;]*m`, 'g');
 
 const rangeFrom = (start, count) => Array.from({ length: count }, (_, index) => start + index);
 
-/** At most 60 lines of the log, in its order; `…` where some were left out. */
-export function reasonsIn(log) {
-  const lines = log
+const linesOf = (log) =>
+  log
     .replace(COLOURS, '')
     .split('\n')
     .filter((line) => line.trim() !== '');
+
+const MOST_CAUSES = 20;
+
+/** Each once, at most 20: one line of each, such as `Caused by: Error: the disk is full`. */
+export const causesIn = (log) =>
+  [...new Set(linesOf(log).filter((line) => line.startsWith('Caused by: ')))].slice(0, MOST_CAUSES);
+
+/** At most 60 lines of the log, in its order; `…` where some were left out. */
+export function reasonsIn(log) {
+  const lines = linesOf(log);
   const tail = rangeFrom(Math.max(0, lines.length - TAIL_LINES), TAIL_LINES);
   const telling = BEGINNINGS.flatMap(([pattern, count]) =>
     lines.flatMap((line, index) => (pattern.test(line) ? rangeFrom(index, count) : [])),

@@ -50,6 +50,13 @@ test('names each failed test with its error, and nothing of the log', async () =
   expect(stdout).toBe('  test/a.test.ts > is not\n    expected 1 to be 2\n');
 });
 
+test('tells what their errors were caused by, each cause once', async () => {
+  const caused = '\u001B[31mCaused by: Error\u001B[39m: the folder is gone';
+  const log = [...PASSED, caused, ' ❯ src/a.ts:1:1', caused, ...UNHANDLED, ...SUMMARY];
+  const stdout = await printed(log, reportOf(failedTest));
+  expect(stdout.split('\n').slice(2)).toEqual(['    Caused by: Error: the folder is gone', '']);
+});
+
 test('where no test failed, tells of the log what did, in a few lines', async () => {
   const log = [...PASSED, ...UNHANDLED, ...PASSED, ...SUMMARY];
   const stdout = await printed(log, reportOf(passedTest));
