@@ -1,70 +1,63 @@
-import type { ViteUserConfig } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import type { TestProjectConfiguration, ViteUserConfig } from 'vitest/config';
+
+/** What a newcomer needs to trust a clone, beside the unit tests: the built package, as its users load it. */
+const SMOKE = [
+  'test/package/{exports,globals}.integration.test.ts',
+  'test/cli/program.integration.test.ts',
+];
 
 /**
- * Test files that get a process of their own: they put other modules in the place of real ones,
- * change what a process has once (TLS defaults, the first use of a module), or count its open
- * files. They start first, and so do those that are mostly about other processes. A process of its
- * own costs a file half a second.
+ * Test files that need a process of their own: they replace modules, change what a process has only
+ * once (TLS defaults, the first use of a module), or count its open files. This costs half a second
+ * for each file.
  */
-const ALONE = [
-  'test/{examples,readme}.test.ts',
-  'test/package/install.test.ts',
+const ISOLATED_UNITS = [
   'test/contract/when-used.test.ts',
-  'test/log/{buffered-destination,sync-destination,tracer}.test.ts',
+  'test/log/tracer.test.ts',
   'test/webhook/wire/{connector-tls,transport}.test.ts',
 ];
 
-/** What takes longest, so that nobody waits for it at the end while a core has nothing to do. */
-const LONG =
-  /(?:install|readme|examples|jetstream\/killed|sender-load|sender-host|memory|simulation|real-queues|outage|post|json-schema|fields)\.test\.ts$/;
+const UNITS = 'test/**/*.test.ts';
+const INTEGRATION = 'test/**/*.integration.test.ts';
+const SERVER = 'test/**/*.server.test.ts';
 
-const rankOf = ({ project, moduleId }: TestSpecification): string =>
-  `${project.name} ${LONG.test(moduleId) ? 0 : 1}`;
+/** Compiles the programs of test/fixtures, which only these tiers start. */
+const withPrograms = { globalSetup: 'test/helpers/compiled-fixtures.ts' };
 
-/** Vitest's own order, by the durations of the last run, knows nothing on a machine's first run. */
-class LongFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    // oxlint-disable-next-line unicorn/no-array-sort -- the sequencer's own, which gives a copy
-    const sorted = await super.sort(files);
-    return sorted.toSorted((a, b) => rankOf(a).localeCompare(rankOf(b)));
-  }
-}
-
-// What each project says for itself.
-const COMMON = {
-  // Child processes: the suite forks programs, opens sockets and checks globals, which threads share.
-  pool: 'forks' as const,
-  // Real programs and sockets on a busy machine; what should be quick is measured by its own test.
-  testTimeout: 30_000,
-  hookTimeout: 120_000,
-  // The built package is loaded by Node, as everywhere.
-  server: { deps: { external: [/\/dist\//] } },
-};
+const project = (name: string, test: object): TestProjectConfiguration => ({
+  test: {
+    name,
+    // Child processes: the tests open sockets and check globals, which threads share.
+    pool: 'forks',
+    // Real programs and sockets on a busy machine; what should be quick is measured by its own test.
+    testTimeout: 30_000,
+    hookTimeout: 120_000,
+    // Node loads the built package, as it does for users.
+    server: { deps: { external: [/\/dist\//] } },
+    ...test,
+  },
+});
 
 export default {
   test: {
-    maxWorkers: 2,
-    sequence: { sequencer: LongFirst },
-    globalSetup: 'test/helpers/compiled-fixtures.ts',
+    // Vitest leaves one core idle by default, which is half of a small machine.
+    maxWorkers: '100%',
     coverage: {
       provider: 'v8',
       include: ['src/**'],
       reporter: ['text', 'json-summary'],
       thresholds: { lines: 95, branches: 95, functions: 95, statements: 95 },
     },
-    // They run in the order of their names.
     projects: [
-      { test: { ...COMMON, name: 'alone', include: ALONE } },
-      {
-        test: {
-          ...COMMON,
-          name: 'together',
-          include: ['test/**/*.test.ts'],
-          exclude: ALONE,
-          isolate: false,
-        },
-      },
+      project('unit-isolated', { include: ISOLATED_UNITS }),
+      project('unit', {
+        include: [UNITS],
+        exclude: [INTEGRATION, SERVER, ...ISOLATED_UNITS],
+        isolate: false,
+      }),
+      project('smoke', { include: SMOKE }),
+      project('integration', { include: [INTEGRATION], exclude: SMOKE, ...withPrograms }),
+      project('server', { include: [SERVER], ...withPrograms }),
     ],
   },
 } satisfies ViteUserConfig;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { describe, expect, test } from 'vitest';
 import { parseAddress } from '../../src/address/parse.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const bytesOf = (text: string): number[] | undefined => parseAddress(text)?.toByteArray();
 
@@ -88,7 +88,7 @@ describe('parseAddress', () => {
           expect(parseAddress(text) !== undefined).toBe(isIP(text) !== 0);
         },
       ),
-      { numRuns: quickOrWhole(500, 2000) },
+      { numRuns: quickOrNightly(500, 2000) },
     );
   });
 
@@ -105,7 +105,7 @@ describe('parseAddress', () => {
       fc.property(fc.oneof(full, gapped, dotted, fc.ipV6()), (text) => {
         expect(bytesOf(text)).toEqual(bytesByUrlParser(text));
       }),
-      { numRuns: quickOrWhole(300, 1000) },
+      { numRuns: quickOrNightly(300, 1000) },
     );
   });
 });

@@ -10,7 +10,7 @@ import { explainClientAddress } from '../../src/capture/explain-client-address.t
 import { forwardedOrigin } from '../../src/capture/forwarded-origin.ts';
 import type { HeadersLike, RequestLike } from '../../src/capture/request-like.ts';
 import { anyCharacter } from '../helpers/any-character.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const PROXY = '10.0.0.1';
 const request = (headers: HeadersLike, remoteAddress: string | undefined = PROXY): RequestLike => ({
@@ -309,7 +309,7 @@ describe('whatever a request holds', () => {
         const found = client(given, options);
         expect(found === undefined || isIP(found.address) !== 0).toBe(true);
       }),
-      { numRuns: quickOrWhole(200, 1000) },
+      { numRuns: quickOrNightly(200, 1000) },
     );
   });
 
@@ -323,7 +323,7 @@ describe('whatever a request holds', () => {
         expect(origin.port).toSatisfy((port: number) => port >= 1 && port <= 65_535);
         expect(explainClientAddress(given, options).text).toMatch(/^[ -~\n…]+$/);
       }),
-      { numRuns: quickOrWhole(200, 1000) },
+      { numRuns: quickOrNightly(200, 1000) },
     );
   });
 
@@ -347,7 +347,7 @@ describe('whatever a request holds', () => {
           expect(walkHops(forged, policy)).toEqual(alone);
         },
       ),
-      { numRuns: quickOrWhole(200, 1000) },
+      { numRuns: quickOrNightly(200, 1000) },
     );
   });
 

@@ -7,7 +7,7 @@ import { currentContext, runInScope } from '../../src/capture/request-scope.ts';
 import { contract, type Dialect, VERBS } from '../../src/contract/index.ts';
 import { anyCharacter } from '../helpers/any-character.ts';
 import { smallRecord } from '../helpers/log-records.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const REQUEST: HttpRequest = {
   method: 'POST',
@@ -264,7 +264,7 @@ describe('whatever a request brings', () => {
       fc.property(requests, options, (request, given) => {
         expect(accepts('open', contextOf(request as unknown as HttpRequest, given))).toBe(true);
       }),
-      { numRuns: quickOrWhole(100, 300) },
+      { numRuns: quickOrNightly(100, 300) },
     );
   });
 
@@ -285,7 +285,7 @@ describe('whatever a request brings', () => {
       fc.property(requests, trusting, (request, given) => {
         expect(accepts('strict', contextOf(request as HttpRequest, given))).toBe(true);
       }),
-      { numRuns: quickOrWhole(100, 300) },
+      { numRuns: quickOrNightly(100, 300) },
     );
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findJsonFault } from '../../src/cli/json-fault.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const shown = (text: string): string => {
   const fault = findJsonFault(text);
@@ -89,7 +89,7 @@ describe('JSON.parse', () => {
       fc.property(fc.oneof(soup, changed, fc.json()), (text) => {
         expect(findJsonFault(text) === undefined).toBe(isJson(text));
       }),
-      { seed: 7, numRuns: quickOrWhole(500, 5000) },
+      { seed: 7, numRuns: quickOrNightly(500, 5000) },
     );
   });
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type JsonPiece, JsonSplitter } from '../../src/cli/json-splitter.ts';
 import { anyCharacter } from '../helpers/any-character.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const ROOMY = 1_000_000;
 
@@ -253,7 +253,7 @@ describe('whatever the values and wherever the bytes are cut', () => {
           true,
         );
       }),
-      { seed: 7, numRuns: quickOrWhole(500, 20_000) },
+      { seed: 7, numRuns: quickOrNightly(500, 20_000) },
     );
   });
 });

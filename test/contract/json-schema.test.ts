@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { API_VERSION, contract, EVENT_VERSION } from '../../src/contract/index.ts';
 import { jsonSchemas } from '../../src/contract/json-schema.ts';
 import { manifest } from '../helpers/package-files.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import {
   type Case,
   caseOf,
@@ -260,7 +260,7 @@ describe('the JSON Schemas', () => {
           WebhookMessageV2.safeParse(input).success,
         );
       }),
-      { numRuns: quickOrWhole(150, 500) },
+      { numRuns: quickOrNightly(150, 500) },
     );
   });
 });

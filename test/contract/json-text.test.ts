@@ -5,7 +5,7 @@ import { contract, messageToSend } from '../../src/contract/index.ts';
 import { jsonTextOf } from '../../src/contract/json-text.ts';
 import { copyJson, MAX_JSON_CHARACTERS } from '../../src/contract/json-value.ts';
 import { textOfJson } from '../../src/contract/text-of-json.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { inputs } from './cases/arbitrary-inputs.ts';
 import { MODES } from './cases/case.ts';
 import { fastPathOf, schemasFor } from './cases/judge.ts';
@@ -87,7 +87,7 @@ describe('the fast path', () => {
           expect(text).toBe(JSON.stringify(schema.parse(input)));
         }
       }),
-      { numRuns: quickOrWhole(150, 5000), seed: 7 },
+      { numRuns: quickOrNightly(150, 5000), seed: 7 },
     );
     expect(taken).toBeGreaterThan(100);
   });
@@ -106,7 +106,7 @@ describe('the fast path', () => {
           expect(text).toBe(result.success ? JSON.stringify(result.data) : undefined);
         },
       ),
-      { numRuns: quickOrWhole(200, 5000), seed: 7 },
+      { numRuns: quickOrNightly(200, 5000), seed: 7 },
     );
   });
 

@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { jsonTextOf } from '../../src/contract/json-text.ts';
 import { told } from '../../src/contract/told.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 /** Fields of few values, whose text is made beforehand, in each place among others. */
 const KINDS = {
@@ -71,7 +71,7 @@ describe('the text of an object', () => {
         );
         if (result.success) taken += 1;
       }),
-      { numRuns: quickOrWhole(500, 20_000), seed: 7 },
+      { numRuns: quickOrNightly(500, 20_000), seed: 7 },
     );
     expect(taken).toBeGreaterThan(50);
   });
@@ -105,7 +105,7 @@ describe('the text of an object', () => {
           expect(textOf(one)).toBe(expected);
         }
       }),
-      { numRuns: quickOrWhole(300, 5000), seed: 7 },
+      { numRuns: quickOrNightly(300, 5000), seed: 7 },
     );
   });
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { contract, EVENT_NAMES } from '../../src/contract/index.ts';
 import { jsonTextOf } from '../../src/contract/json-text.ts';
 import { recordParts } from '../../src/contract/record-parts.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { inputs } from './cases/arbitrary-inputs.ts';
 import { RECORDS } from './samples.ts';
 
@@ -60,7 +60,7 @@ test('parts that are joined are what the pass over the whole writes', () => {
       expect(text).toBe(jsonTextOf(contract({ dialect }).LogRecord)(record));
       expect(text).toBe(JSON.stringify(contract({ dialect }).LogRecord.parse(record)));
     }),
-    { numRuns: quickOrWhole(500, 5000), seed: 11 },
+    { numRuns: quickOrNightly(500, 5000), seed: 11 },
   );
   expect(taken).toBeGreaterThan(30);
 });

@@ -8,7 +8,7 @@ import {
   securityEventTexts,
 } from '../../src/contract/security-event-texts.ts';
 import { sampleMessageToSend } from '../../src/testing/index.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { inputs } from './cases/arbitrary-inputs.ts';
 
 const { event, ip } = securityEventTexts() as SecurityEventTexts;
@@ -51,7 +51,7 @@ test.each(['strict', 'open'] as const)(
         taken += 1;
         expect(whole(draft(message))).toBe(told(text));
       }),
-      { numRuns: quickOrWhole(500, 5000), seed: 5 },
+      { numRuns: quickOrNightly(500, 5000), seed: 5 },
     );
     expect(taken).toBeGreaterThan(10);
   },
@@ -73,7 +73,7 @@ test('an address that is joined of its fields is what the pass over the list wri
       expect(whole(draft(message))).toBe(text && told(text));
       if (text !== undefined) taken += 1;
     }),
-    { numRuns: quickOrWhole(200, 2000), seed: 5 },
+    { numRuns: quickOrNightly(200, 2000), seed: 5 },
   );
   expect(taken).toBeGreaterThan(10);
 });

@@ -18,7 +18,7 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { QUICK_COMPILER } from './compile-programs.ts';
 import { manifest, root } from './package-files.ts';
-import { quickOrWhole } from './quick-or-whole.ts';
+import { quickOrNightly } from './quick-or-nightly.ts';
 
 type Lock = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
@@ -81,7 +81,7 @@ export class Consumer {
    * in the versions of this repository's lock file, which are in npm's cache where that was
    * installed: asking a registry what is newest would make a test fail that cannot reach it.
    */
-  async install({ byNpm = quickOrWhole(false, true) } = {}): Promise<void> {
+  async install({ byNpm = quickOrNightly(false, true) } = {}): Promise<void> {
     const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', this.folder];
     this.#orThrow(await this.run('npm', pack, root));
     const tarball = readdirSync(this.folder).find((file) => file.endsWith('.tgz')) ?? '';

@@ -10,7 +10,7 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { accepts, freePort } from './free-port.ts';
 import { root } from './package-files.ts';
-import { quickOrWhole } from './quick-or-whole.ts';
+import { quickOrNightly } from './quick-or-nightly.ts';
 
 const page = readFileSync(join(root, 'docs/other-languages.md'), 'utf8');
 
@@ -82,7 +82,7 @@ export function isAvailable({ language, tool, debian, compile }: Language): bool
     console.warn(`SKIPPED: the receiver in ${language}, ${reason}`);
     return false;
   }
-  return compile === undefined || quickOrWhole(false, true);
+  return compile === undefined || quickOrNightly(false, true);
 }
 
 /** Beside those of other tests. */

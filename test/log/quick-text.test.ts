@@ -5,7 +5,7 @@ import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
 import { settingsOf } from '../../src/log/writer-options.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { smallRecord } from '../helpers/log-records.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const SPAN = {
   traceId: '0af7651916cd43dd8448eb211c80319c',
@@ -34,7 +34,7 @@ describe('a record that is not checked', () => {
         taken += 1;
         expect(text).toBe(plainly(record));
       }),
-      { numRuns: quickOrWhole(300, 5000), seed: 8 },
+      { numRuns: quickOrNightly(300, 5000), seed: 8 },
     );
     expect(taken).toBeGreaterThan(50);
   });

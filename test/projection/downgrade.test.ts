@@ -13,7 +13,7 @@ import {
   type MessageToDowngrade,
 } from '../../src/projection/downgrade.ts';
 import { DRAFTS, PULSE_DETAILS } from '../contract/samples.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { messages } from './arbitrary-messages.ts';
 
 const CONTEXT: DowngradeContext = {
@@ -69,7 +69,7 @@ describe('a message of format v2 in format v1', () => {
         const written = JSON.stringify(downgraded.element);
         expect(JSON.stringify(WebhookMessageV1.parse(downgraded.element))).toBe(written);
       }),
-      { numRuns: quickOrWhole(150, 400) },
+      { numRuns: quickOrNightly(150, 400) },
     );
   });
 

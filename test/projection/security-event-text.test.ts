@@ -4,7 +4,7 @@ import { messageToSend } from '../../src/contract/index.ts';
 import { securityEvent } from '../../src/projection/security-event.ts';
 import { securityEventText, urnOf } from '../../src/projection/security-event-text.ts';
 import { RECORDS } from '../contract/samples.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('shop', 'é"\\', '\ud800', ''));
 const metadata = { ...RECORDS.attack.context.actor.ip.metadata, version: 4 as const };
@@ -56,7 +56,7 @@ test('what is joined is the JSON of the event, and is refused where the contract
       taken[success ? 'joined' : 'refused'] += 1;
       expect(whole).toBe(success ? JSON.stringify(message) : undefined);
     }),
-    { numRuns: quickOrWhole(1000, 20_000), seed: 4 },
+    { numRuns: quickOrNightly(1000, 20_000), seed: 4 },
   );
   expect(Math.min(taken.joined, taken.refused)).toBeGreaterThan(50);
 });

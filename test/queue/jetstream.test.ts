@@ -11,7 +11,7 @@ import {
   STAYING_STREAM,
 } from '../helpers/nats-client.ts';
 import { NatsServer, natsProgram } from '../helpers/nats-server.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { SteppingTime } from '../helpers/stepping-time.ts';
 import { describeQueueConformance } from './conformance/describe-queue-conformance.ts';
 import type { QueueBounds, QueueHarness, QueueUnderTest } from './conformance/harness.ts';
@@ -79,9 +79,9 @@ describe.runIf(natsProgram !== undefined)('the JetStream queue', () => {
     },
     unitMs: 1000,
     toleranceMs: 0,
-    blackHoleMessages: quickOrWhole(500, 10_000),
-    crowd: quickOrWhole(100, 2000),
-    randomRuns: quickOrWhole(3, 20),
+    blackHoleMessages: quickOrNightly(500, 10_000),
+    crowd: quickOrNightly(100, 2000),
+    randomRuns: quickOrNightly(3, 20),
   };
 
   describeQueueConformance('the JetStream queue', harness);

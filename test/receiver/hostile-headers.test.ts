@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { createWebhookReceiver, type ReceiverOptions } from '../../src/receiver/index.ts';
 import { sampleMessage } from '../../src/testing/index.ts';
 import { sign } from '../../src/webhook/signature.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { HOSTS } from '../helpers/receiver-hosts.ts';
 
 const SECRET = 'secret-of-the-test';
@@ -77,7 +77,7 @@ test('whatever headers there are, a request is answered, and taken where they ar
       statuses.add(status);
       if (status === 204) taken.add(headers['x-svc-integrity']);
     }),
-    { numRuns: quickOrWhole(2000, 100_000), seed: 7 },
+    { numRuns: quickOrNightly(2000, 100_000), seed: 7 },
   );
   expect(statuses).toEqual(new Set([204, 401, 405, 413, 415]));
   expect(taken).toEqual(new Set([GENUINE]));
@@ -127,7 +127,7 @@ test('whatever bytes come in, the server goes on, and what is genuine is taken',
     fc.asyncProperty(anyMethod, anyHeaders, async (method, headers) => {
       statuses.add(await statusOf(url, bytesOf(method, headers)));
     }),
-    { numRuns: quickOrWhole(200, 2000), seed: 7 },
+    { numRuns: quickOrNightly(200, 2000), seed: 7 },
   );
   // 400: what Node's parser refuses.
   expect([400, 401, 415].filter((status) => !statuses.has(status))).toEqual([]);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { SecurityEventError } from '../../src/errors.ts';
 import { type ParsedBody, parseBody } from '../../src/receiver/index.ts';
 import { sampleMessage, sampleMessageV1 } from '../../src/testing/index.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const EVENT = sampleMessage('security_event');
 const EVENT_V1 = sampleMessageV1('security_event');
@@ -176,7 +176,7 @@ test('whatever body is given, it is read or refused by ERR_INVALID_BODY', () => 
     fc.property(anyBody, (body) => {
       outcomes.add(outcomeOf(body));
     }),
-    { numRuns: quickOrWhole(2000, 100_000) },
+    { numRuns: quickOrNightly(2000, 100_000) },
   );
   expect([...outcomes].toSorted()).toEqual(['ERR_INVALID_BODY', 'read', 'refused']);
 }, 300_000);

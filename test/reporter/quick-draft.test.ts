@@ -16,7 +16,7 @@ import type { Reporter } from '../../src/reporter/reporter.ts';
 import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
 import { createFakeClock, createLineSink } from '../../src/testing/index.ts';
 import { RECORDS } from '../contract/samples.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const AT = Date.parse('2026-08-01T12:00:00.000Z');
 const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
@@ -191,7 +191,7 @@ describe('an event that is drafted quickly', () => {
         const scene: Scene = { tells, context: given };
         expect(quickly(scene)).toEqual(plainly(scene));
       }),
-      { numRuns: quickOrWhole(200, 3000), seed: 3 },
+      { numRuns: quickOrNightly(200, 3000), seed: 3 },
     );
   });
 });

@@ -20,7 +20,7 @@ import {
   type WebhookSender,
 } from '../../src/webhook/engine/sender.ts';
 import { RECORDS } from '../contract/samples.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { openSender, SECRET } from '../helpers/sender.ts';
 import { wrapQueue } from '../helpers/wrapped-queue.ts';
 
@@ -371,7 +371,7 @@ test('is told as plainly whatever is known of the actor', async () => {
     fc.asyncProperty(context, async (given) => {
       checked += await expectSame({ tells: BOTH, context: given });
     }),
-    { numRuns: quickOrWhole(100, 1000), seed: 3 },
+    { numRuns: quickOrNightly(100, 1000), seed: 3 },
   );
   expect(checked).toBeGreaterThan(20);
 });

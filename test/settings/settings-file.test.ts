@@ -28,7 +28,6 @@ import { createSettings } from '../../src/settings/source.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import { rejectingListener } from '../helpers/rejecting-listener.ts';
-import { runFixture } from '../helpers/run-fixture.ts';
 
 const SECRET = 'secret-hunter2';
 const SHOP = {
@@ -581,11 +580,4 @@ test('what is told is told outside of every request', async () => {
     await settings.reload().catch(() => stores.push(requests.getStore()));
   });
   expect(stores).toEqual([undefined, 'a request']);
-});
-
-test('a process that has nothing else to do ends, watched file or not', async () => {
-  const path = fileOf(shop('shop'));
-  const { exitCode, stdout, lingeredMs } = await runFixture('settings-idle', [path]);
-  expect([exitCode, stdout]).toEqual([0, 'shop\n']);
-  expect(lingeredMs).toBeLessThan(700);
 });

@@ -7,7 +7,7 @@ import { readdirSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { postgresPrograms } from '../helpers/postgres-server.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import type { MakeBacking } from './backing.ts';
 import { FLAWS } from './flaws.ts';
 import { SimulatedDatabase } from './in-a-database.ts';
@@ -71,7 +71,7 @@ function cutTail(folder: string): void {
 }
 
 describe('The delivery engine on a queue in a folder', () => {
-  const seeds = quickOrWhole(12, 120);
+  const seeds = quickOrNightly(12, 120);
 
   test(`keeps every invariant in worlds 1 to ${seeds}, over crashes and restarts`, {
     timeout: 10 * MINUTES,
@@ -91,7 +91,7 @@ describe('The delivery engine on a queue in a folder', () => {
 });
 
 describe.runIf(postgresPrograms !== undefined)('The delivery engine on a PostgreSQL queue', () => {
-  const seeds = quickOrWhole(4, 40);
+  const seeds = quickOrNightly(4, 40);
   let database: SimulatedDatabase;
 
   beforeAll(async () => {

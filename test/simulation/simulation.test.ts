@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { simulate } from './simulation.ts';
 
 /** A thousand of them run in CI, by `npm run simulate`; here as many as a developer waits for. */
-const SEEDS = quickOrWhole(10, 30);
+const SEEDS = quickOrNightly(10, 30);
 
 const { stackTraceLimit } = Error;
 
@@ -28,7 +28,7 @@ describe('The delivery engine, in worlds where everything fails', () => {
   });
 
   test('does the same again with the same seed, so that a failure can be run again', async () => {
-    for (const seed of quickOrWhole([1, 6], [1, 6, 577])) {
+    for (const seed of quickOrNightly([1, 6], [1, 6, 577])) {
       const [first, second]: [string[], string[]] = [[], []];
       await simulate(seed, { trace: first });
       await simulate(seed, { trace: second });

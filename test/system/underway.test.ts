@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Underway } from '../../src/system/underway.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 test('is over at once where nothing has begun, or all has ended', async () => {
   const underway = new Underway();
@@ -47,6 +47,6 @@ test('is over for whoever waits when all has ended that had begun by then, and n
         expect(waiting.map(({ isOver }) => isOver)).toEqual(due);
       }
     }),
-    { numRuns: quickOrWhole(100, 1000), seed: 7 },
+    { numRuns: quickOrNightly(100, 1000), seed: 7 },
   );
 });

@@ -12,7 +12,6 @@ import {
   startReceiver,
 } from '../../src/testing/index.ts';
 import { sign } from '../../src/webhook/signature.ts';
-import { runFixture } from '../helpers/run-fixture.ts';
 
 async function open(options: ReceiverOptions = {}): Promise<Receiver> {
   const receiver = await startReceiver(options);
@@ -285,13 +284,6 @@ describe('a function that throws', () => {
 });
 
 describe('close', () => {
-  test('ends what is open, whatever is being done to it, and holds the process no longer', async () => {
-    const { lingeredMs, ...run } = await runFixture('receiver-close', []);
-    expect(run).toEqual({ exitCode: 0, stdout: 'closed', stderr: '' });
-    // What is still to be done would take an hour.
-    expect(lingeredMs).toBeLessThan(20_000);
-  });
-
   test('ends a wait, and listens no more', async () => {
     const receiver = await startReceiver({ otherwise: { fault: 'hang' } });
     const waiting = receiver.waitForRequests(2);

@@ -9,7 +9,7 @@ import {
 } from '../../src/webhook/draft-reader.ts';
 import { inputs } from '../contract/cases/arbitrary-inputs.ts';
 import { DRAFTS } from '../contract/samples.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const DIALECTS: readonly Dialect[] = ['strict', 'open'];
 const QUICK = { strict: quickReader('strict'), open: quickReader('open') } as const;
@@ -45,7 +45,7 @@ describe('what is read of a message', () => {
           }
         },
       ),
-      { numRuns: quickOrWhole(150, 5000), seed: 8 },
+      { numRuns: quickOrNightly(150, 5000), seed: 8 },
     );
     expect(taken).toBeGreaterThan(100);
   });

@@ -32,7 +32,6 @@ import {
   type Step,
   startReceiver,
 } from '../helpers/receiver.ts';
-import { runFixture } from '../helpers/run-fixture.ts';
 
 const SECRET = 'a secret nobody sees';
 const EVENT = DRAFTS['event to send'] as MessageToSend;
@@ -375,19 +374,4 @@ describe("the caller's signal", () => {
     );
     expect(heard).toEqual([]);
   });
-});
-
-describe('the process of the caller', () => {
-  test('ends by itself after the call, and loads undici only for it', async () => {
-    const receiver = await openReceiver();
-    const run = await runFixture('send-host.ts', [receiver.url]);
-    expect({ ...run, stdout: JSON.parse(run.stdout), lingeredMs: 0 }).toEqual({
-      exitCode: 0,
-      stdout: { undiciBefore: false, undiciAfter: true, ok: true },
-      stderr: '',
-      lingeredMs: 0,
-    });
-    // An idle connection would be kept for 4 s.
-    expect(run.lingeredMs).toBeLessThan(3500);
-  }, 30_000);
 });

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkSecret, generateSecret, sign, verify } from '../../src/webhook/signature.ts';
@@ -8,41 +7,11 @@ const SECRET = '1234';
 const BODY = '4567';
 const SIGNATURE = '9d101d2bf630748679226b767d2031634c520390ff0e926afc09bc65a05bfdb2';
 
-/** Python's hmac over all cases in one process; it encodes the strings by itself. */
-const PYTHON = `
-import base64, hashlib, hmac, json, sys
-cases = json.load(sys.stdin)
-print(json.dumps([
-  hmac.new(c['secret'].encode('utf-8'),
-           c['text'].encode('utf-8') if 'text' in c else base64.b64decode(c['bytes']),
-           hashlib.sha256).hexdigest()
-  for c in cases]))
-`;
-
 describe('sign', () => {
   test('gives the known signature of a known body', () => {
     expect(sign(BODY, SECRET)).toBe(SIGNATURE);
     expect(sign(Buffer.from(BODY), SECRET)).toBe(SIGNATURE);
   });
-
-  test("agrees with Python's hmac for any text, bytes and secret", () => {
-    const anyText = fc.string({ unit: anyCharacter, maxLength: 60 });
-    const anySecret = fc.oneof(
-      fc.string({ unit: anyCharacter, minLength: 1, maxLength: 40 }),
-      fc.string({ unit: fc.constantFrom('0', '4', '9', 'a', 'f'), minLength: 64, maxLength: 64 }),
-    );
-    const bodies = fc.oneof(anyText, fc.uint8Array({ maxLength: 300 }));
-    const samples = fc.sample(fc.tuple(bodies, anySecret), { numRuns: 300, seed: 7 });
-    const cases = samples.map(([body, secret]) =>
-      typeof body === 'string'
-        ? { secret, text: body }
-        : { secret, bytes: Buffer.from(body).toString('base64') },
-    );
-    const stdout = execFileSync('python3', ['-c', PYTHON], { input: JSON.stringify(cases) });
-    expect(samples.map(([body, secret]) => sign(body, secret))).toEqual(
-      JSON.parse(stdout.toString()),
-    );
-  }, 30_000);
 
   test('takes a body of another realm, such as that of a test sandbox', () => {
     const view = new DataView(new TextEncoder().encode(BODY).buffer);

@@ -15,7 +15,7 @@ import { createLevelQueue } from '../../../src/queue/level.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
 import { bury, type Death, deaths, fill, folderWith, NOON_MS } from '../../helpers/dead-letters.ts';
 import { fakeTerminal, runCommand } from '../../helpers/fake-terminal.ts';
-import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const HOUR_MS = 3_600_000;
@@ -178,7 +178,7 @@ describe('dead list', () => {
 });
 
 describe('a long list', () => {
-  const count = quickOrWhole(1000, 100_000);
+  const count = quickOrNightly(1000, 100_000);
 
   test('is written page by page, and ends quietly where nobody reads any more', async () => {
     const folder = await folderWith(deaths(count));

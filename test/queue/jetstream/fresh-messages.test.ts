@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Message } from '../../../src/queue/jetstream/envelope.ts';
 import { FreshMessages } from '../../../src/queue/jetstream/fresh-messages.ts';
 import { FreshRoom, MAX_FRESH } from '../../../src/queue/jetstream/fresh-room.ts';
-import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { BOUNDS, keeperOf, Listed } from './listed.ts';
 import { messageAt } from './message-at.ts';
 
@@ -198,6 +198,6 @@ describe('what several applications have in mind', () => {
         expect(behind.reduce((sum, length) => sum + length)).toBeLessThanOrEqual(BOUNDS.all);
       }
     });
-    fc.assert(property, { seed: 9, numRuns: quickOrWhole(100, 2000) });
+    fc.assert(property, { seed: 9, numRuns: quickOrNightly(100, 2000) });
   });
 });

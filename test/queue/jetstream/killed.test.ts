@@ -9,7 +9,7 @@ import { createSeededRandom } from '../../../src/testing/index.ts';
 import { connectNats, leaderOf, managerOf, type NatsClient } from '../../helpers/nats-client.ts';
 import { NatsCluster } from '../../helpers/nats-cluster.ts';
 import { hasSoundServer, NatsServer } from '../../helpers/nats-server.ts';
-import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { ROW } from '../conformance/trial.ts';
 import { kill, LifeJournal, startLife } from '../life-journal.ts';
 
@@ -51,7 +51,7 @@ describe.runIf(hasSoundServer)('a queue in JetStream', () => {
     try {
       const random = createSeededRandom(1);
       await createJetStreamStreams({ connection: { servers }, prefix: PREFIX });
-      const generations = quickOrWhole(2, 17);
+      const generations = quickOrNightly(2, 17);
       for (let number = 0; number < generations; number += 1) {
         const lives = await generation(servers, 'dispatchers', number);
         await journalOf('dispatchers').busy(number + 1);
@@ -79,7 +79,7 @@ describe.runIf(hasSoundServer)('a queue in JetStream', () => {
       await createJetStreamStreams({ connection: { servers }, prefix: PREFIX, replicas: 3 });
       const manager = await managerOf(client);
       lives.push(...(await generation(servers, 'servers', 0)));
-      const kills = quickOrWhole(2, 20);
+      const kills = quickOrNightly(2, 20);
       for (let count = 0; count < kills; count += 1) {
         await journalOf('servers').goesOn();
         await new Promise((resolve) => setTimeout(resolve, random() * 300));

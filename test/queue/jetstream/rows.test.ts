@@ -1,6 +1,6 @@
 /** The laws of queues, kept by rows alone. */
 import { createFakeClock } from '../../../src/testing/index.ts';
-import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { describeQueueConformance } from '../conformance/describe-queue-conformance.ts';
 import { RowsQueue } from './rows-queue.ts';
 
@@ -18,5 +18,5 @@ describeQueueConformance('a queue made of rows', {
   toleranceMs: 0,
   blackHoleMessages: 1000,
   crowd: 100,
-  randomRuns: quickOrWhole(30, 100),
+  randomRuns: quickOrNightly(30, 100),
 });

@@ -10,7 +10,7 @@ import {
 } from '../../../src/queue/memory/waiting-message.ts';
 import type { Format, QueueEntry } from '../../../src/queue/queue.ts';
 import { sharedBytes } from '../../../src/webhook/shared-bytes.ts';
-import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 
 /** In one Buffer, as a call of `send` has them, but for what lies between some. */
 function entriesOf(texts: readonly string[], first: number, format: Format): QueueEntry[] {
@@ -93,6 +93,6 @@ test('is the same of runs as of messages one by one, whatever comes back', () =>
         expect(runs.size).toBe(single.size);
       }
     }),
-    { numRuns: quickOrWhole(200, 5000) },
+    { numRuns: quickOrNightly(200, 5000) },
   );
 });

@@ -1,8 +1,5 @@
 import { EventEmitter, getEventListeners, once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import net from 'node:net';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { Agent, type Dispatcher, MockAgent } from 'undici';
@@ -35,16 +32,12 @@ import {
   type Step,
   startReceiver,
 } from '../../helpers/receiver.ts';
-import { runFixture } from '../../helpers/run-fixture.ts';
 
 /** Where something else than a deadline must end an attempt, it does so long before these. */
 const LONG = { connectMs: 10_000, headersMs: 10_000, totalMs: 10_000 };
 const SOON_MS = 4000;
 
 const ANY_MS: unknown = expect.any(Number);
-
-/** A child process on a busy machine. */
-const CHILD_TIMEOUT_MS = 20_000;
 
 function openPoster(options: Partial<PosterOptions> = {}): Poster {
   const poster = createPoster({
@@ -459,26 +452,6 @@ describe('over TLS', () => {
     expect(result.timings.totalMs).toBeLessThan(SOON_MS);
     await receiver.idle();
   });
-
-  test.concurrent.for([
-    ['is trusted for a name that the machine trusts it for', 'localhost', { status: 200 }],
-    ['is refused for another name', '127.0.0.2', { code: 'tls' }],
-  ] as const)(
-    'a certificate %s',
-    { timeout: CHILD_TIMEOUT_MS },
-    async ([, urlHost, told], context) => {
-      const folder = await mkdtemp(path.join(tmpdir(), 'ca-'));
-      context.onTestFinished(() => rm(folder, { recursive: true }));
-      const trusted = path.join(folder, 'ca.pem');
-      await writeFile(trusted, certificate.cert);
-      const options = { tls: certificate, host: '0.0.0.0', urlHost };
-      const receiver = await openReceiver(options, context.onTestFinished);
-      const run = await runFixture('wire-host.ts', ['post over TLS', receiver.url], {
-        NODE_EXTRA_CA_CERTS: trusted,
-      });
-      expect(JSON.parse(run.stdout)).toMatchObject(told);
-    },
-  );
 });
 
 describe('connections', () => {
@@ -643,34 +616,6 @@ describe('close', () => {
     expect(await poster.post(requestTo(receiver.url))).toMatchObject({ code: 'aborted' });
     expect(receiver.connectionCount).toBe(0);
   });
-
-  test.concurrent.for([
-    ['without close after a finished post', 'exit without close', 'http', { kind: 'response' }],
-    ['after close, though a post was hanging', 'exit after close', 'http', { code: 'aborted' }],
-    [
-      'after close, though a handshake was hanging',
-      'exit after close',
-      'https',
-      { code: 'aborted' },
-    ],
-  ] as const)(
-    'a process ends at once %s',
-    { timeout: CHILD_TIMEOUT_MS },
-    async ([, scene, scheme, told], context) => {
-      const step = scene === 'exit without close' ? respond() : hang();
-      const receiver = await openReceiver({ script: [step] }, context.onTestFinished);
-      const url = receiver.url.replace('http', scheme);
-      const run = await runFixture('wire-host.ts', [scene, url]);
-      expect({ ...run, stdout: JSON.parse(run.stdout), lingeredMs: 0 }).toEqual({
-        exitCode: 0,
-        stdout: told,
-        stderr: '',
-        lingeredMs: 0,
-      });
-      // What would hold it, an idle connection or a deadline, takes 4 s at least.
-      expect(run.lingeredMs).toBeLessThan(3000);
-    },
-  );
 });
 
 describe('a dispatcher of the host', () => {

@@ -9,7 +9,7 @@ import type { Claim, MessageQueue } from '../../src/queue/queue.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import { copyAsKilled } from '../helpers/copy-as-killed.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { describeQueueConformance } from './conformance/describe-queue-conformance.ts';
 import { DEAD, DELIVERED, entryOf, idsOf, ROW } from './conformance/trial.ts';
 
@@ -21,7 +21,7 @@ describeQueueConformance('a queue in a folder', {
     const folders = [newFolder()];
     const queues: MessageQueue[] = [];
     const open = (): MessageQueue => {
-      const given = { folder: folders.at(-1) ?? '', sync: quickOrWhole(false, true), ...bounds };
+      const given = { folder: folders.at(-1) ?? '', sync: quickOrNightly(false, true), ...bounds };
       const queue = createLevelQueue(given, clock);
       queues.push(queue);
       return queue;
@@ -49,7 +49,7 @@ describeQueueConformance('a queue in a folder', {
   toleranceMs: 0,
   blackHoleMessages: 2000,
   crowd: 200,
-  randomRuns: quickOrWhole(10, 50),
+  randomRuns: quickOrNightly(10, 50),
 });
 
 const REQUEST = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 60_000 } as const;

@@ -9,10 +9,10 @@ import { createLevelQueue } from '../../src/queue/level.ts';
 import { createPostgresQueue, createPostgresSchema } from '../../src/queue/postgres.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import { PostgresServer, postgresPrograms } from '../helpers/postgres-server.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 /** Fewer than there are slots, and each keeps its own until its request times out after 15 s. */
-const HOLES = quickOrWhole(10, 30);
+const HOLES = quickOrNightly(10, 30);
 const APPLICATIONS = 10 * HOLES;
 
 /** With a second to spare: on a very busy machine the last ones are served after that. */
@@ -51,7 +51,7 @@ describe.runIf(process.platform === 'linux')('every healthy application is serve
   });
 
   // A server takes longer to start than all of this.
-  const hasServer = quickOrWhole(false, postgresPrograms !== undefined);
+  const hasServer = quickOrNightly(false, postgresPrograms !== undefined);
   test.runIf(hasServer)(`from a PostgreSQL queue, ${title}`, async () => {
     const server = await PostgresServer.start();
     try {

@@ -8,10 +8,9 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contract } from '../src/contract/index.ts';
 import { bundlePrograms, compilePrograms } from './helpers/compile-programs.ts';
-import { isCoreOnly } from './helpers/core-tests.ts';
 import { root } from './helpers/package-files.ts';
 import { postgresPrograms } from './helpers/postgres-server.ts';
-import { quickOrWhole } from './helpers/quick-or-whole.ts';
+import { quickOrNightly } from './helpers/quick-or-nightly.ts';
 import { type ProgramRun, runProgram } from './helpers/run-program.ts';
 
 const WEB_APPLICATION = 'examples/web-application/main';
@@ -62,22 +61,18 @@ function runOnFullDisk(): Promise<ProgramRun> {
 
 const sourceOf = (program: string): string => `${program}.ts`;
 
-const hasFleet = postgresPrograms !== undefined && !isCoreOnly;
-
-/** Of what is not the core's; nobody asks for it there. */
-const runOfOthers = async (program: string): Promise<ProgramRun> =>
-  isCoreOnly ? { exitCode: 1, stdout: '', stderr: '' } : runCompiled(program);
+const hasFleet = postgresPrograms !== undefined;
 
 /** All at the same time: they wait for each other's requests most of theirs. */
 function runAll() {
   const hosts = [EXPRESS, NODE_HTTP, FASTIFY, HONO, PASSPORT];
-  const once = [BATCH, ...(isCoreOnly ? [] : hosts), IN_TESTS].map(sourceOf);
+  const once = [BATCH, ...hosts, IN_TESTS].map(sourceOf);
   // Three runs of three processes each.
   const fleet = hasFleet ? FLEET : [];
   const often = [WEB_APPLICATION, RECEIVER, ...fleet].map(sourceOf);
   // Node follows the package's name to its modules where that has time: half of the work of each.
-  if (quickOrWhole(false, true)) compilePrograms(folder, once);
-  bundlePrograms(folder, quickOrWhole([...often, ...once], often));
+  if (quickOrNightly(false, true)) compilePrograms(folder, once);
+  bundlePrograms(folder, quickOrNightly([...often, ...once], often));
   // The application starts it by this name, which the compiler leaves as it is in a string.
   symlinkSync('receiver.js', join(folder, `${RECEIVER}.ts`));
   for (const program of fleet)
@@ -87,12 +82,12 @@ function runAll() {
     otherSecret: runCompiled(WEB_APPLICATION, { env: { EXAMPLE_FAULT: 'wrong-secret' } }),
     onFullDisk: runOnFullDisk(),
     batch: runCompiled(BATCH),
-    express: runOfOthers(EXPRESS),
-    nodeHttp: runOfOthers(NODE_HTTP),
-    fastify: runOfOthers(FASTIFY),
-    hono: runOfOthers(HONO),
-    passport: runOfOthers(PASSPORT),
-    fleet: hasFleet ? runOfOthers(FLEET[0] ?? '') : undefined,
+    express: runCompiled(EXPRESS),
+    nodeHttp: runCompiled(NODE_HTTP),
+    fastify: runCompiled(FASTIFY),
+    hono: runCompiled(HONO),
+    passport: runCompiled(PASSPORT),
+    fleet: hasFleet ? runCompiled(FLEET[0] ?? '') : undefined,
     inTests: runCompiled(IN_TESTS, { args: ['--test-reporter=tap'] }),
   };
 }
@@ -301,7 +296,7 @@ describe('the web applications', SLOW, () => {
   });
 });
 
-describe.skipIf(isCoreOnly)('the examples of hosts', SLOW, () => {
+describe('the examples of hosts', SLOW, () => {
   it('tell of logins and a blocked attack in Express', async () => {
     const run = await runs.express;
     expect(run.stderr.trimEnd().split('\n')).toEqual([

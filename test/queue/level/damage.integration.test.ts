@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createLevelQueue, type QueueDamage } from '../../../src/queue/level.ts';
-import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { DELIVERED, ROW } from '../conformance/trial.ts';
 import {
   claimOf,
@@ -239,7 +239,7 @@ describe('damaged files', () => {
 });
 
 test('random damage never hangs, throws nothing of its own, and invents no message', async () => {
-  for (let seed = 1; seed <= quickOrWhole(6, 100); seed += 1) {
+  for (let seed = 1; seed <= quickOrNightly(6, 100); seed += 1) {
     rmSync(folder, { recursive: true, force: true });
     cpSync(base, folder, { recursive: true });
     const done = damageSomething(folder, diceOf(seed));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { fixtureCommand } from '../../helpers/fixture-command.ts';
 import { root } from '../../helpers/package-files.ts';
-import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { runProgram } from '../../helpers/run-program.ts';
 import { messages, openReceiver, senderTo } from '../../helpers/sender.ts';
 
@@ -18,10 +18,10 @@ async function load(scene: string, count: number): Promise<Record<string, number
   return JSON.parse(stdout) as Record<string, number>;
 }
 
-const AT_ONCE = quickOrWhole(50_000, 100_000);
-const WAITING = quickOrWhole(40_000, 200_000);
+const AT_ONCE = quickOrNightly(50_000, 100_000);
+const WAITING = quickOrNightly(40_000, 200_000);
 /** As much for each message, however many there are. */
-const BESIDE_BYTES = quickOrWhole(4e6, 20e6);
+const BESIDE_BYTES = quickOrNightly(4e6, 20e6);
 
 describe('a sender', () => {
   test(`does not hold the event loop while it accepts ${AT_ONCE} messages in one call (D80)`, async () => {

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Consumer } from '../helpers/consumer.ts';
 import { filesBelow, manifest, root } from '../helpers/package-files.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const { name } = manifest;
 const consumer = new Consumer();
@@ -158,7 +158,7 @@ describe.concurrent('the installed package', () => {
 });
 
 /** Most of the work; what resolves most strictly always has it. */
-const checksLibraries = (module: string): boolean => quickOrWhole(module === 'node16', true);
+const checksLibraries = (module: string): boolean => quickOrNightly(module === 'node16', true);
 
 describe.concurrent('the installed types', () => {
   const USE_TYPES = `

@@ -14,7 +14,7 @@ import {
 } from '../../../src/queue/postgres.ts';
 import { fixtureCommand } from '../../helpers/fixture-command.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
-import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { DEAD, DELIVERED, entryOf, idsOf, isClaim, ROW } from '../conformance/trial.ts';
 
 const REQUEST = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e6, leaseMs: 60_000 } as const;
@@ -119,7 +119,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     });
 
     test('is made once where many processes ask at the same time', async () => {
-      const children = Array.from({ length: quickOrWhole(3, 10) }, () => maker('processes'));
+      const children = Array.from({ length: quickOrNightly(3, 10) }, () => maker('processes'));
       const outputs = children.map((child) => text(child.stdout as NodeJS.ReadableStream));
       await Promise.all(
         children.map((child) => once(child.stdout as NodeJS.ReadableStream, 'readable')),

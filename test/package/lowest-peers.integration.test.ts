@@ -10,7 +10,7 @@ import { mmdb } from '../helpers/mmdb.ts';
 import { NatsServer, natsProgram } from '../helpers/nats-server.ts';
 import { manifest, root } from '../helpers/package-files.ts';
 import { PostgresServer, postgresPrograms } from '../helpers/postgres-server.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const LOWEST = join(root, 'test/package/lowest-peers');
 
@@ -49,7 +49,7 @@ const sendLater = (queue: string): string => `
 
 const SENT = { left: 0, delivered: 2, same: true };
 
-describe.skipIf(quickOrWhole(true, false))('with the lowest version', () => {
+describe.skipIf(quickOrNightly(true, false))('with the lowest version', () => {
   const consumer = new Consumer();
 
   beforeAll(async () => {

@@ -18,10 +18,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundlePrograms, QUICK_COMPILER } from './helpers/compile-programs.ts';
-import { isCoreOnly } from './helpers/core-tests.ts';
 import { accepts, freePort } from './helpers/free-port.ts';
 import { type MarkdownProgram, programsOf } from './helpers/markdown-programs.ts';
-import { quickOrWhole } from './helpers/quick-or-whole.ts';
+import { quickOrNightly } from './helpers/quick-or-nightly.ts';
 import {
   type ProgramRun,
   runProgram,
@@ -43,12 +42,7 @@ const allPages = [
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ];
-/** Beside the README those of what the core has; every page has its links tested. */
-const CORE_PAGES = ['contract', 'installing', 'log-writer', 'sending'].map(
-  (name) => `docs/${name}.md`,
-);
 const pages = allPages
-  .filter((page) => !isCoreOnly || page === 'README.md' || CORE_PAGES.includes(page))
   .map((page) => ({ page, programs: programsOf(page, readPage(page)) }))
   .filter(({ programs }) => programs.length > 0);
 
@@ -72,7 +66,9 @@ const PORTS = { first: 20_000, count: 10_000 };
 
 /** Node follows the names itself in the README's first program, and in all of them where that has time. */
 const isBundled = (program: MarkdownProgram): boolean =>
-  quickOrWhole(true, false) && extensionOf(program) !== 'cjs' && program !== pages[0]?.programs[0];
+  quickOrNightly(true, false) &&
+  extensionOf(program) !== 'cjs' &&
+  program !== pages[0]?.programs[0];
 
 const sourceOf = (program: MarkdownProgram): string => `${baseOf(program)}.${extensionOf(program)}`;
 

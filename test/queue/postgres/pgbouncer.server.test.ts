@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPostgresQueue, createPostgresSchema } from '../../../src/queue/postgres.ts';
 import { hasPgBouncer, PgBouncer } from '../../helpers/pgbouncer.ts';
 import { PostgresServer } from '../../helpers/postgres-server.ts';
-import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { message, openReceiver, PATIENCE, senderTo } from '../../helpers/sender.ts';
 import { entryOf, ROW } from '../conformance/trial.ts';
 import {
@@ -28,7 +28,7 @@ const CONFORMANCE: PostgresConformance = {
 
 describe.runIf(hasPgBouncer)('behind PgBouncer', () => {
   // The same calls over other connections: asked of the whole suite where there is time.
-  describe.runIf(quickOrWhole(false, true))('whole', () => {
+  describe.runIf(quickOrNightly(false, true))('whole', () => {
     describePostgresConformance(CONFORMANCE);
   });
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPostgresQueue, createPostgresSchema } from '../../../src/queue/postgres.ts';
 import { createSeededRandom } from '../../../src/testing/index.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
-import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { ROW } from '../conformance/trial.ts';
 import { kill, LifeJournal, startLife } from '../life-journal.ts';
 
@@ -65,7 +65,7 @@ describe.runIf(postgresPrograms !== undefined)('a queue in PostgreSQL', () => {
     const random = createSeededRandom(1);
     const schema = 'dispatchers';
     await createPostgresSchema({ connection: server.connection, schema });
-    const generations = quickOrWhole(2, 17);
+    const generations = quickOrNightly(2, 17);
     for (let number = 0; number < generations; number += 1) {
       const lives = await generation(schema, number);
       await journalOf(schema).busy(number + 1);
@@ -85,7 +85,7 @@ describe.runIf(postgresPrograms !== undefined)('a queue in PostgreSQL', () => {
     const schema = 'servers';
     await createPostgresSchema({ connection: server.connection, schema });
     const lives = await generation(schema, 0);
-    const kills = quickOrWhole(1, 10);
+    const kills = quickOrNightly(1, 10);
     for (let count = 0; count < kills; count += 1) {
       await journalOf(schema).busy(count + 2);
       await new Promise((resolve) => setTimeout(resolve, random() * 300));

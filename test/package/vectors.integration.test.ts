@@ -9,7 +9,7 @@ import { SIGNATURE_FAULTS } from '../../src/receiver/signature-faults.ts';
 import { sign, verify } from '../../src/webhook/signature.ts';
 import { programOf } from '../helpers/language-receivers.ts';
 import { root } from '../helpers/package-files.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 interface Vector {
   readonly name: string;
@@ -129,7 +129,7 @@ describe('the vectors', () => {
 
   it('fit by openssl', () => {
     // A process for each.
-    const some = quickOrWhole(valid.slice(-3), valid);
+    const some = quickOrNightly(valid.slice(-3), valid);
     const signatures = some.map((vector) => {
       const key = ['-mac', 'HMAC', '-macopt', `hexkey:${vector.secret_hex}`];
       const args = ['dgst', '-sha256', ...key];

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLevelQueue } from '../../../src/queue/level.ts';
 import { fixtureCommand } from '../../helpers/fixture-command.ts';
-import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { idsOf, ROW } from '../conformance/trial.ts';
 
 let folder = '';
@@ -68,7 +68,7 @@ describe('a process with an open queue in a folder', () => {
   ])(
     'ends by $title while it writes, within 2 s, and has what it accepted',
     async ({ how, code }) => {
-      for (let time = 0; time < quickOrWhole(3, 20); time += 1) {
+      for (let time = 0; time < quickOrNightly(3, 20); time += 1) {
         const { exitCode, accepted, endedMs } = await run(how, { turns: 3 * time });
         expect(exitCode).toBe(code);
         expect(endedMs).toBeLessThan(2000);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLevelQueue } from '../../../src/queue/level.ts';
 import { copyAsKilled } from '../../helpers/copy-as-killed.ts';
-import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { ROW } from '../conformance/trial.ts';
 import { ConcurrentRun } from './concurrent-run.ts';
 import { drain, tables } from './drain.ts';
@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const SEEDS = Array.from({ length: quickOrWhole(2, 20) }, (_, index) => 1 + 10 * index);
+const SEEDS = Array.from({ length: quickOrNightly(2, 20) }, (_, index) => 1 + 10 * index);
 
 async function empties(place: string): Promise<void> {
   const queue = createLevelQueue({ folder: place, sync: false });
@@ -35,7 +35,12 @@ describe.each([
 ])('where the store is %s, calls at once', (_, failures) => {
   test.each(SEEDS)('lose and forget nothing, and leave nothing behind (seed %i)', async (seed) => {
     const live = join(folder, 'live');
-    const run = new ConcurrentRun({ seed, folder: live, calls: quickOrWhole(800, 3000), failures });
+    const run = new ConcurrentRun({
+      seed,
+      folder: live,
+      calls: quickOrNightly(800, 3000),
+      failures,
+    });
     await run.live();
     expect(run.wrong.slice(0, 5)).toEqual([]);
     // As a crash leaves it, and as it is closed.

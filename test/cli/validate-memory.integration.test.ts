@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { expect, it } from 'vitest';
 import { sampleRecord } from '../../src/testing/index.ts';
 import { root } from '../helpers/package-files.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const MEGABYTE = 1_000_000;
 const INPUT_BYTES = 400 * MEGABYTE;
@@ -35,7 +35,7 @@ async function residentAfter(block: Buffer): Promise<{ bytes: number; exitCode: 
 const line = `${JSON.stringify(sampleRecord())}\n`;
 
 // Seconds of a processor each: too much for whoever waits, and less would show nothing.
-it.skipIf(quickOrWhole(true, false)).each([
+it.skipIf(quickOrNightly(true, false)).each([
   ['records, one a line', line.repeat(2000), 0],
   ['one line without an end', 'a'.repeat(MEGABYTE), 1],
   ['long elements of one array on one line', `["${'a'.repeat(900_000)}",`, 1],

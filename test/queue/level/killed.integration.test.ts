@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLevelQueue } from '../../../src/queue/level.ts';
 import { createSeededRandom } from '../../../src/testing/index.ts';
 import { fixtureCommand } from '../../helpers/fixture-command.ts';
-import { quickOrWhole } from '../../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { ROW } from '../conformance/trial.ts';
 
 let folder = '';
@@ -141,11 +141,11 @@ const WRITES = [
 describe('a queue in a folder, when its process is killed', () => {
   test.each(
     WRITES.flatMap((write) =>
-      quickOrWhole(['after'], ['before', 'after']).map((moment) => ({ moment, write })),
+      quickOrNightly(['after'], ['before', 'after']).map((moment) => ({ moment, write })),
     ),
   )('$moment a write for $write, has all that was accepted', async ({ moment, write }) => {
     let kills = 0;
-    for (const count of quickOrWhole([2], [1, 2, 5, 9])) {
+    for (const count of quickOrNightly([2], [1, 2, 5, 9])) {
       // A store that is opened has one such write.
       const end = `${moment}:${write}:${write === 'open' ? 1 : count}`;
       const [exitCode, signal] = (await once(live(kills + 1, end), 'exit')) as [number, string];
@@ -158,7 +158,7 @@ describe('a queue in a folder, when its process is killed', () => {
 
   test('at any moment, again and again, has all that was accepted', async () => {
     const random = createSeededRandom(1);
-    const kills = quickOrWhole(6, 200);
+    const kills = quickOrNightly(6, 200);
     for (let count = 0; count < kills; count += 1) {
       const child = live(count);
       const exited = once(child, 'exit');

@@ -10,7 +10,7 @@ import { createLogWriter } from '../../src/log/writer.ts';
 import { parseBody } from '../../src/receiver/index.ts';
 import * as kit from '../../src/testing/index.ts';
 import { filesBelow, root } from '../helpers/package-files.ts';
-import { quickOrWhole } from '../helpers/quick-or-whole.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const { contract, EVENT_NAMES, INCIDENT_MESSAGE_TYPES, MESSAGE_TYPES, SVC_PAYLOAD_TYPES } =
   contractEntry;
@@ -58,7 +58,7 @@ const MODES = (['strict', 'open'] as const).flatMap((dialect) =>
 );
 
 /** Each takes a while to compile. */
-const FILE_MODES = quickOrWhole(
+const FILE_MODES = quickOrNightly(
   ['strict.emitted'],
   ['strict.emitted', 'strict.received', 'open.emitted', 'open.received'],
 );

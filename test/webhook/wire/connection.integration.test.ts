@@ -1,0 +1,45 @@
+/** Connections do not keep a process from ending. */
+import { describe, expect, test } from 'vitest';
+import { createCertificate } from '../../../src/testing/index.ts';
+import { hang, respond, type Step, startReceiver } from '../../helpers/receiver.ts';
+import { runFixture } from '../../helpers/run-fixture.ts';
+
+describe('a process', () => {
+  const certificate = createCertificate();
+  const SCHEMES = [
+    ['http', undefined],
+    ['https', certificate],
+  ] as const;
+
+  const run = async (mode: string, script: Step[], tls: typeof certificate | undefined) => {
+    await using receiver = await startReceiver({ script, ...(tls && { tls }) });
+    await using silent = await startReceiver();
+    const hangingUrl = silent.url.replace('http', 'https');
+    const args = [mode, receiver.url, hangingUrl, ...(tls === undefined ? [] : [tls.cert])];
+    const { stdout, ...end } = await runFixture('wire-idle.ts', args);
+    return { ...end, told: JSON.parse(stdout) as Record<string, unknown> };
+  };
+
+  test.concurrent.for(SCHEMES)('does not wait for idle connections of %s', async ([, tls]) => {
+    const headers = { connection: 'keep-alive', 'keep-alive': 'timeout=600' };
+    const { told, stderr, exitCode, lingeredMs } = await run('leave', [respond({ headers })], tls);
+    expect({ told, stderr, exitCode }).toEqual({
+      told: { ends: [200, 200, 200] },
+      stderr: '',
+      exitCode: 0,
+    });
+    // As the receiver asks for, they are kept for a minute.
+    expect(lingeredMs).toBeLessThan(5000);
+  });
+
+  test.concurrent.for(SCHEMES)('has no handle of %s left after close', async ([, tls]) => {
+    const { told, stderr, exitCode } = await run('close', [respond(), hang()], tls);
+    expect({ ...told, stderr, exitCode }).toEqual({
+      ends: [200, 'aborted', 'aborted', 'aborted'],
+      isBusy: true,
+      left: [],
+      stderr: '',
+      exitCode: 0,
+    });
+  });
+});
