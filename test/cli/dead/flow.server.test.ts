@@ -1,0 +1,86 @@
+/** The `dead` commands on a PostgreSQL queue. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createWebhookSender } from '../../../src/index.ts';
+import { createPostgresQueue, createPostgresSchema } from '../../../src/queue/postgres.ts';
+import { bury, deaths } from '../../helpers/dead-letters.ts';
+import { runCommand } from '../../helpers/fake-terminal.ts';
+import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
+import { openReceiver, PATIENCE, SECRET } from '../../helpers/sender.ts';
+import { DELIVERED_ONCE, wholeFlow } from './whole-flow.ts';
+
+describe.skipIf(postgresPrograms === undefined)('in PostgreSQL', () => {
+  let server: PostgresServer;
+  let environment: Record<string, string>;
+  const folder = () => String(server.connection.host);
+
+  beforeAll(async () => {
+    server = await PostgresServer.start();
+    const { host, port, user, database } = server.connection;
+    environment = {
+      PGHOST: String(host),
+      PGPORT: String(port),
+      PGUSER: String(user),
+      PGDATABASE: String(database),
+    };
+  });
+  afterAll(() => server.stop());
+
+  const inSchema = async (schema: string) => {
+    const { connection } = server;
+    await createPostgresSchema({ connection, schema });
+    // Longer than a test may take: what is replayed is told, and not found by looking.
+    return () => createPostgresQueue({ connection, schema, pollMs: 60_000 });
+  };
+
+  test('what a service could not deliver is replayed and delivered once', async () => {
+    const open = await inSchema('flow');
+    const words = ['--postgres', '--schema', 'flow'];
+    expect(await wholeFlow({ open, words, environment })).toEqual(DELIVERED_ONCE);
+  });
+
+  test('a service at work delivers what is replayed at once', async () => {
+    const open = await inSchema('at_work');
+    const queue = open();
+    await bury(queue, deaths(250));
+    const receiver = await openReceiver();
+    const { url } = receiver;
+    const service = createWebhookSender({ url, secret: SECRET, network: 'allow-private', queue });
+    await service.stats();
+    const words = ['dead', 'replay', '--all', '--postgres', '--schema', 'at_work'];
+    expect(await runCommand(words, { environment })).toEqual({
+      exitCode: 0,
+      stdout: '250 dead letters replayed\n',
+      stderr: '',
+    });
+    while (receiver.messageIds().size < 250) {
+      await receiver.waitForRequests(receiver.requests.length + 1, PATIENCE);
+    }
+    await service.close();
+    expect(new Set(receiver.messageIds().values())).toEqual(new Set([1]));
+  });
+
+  test.each(['DATABASE_URL', '--postgres-env', '--transaction-pooling'])(
+    'a connection string of %s finds the queue, in the usual schema',
+    async (by) => {
+      const { connection } = server;
+      await createPostgresSchema({ connection });
+      const text = `postgresql://postgres@/postgres?host=${encodeURIComponent(folder())}`;
+      const [words, given] =
+        by === '--postgres-env'
+          ? [[by, 'QUEUE'], { QUEUE: text }]
+          : [['--postgres', ...(by === 'DATABASE_URL' ? [] : [by])], { DATABASE_URL: text }];
+      expect(await runCommand(['dead', 'list', ...words], { environment: given })).toEqual({
+        exitCode: 0,
+        stdout: '',
+        stderr: '0 dead letters\n',
+      });
+    },
+  );
+
+  test('a schema that is missing is an outage', async () => {
+    const words = ['dead', 'list', '--postgres', '--schema', 'nowhere'];
+    const { exitCode, stderr } = await runCommand(words, { environment });
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain('the schema is missing');
+  });
+});

@@ -1,0 +1,74 @@
+/** From a message that a service could not deliver to the receiver that gets it once. */
+import { expect } from 'vitest';
+import { createWebhookSender, type MessageQueue } from '../../../src/index.ts';
+import { runCommand } from '../../helpers/fake-terminal.ts';
+import { ids, messages, openReceiver, PATIENCE, SECRET } from '../../helpers/sender.ts';
+
+export interface Place {
+  readonly open: () => MessageQueue;
+  /** Options of the command. */
+  readonly words: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export interface End {
+  readonly times: Readonly<Record<string, number>>;
+  readonly retryCounts: readonly number[];
+  readonly stillDead: string;
+}
+
+export const DELIVERED_ONCE: End = {
+  times: { 'm-0': 1, 'm-1': 1, 'm-2': 1 },
+  retryCounts: [1, 1, 1],
+  stillDead: '0 dead letters\n',
+};
+
+/** Lets a service fail, replays its dead letters from the command line, and lets it deliver. */
+export async function wholeFlow({ open, words, environment }: Place): Promise<End> {
+  const dead = (...more: string[]) => runCommand(['dead', ...more, ...words], { environment });
+  let isMended = false;
+  const receiver = await openReceiver({
+    script: () => ({ status: isMended ? 200 : 404 }),
+  });
+  const service = () =>
+    createWebhookSender({
+      url: receiver.url,
+      secret: SECRET,
+      network: 'allow-private',
+      queue: open(),
+      refusedMaxAttempts: 1,
+    });
+  const before = service();
+  await before.send(messages(3));
+  expect(await before.flush()).toMatchObject({ dead: 3 });
+  await before.close();
+
+  const list = await dead('list', '--json', '--application', 'shop-1');
+  const lines = list.stdout.split('\n').slice(0, -1);
+  const found = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(found).toMatchObject(
+    ids(3).map((id) => ({ message_id: id, reason: 'attempts-exhausted', status: 404, sends: 1 })),
+  );
+  const second = String(found[1]?.['id']);
+  expect(await dead('show', second, '--json', '--payload')).toMatchObject({ exitCode: 0 });
+  expect(receiver.requests.map(({ messageIds }) => messageIds)).toEqual([ids(3)]);
+
+  isMended = true;
+  expect(await dead('replay', second)).toMatchObject({
+    exitCode: 0,
+    stdout: '1 dead letter replayed\n',
+  });
+  expect(await dead('replay', '--all')).toMatchObject({ stdout: '2 dead letters replayed\n' });
+  expect(await dead('replay', '--all')).toMatchObject({ stdout: '0 dead letters replayed\n' });
+  // The command itself sends nothing.
+  expect(receiver.requests).toHaveLength(1);
+
+  const after = service();
+  await receiver.waitForRequests(2, PATIENCE);
+  await after.close();
+  return {
+    times: Object.fromEntries(receiver.messageIds()),
+    retryCounts: receiver.requests.slice(1).flatMap(({ retryCounts }) => retryCounts),
+    stillDead: (await dead('list')).stderr,
+  };
+}
