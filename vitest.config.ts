@@ -17,7 +17,7 @@ const ALONE = [
 
 /** What takes longest, so that nobody waits for it at the end while a core has nothing to do. */
 const LONG =
-  /(?:install|readme|examples|jetstream\/killed|sender-load|sender-host|memory|simulation|real-queues|outage|post|json-schema|fields)\.test\.ts$/;
+  /(?:install|readme|examples|sender-load|sender-host|memory|simulation|real-queues|outage|post|json-schema|fields)\.test\.ts$/;
 
 const rankOf = ({ project, moduleId }: TestSpecification): string =>
   `${project.name} ${LONG.test(moduleId) ? 0 : 1}`;
