@@ -9,17 +9,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createWebhookSender } from 'security-event-delivery';
-import {
-  createJetStreamQueue,
-  createJetStreamStreams,
-} from 'security-event-delivery/queue/jetstream';
 import { createLevelQueue } from 'security-event-delivery/queue/level';
 import {
   createPostgresQueue,
   createPostgresSchema,
   type MessageQueue,
 } from 'security-event-delivery/queue/postgres';
-import { NatsCluster } from '../test/helpers/nats-cluster.ts';
 import { PostgresServer } from '../test/helpers/postgres-server.ts';
 import { runScene } from './black-hole-scene.ts';
 
@@ -55,12 +50,6 @@ const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
     const given = { connection: connection as { readonly host: string } };
     await createPostgresSchema(given);
     return { openQueue: () => createPostgresQueue(given), leave: () => server.stop() };
-  },
-  jetstream: async () => {
-    const cluster = await NatsCluster.start();
-    const connection = { servers: cluster.addresses };
-    await createJetStreamStreams({ connection, replicas: 3 });
-    return { openQueue: () => createJetStreamQueue({ connection }), leave: () => cluster.stop() };
   },
 };
 

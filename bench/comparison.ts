@@ -67,8 +67,6 @@ export interface Comparison {
   readonly runs?: number;
   /** Whether a PostgreSQL server is started for it. */
   readonly needsServer?: true;
-  /** Whether a cluster of NATS servers is started for it. */
-  readonly needsNats?: true;
   /** Whether the resident memory that the work added is told. */
   readonly tellsMemory?: true;
   readonly goal?: Goal;

@@ -85,59 +85,8 @@ const besideMemory: readonly Comparison[] = [
   },
 ];
 
-/** On three servers of this machine, three replicas: beside what they do without us, and beside the other queues. */
-const onCluster = { subject: SUBJECT, unit: 'messages/s', needsNats: true } as const;
-const ENTERING_CLUSTER = 'accept a message a call, each until two of three servers have it';
-const LEAVING_CLUSTER = 'claim and settle 100,000 messages that wait, 16 claims at a time';
-
-const besideBare: readonly Comparison[] = [
-  ...CALLERS.map((callers) => ({
-    ...onCluster,
-    name: `queue-jetstream-${callers}`,
-    work: `${ENTERING_CLUSTER}, ${callers} at a time`,
-    operations: messagesOf(callers),
-    ours: side('jetstream', `jetstream, ${callers} callers`),
-    rival: side('bare publish', `publish, ${callers} in flight`),
-  })),
-  {
-    ...onCluster,
-    name: 'queue-jetstream-drain',
-    work: LEAVING_CLUSTER,
-    operations: WAITING_ON_SERVER,
-    ours: side('jetstream', 'jetstream, drained'),
-    rival: side('bare fetch of 1000, acknowledged', 'fetch'),
-    runs: 7,
-  },
-];
-
-const clusterBeside = (name: 'memory' | 'postgres'): readonly Comparison[] => {
-  const needs = { ...onCluster, ...(name === 'postgres' && ({ needsServer: true } as const)) };
-  return [
-    {
-      ...needs,
-      name: `queue-jetstream-${name}-64`,
-      work: `${ENTERING_CLUSTER}, 64 at a time`,
-      operations: messagesOf(64),
-      ours: side('jetstream', 'jetstream, 64 callers'),
-      rival: side(name, `${name}, 64 callers`),
-    },
-    {
-      ...needs,
-      name: `queue-jetstream-${name}-drain`,
-      work: LEAVING_CLUSTER,
-      operations: WAITING_ON_SERVER,
-      ours: side('jetstream', 'jetstream, drained'),
-      rival: side(name, `${name}, drained`),
-      runs: 7,
-    },
-  ];
-};
-
 export const QUEUE_COMPARISONS: readonly Comparison[] = [
   ...queueing,
   ...besideCopy,
   ...besideMemory,
-  ...besideBare,
-  ...clusterBeside('memory'),
-  ...clusterBeside('postgres'),
 ];

@@ -8,7 +8,6 @@ import { parseArgs } from 'node:util';
 import type { Comparison } from './comparison.ts';
 import { selectComparisons, USUAL_RUNS } from './comparisons.ts';
 import { keep, readKept } from './kept.ts';
-import { withNats } from './nats.ts';
 import { type Result, resultOf } from './results.ts';
 import { takeSamples } from './sampling.ts';
 import { describeSurroundings, renderSurroundings, type Surroundings } from './surroundings.ts';
@@ -94,10 +93,7 @@ try {
   const wanted = readArguments();
   const surroundings = describeSurroundings(new Date());
   const isNeeded = wanted.comparisons.some(({ needsServer }) => needsServer === true);
-  const isNatsNeeded = wanted.comparisons.some(({ needsNats }) => needsNats === true);
-  const results = await withNats(isNatsNeeded, () =>
-    withServer(isNeeded, () => measureAll(wanted, surroundings)),
-  );
+  const results = await withServer(isNeeded, () => measureAll(wanted, surroundings));
   process.stdout.write(
     wanted.json
       ? `${JSON.stringify({ surroundings, results }, null, 2)}\n`

@@ -45,7 +45,7 @@ export const ERROR_TABLE = {
   ERR_MESSAGE_TOO_LARGE: {
     kind: 'caller',
     what: 'A webhook message is larger than a request or the queue allows',
-    hint: 'Shorten the message or raise the bound: `maxBodyBytes`, or that of the queue; `input` holds the messages, none of which was sent.',
+    hint: 'Shorten the message or raise `maxBodyBytes`; `input` holds the messages, none of which was sent.',
   },
   ERR_INVALID_OPTION: {
     kind: 'caller',

@@ -150,10 +150,6 @@ its messages to the others ([queues.md](queues.md)). The store is the limit then
   share that work; the server's commits a second, halved, are the requests a second of the fleet (computed). What was measured
   above is one dispatcher beside a server that had the other core of the machine. A server with cores and disks of its own was
   not measured.
-- **JetStream** ([what it wants](queues.md#in-jetstream)): takes the place of PostgreSQL where a NATS cluster is at hand, and what was accepted has to be on several
-  machines before \`send\` resolves. A replicated write costs a round trip between them. How it compares was not measured here:
-  see [queues.md](queues.md) for what of it is there. A process that delivers keeps 200,000 messages in mind and reads the
-  others again: 84 MB of heap with 10,000 applications that have 200 messages each (measured, [more](queues.md#where-it-differs)).
 - **Agents that only enqueue** (\`role: 'enqueue'\`) add no requests: their number is bounded by the store's writes alone.
 
 ## When to move
@@ -163,7 +159,6 @@ its messages to the others ([queues.md](queues.md)). The store is the limit then
 | memory | a folder | what was accepted must outlive the process; or an outage of a receiver brings in more than the memory you can spare |
 | memory, a folder | more processes on the machine | the process takes its core whole (\`sender.stats()\` tells what waits, and it grows), and destinations can be shared out between them |
 | a folder | PostgreSQL | a second process has to enqueue or deliver for the same destinations; the machine may be lost; a destination's rate and failures must be known to all |
-| PostgreSQL | JetStream | what was accepted must survive the loss of the server with no standby to fail over to by hand, and NATS runs already |
 
 Do not move for throughput alone before a core is full: a shared queue is slower than one in the process, since each claim
 crosses a network. \`drainTo\` moves what waits ([queues.md](queues.md#move-to-another-queue)).
@@ -175,7 +170,6 @@ crosses a network. \`drainTo\` moves what waits ([queues.md](queues.md#move-to-a
 | messages for one destination | the receiver's time to answer | nothing on this side: 1000 messages a request is the contract's bound |
 | destinations | requests at once | \`healthySlots\`, and \`ulimit -n\` with it |
 | destinations that fail at once | \`failingSlots\`: [sizing](queues.md#sizing) | \`failingSlots\` |
-| messages that wait in JetStream | beyond 4,000,000, and where they waited before the process began, they are looked for in the stream: half a second a request where millions lie between them | fewer of them, or PostgreSQL |
 | messages that wait | \`maxPendingBytes\`, \`maxPendingMessages\` | these, as far as memory or disk go |
 | large messages | \`maxBodyBytes\`: fewer fit into a request | what the receiver takes |
 `;

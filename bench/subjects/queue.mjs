@@ -6,7 +6,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { copying, copyingOut, newSchema } from './copy.mjs';
-import { fetching, newPrefix, publishing } from './jetstream.mjs';
 
 const ROW = { tier: 'healthy', maxMessages: 1000, maxBytes: 1e9, lane: null };
 const CLAIM = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 600_000 };
@@ -51,14 +50,6 @@ const STORES = {
     const { remove, ...where } = await newSchema();
     await createPostgresSchema(where);
     return { open: () => createPostgresQueue({ ...where, ...BOUNDS }), remove };
-  },
-  jetstream: async () => {
-    const { createJetStreamQueue, createJetStreamStreams } = await import(
-      'security-event-delivery/queue/jetstream'
-    );
-    const { connection, prefix, replicas, remove } = newPrefix();
-    await createJetStreamStreams({ connection, prefix, replicas, ...BOUNDS });
-    return { open: () => createJetStreamQueue({ connection, prefix }), remove };
   },
 };
 
@@ -169,8 +160,6 @@ const CALLERS = [1, 64, 1000];
 export const sides = Object.fromEntries([
   ...CALLERS.map((callers) => [`copy, ${callers} together`, copying(entries, callers)]),
   ['copy, out', copyingOut(entries)],
-  ...CALLERS.map((callers) => [`publish, ${callers} in flight`, publishing(entries, callers)]),
-  ['fetch', fetching(entries)],
   ...Object.keys(STORES).flatMap((name) => [
     ...CALLERS.map((callers) => [`${name}, ${callers} callers`, entering(name, callers)]),
     [`${name}, drained`, leaving(name)],

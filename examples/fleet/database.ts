@@ -1,28 +1,38 @@
-/** The database of `DATABASE_URL`; without it, a throwaway server of the PostgreSQL that is installed. */
+/**
+ * The database of `DATABASE_URL`. Without it, a throwaway server: of the programs in `POSTGRES_BIN`, of Debian's,
+ * or of those on the path.
+ */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createPostgresSchema } from 'security-event-delivery/queue/postgres';
 import { ended } from './ended.ts';
-import type { Place } from './shared.ts';
 
 const DEBIAN = '/usr/lib/postgresql';
 
-interface Database extends Place {
+interface Database {
+  /** Where it is: what all processes are told. */
   readonly environment: { readonly DATABASE_URL: string };
+  stop(): Promise<void>;
 }
 
 function programs(): string | undefined {
+  const { POSTGRES_BIN, PATH = '' } = process.env;
   const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).toSorted().toReversed() : [];
-  return versions.map((version) => join(DEBIAN, version, 'bin')).find((one) => existsSync(one));
+  const debian = versions.map((version) => join(DEBIAN, version, 'bin'));
+  const folders =
+    POSTGRES_BIN === undefined ? [...debian, ...PATH.split(delimiter)] : [POSTGRES_BIN];
+  return folders.find((folder) =>
+    ['initdb', 'postgres'].every((program) => existsSync(join(folder, program))),
+  );
 }
 
 /** `undefined` where there is neither. */
-export async function openDatabase(): Promise<Place | undefined> {
+export async function openDatabase(): Promise<Database | undefined> {
   const given = process.env['DATABASE_URL'];
   const bin = programs();
   if (given === undefined && bin === undefined) return undefined;
@@ -34,9 +44,18 @@ export async function openDatabase(): Promise<Place | undefined> {
   return database;
 }
 
-/** A server refuses to run as root: then it runs as the user that its package has made. */
 async function startServer(bin: string): Promise<Database> {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-'));
+  try {
+    return await startServerIn(folder, bin);
+  } catch (error) {
+    rmSync(folder, { recursive: true });
+    throw error;
+  }
+}
+
+/** A server refuses to run as root: then it runs as the user that its package has made. */
+async function startServerIn(folder: string, bin: string): Promise<Database> {
   const isRoot = process.getuid?.() === 0;
   const user = ['--reuid', 'postgres', '--regid', 'postgres', '--clear-groups'];
   const as = ['--pdeathsig', 'QUIT', ...(isRoot ? user : []), '--'];

@@ -1,17 +1,15 @@
 /**
- * A fleet on one PostgreSQL or, with `--queue jetstream`, on a cluster of three NATS servers: two agents
- * that only enqueue, two dispatchers that deliver, and a receiver that is slow and refuses some
- * requests. One dispatcher is killed in the middle of a request. All that was accepted arrives; what
- * was in the killed request comes twice, under the same ids and with its `retry_count` raised.
+ * A fleet on one PostgreSQL: two agents that only enqueue, two dispatchers that deliver, and a receiver
+ * that is slow and refuses some requests. One dispatcher is killed in the middle of a request. All that
+ * was accepted arrives; what was in the killed request comes twice, under the same ids and with its
+ * `retry_count` raised.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { generateSecret } from 'security-event-delivery';
-import { openCluster } from './cluster.ts';
 import { openDatabase } from './database.ts';
 import { ended } from './ended.ts';
 import { startReceiver } from './receiver.ts';
@@ -19,21 +17,9 @@ import { MESSAGES_OF_AN_AGENT, say } from './shared.ts';
 
 const TIME_LIMIT_MS = 60_000;
 
-const PLACES = {
-  postgres: {
-    open: openDatabase,
-    missing: 'set DATABASE_URL, or install PostgreSQL (apt-get install postgresql)',
-  },
-  jetstream: {
-    open: openCluster,
-    missing: 'set NATS_SERVERS, or install NATS (apt-get install nats-server)',
-  },
-};
-const { values } = parseArgs({ options: { queue: { type: 'string', default: 'postgres' } } });
-const { open, missing } = PLACES[values.queue === 'jetstream' ? 'jetstream' : 'postgres'];
-const place = await open();
-if (place === undefined) {
-  say('fleet', `skipped: ${missing}`);
+const database = await openDatabase();
+if (database === undefined) {
+  say('fleet', 'skipped: set DATABASE_URL, or install PostgreSQL (apt-get install postgresql)');
   process.exit(0);
 }
 const secret = generateSecret();
@@ -43,7 +29,7 @@ const start = (program: string, ...args: readonly string[]): ChildProcess =>
   fork(fileURLToPath(new URL(`./${program}.ts`, import.meta.url)), args, {
     env: {
       ...process.env,
-      ...place.environment,
+      ...database.environment,
       // An agent has neither.
       ...(program === 'agent' ? {} : { RECEIVER_URL: receiver.url, WEBHOOK_SECRET: secret }),
     },
@@ -84,6 +70,6 @@ say(
   `${twice.length} came more than once, ${retried.length} with a retry_count above 0`,
 );
 receiver.close();
-await place.stop();
+await database.stop();
 if (taken.length === expected) say('fleet', 'Nothing was lost.');
 else process.exitCode = 1;

@@ -62,7 +62,7 @@ export interface Ledger {
 }
 
 export interface QueueStats extends Ledger {
-  /** Of what waits, as the bounds count them; an estimate where a queue in JetStream keeps only a part of it in mind. */
+  /** Of what waits, as the bounds count them. */
   readonly pendingBytes: number;
   /** Of what waits and could be claimed: for how long the first could have been; 0 without any. */
   readonly oldestDueMs: number;

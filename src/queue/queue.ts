@@ -175,9 +175,9 @@ export interface QueueClosing {
 
 /**
  * A queue of messages. Methods reject with a SecurityEventError: `ERR_QUEUE_FULL` (`enqueue`),
- * `ERR_MESSAGE_TOO_LARGE` (`enqueue`, where a bound of the store's, for a message or its application's id, is
- * smaller than the sender's; `path` is the entry's index, and nothing was stored), `ERR_QUEUE_CLOSED` after
- * `close`, `ERR_QUEUE_FAILED` where the store failed, with its `cause`.
+ * `ERR_MESSAGE_TOO_LARGE` (`enqueue`, where the id of an application is longer than the store takes; `path` is
+ * the entry's index, and nothing was stored), `ERR_QUEUE_CLOSED` after `close`, `ERR_QUEUE_FAILED` where the
+ * store failed, with its `cause`.
  */
 export interface MessageQueue {
   readonly durability: Durability;

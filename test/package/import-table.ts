@@ -126,17 +126,6 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     external: [],
   },
   {
-    files: ['queue/jetstream.ts', 'queue/jetstream/'],
-    ours: ['queue/jetstream/', 'queue/in-process/', 'errors.ts', 'option-rules.ts', 'system/'],
-    oursAsTypes: ['queue/queue.ts', 'incident/'],
-    external: [
-      '@nats-io/jetstream',
-      '@nats-io/transport-node',
-      'node:crypto',
-      'node:diagnostics_channel',
-    ],
-  },
-  {
     files: ['queue/level.ts', 'queue/level/'],
     ours: ['queue/level/', 'queue/in-process/', 'errors.ts', 'option-rules.ts', 'system/'],
     oursAsTypes: ['queue/queue.ts', 'incident/'],

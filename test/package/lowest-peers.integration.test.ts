@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Consumer } from '../helpers/consumer.ts';
 import { mmdb } from '../helpers/mmdb.ts';
-import { NatsServer, natsProgram } from '../helpers/nats-server.ts';
 import { manifest, root } from '../helpers/package-files.ts';
 import { PostgresServer, postgresPrograms } from '../helpers/postgres-server.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
@@ -100,24 +99,6 @@ describe.skipIf(quickOrNightly(true, false))('with the lowest version', () => {
           await createPostgresSchema({ connection });
           ${sendLater('() => createPostgresQueue({ connection })')}`;
         expect(await runProgram('postgres.mjs', program)).toEqual(SENT);
-      } finally {
-        await server.stop();
-      }
-    },
-  );
-
-  test.runIf(natsProgram !== undefined)(
-    'of the NATS clients streams are made, and a queue of them written and delivered from',
-    async () => {
-      const server = await NatsServer.start();
-      try {
-        const connection = JSON.stringify({ servers: [server.address] });
-        const program = `
-          import { createJetStreamQueue, createJetStreamStreams } from '${manifest.name}/queue/jetstream';
-          const connection = ${connection};
-          await createJetStreamStreams({ connection });
-          ${sendLater('() => createJetStreamQueue({ connection })')}`;
-        expect(await runProgram('jetstream.mjs', program)).toEqual(SENT);
       } finally {
         await server.stop();
       }

@@ -77,14 +77,6 @@ export class LifeJournal {
     while (!isBusy()) await new Promise((resolve) => setTimeout(resolve, 20));
   }
 
-  /** Until more was accepted and more was sent than by now. */
-  async goesOn(): Promise<void> {
-    const counts = () => ['accepted', 'sent'].map((word) => this.told(word).length);
-    const before = counts();
-    const isFurther = () => counts().every((count, index) => count > (before[index] ?? 0) + 10);
-    while (!isFurther()) await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-
   /**
    * Nothing that was accepted is lost, what was settled is over, and no sending is forgotten: of an open
    * queue, which is emptied. `unseen`: claims whose process cannot have written them down.

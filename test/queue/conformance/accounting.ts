@@ -5,12 +5,10 @@ import type { QueueHarness } from './harness.ts';
 import { counted, DEAD, DELIVERED, entryOf, isClaim, ROW, Trial } from './trial.ts';
 
 export function describeAccounting(harness: QueueHarness): void {
-  const maxPendingBytes = harness.capabilities.storedBytesOfThree ?? 300;
-
   describe('a full queue', () => {
     test.each([
       { bound: 'maxPendingMessages', bounds: { maxPendingMessages: 3 }, detail: '(3)' },
-      { bound: 'maxPendingBytes', bounds: { maxPendingBytes }, detail: `(${maxPendingBytes})` },
+      { bound: 'maxPendingBytes', bounds: { maxPendingBytes: 300 }, detail: '(300)' },
     ])('rejects all of a call that would pass $bound, and has room again', async (row) => {
       const trial = await Trial.start(harness, row.bounds);
       await trial.enqueue('one', 'a', 'b');

@@ -37,22 +37,6 @@ export interface QueueHarness {
     readonly distributed: boolean;
     /** Absent: a call is one step, within which nothing can be held. */
     readonly holdsCalls?: true;
-    /**
-     * A named deviation: the engine bounds bytes as it stores them, with what it keeps beside each message. This
-     * `maxPendingBytes` has room for three small messages and not for four. Absent: their `sizeBytes` count.
-     */
-    readonly storedBytesOfThree?: number;
-    /**
-     * A named deviation: the engine stores messages of one application together, but has no means for those of
-     * several. Who looks on, or is left when the enqueuing process dies in between, sees what one call brings
-     * application by application. Absent: all of a call at once.
-     */
-    readonly seesCallsByApplication?: true;
-    /**
-     * A named deviation: it keeps little of what waits in mind, and tells `pendingBytes` by that. Absent: by all
-     * of it, as far as the suite goes.
-     */
-    readonly estimatesBytes?: true;
   };
   /** The suite counts time in units: a real clock wants small ones. */
   readonly unitMs: number;

@@ -208,21 +208,10 @@ export class Model {
     return meant.length;
   }
 
-  #pending(): ModelMessage[] {
-    return [...this.waiting, ...this.live.flatMap(({ messages }) => messages)];
-  }
-
-  /** Between what it would be if all that waits were as small, and as large, as some of it. */
-  isAboutPendingBytes(bytes: number): boolean {
-    const sizes = this.#pending().map(({ entry }) => entry.sizeBytes);
-    if (sizes.length === 0) return bytes === 0;
-    const [least, most] = [Math.min(...sizes), Math.max(...sizes)];
-    return bytes >= least * sizes.length && bytes <= most * sizes.length;
-  }
-
   /** What `stats` should tell, but for `discarded`, which may tell zeros. */
-  stats() {
-    const pending = this.#pending();
+  stats(): object {
+    const claimed = this.live.flatMap(({ messages }) => messages);
+    const pending = [...this.waiting, ...claimed];
     const ledgerOf = (isOf: (id: string) => boolean) => {
       const counts = [...this.applications].filter(([id]) => isOf(id)).map(([, one]) => one.counts);
       const sum = (key: 'accepted' | 'delivered' | 'purged'): number =>

@@ -23,7 +23,6 @@ async function claimedBy(queue: MessageQueue, trial: Trial, count: number) {
 
 export function describeStorage(harness: QueueHarness): void {
   const { durable, distributed, holdsCalls = false } = harness.capabilities;
-  const { seesCallsByApplication: byApplication = false } = harness.capabilities;
 
   // A queue that is not durable has no storage to come back to.
   describe.runIf(durable)('a durable queue', () => {
@@ -106,8 +105,7 @@ export function describeStorage(harness: QueueHarness): void {
       expect(await trial.counts()).toEqual([1, 1, 0, 0]);
     });
 
-    // What an engine shows that stores a call application by application is in the first case below.
-    test.skipIf(byApplication)('shows what one call brings to others all at once', async () => {
+    test('shows what one call brings to others all at once', async () => {
       const trial = await Trial.start(harness);
       const other = await trial.join();
       await other.claim(trial.request());
@@ -121,30 +119,7 @@ export function describeStorage(harness: QueueHarness): void {
     });
 
     describe.runIf(holdsCalls)('while one call stands still in the middle', () => {
-      test.runIf(byApplication)('shows the other applications of it, of each all', async () => {
-        const trial = await Trial.start(harness);
-        const other = await trial.join();
-        await other.claim(trial.request());
-        const hold = await trial.hold('two');
-        const enqueued = trial.queue.enqueue(ofThree());
-        await hold.reached();
-        const { claims: early } = await claimedBy(other, trial, 2);
-        expect(early.map(({ applicationId }) => applicationId).toSorted()).toEqual([
-          'one',
-          'three',
-        ]);
-        expect(early.map(({ messages }) => messages.length)).toEqual([30, 30]);
-        // Of this one 29 are stored.
-        expect(isClaim(await other.claim(trial.request()))).toBe(false);
-        await hold.letGo();
-        await enqueued;
-        const { claims: late } = await claimedBy(other, trial, 1);
-        expect(late).toMatchObject([{ applicationId: 'two' }]);
-        expect(late[0]?.messages).toHaveLength(30);
-        await other.close();
-      });
-
-      test.skipIf(byApplication)('shows nothing of it, and then all', async () => {
+      test('shows nothing of it, and then all', async () => {
         const trial = await Trial.start(harness);
         const other = await trial.join();
         const hold = await trial.hold('two');
