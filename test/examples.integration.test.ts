@@ -4,12 +4,11 @@
  * they take to run.
  */
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contract } from '../src/contract/index.ts';
 import { bundlePrograms, compilePrograms } from './helpers/compile-programs.ts';
 import { root } from './helpers/package-files.ts';
-import { postgresPrograms } from './helpers/postgres-server.ts';
 import { quickOrNightly } from './helpers/quick-or-nightly.ts';
 import { type ProgramRun, runProgram } from './helpers/run-program.ts';
 
@@ -21,7 +20,6 @@ const NODE_HTTP = 'examples/node-http';
 const FASTIFY = 'examples/fastify';
 const HONO = 'examples/hono';
 const PASSPORT = 'examples/passport';
-const FLEET = ['main', 'agent', 'dispatcher'].map((name) => `examples/fleet/${name}`);
 const IN_TESTS = 'examples/validate-in-tests/login-record.test';
 
 // Inside the package, since that is where its name leads to itself.
@@ -61,22 +59,17 @@ function runOnFullDisk(): Promise<ProgramRun> {
 
 const sourceOf = (program: string): string => `${program}.ts`;
 
-const hasFleet = postgresPrograms !== undefined;
-
 /** All at the same time: they wait for each other's requests most of theirs. */
 function runAll() {
   const hosts = [EXPRESS, NODE_HTTP, FASTIFY, HONO, PASSPORT];
   const once = [BATCH, ...hosts, IN_TESTS].map(sourceOf);
-  // Three runs of three processes each.
-  const fleet = hasFleet ? FLEET : [];
-  const often = [WEB_APPLICATION, RECEIVER, ...fleet].map(sourceOf);
+  // Three runs of two processes each.
+  const often = [WEB_APPLICATION, RECEIVER].map(sourceOf);
   // Node follows the package's name to its modules where that has time: half of the work of each.
   if (quickOrNightly(false, true)) compilePrograms(folder, once);
   bundlePrograms(folder, quickOrNightly([...often, ...once], often));
   // The application starts it by this name, which the compiler leaves as it is in a string.
   symlinkSync('receiver.js', join(folder, `${RECEIVER}.ts`));
-  for (const program of fleet)
-    symlinkSync(`${basename(program)}.js`, join(folder, `${program}.ts`));
   return {
     whole: runCompiled(WEB_APPLICATION),
     otherSecret: runCompiled(WEB_APPLICATION, { env: { EXAMPLE_FAULT: 'wrong-secret' } }),
@@ -87,7 +80,6 @@ function runAll() {
     fastify: runCompiled(FASTIFY),
     hono: runCompiled(HONO),
     passport: runCompiled(PASSPORT),
-    fleet: hasFleet ? runCompiled(FLEET[0] ?? '') : undefined,
     inTests: runCompiled(IN_TESTS, { args: ['--test-reporter=tap'] }),
   };
 }
@@ -400,22 +392,5 @@ describe('the other examples', SLOW, () => {
     const run = await runs.inTests;
     expect(run.stdout).toContain('\n# pass 2\n# fail 0\n');
     expect(run.exitCode).toBe(0);
-  });
-});
-
-describe.skipIf(!hasFleet)('the fleet on PostgreSQL', SLOW, () => {
-  it('loses nothing when a dispatcher is killed in the middle of a request', async () => {
-    const run = await runs.fleet;
-    expect(run?.stderr).toMatch(/^dispatcher-[12] +killed while the receiver was answering/m);
-    expect(run?.stderr).toContain('600 of 600 messages have arrived');
-    // The request that was being answered, at least: 1 to 50 messages of it came twice.
-    const [, twice, retried] =
-      /(\d+) came more than once, (\d+) with a retry_count/.exec(run?.stderr ?? '') ?? [];
-    expect(Number(twice)).toBeGreaterThan(0);
-    expect(Number(retried)).toBeGreaterThanOrEqual(Number(twice));
-    expect([run?.exitCode, run?.stderr.trimEnd().split('\n').at(-1)]).toEqual([
-      0,
-      'fleet        Nothing was lost.',
-    ]);
   });
 });

@@ -1,13 +1,24 @@
-/** What the fleet of the examples does where something is missing or over; see examples.test.ts for the rest. */
+/** The fleet example: its run from start to end, and what it does where something is missing. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { openDatabase } from '../examples/fleet/database.ts';
 import { ended } from '../examples/fleet/ended.ts';
 import { createPostgresQueue } from '../src/queue/postgres.ts';
+import { bundlePrograms } from './helpers/compile-programs.ts';
+import { root } from './helpers/package-files.ts';
 import { PostgresServer, postgresPrograms } from './helpers/postgres-server.ts';
+import { runProgram } from './helpers/run-program.ts';
 import { temporaryFolder } from './helpers/temporary-folder.ts';
 import { ROW } from './queue/conformance/trial.ts';
 
@@ -55,5 +66,37 @@ test.runIf(postgresPrograms !== undefined)(
     const queue = createPostgresQueue({ connection: url });
     await queue.open(ROW);
     expect(await queue.close()).toEqual({ returned: [], left: 0 });
+  },
+);
+
+test.runIf(postgresPrograms !== undefined)(
+  'loses nothing when a dispatcher is killed in the middle of a request',
+  { timeout: 60_000 },
+  async () => {
+    // The folder is inside the package, where the package's name leads to itself.
+    mkdirSync(join(root, 'reports'), { recursive: true });
+    const folder = mkdtempSync(join(root, 'reports/fleet-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const programs = ['main', 'agent', 'dispatcher'].map((name) => `examples/fleet/${name}`);
+    bundlePrograms(
+      folder,
+      programs.map((program) => `${program}.ts`),
+    );
+    // The example starts its programs by the names of their sources.
+    for (const program of programs) {
+      symlinkSync(`${basename(program)}.js`, join(folder, `${program}.ts`));
+    }
+    const run = await runProgram([join(folder, 'examples/fleet/main.js')], { cwd: root });
+    expect(run.stderr).toMatch(/^dispatcher-[12] +killed while the receiver was answering/m);
+    expect(run.stderr).toContain('600 of 600 messages have arrived');
+    // At least the request that the receiver was answering comes twice: 1 to 50 messages.
+    const [, twice, retried] =
+      /(\d+) came more than once, (\d+) with a retry_count/.exec(run.stderr) ?? [];
+    expect(Number(twice)).toBeGreaterThan(0);
+    expect(Number(retried)).toBeGreaterThanOrEqual(Number(twice));
+    expect([run.exitCode, run.stderr.trimEnd().split('\n').at(-1)]).toEqual([
+      0,
+      'fleet        Nothing was lost.',
+    ]);
   },
 );
