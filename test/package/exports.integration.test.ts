@@ -6,7 +6,6 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ERROR_TABLE } from '../../src/errors.ts';
 import { PACKAGE_VERSION } from '../../src/webhook/user-agent.ts';
 import { filesBelow, manifest, root, sources } from '../helpers/package-files.ts';
-import { tokenise } from '../helpers/source-tokens.ts';
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
@@ -176,15 +175,9 @@ describe('the exports map', () => {
   });
 
   it('has a root entry without logic: it lists names one by one', () => {
-    const tokens = tokenise(sources.get('index.ts') ?? '');
-    const words = tokens.filter(({ kind }) => kind === 'word').map(({ text }) => text);
-    expect(words).toContain('export');
-    expect(
-      ['const', 'let', 'function', 'class', 'import', 'default'].filter((word) =>
-        words.includes(word),
-      ),
-    ).toEqual([]);
-    expect(tokens.filter(({ text }) => text === '*')).toEqual([]);
+    const text = (sources.get('index.ts') ?? '').replaceAll(/\/\*[\s\S]*?\*\//g, '');
+    expect(text.trim()).toMatch(/^(?:export (?:type )?\{[\w\s,]+\} from '[^']+';\s*)+$/);
+    expect(text).not.toMatch(/\bdefault\b/);
   });
 
   it('is pinned here entry by entry', () => {
@@ -283,11 +276,7 @@ describe('the error codes', () => {
   });
 
   it('are each thrown somewhere', () => {
-    const strings = [...sources]
-      .filter(([path]) => path !== 'errors.ts')
-      .flatMap(([, text]) => tokenise(text))
-      .filter(({ kind }) => kind === 'string')
-      .map(({ text }) => text);
-    expect(codes.filter((code) => !strings.includes(code))).toEqual([]);
+    const texts = [...sources].filter(([path]) => path !== 'errors.ts').map(([, text]) => text);
+    expect(codes.filter((code) => !texts.some((text) => text.includes(`'${code}'`)))).toEqual([]);
   });
 });
