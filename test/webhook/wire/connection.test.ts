@@ -10,7 +10,6 @@ import { watchSockets } from '../../helpers/guarded-agent.ts';
 import {
   dripBody,
   dripHeaders,
-  hang,
   type Receiver,
   type ReceiverOptions,
   respond,
@@ -219,6 +218,20 @@ describe('an idle connection', () => {
     expect(await post(poster, receiver.url)).toMatchObject({ reusedConnection: true });
   });
 
+  test('is ended when that time is over', async () => {
+    const receiver = await openReceiver();
+    const poster = openPoster();
+    const { setTimeout: later } = globalThis;
+    const timers = vi
+      .spyOn(globalThis, 'setTimeout')
+      .mockImplementation((work, ms, ...given) => later(work, ms === 4000 ? 1 : ms, ...given));
+    onTestFinished(() => timers.mockRestore());
+    await post(poster, receiver.url);
+    await receiver.idle();
+    expect(receiver.openConnectionCount).toBe(0);
+    expect(await post(poster, receiver.url)).toMatchObject({ reusedConnection: false });
+  });
+
   test('is not kept where the hint leaves no time', async () => {
     const headers = { connection: 'keep-alive', 'keep-alive': 'timeout=2' };
     const receiver = await openReceiver({ script: [respond({ headers })] });
@@ -307,7 +320,6 @@ describe('a response', () => {
   test.each<[string, Step, object]>([
     ['drips', dripBody(10), OK],
     ['drips its headers', dripHeaders(10), { code: 'deadline' }],
-    ['never comes', hang(), { code: 'deadline' }],
   ])('that %s ends at the deadline and costs next to nothing', async (_what, step, told) => {
     const sockets: net.Socket[] = [];
     watchSockets((socket) => sockets.push(socket));
