@@ -199,14 +199,10 @@ describe('a destination is refused', () => {
     [[DESTINATION], 'ERR_INVALID_OPTION', []],
     [{ ...DESTINATION, application: 'a' }, 'ERR_INVALID_OPTION', ['application']],
     [{ secret: 'key' }, 'ERR_INVALID_URL', ['url']],
-    [{ ...DESTINATION, url: 'receiver.example' }, 'ERR_INVALID_URL', ['url']],
-    [{ ...DESTINATION, url: '' }, 'ERR_INVALID_URL', ['url']],
-    [{ ...DESTINATION, url: 'ftp://receiver.example' }, 'ERR_INVALID_URL', ['url']],
     [{ ...DESTINATION, url: 'https://user:pass@receiver.example' }, 'ERR_INVALID_URL', ['url']],
     [{ ...DESTINATION, url: 5 }, 'ERR_INVALID_URL', ['url']],
     [{ url: DESTINATION.url }, 'ERR_INVALID_SECRET', ['secret']],
     [{ ...DESTINATION, secret: '' }, 'ERR_INVALID_SECRET', ['secret']],
-    [{ ...DESTINATION, secret: 5 }, 'ERR_INVALID_SECRET', ['secret']],
   ])('%j with %s at %j', (destination, code, path) => {
     expect(errorOf(destination)).toMatchObject({ code, path });
   });
