@@ -341,10 +341,7 @@ describe('a response', () => {
     'HTTP/1.1 201 Created\r\ncontent-length: 25\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n';
 
   test.each<[string, readonly string[]]>([
-    ['one', [CONTINUE, WITH_BODY]],
-    ['one at once with the response', [CONTINUE + WITH_BODY]],
     ['several', [CONTINUE, CONTINUE + CONTINUE, CONTINUE + WITH_BODY]],
-    ['one with fields', ['HTTP/1.1 100 Go on\r\nx: y\r\n\r\n', WITH_BODY]],
     ['one among others', ['HTTP/1.1 103 Early Hints\r\n\r\n', CONTINUE + WITH_BODY]],
   ])('may have what nobody asked for before it, 100 (Continue): %s', async (_what, pieces) => {
     const step: Step = ({ write, after }) => {
