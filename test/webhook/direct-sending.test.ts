@@ -141,15 +141,6 @@ describe('what is delivered at once', () => {
     expect(played.report.delivered).toEqual(['m0', 'm1', 'm2']);
   });
 
-  test('keeps the byte budget, to the byte', async () => {
-    const messages = [sized('a', 5000), sized('b', 5000)];
-    const together = 5000 + 5000 - 1;
-    const fits = await play({ messages, options: { maxBodyBytes: together } });
-    expect(fits.poster.posts.map(({ request }) => request.body.length)).toEqual([together]);
-    const parts = await play({ messages, options: { maxBodyBytes: together - 1 } });
-    expect(parts.poster.posts.map(({ request }) => request.body.length)).toEqual([5000, 5000]);
-  });
-
   test('of format 1 is sent as given, under its own ids', async () => {
     const { id: _, ...event } = ELEMENTS['security_event (v1)'];
     const elements = [

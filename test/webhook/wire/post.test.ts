@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { Agent, type Dispatcher, MockAgent } from 'undici';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type Clock, systemClock } from '../../../src/system/clock.ts';
+import { systemClock } from '../../../src/system/clock.ts';
 import { type Certificate, createCertificate } from '../../../src/testing/index.ts';
 import type { FailureCode } from '../../../src/webhook/outcome.ts';
 import {
@@ -595,30 +595,5 @@ describe('options', () => {
     expect(() => openPoster({ maxResponseBytes: -1 })).toThrow(
       expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['maxResponseBytes'] }),
     );
-  });
-
-  test('by default give 5 s to connect, 15 s to the headers, 20 s in all', async () => {
-    const receiver = await openReceiver();
-    const waits: number[] = [];
-    const clock: Clock = {
-      ...systemClock,
-      sleep: (ms, signal) => {
-        waits.push(ms);
-        return systemClock.sleep(ms, signal);
-      },
-    };
-    const poster = createPoster({ network: 'allow-private', clock });
-    onTestFinished(() => poster.close());
-    expect(await poster.post(requestTo(receiver.url))).toMatchObject({ status: 200 });
-    expect(waits).toEqual([15_000, 20_000, 5000]);
-  });
-
-  test('the longest deadline is legal', async () => {
-    const receiver = await openReceiver();
-    const longest = 2 ** 31 - 1;
-    const poster = openPoster({
-      deadlines: { connectMs: longest, headersMs: longest, totalMs: longest },
-    });
-    expect(await poster.post(requestTo(receiver.url))).toMatchObject({ status: 200 });
   });
 });
