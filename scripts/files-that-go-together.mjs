@@ -17,6 +17,7 @@ const GROUPS = [
     'option-rules',
     'system/calm',
     'system/giving-way',
+    'system/heap',
     'system/next-turn',
     'system/tracers',
   ],
@@ -27,7 +28,6 @@ const GROUPS = [
   ['contract/contract', 'contract/index'],
   [
     'queue/in-process/batch',
-    'queue/in-process/heap',
     'queue/in-process/moment',
     'queue/in-process/queue-stats',
     'queue/in-process/room',

@@ -92,23 +92,11 @@ describe('parseLogLine', () => {
 
   it.each([
     ['[]', [], 'expected an object, found an array'],
-    ['null', [], 'expected an object, found null'],
-    ['5', [], 'expected an object, found a number'],
     ['"hunter2"', [], 'expected an object, found a string'],
     [
       JSON.stringify(setAt(RECORDS.login, 'context.service.env', { secret: 'hunter2' })),
       ['context', 'service', 'env'],
       'expected a string, found an object',
-    ],
-    [
-      JSON.stringify(setAt(RECORDS.login, 'detected_at', 'hunter2')),
-      ['detected_at'],
-      'expected an ISO 8601 date-time with an offset, such as …+00:00, found a string',
-    ],
-    [
-      JSON.stringify(setAt(RECORDS.login, 'payload.success', 'hunter2')),
-      ['payload', 'success'],
-      'expected true or false, found a string',
     ],
   ])(
     'D17 refuses JSON that is no record with ERR_INVALID_RECORD, path and no received text: %s',

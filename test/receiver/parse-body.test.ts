@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { SecurityEventError } from '../../src/errors.ts';
 import { type ParsedBody, parseBody } from '../../src/receiver/index.ts';
 import { sampleMessage, sampleMessageV1 } from '../../src/testing/index.ts';
+import { anyText } from '../contract/cases/texts.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const EVENT = sampleMessage('security_event');
@@ -145,7 +146,7 @@ test.each([
 });
 
 const anyBody = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  anyText,
   fc.uint8Array(),
   fc.json(),
   fc.array(fc.jsonValue()).map((value) => JSON.stringify(value)),

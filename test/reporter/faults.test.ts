@@ -154,6 +154,7 @@ describe.each(OF_BOTH)('%s', (_name, make) => {
 
 test.each([
   ['no object', 7],
+  ['a long text', 'x'.repeat(2_000_000)],
   ['null', null],
   ['nothing', undefined],
   ['a word that is none', { ruleset: '' }],
@@ -177,8 +178,8 @@ test.each([[7], [null], ['text'], [[]]])(
   },
 );
 
-describe('ten million characters', () => {
-  const TEXT = 'x'.repeat(10_000_000);
+describe('two million characters', () => {
+  const TEXT = 'x'.repeat(2_000_000);
   const logOnly = { outcome: 'skipped', reason: 'log-only' };
   const tooLarge = { outcome: 'rejected', reason: 'ERR_MESSAGE_TOO_LARGE' };
   const delivered = { outcome: 'delivered' };
@@ -194,7 +195,7 @@ describe('ten million characters', () => {
     const { reporter, sink, rejected } = await opened();
     expect(await tell(reporter).settled).toEqual(settlement);
     expect(sink.lines).toHaveLength(1);
-    expect(sink.lines[0]?.length).toBeGreaterThan(10_000_000);
+    expect(sink.lines[0]?.length).toBeGreaterThan(2_000_000);
     expect(rejected.map(({ channel }) => channel)).toEqual(
       settlement === tooLarge ? ['webhook'] : [],
     );
@@ -202,10 +203,13 @@ describe('ten million characters', () => {
 
   test.each([
     ['the address of an actor', { actor: { ip: TEXT } }],
-    ['an address of digits', { actor: { ip: '1.'.repeat(5_000_000) } }],
-    ['an address of colons', { actor: { ip: ':'.repeat(10_000_000) } }],
-    ['an identifier in base64', { actor: { ip: '203.0.113.9', svc_identifier: TEXT } }],
-    ['a time of digits', { detected_at: `2026-11-21T10:00:00.${'0'.repeat(10_000_000)}` }],
+    ['an address of digits', { actor: { ip: '1.'.repeat(1_000_000) } }],
+    ['an address of colons', { actor: { ip: ':'.repeat(2_000_000) } }],
+    [
+      'an identifier in base64',
+      { actor: { ip: '203.0.113.9', svc_identifier: 'x'.repeat(10_000_000) } },
+    ],
+    ['a time of digits', { detected_at: `2026-11-21T10:00:00.${'0'.repeat(2_000_000)}` }],
   ])('as %s are refused by channel A, without a hang', async (_name, context) => {
     const { reporter, sink, rejected } = await opened({ webhook: undefined as never });
     expect(await reporter.attack({ ruleset: 'xss' }, context).settled).toMatchObject({
@@ -222,7 +226,7 @@ describe('ten million characters', () => {
     const actor = { ip: '203.0.113.9', identifiers: { uid: TEXT } };
     const receipt = reporter.attack({ ruleset: 'xss' }, { module: TEXT, actor });
     expect(await receipt.settled).toEqual(delivered);
-    expect(sink.lines[0]?.length).toBeGreaterThan(10_000_000);
+    expect(sink.lines[0]?.length).toBeGreaterThan(2_000_000);
     expect(rejected).toEqual([]);
   });
 });
@@ -306,24 +310,6 @@ describe('keys that every object has', () => {
     expect(element.message.humanized_description).toBe('Cross-site scripting');
     expect(rejected).toEqual([]);
   });
-});
-
-test('a message that is too large comes back from channel B; the record is written', async () => {
-  const { reporter, sink, rejected } = await opened();
-  const message = { application: { name: 'x'.repeat(2_000_000), environment: 'e', id: 'shop-1' } };
-  const context = {
-    webhook: {
-      message: {
-        ...message,
-        properties: { ips: [], user_identifiers: [] },
-        playbook: { name: 'n', id: 'n' },
-      },
-    },
-  };
-  const receipt = reporter.playbookTrigger({ name: 'Block IPs' }, context);
-  expect(await receipt.settled).toEqual({ outcome: 'rejected', reason: 'ERR_MESSAGE_TOO_LARGE' });
-  expect(rejected).toMatchObject([{ channel: 'webhook', method: 'playbookTrigger', context }]);
-  expect(sink.lines).toHaveLength(1);
 });
 
 test('frozen input is told, and nothing that is given is changed', async () => {
@@ -599,13 +585,6 @@ test('functions of the host that reject leave no rejection behind', async () => 
   }
   await new Promise((resolve) => setImmediate(resolve));
   expect(unhandled).toEqual([]);
-});
-
-test('ten million characters in the place of an incident are refused, without a hang', async () => {
-  const { reporter, rejected } = await opened();
-  const text = 'x'.repeat(10_000_000);
-  expect((await reporter.incident(text as never).settled).outcome).toBe('rejected');
-  expect(rejected.map(({ channel }) => channel)).toEqual(['log', 'webhook']);
 });
 
 test('identifiers that are a text are nobody’s', async () => {

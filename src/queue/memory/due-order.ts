@@ -1,4 +1,4 @@
-import { Heap } from '../in-process/heap.ts';
+import { Heap } from '../../system/heap.ts';
 import { Arrivals } from './arrivals.ts';
 import type { Run } from './run.ts';
 import { type ClaimLimits, Taken } from './taken.ts';

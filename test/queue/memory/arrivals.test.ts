@@ -8,6 +8,7 @@ import {
   waitingMessage,
 } from '../../../src/queue/memory/waiting-message.ts';
 import type { QueueEntry } from '../../../src/queue/queue.ts';
+import { anyText } from '../../contract/cases/texts.ts';
 
 const entryOf = (number: number, text: string): QueueEntry => {
   const bytes = Buffer.from(text);
@@ -24,8 +25,6 @@ const alone = (message: WaitingMessage | undefined): WaitingMessage | undefined 
   if (message !== undefined) keepAlone(message);
   return message;
 };
-
-const anyText = fc.string({ unit: 'binary', maxLength: 20 });
 
 describe('what has arrived', () => {
   test('comes out as it came in, in runs or one by one, and however often it is looked at', () => {

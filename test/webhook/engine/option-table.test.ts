@@ -27,38 +27,48 @@ const comments = new Map(
 /** What an option's comment says of its default. */
 const defaultOf = (comment: string): string => comment.split(/\b[Dd]efault /)[1] ?? '';
 
+const optional = rows.filter(([name, row]) => row.default !== 'required' && name !== 'settings');
+const numbers = rows.filter(([, { rule }]) => rule.expected.startsWith('an integer'));
+
 describe('each option', () => {
-  test.each(rows)('%s has a comment at its declaration, for editors to show', (name) => {
-    expect(comments.get(name)).toMatch(/^[A-Z].*\.$/);
+  test('has a comment at its declaration, for editors to show', () => {
+    const bare = rows.filter(([name]) => !/^[A-Z].*\.$/.test(comments.get(name) ?? ''));
+    expect(bare.map(([name]) => name)).toEqual([]);
   });
 
-  test.each(rows)(
-    '%s has one row of the page: whole sentences, and no line break',
-    (_name, row) => {
-      expect(row.what).toMatch(/^[A-Z][^\n|]*\.$/);
-      expect(row.default).toMatch(/^[^\n|]+$/);
-      expect(row.rule.expected).toMatch(/^[^\n|]+$/);
-    },
-  );
-
-  const numbers = rows.filter(([, { rule }]) => rule.expected.startsWith('an integer'));
-
-  test.each(numbers)('%s says in its comment which numbers are taken', (name, { rule }) => {
-    const range = rule.expected.replace('an integer from ', '');
-    expect(comments.get(name)).toContain(` ${range}; default `);
+  test.each([
+    ['what', /^[A-Z][^\n|]*\.$/],
+    ['default', /^[^\n|]+$/],
+    ['expected', /^[^\n|]+$/],
+  ] as const)('has one row of the page without a line break, in whole sentences: %s', (...row) => {
+    const [part, form] = row;
+    const told = rows.map(([name, { what, default: value, rule }]) => ({
+      name,
+      text: { what, default: value, expected: rule.expected }[part],
+    }));
+    expect(told.filter(({ text }) => !form.test(text))).toEqual([]);
   });
 
-  const optional = rows.filter(([, row]) => row.default !== 'required');
+  test('that is a number says in its comment which numbers are taken', () => {
+    const told = numbers.map(([name, { rule }]) => ({
+      comment: comments.get(name) ?? '',
+      range: ` ${rule.expected.replace('an integer from ', '')}; default `,
+    }));
+    expect(told.length).toBeGreaterThan(9);
+    expect(told.filter(({ comment, range }) => !comment.includes(range))).toEqual([]);
+  });
 
-  test.each(optional.filter(([name]) => name !== 'settings'))(
-    '%s has the same default in its comment and in the table',
-    (name, row) => {
-      const told = defaultOf(comments.get(name) ?? '').replaceAll('`', '');
-      const expected = row.default.replaceAll('`', '');
-      expect(told.slice(0, expected.length)).toBe(expected);
-      expect(told.slice(expected.length)).toMatch(/^[.,;]/);
-    },
-  );
+  test('has the same default in its comment and in the table', () => {
+    const told = optional.map(([name, row]) => ({
+      comment: defaultOf(comments.get(name) ?? '').replaceAll('`', ''),
+      expected: row.default.replaceAll('`', ''),
+    }));
+    const differing = told.filter(
+      ({ comment, expected }) =>
+        !(comment.startsWith(expected) && /^[.,;]/.test(comment.slice(expected.length))),
+    );
+    expect(differing).toEqual([]);
+  });
 });
 
 test('the reader of comments finds those of one line and of many', () => {

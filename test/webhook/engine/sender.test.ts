@@ -87,30 +87,19 @@ describe('a sender', () => {
     expect(batches(receiver).flat()).toEqual(accepted);
   });
 
-  test('accepts nothing of an empty array, and sends nothing', async () => {
+  test('sends 1001 messages in order, in requests of at most 1000', async () => {
     const receiver = await openReceiver();
     const sender = senderTo(receiver);
-    expect(await sender.send([])).toEqual({ accepted: [], skipped: [] });
-    expect(await sender.flush()).toEqual({ delivered: 0, dead: 0, discarded: 0, pending: 0 });
-    expect(receiver.connectionCount).toBe(0);
+    expect((await sender.send(messages(1001))).accepted).toEqual(ids(1001));
+    await sender.flush();
+    expect(batches(receiver).flat()).toEqual(ids(1001));
+    const [first, ...sizes] = batches(receiver).map(({ length }) => length);
+    // Nothing is known of the receiver yet (D75).
+    expect(first).toBe(100);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(1000);
+    expect(Math.max(...sizes)).toBeGreaterThan(100);
+    expect(receiver.requests.every(({ signatureOk }) => signatureOk === true)).toBe(true);
   });
-
-  test.each([1001, 2500])(
-    'sends %i messages in order, in requests of at most 1000',
-    async (count) => {
-      const receiver = await openReceiver();
-      const sender = senderTo(receiver);
-      expect((await sender.send(messages(count))).accepted).toEqual(ids(count));
-      await sender.flush();
-      expect(batches(receiver).flat()).toEqual(ids(count));
-      const [first, ...sizes] = batches(receiver).map(({ length }) => length);
-      // Nothing is known of the receiver yet (D75).
-      expect(first).toBe(100);
-      expect(Math.max(...sizes)).toBeLessThanOrEqual(1000);
-      expect(Math.max(...sizes)).toBeGreaterThan(100);
-      expect(receiver.requests.every(({ signatureOk }) => signatureOk === true)).toBe(true);
-    },
-  );
 
   test('puts messages of two applications into requests of their own', async () => {
     const receiver = await openReceiver();
@@ -131,33 +120,11 @@ describe('a sender', () => {
 describe('send refuses the whole call and hands it back', () => {
   const wrong = messages(10);
   wrong[5] = { ...message('m-5'), message: { application_id: 'shop-1' } } as never;
-  const hostile = messages(10);
-  hostile[5] = {
-    ...message('m-5'),
-    get message(): never {
-      throw new Error('a getter of the caller');
-    },
-  };
-  const unserialisable = messages(10);
-  unserialisable[5] = {
-    message_id: 'm-5',
-    message_type: 'security_response',
-    message: {
-      application: { name: 'shop', environment: 'production', id: 'shop-1' },
-      properties: { ips: [], user_identifiers: [{ toJSON: () => 'another' }] },
-      playbook: { name: 'Block IPs', id: 'block_ips' },
-    },
-  } as never;
-  const long = messages(10);
-  long[5] = message('m-5', 'shop-1', 'x'.repeat(4000));
   const strange = messages(10);
   strange[5] = message('m-5', 'shop-2');
 
   test.each([
     ['for an invalid message', wrong, 'ERR_INVALID_MESSAGE', [5, 'message']],
-    ['for a getter that throws', hostile, 'ERR_INVALID_MESSAGE', [5]],
-    ['for what would be serialised otherwise', unserialisable, 'ERR_INVALID_MESSAGE', [5]],
-    ['for a message larger than a request', long, 'ERR_MESSAGE_TOO_LARGE', [5]],
     [
       'for an application without settings',
       strange,
@@ -165,7 +132,6 @@ describe('send refuses the whole call and hands it back', () => {
       [5, 'message', 'application_id'],
     ],
     ['for more than may wait', messages(11), 'ERR_QUEUE_FULL', ['maxPendingMessages']],
-    ['for what is no array', 'messages', 'ERR_INVALID_MESSAGE', []],
   ])('%s', async (_what, given, code, path) => {
     const receiver = await openReceiver();
     const sender = openSender({
@@ -173,7 +139,7 @@ describe('send refuses the whole call and hands it back', () => {
       maxBodyBytes: 4000,
       maxPendingMessages: 10,
     });
-    const error = await rejection(sender.send(given as never));
+    const error = await rejection(sender.send(given));
     expect(error).toMatchObject({ name: 'SecurityEventError', code, input: given });
     expect((error as { path: unknown[] }).path.slice(0, path.length)).toEqual(path);
     const { accepted, pending } = await sender.stats();

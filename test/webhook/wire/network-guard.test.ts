@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { METADATA_SERVICES } from '../../../src/address/metadata-services.ts';
+import { ADDRESS_BLOCKS } from '../../../src/address/special-purpose.ts';
 import { judgeAddress } from '../../../src/webhook/wire/network-guard.ts';
 
 const OPEN = undefined;
@@ -8,72 +9,41 @@ const OPEN = undefined;
 /** Address, and the rule that refuses it under 'public' and under 'allow-private'. */
 const VERDICTS: readonly (readonly [string, string | undefined, string | undefined])[] = [
   ['8.8.8.8', OPEN, OPEN],
-  ['1.0.0.0', OPEN, OPEN],
-  ['223.255.255.255', OPEN, OPEN],
   ['2606:4700:4700::1111', OPEN, OPEN],
-  ['2606:4700:4700::1111%eth0', OPEN, OPEN],
   ['::ffff:8.8.8.8', OPEN, OPEN],
   ['64:ff9b::8.8.8.8', OPEN, OPEN],
-  ['64:ff9b::808:808', OPEN, OPEN],
 
   ['10.0.0.1', 'private', OPEN],
-  ['172.16.0.1', 'private', OPEN],
-  ['172.31.255.255', 'private', OPEN],
-  ['192.168.1.1', 'private', OPEN],
   ['fc00::1', 'private', OPEN],
-  ['fdff::1', 'private', OPEN],
   ['::ffff:10.0.0.1', 'private', OPEN],
   ['64:ff9b::10.0.0.1', 'private', OPEN],
   ['127.0.0.1', 'loopback', OPEN],
-  ['127.255.255.255', 'loopback', OPEN],
   ['::1', 'loopback', OPEN],
-  ['::0.0.0.1', 'loopback', OPEN],
-  ['::1%lo', 'loopback', OPEN],
   ['::ffff:127.0.0.1', 'loopback', OPEN],
-  ['::ffff:7f00:1', 'loopback', OPEN],
-  ['64:ff9b::7f00:1', 'loopback', OPEN],
 
   ['169.254.1.1', 'link-local', 'link-local'],
   ['::ffff:169.254.1.1', 'link-local', 'link-local'],
   ['fe80::1', 'link-local', 'link-local'],
   ['fe80::1%eth0', 'link-local', 'link-local'],
   ['100.64.0.1', 'cgnat', 'cgnat'],
-  ['100.127.255.255', 'cgnat', 'cgnat'],
   ['64:ff9b::100.64.0.1', 'cgnat', 'cgnat'],
   ['64:ff9b:1::8.8.8.8', 'nat64-local', 'nat64-local'],
-  ['64:ff9b:1::10.0.0.1', 'nat64-local', 'nat64-local'],
   ['2002:808:808::1', '6to4', '6to4'],
-  ['2002:7f00:1::', '6to4', '6to4'],
-  ['2002:a00:1::1', '6to4', '6to4'],
-  ['192.88.99.1', '6to4', '6to4'],
-  ['2001::1', 'teredo', 'teredo'],
   ['2001:0:4136:e378:8000:63bf:80ff:fffe', 'teredo', 'teredo'],
   ['224.0.0.1', 'multicast', 'multicast'],
-  ['239.255.255.255', 'multicast', 'multicast'],
   ['ff02::1', 'multicast', 'multicast'],
-  ['ff0e::1', 'multicast', 'multicast'],
   ['0.0.0.0', 'unspecified', 'unspecified'],
   ['::', 'unspecified', 'unspecified'],
   ['::ffff:0.0.0.0', 'unspecified', 'unspecified'],
-  ['0.0.0.1', 'reserved', 'reserved'],
   ['240.0.0.1', 'reserved', 'reserved'],
-  ['255.255.255.255', 'reserved', 'reserved'],
-  ['::7f00:1', 'reserved', 'reserved'],
   ['::127.0.0.1', 'reserved', 'reserved'],
-  ['::8.8.8.8', 'reserved', 'reserved'],
   ['::ffff:0:127.0.0.1', 'reserved', 'reserved'],
-  ['100::1', 'reserved', 'reserved'],
-  ['4000::1', 'reserved', 'reserved'],
-  ['5f00::1', 'reserved', 'reserved'],
-  ['fec0::1', 'reserved', 'reserved'],
   ['203.0.113.9', 'documentation', 'documentation'],
   ['2001:db8::1', 'documentation', 'documentation'],
   ['3fff::1', 'documentation', 'documentation'],
   ['198.18.0.1', 'benchmarking', 'benchmarking'],
-  ['192.0.0.1', 'protocol', 'protocol'],
   // Globally reachable by the registry, but no receiver's: the nearest one answers.
   ['192.0.0.9', 'protocol', 'protocol'],
-  ['192.31.196.1', 'protocol', 'protocol'],
   ['2001:20::1', 'protocol', 'protocol'],
 
   ...METADATA_SERVICES.map(
@@ -89,23 +59,27 @@ const VERDICTS: readonly (readonly [string, string | undefined, string | undefin
 
   ['', 'not-an-address', 'not-an-address'],
   ['localhost', 'not-an-address', 'not-an-address'],
-  ['8.8.8', 'not-an-address', 'not-an-address'],
   ['010.8.8.8', 'not-an-address', 'not-an-address'],
-  ['[2606:4700::1]', 'not-an-address', 'not-an-address'],
 ];
 
 describe('judgeAddress', () => {
-  test.each(VERDICTS)("judges %s by rule %s under 'public'", (address, rule) => {
-    expect(judgeAddress(address, 'public')?.rule).toBe(rule);
+  test('judges each kind of address as the table says, under each network', () => {
+    const judged = VERDICTS.map(([address]) => [
+      address,
+      judgeAddress(address, 'public')?.rule,
+      judgeAddress(address, 'allow-private')?.rule,
+    ]);
+    expect(judged).toEqual(VERDICTS);
+    const delegated = VERDICTS.map(([address]) => judgeAddress(address, 'delegated'));
+    expect(delegated.filter((verdict) => verdict !== undefined)).toEqual([]);
   });
 
-  test.each(VERDICTS)("judges %s by rule %s, and under 'allow-private' by %s", (...verdict) => {
-    const [address, , rule] = verdict;
-    expect(judgeAddress(address, 'allow-private')?.rule).toBe(rule);
-  });
-
-  test.each(VERDICTS)("leaves %s to the host under 'delegated'", (address) => {
-    expect(judgeAddress(address, 'delegated')).toBeUndefined();
+  test('has no kind of address without a verdict', () => {
+    const rules = new Set(VERDICTS.map(([, rule]) => rule));
+    // An address of the last two is judged by the one that it carries.
+    const others = ['global', 'v4-mapped', 'nat64'];
+    const without = ADDRESS_BLOCKS.filter(({ kind }) => !rules.has(kind) && !others.includes(kind));
+    expect(without).toEqual([]);
   });
 
   test('names the rule, the kind of address and the option that would allow it', () => {

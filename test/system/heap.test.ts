@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Heap } from '../../../src/queue/in-process/heap.ts';
+import { Heap } from '../../src/system/heap.ts';
 
 interface Item {
   readonly key: number;
