@@ -2,7 +2,7 @@
  * One destination's delivery state and its transitions (D72, D73, D75). Pure: times are the queue's,
  * chance is an argument. The state is plain JSON, since it is stored with the queue.
  */
-import type { ApplicationRow, RowUpdate, Tier } from '../../queue/queue.ts';
+import type { ApplicationState, ApplicationUpdate, Tier } from '../../queue/queue.ts';
 import type { Random } from '../../system/random.ts';
 import type { Outcome } from '../outcome.ts';
 import { jittered } from '../retry.ts';
@@ -11,7 +11,7 @@ import { BRACKET_BYTES } from '../split.ts';
 import { afterPassed, afterTooLarge, type ByteBudget, startBudget } from './byte-budget.ts';
 import type { Decision, DeliveryPolicy } from './policy.ts';
 
-export type Lane = {
+export type CircuitBreaker = {
   readonly tier: Tier;
   /** Tells a new URL from the one that this state is about. */
   readonly urlHash: string;
@@ -34,12 +34,12 @@ export type Lane = {
   readonly budget: ByteBudget;
 };
 
-/** The lane that is kept must not hold the URL, which may have a token in it. */
+/** What is stored must not hold the URL, which may have a token in it. */
 export function hashOfUrl(url: URL): string {
-  return sign(url.href, 'lane');
+  return sign(url.href, 'circuit-breaker');
 }
 
-export function newLane(urlHash: string, policy: DeliveryPolicy): Lane {
+export function newCircuitBreaker(urlHash: string, policy: DeliveryPolicy): CircuitBreaker {
   return {
     tier: 'healthy',
     urlHash,
@@ -55,31 +55,35 @@ export function newLane(urlHash: string, policy: DeliveryPolicy): Lane {
   };
 }
 
-/** The row of an application that nothing was sent to yet. */
-export function untriedRow(policy: DeliveryPolicy): ApplicationRow {
+/** Returns the state of an application to which nothing was sent yet. */
+export function initialState(policy: DeliveryPolicy): ApplicationState {
   return {
     tier: 'healthy',
     maxMessages: policy.cautiousMaxMessages,
     maxBytes: policy.maxBodyBytes,
-    lane: null,
+    circuitBreaker: null,
   };
 }
 
-/** What the lane has left in its row; a new one where there is none, or where the URL is another. */
-export function laneOf(row: ApplicationRow, urlHash: string, policy: DeliveryPolicy): Lane {
-  const fresh = newLane(urlHash, policy);
-  const stored = row.lane as Partial<Lane> | null;
+/** Reads the circuit breaker of a stored state. Returns a new one without it, or for another URL. */
+export function circuitBreakerOf(
+  state: ApplicationState,
+  urlHash: string,
+  policy: DeliveryPolicy,
+): CircuitBreaker {
+  const fresh = newCircuitBreaker(urlHash, policy);
+  const stored = state.circuitBreaker as Partial<CircuitBreaker> | null;
   if (stored === null || stored.urlHash !== urlHash) return fresh;
   return { ...fresh, ...stored };
 }
 
-/** Whether the row is about a URL, and not this one. */
-export function isOfAnotherUrl({ lane }: ApplicationRow, urlHash: string): boolean {
-  return lane !== null && (lane as Partial<Lane>).urlHash !== urlHash;
+/** Tells whether the state is about a URL that is not this one. */
+export function isOfAnotherUrl({ circuitBreaker }: ApplicationState, urlHash: string): boolean {
+  return circuitBreaker !== null && (circuitBreaker as Partial<CircuitBreaker>).urlHash !== urlHash;
 }
 
 /** What happened to a request, as far as its destination is concerned. */
-export interface LaneAttempt {
+export interface AttemptEnd {
   readonly outcome: Outcome;
   readonly bodyBytes: number;
   /** Whether a failure counts towards those that open the destination (D75). */
@@ -91,42 +95,50 @@ export interface LaneAttempt {
   readonly now: number;
 }
 
-export type LaneChange = 'paused' | 'opened' | 'recovered' | 'closed';
+export type BreakerChange = 'paused' | 'opened' | 'recovered' | 'closed';
 
-export interface LaneStep {
-  readonly lane: Lane;
-  /** For how long nothing goes to the destination. */
-  readonly waitMs: number;
-  readonly changes: readonly LaneChange[];
+export interface BreakerStep {
+  readonly breaker: CircuitBreaker;
+  /** Time for which nothing goes to the destination. */
+  readonly pauseMs: number;
+  readonly changes: readonly BreakerChange[];
 }
 
-export function afterAttempt(lane: Lane, attempt: LaneAttempt, decision: Decision): LaneStep {
+export function afterAttempt(
+  breaker: CircuitBreaker,
+  attempt: AttemptEnd,
+  decision: Decision,
+): BreakerStep {
   const { policy } = decision;
   const { outcome, bodyBytes } = attempt;
-  if (outcome === 'delivered') return afterSuccess(lane, attempt, policy);
+  if (outcome === 'delivered') return afterSuccess(breaker, attempt, policy);
   if (outcome === 'smaller' || outcome === 'dead') {
     // 413, the answer of a receiver that works: no failure of the destination's, and no recovery.
-    const budget = afterTooLarge(lane.budget, bodyBytes);
-    const probes = lane.isOpen ? lane.probes + 1 : 0;
-    const probeMs = lane.isOpen ? jittered(probeWait(probes, policy), decision.random) : 0;
-    const waitMs = Math.max(probeMs, slowStartWait(lane.recoveredAt, attempt.now, policy));
-    return { lane: { ...lane, missing: 0, probes, budget }, waitMs, changes: [] };
+    const budget = afterTooLarge(breaker.budget, bodyBytes);
+    const probes = breaker.isOpen ? breaker.probes + 1 : 0;
+    const probeMs = breaker.isOpen ? jittered(probeWait(probes, policy), decision.random) : 0;
+    const pauseMs = Math.max(probeMs, slowStartWait(breaker.recoveredAt, attempt.now, policy));
+    return { breaker: { ...breaker, missing: 0, probes, budget }, pauseMs, changes: [] };
   }
-  return afterFailure(lane, attempt, decision);
+  return afterFailure(breaker, attempt, decision);
 }
 
-function afterSuccess(lane: Lane, attempt: LaneAttempt, policy: DeliveryPolicy): LaneStep {
-  const recoveredAt = lane.isOpen ? attempt.now : lane.recoveredAt;
-  const waitMs = slowStartWait(recoveredAt, attempt.now, policy);
+function afterSuccess(
+  breaker: CircuitBreaker,
+  attempt: AttemptEnd,
+  policy: DeliveryPolicy,
+): BreakerStep {
+  const recoveredAt = breaker.isOpen ? attempt.now : breaker.recoveredAt;
+  const pauseMs = slowStartWait(recoveredAt, attempt.now, policy);
   return {
-    lane: {
-      ...newLane(lane.urlHash, policy),
+    breaker: {
+      ...newCircuitBreaker(breaker.urlHash, policy),
       isProven: true,
-      budget: afterPassed(lane.budget, attempt.bodyBytes, policy),
-      recoveredAt: waitMs === 0 ? null : recoveredAt,
+      budget: afterPassed(breaker.budget, attempt.bodyBytes, policy),
+      recoveredAt: pauseMs === 0 ? null : recoveredAt,
     },
-    waitMs,
-    changes: lane.isOpen ? ['recovered'] : [],
+    pauseMs,
+    changes: breaker.isOpen ? ['recovered'] : [],
   };
 }
 
@@ -145,35 +157,39 @@ function slowStartWait(
   return spacingMs < MIN_SPACING_MS ? 0 : Math.ceil(spacingMs);
 }
 
-function afterFailure(lane: Lane, attempt: LaneAttempt, { policy, random }: Decision): LaneStep {
+function afterFailure(
+  breaker: CircuitBreaker,
+  attempt: AttemptEnd,
+  { policy, random }: Decision,
+): BreakerStep {
   const { outcome, counts, isBisection, retryAfterMs = 0, now } = attempt;
-  const goneAt = outcome === 'close' ? (lane.goneAt ?? now) : lane.goneAt;
+  const goneAt = outcome === 'close' ? (breaker.goneAt ?? now) : breaker.goneAt;
   if (outcome === 'close' && now - (goneAt ?? now) >= policy.goneConfirmMs) {
-    return { lane: { ...lane, goneAt, tier: 'closed' }, waitMs: 0, changes: ['closed'] };
+    return { breaker: { ...breaker, goneAt, tier: 'closed' }, pauseMs: 0, changes: ['closed'] };
   }
-  const failures = lane.failures + (counts ? 1 : 0);
-  const isOpen = lane.isOpen || failures >= policy.openAfterFailures;
-  const probes = isOpen ? lane.probes + 1 : 0;
-  const pauseMs = outcome === 'pause' ? retryAfterMs : 0;
+  const failures = breaker.failures + (counts ? 1 : 0);
+  const isOpen = breaker.isOpen || failures >= policy.openAfterFailures;
+  const probes = isOpen ? breaker.probes + 1 : 0;
+  const askedMs = outcome === 'pause' ? retryAfterMs : 0;
   const probeMs = isOpen ? probeWait(probes, policy) : 0;
   // What fails again while it is being brought back begins anew, at one request.
-  const recoveredAt = lane.recoveredAt === null ? null : now;
+  const recoveredAt = breaker.recoveredAt === null ? null : now;
   const slowMs = slowStartWait(recoveredAt, now, policy);
-  const changes: LaneChange[] = isOpen && !lane.isOpen ? ['opened'] : [];
-  if (pauseMs > 0) changes.push('paused');
+  const changes: BreakerChange[] = isOpen && !breaker.isOpen ? ['opened'] : [];
+  if (askedMs > 0) changes.push('paused');
   return {
-    lane: {
-      ...lane,
+    breaker: {
+      ...breaker,
       tier: 'failing',
       failures,
       isOpen,
       probes,
-      bisectionFailures: lane.bisectionFailures + (isBisection ? 1 : 0),
+      bisectionFailures: breaker.bisectionFailures + (isBisection ? 1 : 0),
       goneAt,
       recoveredAt,
       missing: 0,
     },
-    waitMs: jittered(Math.max(pauseMs, probeMs, slowMs), random),
+    pauseMs: jittered(Math.max(askedMs, probeMs, slowMs), random),
     changes,
   };
 }
@@ -190,26 +206,41 @@ function probeWait(probes: number, policy: DeliveryPolicy): number {
 }
 
 /** No URL or secret when its turn came: nothing was sent, and it is asked again later (D72). */
-export function afterMissing(lane: Lane, policy: DeliveryPolicy, random: Random): LaneStep {
-  const missing = lane.missing + 1;
+export function afterMissing(
+  breaker: CircuitBreaker,
+  policy: DeliveryPolicy,
+  random: Random,
+): BreakerStep {
+  const missing = breaker.missing + 1;
   return {
-    lane: { ...lane, missing },
-    waitMs: jittered(probeWait(missing, policy), random),
+    breaker: { ...breaker, missing },
+    pauseMs: jittered(probeWait(missing, policy), random),
     changes: [],
   };
 }
 
-/** What the queue is told of a lane. */
-export function rowOf({ lane, waitMs }: LaneStep, policy: DeliveryPolicy): RowUpdate {
-  return { tier: lane.tier, maxMessages: maxMessages(lane, policy), waitMs, ...limits(lane) };
+/** Returns what the queue stores of a step. */
+export function updateOf(
+  { breaker, pauseMs }: BreakerStep,
+  policy: DeliveryPolicy,
+): ApplicationUpdate {
+  return {
+    tier: breaker.tier,
+    maxMessages: maxMessages(breaker, policy),
+    pauseMs,
+    ...limits(breaker),
+  };
 }
 
-/** The budget is a body's, the row's limit is of what stands between its brackets. */
-function limits(lane: Lane): Pick<ApplicationRow, 'maxBytes' | 'lane'> {
-  return { maxBytes: Math.max(1, lane.budget.maxBytes - BRACKET_BYTES), lane };
+/** The budget is of a whole body; the limit of the state is of what stands between the brackets. */
+function limits(breaker: CircuitBreaker): Pick<ApplicationState, 'maxBytes' | 'circuitBreaker'> {
+  return {
+    maxBytes: Math.max(1, breaker.budget.maxBytes - BRACKET_BYTES),
+    circuitBreaker: breaker,
+  };
 }
 
-function maxMessages({ isOpen, isProven, tier }: Lane, policy: DeliveryPolicy): number {
+function maxMessages({ isOpen, isProven, tier }: CircuitBreaker, policy: DeliveryPolicy): number {
   if (isOpen) return 1;
   return tier === 'healthy' && isProven ? policy.maxMessages : policy.cautiousMaxMessages;
 }
