@@ -18,7 +18,7 @@ import {
 import { startEngine } from '../../helpers/told-events.ts';
 import { createFailingQueue, type FailingQueue, wrapQueue } from '../../helpers/wrapped-queue.ts';
 
-const NONE = { delivered: 0, dead: 0, discarded: 0, pending: 0 } as const;
+const NONE = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0, pending: 0 } as const;
 
 async function openFailing(options: Parameters<typeof senderTo>[1] = {}) {
   const receiver = await openReceiver();
