@@ -14,12 +14,11 @@ import {
   readCall,
   SELECTION_RULES,
 } from './call-options.ts';
-import { FollowedMessage } from './followed-message.ts';
 import { type AcceptedEntry, type IntakeRules, type SendSelection, takeIn } from './intake.ts';
 import { DeadMessage } from './kept-message.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Observe } from './observe.ts';
-import { type Accepted, type Ends, sendEach, type Taken } from './send-each.ts';
+import { type Accepted, type Ends, follow, sendEach, type Taken } from './send-each.ts';
 import {
   type CloseResult,
   type DeadLetterList,
@@ -275,15 +274,6 @@ function storedOf(
   if (closed.length === 0) return entries;
   const refusing = new Set(closed);
   return entries.filter(({ applicationId }) => !refusing.has(applicationId));
-}
-
-/** Puts a followed message for each entry in its place of `ends`. */
-function follow(ends: Ends, entries: readonly AcceptedEntry[]): FollowedMessage[] {
-  return entries.map(({ index }) => {
-    const followed = new FollowedMessage();
-    ends[index] = followed;
-    return followed;
-  });
 }
 
 function idOf({ applicationId }: { readonly applicationId: string }): string {
