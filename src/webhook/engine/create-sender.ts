@@ -69,7 +69,8 @@ function makeEngine(options: unknown, system: SenderSystem): Engine {
   const lifecycle: Lifecycle = new Lifecycle({
     ...core,
     quiet: dispatch.quiet,
-    isBusy: dispatch.isBusy,
+    isInFlight: dispatch.isInFlight,
+    isSettling: dispatch.isSettling,
     disconnect: () => core.wire.poster.close(),
     stop: async () => {
       stopBeforeExit();
@@ -133,7 +134,8 @@ interface Dispatch {
   readonly start: () => void;
   readonly stop: () => Promise<void>;
   readonly quiet: (untilMs: number, signal: AbortSignal) => Promise<void>;
-  readonly isBusy: () => boolean;
+  readonly isInFlight: () => boolean;
+  readonly isSettling: () => boolean;
   readonly attempts: () => number;
   readonly hasMoved: (applicationId: string) => Promise<boolean>;
 }
@@ -176,7 +178,8 @@ function makeDispatch(core: Core): Dispatch {
     quiet: async (untilMs, signal) => {
       if (isDelivering) await scheduler.quiet(untilMs, signal);
     },
-    isBusy: () => upkeep.isBusy || scheduler.isBusy,
+    isInFlight: () => scheduler.isInFlight,
+    isSettling: () => delivery.isSettling || upkeep.isSettling,
     attempts: () => delivery.attempts,
     hasMoved,
   };

@@ -58,6 +58,7 @@ const SETTLE_DELAYS_MS = [100, 500, 2000, 5000, 10_000] as const;
 export class Delivery {
   readonly #parts: DeliveryParts;
   #attempts = 0;
+  #settlings = 0;
 
   constructor(parts: DeliveryParts) {
     this.#parts = parts;
@@ -66,6 +67,11 @@ export class Delivery {
   /** How many attempts were started. */
   get attempts(): number {
     return this.#attempts;
+  }
+
+  /** Tells whether the queue is told what became of a claim, and the tracker is not yet. */
+  get isSettling(): boolean {
+    return this.#settlings > 0;
   }
 
   /** Never rejects. */
@@ -138,8 +144,10 @@ export class Delivery {
       now,
     };
     const settlement = settle(attempted, policy, random);
+    this.#settlings += 1;
     const answer = await this.#settle(claim, settlement, heldSince);
     this.#report({ attempted, settlement, started, isLost: answer !== 'settled' });
+    this.#settlings -= 1;
   }
 
   /** What takes long, be it the host's settings or the receiver, holds no slot of those that work (D75). */

@@ -17,12 +17,17 @@ export interface FlushParts {
   readonly tracker: Tracker;
   readonly clock: Clock;
   readonly observe: Observe;
-  /** Tells whether a request is in flight, or a message may be settled otherwise. */
-  readonly isBusy: () => boolean;
+  /** Tells whether a request is in flight. */
+  readonly isInFlight: () => boolean;
+  /** Tells whether a message is being settled: then the queue may know more than the tracker. */
+  readonly isSettling: () => boolean;
 }
 
 /** How often the queue is asked what another process has settled, in ms. */
 const LOOK_EVERY_MS = 1000;
+
+/** While requests are in flight here it is asked only each tenth time. */
+const LOOKS_IN_FLIGHT = 10;
 
 interface Flushing {
   /** Number of calls that had begun to accept messages when it began. */
@@ -135,14 +140,14 @@ export class Flushes {
   }
 
   async #lookUntil(over: AbortSignal): Promise<void> {
-    const { queue, tracker, clock, observe, isBusy } = this.#parts;
-    for (;;) {
+    const { queue, tracker, clock, observe, isInFlight, isSettling } = this.#parts;
+    for (let looks = 1; ; looks += 1) {
       await clock.idle(LOOK_EVERY_MS, over);
       if (over.aborted) return;
-      // What is in flight here will be told of.
-      if (isBusy()) continue;
+      const isDue = looks % LOOKS_IN_FLIGHT === 0 || !isInFlight();
+      if (!isDue || isSettling()) continue;
       try {
-        await tracker.findSettledElsewhere((ranges) => queue.countPending(ranges), isBusy);
+        await tracker.findSettledElsewhere((ranges) => queue.countPending(ranges), isSettling);
       } catch {
         if (over.aborted) return;
         observe('queue-failed', () => ({ operation: 'count', retryInMs: LOOK_EVERY_MS }));

@@ -56,7 +56,7 @@ export class Scheduler {
   }
 
   /** Tells whether a claim is not settled yet. */
-  get isBusy(): boolean {
+  get isInFlight(): boolean {
     return this.#running.size > 0;
   }
 

@@ -165,15 +165,15 @@ export class Tracker {
   }
 
   /**
-   * Asks the queue which of the watched messages it still has, and lets the others leave. `isBusy` tells
-   * whether a message may be settled here: then the answer cannot be compared. Rejects with what
+   * Asks the queue which of the watched messages it still has, and lets the others leave. `isSettling`
+   * tells whether a message is being settled here: then the answer cannot be compared. Rejects with what
    * `countPending` rejects with.
    */
-  async findSettledElsewhere(countPending: CountPending, isBusy: () => boolean): Promise<void> {
+  async findSettledElsewhere(countPending: CountPending, isSettling: () => boolean): Promise<void> {
     const version = this.#version;
     const comparison = {
       countPending,
-      isComparable: () => !isBusy() && this.#version === version,
+      isComparable: () => !isSettling() && this.#version === version,
       isExact: true,
     };
     const { lastSequence, due, notDue } = this.#backlog;

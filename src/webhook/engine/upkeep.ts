@@ -48,7 +48,7 @@ export class Upkeep {
   }
 
   /** Tells whether messages may be settled now. */
-  get isBusy(): boolean {
+  get isSettling(): boolean {
     return this.#works > 0;
   }
 

@@ -299,7 +299,7 @@ describe('what another process has settled', () => {
     expect(await followed[1]?.ended).toEqual({ outcome: 'delivered' });
   });
 
-  test('is not looked for while something is in flight here', async () => {
+  test('is not looked for while something is settled here', async () => {
     const tracker = tracking(2);
     const watch = tracker.watch();
     await tracker.findSettledElsewhere(counting(), () => true);
