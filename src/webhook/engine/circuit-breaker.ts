@@ -11,6 +11,7 @@ import { BRACKET_BYTES } from '../split.ts';
 import { afterPassed, afterTooLarge, type ByteBudget, startBudget } from './byte-budget.ts';
 import type { Decision, DeliveryPolicy } from './policy.ts';
 
+/** How a destination behaves. Stored as JSON in the state of its application. */
 export type CircuitBreaker = {
   readonly tier: Tier;
   /** Tells a new URL from the one that this state is about. */
@@ -34,11 +35,12 @@ export type CircuitBreaker = {
   readonly budget: ByteBudget;
 };
 
-/** What is stored must not hold the URL, which may have a token in it. */
+/** Returns the hash of a URL. The URL itself is not stored: it may have a token in it. */
 export function hashOfUrl(url: URL): string {
   return sign(url.href, 'circuit-breaker');
 }
 
+/** Returns the circuit breaker of a destination to which nothing was sent yet. */
 export function newCircuitBreaker(urlHash: string, policy: DeliveryPolicy): CircuitBreaker {
   return {
     tier: 'healthy',

@@ -145,9 +145,12 @@ export class Delivery {
     };
     const settlement = settle(attempted, policy, random);
     this.#settlings += 1;
-    const answer = await this.#settle(claim, settlement, heldSince);
-    this.#report({ attempted, settlement, started, isLost: answer !== 'settled' });
-    this.#settlings -= 1;
+    try {
+      const answer = await this.#settle(claim, settlement, heldSince);
+      this.#report({ attempted, settlement, started, isLost: answer !== 'settled' });
+    } finally {
+      this.#settlings -= 1;
+    }
   }
 
   /** What takes long, be it the host's settings or the receiver, holds no slot of those that work (D75). */
