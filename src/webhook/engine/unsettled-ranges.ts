@@ -15,7 +15,9 @@ type Range = { -readonly [Key in keyof UnsettledRange]: UnsettledRange[Key] };
 
 /** Sorted ranges. A million messages of consecutive sequences take one of them. */
 export class UnsettledRanges {
-  readonly #ranges: Range[] = [];
+  /** Some are empty: they are removed together, since each removal moves what follows. */
+  #ranges: Range[] = [];
+  #emptyCount = 0;
   #unsettled = 0;
 
   /** Number of unsettled messages in all ranges. */
@@ -25,7 +27,7 @@ export class UnsettledRanges {
 
   /** Number of ranges. */
   get size(): number {
-    return this.#ranges.length;
+    return this.#ranges.length - this.#emptyCount;
   }
 
   /** Adds an unsettled message. Merges it with adjacent ranges of the same epoch. */
@@ -34,47 +36,47 @@ export class UnsettledRanges {
     const index = this.#indexAfter(sequence);
     const before = this.#ranges[index - 1];
     const after = this.#ranges[index];
-    const joinsBefore = before?.to === sequence - 1 && before.epoch === epoch;
-    const joinsAfter = after?.from === sequence + 1 && after.epoch === epoch;
-    if (joinsBefore && joinsAfter) {
-      before.to = after.to;
-      before.unsettled += 1 + after.unsettled;
-      this.#ranges.splice(index, 1);
-    } else if (joinsBefore) {
+    const joinsAfter = isOpen(after, epoch) && after.from === sequence + 1;
+    if (isOpen(before, epoch) && before.to === sequence - 1) {
       before.to = sequence;
       before.unsettled += 1;
+      if (!joinsAfter) return;
+      before.to = after.to;
+      before.unsettled += after.unsettled;
+      this.#ranges.splice(index, 1);
     } else if (joinsAfter) {
       after.from = sequence;
       after.unsettled += 1;
-    } else {
-      this.#ranges.splice(index, 0, { from: sequence, to: sequence, unsettled: 1, epoch });
-    }
+    } else this.#insert(index, { from: sequence, to: sequence, unsettled: 1, epoch });
   }
 
   /** Removes a settled message. Returns the range that it was in; `undefined` without one. */
   settle(sequence: number): UnsettledRange | undefined {
-    const index = this.#indexAfter(sequence) - 1;
-    const range = this.#ranges[index];
-    if (range === undefined || range.to < sequence) return undefined;
-    this.#reduce(index, 1);
+    const range = this.#ranges[this.#indexAfter(sequence) - 1];
+    if (range === undefined || range.to < sequence || range.unsettled === 0) return undefined;
+    this.remove(range, 1);
     return range;
   }
 
   /** Removes `count` messages of a range, whichever they are. */
   remove(range: UnsettledRange, count: number): void {
-    this.#reduce(this.#indexAfter(range.from) - 1, count);
+    (range as Range).unsettled -= count;
+    this.#unsettled -= count;
+    if (range.unsettled > 0) return;
+    this.#emptyCount += 1;
+    if (this.#emptyCount * 2 < this.#ranges.length) return;
+    this.#ranges = this.#ranges.filter(({ unsettled }) => unsettled > 0);
+    this.#emptyCount = 0;
   }
 
   /** Returns the ranges of the epochs before `epoch`. */
   before(epoch: number): UnsettledRange[] {
-    return this.#ranges.filter((range) => range.epoch < epoch);
+    return this.#ranges.filter((range) => range.epoch < epoch && range.unsettled > 0);
   }
 
-  #reduce(index: number, count: number): void {
-    const range = this.#ranges[index] as Range;
-    range.unsettled -= count;
-    this.#unsettled -= count;
-    if (range.unsettled === 0) this.#ranges.splice(index, 1);
+  #insert(index: number, range: Range): void {
+    if (index === this.#ranges.length) this.#ranges.push(range);
+    else this.#ranges.splice(index, 0, range);
   }
 
   /** Returns the index of the first range that begins after the sequence. */
@@ -91,3 +93,7 @@ export class UnsettledRanges {
     return low;
   }
 }
+
+/** Tells whether a message of the epoch may be added to the range. */
+const isOpen = (range: Range | undefined, epoch: number): range is Range =>
+  range !== undefined && range.epoch === epoch && range.unsettled > 0;
