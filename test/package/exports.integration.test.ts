@@ -84,7 +84,7 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
   './fastify': ['captureRequests'],
   './hono': ['captureRequests'],
   './passport': ['reportLogins'],
-  './queue': ['drainTo'],
+  './queue': [],
   './queue/level': ['createLevelQueue'],
   './queue/memory': ['createMemoryQueue'],
   './queue/postgres': ['createPostgresQueue', 'createPostgresSchema'],
