@@ -3,13 +3,13 @@
  * They are compared with what the queue counts from its content.
  */
 import type {
+  ApplicationUpdate,
   Claim,
   DeadReason,
   DiscardReason,
+  MessageResult,
   QueueEntry,
-  RowUpdate,
   Tier,
-  Verdict,
 } from '../../src/queue/queue.ts';
 import type { Destination } from './destination.ts';
 import { type Acceptance, revive, type Tracked, track } from './tracked.ts';
@@ -89,6 +89,7 @@ export class Book {
     message.state = 'waiting';
     application.waiting.add(message);
     application.accepted += 1;
+    this.#endDelays(application);
   }
 
   /** It has not. */
@@ -107,6 +108,9 @@ export class Book {
       // Its acceptance, or its replay, may not have been heard of yet.
       this.accept(message);
       this.revive(message.messageId, at.claimedAt);
+    }
+    this.#endDelays(application, messages);
+    for (const message of messages) {
       application.waiting.delete(message);
       message.state = 'claimed';
       message.sends += 1;
@@ -128,14 +132,14 @@ export class Book {
     if (held !== undefined) held.endsAt = endsAt;
   }
 
-  settle({ claim, messages }: BookedClaim, verdicts: readonly Verdict[], now: number): void {
+  settle({ claim, messages }: BookedClaim, results: readonly MessageResult[], now: number): void {
     this.changes += 1;
     for (const [index, message] of messages.entries()) {
-      const verdict = verdicts[index];
-      if (verdict?.kind === 'delivered') message.state = 'delivered';
-      else if (verdict?.kind === 'dead') bury(message, verdict.reason, now);
-      else if (verdict?.kind === 'again') {
-        if (verdict.afterMs > 0) message.dueAt = now + verdict.afterMs;
+      const result = results[index];
+      if (result?.kind === 'delivered') message.state = 'delivered';
+      else if (result?.kind === 'dead') bury(message, result.reason, now);
+      else if (result?.kind === 'retry') {
+        if (result.afterMs > 0) message.dueAt = now + result.afterMs;
         this.#comeBack(message, now);
       }
     }
@@ -167,11 +171,16 @@ export class Book {
     this.application(claim.applicationId).claim = undefined;
   }
 
-  write(applicationId: string, { tier, maxMessages, waitMs }: RowUpdate, now: number): void {
+  write(
+    applicationId: string,
+    { tier, maxMessages, pauseMs }: ApplicationUpdate,
+    now: number,
+  ): void {
     const application = this.application(applicationId);
     if (application.tier !== 'closed') application.tier = tier;
     application.maxMessages = maxMessages;
-    application.notBefore = now + waitMs;
+    application.notBefore = now + pauseMs;
+    this.#endDelays(application);
   }
 
   reopen(applicationId: string): void {
@@ -233,6 +242,20 @@ export class Book {
     }
     message.state = 'waiting';
     application.waiting.add(message);
+    this.#endDelays(application);
+  }
+
+  /** A full claim ends the delay of what was not sent before. */
+  #endDelays({ id, waiting, maxMessages }: BookedApplication, claimed?: readonly Tracked[]): void {
+    let count = waiting.size;
+    // What the queue has taken may not have been heard of yet.
+    if (claimed?.some(({ dueAt, acceptedAt, sends }) => sends === 0 && dueAt > acceptedAt)) {
+      for (const { applicationId, state } of this.messages.values()) {
+        if (applicationId === id && state === 'entering') count += 1;
+      }
+    }
+    if (count < maxMessages) return;
+    for (const message of waiting) message.isDelayOver ||= message.sends === 0;
   }
 }
 
