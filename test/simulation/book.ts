@@ -68,6 +68,15 @@ export class Book {
     return made;
   }
 
+  /** Number of messages that wait or are claimed. */
+  get pendingCount(): number {
+    let count = 0;
+    for (const { waiting, claim } of this.applications.values()) {
+      count += waiting.size + (claim?.messages.length ?? 0);
+    }
+    return count;
+  }
+
   message(messageId: string): Tracked {
     const found = this.messages.get(messageId);
     if (found === undefined) throw new Error(`the queue knows ${messageId}, the books do not`);

@@ -52,6 +52,7 @@ export class WatchedQueue implements MessageQueue {
       const backlog = await this.#handle.queue.open(initialState);
       if (backing.kind === 'level' && !this.isOpened) book.takeOver(now);
       this.isOpened = true;
+      this.#process.backlogMessages = book.pendingCount;
       return backlog;
     });
   }
