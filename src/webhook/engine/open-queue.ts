@@ -30,11 +30,11 @@ export async function openQueue(
  * Returns a function that opens the queue when it is first needed. It returns nothing once the queue is
  * open; its promise rejects with a SecurityEventError, and the next call tries again.
  */
-export function opener(openQueue: () => Promise<void>): () => Promise<void> | undefined {
+export function opener(openOnce: () => Promise<void>): () => Promise<void> | undefined {
   let opened: Promise<void> | undefined;
   let isOpen = false;
   const open = async (): Promise<void> => {
-    opened ??= openQueue().catch((error: unknown) => {
+    opened ??= openOnce().catch((error: unknown) => {
       opened = undefined;
       throw error;
     });

@@ -18,11 +18,11 @@ export interface WatchCounts extends FateCounts {
 
 /** Waits for the messages that were not settled when it began. */
 export interface Watch {
-  counts(): WatchCounts;
+  readonly counts: () => WatchCounts;
   /** Resolves when none of them is pending, or at `end`. */
   readonly done: Promise<void>;
   /** Ends the watch. Its counts stay as they are. */
-  end(): void;
+  readonly end: () => void;
 }
 
 interface Mark {

@@ -44,14 +44,16 @@ describe('unsettled ranges', () => {
         const ranges = new UnsettledRanges();
         const known = new Set<number>();
         const open = new Set<number>();
+        const answers: [boolean, boolean][] = [];
         for (const { sequence, isNew } of steps) {
           if (isNew && !known.has(sequence)) {
             ranges.add(sequence, 1);
             known.add(sequence);
             open.add(sequence);
           } else if (!isNew && (open.has(sequence) || !known.has(sequence))) {
-            expect(ranges.settle(sequence) !== undefined).toBe(open.delete(sequence));
+            answers.push([ranges.settle(sequence) !== undefined, open.delete(sequence)]);
           }
+          for (const [found, expected] of answers) expect(found).toBe(expected);
           expect(ranges.unsettled).toBe(open.size);
           const all = ranges.before(2);
           expect(ranges.size).toBe(all.length);
