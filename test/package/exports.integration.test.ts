@@ -87,7 +87,7 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
   './queue': [],
   './queue/level': ['createLevelQueue'],
   './queue/memory': ['createMemoryQueue'],
-  './queue/postgres': ['createPostgresQueue', 'createPostgresSchema'],
+  './queue/postgres': ['createPostgresIncidents', 'createPostgresQueue', 'createPostgresSchema'],
   './receiver': [
     'createMemoryDuplicates',
     'createWebhookReceiver',

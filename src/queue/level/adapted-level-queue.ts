@@ -4,6 +4,7 @@ import type {
   Backlog,
   Claim,
   ClaimRequest,
+  DeadLetter,
   DeadLetterFilter,
   DeadLetterPage,
   EnqueueResult,
@@ -129,7 +130,7 @@ export class AdaptedLevelQueue implements MessageQueue {
   async listDeadLetters(page: PageRequest): Promise<DeadLetterPage> {
     const { items, ...next } = await this.#queue.deadLetters(page);
     return {
-      items: items.map(({ origin: _, end, ...letter }) => ({ ...letter, lastAttempt: end })),
+      items: items.map(letterOf),
       ...next,
     };
   }
@@ -178,6 +179,12 @@ function verdictOf(result: MessageResult): Old.Verdict {
   if (result.kind === 'delivered') return result;
   if (result.kind === 'dead') return { ...result, end: result.lastAttempt };
   return { ...result, kind: 'again' };
+}
+
+function letterOf(letter: Old.DeadLetter): DeadLetter {
+  const { id, applicationId, stored, sizeBytes, sends, reason, end, acceptedAt, diedAt } = letter;
+  const message = { id, applicationId, stored, sizeBytes, sends };
+  return { ...message, reason, lastAttempt: end, acceptedAt, diedAt };
 }
 
 const expiredOf = ({ origin, ...message }: Old.ExpiredMessage): ExpiredMessage => ({

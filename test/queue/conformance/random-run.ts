@@ -89,8 +89,9 @@ class Comparison {
     assert.deepEqual(real.state, this.#model.application(real.applicationId).state);
     assert.deepEqual(
       // Of whatever class a queue's objects are.
-      real.messages.map(({ stored, sequence: _, ...message }) => ({
-        ...message,
+      real.messages.map(({ stored, sends, progress }) => ({
+        sends,
+        progress,
         stored: { ...stored },
         ageMs: 0,
       })),

@@ -11,7 +11,6 @@ import type {
   Claim,
   Format,
   Nothing,
-  Origin,
   QueueEntry,
   Verdict,
 } from '../../../src/queue/level/old-contract.ts';
@@ -32,9 +31,6 @@ export const ROW: ApplicationRow = {
   maxBytes: 1_000_000,
   lane: null,
 };
-
-/** Of what was replayed: its sender was told of its end. */
-export const NOBODY: Origin = { senderId: '', number: 0 };
 
 export const DELIVERED: Verdict = { kind: 'delivered' };
 export const DEAD: Verdict = { kind: 'dead', reason: 'attempts-exhausted', end: { status: 500 } };
@@ -65,7 +61,3 @@ export const idsOf = (claim: Claim): string[] =>
   claim.messages.map(({ stored }) => stored.messageId);
 
 export const isClaim = (claimed: Claim | Nothing): claimed is Claim => 'messages' in claimed;
-
-/** Counts that are 0 need not be told. */
-export const counted = (discarded: Readonly<Record<string, number | undefined>>) =>
-  Object.fromEntries(Object.entries(discarded).filter(([, count]) => (count ?? 0) > 0));
