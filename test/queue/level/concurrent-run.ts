@@ -8,9 +8,9 @@ import type {
   Past,
   QueueEntry,
   Verdict,
-} from '../../../src/queue/queue.ts';
+} from '../../../src/queue/level/old-contract.ts';
 import { systemClock } from '../../../src/system/clock.ts';
-import { entryOf, isClaim, ROW } from '../conformance/trial.ts';
+import { entryOf, isClaim, ROW } from './old-trial.ts';
 import { type Dice, diceOf, slowLevel, slowly } from './slow-level.ts';
 
 export interface Plan {

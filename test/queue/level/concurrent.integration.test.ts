@@ -3,12 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createLevelQueue } from '../../../src/queue/level.ts';
 import { copyAsKilled } from '../../helpers/copy-as-killed.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { ROW } from '../conformance/trial.ts';
 import { ConcurrentRun } from './concurrent-run.ts';
 import { drain, tables } from './drain.ts';
+import { createLevelQueue, ROW } from './old-trial.ts';
 
 let folder = '';
 

@@ -11,9 +11,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createLevelQueue, type QueueDamage } from '../../../src/queue/level.ts';
+import type { QueueDamage } from '../../../src/queue/level.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { DELIVERED, ROW } from '../conformance/trial.ts';
 import {
   claimOf,
   cut,
@@ -26,6 +25,7 @@ import {
   useDamagedFolder,
   WHOLE,
 } from './damaged-folder.ts';
+import { createLevelQueue, DELIVERED, ROW } from './old-trial.ts';
 import { diceOf } from './slow-level.ts';
 
 const { folder, base, accepted } = useDamagedFolder();

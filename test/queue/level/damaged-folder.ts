@@ -12,12 +12,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { SecurityEventError } from '../../../src/errors.ts';
+import type {
+  Claim,
+  MessageQueue,
+  QueueEntry,
+  QueueStats,
+} from '../../../src/queue/level/old-contract.ts';
 import type { QueueDamage } from '../../../src/queue/level.ts';
-import { createLevelQueue } from '../../../src/queue/level.ts';
-import type { Claim, MessageQueue, QueueEntry, QueueStats } from '../../../src/queue/queue.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
 import { copyAsKilled } from '../../helpers/copy-as-killed.ts';
-import { DEAD, DELIVERED, entryOf, isClaim, ROW } from '../conformance/trial.ts';
+import { createLevelQueue, DEAD, DELIVERED, entryOf, isClaim, ROW } from './old-trial.ts';
 import { type Dice, diceOf } from './slow-level.ts';
 
 export const LAST = { ...ROW, waitMs: 0 };

@@ -11,9 +11,9 @@ import {
   metaKey,
 } from '../../../src/queue/level/keys.ts';
 import { unsealed } from '../../../src/queue/level/seal.ts';
-import { createLevelQueue, type QueueDamage } from '../../../src/queue/level.ts';
-import { DEAD, entryOf, ROW } from '../conformance/trial.ts';
+import type { QueueDamage } from '../../../src/queue/level.ts';
 import { claimOf, isQuiet, judge, LAST, useDamagedFolder, WHOLE } from './damaged-folder.ts';
+import { createLevelQueue, DEAD, entryOf, ROW } from './old-trial.ts';
 
 const { folder, accepted } = useDamagedFolder();
 const isQuietNow = (dead: number) => isQuiet(folder, accepted, dead);

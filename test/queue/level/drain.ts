@@ -1,7 +1,7 @@
 /** What is in a queue in a folder in the end. */
 import { ClassicLevel } from 'classic-level';
-import type { MessageQueue } from '../../../src/queue/queue.ts';
-import { isClaim, ROW } from '../conformance/trial.ts';
+import type { MessageQueue } from '../../../src/queue/level/old-contract.ts';
+import { isClaim, ROW } from './old-trial.ts';
 
 /** Takes all that waits, as deliveries, and tells what is not given though it waits. */
 export async function drain(queue: MessageQueue): Promise<string | undefined> {

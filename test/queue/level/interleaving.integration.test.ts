@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LevelQueue } from '../../../src/queue/level/level-queue.ts';
-import { createLevelQueue } from '../../../src/queue/level.ts';
-import type { Claim, MessageQueue, Verdict } from '../../../src/queue/queue.ts';
+import type { Claim, MessageQueue, Verdict } from '../../../src/queue/level/old-contract.ts';
 import { createFakeClock, type FakeClock } from '../../../src/testing/index.ts';
-import { DEAD, DELIVERED, entryOf, idsOf, isClaim, ROW } from '../conformance/trial.ts';
+import { createLevelQueue, DEAD, DELIVERED, entryOf, idsOf, isClaim, ROW } from './old-trial.ts';
 
 const nothing = (): void => {};
 

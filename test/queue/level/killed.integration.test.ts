@@ -5,11 +5,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createLevelQueue } from '../../../src/queue/level.ts';
 import { createSeededRandom } from '../../../src/testing/index.ts';
 import { fixtureCommand } from '../../helpers/fixture-command.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { ROW } from '../conformance/trial.ts';
+import { createLevelQueue, ROW } from './old-trial.ts';
 
 let folder = '';
 const journal = (): string => join(folder, 'journal');

@@ -13,10 +13,9 @@ import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import { describe, expect, test } from 'vitest';
 import { metaKey } from '../../../src/queue/level/keys.ts';
-import { createLevelQueue } from '../../../src/queue/level.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
-import { entryOf, ROW } from '../conformance/trial.ts';
 import { cut, filesOf, flip, judge, useDamagedFolder, WHOLE } from './damaged-folder.ts';
+import { createLevelQueue, entryOf, ROW } from './old-trial.ts';
 
 const MARK = 'SECURITY-EVENT-DELIVERY';
 const BUFFERS = { keyEncoding: 'buffer', valueEncoding: 'buffer' } as const;

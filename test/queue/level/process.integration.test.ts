@@ -4,10 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createLevelQueue } from '../../../src/queue/level.ts';
 import { fixtureCommand } from '../../helpers/fixture-command.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { idsOf, ROW } from '../conformance/trial.ts';
+import { createLevelQueue, idsOf, ROW } from './old-trial.ts';
 
 let folder = '';
 

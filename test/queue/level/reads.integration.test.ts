@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LevelQueue } from '../../../src/queue/level/level-queue.ts';
-import type { Claim, MessageQueue, Verdict } from '../../../src/queue/queue.ts';
+import type { Claim, MessageQueue, Verdict } from '../../../src/queue/level/old-contract.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
-import { DEAD, entryOf, isClaim, ROW } from '../conformance/trial.ts';
+import { DEAD, entryOf, isClaim, ROW } from './old-trial.ts';
 
 interface Reading {
   readonly table: string;

@@ -3,9 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createLevelQueue } from '../../../src/queue/level.ts';
-import type { Claim, MessageQueue, Verdict } from '../../../src/queue/queue.ts';
-import { DEAD, DELIVERED, entryOf, isClaim, ROW } from '../conformance/trial.ts';
+import type { Claim, MessageQueue, Verdict } from '../../../src/queue/level/old-contract.ts';
+import { createLevelQueue, DEAD, DELIVERED, entryOf, isClaim, ROW } from './old-trial.ts';
 
 const COUNT = 5000;
 /** Of six parts of a hundred messages, with up to six buffers each; all of a call would be 5000 at least. */
