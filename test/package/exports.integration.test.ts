@@ -83,7 +83,6 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
   './fastify': ['captureRequests'],
   './hono': ['captureRequests'],
   './passport': ['reportLogins'],
-  './queue': [],
   './queue/level': ['createLevelQueue'],
   './queue/memory': ['createMemoryQueue'],
   './queue/postgres': ['createPostgresIncidents', 'createPostgresQueue', 'createPostgresSchema'],
@@ -157,7 +156,7 @@ describe('the exports map', () => {
       './fastify',
       './hono',
       './passport',
-      './queue',
+
       './queue/level',
       './queue/memory',
       './queue/postgres',
