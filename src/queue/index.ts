@@ -1,3 +1,13 @@
-/** Queues, whichever they are: their contract, and the way from one into another. */
-export { type DrainOptions, type DrainReport, drainTo } from './drain-to.ts';
-export type { DeadReason, DiscardReason, Durability, MessageQueue, QueueStats } from './queue.ts';
+/** The types of queues, whichever is used. */
+export type {
+  ApplicationState,
+  DeadLetter,
+  DeadLetterFilter,
+  DeadLetterPage,
+  DeadReason,
+  DiscardReason,
+  Durability,
+  Ledger,
+  MessageQueue,
+  QueueStats,
+} from './queue.ts';

@@ -8,8 +8,7 @@
  *
  * Fields are declared, so that a polluted prototype has no say when they are set.
  */
-import type { ClaimedMessage } from './queue.ts';
-import type { Format, Json, Origin, StoredMessage } from './stored.ts';
+import type { ClaimedMessage, Format, Json, StoredMessage } from './queue.ts';
 
 export class Stored implements StoredMessage {
   readonly messageId: string;
@@ -27,28 +26,17 @@ export class Stored implements StoredMessage {
   }
 }
 
-/** A message's origin, as its sender numbers it. */
-export class MessageOrigin implements Origin {
-  readonly senderId: string;
-  readonly number: number;
-
-  constructor(senderId: string, number: number) {
-    this.senderId = senderId;
-    this.number = number;
-  }
-}
-
-/** How a claim shows a message. */
+/** A message as a claim shows it. */
 export class Claimed implements ClaimedMessage {
+  readonly sequence: number;
   readonly stored: StoredMessage;
-  readonly origin: Origin;
   readonly sends: number;
   readonly ageMs: number;
   readonly progress: Json | null;
 
-  constructor({ stored, origin, sends, ageMs, progress }: Omit<ClaimedMessage, 'moving'>) {
+  constructor({ sequence, stored, sends, ageMs, progress }: ClaimedMessage) {
+    this.sequence = sequence;
     this.stored = stored;
-    this.origin = origin;
     this.sends = sends;
     this.ageMs = ageMs;
     this.progress = progress;

@@ -28,31 +28,21 @@
  * applications in one call; pacing of an application by `pauseMs`, which is stored with its state.
  */
 
+import type {
+  DeadLetterFilter,
+  DeadLetterPage,
+  DeadReason,
+  Format,
+  Json,
+  QueueStats,
+  StoredMessage,
+  Tier,
+} from './stored.ts';
+
+export type * from './stored.ts';
+
 /** What an accepted message survives. */
 export type Durability = 'memory' | 'process-crash' | 'power-loss' | 'server' | 'replicated';
-
-/** The webhook format. 1 is deprecated, and its messages have no slots. */
-export type Format = 1 | 2;
-
-export type Json =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly Json[]
-  | { readonly [key: string]: Json };
-
-/** An encoded message: plain data in its own fields, so that any queue can store it. */
-export interface StoredMessage {
-  readonly messageId: string;
-  readonly format: Format;
-  /** UTF-8 JSON. Format 2 leaves out the values of `date_created` and `retry_count`. */
-  readonly bytes: Buffer;
-  /** Byte offset of the value of `date_created`, inside its quotes. 0 in format 1. */
-  readonly dateAt: number;
-  /** Byte offset of the value of `retry_count`, greater than `dateAt`. 0 in format 1. */
-  readonly countAt: number;
-}
 
 /** A message to enqueue. */
 export interface QueueEntry {
@@ -71,12 +61,6 @@ export interface EnqueueResult {
   /** Applications that are closed. Nothing of theirs was stored. */
   readonly closed: readonly string[];
 }
-
-/**
- * Which concurrency limit a destination counts towards: `healthy` is one that is untried or whose last
- * request succeeded. Nothing is enqueued for or claimed from a `closed` one.
- */
-export type Tier = 'healthy' | 'failing' | 'closed';
 
 /** The delivery state of an application. `settle` and `release` write it. */
 export interface ApplicationState {
@@ -141,17 +125,6 @@ export interface NothingDue {
   readonly dueInMs?: number;
 }
 
-/** Why the attempts of a message are over. */
-export type DeadReason =
-  /** The schedule is over, or the attempts that its status allows. */
-  | 'attempts-exhausted'
-  /** The next attempt would come after the horizon, or the message waited until it. */
-  | 'horizon-passed'
-  /** It was refused with 413 when it was alone in its request. */
-  | 'too-large'
-  /** The receiver answered 410, or a call closed the application. */
-  | 'destination-closed';
-
 /** What became of one message of a claim. */
 export type MessageResult =
   | { readonly kind: 'delivered' }
@@ -172,60 +145,6 @@ export interface ExpiredMessage {
   readonly applicationId: string;
   readonly messageId: string;
   readonly sequence: number;
-}
-
-export interface DeadLetter {
-  /** Names it in a filter, and is the cursor of the next page. */
-  readonly id: string;
-  readonly applicationId: string;
-  readonly stored: StoredMessage;
-  readonly sizeBytes: number;
-  readonly sends: number;
-  readonly reason: DeadReason;
-  /** How its last attempt ended; `null` without one. */
-  readonly lastAttempt: Json;
-  /** Milliseconds since the epoch. */
-  readonly acceptedAt: number;
-  readonly diedAt: number;
-}
-
-export interface DeadLetterFilter {
-  readonly applicationId?: string;
-  readonly ids?: readonly string[];
-}
-
-export interface DeadLetterPage {
-  readonly items: readonly DeadLetter[];
-  /** The cursor of the next page. Absent on the last one. */
-  readonly next?: string;
-}
-
-/** Why an accepted message is neither delivered nor a dead letter. */
-export type DiscardReason =
-  /** A call of `purge` removed a dead letter. */
-  | 'purged'
-  /** `close` of a memory queue handed it back. */
-  | 'returned'
-  /** It was the oldest dead letter of a queue without room for more. */
-  | 'evicted'
-  /** Its stored form was damaged. */
-  | 'lost';
-
-/** accepted = delivered + pending + dead + the sum of discarded. */
-export interface Ledger {
-  readonly accepted: number;
-  readonly delivered: number;
-  readonly pending: number;
-  readonly dead: number;
-  readonly discarded: Readonly<Partial<Record<DiscardReason, number>>>;
-}
-
-export interface QueueStats extends Ledger {
-  /** Sum of `sizeBytes` of the pending messages. */
-  readonly pendingBytes: number;
-  /** Time for which the oldest claimable message has been due; 0 without one. */
-  readonly oldestDueMs: number;
-  readonly applications: ReadonlyMap<string, Ledger & { readonly tier: Tier }>;
 }
 
 /** Sequences `from` to `to`, both included. */

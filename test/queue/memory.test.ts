@@ -5,7 +5,7 @@ import { nextTurn } from '../../src/system/next-turn.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { describeQueueConformance } from './conformance/describe-queue-conformance.ts';
-import { DEAD, DELIVERED, entryOf, idsOf, ROW } from './conformance/trial.ts';
+import { DEAD, DELIVERED, entryOf, INITIAL, idsOf } from './conformance/trial.ts';
 
 describeQueueConformance('the memory queue', {
   create: (bounds) => {
@@ -25,7 +25,7 @@ describeQueueConformance('the memory queue', {
 });
 
 const REQUEST = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 1000 } as const;
-const LAST = { ...ROW, waitMs: 0 };
+const LAST = { ...INITIAL, pauseMs: 0 };
 
 interface Opened {
   readonly queue: MessageQueue;
@@ -38,7 +38,7 @@ interface Opened {
 async function opened(options?: MemoryQueueOptions): Promise<Opened> {
   const clock = createFakeClock();
   const queue = createMemoryQueue(options, clock);
-  await queue.open(ROW);
+  await queue.open(INITIAL);
   const claim = async (): Promise<Claim> => (await queue.claim(REQUEST)) as Claim;
   const bury = async (): Promise<void> => {
     const claimed = await claim();
@@ -50,7 +50,7 @@ async function opened(options?: MemoryQueueOptions): Promise<Opened> {
 const sized = (sizeBytes: number): QueueEntry => entryOf('one', { sizeBytes });
 
 const lettersOf = async (queue: MessageQueue): Promise<string[]> =>
-  (await queue.deadLetters({ limit: 100 })).items.map(({ stored }) => stored.messageId);
+  (await queue.listDeadLetters({ limit: 100 })).items.map(({ stored }) => stored.messageId);
 
 describe('the options of a memory queue', () => {
   test.each([
@@ -84,7 +84,7 @@ describe('the options of a memory queue', () => {
   test('are not read from a polluted prototype, and undefined counts as absent', async () => {
     const polluted = Object.create({ maxPendingMessages: 1 }) as MemoryQueueOptions;
     const { queue } = await opened(Object.assign(polluted, { maxPendingBytes: undefined }));
-    expect(await queue.enqueue([sized(1), sized(1)])).toEqual({ closed: [] });
+    expect((await queue.enqueue([sized(1), sized(1)])).sequences).toHaveLength(2);
   });
 
   test.each([
@@ -119,17 +119,17 @@ describe('the memory queue', () => {
     const { queue, clock, claim } = await opened();
     expect(queue.durability).toBe('memory');
     await queue.enqueue([sized(1)]);
-    await queue.settle(await claim(), [{ kind: 'again', afterMs: 5, progress: null }], LAST);
+    await queue.settle(await claim(), [{ kind: 'retry', afterMs: 5, progress: null }], LAST);
     expect(clock.pending).toBe(0);
   });
 
   test('uses the real clock where none is given', async () => {
     const queue = createMemoryQueue();
-    await queue.open(ROW);
+    await queue.open(INITIAL);
     const startedAt = Date.now();
     await queue.enqueue([sized(1)]);
     expect(await queue.expire(-1, 10)).toHaveLength(1);
-    const [letter] = (await queue.deadLetters({ limit: 1 })).items;
+    const [letter] = (await queue.listDeadLetters({ limit: 1 })).items;
     expect(letter?.diedAt).toBeGreaterThanOrEqual(startedAt);
     expect(letter?.diedAt).toBeLessThanOrEqual(Date.now());
   });
@@ -150,14 +150,14 @@ describe('the memory queue', () => {
     expect(first?.stored.bytes.toString()).toBe('abc');
   });
 
-  test.each([0, 1, 3])('refuses %i verdicts for 2 messages, and keeps the claim', async (count) => {
+  test.each([0, 1, 3])('refuses %i results for 2 messages, and keeps the claim', async (count) => {
     const { queue, claim } = await opened();
     await queue.enqueue([sized(1), sized(1)]);
     const claimed = await claim();
-    const verdicts = Array<typeof DELIVERED>(count).fill(DELIVERED);
-    await expect(queue.settle(claimed, verdicts, LAST)).rejects.toMatchObject({
+    const results = Array<typeof DELIVERED>(count).fill(DELIVERED);
+    await expect(queue.settle(claimed, results, LAST)).rejects.toMatchObject({
       code: 'ERR_QUEUE_FAILED',
-      message: expect.stringContaining(`${count} verdicts for 2 messages`) as string,
+      message: expect.stringContaining(`${count} results for 2 messages`) as string,
     });
     expect(await queue.stats()).toMatchObject({ delivered: 0, pending: 2 });
     expect(await queue.settle(claimed, [DELIVERED, DELIVERED], LAST)).toBe('settled');
@@ -191,10 +191,10 @@ describe('the memory queue', () => {
     };
     await buryOne('a');
     await buryOne('b');
-    await queue.purge({ applicationId: 'a' });
+    await queue.purgeDeadLetters({ applicationId: 'a' });
     await buryOne('c');
     expect(await lettersOf(queue)).toEqual(['b', 'c']);
-    await queue.replay({ applicationId: 'b' });
+    await queue.replayDeadLetters({ applicationId: 'b' });
     await bury();
     expect(await lettersOf(queue)).toEqual(['c', 'b']);
     expect((await queue.stats()).discarded).toEqual({ purged: 1 });
@@ -206,7 +206,7 @@ describe('the memory queue', () => {
       await queue.enqueue([entryOf('one', { messageId })]);
       await bury();
     }
-    expect(await queue.replay({})).toBe(2);
+    expect(await queue.replayDeadLetters({})).toBe(2);
     expect(await lettersOf(queue)).toEqual(['c']);
     expect(await queue.stats()).toMatchObject({ pending: 2, pendingBytes: 200, dead: 1 });
     await expect(queue.enqueue([sized(1)])).rejects.toMatchObject({ code: 'ERR_QUEUE_FULL' });
@@ -216,7 +216,7 @@ describe('the memory queue', () => {
     const { queue, clock, claim } = await opened();
     await queue.enqueue([sized(1)]);
     clock.elapse(0.5);
-    await queue.settle(await claim(), [{ kind: 'again', afterMs: 10.25, progress: null }], LAST);
+    await queue.settle(await claim(), [{ kind: 'retry', afterMs: 10.25, progress: null }], LAST);
     expect(await queue.claim(REQUEST)).toEqual({ dueInMs: 11 });
     clock.elapse(10.25);
     expect(await queue.claim(REQUEST)).toEqual({ dueInMs: 1 });
@@ -233,7 +233,7 @@ describe('the memory queue', () => {
     const { queue, clock, claim } = await opened();
     await queue.enqueue([sized(1), sized(1)]);
     clock.elapse(0.5);
-    const again = { kind: 'again', afterMs: 0, progress: null } as const;
+    const again = { kind: 'retry', afterMs: 0, progress: null } as const;
     await queue.settle(await claim(), [DELIVERED, again], LAST);
     expect((await claim()).messages).toHaveLength(1);
   });
@@ -245,7 +245,7 @@ describe('the memory queue', () => {
     clock.setWallClock(Date.UTC(2031, 0, 1));
     expect(await queue.expire(5000, 10)).toEqual([]);
     expect(await queue.expire(4999, 10)).toHaveLength(1);
-    const { items } = await queue.deadLetters({ limit: 1 });
+    const { items } = await queue.listDeadLetters({ limit: 1 });
     expect(items[0]).toMatchObject({
       acceptedAt: Date.UTC(2031, 0, 1) - 5000,
       diedAt: Date.UTC(2031, 0, 1),
@@ -276,9 +276,9 @@ describe('the memory queue', () => {
   test('tells the watchdog nothing of a pause that has just ended', async () => {
     const { queue, clock, claim } = await opened();
     await queue.enqueue([sized(1)]);
-    await queue.settle(await claim(), [{ kind: 'again', afterMs: 0, progress: null }], {
+    await queue.settle(await claim(), [{ kind: 'retry', afterMs: 0, progress: null }], {
       ...LAST,
-      waitMs: 5000,
+      pauseMs: 5000,
     });
     clock.elapse(5000);
     expect(await queue.stats()).toMatchObject({ pending: 1, oldestDueMs: 0 });
@@ -291,7 +291,7 @@ describe('the memory queue', () => {
     let nowMs = 0;
     const monotonicMs = (): number => (nowMs += 10);
     const queue = createMemoryQueue({}, { now: () => 0, monotonicMs });
-    await queue.open(ROW);
+    await queue.open(INITIAL);
     const told = new Set<number>();
     for (let turns = 0; turns < 12; turns += 1) {
       const name = `application ${turns}`;
@@ -315,21 +315,21 @@ describe('the memory queue', () => {
     let nowMs = 0;
     const monotonicMs = (): number => (nowMs += 10);
     const queue = createMemoryQueue({}, { now: () => 0, monotonicMs });
-    await queue.open(ROW);
+    await queue.open(INITIAL);
     const entering = queue.enqueue(Array.from({ length: 500 }, () => entryOf('one')));
     for (let turn = 0; turn < 8; turn += 1) await nextTurn();
     const closing = queue.closeApplication('one', 100);
     const [ended, { returned }] = await Promise.all([closing.catch(String), queue.close()]);
     expect(ended).toContain('closed');
-    expect(await entering).toEqual({ closed: [] });
+    expect((await entering).sequences).toHaveLength(500);
     expect(returned).toHaveLength(500);
   });
 
   test('hands back on close all that was not delivered, as often sent as it was', async () => {
     const { queue, claim, bury } = await opened();
     const entries = ['a', 'b', 'c'].map((messageId) => entryOf('one', { messageId }));
-    await queue.enqueue(entries);
-    const again = { kind: 'again', afterMs: 50, progress: null } as const;
+    const { sequences } = await queue.enqueue(entries);
+    const again = { kind: 'retry', afterMs: 50, progress: null } as const;
     await queue.settle(await claim(), [again, DELIVERED, { ...again, afterMs: 0 }], LAST);
     await queue.enqueue([entryOf('dead')]);
     const claimed = await claim();
@@ -349,7 +349,7 @@ describe('the memory queue', () => {
     expect(returned[1]).toEqual({
       applicationId: 'one',
       stored: entries[0]?.stored,
-      origin: entries[0]?.origin,
+      sequence: sequences[0],
       sends: 1,
     });
     expect(await queue.stats()).toMatchObject({
@@ -382,7 +382,7 @@ describe('a claim', () => {
     },
   );
 
-  test('is not ended by verdicts that are missing', async () => {
+  test('is not ended by results that are missing', async () => {
     const { queue, claim } = await opened();
     await queue.enqueue(Array.from({ length: 5 }, () => entryOf('one')));
     const claimed = await claim();

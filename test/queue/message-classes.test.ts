@@ -1,30 +1,27 @@
 import { expect, test } from 'vitest';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
-import { Claimed, MessageOrigin, Stored } from '../../src/queue/message-classes.ts';
+import { Claimed, Stored } from '../../src/queue/message-classes.ts';
 import type { Claim, ClaimedMessage } from '../../src/queue/queue.ts';
 import type { ResolvedApplication } from '../../src/settings/source.ts';
 import { sampleMessageToSend } from '../../src/testing/index.ts';
 import { BlankDraft, plainDraft, quickReader } from '../../src/webhook/draft-reader.ts';
 import { storeV1, storeV2 } from '../../src/webhook/encoder.ts';
 import { AcceptedEntry, takeIn } from '../../src/webhook/engine/intake.ts';
-import { Tracker } from '../../src/webhook/engine/tracker.ts';
 
 const stored = () =>
   storeV2({ message_id: 'id-1', message_type: 'test', message: { application_id: 'one' } });
-const origin = () => new Tracker('sender-1', true).expect();
 
 async function claimOf(count: number): Promise<readonly ClaimedMessage[]> {
   const queue = createMemoryQueue();
-  const row = { tier: 'healthy', maxMessages: 1000, maxBytes: 1_000_000, lane: null } as const;
-  await queue.open(row);
+  const state = {
+    tier: 'healthy',
+    maxMessages: 1000,
+    maxBytes: 1_000_000,
+    circuitBreaker: null,
+  } as const;
+  await queue.open(state);
   const place = { index: 0, applicationId: 'one' };
-  await queue.enqueue(
-    Array.from({ length: count }, () => {
-      const entry = new AcceptedEntry(place, stored(), 100);
-      entry.origin = origin();
-      return entry;
-    }),
-  );
+  await queue.enqueue(Array.from({ length: count }, () => new AcceptedEntry(place, stored(), 100)));
   const request = { maxMessages: 1000, maxBytes: 1_000_000, leaseMs: 1000 };
   const claim = await queue.claim({ tiers: ['healthy'], ...request });
   return (claim as Claim).messages;
@@ -37,7 +34,7 @@ const isLiteral = (value: object): boolean => Object.getPrototypeOf(value) === O
 test.each([1, 10])('of a claim of %i messages nothing comes of a literal', async (count) => {
   const given = await claimOf(count);
   expect(given).toHaveLength(count);
-  const made = given.flatMap((one) => [one, one.stored, one.origin]);
+  const made = given.flatMap((one) => [one, one.stored]);
   expect(made.filter(isLiteral)).toEqual([]);
 });
 
@@ -57,20 +54,22 @@ test('nothing that a call holds of its messages comes of a literal', async () =>
   const [entry] = entries as readonly [AcceptedEntry];
   const draft = sampleMessageToSend();
   const drafts = [quickReader('strict')(draft) as object, plainDraft(draft, draft)];
-  const made = [entry, entry.stored, storeV1('id', {}), origin(), ...drafts];
+  const made = [entry, entry.stored, storeV1('id', {}), ...drafts];
   expect(made.filter(isLiteral)).toEqual([]);
 });
 
-const NAMES = [
-  'messageId',
-  'messageType',
-  'format',
-  'bytes',
-  'dateAt',
-  'countAt',
-  'senderId',
-].concat(
-  ['number', 'stored', 'origin', 'sends', 'ageMs', 'progress', 'index', 'applicationId'],
+const NAMES = ['messageId', 'messageType', 'format', 'bytes', 'dateAt', 'countAt'].concat(
+  [
+    'number',
+    'stored',
+    'origin',
+    'sends',
+    'ageMs',
+    'progress',
+    'sequence',
+    'index',
+    'applicationId',
+  ],
   ['sizeBytes', 'message', 'application', 'playbook', 'v1'],
 );
 
@@ -82,7 +81,7 @@ test('each field is the object’s own where a prototype has setters of the same
     dateAt: 1,
     countAt: 2,
   } as const;
-  const claimed = { sends: 1, ageMs: 2, progress: null };
+  const claimed = { sequence: 3, sends: 1, ageMs: 2, progress: null };
   let made: { readonly [name: string]: object } = {};
   try {
     for (const name of NAMES) {
@@ -93,27 +92,23 @@ test('each field is the object’s own where a prototype has setters of the same
       });
     }
     const one = new Stored(plain);
-    const from = new MessageOrigin('sender', 3);
     const draft = new BlankDraft();
     draft.messageId = 'id';
     draft.message = '{}';
     made = {
       one,
-      from,
-      claim: new Claimed({ stored: one, origin: from, ...claimed }),
+      claim: new Claimed({ stored: one, ...claimed }),
       entry: new AcceptedEntry({ index: 1, applicationId: 'one' }, one, 4),
       draft,
     };
   } finally {
     for (const name of NAMES) Reflect.deleteProperty(Object.prototype, name);
   }
-  const { one, from } = made;
+  const { one } = made;
   expect(Object.values(made).map((object) => ({ ...object }))).toEqual([
     plain,
-    { senderId: 'sender', number: 3 },
-    { stored: one, origin: from, ...claimed },
+    { stored: one, ...claimed },
     {
-      origin: { senderId: '', number: 0 },
       index: 1,
       applicationId: 'one',
       stored: one,

@@ -7,13 +7,14 @@
 import { SecurityEventError } from '../../src/errors.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type {
-  ApplicationRow,
+  ApplicationState,
+  ApplicationUpdate,
+  Backlog,
   Claim,
   ClaimRequest,
   MessageQueue,
-  Nothing,
+  NothingDue,
   QueueClosing,
-  RowUpdate,
 } from '../../src/queue/queue.ts';
 import type { FakeClock } from '../../src/testing/index.ts';
 import type { QueueBounds } from './conformance/harness.ts';
@@ -87,26 +88,26 @@ export class StoredQueue implements MessageQueue {
     return read(this.#storage.queue);
   }
 
-  open(initialRow: ApplicationRow, lingerMs?: number): Promise<void> {
-    return this.#change((queue) => queue.open(initialRow, lingerMs));
+  open(initialState: ApplicationState): Promise<Backlog> {
+    return this.#change((queue) => queue.open(initialState));
   }
 
-  enqueue(entries: Parameters<MessageQueue['enqueue']>[0]) {
-    return this.#change((queue) => queue.enqueue(entries));
+  enqueue(...given: Parameters<MessageQueue['enqueue']>) {
+    return this.#change((queue) => queue.enqueue(...given));
   }
 
-  async claim(request: ClaimRequest): Promise<Claim | Nothing> {
+  async claim(request: ClaimRequest): Promise<Claim | NothingDue> {
     const claimed = await this.#change((queue) => queue.claim(request));
     if ('messages' in claimed) this.#claims.set(claimed.id, claimed);
     return claimed;
   }
 
-  settle(...[claim, verdicts, row]: Parameters<MessageQueue['settle']>) {
-    return this.#change((queue) => queue.settle(claim, verdicts, row));
+  settle(...[claim, results, state]: Parameters<MessageQueue['settle']>) {
+    return this.#change((queue) => queue.settle(claim, results, state));
   }
 
-  release(claim: Claim, row?: RowUpdate) {
-    return this.#change((queue) => queue.release(claim, row));
+  release(claim: Claim, state?: ApplicationUpdate) {
+    return this.#change((queue) => queue.release(claim, state));
   }
 
   extend(claim: Claim, leaseMs: number) {
@@ -117,28 +118,32 @@ export class StoredQueue implements MessageQueue {
     return this.#change((queue) => queue.expire(olderThanMs, maxMessages));
   }
 
-  application(applicationId: string) {
-    return this.#read((queue) => queue.application(applicationId));
+  countPending(ranges: Parameters<MessageQueue['countPending']>[0]) {
+    return this.#read((queue) => queue.countPending(ranges));
+  }
+
+  applicationState(applicationId: string) {
+    return this.#read((queue) => queue.applicationState(applicationId));
   }
 
   closeApplication(applicationId: string, maxMessages: number) {
     return this.#change((queue) => queue.closeApplication(applicationId, maxMessages));
   }
 
-  reopen(applicationId: string) {
-    return this.#change((queue) => queue.reopen(applicationId));
+  reopenApplication(applicationId: string) {
+    return this.#change((queue) => queue.reopenApplication(applicationId));
   }
 
-  deadLetters(page: Parameters<MessageQueue['deadLetters']>[0]) {
-    return this.#read((queue) => queue.deadLetters(page));
+  listDeadLetters(page: Parameters<MessageQueue['listDeadLetters']>[0]) {
+    return this.#read((queue) => queue.listDeadLetters(page));
   }
 
-  replay(filter: Parameters<MessageQueue['replay']>[0]) {
-    return this.#change((queue) => queue.replay(filter));
+  replayDeadLetters(filter: Parameters<MessageQueue['replayDeadLetters']>[0]) {
+    return this.#change((queue) => queue.replayDeadLetters(filter));
   }
 
-  purge(...given: Parameters<MessageQueue['purge']>) {
-    return this.#change((queue) => queue.purge(...given));
+  purgeDeadLetters(filter: Parameters<MessageQueue['purgeDeadLetters']>[0]) {
+    return this.#change((queue) => queue.purgeDeadLetters(filter));
   }
 
   stats() {

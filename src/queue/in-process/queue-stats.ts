@@ -22,7 +22,7 @@ export function queueStats<T extends Counted>(content: Content<T>): QueueStats {
   let oldestDueMs = 0;
   for (const application of content.applications) {
     const ledger = application.ledger();
-    applications.set(application.id, { ...ledger, tier: application.row.tier });
+    applications.set(application.id, { ...ledger, tier: application.state.tier });
     add(total, ledger);
     // Not since its first message is due: a pause that has just ended is nobody's fault.
     const sinceMs = application.claimableAtMs();

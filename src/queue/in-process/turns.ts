@@ -16,7 +16,7 @@ export const nowhere = (): Place => ({ heap: undefined, index: 0, key: 0 });
 /** What a queue in one process knows of an application, as far as its turn goes. */
 export interface TurnTaker {
   readonly place: Place;
-  readonly row: { readonly tier: Tier };
+  readonly state: { readonly tier: Tier };
   /** While there is one nothing else may be claimed. */
   readonly claim: object | undefined;
   /** When something of it can be claimed, or its lease is over; `undefined`: whatever the time, nothing. */
@@ -45,10 +45,10 @@ export class Turns<T extends TurnTaker> {
   };
   #turn = 0;
 
-  /** To be called after each change to what `application` has waiting, its row or its claim. */
+  /** To be called after each change to what `application` has waiting, its state or its claim. */
   place(application: T, nowMs: number): void {
     const { place } = application;
-    const { tier } = application.row;
+    const { tier } = application.state;
     const atMs = application.claimableAtMs();
     const isReady = atMs !== undefined && atMs <= nowMs && application.claim === undefined;
     const ready = isReady && tier !== 'closed' ? this.#ready[tier] : undefined;

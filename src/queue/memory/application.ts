@@ -1,5 +1,5 @@
 import { nowhere } from '../in-process/turns.ts';
-import type { ApplicationRow, DiscardReason, Ledger, RowUpdate } from '../queue.ts';
+import type { ApplicationState, ApplicationUpdate, DiscardReason, Ledger } from '../queue.ts';
 import { DueOrder } from './due-order.ts';
 import type { Taken } from './taken.ts';
 
@@ -10,53 +10,55 @@ export interface LiveClaim {
   endsAtMs: number;
 }
 
-/** One application: its row, what waits and what is claimed of it, and what became of the rest. */
+/** One application: its state, its waiting and claimed messages, and what became of the others. */
 export class Application {
   readonly id: string;
   readonly waiting = new DueOrder();
   readonly place = nowhere();
   readonly counts = { accepted: 0, delivered: 0, dead: 0 };
-  row: ApplicationRow;
+  state: ApplicationState;
   claim: LiveClaim | undefined;
-  /** How long what waits is left to wait for company, unless a claim is full. */
-  readonly #lingerMs: number;
   /** Nothing may be claimed before. */
   #notBeforeMs = Number.NEGATIVE_INFINITY;
   readonly #discarded: Partial<Record<DiscardReason, number>> = {};
 
-  constructor(id: string, row: ApplicationRow, lingerMs: number) {
+  constructor(id: string, state: ApplicationState) {
     this.id = id;
-    this.row = row;
-    this.#lingerMs = lingerMs;
+    this.state = state;
   }
 
   get isClosed(): boolean {
-    return this.row.tier === 'closed';
+    return this.state.tier === 'closed';
   }
 
-  /** What a claim leaves behind does not open what was closed meanwhile: that is `reopen`'s alone. */
-  write({ tier, maxMessages, maxBytes, lane }: RowUpdate, notBeforeMs: number): void {
-    this.row = { tier: this.isClosed ? 'closed' : tier, maxMessages, maxBytes, lane };
+  /** Writes what a claim leaves behind. It does not open a closed application: only `reopen` does. */
+  write(update: ApplicationUpdate, notBeforeMs: number): void {
+    const { tier, maxMessages, maxBytes, circuitBreaker } = update;
+    this.state = { tier: this.isClosed ? 'closed' : tier, maxMessages, maxBytes, circuitBreaker };
     this.#notBeforeMs = notBeforeMs;
   }
 
   close(): void {
-    this.row = { ...this.row, tier: 'closed' };
+    this.state = { ...this.state, tier: 'closed' };
   }
 
-  reopen(row: ApplicationRow): void {
-    this.row = row;
+  reopen(state: ApplicationState): void {
+    this.state = state;
     this.#notBeforeMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Makes delayed messages due once as many messages wait as one claim may have. */
+  endDelaysIfFull(nowMs: number): void {
+    if (this.waiting.size >= this.state.maxMessages) this.waiting.endDelays(nowMs);
   }
 
   /** When something of it can be claimed; `undefined` while nothing can, whatever the time. */
   claimableAtMs(): number | undefined {
-    // A claim blocks all of it, of which what was claimed is due again when its lease is over.
+    // A claim blocks the whole application. Its messages are due again when the lease is over.
     if (this.claim !== undefined) return this.claim.endsAtMs;
     const first = this.waiting.first();
     if (first === undefined || this.isClosed) return undefined;
-    const lingerMs = this.waiting.size < this.row.maxMessages ? this.#lingerMs : 0;
-    return Math.max(first.dueMs + lingerMs, this.#notBeforeMs);
+    return Math.max(first.dueMs, this.#notBeforeMs);
   }
 
   discard(reason: DiscardReason): void {

@@ -3,25 +3,23 @@ import { queueStats } from '../in-process/queue-stats.ts';
 import { Room } from '../in-process/room.ts';
 import { Turns } from '../in-process/turns.ts';
 import type {
-  ApplicationRow,
+  ApplicationState,
   DeadLetterFilter,
   DeadReason,
   ExpiredMessage,
   Json,
-  Moved,
+  MessageResult,
   QueueEntry,
   QueueStats,
   ReturnedMessage,
+  SequenceRange,
   StoredMessage,
-  Verdict,
 } from '../queue.ts';
 import { Application, type LiveClaim } from './application.ts';
 import { DeadLetters, type Owned } from './dead-letters.ts';
 import type { MemoryQueueOptions } from './memory-options.ts';
 import { Run, runLength } from './run.ts';
 import {
-  type Acceptance,
-  originOf,
   postpone,
   renew,
   storedMessages,
@@ -31,9 +29,14 @@ import {
 
 interface Ending {
   readonly reason: DeadReason;
-  readonly end: Json;
-  /** Milliseconds since the epoch; absent: now. */
-  readonly diedAt?: number;
+  readonly lastAttempt: Json;
+}
+
+/** How entries come in. */
+interface Arrival {
+  readonly initialState: ApplicationState;
+  readonly delayMs: number;
+  readonly at: Moment;
 }
 
 /** Messages of an application that are over without an attempt. */
@@ -48,10 +51,8 @@ export class Content {
   readonly room: Room;
   readonly dead: DeadLetters;
   readonly turns = new Turns<Application>();
-  /** Of applications that come from now on. */
-  lingerMs = 0;
+  lastSequence = 0;
   readonly #applications = new Map<string, Application>();
-  #lastSequence = 0;
 
   constructor(options: Required<MemoryQueueOptions>) {
     this.room = new Room(options);
@@ -62,10 +63,10 @@ export class Content {
     return this.#applications.get(applicationId);
   }
 
-  ensure(applicationId: string, initialRow: ApplicationRow): Application {
+  ensure(applicationId: string, initialState: ApplicationState): Application {
     const known = this.#applications.get(applicationId);
     if (known !== undefined) return known;
-    const application = new Application(applicationId, initialRow, this.lingerMs);
+    const application = new Application(applicationId, initialState);
     this.#applications.set(applicationId, application);
     return application;
   }
@@ -74,81 +75,78 @@ export class Content {
     return this.#applications.values();
   }
 
-  /** Room was taken for them. */
-  accept(entries: readonly QueueEntry[], initialRow: ApplicationRow, at: Moment): void {
+  /** Stores entries for which room was taken. Gives the sequence of the first one. */
+  accept(entries: readonly QueueEntry[], { initialState, delayMs, at }: Arrival): number {
+    const first = this.lastSequence + 1;
+    const dueMs = at.after(delayMs);
     let application: Application | undefined;
     for (let start = 0; start < entries.length; ) {
       const entry = entries[start] as QueueEntry;
       // Placed once for those of it that follow one another.
       if (application?.id !== entry.applicationId) {
-        if (application !== undefined) this.turns.place(application, at.nowMs);
-        application = this.ensure(entry.applicationId, initialRow);
+        if (application !== undefined) this.place(application, at.nowMs);
+        application = this.ensure(entry.applicationId, initialState);
       }
-      const length = runLength(entries, start);
-      if (length === 1) this.#accept(application, entry, at);
-      else this.#acceptRun(application, entries.slice(start, start + length), at);
-      start += length;
+      const count = runLength(entries, start);
+      const acceptance = { sequence: this.#nextSequence(count), nowMs: at.nowMs, dueMs };
+      application.counts.accepted += count;
+      application.waiting.append(
+        count === 1
+          ? waitingMessage(entry, acceptance)
+          : new Run(entries.slice(start, start + count), acceptance),
+      );
+      start += count;
     }
-    if (application !== undefined) this.turns.place(application, at.nowMs);
+    if (application !== undefined) this.place(application, at.nowMs);
+    return first;
   }
 
-  #acceptRun(application: Application, entries: readonly QueueEntry[], { nowMs }: Moment): void {
-    application.counts.accepted += entries.length;
-    application.waiting.append(new Run(entries, this.#acceptance(nowMs, entries.length)));
+  /** Has to be called after each change to what `application` has waiting, its state or its claim. */
+  place(application: Application, nowMs: number): void {
+    application.endDelaysIfFull(nowMs);
+    this.turns.place(application, nowMs);
   }
 
-  #accept(application: Application, entry: QueueEntry, at: Moment): void {
-    application.counts.accepted += 1;
-    const message = waitingMessage(entry, this.#acceptance(at.nowMs));
-    const { past } = entry;
-    if (past === undefined) application.waiting.append(message);
-    else if (past.death === undefined) application.waiting.putBack(message);
-    else this.#bury({ application, message }, past.death, at);
-  }
-
-  /** Of a claim that ends: a verdict a message. */
-  settle(claim: LiveClaim, verdicts: readonly (Verdict | Moved)[], at: Moment): void {
+  /** Records one result for each message of a claim that ends. */
+  settle(claim: LiveClaim, results: readonly MessageResult[], at: Moment): void {
     const { application, taken } = claim;
-    // As it visits holes as well, which are no verdicts.
-    if (verdicts.findIndex((verdict) => verdict.kind !== 'delivered') === -1) {
+    // As it visits holes as well, which are no results.
+    if (results.findIndex((result) => result.kind !== 'delivered') === -1) {
       this.room.give(taken.sizeBytes, taken.size);
       application.counts.delivered += taken.size;
       return;
     }
     const messages = taken.messages();
     for (let index = 0; index < messages.length; index += 1) {
-      const verdict = verdicts[index] as Verdict | Moved;
-      this.#settle({ application, message: messages[index] as WaitingMessage }, verdict, at);
+      const result = results[index] as MessageResult;
+      this.#settle({ application, message: messages[index] as WaitingMessage }, result, at);
     }
   }
 
-  #settle({ application, message }: Owned, verdict: Verdict | Moved, at: Moment): void {
-    switch (verdict.kind) {
+  #settle({ application, message }: Owned, result: MessageResult, at: Moment): void {
+    switch (result.kind) {
       case 'delivered':
         this.room.give(message.sizeBytes);
         application.counts.delivered += 1;
         break;
-      case 'moved':
-        this.room.give(message.sizeBytes);
-        application.discard('moved');
-        break;
       case 'dead':
-        this.#bury({ application, message }, verdict, at);
+        this.#bury({ application, message }, result, at);
         break;
-      case 'again':
-        postpone(message, verdict, verdict.afterMs > 0 ? at.after(verdict.afterMs) : message.dueMs);
+      case 'retry':
+        postpone(message, result, result.afterMs > 0 ? at.after(result.afterMs) : message.dueMs);
         application.waiting.putBack(message);
     }
   }
 
   /** Makes dead letters of messages that were taken out. */
   expire({ application, messages, reason }: Expiry, at: Moment): ExpiredMessage[] {
-    for (const message of messages) this.#bury({ application, message }, { reason, end: null }, at);
-    this.turns.place(application, at.nowMs);
+    const ending = { reason, lastAttempt: null };
+    for (const message of messages) this.#bury({ application, message }, ending, at);
+    this.place(application, at.nowMs);
     return messages.map((message) => ({
       applicationId: application.id,
       messageId: message.messageId,
-      origin: originOf(message),
+      sequence: message.sequence,
     }));
   }
 
@@ -159,19 +157,11 @@ export class Content {
       ({ application, message }) => !application.isClosed && this.room.takeOne(message.sizeBytes),
     );
     for (const { application, message } of letters) {
-      renew(message, this.#acceptance(at.nowMs));
+      renew(message, { sequence: this.#nextSequence(1), nowMs: at.nowMs, dueMs: at.nowMs });
       application.waiting.append(message);
-      this.turns.place(application, at.nowMs);
+      this.place(application, at.nowMs);
     }
     return letters.length;
-  }
-
-  /** For an early claim: any of which something waits. */
-  unclaimed(): Application | undefined {
-    for (const application of this.all()) {
-      if (application.claim === undefined && application.waiting.size > 0) return application;
-    }
-    return undefined;
   }
 
   /** Ends the leases that are over, and gives those a turn whose time has come. */
@@ -180,9 +170,12 @@ export class Content {
       const application = this.turns.woken(at.nowMs);
       if (application === undefined) return;
       const { claim } = application;
-      application.claim = undefined;
-      for (const message of claim?.taken.messages() ?? []) application.waiting.putBack(message);
-      this.turns.place(application, at.nowMs);
+      if (claim !== undefined) {
+        application.claim = undefined;
+        for (const message of claim.taken.messages()) application.waiting.putBack(message);
+        application.endDelaysIfFull(claim.endsAtMs);
+      }
+      this.place(application, at.nowMs);
     }
   }
 
@@ -195,7 +188,7 @@ export class Content {
       }
       application.claim = undefined;
       while (application.waiting.size > 0) yield this.#handBack(application, sliceMessages);
-      this.turns.place(application, 0);
+      this.place(application, 0);
     }
   }
 
@@ -207,8 +200,8 @@ export class Content {
       application.discard('returned');
       return {
         applicationId: application.id,
+        sequence: message.sequence,
         stored: stored[index] as StoredMessage,
-        origin: originOf(message),
         sends: message.sends,
       };
     });
@@ -223,19 +216,45 @@ export class Content {
     });
   }
 
-  #bury({ application, message }: Owned, ending: Ending, at: Moment): void {
-    const { reason, end, diedAt = at.epochMs } = ending;
-    this.room.give(message.sizeBytes);
-    // Told from its age: the wall clock may have been set since.
-    const acceptedAt = diedAt - (at.nowMs - message.acceptedMs);
-    const death = { reason, end, acceptedAt, diedAt };
-    this.dead.add({ application, message, ...death });
+  /** Counts the messages in the ranges that wait or are claimed. */
+  countPending(ranges: readonly SequenceRange[]): number {
+    let count = 0;
+    const see = (part: SequenceRange): void => {
+      for (const { from, to } of ranges) {
+        count += Math.max(0, Math.min(to, part.to) - Math.max(from, part.from) + 1);
+      }
+    };
+    for (const { waiting, claim } of this.all()) {
+      waiting.eachPart(see);
+      claim?.taken.eachRange(see);
+    }
+    return count;
   }
 
-  /** Of the first of so many that come in one after the other. */
-  #acceptance(nowMs: number, count = 1): Acceptance {
-    const sequence = this.#lastSequence + 1;
-    this.#lastSequence += count;
-    return { sequence, nowMs };
+  /** Counts the messages that are due or claimed. */
+  countDue(nowMs: number): number {
+    let count = 0;
+    for (const { waiting, claim } of this.all()) {
+      count += claim?.taken.size ?? 0;
+      waiting.eachPart(({ from, to, dueMs }) => {
+        if (dueMs <= nowMs) count += to - from + 1;
+      });
+    }
+    return count;
+  }
+
+  #bury({ application, message }: Owned, { reason, lastAttempt }: Ending, at: Moment): void {
+    this.room.give(message.sizeBytes);
+    const diedAt = at.epochMs;
+    // Told from its age: the wall clock may have been set since.
+    const acceptedAt = diedAt - (at.nowMs - message.acceptedMs);
+    this.dead.add({ application, message, reason, lastAttempt, acceptedAt, diedAt });
+  }
+
+  /** Gives the first of `count` consecutive sequences. */
+  #nextSequence(count: number): number {
+    const sequence = this.lastSequence + 1;
+    this.lastSequence += count;
+    return sequence;
   }
 }

@@ -8,7 +8,7 @@ import type {
 } from '../queue.ts';
 import type { Application } from './application.ts';
 import { Fifo } from './fifo.ts';
-import { keepAlone, originOf, storedMessages, type WaitingMessage } from './waiting-message.ts';
+import { keepAlone, storedMessages, type WaitingMessage } from './waiting-message.ts';
 
 /** A message, and whose it is. */
 export interface Owned {
@@ -18,7 +18,7 @@ export interface Owned {
 
 interface Death extends Owned {
   readonly reason: DeadReason;
-  readonly end: Json;
+  readonly lastAttempt: Json;
   /** Milliseconds since the epoch. */
   readonly acceptedAt: number;
   readonly diedAt: number;
@@ -45,12 +45,12 @@ export class DeadLetters {
     this.#maxBytes = maxBytes;
   }
 
-  add({ application, message, reason, end, acceptedAt, diedAt }: Death): void {
+  add({ application, message, reason, lastAttempt, acceptedAt, diedAt }: Death): void {
     this.#lastId += 1;
     const id = this.#lastId;
     keepAlone(message);
     // Named one by one: for thousands at a time a spread is most of the work.
-    this.#letters.push({ id, application, message, reason, end, acceptedAt, diedAt });
+    this.#letters.push({ id, application, message, reason, lastAttempt, acceptedAt, diedAt });
     this.#bytes += message.sizeBytes;
     application.counts.dead += 1;
     while (this.#bytes > this.#maxBytes) {
@@ -113,7 +113,6 @@ function shown(letters: readonly Numbered[]): DeadLetter[] {
     id: String(id),
     applicationId: application.id,
     stored: stored[index] as StoredMessage,
-    origin: originOf(message),
     sizeBytes: message.sizeBytes,
     sends: message.sends,
     ...death,

@@ -1,43 +1,61 @@
 import { Heap } from '../in-process/heap.ts';
 import { Arrivals } from './arrivals.ts';
-import type { Run } from './run.ts';
+import { Run } from './run.ts';
 import { type ClaimLimits, Taken } from './taken.ts';
-import { isDueBefore, keepAlone, type WaitingMessage } from './waiting-message.ts';
+import { isDueBefore, keepAlone, type Part, type WaitingMessage } from './waiting-message.ts';
 
 /**
- * What waits of one application, in the order (due, sequence). What is accepted is due in the order
- * in which it comes: only what was claimed before has to be sorted in.
+ * The waiting messages of one application, in the order (due, sequence). Most are due in the order in
+ * which they were accepted. Only the others have to be sorted: those that were claimed before, and
+ * those that are due before an earlier one with a longer delay.
  */
 export class DueOrder {
   readonly #accepted = new Arrivals();
-  readonly #again = new Heap<WaitingMessage>(isDueBefore);
+  readonly #sorted = new Heap<WaitingMessage>(isDueBefore);
+  /** No message waits for the end of its delay after this time. */
+  #delayedUntilMs = Number.NEGATIVE_INFINITY;
 
   get size(): number {
-    return this.#accepted.size + this.#again.size;
+    return this.#accepted.size + this.#sorted.size;
   }
 
   first(): WaitingMessage | undefined {
     const accepted = this.#accepted.first();
-    if (this.#again.size === 0) return accepted;
-    const again = this.#again.first();
-    if (accepted === undefined || again === undefined) return accepted ?? again;
-    return isDueBefore(again, accepted) ? again : accepted;
+    if (this.#sorted.size === 0) return accepted;
+    const sorted = this.#sorted.first();
+    if (accepted === undefined || sorted === undefined) return accepted ?? sorted;
+    return isDueBefore(sorted, accepted) ? sorted : accepted;
   }
 
   shift(): WaitingMessage | undefined {
-    if (this.#again.size === 0) return this.#accepted.shift();
+    if (this.#sorted.size === 0) return this.#accepted.shift();
     const first = this.first();
-    return first === this.#again.first() ? this.#again.shift() : this.#accepted.shift();
+    return first === this.#sorted.first() ? this.#sorted.shift() : this.#accepted.shift();
   }
 
-  /** Of messages that are due now, with the highest sequences yet. */
+  /** Takes in messages with the highest sequences yet. */
   append(arrival: WaitingMessage | Run): void {
-    this.#accepted.push(arrival);
+    this.#delayedUntilMs = Math.max(this.#delayedUntilMs, arrival.dueMs);
+    if (arrival.dueMs >= this.#accepted.lastDueMs) this.#accepted.push(arrival);
+    else if (arrival instanceof Run) for (const one of arrival.messages()) this.putBack(one);
+    else this.putBack(arrival);
   }
 
   putBack(message: WaitingMessage): void {
     keepAlone(message);
-    this.#again.push(message);
+    this.#sorted.push(message);
+  }
+
+  /** Makes delayed messages due. Those that wait for another attempt are left alone. */
+  endDelays(nowMs: number): void {
+    if (this.#delayedUntilMs <= nowMs) return;
+    this.#delayedUntilMs = nowMs;
+    this.#accepted.endDelays(nowMs);
+    const isDelayed = ({ sends, dueMs }: WaitingMessage): boolean => sends === 0 && dueMs > nowMs;
+    for (const message of this.#sorted.extract(isDelayed, this.#sorted.size)) {
+      message.dueMs = nowMs;
+      this.#sorted.push(message);
+    }
   }
 
   /** The messages of one claim (law 2). */
@@ -51,8 +69,8 @@ export class DueOrder {
       const bytes = taken.sizeBytes + next.sizeBytes;
       const isWithin = taken.size < maxMessages && bytes <= maxBytes;
       if (taken.size > 0 && !(isWithin && taken.format === next.format)) return taken;
-      // While something is due again each message may come before the next one of a run.
-      const first = this.#again.size === 0 ? this.#accepted.firstOfRun() : undefined;
+      // While something else is sorted in, each message of it may come before the next one of a run.
+      const first = this.#sorted.size === 0 ? this.#accepted.firstOfRun() : undefined;
       if (first === undefined) {
         taken.add(next);
         this.shift();
@@ -76,12 +94,22 @@ export class DueOrder {
   /** Takes out at most `max` messages that were accepted before `acceptedMs`. */
   takeOlder(acceptedMs: number, max: number): WaitingMessage[] {
     const isOlder = (message: WaitingMessage): boolean => message.acceptedMs < acceptedMs;
-    const taken = this.#again.extract(isOlder, max);
+    const taken = this.#sorted.extract(isOlder, max);
     for (;;) {
       const next = this.#accepted.first();
       if (next === undefined || taken.length >= max || !isOlder(next)) return taken;
       taken.push(next);
       this.#accepted.shift();
     }
+  }
+
+  /** Calls `see` with each run of messages, and with each single message. */
+  eachPart(see: (part: Part) => void): void {
+    this.#accepted.eachPart(see);
+    // Takes out none, and sees all.
+    this.#sorted.extract(({ sequence, dueMs }) => {
+      see({ from: sequence, to: sequence, dueMs });
+      return false;
+    }, 1);
   }
 }

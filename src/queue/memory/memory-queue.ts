@@ -3,29 +3,29 @@ import { type GiveWay, givingWay } from '../../system/giving-way.ts';
 import { addSizes, SLICE_MESSAGES, slicesOf } from '../in-process/batch.ts';
 import { type Moment, momentOf, type QueueClock } from '../in-process/moment.ts';
 import type {
-  ApplicationRow,
+  ApplicationState,
+  ApplicationUpdate,
+  Backlog,
   Claim,
   ClaimRequest,
   DeadLetterFilter,
   DeadLetterPage,
-  Enqueued,
+  EnqueueResult,
   ExpiredMessage,
   MessageQueue,
-  Moved,
-  Nothing,
+  MessageResult,
+  NothingDue,
   QueueClosing,
   QueueEntry,
   QueueStats,
   ReturnedMessage,
-  RowUpdate,
-  Verdict,
+  SequenceRange,
 } from '../queue.ts';
 import type { Application, LiveClaim } from './application.ts';
 import { Content } from './content.ts';
 import type { PageRequest } from './dead-letters.ts';
 import type { MemoryQueueOptions } from './memory-options.ts';
-import type { ClaimLimits } from './taken.ts';
-import { movingMessages } from './waiting-message.ts';
+import { within } from './taken.ts';
 
 /**
  * Each method but `enqueue` and `close`, and what has to wait for an `enqueue`, does all it does in
@@ -37,7 +37,7 @@ export class MemoryQueue implements MessageQueue {
   readonly #content: Content;
   readonly #giveWay: GiveWay;
   readonly #listeners = new Set<() => void>();
-  #initialRow: ApplicationRow | undefined;
+  #initialState: ApplicationState | undefined;
   /** Calls of `enqueue` that are not over. */
   readonly #entering = new Set<Promise<unknown>>();
   #closing: Promise<QueueClosing> | undefined;
@@ -49,27 +49,29 @@ export class MemoryQueue implements MessageQueue {
     this.#content = new Content(options);
   }
 
-  async open(initialRow: ApplicationRow, lingerMs = 0): Promise<void> {
+  async open(initialState: ApplicationState): Promise<Backlog> {
     if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
-    this.#initialRow = initialRow;
-    this.#content.lingerMs = lingerMs;
+    this.#initialState = initialState;
+    const { nowMs } = momentOf(this.#clock);
+    const { lastSequence } = this.#content;
+    return { dueMessages: this.#content.countDue(nowMs), lastSequence };
   }
 
   /** Room is taken for all of it first; a large batch then comes in in slices (D80). */
-  async enqueue(entries: readonly QueueEntry[]): Promise<Enqueued> {
+  async enqueue(entries: readonly QueueEntry[], delayMs = 0): Promise<EnqueueResult> {
     this.#begin();
     if (entries.length <= SLICE_MESSAGES) {
       const { open, closed } = this.#admit(entries, addSizes(new Map(), entries));
-      this.#accept(open);
+      const sequences = this.#accept(open, delayMs);
       if (open.length > 0) this.#tellListeners();
-      return { closed };
+      return { sequences, closed };
     }
-    const entering = this.#takeInSlices(entries);
+    const entering = this.#takeInSlices(entries, delayMs);
     this.#entering.add(entering);
     return await entering.finally(() => this.#entering.delete(entering));
   }
 
-  async #takeInSlices(entries: readonly QueueEntry[]): Promise<Enqueued> {
+  async #takeInSlices(entries: readonly QueueEntry[], delayMs: number): Promise<EnqueueResult> {
     const sizes = new Map<string, number>();
     for (const slice of slicesOf(entries)) {
       addSizes(sizes, slice);
@@ -77,6 +79,7 @@ export class MemoryQueue implements MessageQueue {
       if (pause !== undefined) await pause;
     }
     const { open, closed } = this.#admit(entries, sizes);
+    const sequences: number[] = [];
     for (const slice of slicesOf(open)) {
       const pause = this.#giveWay();
       if (pause !== undefined) {
@@ -84,73 +87,70 @@ export class MemoryQueue implements MessageQueue {
         this.#tellListeners();
         await pause;
       }
-      this.#accept(slice);
+      for (const sequence of this.#accept(slice, delayMs)) sequences.push(sequence);
     }
     if (open.length > 0) this.#tellListeners();
-    return { closed };
+    return { sequences, closed };
   }
 
-  /** What is not of a closed application, for which room was taken. */
+  /** Takes room for the entries of open applications. */
   #admit(entries: readonly QueueEntry[], sizes: Map<string, number>) {
     const isClosed = (id: string): boolean => this.#content.find(id)?.isClosed === true;
-    const isAnyClosed = [...sizes.keys()].some(isClosed);
-    const isRefused = ({ applicationId, past }: QueueEntry): boolean =>
-      isClosed(applicationId) && past?.death === undefined;
-    const open = isAnyClosed ? entries.filter((entry) => !isRefused(entry)) : entries;
-    const closed = isAnyClosed ? entries.filter(isRefused).map((entry) => entry.applicationId) : [];
-    const taken = isAnyClosed ? addSizes(new Map(), open) : sizes;
+    const closed = [...sizes.keys()].filter(isClosed);
+    const isAllOpen = closed.length === 0;
+    const open = isAllOpen ? entries : entries.filter((one) => !isClosed(one.applicationId));
+    const taken = isAllOpen ? sizes : addSizes(new Map(), open);
     const bytes = [...taken.values()].reduce((sum, size) => sum + size, 0);
     this.#content.room.take(open.length, bytes);
-    return { open, closed: [...new Set(closed)] };
+    return { open, closed };
   }
 
-  #accept(entries: readonly QueueEntry[]): void {
+  #accept(entries: readonly QueueEntry[], delayMs: number): number[] {
     const at = momentOf(this.#clock);
     this.#content.wake(at);
-    this.#content.accept(entries, this.#initialRow as ApplicationRow, at);
+    const initialState = this.#initialState as ApplicationState;
+    const first = this.#content.accept(entries, { initialState, delayMs, at });
+    return Array.from(entries, (_, index) => first + index);
   }
 
-  async claim(request: ClaimRequest): Promise<Claim | Nothing> {
+  async claim(request: ClaimRequest): Promise<Claim | NothingDue> {
     const { at } = this.#begin();
     const { turns } = this.#content;
-    const isEarly = request.early === true;
-    const application = isEarly ? this.#content.unclaimed() : turns.next(request.tiers);
+    const application = turns.next(request.tiers);
     if (application === undefined) {
-      const nextAtMs = isEarly ? undefined : turns.nextAtMs(request.tiers);
+      const nextAtMs = turns.nextAtMs(request.tiers);
       return nextAtMs === undefined ? {} : { dueInMs: nextAtMs - at.nowMs };
     }
-    const { id: applicationId, row, waiting } = application;
-    const taken = isEarly
-      ? waiting.take(request, Number.POSITIVE_INFINITY)
-      : waiting.take(within(row, request), at.nowMs);
+    const { id: applicationId, state, waiting } = application;
+    const taken = waiting.take(within(state, request), at.nowMs);
     this.#lastClaim += 1;
     const id = String(this.#lastClaim);
     const endsAtMs = at.after(request.leaseMs);
     application.claim = { id, application, taken, endsAtMs };
     turns.place(application, at.nowMs);
-    const messages = isEarly ? movingMessages(taken.messages(), at.nowMs) : taken.claimed(at.nowMs);
-    return { id, applicationId, format: taken.format, row, now: at.nowMs, messages };
+    const messages = taken.claimed(at.nowMs);
+    return { id, applicationId, format: taken.format, state, nowMs: at.nowMs, messages };
   }
 
   async settle(
     claim: Claim,
-    verdicts: readonly (Verdict | Moved)[],
-    row: RowUpdate,
+    results: readonly MessageResult[],
+    state: ApplicationUpdate,
   ): Promise<'settled' | 'lost'> {
     const { at } = this.#begin();
     const held = this.#held(claim);
     if (held === undefined) return 'lost';
     const { application, taken } = held;
-    if (verdicts.length !== taken.size) {
-      const detail = `${verdicts.length} verdicts for ${taken.size} messages`;
+    if (results.length !== taken.size) {
+      const detail = `${results.length} results for ${taken.size} messages`;
       throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
     }
-    this.#content.settle(held, verdicts, at);
-    this.#endClaim(application, row, at);
+    this.#content.settle(held, results, at);
+    this.#endClaim(application, state, at);
     return 'settled';
   }
 
-  async release(claim: Claim, row?: RowUpdate): Promise<'released' | 'lost'> {
+  async release(claim: Claim, state?: ApplicationUpdate): Promise<'released' | 'lost'> {
     const { at } = this.#begin();
     const held = this.#held(claim);
     if (held === undefined) return 'lost';
@@ -159,7 +159,7 @@ export class MemoryQueue implements MessageQueue {
       message.sends -= 1;
       application.waiting.putBack(message);
     }
-    this.#endClaim(application, row, at);
+    this.#endClaim(application, state, at);
     return 'released';
   }
 
@@ -185,16 +185,21 @@ export class MemoryQueue implements MessageQueue {
     return expired;
   }
 
-  async application(applicationId: string): Promise<ApplicationRow | undefined> {
+  async countPending(ranges: readonly SequenceRange[]): Promise<number> {
     this.#begin();
-    return this.#content.find(applicationId)?.row;
+    return this.#content.countPending(ranges);
+  }
+
+  async applicationState(applicationId: string): Promise<ApplicationState | undefined> {
+    this.#begin();
+    return this.#content.find(applicationId)?.state;
   }
 
   async closeApplication(
     applicationId: string,
     maxMessages: number,
   ): Promise<readonly ExpiredMessage[]> {
-    const application = this.#content.ensure(applicationId, this.#begin().initialRow);
+    const application = this.#content.ensure(applicationId, this.#begin().initialState);
     application.close();
     // What was admitted before it was closed comes in yet, and is not to wait for nobody.
     if (this.#entering.size > 0) await Promise.allSettled(this.#entering);
@@ -203,32 +208,32 @@ export class MemoryQueue implements MessageQueue {
     return this.#content.expire({ application, messages, reason: 'destination-closed' }, at);
   }
 
-  async reopen(applicationId: string): Promise<void> {
-    const { at, initialRow } = this.#begin();
+  async reopenApplication(applicationId: string): Promise<void> {
+    const { at, initialState } = this.#begin();
     const application = this.#content.find(applicationId);
     if (application === undefined) return;
-    application.reopen(initialRow);
-    this.#content.turns.place(application, at.nowMs);
+    application.reopen(initialState);
+    this.#content.place(application, at.nowMs);
     this.#tellListeners();
   }
 
-  async deadLetters(page: PageRequest): Promise<DeadLetterPage> {
+  async listDeadLetters(page: PageRequest): Promise<DeadLetterPage> {
     this.#begin();
     return this.#content.dead.page(page);
   }
 
   /** As many as there is room for: the oldest of them. */
-  async replay(filter: DeadLetterFilter): Promise<number> {
+  async replayDeadLetters(filter: DeadLetterFilter): Promise<number> {
     const { at } = this.#begin();
     const revived = this.#content.revive(filter, at);
     if (revived > 0) this.#tellListeners();
     return revived;
   }
 
-  async purge(filter: DeadLetterFilter, as: 'purged' | 'moved' = 'purged'): Promise<number> {
+  async purgeDeadLetters(filter: DeadLetterFilter): Promise<number> {
     this.#begin();
     const purged = this.#content.dead.take(filter);
-    for (const { application } of purged) application.discard(as);
+    for (const { application } of purged) application.discard('purged');
     return purged.length;
   }
 
@@ -263,14 +268,14 @@ export class MemoryQueue implements MessageQueue {
   }
 
   /** What every call begins with: it sees no lease that is over. */
-  #begin(): { readonly at: Moment; readonly initialRow: ApplicationRow } {
-    const initialRow = this.#initialRow;
-    if (initialRow === undefined || this.#closing !== undefined) {
+  #begin(): { readonly at: Moment; readonly initialState: ApplicationState } {
+    const initialState = this.#initialState;
+    if (initialState === undefined || this.#closing !== undefined) {
       throw new SecurityEventError('ERR_QUEUE_CLOSED');
     }
     const at = momentOf(this.#clock);
     this.#content.wake(at);
-    return { at, initialRow };
+    return { at, initialState };
   }
 
   /** The claim as it is kept, while it is live. */
@@ -280,10 +285,10 @@ export class MemoryQueue implements MessageQueue {
   }
 
   /** Its messages have gone where they belong. */
-  #endClaim(application: Application, row: RowUpdate | undefined, at: Moment): void {
+  #endClaim(application: Application, state: ApplicationUpdate | undefined, at: Moment): void {
     application.claim = undefined;
-    if (row !== undefined) application.write(row, at.after(row.waitMs));
-    this.#content.turns.place(application, at.nowMs);
+    if (state !== undefined) application.write(state, at.after(state.pauseMs));
+    this.#content.place(application, at.nowMs);
     this.#tellListeners();
   }
 
@@ -291,8 +296,3 @@ export class MemoryQueue implements MessageQueue {
     for (const listener of this.#listeners) listener();
   }
 }
-
-const within = (row: ClaimLimits, request: ClaimLimits): ClaimLimits => ({
-  maxMessages: Math.min(row.maxMessages, request.maxMessages),
-  maxBytes: Math.min(row.maxBytes, request.maxBytes),
-});

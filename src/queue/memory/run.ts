@@ -1,4 +1,4 @@
-import { Claimed, MessageOrigin, Stored } from '../message-classes.ts';
+import { Claimed, Stored } from '../message-classes.ts';
 import type { ClaimedMessage, Format, QueueEntry } from '../queue.ts';
 import type { Acceptance, WaitingMessage } from './waiting-message.ts';
 
@@ -13,8 +13,7 @@ const END = 0;
 const DATE_AT = 1;
 const COUNT_AT = 2;
 const SIZE_BYTES = 3;
-const NUMBER = 4;
-const NUMBERS = 5;
+const NUMBERS = 4;
 
 /**
  * Messages of one application that came in together: their bytes in one Buffer, and no object for each. What was
@@ -24,26 +23,29 @@ const NUMBERS = 5;
  */
 export class Run {
   readonly format: Format;
-  readonly senderId: string;
-  readonly #acceptance: Acceptance;
+  /** The sequence of its first message. */
+  readonly sequence: number;
+  dueMs: number;
+  readonly #acceptedMs: number;
   readonly #messageIds: string[] = [];
   /** Beside the heap, as its bytes: an array of numbers would be copied and read by the collector. */
   readonly #numbers: Float64Array;
   readonly #bytes: Buffer;
 
-  /** All of one application, format and sender, and new: see {@link runLength}. */
-  constructor(entries: readonly QueueEntry[], acceptance: Acceptance) {
-    const [{ stored, origin }] = entries as readonly [QueueEntry, ...QueueEntry[]];
+  /** Keeps entries of one application and format: see {@link runLength}. */
+  constructor(entries: readonly QueueEntry[], { sequence, nowMs, dueMs }: Acceptance) {
+    const [{ stored }] = entries as readonly [QueueEntry, ...QueueEntry[]];
     this.format = stored.format;
-    this.senderId = origin.senderId;
-    this.#acceptance = acceptance;
+    this.sequence = sequence;
+    this.dueMs = dueMs;
+    this.#acceptedMs = nowMs;
     let end = 0;
     for (const entry of entries) end += entry.stored.bytes.length;
     this.#bytes = Buffer.allocUnsafeSlow(end);
     this.#numbers = new Float64Array(entries.length * NUMBERS);
     end = 0;
     let at = 0;
-    for (const { stored: one, sizeBytes, origin: from } of entries) {
+    for (const { stored: one, sizeBytes } of entries) {
       this.#bytes.set(one.bytes, end);
       end += one.bytes.length;
       this.#messageIds.push(one.messageId);
@@ -51,7 +53,6 @@ export class Run {
       this.#numbers[at + DATE_AT] = one.dateAt;
       this.#numbers[at + COUNT_AT] = one.countAt;
       this.#numbers[at + SIZE_BYTES] = sizeBytes;
-      this.#numbers[at + NUMBER] = from.number;
       at += NUMBERS;
     }
   }
@@ -62,7 +63,6 @@ export class Run {
 
   /** Made anew at each call; its content is a part of the run's. */
   messageAt(index: number): WaitingMessage {
-    const { sequence, nowMs } = this.#acceptance;
     return {
       messageId: this.#messageIds[index] as string,
       format: this.format,
@@ -70,15 +70,17 @@ export class Run {
       dateAt: this.#number(index, DATE_AT),
       countAt: this.#number(index, COUNT_AT),
       sizeBytes: this.sizeBytesAt(index),
-      senderId: this.senderId,
-      number: this.#number(index, NUMBER),
-      sequence: sequence + index,
-      acceptedMs: nowMs,
-      dueMs: nowMs,
+      sequence: this.sequence + index,
+      acceptedMs: this.#acceptedMs,
+      dueMs: this.dueMs,
       sends: 0,
       maxMessages: undefined,
       progress: null,
     };
+  }
+
+  messages(): WaitingMessage[] {
+    return Array.from({ length: this.size }, (_, index) => this.messageAt(index));
   }
 
   sizeBytesAt(index: number): number {
@@ -94,9 +96,9 @@ export class Run {
       dateAt: this.#number(index, DATE_AT),
       countAt: this.#number(index, COUNT_AT),
     });
-    const origin = new MessageOrigin(this.senderId, this.#number(index, NUMBER));
-    const ageMs = nowMs - this.#acceptance.nowMs;
-    return new Claimed({ stored, origin, sends: 0, ageMs, progress: null });
+    const ageMs = nowMs - this.#acceptedMs;
+    const sequence = this.sequence + index;
+    return new Claimed({ sequence, stored, sends: 0, ageMs, progress: null });
   }
 
   #bytesAt(index: number): Buffer {
@@ -123,7 +125,4 @@ export function runLength(entries: readonly QueueEntry[], start: number): number
 }
 
 const isOfKind = (entry: QueueEntry, first: QueueEntry): boolean =>
-  entry.past === undefined &&
-  entry.applicationId === first.applicationId &&
-  entry.stored.format === first.stored.format &&
-  entry.origin.senderId === first.origin.senderId;
+  entry.applicationId === first.applicationId && entry.stored.format === first.stored.format;

@@ -1,4 +1,4 @@
-import type { ClaimedMessage, Format } from '../queue.ts';
+import type { ClaimedMessage, Format, SequenceRange } from '../queue.ts';
 import type { Run } from './run.ts';
 import { claimedMessages, type WaitingMessage } from './waiting-message.ts';
 
@@ -19,6 +19,12 @@ export interface ClaimLimits {
   readonly maxMessages: number;
   readonly maxBytes: number;
 }
+
+/** Gives the stricter of the limits of an application and of a request. */
+export const within = (state: ClaimLimits, request: ClaimLimits): ClaimLimits => ({
+  maxMessages: Math.min(state.maxMessages, request.maxMessages),
+  maxBytes: Math.min(state.maxBytes, request.maxBytes),
+});
 
 const isAlone = (piece: WaitingMessage | RunPart): piece is WaitingMessage =>
   !(piece instanceof RunPart);
@@ -70,6 +76,17 @@ export class Taken {
     this.#pieces.push(piece);
     this.#size += count;
     this.#sizeBytes += sizeBytes;
+  }
+
+  /** Calls `see` with the sequences of each piece. */
+  eachRange(see: (range: SequenceRange) => void): void {
+    for (const piece of this.#pieces) {
+      if (isAlone(piece)) see({ from: piece.sequence, to: piece.sequence });
+      else {
+        const { sequence } = piece.run;
+        see({ from: sequence + piece.start, to: sequence + piece.end - 1 });
+      }
+    }
   }
 
   /** As the claim shows them. */

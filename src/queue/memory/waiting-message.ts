@@ -3,15 +3,15 @@
  * bytes beside its content where it has memory of its own, and where it lies in Node's pool it holds
  * 8 KiB for as long as it waits, after all its neighbours were delivered.
  */
-import { Claimed, MessageOrigin, Stored } from '../message-classes.ts';
+import { Claimed, Stored } from '../message-classes.ts';
 import type {
   ClaimedMessage,
   Format,
   Json,
-  Origin,
+  MessageResult,
   QueueEntry,
+  SequenceRange,
   StoredMessage,
-  Verdict,
 } from '../queue.ts';
 
 /** One flat object: each further one would cost as much again as three fields. */
@@ -23,8 +23,6 @@ export interface WaitingMessage {
   readonly dateAt: number;
   readonly countAt: number;
   readonly sizeBytes: number;
-  senderId: string;
-  number: number;
   /** Its place among what is due at the same time. */
   sequence: number;
   acceptedMs: number;
@@ -36,14 +34,21 @@ export interface WaitingMessage {
   progress: Json | null;
 }
 
+/** Messages with consecutive sequences that are due at the same time. */
+export interface Part extends SequenceRange {
+  readonly dueMs: number;
+}
+
 export interface Acceptance {
+  /** The sequence of the first message. */
   readonly sequence: number;
   readonly nowMs: number;
+  readonly dueMs: number;
 }
 
 export function waitingMessage(
-  { stored, sizeBytes, origin, past }: QueueEntry,
-  { sequence, nowMs }: Acceptance,
+  { stored, sizeBytes }: QueueEntry,
+  { sequence, nowMs, dueMs }: Acceptance,
 ): WaitingMessage {
   return {
     messageId: stored.messageId,
@@ -52,14 +57,12 @@ export function waitingMessage(
     dateAt: stored.dateAt,
     countAt: stored.countAt,
     sizeBytes,
-    senderId: origin.senderId,
-    number: origin.number,
     sequence,
-    acceptedMs: nowMs - (past?.ageMs ?? 0),
-    dueMs: nowMs + (past?.dueInMs ?? 0),
-    sends: past?.sends ?? 0,
-    maxMessages: past?.maxMessages,
-    progress: past?.progress ?? null,
+    acceptedMs: nowMs,
+    dueMs,
+    sends: 0,
+    maxMessages: undefined,
+    progress: null,
   };
 }
 
@@ -68,21 +71,19 @@ export function keepAlone(message: WaitingMessage): void {
   if (typeof message.content !== 'string') message.content = message.content.toString('latin1');
 }
 
-/** As if it came in only now, but for its `sends` (D24); its sender has been told of its end. */
-export function renew(message: WaitingMessage, { sequence, nowMs }: Acceptance): void {
-  message.senderId = '';
-  message.number = 0;
+/** Makes a dead letter a new message, whose `sends` go on counting. */
+export function renew(message: WaitingMessage, { sequence, nowMs, dueMs }: Acceptance): void {
   message.sequence = sequence;
   message.acceptedMs = nowMs;
-  message.dueMs = nowMs;
+  message.dueMs = dueMs;
   message.maxMessages = undefined;
   message.progress = null;
 }
 
-/** What a verdict leaves with it. */
+/** Writes a `retry` result into the message. */
 export function postpone(
   message: WaitingMessage,
-  { maxMessages, progress }: Extract<Verdict, { readonly kind: 'again' }>,
+  { maxMessages, progress }: Extract<MessageResult, { readonly kind: 'retry' }>,
   dueMs: number,
 ): void {
   message.dueMs = dueMs;
@@ -90,7 +91,7 @@ export function postpone(
   message.progress = progress;
 }
 
-/** Of messages whose `sends` the claim has raised. */
+/** Shows messages whose `sends` the claim has raised. */
 export function claimedMessages(
   messages: readonly WaitingMessage[],
   nowMs: number,
@@ -99,25 +100,13 @@ export function claimedMessages(
   return messages.map(
     (message, index) =>
       new Claimed({
+        sequence: message.sequence,
         stored: stored[index] as StoredMessage,
-        origin: originOf(message),
         sends: message.sends - 1,
         ageMs: nowMs - message.acceptedMs,
         progress: message.progress,
       }),
   );
-}
-
-/** Of an early claim: with what another queue has to know. */
-export function movingMessages(
-  messages: readonly WaitingMessage[],
-  nowMs: number,
-): ClaimedMessage[] {
-  return claimedMessages(messages, nowMs).map((claimed, index) => {
-    const { sizeBytes, dueMs, maxMessages } = messages[index] as WaitingMessage;
-    const limit = maxMessages === undefined ? {} : { maxMessages };
-    return { ...claimed, moving: { sizeBytes, dueInMs: Math.max(0, dueMs - nowMs), ...limit } };
-  });
 }
 
 /** Strings in one Buffer: what is shown together is let go together, unlike what shares Node's pool. */
@@ -132,10 +121,6 @@ export function storedMessages(messages: readonly WaitingMessage[]): StoredMessa
     const bytes = typeof content === 'string' ? all.subarray(start, end) : content;
     return new Stored({ messageId, format, bytes, dateAt, countAt });
   });
-}
-
-export function originOf({ senderId, number }: WaitingMessage): Origin {
-  return new MessageOrigin(senderId, number);
 }
 
 export function isDueBefore(message: WaitingMessage, other: WaitingMessage): boolean {

@@ -1,8 +1,8 @@
 /** Laws 1, 6 and 7: all or nothing, bounds and the ledger; and who is told of what is due. */
 import { describe, expect, test } from 'vitest';
-import type { Claim, MessageQueue, Nothing } from '../../../src/queue/queue.ts';
+import type { Claim, MessageQueue, NothingDue } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
-import { counted, DEAD, DELIVERED, entryOf, isClaim, ROW, Trial } from './trial.ts';
+import { counted, DEAD, DELIVERED, entryOf, INITIAL, isClaim, Trial } from './trial.ts';
 
 export function describeAccounting(harness: QueueHarness): void {
   describe('a full queue', () => {
@@ -17,7 +17,7 @@ export function describeAccounting(harness: QueueHarness): void {
         path: [row.bound],
       });
       expect(await trial.counts()).toEqual([2, 0, 2, 0]);
-      expect(await trial.queue.application('two')).toBeUndefined();
+      expect(await trial.queue.applicationState('two')).toBeUndefined();
       await trial.enqueue('one', 'c');
       await expect(trial.enqueue('one', 'd')).rejects.toThrow(row.detail);
       // What is claimed still waits; what was settled does not.
@@ -29,12 +29,13 @@ export function describeAccounting(harness: QueueHarness): void {
       expect((await trial.queue.stats()).pendingBytes).toBe(300);
     });
 
-    test('counts nothing for what is not stored', async () => {
+    test('counts no message that it does not store', async () => {
       const trial = await Trial.start(harness, { maxPendingMessages: 1 });
       await trial.queue.closeApplication('closed', 1);
-      expect(await trial.queue.enqueue([])).toEqual({ closed: [] });
+      expect(await trial.queue.enqueue([])).toEqual({ sequences: [], closed: [] });
       const entries = ['closed', 'closed', 'one'].map((name) => entryOf(name));
-      expect(await trial.queue.enqueue(entries)).toEqual({ closed: ['closed'] });
+      const { sequences, closed } = await trial.queue.enqueue(entries);
+      expect([sequences.length, closed]).toEqual([1, ['closed']]);
       expect(await trial.counts()).toEqual([1, 0, 1, 0]);
     });
   });
@@ -45,8 +46,8 @@ export function describeAccounting(harness: QueueHarness): void {
       await trial.queue.enqueue([entryOf('one', { sizeBytes: 70 }), entryOf('one')]);
       await trial.enqueue('two', 'c', 'd');
       await trial.settle(await trial.claim(), [DELIVERED, DEAD], { tier: 'failing' });
-      await trial.queue.purge({});
-      await trial.settle(await trial.claim(), [DEAD, trial.again(0)]);
+      await trial.queue.purgeDeadLetters({});
+      await trial.settle(await trial.claim(), [DEAD, trial.retry(0)]);
       const { applications, discarded, ...total } = await trial.queue.stats();
       expect(total).toMatchObject({
         accepted: 4,
@@ -84,7 +85,7 @@ export function describeAccounting(harness: QueueHarness): void {
       expect(trial.units(await oldest())).toBe(3);
       const claim = await trial.claim({ maxMessages: 1 });
       expect(trial.units(await oldest())).toBe(2);
-      await trial.settle(await trial.claim(), trial.again(1));
+      await trial.settle(await trial.claim(), trial.retry(1));
       expect(await oldest()).toBe(0);
       await trial.settle(claim, DELIVERED);
       expect(await oldest()).toBe(0);
@@ -108,9 +109,9 @@ export function describeAccounting(harness: QueueHarness): void {
   describe('a listener', () => {
     test.each<[string, (trial: Trial) => Promise<unknown>]>([
       ['an enqueue', (trial) => trial.enqueue('one', 'z')],
-      ['a replay', (trial) => trial.queue.replay({})],
-      ['a reopening', (trial) => trial.queue.reopen('closed')],
-      ['a settling', async (trial) => trial.settle(await trial.claim(), trial.again(1))],
+      ['a replay', (trial) => trial.queue.replayDeadLetters({})],
+      ['a reopening', (trial) => trial.queue.reopenApplication('closed')],
+      ['a settling', async (trial) => trial.settle(await trial.claim(), trial.retry(1))],
       ['a release', async (trial) => trial.queue.release(await trial.claim())],
     ])('is told after %s, until it is taken off', async (_title, act) => {
       const trial = await Trial.start(harness);
@@ -134,7 +135,7 @@ export function describeAccounting(harness: QueueHarness): void {
 
     test('finds due what it was told of, and may listen twice', async () => {
       const trial = await Trial.start(harness);
-      const seen: (Claim | Nothing)[] = [];
+      const seen: (Claim | NothingDue)[] = [];
       let looking = Promise.resolve();
       // One after the other, as an engine asks: of two at once each may pass over what the other looks at.
       const look = async (): Promise<void> => {
@@ -158,16 +159,17 @@ export function describeAccounting(harness: QueueHarness): void {
 
   describe('close', () => {
     const CALLS: readonly [string, (queue: MessageQueue) => Promise<unknown>][] = [
-      ['open', (queue) => queue.open(ROW)],
+      ['open', (queue) => queue.open(INITIAL)],
       ['enqueue', (queue) => queue.enqueue([entryOf('one')])],
       ['claim', (queue) => queue.claim({ tiers: [], maxMessages: 1, maxBytes: 1, leaseMs: 1 })],
-      ['application', (queue) => queue.application('one')],
+      ['applicationState', (queue) => queue.applicationState('one')],
       ['expire', (queue) => queue.expire(0, 1)],
       ['closeApplication', (queue) => queue.closeApplication('one', 1)],
-      ['reopen', (queue) => queue.reopen('one')],
-      ['deadLetters', (queue) => queue.deadLetters({ limit: 1 })],
-      ['replay', (queue) => queue.replay({})],
-      ['purge', (queue) => queue.purge({})],
+      ['reopenApplication', (queue) => queue.reopenApplication('one')],
+      ['countPending', (queue) => queue.countPending([])],
+      ['listDeadLetters', (queue) => queue.listDeadLetters({ limit: 1 })],
+      ['replayDeadLetters', (queue) => queue.replayDeadLetters({})],
+      ['purgeDeadLetters', (queue) => queue.purgeDeadLetters({})],
     ];
 
     test.each(CALLS)('is the end of %s', async (_name, call) => {
@@ -191,11 +193,11 @@ export function describeAccounting(harness: QueueHarness): void {
       const trial = await Trial.start(harness);
       const entries = ['one', 'two', 'one'].map((name) => entryOf(name));
       await trial.queue.enqueue(entries);
-      await trial.settle(await trial.claim({ maxMessages: 1 }), trial.again(2));
+      await trial.settle(await trial.claim({ maxMessages: 1 }), trial.retry(2));
       await trial.claim();
       const begun = trial.queue.enqueue([entryOf('three')]);
       const closing = trial.queue.close();
-      expect(await begun).toEqual({ closed: [] });
+      expect((await begun).sequences).toHaveLength(1);
       const { returned, left } = await closing;
       const expected = harness.capabilities.durable ? [0, 4] : [4, 0];
       expect([returned.length, left]).toEqual(expected);

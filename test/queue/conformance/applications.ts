@@ -1,16 +1,16 @@
 /** Closing and reopening an application, and the horizon (D71, D72). */
 import { describe, expect, test } from 'vitest';
 import type { QueueHarness } from './harness.ts';
-import { DELIVERED, entryOf, idsOf, ROW, Trial } from './trial.ts';
+import { DELIVERED, entryOf, INITIAL, idsOf, Trial } from './trial.ts';
 
 export function describeApplications(harness: QueueHarness): void {
   describe('an application', () => {
-    test('has no row before something is enqueued for it, and then the initial one', async () => {
+    test('has no state before something is enqueued for it, and then the initial one', async () => {
       const trial = await Trial.start(harness);
-      expect(await trial.queue.application('one')).toBeUndefined();
+      expect(await trial.queue.applicationState('one')).toBeUndefined();
       await trial.enqueue('one', 'a');
-      expect(await trial.queue.application('one')).toEqual(ROW);
-      expect(await trial.queue.application('two')).toBeUndefined();
+      expect(await trial.queue.applicationState('one')).toEqual(INITIAL);
+      expect(await trial.queue.applicationState('two')).toBeUndefined();
     });
 
     test.each(['__proto__', 'constructor', '', 'a'.repeat(200), 'a\u0000b', '\u{1f512}'])(
@@ -22,7 +22,7 @@ export function describeApplications(harness: QueueHarness): void {
         expect((await trial.queue.stats()).applications.get(name)).toMatchObject({ pending: 1 });
         const claim = await trial.claim();
         expect([claim.applicationId, idsOf(claim)]).toEqual([name, ['a']]);
-        expect(await trial.queue.application(name)).toEqual(ROW);
+        expect(await trial.queue.applicationState(name)).toEqual(INITIAL);
       },
     );
   });
@@ -31,27 +31,24 @@ export function describeApplications(harness: QueueHarness): void {
     test('makes dead letters of what waits, page by page', async () => {
       const trial = await Trial.start(harness);
       const entries = Array.from({ length: 5 }, () => entryOf('one'));
-      await trial.queue.enqueue(entries);
-      await trial.settle(await trial.claim({ maxMessages: 1 }), trial.again(3));
+      const { sequences } = await trial.queue.enqueue(entries);
+      await trial.settle(await trial.claim({ maxMessages: 1 }), trial.retry(3));
       await trial.enqueue('two', 'z');
       const names: string[] = [];
       const sizes: number[] = [];
       for (let page = 0; page < 4; page += 1) {
         const closed = await trial.queue.closeApplication('one', 2);
         sizes.push(closed.length);
-        for (const { applicationId, messageId, origin } of closed) {
-          const entry = entries.find(({ stored }) => stored.messageId === messageId);
-          expect({ applicationId, origin }).toEqual({
-            applicationId: 'one',
-            origin: entry?.origin,
-          });
+        for (const { applicationId, messageId, sequence } of closed) {
+          const place = entries.findIndex(({ stored }) => stored.messageId === messageId);
+          expect([applicationId, sequence]).toEqual(['one', sequences[place]]);
           names.push(messageId);
         }
       }
       expect(sizes).toEqual([2, 2, 1, 0]);
       expect(names.toSorted()).toEqual(entries.map(({ stored }) => stored.messageId).toSorted());
       const letters = await trial.deadLetters();
-      expect(letters.map(({ reason, end }) => [reason, end])).toEqual(
+      expect(letters.map(({ reason, lastAttempt }) => [reason, lastAttempt])).toEqual(
         entries.map(() => ['destination-closed', null]),
       );
       expect(
@@ -69,7 +66,7 @@ export function describeApplications(harness: QueueHarness): void {
       await trial.enqueue('one', 'a', 'b');
       await trial.queue.closeApplication('one', 1);
       expect(await trial.nothing()).toEqual({});
-      expect(await trial.queue.application('one')).toEqual({ ...ROW, tier: 'closed' });
+      expect(await trial.queue.applicationState('one')).toEqual({ ...INITIAL, tier: 'closed' });
       const { applications, oldestDueMs } = await trial.queue.stats();
       expect(applications.get('one')).toMatchObject({ tier: 'closed', pending: 1, dead: 1 });
       expect(oldestDueMs).toBe(0);
@@ -107,7 +104,7 @@ export function describeApplications(harness: QueueHarness): void {
       await trial.enqueue('one', 'a', 'b');
       const claim = await trial.claim();
       expect(await trial.queue.closeApplication('one', 10)).toEqual([]);
-      expect(await trial.settle(claim, [DELIVERED, trial.again(0)])).toBe('settled');
+      expect(await trial.settle(claim, [DELIVERED, trial.retry(0)])).toBe('settled');
       expect(await trial.counts()).toEqual([2, 1, 1, 0]);
       expect(await trial.nothing()).toEqual({});
       const closed = await trial.queue.closeApplication('one', 10);
@@ -116,9 +113,9 @@ export function describeApplications(harness: QueueHarness): void {
       expect((await trial.deadLetters())[0]).toMatchObject({
         reason: 'destination-closed',
         sends: 1,
-        end: null,
+        lastAttempt: null,
       });
-      expect((await trial.queue.application('one'))?.tier).toBe('closed');
+      expect((await trial.queue.applicationState('one'))?.tier).toBe('closed');
       expect((await trial.enqueue('one', 'c')).closed).toEqual(['one']);
     });
 
@@ -127,11 +124,11 @@ export function describeApplications(harness: QueueHarness): void {
       await trial.enqueue('one', 'a');
       const claim = await trial.claim();
       await trial.queue.closeApplication('one', 10);
-      expect(await trial.queue.release(claim, { ...ROW, waitMs: 0 })).toBe('released');
-      expect((await trial.queue.application('one'))?.tier).toBe('closed');
+      expect(await trial.queue.release(claim, { ...INITIAL, pauseMs: 0 })).toBe('released');
+      expect((await trial.queue.applicationState('one'))?.tier).toBe('closed');
       expect(await trial.queue.closeApplication('one', 10)).toHaveLength(1);
       expect(await trial.counts()).toEqual([1, 0, 0, 1]);
-      expect((await trial.deadLetters())[0]).toMatchObject({ sends: 0, end: null });
+      expect((await trial.deadLetters())[0]).toMatchObject({ sends: 0, lastAttempt: null });
     });
 
     test('takes what comes back when a lease ends with the next page', async () => {
@@ -153,7 +150,7 @@ export function describeApplications(harness: QueueHarness): void {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b', 'c');
       const claim = await trial.claim({ maxMessages: 2 });
-      await trial.settle(claim, [DELIVERED, trial.again(0)], { tier: 'closed' });
+      await trial.settle(claim, [DELIVERED, trial.retry(0)], { tier: 'closed' });
       expect(await trial.nothing()).toEqual({});
       const closed = await trial.queue.closeApplication('one', 10);
       expect(closed.map(({ messageId }) => messageId).toSorted()).toEqual(['b', 'c']);
@@ -161,15 +158,21 @@ export function describeApplications(harness: QueueHarness): void {
   });
 
   describe('reopening an application', () => {
-    test('makes its row the initial one, and what comes in is delivered', async () => {
+    test('gives it the initial state, and new messages are delivered', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b');
-      const row = { tier: 'closed', maxMessages: 1, maxBytes: 1, lane: 7, waitMs: 1e9 } as const;
+      const row = {
+        tier: 'closed',
+        maxMessages: 1,
+        maxBytes: 1,
+        circuitBreaker: 7,
+        pauseMs: 1e9,
+      } as const;
       await trial.settle(await trial.claim({ maxMessages: 1 }), DELIVERED, row);
       await trial.queue.closeApplication('one', 10);
-      await trial.queue.reopen('one');
-      expect(await trial.queue.application('one')).toEqual(ROW);
-      expect(await trial.enqueue('one', 'c', 'd')).toEqual({ closed: [] });
+      await trial.queue.reopenApplication('one');
+      expect(await trial.queue.applicationState('one')).toEqual(INITIAL);
+      expect((await trial.enqueue('one', 'c', 'd')).closed).toEqual([]);
       expect(idsOf(await trial.claim())).toEqual(['c', 'd']);
     });
 
@@ -177,13 +180,13 @@ export function describeApplications(harness: QueueHarness): void {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b');
       await trial.queue.closeApplication('one', 1);
-      await trial.queue.reopen('one');
+      await trial.queue.reopenApplication('one');
       expect((await trial.claim()).messages).toHaveLength(1);
     });
 
     test('of an unknown one does nothing', async () => {
       const trial = await Trial.start(harness);
-      expect(await trial.queue.reopen('one')).toBeUndefined();
+      expect(await trial.queue.reopenApplication('one')).toBeUndefined();
       expect(await trial.nothing()).toEqual({});
     });
   });
@@ -192,7 +195,7 @@ export function describeApplications(harness: QueueHarness): void {
     test('makes dead letters of what was accepted too long ago and is not claimed', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('again', 'a', 'b');
-      await trial.settle(await trial.claim(), [trial.again(9), trial.again(0)]);
+      await trial.settle(await trial.claim(), [trial.retry(9), trial.retry(0)]);
       await trial.enqueue('claimed', 'c');
       await trial.claim({ tiers: ['healthy'], maxMessages: 1 });
       await trial.claim();
@@ -212,22 +215,22 @@ export function describeApplications(harness: QueueHarness): void {
         'horizon-passed 0',
         'horizon-passed 1',
       ]);
-      expect(letters.map(({ end }) => end)).toEqual([null, null, null]);
+      expect(letters.map(({ lastAttempt }) => lastAttempt)).toEqual([null, null, null]);
       expect(await trial.counts()).toEqual([6, 0, 3, 3]);
     });
 
     test('goes in pages, and leaves what is younger', async () => {
       const trial = await Trial.start(harness);
       const entries = ['one', 'two', 'one', 'one', 'two'].map((name) => entryOf(name));
-      await trial.queue.enqueue(entries);
+      const { sequences } = await trial.queue.enqueue(entries);
       await trial.advance(2);
       await trial.enqueue('one', 'young');
       const expire = () => trial.queue.expire(trial.ms(1), 2);
       const pages = [await expire(), await expire(), await expire(), await expire()];
       expect(pages.map(({ length }) => length)).toEqual([2, 2, 1, 0]);
-      const found = pages.flat().map(({ messageId, origin }) => `${messageId} ${origin.number}`);
+      const found = pages.flat().map(({ messageId, sequence }) => `${messageId} ${sequence}`);
       expect(found.toSorted()).toEqual(
-        entries.map(({ stored, origin }) => `${stored.messageId} ${origin.number}`).toSorted(),
+        entries.map(({ stored }, index) => `${stored.messageId} ${sequences[index]}`).toSorted(),
       );
       expect(idsOf(await trial.claim())).toEqual(['young']);
     });
@@ -237,7 +240,7 @@ export function describeApplications(harness: QueueHarness): void {
       await trial.enqueue('one', 'a');
       await trial.advance(4);
       expect(await trial.queue.expire(trial.ms(3), 10)).toHaveLength(1);
-      await trial.queue.replay({});
+      await trial.queue.replayDeadLetters({});
       await trial.advance(1);
       expect(await trial.queue.expire(trial.ms(3), 10)).toEqual([]);
     });

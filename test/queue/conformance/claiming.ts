@@ -2,13 +2,13 @@
 import { describe, expect, test } from 'vitest';
 import type { ClaimRequest, QueueEntry } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
-import { DELIVERED, entryOf, idsOf, isClaim, ROW, Trial } from './trial.ts';
+import { DELIVERED, entryOf, INITIAL, idsOf, isClaim, Trial } from './trial.ts';
 
 interface LimitCase {
   readonly title: string;
   readonly sizes: readonly number[];
   readonly request?: Partial<ClaimRequest>;
-  readonly row?: { readonly maxMessages?: number; readonly maxBytes?: number };
+  readonly state?: { readonly maxMessages?: number; readonly maxBytes?: number };
   readonly claimed: number;
 }
 
@@ -26,9 +26,9 @@ const LIMIT_CASES: readonly LimitCase[] = [
     claimed: 2,
   },
   {
-    title: 'no more messages than the row says',
+    title: 'no more messages than the state says',
     sizes: [10, 10, 10],
-    row: { maxMessages: 2 },
+    state: { maxMessages: 2 },
     claimed: 2,
   },
   {
@@ -38,9 +38,9 @@ const LIMIT_CASES: readonly LimitCase[] = [
     claimed: 2,
   },
   {
-    title: 'no more bytes than the row says',
+    title: 'no more bytes than the state says',
     sizes: [20, 20, 20],
-    row: { maxBytes: 59 },
+    state: { maxBytes: 59 },
     claimed: 2,
   },
   {
@@ -60,10 +60,10 @@ const LIMIT_CASES: readonly LimitCase[] = [
 
 export function describeClaiming(harness: QueueHarness): void {
   describe('a claim', () => {
-    test.each(LIMIT_CASES)('holds $title', async ({ sizes, request, row, claimed }) => {
+    test.each(LIMIT_CASES)('holds $title', async ({ sizes, request, state, claimed }) => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'first');
-      await trial.settle(await trial.claim(), DELIVERED, row);
+      await trial.settle(await trial.claim(), DELIVERED, state);
       await trial.queue.enqueue(sizes.map((sizeBytes) => entryOf('one', { sizeBytes })));
       expect((await trial.claim(request)).messages).toHaveLength(claimed);
     });
@@ -78,13 +78,13 @@ export function describeClaiming(harness: QueueHarness): void {
         Buffer.alloc(1_100_000, 'x\u00ff', 'latin1'),
       ];
       const entries = contents.map((bytes) => entryOf('one', { bytes, sizeBytes: 1 }));
-      await trial.queue.enqueue(entries);
+      const { sequences } = await trial.queue.enqueue(entries);
       const { messages, ...claim } = await trial.claim();
-      expect(claim).toMatchObject({ applicationId: 'one', format: 2, row: ROW });
+      expect(claim).toMatchObject({ applicationId: 'one', format: 2, state: INITIAL });
       expect(messages).toHaveLength(contents.length);
       for (const [index, { stored, ...rest }] of messages.entries()) {
-        const { stored: accepted, origin } = entries[index] as QueueEntry;
-        expect(rest).toMatchObject({ origin, sends: 0, progress: null });
+        const { stored: accepted } = entries[index] as QueueEntry;
+        expect(rest).toMatchObject({ sequence: sequences[index], sends: 0, progress: null });
         expect({ ...stored, bytes: 0 }).toEqual({ ...accepted, bytes: 0 });
         expect(Buffer.isBuffer(stored.bytes)).toBe(true);
         expect(accepted.bytes.equals(stored.bytes)).toBe(true);
@@ -131,7 +131,7 @@ export function describeClaiming(harness: QueueHarness): void {
       const second = await trial.claim();
       expect(trial.units(first.messages[0]?.ageMs)).toBe(3);
       expect(trial.units(second.messages[0]?.ageMs)).toBe(5);
-      expect(trial.units(second.now - first.now)).toBe(4);
+      expect(trial.units(second.nowMs - first.nowMs)).toBe(4);
       expect(second.id).not.toBe(first.id);
     });
 
@@ -147,10 +147,10 @@ export function describeClaiming(harness: QueueHarness): void {
     ])("keeps a message's own limit where $when", async ({ own, claimed }) => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b', 'c', 'd');
-      const verdicts = own.map((maxMessages) =>
-        trial.again(0, maxMessages === undefined ? {} : { maxMessages }),
+      const results = own.map((maxMessages) =>
+        trial.retry(0, maxMessages === undefined ? {} : { maxMessages }),
       );
-      await trial.settle(await trial.claim(), verdicts);
+      await trial.settle(await trial.claim(), results);
       expect(idsOf(await trial.claim())).toEqual(['a', 'b', 'c', 'd'].slice(0, claimed));
     });
 
@@ -211,7 +211,7 @@ export function describeClaiming(harness: QueueHarness): void {
       for (let turn = 0; turn < 4; turn += 1) {
         const claim = await trial.claim({ maxMessages: 1 });
         names.push(claim.applicationId);
-        await trial.settle(claim, DELIVERED, { tier: claim.row.tier });
+        await trial.settle(claim, DELIVERED, { tier: claim.state.tier });
       }
       expect(names.slice(0, 2).toSorted()).toEqual(['ill', 'well']);
       expect(names.slice(2).toSorted()).toEqual(['ill', 'well']);
@@ -237,22 +237,6 @@ export function describeClaiming(harness: QueueHarness): void {
       expect(hole.applicationId).toBe('black hole');
       expect(served.toSorted()).toEqual(names.toSorted());
       expect((await trial.nothing()).dueInMs).toBeGreaterThan(0);
-    });
-
-    test('wait for company as long as open says, unless a claim is full', async () => {
-      const trial = await Trial.start(harness);
-      await trial.queue.open({ ...ROW, maxMessages: 3 }, trial.ms(10));
-      await trial.enqueue('app', 'a');
-      expect(trial.units((await trial.nothing()).dueInMs)).toBe(10);
-      await trial.advance(4);
-      await trial.enqueue('app', 'b');
-      expect(trial.units((await trial.nothing()).dueInMs)).toBe(6);
-      await trial.advance(6);
-      const lingered = await trial.claim();
-      expect(idsOf(lingered)).toEqual(['a', 'b']);
-      await trial.settle(lingered, DELIVERED);
-      await trial.enqueue('other', 'd', 'e', 'f');
-      expect(idsOf(await trial.claim())).toEqual(['d', 'e', 'f']);
     });
 
     test('are all served where many have one message each', async () => {

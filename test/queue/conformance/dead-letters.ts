@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { DeadLetterFilter } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
-import { counted, DEAD, DELIVERED, entryOf, idsOf, NOBODY, Trial } from './trial.ts';
+import { counted, DEAD, DELIVERED, entryOf, idsOf, Trial } from './trial.ts';
 
 /** a, b and c of `one`, d and e of `two`. */
 async function fiveDead(harness: QueueHarness): Promise<Trial> {
@@ -14,7 +14,7 @@ async function fiveDead(harness: QueueHarness): Promise<Trial> {
 }
 
 const namesIn = async (trial: Trial, filter: DeadLetterFilter = {}): Promise<string[]> => {
-  const { items } = await trial.queue.deadLetters({ ...filter, limit: 100 });
+  const { items } = await trial.queue.listDeadLetters({ ...filter, limit: 100 });
   return items.map(({ stored }) => stored.messageId);
 };
 
@@ -47,17 +47,16 @@ export function describeDeadLetters(harness: QueueHarness): void {
       const trial = await Trial.start(harness);
       const entry = entryOf('one', { bytes: Buffer.from([0, 255, 10]) });
       await trial.queue.enqueue([entry]);
-      await trial.settle(await trial.claim(), trial.again(0));
+      await trial.settle(await trial.claim(), trial.retry(0));
       await trial.advance(3);
-      const end = { status: 413, more: [null] };
-      await trial.settle(await trial.claim(), { kind: 'dead', reason: 'too-large', end });
+      const lastAttempt = { status: 413, more: [null] };
+      await trial.settle(await trial.claim(), { kind: 'dead', reason: 'too-large', lastAttempt });
       const [letter] = await trial.deadLetters();
       expect(letter).toMatchObject({
         applicationId: 'one',
-        origin: entry.origin,
         sends: 2,
         reason: 'too-large',
-        end,
+        lastAttempt,
       });
       expect(letter?.stored).toEqual(entry.stored);
       expect(trial.units((letter?.diedAt ?? 0) - (letter?.acceptedAt ?? 0))).toBe(3);
@@ -81,7 +80,7 @@ export function describeDeadLetters(harness: QueueHarness): void {
         const pages: string[][] = [];
         let after: string | undefined;
         for (let count = 0; count < 6; count += 1) {
-          const page = await trial.queue.deadLetters({
+          const page = await trial.queue.listDeadLetters({
             limit,
             ...(after === undefined ? {} : { after }),
           });
@@ -89,7 +88,7 @@ export function describeDeadLetters(harness: QueueHarness): void {
           after = page.next;
           if (after === undefined) break;
           expect(after).toBe(page.items.at(-1)?.id);
-          await trial.queue.purge({ ids: [after] });
+          await trial.queue.purgeDeadLetters({ ids: [after] });
         }
         expect(pages).toEqual(expected);
         const lastOfPages = expected.slice(0, -1).map((page) => page.at(-1));
@@ -100,9 +99,9 @@ export function describeDeadLetters(harness: QueueHarness): void {
 
     test('have no next page where the last one is full', async () => {
       const trial = await fiveDead(harness);
-      expect(await trial.queue.deadLetters({ limit: 5 })).not.toHaveProperty('next');
-      const { next } = await trial.queue.deadLetters({ limit: 2, applicationId: 'one' });
-      const rest = await trial.queue.deadLetters({
+      expect(await trial.queue.listDeadLetters({ limit: 5 })).not.toHaveProperty('next');
+      const { next } = await trial.queue.listDeadLetters({ limit: 2, applicationId: 'one' });
+      const rest = await trial.queue.listDeadLetters({
         limit: 1,
         applicationId: 'one',
         after: next as string,
@@ -119,7 +118,7 @@ export function describeDeadLetters(harness: QueueHarness): void {
     test.each(FILTERS)('are purged $title', async ({ meant, ...filter }) => {
       const trial = await fiveDead(harness);
       const count = meant.length;
-      expect(await trial.queue.purge(await filterOf(trial, filter))).toBe(count);
+      expect(await trial.queue.purgeDeadLetters(await filterOf(trial, filter))).toBe(count);
       const left = ['a', 'b', 'c', 'd', 'e'].filter((name) => !meant.some((one) => one === name));
       expect(await namesIn(trial)).toEqual(left);
       expect(await trial.counts()).toEqual([5, 0, 0, 5 - count]);
@@ -129,7 +128,7 @@ export function describeDeadLetters(harness: QueueHarness): void {
 
     test.each(FILTERS)('are replayed $title', async ({ meant, ...filter }) => {
       const trial = await fiveDead(harness);
-      expect(await trial.queue.replay(await filterOf(trial, filter))).toBe(meant.length);
+      expect(await trial.queue.replayDeadLetters(await filterOf(trial, filter))).toBe(meant.length);
       expect(await trial.counts()).toEqual([5, 0, meant.length, 5 - meant.length]);
       const { pendingBytes } = await trial.queue.stats();
       expect(pendingBytes).toBe(meant.length * 100);
@@ -140,22 +139,21 @@ export function describeDeadLetters(harness: QueueHarness): void {
       expect(names.toSorted()).toEqual([...meant]);
     });
 
-    test('that are replayed go on counting, are young, have no sender and no past', async () => {
+    test('that are replayed go on counting, are young, and have a new sequence and no progress', async () => {
       const trial = await Trial.start(harness);
       const entry = entryOf('one');
       await trial.queue.enqueue([entry]);
-      await trial.settle(await trial.claim(), trial.again(0, { maxMessages: 1, progress: 4 }));
+      await trial.settle(await trial.claim(), trial.retry(0, { maxMessages: 1, progress: 4 }));
       await trial.settle(await trial.claim(), DEAD);
       await trial.advance(5);
       await trial.enqueue('one', 'b');
-      await trial.queue.replay({});
+      await trial.queue.replayDeadLetters({});
       await trial.advance(1);
       const claim = await trial.claim();
       expect(idsOf(claim)).toEqual(['b', entry.stored.messageId]);
       expect(claim.messages[1]).toMatchObject({
         sends: 2,
         progress: null,
-        origin: NOBODY,
         stored: entry.stored,
       });
       expect(trial.units(claim.messages[1]?.ageMs)).toBe(1);
@@ -170,10 +168,10 @@ export function describeDeadLetters(harness: QueueHarness): void {
     test('of a closed application are not replayed, others are', async () => {
       const trial = await fiveDead(harness);
       await trial.queue.closeApplication('one', 10);
-      expect(await trial.queue.replay({})).toBe(2);
+      expect(await trial.queue.replayDeadLetters({})).toBe(2);
       expect(await namesIn(trial)).toEqual(['a', 'b', 'c']);
-      await trial.queue.reopen('one');
-      expect(await trial.queue.replay({ applicationId: 'one' })).toBe(3);
+      await trial.queue.reopenApplication('one');
+      expect(await trial.queue.replayDeadLetters({ applicationId: 'one' })).toBe(3);
       expect(await trial.counts()).toEqual([5, 0, 5, 0]);
     });
   });

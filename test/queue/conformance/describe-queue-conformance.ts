@@ -4,9 +4,10 @@ import { describeAccounting } from './accounting.ts';
 import { describeApplications } from './applications.ts';
 import { describeClaiming } from './claiming.ts';
 import { describeDeadLetters } from './dead-letters.ts';
+import { describeDelays } from './delays.ts';
 import type { QueueHarness } from './harness.ts';
-import { describeMoving } from './moving.ts';
 import { describeRandomRun } from './random-run.ts';
+import { describeSequences } from './sequences.ts';
 import { describeSettling } from './settling.ts';
 import { describeStorage } from './storage.ts';
 
@@ -14,8 +15,9 @@ export function describeQueueConformance(name: string, harness: QueueHarness): v
   describe(`${name} keeps the laws of queues:`, () => {
     describeClaiming(harness);
     describeSettling(harness);
+    describeDelays(harness);
+    describeSequences(harness);
     describeDeadLetters(harness);
-    describeMoving(harness);
     describeApplications(harness);
     describeAccounting(harness);
     describeStorage(harness);

@@ -1,14 +1,14 @@
 /** The laws as naive code: what a queue should hold, in plain arrays. */
 import type {
-  ApplicationRow,
+  ApplicationState,
+  ApplicationUpdate,
   ClaimRequest,
   DeadReason,
   Json,
+  MessageResult,
   QueueEntry,
-  RowUpdate,
-  Verdict,
 } from '../../../src/queue/queue.ts';
-import { NOBODY, ROW } from './trial.ts';
+import { INITIAL } from './trial.ts';
 
 export interface ModelMessage {
   readonly entry: QueueEntry;
@@ -27,7 +27,7 @@ export interface ModelClaim {
 }
 
 interface ModelApplication {
-  row: ApplicationRow;
+  state: ApplicationState;
   notBeforeMs: number;
   readonly counts: { accepted: number; delivered: number; purged: number };
 }
@@ -51,28 +51,52 @@ export class Model {
 
   application(id: string): ModelApplication {
     const counts = { accepted: 0, delivered: 0, purged: 0 };
-    const made = this.applications.get(id) ?? { row: ROW, notBeforeMs: 0, counts };
+    const made = this.applications.get(id) ?? { state: INITIAL, notBeforeMs: 0, counts };
     this.applications.set(id, made);
     return made;
   }
 
-  isClosed = (id: string): boolean => this.applications.get(id)?.row.tier === 'closed';
+  isClosed = (id: string): boolean => this.applications.get(id)?.state.tier === 'closed';
 
-  enqueue(entries: readonly QueueEntry[]): string[] {
+  enqueue(
+    entries: readonly QueueEntry[],
+    delayMs: number,
+  ): { readonly messages: ModelMessage[]; readonly closed: string[] } {
     const isClosed = ({ applicationId }: QueueEntry): boolean => this.isClosed(applicationId);
-    for (const entry of entries.filter((one) => !isClosed(one))) {
-      this.application(entry.applicationId).counts.accepted += 1;
-      const sends = 0;
-      this.waiting.push(this.#fresh({ entry, sends }));
-    }
-    return [...new Set(entries.filter(isClosed).map(({ applicationId }) => applicationId))];
+    const open = entries.filter((one) => !isClosed(one));
+    const messages = open.map((entry) => this.#fresh({ entry, sends: 0, delayMs }));
+    for (const { applicationId } of open) this.application(applicationId).counts.accepted += 1;
+    this.comeBack(messages);
+    const closed = entries.filter(isClosed).map(({ applicationId }) => applicationId);
+    return { messages, closed: [...new Set(closed)] };
   }
 
-  #fresh({ entry, sends }: Pick<ModelMessage, 'entry' | 'sends'>): ModelMessage {
+  #fresh({
+    delayMs,
+    ...message
+  }: Pick<ModelMessage, 'entry' | 'sends'> & { readonly delayMs: number }): ModelMessage {
     this.#sequence += 1;
     const { nowMs } = this;
-    const past = { maxMessages: Number.POSITIVE_INFINITY, progress: null };
-    return { entry, sends, sequence: this.#sequence, acceptedMs: nowMs, dueMs: nowMs, ...past };
+    return {
+      ...message,
+      sequence: this.#sequence,
+      acceptedMs: nowMs,
+      dueMs: nowMs + delayMs,
+      maxMessages: Number.POSITIVE_INFINITY,
+      progress: null,
+    };
+  }
+
+  /** Makes delayed messages due where as many messages wait as one claim may have. */
+  #endDelays(atMs: number): void {
+    for (const [id, { state }] of this.applications) {
+      const waiting = this.waitingOf(id);
+      if (waiting.length < state.maxMessages) continue;
+      for (const message of waiting) {
+        if (message.sends === 0)
+          message.dueMs = Math.min(message.dueMs, Math.max(atMs, message.acceptedMs));
+      }
+    }
   }
 
   /** In the order of law 4. */
@@ -94,22 +118,22 @@ export class Model {
   /** Of each application of the tiers of which something waits. */
   times(tiers: ClaimRequest['tiers']): Map<string, number> {
     const times = new Map<string, number>();
-    for (const [id, { row }] of this.applications) {
+    for (const [id, { state }] of this.applications) {
       const atMs = this.claimableMs(id);
-      if (atMs !== undefined && tiers.some((tier) => tier === row.tier)) times.set(id, atMs);
+      if (atMs !== undefined && tiers.some((tier) => tier === state.tier)) times.set(id, atMs);
     }
     return times;
   }
 
   claim(id: string, request: ClaimRequest): ModelClaim {
-    const { row } = this.application(id);
+    const { state } = this.application(id);
     const due = this.waitingOf(id).filter(({ dueMs }) => dueMs <= this.nowMs);
     const isAllowed = (messages: readonly ModelMessage[]): boolean =>
       new Set(messages.map(({ entry }) => entry.stored.format)).size === 1 &&
       messages.reduce((sum, { entry }) => sum + entry.sizeBytes, 0) <=
-        Math.min(row.maxBytes, request.maxBytes) &&
+        Math.min(state.maxBytes, request.maxBytes) &&
       messages.length <=
-        Math.min(row.maxMessages, request.maxMessages, ...messages.map((one) => one.maxMessages));
+        Math.min(state.maxMessages, request.maxMessages, ...messages.map((one) => one.maxMessages));
     let count = 1;
     while (count < due.length && isAllowed(due.slice(0, count + 1))) count += 1;
     const messages = due.slice(0, count);
@@ -120,47 +144,50 @@ export class Model {
     return claim;
   }
 
-  end(claim: ModelClaim, row: RowUpdate | undefined): void {
+  end(claim: ModelClaim, update: ApplicationUpdate | undefined): void {
     this.live = without(this.live, [claim]);
-    if (row === undefined) return;
-    const { waitMs, ...rest } = row;
-    const application = this.application(claim.applicationId);
-    const isClosed = application.row.tier === 'closed';
-    application.row = isClosed ? { ...rest, tier: 'closed' } : rest;
-    application.notBeforeMs = this.nowMs + waitMs;
+    if (update !== undefined) {
+      const { pauseMs, ...rest } = update;
+      const application = this.application(claim.applicationId);
+      const isClosed = application.state.tier === 'closed';
+      application.state = isClosed ? { ...rest, tier: 'closed' } : rest;
+      application.notBeforeMs = this.nowMs + pauseMs;
+    }
+    this.#endDelays(this.nowMs);
   }
 
-  settle(claim: ModelClaim, verdicts: readonly Verdict[], row: RowUpdate): void {
+  settle(claim: ModelClaim, results: readonly MessageResult[], update: ApplicationUpdate): void {
     for (const [index, message] of claim.messages.entries()) {
-      const verdict = verdicts[index] as Verdict;
-      if (verdict.kind === 'delivered') {
+      const result = results[index] as MessageResult;
+      if (result.kind === 'delivered') {
         this.application(claim.applicationId).counts.delivered += 1;
-      } else if (verdict.kind === 'dead') {
-        this.dead.push({ message, reason: verdict.reason });
+      } else if (result.kind === 'dead') {
+        this.dead.push({ message, reason: result.reason });
       } else {
-        if (verdict.afterMs > 0) message.dueMs = this.nowMs + verdict.afterMs;
-        message.maxMessages = verdict.maxMessages ?? Number.POSITIVE_INFINITY;
-        message.progress = verdict.progress;
-        this.comeBack([message]);
+        if (result.afterMs > 0) message.dueMs = this.nowMs + result.afterMs;
+        message.maxMessages = result.maxMessages ?? Number.POSITIVE_INFINITY;
+        message.progress = result.progress;
+        this.waiting.push(message);
       }
     }
-    this.end(claim, row);
+    this.end(claim, update);
   }
 
-  release(claim: ModelClaim, row: RowUpdate | undefined): void {
+  release(claim: ModelClaim, update: ApplicationUpdate | undefined): void {
     for (const message of claim.messages) message.sends -= 1;
-    this.comeBack(claim.messages);
-    this.end(claim, row);
+    this.waiting.push(...claim.messages);
+    this.end(claim, update);
   }
 
-  comeBack(messages: readonly ModelMessage[]): void {
+  comeBack(messages: readonly ModelMessage[], atMs = this.nowMs): void {
     this.waiting.push(...messages);
+    this.#endDelays(atMs);
   }
 
   advance(ms: number): void {
     this.nowMs += ms;
     for (const claim of this.live.filter(({ endsMs }) => endsMs <= this.nowMs)) {
-      this.comeBack(claim.messages);
+      this.comeBack(claim.messages, claim.endsMs);
       this.live = without(this.live, [claim]);
     }
   }
@@ -181,12 +208,13 @@ export class Model {
 
   close(id: string): void {
     const application = this.application(id);
-    application.row = { ...application.row, tier: 'closed' };
+    application.state = { ...application.state, tier: 'closed' };
   }
 
   reopen(id: string): void {
     if (!this.applications.has(id)) return;
-    Object.assign(this.application(id), { row: ROW, notBeforeMs: 0 });
+    Object.assign(this.application(id), { state: INITIAL, notBeforeMs: 0 });
+    this.#endDelays(this.nowMs);
   }
 
   replay(isMeant: (death: ModelDeath) => boolean): number {
@@ -195,9 +223,9 @@ export class Model {
     );
     this.dead = without(this.dead, meant);
     const replayed = meant.map(({ message: { entry, sends } }) =>
-      this.#fresh({ entry: { ...entry, origin: NOBODY }, sends }),
+      this.#fresh({ entry, sends, delayMs: 0 }),
     );
-    this.waiting.push(...replayed);
+    this.comeBack(replayed);
     return meant.length;
   }
 
@@ -208,10 +236,13 @@ export class Model {
     return meant.length;
   }
 
+  pending(): ModelMessage[] {
+    return [...this.waiting, ...this.live.flatMap(({ messages }) => messages)];
+  }
+
   /** What `stats` should tell, but for `discarded`, which may tell zeros. */
   stats(): object {
-    const claimed = this.live.flatMap(({ messages }) => messages);
-    const pending = [...this.waiting, ...claimed];
+    const pending = this.pending();
     const ledgerOf = (isOf: (id: string) => boolean) => {
       const counts = [...this.applications].filter(([id]) => isOf(id)).map(([, one]) => one.counts);
       const sum = (key: 'accepted' | 'delivered' | 'purged'): number =>
@@ -228,9 +259,9 @@ export class Model {
       ...ledgerOf(() => true),
       pendingBytes: pending.reduce((sum, { entry }) => sum + entry.sizeBytes, 0),
       applications: Object.fromEntries(
-        [...this.applications].map(([id, { row }]) => [
+        [...this.applications].map(([id, { state }]) => [
           id,
-          { ...ledgerOf((one) => one === id), tier: row.tier },
+          { ...ledgerOf((one) => one === id), tier: state.tier },
         ]),
       ),
     };

@@ -2,116 +2,25 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Claim, DeadLetterFilter, RowUpdate, Verdict } from '../../../src/queue/queue.ts';
+import type {
+  ApplicationUpdate,
+  Claim,
+  DeadLetterFilter,
+  ExpiredMessage,
+  MessageResult,
+} from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
 import { Model, type ModelClaim, type ModelDeath, type ModelMessage } from './model.ts';
-import { counted, entryOf, isClaim, ROW, Trial } from './trial.ts';
-
-const anyApplication = fc.constantFrom('one', 'two', 'three');
-const anyUnits = fc.integer({ min: 0, max: 6 });
-const anyMax = fc.constantFrom(1, 2, 3, 1000);
-
-const anyVerdict = fc.oneof(
-  fc.constant({ kind: 'delivered' as const }),
-  fc.record({
-    kind: fc.constant('dead' as const),
-    reason: fc.constantFrom('attempts-exhausted' as const, 'too-large' as const),
-    end: fc.constant('end'),
-  }),
-  fc.record({
-    kind: fc.constant('again' as const),
-    units: anyUnits,
-    maxMessages: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
-    progress: fc.nat({ max: 9 }),
-  }),
-);
-
-const anyRow = fc.record({
-  tier: fc.constantFrom('healthy' as const, 'failing' as const, 'closed' as const),
-  maxMessages: fc.constantFrom(1, 3, 1000),
-  maxBytes: fc.constantFrom(100, 250, 100_000),
-  lane: fc.nat({ max: 9 }),
-  units: fc.constantFrom(0, 0, 0, 2),
-});
-
-/** Which claim: the newest, mostly; the others are stale, mostly. */
-const anyClaim = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat({ max: 5 }));
-
-const anyFilter = fc.record({
-  applicationId: fc.option(anyApplication, { nil: undefined }),
-  /** The first of all, by their ids. */
-  first: fc.option(fc.nat({ max: 3 }), { nil: undefined }),
-});
-
-const anyEntry = fc.record({
-  applicationId: anyApplication,
-  format: fc.constantFrom(2 as const, 2 as const, 2 as const, 1 as const),
-  sizeBytes: fc.constantFrom(20, 80, 150),
-});
-
-/** What a queue may keep as one. */
-const manyAlike = fc
-  .tuple(anyEntry, fc.integer({ min: 4, max: 9 }))
-  .map(([entry, count]) => Array.from({ length: count }, () => entry));
-
-const anyCommand = fc.oneof(
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      kind: fc.constant('enqueue' as const),
-      entries: fc.oneof(fc.array(anyEntry, { maxLength: 5 }), manyAlike),
-    }),
-  },
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      kind: fc.constant('claim' as const),
-      tiers: fc.subarray(['healthy' as const, 'failing' as const], { minLength: 1 }),
-      maxMessages: anyMax,
-      maxBytes: fc.constantFrom(100, 200, 100_000),
-      leaseUnits: fc.integer({ min: 1, max: 6 }),
-    }),
-  },
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      kind: fc.constant('settle' as const),
-      which: anyClaim,
-      verdicts: fc.array(anyVerdict, { minLength: 1, maxLength: 3 }),
-      row: anyRow,
-    }),
-  },
-  fc.record({
-    kind: fc.constant('release' as const),
-    which: anyClaim,
-    row: fc.option(anyRow, { nil: undefined }),
-  }),
-  fc.record({ kind: fc.constant('extend' as const), which: anyClaim, units: anyUnits }),
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      kind: fc.constant('advance' as const),
-      units: fc.integer({ min: 1, max: 4 }),
-    }),
-  },
-  fc.record({ kind: fc.constant('expire' as const), units: anyUnits, max: anyMax }),
-  fc.record({ kind: fc.constant('close' as const), applicationId: anyApplication, max: anyMax }),
-  {
-    weight: 2,
-    arbitrary: fc.record({ kind: fc.constant('reopen' as const), applicationId: anyApplication }),
-  },
-  fc.record({ kind: fc.constant('replay' as const), filter: anyFilter }),
-  fc.record({ kind: fc.constant('purge' as const), filter: anyFilter }),
-);
-
-type Command = typeof anyCommand extends fc.Arbitrary<infer T> ? T : never;
-type Run<K extends Command['kind']> = Extract<Command, { readonly kind: K }>;
+import { anyCommand, type Command, type Run } from './random-commands.ts';
+import { Sequences } from './sequences-of-run.ts';
+import { counted, entryOf, INITIAL, isClaim, Trial } from './trial.ts';
 
 const idOf = ({ entry }: ModelMessage): string => entry.stored.messageId;
 
 class Comparison {
   readonly #trial: Trial;
   readonly #model = new Model();
+  readonly #sequences = new Sequences();
   /** Newest first, the ended ones too. */
   readonly #claims: { readonly real: Claim; readonly model: ModelClaim }[] = [];
   #steps = 0;
@@ -151,10 +60,13 @@ class Comparison {
     }
   }
 
-  async #enqueue({ entries }: Run<'enqueue'>): Promise<void> {
+  async #enqueue({ entries, delayUnits }: Run<'enqueue'>): Promise<void> {
     const made = entries.map(({ applicationId, ...options }) => entryOf(applicationId, options));
-    const { closed } = await this.#trial.queue.enqueue(made);
-    assert.deepEqual(closed.toSorted(), this.#model.enqueue(made).toSorted());
+    const delayMs = this.#laterMs(delayUnits);
+    const { sequences, closed } = await this.#trial.queue.enqueue(made, delayMs);
+    const accepted = this.#model.enqueue(made, delayMs);
+    assert.deepEqual(closed.toSorted(), accepted.closed.toSorted());
+    this.#sequences.accept(accepted.messages, sequences);
   }
 
   async #claim({ tiers, maxMessages, maxBytes, leaseUnits }: Run<'claim'>): Promise<void> {
@@ -173,66 +85,70 @@ class Comparison {
     // Whose turn it is the queue decides, among those that can be claimed.
     assert.ok((times.get(real.applicationId) ?? Number.NaN) <= nowMs, 'it cannot be claimed');
     const model = this.#model.claim(real.applicationId, request);
-    assert.deepEqual(real.row, this.#model.application(real.applicationId).row);
+    assert.deepEqual(real.state, this.#model.application(real.applicationId).state);
     assert.deepEqual(
       // Of whatever class a queue's objects are.
-      real.messages.map(({ stored, origin, ...message }) => ({
+      real.messages.map(({ stored, sequence: _, ...message }) => ({
         ...message,
         stored: { ...stored },
-        origin: { ...origin },
         ageMs: 0,
       })),
-      model.messages.map(({ entry: { stored, origin }, sends, progress }) => ({
+      model.messages.map(({ entry: { stored }, sends, progress }) => ({
         stored,
-        origin,
         sends: sends - 1,
         progress,
         ageMs: 0,
       })),
     );
-    for (const [index, { ageMs }] of real.messages.entries()) {
-      this.#isAbout(ageMs, nowMs - (model.messages[index]?.acceptedMs ?? 0));
+    for (const [index, { ageMs, sequence }] of real.messages.entries()) {
+      const message = model.messages[index] as ModelMessage;
+      this.#isAbout(ageMs, nowMs - message.acceptedMs);
+      this.#sequences.check(message, sequence);
     }
     assert.ok(!this.#claims.some((claim) => claim.real.id === real.id), 'an id came twice');
     this.#claims.unshift({ real, model });
   }
 
-  #rowOf({ units, ...row }: Run<'settle'>['row']): RowUpdate {
-    return { ...row, waitMs: this.#trial.ms(units) };
+  #updateOf({ units, ...state }: Run<'settle'>['state']): ApplicationUpdate {
+    return { ...state, pauseMs: this.#trial.ms(units) };
   }
 
   #isLive(claim: ModelClaim): boolean {
     return this.#model.live.includes(claim);
   }
 
-  async #settle({ which, verdicts, row }: Run<'settle'>): Promise<void> {
+  async #settle({ which, results, state }: Run<'settle'>): Promise<void> {
     const claim = this.#claims[which];
     if (claim === undefined) return;
     const isLive = this.#isLive(claim.model);
     const given = claim.real.messages.map((_, index) =>
-      this.#verdictOf(verdicts[index % verdicts.length] as (typeof verdicts)[number]),
+      this.#resultOf(results[index % results.length] as (typeof results)[number]),
     );
-    const answer = await this.#trial.queue.settle(claim.real, given, this.#rowOf(row));
+    const answer = await this.#trial.queue.settle(claim.real, given, this.#updateOf(state));
     assert.equal(answer, isLive ? 'settled' : 'lost');
-    if (isLive) this.#model.settle(claim.model, given, this.#rowOf(row));
+    if (isLive) this.#model.settle(claim.model, given, this.#updateOf(state));
   }
 
-  /** Each step has a time of its own, or the order of what is due at once would hang on a tie. */
-  #verdictOf(verdict: Run<'settle'>['verdicts'][number]): Verdict {
-    if (verdict.kind !== 'again') return verdict;
-    const { units, maxMessages, ...rest } = verdict;
+  /** Gives each step a time of its own, or the order of what is due at once would hang on a tie. */
+  #laterMs(units: number): number {
+    return units === 0 ? 0 : this.#trial.ms(units) - this.#trial.harness.unitMs + this.#steps;
+  }
+
+  #resultOf(result: Run<'settle'>['results'][number]): MessageResult {
+    if (result.kind !== 'retry') return result;
+    const { units, maxMessages, ...rest } = result;
     return {
       ...rest,
-      afterMs: units === 0 ? 0 : this.#trial.ms(units) - this.#trial.harness.unitMs + this.#steps,
+      afterMs: this.#laterMs(units),
       ...(maxMessages === undefined ? {} : { maxMessages }),
     };
   }
 
-  async #release({ which, row }: Run<'release'>): Promise<void> {
+  async #release({ which, state }: Run<'release'>): Promise<void> {
     const claim = this.#claims[which];
     if (claim === undefined) return;
     const isLive = this.#isLive(claim.model);
-    const given = row === undefined ? undefined : this.#rowOf(row);
+    const given = state === undefined ? undefined : this.#updateOf(state);
     const answer = await this.#trial.queue.release(claim.real, given);
     assert.equal(answer, isLive ? 'released' : 'lost');
     if (isLive) this.#model.release(claim.model, given);
@@ -280,24 +196,28 @@ class Comparison {
 
   /** Which ones fit into the page the queue decides. */
   #buryChosen(
-    chosen: readonly { readonly messageId: string }[],
+    chosen: readonly ExpiredMessage[],
     { old, max, reason }: { old: ModelMessage[]; max: number; reason: ModelDeath['reason'] },
   ): void {
     const names = new Set(chosen.map(({ messageId }) => messageId));
     const buried = old.filter((message) => names.has(idOf(message)));
+    for (const { messageId, sequence } of chosen) {
+      const message = buried.find((one) => idOf(one) === messageId);
+      if (message !== undefined) this.#sequences.check(message, sequence);
+    }
     const count = Math.min(max, old.length);
     assert.deepEqual([chosen.length, buried.length], [count, count]);
     this.#model.bury(buried, reason);
   }
 
   async #reopen({ applicationId }: Run<'reopen'>): Promise<void> {
-    await this.#trial.queue.reopen(applicationId);
+    await this.#trial.queue.reopenApplication(applicationId);
     this.#model.reopen(applicationId);
   }
 
   async #rummage({ kind, filter }: Run<'replay'> | Run<'purge'>): Promise<void> {
     const { applicationId, first } = filter;
-    const { items } = await this.#trial.queue.deadLetters({ limit: first ?? 1000 });
+    const { items } = await this.#trial.queue.listDeadLetters({ limit: first ?? 1000 });
     const names = new Set(items.map(({ stored }) => stored.messageId));
     // Of what died in one call the queue decides which death was first.
     this.#model.orderDead([...names]);
@@ -308,7 +228,11 @@ class Comparison {
     const isMeant = ({ message }: ModelDeath): boolean =>
       names.has(idOf(message)) &&
       (applicationId ?? message.entry.applicationId) === message.entry.applicationId;
-    assert.equal(await this.#trial.queue[kind](given), this.#model[kind](isMeant));
+    const { queue } = this.#trial;
+    const count = await (kind === 'replay'
+      ? queue.replayDeadLetters(given)
+      : queue.purgeDeadLetters(given));
+    assert.equal(count, this.#model[kind](isMeant));
   }
 
   async #compare(): Promise<void> {
@@ -323,6 +247,10 @@ class Comparison {
     );
     this.#isAbout(oldestDueMs, this.#model.oldestDueMs());
     await this.#trial.counts();
+    const pending = this.#model.pending();
+    for (const { ranges, count } of this.#sequences.rangesOf(pending)) {
+      assert.equal(await this.#trial.queue.countPending(ranges), count);
+    }
   }
 
   /** At the end all dead letters are looked at. */
@@ -334,8 +262,8 @@ class Comparison {
         .map(({ message, reason }) => [idOf(message), reason, message.sends].join())
         .toSorted(),
     );
-    for (const [id, { row }] of this.#model.applications) {
-      assert.deepEqual(await this.#trial.queue.application(id), row);
+    for (const [id, { state }] of this.#model.applications) {
+      assert.deepEqual(await this.#trial.queue.applicationState(id), state);
     }
   }
 
@@ -352,7 +280,7 @@ export function describeRandomRun(harness: QueueHarness): void {
     const run = async (sequence: readonly Command[]): Promise<void> => {
       const subject = await harness.create();
       try {
-        await subject.queue.open(ROW);
+        await subject.queue.open(INITIAL);
         const comparison = new Comparison(new Trial(harness, subject));
         for (const command of sequence) await comparison.run(command);
         await comparison.finish();

@@ -2,18 +2,18 @@
 import { describe, expect, test } from 'vitest';
 import type { Claim, MessageQueue } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
-import { DEAD, DELIVERED, idsOf, ROW, Trial } from './trial.ts';
+import { DEAD, DELIVERED, INITIAL, idsOf, Trial } from './trial.ts';
 
 const sendsOf = (claim: Claim): number[] => claim.messages.map(({ sends }) => sends);
 
 export function describeSettling(harness: QueueHarness): void {
   describe('settling', () => {
-    test('gives each message its own verdict, and leaves what came later', async () => {
+    test('gives each message its own result, and leaves what came later', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b', 'c');
       const claim = await trial.claim();
       await trial.enqueue('one', 'd');
-      expect(await trial.settle(claim, [DELIVERED, DEAD, trial.again(0)])).toBe('settled');
+      expect(await trial.settle(claim, [DELIVERED, DEAD, trial.retry(0)])).toBe('settled');
       expect(await trial.counts()).toEqual([4, 1, 2, 1]);
       const letters = await trial.deadLetters();
       expect(letters.map(({ stored }) => stored.messageId)).toEqual(['b']);
@@ -23,7 +23,7 @@ export function describeSettling(harness: QueueHarness): void {
     test('makes a message due at its time, and not before; others are due meanwhile', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b');
-      await trial.settle(await trial.claim(), [trial.again(4), trial.again(2)]);
+      await trial.settle(await trial.claim(), [trial.retry(4), trial.retry(2)]);
       expect(trial.units((await trial.nothing()).dueInMs)).toBe(2);
       await trial.enqueue('one', 'c');
       const meanwhile = await trial.claim();
@@ -44,7 +44,7 @@ export function describeSettling(harness: QueueHarness): void {
       await trial.enqueue('one', 'a', 'b', 'c', 'd');
       await trial.settle(
         await trial.claim(),
-        [3, 1, 2, 0].map((units) => trial.again(units)),
+        [3, 1, 2, 0].map((units) => trial.retry(units)),
       );
       await trial.advance(4);
       await trial.enqueue('one', 'e');
@@ -57,28 +57,28 @@ export function describeSettling(harness: QueueHarness): void {
       const claim = await trial.claim({ maxMessages: 1 });
       await trial.advance(1);
       await trial.enqueue('one', 'c');
-      await trial.settle(claim, trial.again(0));
+      await trial.settle(claim, trial.retry(0));
       expect(idsOf(await trial.claim())).toEqual(['a', 'b', 'c']);
     });
 
-    test("keeps the messages' progress and the application's row and lane", async () => {
+    test("keeps the messages' progress and the application's state and circuit breaker", async () => {
       const trial = await Trial.start(harness);
-      const lane = { failures: 3, opened: [1.5, null, 'x'], nested: { deep: true } };
-      const row = { tier: 'failing', maxMessages: 7, maxBytes: 5000, lane } as const;
+      const circuitBreaker = { failures: 3, opened: [1.5, null, 'x'], nested: { deep: true } };
+      const state = { tier: 'failing', maxMessages: 7, maxBytes: 5000, circuitBreaker } as const;
       await trial.enqueue('one', 'a', 'b');
-      const verdicts = [trial.again(0, { progress: 5 }), trial.again(0, { progress: 6 })];
-      await trial.settle(await trial.claim(), verdicts, row);
+      const results = [trial.retry(0, { progress: 5 }), trial.retry(0, { progress: 6 })];
+      await trial.settle(await trial.claim(), results, state);
       const claim = await trial.claim();
       expect(claim.messages.map(({ progress }) => progress)).toEqual([5, 6]);
-      expect(claim.row).toEqual(row);
-      expect(await trial.queue.application('one')).toEqual(row);
+      expect(claim.state).toEqual(state);
+      expect(await trial.queue.applicationState('one')).toEqual(state);
     });
 
     test('holds all of the application back for as long as it says', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b');
-      await trial.settle(await trial.claim({ maxMessages: 1 }), trial.again(1), {
-        waitMs: trial.ms(3),
+      await trial.settle(await trial.claim({ maxMessages: 1 }), trial.retry(1), {
+        pauseMs: trial.ms(3),
       });
       await trial.enqueue('one', 'c');
       expect(trial.units((await trial.nothing()).dueInMs)).toBe(3);
@@ -89,7 +89,7 @@ export function describeSettling(harness: QueueHarness): void {
       expect(idsOf(await trial.claim())).toEqual(['b', 'c', 'a']);
     });
 
-    test('counts a sending for each claim, over verdicts and leases, but not for a release', async () => {
+    test('counts a sending for each claim, over results and leases, but not for a release', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b');
       const seen: number[][] = [];
@@ -98,12 +98,12 @@ export function describeSettling(harness: QueueHarness): void {
         seen.push(sendsOf(claim));
         return claim;
       };
-      await trial.settle(await next(), trial.again(0));
+      await trial.settle(await next(), trial.retry(0));
       await trial.queue.release(await next());
       await next();
       await trial.advance(1);
       await trial.queue.release(await next());
-      await trial.settle(await next(), trial.again(0));
+      await trial.settle(await next(), trial.retry(0));
       await next();
       expect(seen).toEqual([0, 1, 1, 2, 2, 3].map((sends) => [sends, sends]));
     });
@@ -117,13 +117,13 @@ export function describeSettling(harness: QueueHarness): void {
       expect(await trial.queue.release(claim)).toBe('lost');
       expect(await trial.queue.extend(claim, trial.ms(9))).toBe('lost');
       expect(await trial.counts()).toEqual([2, 1, 1, 0]);
-      expect(await trial.queue.application('one')).toEqual(ROW);
+      expect(await trial.queue.applicationState('one')).toEqual(INITIAL);
       expect(idsOf(await trial.claim())).toEqual(['b']);
     });
   });
 
   describe('a release', () => {
-    test('makes the messages due as they were, and writes the row where one is given', async () => {
+    test('makes the messages due as they were, and writes the state where one is given', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b');
       const claim = await trial.claim();
@@ -134,12 +134,12 @@ export function describeSettling(harness: QueueHarness): void {
         ['a', 'b', 'c'],
         [0, 0, 0],
       ]);
-      expect(again.row).toEqual(ROW);
-      const row = { tier: 'failing', maxMessages: 2, maxBytes: 50, lane: 1 } as const;
-      await trial.queue.release(again, { ...row, waitMs: trial.ms(2) });
+      expect(again.state).toEqual(INITIAL);
+      const state = { tier: 'failing', maxMessages: 2, maxBytes: 50, circuitBreaker: 1 } as const;
+      await trial.queue.release(again, { ...state, pauseMs: trial.ms(2) });
       expect(trial.units((await trial.nothing()).dueInMs)).toBe(2);
       await trial.advance(2);
-      expect((await trial.claim({ tiers: ['failing'] })).row).toEqual(row);
+      expect((await trial.claim({ tiers: ['failing'] })).state).toEqual(state);
     });
   });
 
@@ -162,9 +162,13 @@ export function describeSettling(harness: QueueHarness): void {
     test.each<[string, (queue: MessageQueue, claim: Claim) => Promise<string>]>([
       [
         'settle',
-        (queue, claim) => queue.settle(claim, [DELIVERED], { ...ROW, lane: 1, waitMs: 99 }),
+        (queue, claim) =>
+          queue.settle(claim, [DELIVERED], { ...INITIAL, circuitBreaker: 1, pauseMs: 99 }),
       ],
-      ['release', (queue, claim) => queue.release(claim, { ...ROW, lane: 1, waitMs: 99 })],
+      [
+        'release',
+        (queue, claim) => queue.release(claim, { ...INITIAL, circuitBreaker: 1, pauseMs: 99 }),
+      ],
       ['extend', (queue, claim) => queue.extend(claim, 99)],
     ])('that is over can be used no more to %s', async (_name, use) => {
       const trial = await Trial.start(harness);
@@ -172,7 +176,7 @@ export function describeSettling(harness: QueueHarness): void {
       const stale = await trial.claim({ leaseMs: trial.ms(1) });
       await trial.advance(1);
       expect(await use(trial.queue, stale)).toBe('lost');
-      expect(await trial.queue.application('one')).toEqual(ROW);
+      expect(await trial.queue.applicationState('one')).toEqual(INITIAL);
       const claim = await trial.claim();
       expect([idsOf(claim), sendsOf(claim)]).toEqual([['a'], [1]]);
       // Nor against the claim that came after it.
@@ -199,7 +203,7 @@ export function describeSettling(harness: QueueHarness): void {
       const trial = await Trial.start(harness);
       expect(await trial.nothing()).toEqual({});
       await trial.enqueue('one', 'a');
-      await trial.settle(await trial.claim(), trial.again(1));
+      await trial.settle(await trial.claim(), trial.retry(1));
       expect(await trial.nothing({ tiers: ['failing'] })).toEqual({});
       expect(await trial.nothing({ tiers: [] })).toEqual({});
     });
@@ -212,7 +216,7 @@ export function describeSettling(harness: QueueHarness): void {
         ['three', 4],
       ] as const) {
         await trial.enqueue(name, name);
-        await trial.settle(await trial.claim(), trial.again(units));
+        await trial.settle(await trial.claim(), trial.retry(units));
       }
       expect(trial.units((await trial.nothing()).dueInMs)).toBe(3);
     });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Claim, MessageQueue, QueueEntry } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
-import { counted, DEAD, DELIVERED, entryOf, idsOf, isClaim, ROW, Trial } from './trial.ts';
+import { counted, DEAD, DELIVERED, entryOf, INITIAL, idsOf, isClaim, Trial } from './trial.ts';
 
 /** 30 for each, one after the other. */
 const ofThree = (): QueueEntry[] =>
@@ -28,11 +28,16 @@ export function describeStorage(harness: QueueHarness): void {
   describe.runIf(durable)('a durable queue', () => {
     test.each(['closed', 'crashed'] as const)('that was %s still has all it had', async (how) => {
       const trial = await Trial.start(harness);
-      const row = { tier: 'failing', maxMessages: 5, maxBytes: 5000, lane: { a: [1] } } as const;
+      const state = {
+        tier: 'failing',
+        maxMessages: 5,
+        maxBytes: 5000,
+        circuitBreaker: { a: [1] },
+      } as const;
       const entry = entryOf('one', { bytes: Buffer.from([0, 255]) });
-      await trial.queue.enqueue([entry, entryOf('one'), entryOf('one')]);
-      const verdicts = [trial.again(0, { maxMessages: 2, progress: 3 }), DELIVERED, DEAD];
-      await trial.settle(await trial.claim(), verdicts, row);
+      const { sequences } = await trial.queue.enqueue([entry, entryOf('one'), entryOf('one')]);
+      const results = [trial.retry(0, { maxMessages: 2, progress: 3 }), DELIVERED, DEAD];
+      await trial.settle(await trial.claim(), results, state);
       await trial.enqueue('two', 'b', 'c');
       await trial.queue.closeApplication('two', 1);
       const before = await trial.queue.stats();
@@ -44,10 +49,10 @@ export function describeStorage(harness: QueueHarness): void {
       expect(await trial.deadLetters()).toEqual(letters);
       expect((await trial.enqueue('two', 'd')).closed).toEqual(['two']);
       const claim = await trial.claim();
-      expect(claim).toMatchObject({ applicationId: 'one', row });
+      expect(claim).toMatchObject({ applicationId: 'one', state });
       expect(claim.messages[0]).toMatchObject({
         stored: entry.stored,
-        origin: entry.origin,
+        sequence: sequences[0],
         sends: 1,
         progress: 3,
       });
@@ -75,7 +80,7 @@ export function describeStorage(harness: QueueHarness): void {
       await trial.reopen(how);
       await trial.advance(3);
       const after = await trial.claim();
-      expect(trial.units(after.now - before.now)).toBe(3);
+      expect(trial.units(after.nowMs - before.nowMs)).toBe(3);
       expect(trial.units(after.messages[0]?.ageMs)).toBe(3);
     });
   });
@@ -141,12 +146,12 @@ export function describeStorage(harness: QueueHarness): void {
       const other = await trial.join();
       await trial.enqueue('one', 'a', 'b');
       const claim = await trial.claim();
-      const verdicts = [DELIVERED, DEAD];
-      expect(await other.settle(claim, verdicts, { ...ROW, waitMs: 0 })).toBe('settled');
-      expect(await trial.settle(claim, verdicts)).toBe('lost');
+      const results = [DELIVERED, DEAD];
+      expect(await other.settle(claim, results, { ...INITIAL, pauseMs: 0 })).toBe('settled');
+      expect(await trial.settle(claim, results)).toBe('lost');
       expect(await trial.counts()).toEqual([2, 1, 0, 1]);
       await other.close();
-      expect(await trial.queue.replay({})).toBe(1);
+      expect(await trial.queue.replayDeadLetters({})).toBe(1);
     });
   });
 }

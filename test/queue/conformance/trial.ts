@@ -2,33 +2,34 @@
 import assert from 'node:assert/strict';
 import { onTestFinished } from 'vitest';
 import type {
-  ApplicationRow,
+  ApplicationState,
+  ApplicationUpdate,
+  Backlog,
   Claim,
   ClaimRequest,
   DeadLetter,
-  Enqueued,
+  EnqueueResult,
   Format,
   MessageQueue,
-  Nothing,
-  Origin,
+  MessageResult,
+  NothingDue,
   QueueEntry,
-  RowUpdate,
-  Verdict,
 } from '../../../src/queue/queue.ts';
 import type { Hold, QueueBounds, QueueHarness, QueueUnderTest } from './harness.ts';
 
-export const ROW: ApplicationRow = {
+export const INITIAL: ApplicationState = {
   tier: 'healthy',
   maxMessages: 1000,
   maxBytes: 1_000_000,
-  lane: null,
+  circuitBreaker: null,
 };
 
-/** Of what was replayed: its sender was told of its end. */
-export const NOBODY: Origin = { senderId: '', number: 0 };
-
-export const DELIVERED: Verdict = { kind: 'delivered' };
-export const DEAD: Verdict = { kind: 'dead', reason: 'attempts-exhausted', end: { status: 500 } };
+export const DELIVERED: MessageResult = { kind: 'delivered' };
+export const DEAD: MessageResult = {
+  kind: 'dead',
+  reason: 'attempts-exhausted',
+  lastAttempt: { status: 500 },
+};
 
 let messages = 0;
 
@@ -48,14 +49,13 @@ export function entryOf(applicationId: string, options: MessageOptions = {}): Qu
     applicationId,
     stored: { messageId, format, bytes, ...slots },
     sizeBytes: options.sizeBytes ?? 100,
-    origin: { senderId: 'sender', number: messages },
   };
 }
 
 export const idsOf = (claim: Claim): string[] =>
   claim.messages.map(({ stored }) => stored.messageId);
 
-export const isClaim = (claimed: Claim | Nothing): claimed is Claim => 'messages' in claimed;
+export const isClaim = (claimed: Claim | NothingDue): claimed is Claim => 'messages' in claimed;
 
 /** Counts that are 0 need not be told. */
 export const counted = (discarded: Readonly<Record<string, number | undefined>>) =>
@@ -65,6 +65,8 @@ export class Trial {
   readonly harness: QueueHarness;
   readonly #subject: QueueUnderTest;
   queue: MessageQueue;
+  /** What the queue held when it was opened last. */
+  backlog: Backlog | undefined;
 
   constructor(harness: QueueHarness, subject: QueueUnderTest) {
     this.harness = harness;
@@ -76,7 +78,7 @@ export class Trial {
     const subject = await harness.create(bounds);
     onTestFinished(() => subject.dispose());
     const trial = new Trial(harness, subject);
-    await trial.queue.open(ROW);
+    trial.backlog = await trial.queue.open(INITIAL);
     return trial;
   }
 
@@ -100,12 +102,12 @@ export class Trial {
   async reopen(how: 'closed' | 'crashed'): Promise<void> {
     if (how === 'closed') await this.queue.close();
     this.queue = (await this.#subject.reopen?.(how)) ?? this.queue;
-    await this.queue.open(ROW);
+    this.backlog = await this.queue.open(INITIAL);
   }
 
   async join(): Promise<MessageQueue> {
     const other = (await this.#subject.join?.()) ?? this.queue;
-    if (other !== this.queue) await other.open(ROW);
+    if (other !== this.queue) await other.open(INITIAL);
     return other;
   }
 
@@ -116,7 +118,7 @@ export class Trial {
   }
 
   /** One message each; they are named by what is given. */
-  enqueue(applicationId: string, ...messageIds: string[]): Promise<Enqueued> {
+  enqueue(applicationId: string, ...messageIds: string[]): Promise<EnqueueResult> {
     return this.queue.enqueue(messageIds.map((messageId) => entryOf(applicationId, { messageId })));
   }
 
@@ -136,40 +138,40 @@ export class Trial {
     return claimed;
   }
 
-  async nothing(request?: Partial<ClaimRequest>): Promise<Nothing> {
+  async nothing(request?: Partial<ClaimRequest>): Promise<NothingDue> {
     const claimed = await this.queue.claim(this.request(request));
     if (isClaim(claimed)) throw new Error(`claimed: ${idsOf(claimed).join()}`);
     return claimed;
   }
 
-  again(units: number, more: { maxMessages?: number; progress?: number } = {}): Verdict {
-    return { kind: 'again', afterMs: this.ms(units), progress: null, ...more };
+  retry(units: number, more: { maxMessages?: number; progress?: number } = {}): MessageResult {
+    return { kind: 'retry', afterMs: this.ms(units), progress: null, ...more };
   }
 
-  /** With the last verdict for those beyond. */
+  /** With the last result for those beyond. */
   settle(
     claim: Claim,
-    verdicts: Verdict | readonly Verdict[],
-    row: Partial<RowUpdate> = {},
+    results: MessageResult | readonly MessageResult[],
+    state: Partial<ApplicationUpdate> = {},
   ): Promise<'settled' | 'lost'> {
-    const given = Array.isArray(verdicts)
-      ? (verdicts as readonly Verdict[])
-      : [verdicts as Verdict];
-    const each = claim.messages.map((_, index) => given[index] ?? (given.at(-1) as Verdict));
-    return this.queue.settle(claim, each, { ...ROW, waitMs: 0, ...row });
+    const given = Array.isArray(results)
+      ? (results as readonly MessageResult[])
+      : [results as MessageResult];
+    const each = claim.messages.map((_, index) => given[index] ?? (given.at(-1) as MessageResult));
+    return this.queue.settle(claim, each, { ...INITIAL, pauseMs: 0, ...state });
   }
 
   /** Makes dead letters of what is due, application by application. */
-  async bury(verdict: Verdict = DEAD): Promise<void> {
+  async bury(result: MessageResult = DEAD): Promise<void> {
     for (;;) {
       const claimed = await this.queue.claim(this.request());
       if (!isClaim(claimed)) return;
-      await this.settle(claimed, verdict);
+      await this.settle(claimed, result);
     }
   }
 
   async deadLetters(): Promise<readonly DeadLetter[]> {
-    return (await this.queue.deadLetters({ limit: 10_000 })).items;
+    return (await this.queue.listDeadLetters({ limit: 10_000 })).items;
   }
 
   /** accepted, delivered, pending and dead; and that they add up (law 7). */

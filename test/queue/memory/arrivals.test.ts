@@ -15,7 +15,6 @@ const entryOf = (number: number, text: string): QueueEntry => {
     applicationId: 'shop-1',
     stored: { messageId: `m-${number}`, format: 2, bytes, dateAt: number % 3, countAt: 5 },
     sizeBytes: bytes.length + 31,
-    origin: { senderId: 'sender', number: number * 2 },
   };
 };
 
@@ -46,10 +45,11 @@ describe('what has arrived', () => {
           const entries = texts.map((text, index) => entryOf(sequence + index, text));
           const nowMs = sequence * 10;
           const plain = entries.map((entry, index) =>
-            waitingMessage(entry, { sequence: sequence + index, nowMs }),
+            waitingMessage(entry, { sequence: sequence + index, nowMs, dueMs: nowMs }),
           );
           list.push(...plain);
-          if (entries.length > 1) arrivals.push(new Run(entries, { sequence, nowMs }));
+          if (entries.length > 1)
+            arrivals.push(new Run(entries, { sequence, nowMs, dueMs: nowMs }));
           else for (const one of plain) arrivals.push({ ...one });
           sequence += entries.length;
           for (let look = 0; look < looks; look += 1) {
@@ -67,7 +67,7 @@ describe('what has arrived', () => {
 
   test('does not follow what becomes of the bytes that it was given', () => {
     const entries = Array.from({ length: 20 }, (_, index) => entryOf(index, 'as it was'));
-    const run = new Run(entries, { sequence: 1, nowMs: 0 });
+    const run = new Run(entries, { sequence: 1, nowMs: 0, dueMs: 0 });
     for (const { stored } of entries) stored.bytes.fill('x');
     expect(run.messageAt(19).content.toString()).toBe('as it was');
   });
@@ -77,7 +77,7 @@ describe('the length of a run', () => {
   const entries = Array.from({ length: 30 }, (_, index) => entryOf(index, 'a message'));
   const withAt = (at: number, change: Partial<QueueEntry>): QueueEntry[] =>
     entries.map((entry, index) => (index === at ? { ...entry, ...change } : entry));
-  const [{ stored, origin }] = entries as [QueueEntry, ...QueueEntry[]];
+  const [{ stored }] = entries as [QueueEntry, ...QueueEntry[]];
 
   test('is that of what is alike from there on', () => {
     expect(runLength(entries, 0)).toBe(30);
@@ -87,8 +87,6 @@ describe('the length of a run', () => {
   test.each<[string, Partial<QueueEntry>]>([
     ['another application', { applicationId: 'shop-2' }],
     ['another format', { stored: { ...stored, format: 1 } }],
-    ['another sender', { origin: { ...origin, senderId: 'another' } }],
-    ['a past', { past: { sends: 1, ageMs: 0, dueInMs: 0, progress: null } }],
     ['much', { stored: { ...stored, bytes: Buffer.alloc(100_000) } }],
   ])('ends before what has %s', (_, change) => {
     expect(runLength(withAt(20, change), 0)).toBe(20);

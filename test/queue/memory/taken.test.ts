@@ -22,7 +22,6 @@ function entriesOf(texts: readonly string[], first: number, format: Format): Que
       applicationId: 'shop-1',
       stored: { messageId: `m-${number}`, format, bytes: toBytes(text), dateAt: 3, countAt: 5 },
       sizeBytes: text.length + 31,
-      origin: { senderId: 'sender', number: number * 2 },
     };
   });
 }
@@ -45,7 +44,7 @@ function append(
 ) {
   for (let start = 0; start < entries.length; ) {
     const length = inRuns ? runLength(entries, start) : 1;
-    const acceptance = { sequence: at.sequence + start, nowMs: at.nowMs };
+    const acceptance = { sequence: at.sequence + start, nowMs: at.nowMs, dueMs: at.nowMs };
     const part = entries.slice(start, start + length);
     order.append(
       length === 1 ? waitingMessage(part[0] as QueueEntry, acceptance) : new Run(part, acceptance),
@@ -62,7 +61,7 @@ function endAll(
   for (const [index, message] of messages.entries()) {
     const end = ends[index % ends.length];
     if (end === 'delivered') continue;
-    const again = { kind: 'again', afterMs: 0, progress: { index }, maxMessages: 3 } as const;
+    const again = { kind: 'retry', afterMs: 0, progress: { index }, maxMessages: 3 } as const;
     if (end === 'later') postpone(message, again, message.dueMs + 1);
     order.putBack(message);
   }

@@ -1,0 +1,43 @@
+/** What the random run knows of the sequences of its messages. */
+import assert from 'node:assert/strict';
+import type { SequenceRange } from '../../../src/queue/queue.ts';
+import type { ModelMessage } from './model.ts';
+
+export class Sequences {
+  /** Those of replayed messages are not known before they are claimed. */
+  readonly #known = new Map<ModelMessage, number>();
+  #last = 0;
+
+  /** Checks that the sequences of an enqueue rise. */
+  accept(messages: readonly ModelMessage[], sequences: readonly number[]): void {
+    assert.equal(sequences.length, messages.length);
+    for (const [index, sequence] of sequences.entries()) {
+      assert.ok(sequence > this.#last, `${sequence} comes after ${this.#last}`);
+      this.#last = sequence;
+      this.#known.set(messages[index] as ModelMessage, sequence);
+    }
+  }
+
+  check(message: ModelMessage, sequence: number): void {
+    const known = this.#known.get(message) ?? sequence;
+    assert.equal(sequence, known);
+    this.#known.set(message, sequence);
+    this.#last = Math.max(this.#last, sequence);
+  }
+
+  /** Gives ranges, and how many of the pending messages are in them. */
+  rangesOf(
+    pending: readonly ModelMessage[],
+  ): { readonly ranges: readonly SequenceRange[]; readonly count: number }[] {
+    const all = { ranges: [{ from: 1, to: Number.MAX_SAFE_INTEGER }], count: pending.length };
+    const sequences = pending.map((message) => this.#known.get(message) ?? Number.NaN);
+    if (sequences.length === 0 || sequences.some(Number.isNaN)) return [all];
+    const sorted = sequences.toSorted((one, other) => one - other);
+    const [first = 0, middle = 0] = [sorted[0], sorted[sorted.length >> 1]];
+    const ranges = [
+      { from: first, to: first },
+      { from: first + 1, to: middle },
+    ];
+    return [all, { ranges, count: sorted.filter((sequence) => sequence <= middle).length }];
+  }
+}

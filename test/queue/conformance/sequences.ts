@@ -1,0 +1,136 @@
+/** Sequences: what tells messages apart, and what can be counted by them. */
+import { describe, expect, test } from 'vitest';
+import type { SequenceRange } from '../../../src/queue/queue.ts';
+import type { QueueHarness } from './harness.ts';
+import { DEAD, DELIVERED, entryOf, Trial } from './trial.ts';
+
+const rises = (sequences: readonly number[]): boolean =>
+  sequences.every((sequence, index) => index === 0 || sequence > (sequences[index - 1] ?? 0));
+
+const only = (sequence: number | undefined): SequenceRange[] => [
+  { from: sequence ?? 0, to: sequence ?? 0 },
+];
+
+export function describeSequences(harness: QueueHarness): void {
+  describe('sequences', () => {
+    test('belong to the stored entries, in their order, when an application is closed', async () => {
+      const trial = await Trial.start(harness);
+      await trial.queue.closeApplication('closed', 1);
+      const names = ['one', 'closed', 'two', 'closed', 'one'];
+      const { sequences, closed } = await trial.queue.enqueue(names.map((name) => entryOf(name)));
+      expect(closed).toEqual(['closed']);
+      expect(sequences).toHaveLength(3);
+      expect(rises(sequences)).toBe(true);
+      const claims = [await trial.claim(), await trial.claim()];
+      const found = claims.map(({ applicationId, messages }) => [
+        applicationId,
+        messages.map(({ sequence }) => sequence),
+      ]);
+      expect(Object.fromEntries(found)).toEqual({
+        one: [sequences[0], sequences[2]],
+        two: [sequences[1]],
+      });
+    });
+
+    test('rise with each acceptance and each replay', async () => {
+      const trial = await Trial.start(harness);
+      const first = await trial.enqueue('one', 'a', 'b');
+      const second = await trial.enqueue('two', 'c');
+      await trial.bury();
+      await trial.queue.replayDeadLetters({ applicationId: 'one' });
+      const { messages } = await trial.claim();
+      const replayed = messages.map(({ sequence }) => sequence);
+      const third = await trial.enqueue('three', 'd');
+      const all = [...first.sequences, ...second.sequences, ...replayed, ...third.sequences];
+      expect(all).toHaveLength(6);
+      expect(rises(all)).toBe(true);
+    });
+
+    test('stay with messages that are claimed again', async () => {
+      const trial = await Trial.start(harness);
+      const { sequences } = await trial.enqueue('one', 'a', 'b');
+      await trial.queue.release(await trial.claim());
+      await trial.settle(await trial.claim(), trial.retry(0));
+      const claim = await trial.claim();
+      expect(claim.messages.map(({ sequence }) => sequence)).toEqual(sequences);
+    });
+
+    test('tell two messages with the same id apart', async () => {
+      const trial = await Trial.start(harness);
+      const { sequences } = await trial.enqueue('one', 'same', 'same');
+      expect(new Set(sequences).size).toBe(2);
+      const claim = await trial.claim();
+      expect(claim.messages.map(({ stored }) => stored.messageId)).toEqual(['same', 'same']);
+      await trial.settle(claim, [DELIVERED, trial.retry(0)]);
+      expect(await trial.queue.countPending(only(sequences[0]))).toBe(0);
+      expect(await trial.queue.countPending(only(sequences[1]))).toBe(1);
+      expect(await trial.counts()).toEqual([2, 1, 1, 0]);
+    });
+  });
+
+  describe('countPending', () => {
+    test('counts waiting and claimed messages, and not those that are settled', async () => {
+      const trial = await Trial.start(harness);
+      const { sequences } = await trial.enqueue('one', 'a', 'b', 'c', 'd', 'e');
+      const [first = 0, , , , last = 0] = sequences;
+      const count = (): Promise<number> => trial.queue.countPending([{ from: first, to: last }]);
+      expect(await count()).toBe(5);
+      const claim = await trial.claim({ maxMessages: 3 });
+      expect(await count()).toBe(5);
+      await trial.settle(claim, [DELIVERED, DEAD, trial.retry(3)]);
+      expect(await count()).toBe(3);
+      await trial.queue.closeApplication('one', 1);
+      expect(await count()).toBe(2);
+    });
+
+    test('counts no replayed message by its old sequence', async () => {
+      const trial = await Trial.start(harness);
+      const { sequences } = await trial.enqueue('one', 'a');
+      await trial.settle(await trial.claim(), DEAD);
+      await trial.queue.replayDeadLetters({});
+      expect(await trial.queue.countPending(only(sequences[0]))).toBe(0);
+      const claim = await trial.claim();
+      expect(await trial.queue.countPending(only(claim.messages[0]?.sequence))).toBe(1);
+    });
+
+    test('counts delayed messages and those of every application in the ranges', async () => {
+      const trial = await Trial.start(harness);
+      const names = ['one', 'two', 'one', 'three', 'two'];
+      const entries = names.map((name) => entryOf(name));
+      const { sequences } = await trial.queue.enqueue(entries, trial.ms(5));
+      const [a = 0, b = 0, , d = 0, e = 0] = sequences;
+      const count = (...ranges: SequenceRange[]) => trial.queue.countPending(ranges);
+      expect(await count()).toBe(0);
+      expect(await count({ from: a, to: b })).toBe(2);
+      expect(await count({ from: a, to: a }, { from: d, to: e })).toBe(3);
+      expect(await count({ from: e + 1, to: e + 1000 })).toBe(0);
+      expect(await count({ from: 1, to: Number.MAX_SAFE_INTEGER })).toBe(5);
+    });
+  });
+
+  describe('the backlog of open', () => {
+    test('is empty when the queue is new', async () => {
+      const trial = await Trial.start(harness);
+      expect(trial.backlog).toEqual({ dueMessages: 0, lastSequence: 0 });
+    });
+
+    // Only a durable queue has a backlog.
+    test.runIf(harness.capabilities.durable).each(['closed', 'crashed'] as const)(
+      'counts due and claimed messages of a queue that was %s',
+      async (how) => {
+        const trial = await Trial.start(harness);
+        await trial.enqueue('one', 'a', 'b');
+        await trial.settle(await trial.claim(), trial.retry(50));
+        await trial.queue.enqueue([entryOf('one')], trial.ms(50));
+        await trial.enqueue('two', 'c', 'd');
+        await trial.claim({ maxMessages: 1 });
+        const { sequences } = await trial.enqueue('three', 'e');
+        const last = sequences[0] ?? 0;
+        await trial.reopen(how);
+        expect(trial.backlog).toEqual({ dueMessages: 3, lastSequence: last });
+        const next = await trial.enqueue('four', 'f');
+        expect(next.sequences[0]).toBeGreaterThan(last);
+      },
+    );
+  });
+}
