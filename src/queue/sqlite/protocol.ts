@@ -2,6 +2,8 @@
  * What the main thread and the worker say to each other. Messages travel as tuples, and the bytes of
  * all messages of one post in a single transferred buffer.
  */
+
+import type { IncidentNews, IncidentReport } from '../../incident/incident-store.ts';
 import type {
   ApplicationState,
   ApplicationUpdate,
@@ -14,7 +16,6 @@ import type {
   SequenceRange,
   Tier,
 } from '../queue.ts';
-import type { IncidentNews, IncidentReport } from '../../incident/incident-store.ts';
 
 /** Two copies of the package share a worker only if they agree on this number. */
 export const PROTOCOL_VERSION = 1;
@@ -172,7 +173,12 @@ export interface Operations {
       readonly applications: readonly LedgerTuple[];
     },
   ];
-  tellIncident: [{ readonly report: IncidentReport; readonly limits: IncidentLimits }, IncidentNews];
+  /** Releases the claims of a handle that closes. Answers the number of messages left. */
+  closeHandle: [readonly string[], number];
+  tellIncident: [
+    { readonly report: IncidentReport; readonly limits: IncidentLimits },
+    IncidentNews,
+  ];
   retractIncident: [{ readonly report: IncidentReport; readonly news: IncidentNews }, null];
 }
 
@@ -225,7 +231,10 @@ export interface WorkerPost {
   readonly bodies: Uint8Array;
   /** A message may be due earlier than a claim said. */
   readonly due: boolean;
-  readonly damage: { readonly kind: 'rows' | 'missing-wal'; readonly lost: readonly LostMessages[] } | null;
+  readonly damage: {
+    readonly kind: 'rows' | 'missing-wal';
+    readonly lost: readonly LostMessages[];
+  } | null;
 }
 
 export interface WorkerData {

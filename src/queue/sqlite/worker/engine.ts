@@ -46,14 +46,19 @@ export function loadEngine(peerPath: string | null): Engine {
   } catch (cause) {
     throw new Rejection('ERR_PEER_MISSING', install, { cause });
   }
-  throw new Rejection('ERR_PEER_MISSING', `${install}, nor has the version of it that is installed`);
+  throw new Rejection(
+    'ERR_PEER_MISSING',
+    `${install}, nor has the version of it that is installed`,
+  );
 }
 
 /** The version that runs: a Node that is linked to the system's SQLite can report another one. */
 function isRecent({ DatabaseSync }: Engine): boolean {
   const connection = new DatabaseSync(':memory:', {});
   try {
-    const version = String(connection.prepare('select sqlite_version() as version').get()?.['version']);
+    const version = String(
+      connection.prepare('select sqlite_version() as version').get()?.['version'],
+    );
     const parts = version.split('.').map(Number);
     const index = MINIMUM.findIndex((least, place) => parts[place] !== least);
     return index === -1 || (parts[index] ?? 0) > (MINIMUM[index] ?? 0);

@@ -114,5 +114,7 @@ function useWal(database: Database): void {
 function migrate(database: Database): void {
   if (pragma(database, 'user_version') === SCHEMA_VERSION) return;
   database.exec(SCHEMA);
-  database.exec(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${SCHEMA_VERSION}`);
+  database.exec(
+    `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${SCHEMA_VERSION}`,
+  );
 }

@@ -1,0 +1,211 @@
+/**
+ * The worker of one file. It is bundled into src/queue/sqlite/worker-source.generated.ts, since it has
+ * to start from every bundler's output: run `npm run generate` after a change in this folder.
+ */
+import { existsSync, statSync } from 'node:fs';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import type { Post, WorkerData, WorkerPost } from '../protocol.ts';
+import { loadEngine } from './engine.ts';
+import { failureAnswer, isBroken } from './failure.ts';
+import { Gate, Stopped } from './gate.ts';
+import { type Answers, noAnswers, runGroup, type Storage, type WaitingCall } from './group.ts';
+import { openDatabase } from './open.ts';
+import { Reserve } from './reserve.ts';
+
+const POLL_MS = 20;
+const IDLE_MS = 250;
+const MAX_WAL_BYTES = 64 * 1024 * 1024;
+/** How much one transaction writes at most, so that other processes wait for less than 100 ms. */
+const GROUP_BYTES = 4 * 1024 * 1024;
+const GROUP_CALLS = 2000;
+
+class Worker {
+  readonly #port: MessagePort;
+  readonly #file: string;
+  readonly #peerPath: string | null;
+  readonly #gate: Gate;
+  readonly #reserve: Reserve;
+  #sync: boolean;
+  #isSynchronous: boolean | undefined;
+  #storage: Storage | undefined;
+  #waiting: WaitingCall[] = [];
+  #isScheduled = false;
+  #isClosing = false;
+  #poll: NodeJS.Timeout | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #dataVersion: unknown;
+  #dueChanges: unknown;
+
+  constructor(port: MessagePort, { file, peerPath, gate, sync, watch }: WorkerData) {
+    this.#port = port;
+    this.#file = file;
+    this.#peerPath = peerPath;
+    this.#gate = new Gate(gate);
+    this.#reserve = new Reserve(file);
+    this.#sync = sync;
+    this.#watch(watch);
+    port.on('message', (post: Post) => this.#receive(post));
+  }
+
+  #receive(post: Post): void {
+    if (post.kind === 'settings') {
+      this.#sync = post.sync;
+      this.#watch(post.watch);
+      return;
+    }
+    if (post.kind === 'close') this.#isClosing = true;
+    else for (const call of post.calls) this.#waiting.push({ call, bodies: post.bodies });
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    // Later, so that all posts that have arrived are in the group.
+    setImmediate(() => this.#unlessStopped(() => this.#work()));
+  }
+
+  #work(): void {
+    this.#isScheduled = false;
+    clearTimeout(this.#idle);
+    while (this.#waiting.length > 0) this.#answer(this.#nextGroup());
+    if (this.#isClosing) this.#close();
+    else this.#idle = setTimeout(() => this.#unlessStopped(() => this.#checkpoint()), IDLE_MS);
+  }
+
+  #nextGroup(): WaitingCall[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { call } of this.#waiting) {
+      if (count >= GROUP_CALLS || bytes > GROUP_BYTES) break;
+      count += 1;
+      if (call[1] === 'enqueue') for (const entry of call[2].entries) bytes += entry[3];
+    }
+    const group = this.#waiting.slice(0, count);
+    this.#waiting = this.#waiting.slice(count);
+    return group;
+  }
+
+  #answer(calls: readonly WaitingCall[]): void {
+    const into = noAnswers();
+    try {
+      runGroup(this.#opened(), calls, into);
+    } catch (error) {
+      if (error instanceof Stopped) throw error;
+      const failure = failureAnswer(error, this.#file);
+      into.answers.push(...calls.map(({ call }) => [call[0], null, 0, failure] as const));
+      into.isBroken ||= isBroken(error);
+    }
+    if (into.isBroken) this.#drop();
+    // Otherwise another process may have changed it, and nobody was notified yet.
+    if (into.due) this.#dueChanges = into.dueChanges;
+    const damage = into.lost.length === 0 ? null : ({ kind: 'rows', lost: into.lost } as const);
+    this.#send({ ...into, bodies: joined(into), damage });
+    this.#boundWal();
+  }
+
+  #send({ answers, bodies, due, damage }: WorkerPost): void {
+    // An own buffer moves to the main thread; a copy would cost as much as reading it.
+    this.#port.postMessage({ answers, bodies, due, damage }, [bodies.buffer as ArrayBuffer]);
+  }
+
+  #opened(): Storage {
+    if (this.#storage === undefined) {
+      // Looked at before the file is opened, which makes a new WAL.
+      const isWalMissing = this.#reserve.isThere && !existsSync(`${this.#file}-wal`);
+      const engine = this.#gate.run(() => loadEngine(this.#peerPath));
+      const database = openDatabase({ engine, gate: this.#gate, file: this.#file });
+      this.#storage = { file: this.#file, database, reserve: this.#reserve };
+      this.#isSynchronous = undefined;
+      this.#reserve.ensure();
+      if (isWalMissing) this.#sendDamage();
+    }
+    const { database } = this.#storage;
+    if (this.#isSynchronous !== this.#sync) {
+      this.#isSynchronous = this.#sync;
+      database.quickly(() =>
+        database.exec(`pragma synchronous = ${this.#sync ? 'full' : 'normal'}`),
+      );
+    }
+    return this.#storage;
+  }
+
+  #sendDamage(): void {
+    const damage = { kind: 'missing-wal', lost: [] } as const;
+    this.#send({ answers: [], bodies: new Uint8Array(0), due: false, damage });
+  }
+
+  /** Closes a connection that reported an error, so that the next call opens the file again. */
+  #drop(): void {
+    try {
+      this.#storage?.database.close();
+    } catch (error) {
+      if (error instanceof Stopped) throw error;
+    }
+    this.#storage = undefined;
+  }
+
+  #watch(isWatching: boolean): void {
+    clearInterval(this.#poll);
+    this.#poll = isWatching
+      ? setInterval(() => this.#unlessStopped(() => this.#look()), POLL_MS)
+      : undefined;
+  }
+
+  /** Looks for what other processes have made due. */
+  #look(): void {
+    const database = this.#storage?.database;
+    if (database === undefined) return;
+    const isDue = database.quickly(() => {
+      const version = database.get('pragma data_version')?.['data_version'];
+      if (version === this.#dataVersion) return false;
+      this.#dataVersion = version;
+      const changes = database.get('select due_changes from queue_state')?.['due_changes'];
+      const isChanged = changes !== this.#dueChanges;
+      this.#dueChanges = changes;
+      return isChanged;
+    });
+    if (isDue) {
+      this.#send({ answers: [], bodies: new Uint8Array(0), due: true, damage: null });
+    }
+  }
+
+  /** Moves the WAL into the database. Fails while another connection is busy, and is tried later. */
+  #checkpoint(): void {
+    const database = this.#storage?.database;
+    database?.quickly(() => database.all('pragma wal_checkpoint(truncate)'));
+  }
+
+  /** SQLite cannot reset the WAL while other connections write: here they wait for a moment. */
+  #boundWal(): void {
+    const size = statSync(`${this.#file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    if (size > MAX_WAL_BYTES) this.#checkpoint();
+  }
+
+  #close(): void {
+    const storage = this.#storage;
+    // Before the WAL goes with the last connection: see Reserve.
+    this.#reserve.remove();
+    storage?.database.close();
+    this.#watch(false);
+    this.#port.close();
+  }
+
+  /** When the process ends, the worker stands still. Other errors of timers are tried again. */
+  #unlessStopped(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (error instanceof Stopped) return;
+      if (this.#isClosing) throw error;
+    }
+  }
+}
+
+function joined({ bodies, bytes }: Answers): Uint8Array {
+  const all = new Uint8Array(bytes);
+  let end = 0;
+  for (const body of bodies) {
+    all.set(body, end);
+    end += body.length;
+  }
+  return all;
+}
+
+if (parentPort !== null) new Worker(parentPort, workerData as WorkerData);
