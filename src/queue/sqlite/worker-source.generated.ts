@@ -164,7 +164,8 @@ var import_node_zlib = require("node:zlib");
 function bodyChecksum(facts, body) {
   const { application, messageId, format, dateAt, countAt, sizeBytes } = facts;
   const text = \`\${application} \${format} \${dateAt} \${countAt} \${sizeBytes} \${messageId}\`;
-  return (0, import_node_zlib.crc32)(body, (0, import_node_zlib.crc32)(text));
+  const start = (0, import_node_zlib.crc32)(text);
+  return body.length === 0 ? start : (0, import_node_zlib.crc32)(body, start);
 }
 var progressChecksum = (row) => (0, import_node_zlib.crc32)(
   \`\${row.sequence} \${row.due} \${row.accepted} \${row.sends} \${row.max_messages} \${row.progress}\`
