@@ -1428,6 +1428,7 @@ var SETTINGS = \`
 pragma journal_size_limit = \${16 * MIB};
 pragma temp_store = memory;
 pragma cache_size = -16000;
+pragma wal_autocheckpoint = 2000;
 pragma cell_size_check = on;
 pragma trusted_schema = off;
 \`;

@@ -13,6 +13,7 @@ const SETTINGS = `
 pragma journal_size_limit = ${16 * MIB};
 pragma temp_store = memory;
 pragma cache_size = -16000;
+pragma wal_autocheckpoint = 2000;
 pragma cell_size_check = on;
 pragma trusted_schema = off;
 `;
