@@ -15,9 +15,8 @@ create table "security_events".application (
   tier text not null,
   max_messages bigint not null,
   max_bytes bigint not null,
-  lane text not null,
+  circuit_breaker text not null,
   not_before bigint not null default 0,
-  linger_ms bigint not null,
   -- When its last claim ended: it goes behind those that have waited since.
   served_at bigint not null default 0,
   turn bigint not null default 0,
@@ -28,21 +27,20 @@ create table "security_events".application (
   claim_sequences bigint[],
   -- Of what is not claimed; nothing of it is due before.
   first_due bigint,
+  -- No message of it waits for the end of a delay after this time.
+  delayed_until bigint not null default 0,
   pending bigint not null default 0,
   pending_bytes bigint not null default 0,
   accepted bigint not null default 0,
   delivered bigint not null default 0,
   dead bigint not null default 0,
   purged bigint not null default 0,
-  moved bigint not null default 0,
   ready_at bigint generated always as (
     case
       when tier = 'closed' then null
       when claim is not null then lease_end
       when first_due is null then null
-      else greatest(
-        first_due + case when pending < max_messages then linger_ms else 0 end,
-        not_before, served_at)
+      else greatest(first_due, not_before, served_at)
     end) stored
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 
@@ -54,7 +52,6 @@ create table "security_events".message (
   due bigint not null,
   sequence bigint not null,
   accepted_at bigint not null,
-  number bigint not null,
   size_bytes bigint not null,
   max_messages bigint,
   sends integer not null,
@@ -62,7 +59,6 @@ create table "security_events".message (
   count_at integer not null,
   format smallint not null,
   message_id text not null,
-  sender_id text not null,
   progress text,
   content bytea not null,
   primary key (application, due, sequence)
@@ -70,21 +66,21 @@ create table "security_events".message (
 
 create index message_accepted_at on "security_events".message (accepted_at);
 
+create unique index message_sequence on "security_events".message (sequence);
+
 create table "security_events".dead_letter (
   id bigint primary key default nextval('"security_events".turn_number'),
   application bigint not null,
   accepted_at bigint not null,
   died_at bigint not null,
-  number bigint not null,
   size_bytes bigint not null,
   sends integer not null,
   date_at integer not null,
   count_at integer not null,
   format smallint not null,
   message_id text not null,
-  sender_id text not null,
   reason text not null,
-  ending text not null,
+  last_attempt text not null,
   content bytea not null
 );
 
@@ -100,8 +96,10 @@ create table "security_events".posting (
   pending_bytes bigint not null default 0,
   dead bigint not null default 0,
   purged bigint not null default 0,
-  moved bigint not null default 0,
-  first_due bigint
+  first_due bigint,
+  -- When the messages came in, and the end of their delay.
+  at bigint,
+  delayed_until bigint
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
 create index posting_application on "security_events".posting (application);
@@ -144,12 +142,34 @@ begin
     union all select p.pending, p.pending_bytes from "security_events".posting p) u;
 end $$;
 
+create function "security_events".end_delays(app "security_events".application, at_ms bigint) returns "security_events".application
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  changed "security_events".application;
+begin
+  if app.delayed_until <= at_ms
+    or app.pending - coalesce(cardinality(app.claim_sequences), 0) < app.max_messages then
+    return app;
+  end if;
+  update "security_events".message m set due = greatest(at_ms, m.accepted_at)
+    where m.application = app.number and m.due > at_ms and m.due <= app.delayed_until
+      and m.sends = 0 and (app.claim is null or m.sequence <> all (app.claim_sequences));
+  update "security_events".application a set
+      delayed_until = 0, first_due = case when found then least(a.first_due, at_ms) else a.first_due end
+    where a.number = app.number returning * into changed;
+  return changed;
+end $$;
+
 create function "security_events".hold(which bigint) returns "security_events".application language plpgsql as $$
 declare
   app "security_events".application;
+  ended bigint;
 begin
   select * into app from "security_events".application where number = which for no key update;
   if app.lease_end <= "security_events".now_exact() then
+    ended := app.lease_end;
     update "security_events".message m set sends = m.sends + 1
       from unnest(app.claim_dues, app.claim_sequences) c(due, sequence)
       where m.application = which and m.due = c.due and m.sequence = c.sequence;
@@ -157,13 +177,14 @@ begin
         claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
         first_due = least(a.first_due, app.claim_dues[1])
       where a.number = which returning * into app;
+    app := "security_events".end_delays(app, ended);
   end if;
   return app;
 end $$;
 
 create function "security_events".take_postings(
   which bigint, out accepted bigint, out pending bigint, out pending_bytes bigint, out dead bigint,
-  out purged bigint, out moved bigint, out first_due bigint
+  out purged bigint, out first_due bigint, out at bigint, out delayed_until bigint
 ) language plpgsql as $$
 #variable_conflict use_column
 begin
@@ -174,8 +195,8 @@ begin
   )
   select coalesce(sum(t.accepted), 0), coalesce(sum(t.pending), 0),
       coalesce(sum(t.pending_bytes), 0), coalesce(sum(t.dead), 0), coalesce(sum(t.purged), 0),
-      coalesce(sum(t.moved), 0), min(t.first_due)
-    into accepted, pending, pending_bytes, dead, purged, moved, first_due
+      min(t.first_due), max(t.at), max(t.delayed_until)
+    into accepted, pending, pending_bytes, dead, purged, first_due, at, delayed_until
     from taken t;
 end $$;
 
@@ -189,19 +210,19 @@ begin
 end $$;
 
 create function "security_events".enqueue(
-  ids text[], row_tier text, row_max_messages bigint, row_max_bytes bigint, row_lane text,
-  row_linger_ms bigint, bound_messages bigint, bound_bytes bigint, contents bytea,
-  owners text[], message_ids text[], formats smallint[], starts integer[], lengths integer[],
-  date_ats integer[], count_ats integer[], sizes bigint[], senders text[], numbers bigint[],
-  past_sends integer[], ages double precision[], due_ins double precision[], limits bigint[],
-  progresses text[], reasons text[], endings text[], died_ats double precision[],
-  out closed text[], out passed text, out messages bigint, out bytes bigint
+  ids text[], new_tier text, new_max_messages bigint, new_max_bytes bigint,
+  new_circuit_breaker text, delay_ms double precision, bound_messages bigint, bound_bytes bigint,
+  contents bytea, owners text[], message_ids text[], formats smallint[], starts integer[],
+  lengths integer[], date_ats integer[], count_ats integer[], sizes bigint[],
+  out sequences bigint[], out closed text[], out passed text, out messages bigint, out bytes bigint
 ) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   now_exact double precision;
   now_ms bigint;
+  later_ms bigint;
+  undelayed text[] := '{}';
   used_messages bigint;
   used_bytes bigint;
 begin
@@ -209,16 +230,13 @@ begin
   lock table "security_events".intake in row share mode;
   now_exact := "security_events".now_exact();
   now_ms := floor(now_exact);
+  later_ms := "security_events".after(now_exact, delay_ms);
   select array_agg(a.id) into closed
     from unnest(ids) i(id) join "security_events".application a on a.id = i.id
     where a.tier = 'closed';
-  if closed is not null and reasons is not null then
-    select array_agg(distinct e.owner) into closed from unnest(owners, reasons) e(owner, reason)
-      where e.reason is null and e.owner = any (closed);
-  end if;
   select count(*), coalesce(sum(e.size_bytes), 0) into messages, bytes
-    from unnest(owners, sizes, reasons) e(owner, size_bytes, reason)
-    where e.reason is null and (closed is null or e.owner <> all (closed));
+    from unnest(owners, sizes) e(owner, size_bytes)
+    where closed is null or e.owner <> all (closed);
   if messages > 0 then
     select w.messages, w.bytes into used_messages, used_bytes from "security_events".waiting() w;
     if used_messages + messages > bound_messages then
@@ -230,44 +248,41 @@ begin
     end if;
   end if;
   -- In one order everywhere: of two that bring in the same applications one waits for the other.
-  insert into "security_events".application (id, tier, max_messages, max_bytes, lane, linger_ms)
-    select i.id, row_tier, row_max_messages, row_max_bytes, row_lane, row_linger_ms
+  insert into "security_events".application (id, tier, max_messages, max_bytes, circuit_breaker)
+    select i.id, new_tier, new_max_messages, new_max_bytes, new_circuit_breaker
       from unnest(ids) i(id)
       where not exists (select from "security_events".application a where a.id = i.id)
       order by i.id
     on conflict do nothing;
+  if later_ms > now_ms then
+    -- Those of which this call alone has a full claim.
+    select coalesce(array_agg(a.id), '{}') into undelayed
+      from (select o.owner, count(*) as messages from unnest(owners) o(owner) group by o.owner) c
+        join "security_events".application a on a.id = c.owner
+      where c.messages >= a.max_messages;
+  end if;
   with entry as (
-    select a.number as application, a.tier, e.*, substring(contents from e.start + 1 for e.length) as content
-      from unnest(owners, message_ids, formats, starts, lengths, date_ats, count_ats, sizes, senders,
-        numbers, past_sends, ages, due_ins, limits, progresses, reasons, endings, died_ats)
+    select a.number as application, e.*, substring(contents from e.start + 1 for e.length) as content,
+        case when e.owner = any (undelayed) then now_ms else later_ms end as due
+      from unnest(owners, message_ids, formats, starts, lengths, date_ats, count_ats, sizes)
         with ordinality e(owner, message_id, format, start, length, date_at, count_at, size_bytes,
-          sender_id, number, sends, age_ms, due_in_ms, max_messages, progress, reason, ending,
-          died_at, place)
+          place)
       join "security_events".application a on a.id = e.owner
+      where a.tier <> 'closed'
   ), stored as (
-    insert into "security_events".message (application, due, sequence, accepted_at, number, size_bytes,
-        max_messages, sends, date_at, count_at, format, message_id, sender_id, progress, content)
-      select application, "security_events".after(now_exact, coalesce(due_in_ms, 0)),
-          nextval('"security_events".turn_number'), now_ms - coalesce(age_ms, 0), number, size_bytes,
-          max_messages, coalesce(sends, 0), date_at, count_at, format, message_id, sender_id,
-          progress, content
-        from (select * from entry where reason is null and tier <> 'closed' order by place) e
+    insert into "security_events".message (application, due, sequence, accepted_at, size_bytes, sends, date_at,
+        count_at, format, message_id, content)
+      select application, due, nextval('"security_events".turn_number'), now_ms, size_bytes, 0, date_at,
+          count_at, format, message_id, content
+        from (select * from entry order by place) e
       returning application, due, sequence, size_bytes
-  ), buried as (
-    insert into "security_events".dead_letter (application, accepted_at, died_at, number, size_bytes, sends,
-        date_at, count_at, format, message_id, sender_id, reason, ending, content)
-      select application, coalesce(died_at, now_ms) - age_ms, coalesce(died_at, now_ms), number,
-          size_bytes, sends, date_at, count_at, format, message_id, sender_id, reason, ending,
-          content
-        from (select * from entry where reason is not null order by place) e
-      returning application
+  ), posted as (
+    insert into "security_events".posting (application, accepted, pending, pending_bytes, first_due, at,
+        delayed_until)
+      select application, count(*), count(*), sum(size_bytes), min(due), now_ms, max(due)
+        from stored group by application order by min(sequence)
   )
-  insert into "security_events".posting (application, accepted, pending, pending_bytes, dead, first_due)
-    select c.application, count(*), count(c.due), sum(c.size_bytes), count(*) - count(c.due), min(c.due)
-      from (
-        select application, due, sequence, size_bytes from stored
-        union all select application, null, null, 0 from buried) c
-      group by c.application order by min(c.sequence);
+  select array_agg(s.sequence order by s.sequence) into sequences from stored s;
 end $$;
 
 create function "security_events".fold(channel text, caller text) returns boolean language plpgsql
@@ -276,6 +291,10 @@ set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   held bigint[];
+  delayed_numbers bigint[];
+  delayed_ats bigint[];
+  more_messages bigint;
+  more_bytes bigint;
 begin
   perform set_config('synchronous_commit', 'off', true);
   lock table "security_events".folding in share update exclusive mode;
@@ -290,7 +309,8 @@ begin
     ), total as (
       select application, min(sequence) as turn, min(first_due) as first_due,
           sum(accepted) as accepted, sum(pending) as pending, sum(pending_bytes) as pending_bytes,
-          sum(dead) as dead, sum(purged) as purged, sum(moved) as moved
+          sum(dead) as dead, sum(purged) as purged, max(at) as at,
+          max(delayed_until) as delayed_until
         from taken group by application
     ), added as (
       update "security_events".application a set
@@ -298,15 +318,24 @@ begin
           first_due = least(a.first_due, t.first_due),
           accepted = a.accepted + t.accepted, pending = a.pending + t.pending,
           pending_bytes = a.pending_bytes + t.pending_bytes, dead = a.dead + t.dead,
-          purged = a.purged + t.purged, moved = a.moved + t.moved
+          purged = a.purged + t.purged,
+          delayed_until = greatest(a.delayed_until, t.delayed_until)
         from total t where a.number = t.application
+        returning a.number, t.at, a.delayed_until
+    ), delayed as (
+      select array_agg(number) as numbers, array_agg(at) as ats
+        from added where delayed_until > at
     )
-    update "security_events".room r set messages = r.messages + t.pending, bytes = r.bytes + t.pending_bytes
-      from (
+    select d.numbers, d.ats, t.pending, t.pending_bytes
+      into delayed_numbers, delayed_ats, more_messages, more_bytes
+      from delayed d, (
         select coalesce(sum(pending), 0)::bigint as pending,
             coalesce(sum(pending_bytes), 0)::bigint as pending_bytes
-          from total) t
-      where r.shard = pg_backend_pid() % 64;
+          from total) t;
+    perform "security_events".end_delays(a, d.at)
+      from unnest(delayed_numbers, delayed_ats) d(number, at)
+      join "security_events".application a on a.number = d.number;
+    perform "security_events".take_room(more_messages, more_bytes);
   end if;
   if channel is not null then
     perform pg_notify(channel, caller);
@@ -314,18 +343,12 @@ begin
   return exists (select from "security_events".posting);
 end $$;
 
-create function "security_events".next_application(tiers text[], now_ms bigint, early boolean) returns bigint
+create function "security_events".next_application(tiers text[], now_ms bigint) returns bigint
 language plpgsql as $$
 declare
   found_number bigint;
   next_tier text;
 begin
-  if early then
-    select a.number into found_number from "security_events".application a
-      where (a.claim is null and a.first_due is not null) or a.lease_end <= now_ms
-      order by a.number limit 1 for no key update skip locked;
-    return found_number;
-  end if;
   for next_tier in
     select t.tier from unnest(tiers) t(tier)
       cross join lateral (
@@ -343,16 +366,16 @@ begin
 end $$;
 
 create function "security_events".next_messages(
-  app "security_events".application, most_messages bigint, most_bytes bigint, now_ms bigint, due_until bigint,
+  app "security_events".application, most_messages bigint, most_bytes bigint, now_ms bigint,
   out dues bigint[], out sequences bigint[], out messages text, out content bytea
 ) language plpgsql as $$
 #variable_conflict use_column
 begin
   select array_agg(m.due order by m.due, m.sequence),
       array_agg(m.sequence order by m.due, m.sequence),
-      json_agg(json_build_array(m.message_id, m.format, octet_length(m.content), m.date_at,
-        m.count_at, m.sender_id, m.number, m.sends, now_ms - m.accepted_at, m.progress::json,
-        m.size_bytes, m.due - now_ms, m.max_messages) order by m.due, m.sequence)::text,
+      json_agg(json_build_array(m.sequence, m.message_id, m.format, octet_length(m.content),
+        m.date_at, m.count_at, m.sends, now_ms - m.accepted_at, m.progress::json)
+        order by m.due, m.sequence)::text,
       string_agg(m.content, ''::bytea order by m.due, m.sequence)
     into dues, sequences, messages, content
     from (
@@ -361,8 +384,7 @@ begin
           min(d.format) over due_order = max(d.format) over due_order as is_one_format
         from (
           select * from "security_events".message
-            where application = app.number and due >= app.first_due
-              and (due_until is null or due <= due_until)
+            where application = app.number and due >= app.first_due and due <= now_ms
             order by due, sequence limit greatest(1, most_messages)) d
         window due_order as (order by d.due, d.sequence rows unbounded preceding)) m
     where m.place = 1 or (m.place <= least(most_messages, m.own_limit) and m.bytes <= most_bytes
@@ -370,9 +392,9 @@ begin
 end $$;
 
 create function "security_events".claim(
-  tiers text[], most_messages bigint, most_bytes bigint, lease_ms double precision, early boolean,
+  tiers text[], most_messages bigint, most_bytes bigint, lease_ms double precision,
   out claim text, out application text, out tier text, out max_messages bigint,
-  out max_bytes bigint, out lane text, out now_ms bigint, out messages text, out content bytea,
+  out max_bytes bigint, out circuit_breaker text, out now_ms bigint, out messages text, out content bytea,
   out due_in bigint, out unfolded boolean
 ) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
@@ -391,21 +413,15 @@ begin
   loop
     now_exact := "security_events".now_exact();
     now_ms := floor(now_exact);
-    candidate := "security_events".next_application(tiers, now_ms, early);
+    candidate := "security_events".next_application(tiers, now_ms);
     if candidate is null then
       due_in := null;
-      if early then
-        select a.number, 0 into candidate, due_in from "security_events".application a
-          where (a.claim is null and a.first_due is not null) or a.lease_end <= now_ms
-          order by a.number limit 1;
-      else
-        select h.number, h.ready_at - now_ms into candidate, due_in from unnest(tiers) t(tier)
-          cross join lateral (
-            select a.number, a.ready_at from "security_events".application a
-              where a.tier = t.tier and a.ready_at is not null
-              order by a.ready_at, a.turn limit 1) h
-          order by h.ready_at limit 1;
-      end if;
+      select h.number, h.ready_at - now_ms into candidate, due_in from unnest(tiers) t(tier)
+        cross join lateral (
+          select a.number, a.ready_at from "security_events".application a
+            where a.tier = t.tier and a.ready_at is not null
+            order by a.ready_at, a.turn limit 1) h
+        order by h.ready_at limit 1;
       if has_waited or due_in is null or due_in > 0 then
         return;
       end if;
@@ -413,13 +429,10 @@ begin
       has_waited := true;
     end if;
     app := "security_events".hold(candidate);
-    continue when app.claim is not null or app.first_due is null;
-    continue when not early and (app.ready_at is null or app.ready_at > now_ms
-      or app.tier <> all (tiers));
-    taken := "security_events".next_messages(app,
-      case when early then most_messages else least(most_messages, app.max_messages) end,
-      case when early then most_bytes else least(most_bytes, app.max_bytes) end,
-      now_ms, case when early then null else now_ms end);
+    continue when app.claim is not null or app.ready_at is null or app.ready_at > now_ms
+      or app.tier <> all (tiers);
+    taken := "security_events".next_messages(app, least(most_messages, app.max_messages),
+      least(most_bytes, app.max_bytes), now_ms);
     if taken.dues is null then
       -- What it was said to have is gone: closed, expired, or claimed before it was added up.
       update "security_events".application a set first_due = (
@@ -444,15 +457,15 @@ begin
   tier := app.tier;
   max_messages := app.max_messages;
   max_bytes := app.max_bytes;
-  lane := app.lane;
+  circuit_breaker := app.circuit_breaker;
   messages := taken.messages;
   content := taken.content;
 end $$;
 
 create function "security_events".settle(
   which bigint, claim_number bigint, kinds text, afters double precision[], limits bigint[],
-  progresses text[], reasons text[], endings text[], new_tier text, new_max_messages bigint,
-  new_max_bytes bigint, new_lane text, wait_ms double precision, new_linger_ms bigint,
+  progresses text[], reasons text[], last_attempts text[], new_tier text, new_max_messages bigint,
+  new_max_bytes bigint, new_circuit_breaker text, pause_ms double precision,
   out claimed bigint
 ) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
@@ -472,37 +485,37 @@ begin
     return;
   end if;
   now_exact := "security_events".now_exact();
-  with verdict as (
+  with result as (
     select * from unnest(app.claim_dues, app.claim_sequences, string_to_array(kinds, null), afters,
-      limits, progresses, reasons, endings)
-      v(due, sequence, kind, after_ms, max_messages, progress, reason, ending)
+      limits, progresses, reasons, last_attempts)
+      v(due, sequence, kind, after_ms, max_messages, progress, reason, last_attempt)
   ), gone as (
-    delete from "security_events".message m using verdict v
-      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind <> 'a'
-      returning m.*, v.kind, v.reason, v.ending
+    delete from "security_events".message m using result v
+      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind <> 'r'
+      returning m.*, v.kind, v.reason, v.last_attempt
   ), buried as (
-    insert into "security_events".dead_letter (application, accepted_at, died_at, number, size_bytes, sends,
-        date_at, count_at, format, message_id, sender_id, reason, ending, content)
-      select which, accepted_at, floor(now_exact), number, size_bytes, sends + 1,
-          date_at, count_at, format, message_id, sender_id, reason, ending, content
+    insert into "security_events".dead_letter (application, accepted_at, died_at, size_bytes, sends,
+        date_at, count_at, format, message_id, reason, last_attempt, content)
+      select which, accepted_at, floor(now_exact), size_bytes, sends + 1,
+          date_at, count_at, format, message_id, reason, last_attempt, content
         from (select * from gone where kind = 'd' order by due, sequence) g
-  ), again as (
+  ), retried as (
     update "security_events".message m set
         due = case when v.after_ms > 0 then "security_events".after(now_exact, v.after_ms) else m.due end,
         sends = m.sends + 1, max_messages = v.max_messages, progress = v.progress
-      from verdict v
-      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind = 'a'
+      from result v
+      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind = 'r'
   )
   select count(*) as messages, coalesce(sum(size_bytes), 0)::bigint as bytes,
-      count(*) filter (where kind = 'v') as delivered, count(*) filter (where kind = 'd') as dead,
-      count(*) filter (where kind = 'm') as moved
+      count(*) filter (where kind = 'v') as delivered, count(*) filter (where kind = 'd') as dead
     into over from gone;
   news := "security_events".take_postings(which);
   update "security_events".application a set
       claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
       tier = case when a.tier = 'closed' then a.tier else new_tier end,
-      max_messages = new_max_messages, max_bytes = new_max_bytes, lane = new_lane,
-      not_before = "security_events".after(now_exact, wait_ms), linger_ms = new_linger_ms,
+      max_messages = new_max_messages, max_bytes = new_max_bytes, 
+      circuit_breaker = new_circuit_breaker,
+      not_before = "security_events".after(now_exact, pause_ms),
       served_at = floor(now_exact), turn = nextval('"security_events".turn_number'),
       accepted = a.accepted + news.accepted,
       pending = a.pending + news.pending - over.messages,
@@ -510,19 +523,21 @@ begin
       delivered = a.delivered + over.delivered,
       dead = a.dead + news.dead + over.dead,
       purged = a.purged + news.purged,
-      moved = a.moved + news.moved + over.moved,
+      delayed_until = greatest(a.delayed_until, news.delayed_until),
       first_due = (
         select m.due from "security_events".message m
           where m.application = which
             and m.due >= least(app.first_due, app.claim_dues[1], news.first_due)
           order by m.due, m.sequence limit 1)
     where a.number = which;
+  perform "security_events".end_delays(a, coalesce(news.at, floor(now_exact)::bigint))
+    from "security_events".application a where a.number = which;
   perform "security_events".take_room(news.pending - over.messages, news.pending_bytes - over.bytes);
 end $$;
 
 create function "security_events".release(
   which bigint, claim_number bigint, new_tier text, new_max_messages bigint, new_max_bytes bigint,
-  new_lane text, wait_ms double precision
+  new_circuit_breaker text, pause_ms double precision
 ) returns boolean language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -543,10 +558,13 @@ begin
   if new_tier is not null then
     update "security_events".application a set
         tier = case when a.tier = 'closed' then a.tier else new_tier end,
-        max_messages = new_max_messages, max_bytes = new_max_bytes, lane = new_lane,
-        not_before = "security_events".after(now_exact, wait_ms)
+        max_messages = new_max_messages, max_bytes = new_max_bytes, 
+        circuit_breaker = new_circuit_breaker,
+        not_before = "security_events".after(now_exact, pause_ms)
       where a.number = which;
   end if;
+  perform "security_events".end_delays(a, floor(now_exact)::bigint)
+    from "security_events".application a where a.number = which;
   return true;
 end $$;
 
@@ -567,7 +585,7 @@ end $$;
 
 create function "security_events".bury(
   app "security_events".application, dues bigint[], sequences bigint[], why text, now_ms bigint
-) returns table (application text, message_id text, sender_id text, number bigint) language plpgsql as $$
+) returns table (application text, message_id text, sequence bigint) language plpgsql as $$
 #variable_conflict use_column
 declare
   over record;
@@ -579,10 +597,10 @@ begin
           and (app.claim is null or m.sequence <> all (app.claim_sequences))
         returning m.*
     ), buried as (
-      insert into "security_events".dead_letter (application, accepted_at, died_at, number, size_bytes, sends,
-          date_at, count_at, format, message_id, sender_id, reason, ending, content)
-        select g.application, g.accepted_at, now_ms, g.number, g.size_bytes, g.sends,
-            g.date_at, g.count_at, g.format, g.message_id, g.sender_id, why, 'null', g.content
+      insert into "security_events".dead_letter (application, accepted_at, died_at, size_bytes, sends,
+          date_at, count_at, format, message_id, reason, last_attempt, content)
+        select g.application, g.accepted_at, now_ms, g.size_bytes, g.sends,
+            g.date_at, g.count_at, g.format, g.message_id, why, 'null', g.content
           from (select * from gone order by due, sequence) g
     ), total as (
       select count(*) as messages, coalesce(sum(size_bytes), 0)::bigint as bytes from gone
@@ -595,7 +613,7 @@ begin
       update "security_events".room r set messages = r.messages - t.messages, bytes = r.bytes - t.bytes
         from total t where r.shard = pg_backend_pid() % 64
     )
-    select app.id, g.message_id, g.sender_id, g.number from gone g;
+    select app.id, g.message_id, g.sequence from gone g;
   -- Nothing of it is due before that which was the first one.
   update "security_events".application a set first_due = (
       select m.due from "security_events".message m
@@ -607,7 +625,7 @@ begin
 end $$;
 
 create function "security_events".expire(older_than_ms double precision, most bigint)
-returns table (application text, message_id text, sender_id text, number bigint) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+returns table (application text, message_id text, sequence bigint) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
@@ -641,21 +659,21 @@ begin
 end $$;
 
 create function "security_events".shut(
-  which text, row_max_messages bigint, row_max_bytes bigint, row_lane text, row_linger_ms bigint
+  which text, new_max_messages bigint, new_max_bytes bigint, new_circuit_breaker text
 ) returns bigint language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   found_number bigint;
 begin
   lock table "security_events".intake in exclusive mode;
-  insert into "security_events".application (id, tier, max_messages, max_bytes, lane, linger_ms)
-    values (which, 'closed', row_max_messages, row_max_bytes, row_lane, row_linger_ms)
+  insert into "security_events".application (id, tier, max_messages, max_bytes, circuit_breaker)
+    values (which, 'closed', new_max_messages, new_max_bytes, new_circuit_breaker)
     on conflict (id) do update set tier = 'closed'
     returning number into found_number;
   return found_number;
 end $$;
 
 create function "security_events".close_page(which bigint, most bigint)
-returns table (application text, message_id text, sender_id text, number bigint) language plpgsql
+returns table (application text, message_id text, sequence bigint) language plpgsql
 set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -679,17 +697,25 @@ begin
 end $$;
 
 create function "security_events".reopen(
-  which text, row_tier text, row_max_messages bigint, row_max_bytes bigint, row_lane text
-) returns void language sql set search_path = pg_catalog, pg_temp as $$
-  update "security_events".application set tier = row_tier, max_messages = row_max_messages,
-      max_bytes = row_max_bytes, lane = row_lane, not_before = 0
-    where id = which
-$$;
+  which text, new_tier text, new_max_messages bigint, new_max_bytes bigint,
+  new_circuit_breaker text
+) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  app "security_events".application;
+begin
+  update "security_events".application set tier = new_tier, max_messages = new_max_messages,
+      max_bytes = new_max_bytes, circuit_breaker = new_circuit_breaker, not_before = 0
+    where id = which returning * into app;
+  if found then
+    perform "security_events".end_delays(app, floor("security_events".now_exact())::bigint);
+  end if;
+end $$;
 
-create function "security_events".application_row(which text)
-returns table (tier text, max_messages bigint, max_bytes bigint, lane text) language sql stable
-set search_path = pg_catalog, pg_temp as $$
-  select a.tier, a.max_messages, a.max_bytes, a.lane from "security_events".application a where a.id = which
+create function "security_events".application_state(which text)
+returns table (tier text, max_messages bigint, max_bytes bigint, circuit_breaker text)
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select a.tier, a.max_messages, a.max_bytes, a.circuit_breaker
+    from "security_events".application a where a.id = which
 $$;
 
 create function "security_events".letters(of_id text, named bigint[], behind bigint, most bigint) returns bigint[]
@@ -718,7 +744,7 @@ begin
 end $$;
 
 create function "security_events".purge(
-  of_id text, named bigint[], as_moved boolean, behind bigint, most bigint,
+  of_id text, named bigint[], behind bigint, most bigint,
   out discarded bigint, out looked_at bigint
 ) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
@@ -729,10 +755,8 @@ begin
   with gone as (
     delete from "security_events".dead_letter d where d.id = any (page) returning d.application
   ), posted as (
-    insert into "security_events".posting (application, dead, purged, moved)
-      select g.application, -count(*), case when as_moved then 0 else count(*) end,
-          case when as_moved then count(*) else 0 end
-        from gone g group by g.application
+    insert into "security_events".posting (application, dead, purged)
+      select g.application, -count(*), count(*) from gone g group by g.application
   )
   select count(*) into discarded from gone;
   if cardinality(page) = most then
@@ -767,14 +791,14 @@ begin
   ), gone as (
     delete from "security_events".dead_letter d where d.id in (select id from fitting) returning d.*
   ), stored as (
-    insert into "security_events".message (application, due, sequence, accepted_at, number, size_bytes, sends,
-        date_at, count_at, format, message_id, sender_id, content)
-      select application, now_ms, nextval('"security_events".turn_number'), now_ms, 0, size_bytes, sends,
-          date_at, count_at, format, message_id, '', content
+    insert into "security_events".message (application, due, sequence, accepted_at, size_bytes, sends,
+        date_at, count_at, format, message_id, content)
+      select application, now_ms, nextval('"security_events".turn_number'), now_ms, size_bytes, sends,
+          date_at, count_at, format, message_id, content
         from (select * from gone order by id) g
   ), posted as (
-    insert into "security_events".posting (application, pending, pending_bytes, dead, first_due)
-      select g.application, count(*), sum(g.size_bytes), -count(*), now_ms
+    insert into "security_events".posting (application, pending, pending_bytes, dead, first_due, at)
+      select g.application, count(*), sum(g.size_bytes), -count(*), now_ms, now_ms
         from gone g group by g.application order by min(g.id)
   )
   select count(*) into replayed from gone;
@@ -785,25 +809,25 @@ end $$;
 
 create function "security_events".dead_letters(of_id text, named bigint[], behind bigint, most bigint)
 returns table (id bigint, application text, message_id text, format smallint, content bytea,
-  date_at integer, count_at integer, sender_id text, number bigint, size_bytes bigint,
-  sends integer, reason text, ending text, accepted_at bigint, died_at bigint)
+  date_at integer, count_at integer, size_bytes bigint,
+  sends integer, reason text, last_attempt text, accepted_at bigint, died_at bigint)
 language sql stable set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
-  select d.id, a.id, d.message_id, d.format, d.content, d.date_at, d.count_at, d.sender_id,
-      d.number, d.size_bytes, d.sends, d.reason, d.ending, d.accepted_at, d.died_at
+  select d.id, a.id, d.message_id, d.format, d.content, d.date_at, d.count_at, d.size_bytes,
+      d.sends, d.reason, d.last_attempt, d.accepted_at, d.died_at
     from "security_events".dead_letter d join "security_events".application a on a.number = d.application
     where d.id = any ("security_events".letters(of_id, named, behind, most)) order by d.id
 $$;
 
 create function "security_events".stats()
 returns table (id text, tier text, accepted bigint, delivered bigint, pending bigint,
-  pending_bytes bigint, dead bigint, purged bigint, moved bigint, waiting_ms bigint)
+  pending_bytes bigint, dead bigint, purged bigint, waiting_ms bigint)
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   with posted as (
     select application, sum(accepted) as accepted, sum(pending) as pending,
         sum(pending_bytes) as pending_bytes, sum(dead) as dead, sum(purged) as purged,
-        sum(moved) as moved, min(first_due) as first_due
+        min(first_due) as first_due
       from "security_events".posting group by application
   ), at as (
     select floor("security_events".now_exact())::bigint as now_ms
@@ -812,17 +836,37 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
       (a.pending + coalesce(p.pending, 0))::bigint,
       (a.pending_bytes + coalesce(p.pending_bytes, 0))::bigint,
       (a.dead + coalesce(p.dead, 0))::bigint, (a.purged + coalesce(p.purged, 0))::bigint,
-      (a.moved + coalesce(p.moved, 0))::bigint,
       case
         when a.tier <> 'closed' and (a.claim is null or a.lease_end <= at.now_ms)
           and coalesce(a.first_due, p.first_due, a.claim_dues[1]) is not null
         then at.now_ms - greatest(a.not_before,
-          least(a.first_due, p.first_due, a.claim_dues[1])
-            + case when a.pending + coalesce(p.pending, 0) < a.max_messages
-              then a.linger_ms else 0 end)
+          least(a.first_due, p.first_due, a.claim_dues[1]))
       end
     from "security_events".application a left join posted p on p.application = a.number cross join at
 $$;
+
+create function "security_events".count_pending(froms bigint[], tos bigint[]) returns bigint
+language sql stable set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+  select coalesce(sum(c.messages), 0)::bigint from unnest(froms, tos) r(first, last)
+    cross join lateral (
+      select count(*) as messages from "security_events".message m where m.sequence between r.first and r.last) c
+$$;
+
+create function "security_events".backlog(out due_messages bigint, out last_sequence bigint)
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  now_ms bigint := floor("security_events".now_exact());
+begin
+  select (select w.messages from "security_events".waiting() w) - coalesce(sum(l.messages), 0) into due_messages
+    from "security_events".application a cross join lateral (
+      select count(*) as messages from "security_events".message m
+        where m.application = a.number and m.due > now_ms) l;
+  select coalesce(max(m.sequence), 0) into last_sequence from "security_events".message m;
+end $$;
 
 -- What was told of which incident. Keys and names are digests: they may be longer than an index takes.
 create table "security_events".incident (

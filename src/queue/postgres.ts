@@ -4,6 +4,7 @@ import type { IncidentStore } from '../incident/incident-store.ts';
 import { systemClock } from '../system/clock.ts';
 import { newId } from '../system/id.ts';
 import { connected, withClient } from './postgres/database.ts';
+import { PostgresIncidents } from './postgres/incidents.ts';
 import { loadPg } from './postgres/load-pg.ts';
 import {
   type PostgresConnectionOptions,
@@ -23,10 +24,10 @@ export type {
 } from './postgres/postgres-options.ts';
 export type { MessageQueue } from './queue.ts';
 
-/** A queue, and what was told of incidents, for the reporters of all processes. */
-export interface PostgresMessageQueue extends MessageQueue {
-  /** For the option `incidents` of `createReporter`; an incident is known for 30 days since it was last told of. */
-  readonly incidents: IncidentStore;
+/** What was told of incidents, for the reporters of all processes. */
+export interface PostgresIncidentStore extends IncidentStore {
+  /** Ends the connections that are its own. Later calls reject with `ERR_QUEUE_CLOSED`. */
+  close(): Promise<void>;
 }
 
 /**
@@ -37,9 +38,20 @@ export interface PostgresMessageQueue extends MessageQueue {
  * `ERR_PEER_MISSING` where `pg` is not installed, and with `ERR_QUEUE_FAILED` where the server cannot
  * be reached or the schema is missing or of another version.
  */
-export function createPostgresQueue(options: PostgresQueueOptions): PostgresMessageQueue {
+export function createPostgresQueue(options: PostgresQueueOptions): MessageQueue {
   const surroundings = { clock: systemClock, newId, load: loadPg };
   return new PostgresQueue(readQueueOptions(options), surroundings);
+}
+
+/**
+ * Makes a store for the option `incidents` of `createReporter`, in a database that has the schema of
+ * {@link createPostgresSchema}. An incident is known for 30 days since it was last told of. It connects
+ * with its first call, which rejects as `open` of the queue does.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
+ */
+export function createPostgresIncidents(options: PostgresConnectionOptions): PostgresIncidentStore {
+  return new PostgresIncidents(readConnectionOptions(options), loadPg);
 }
 
 /**

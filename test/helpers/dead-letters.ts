@@ -1,7 +1,7 @@
 /** Durable queues with dead letters in them, as a service leaves them behind. */
 import { join } from 'node:path';
 import { createLevelQueue } from '../../src/queue/level.ts';
-import type { ApplicationRow, DeadReason, Json, MessageQueue } from '../../src/queue/queue.ts';
+import type { ApplicationState, DeadReason, Json, MessageQueue } from '../../src/queue/queue.ts';
 import { storeV2 } from '../../src/webhook/encoder.ts';
 import { message } from './sender.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -21,7 +21,12 @@ export interface Death {
 
 export const NOON_MS = Date.UTC(2026, 10, 20, 12);
 
-const ROW: ApplicationRow = { tier: 'healthy', maxMessages: 1000, maxBytes: 1e6, lane: null };
+const INITIAL: ApplicationState = {
+  tier: 'healthy',
+  maxMessages: 1000,
+  maxBytes: 1e6,
+  circuitBreaker: null,
+};
 
 function entryOf(death: Death) {
   const { messageId, applicationId = 'shop-1', reason = 'attempts-exhausted' } = death;
@@ -44,7 +49,7 @@ function entryOf(death: Death) {
 
 /** Opens the queue and puts them into it, in this order. */
 export async function bury(queue: MessageQueue, deaths: readonly Death[]): Promise<void> {
-  await queue.open(ROW);
+  await queue.open(INITIAL);
   // Within one call they die application by application.
   let [some, owner]: [ReturnType<typeof entryOf>[], string | undefined] = [[], undefined];
   for (const entry of deaths.map(entryOf)) {
@@ -85,8 +90,8 @@ export const deaths = (count: number, death: Partial<Death> = {}): Death[] =>
 /** Of a queue in a folder: the message ids of its dead letters, and what waits. */
 export async function contentOf(folder: string): Promise<{ dead: string[]; pending: number }> {
   const queue = createLevelQueue({ folder, sync: false });
-  await queue.open(ROW);
-  const { items } = await queue.deadLetters({ limit: 10_000 });
+  await queue.open(INITIAL);
+  const { items } = await queue.listDeadLetters({ limit: 10_000 });
   const { pending } = await queue.stats();
   await queue.close();
   return { dead: items.map(({ stored }) => stored.messageId), pending };

@@ -4,7 +4,7 @@
  */
 import { openSync, writeSync } from 'node:fs';
 import process from 'node:process';
-import type { Claim, MessageQueue, Verdict } from '../../src/queue/queue.ts';
+import type { Claim, MessageQueue, MessageResult } from '../../src/queue/queue.ts';
 import { createSeededRandom } from '../../src/testing/seeded-random.ts';
 import { entriesOf } from './random-entries.ts';
 
@@ -16,7 +16,7 @@ export interface Life {
   readonly leaseMs: number;
 }
 
-const ROW = { tier: 'healthy', maxMessages: 7, maxBytes: 1e6, lane: null } as const;
+const INITIAL = { tier: 'healthy', maxMessages: 7, maxBytes: 1e6, circuitBreaker: null } as const;
 const APPLICATIONS = ['one', 'two', 'three', 'four'];
 
 type Tell = (...words: readonly (string | number)[]) => void;
@@ -44,19 +44,19 @@ function stepsOf({ queue, seed, leaseMs }: Life, tell: Tell): () => Promise<void
     const claimed = await claim();
     if (claimed === undefined) return;
     for (const { stored, sends } of claimed.messages) tell('sent', stored.messageId, sends);
-    const verdicts = claimed.messages.map((): Verdict => {
+    const results = claimed.messages.map((): MessageResult => {
       const chance = random();
       if (chance < 0.4) return { kind: 'delivered' };
-      if (chance < 0.8) return { kind: 'again', afterMs: Math.floor(random() * 5), progress: 1 };
-      return { kind: 'dead', reason: 'attempts-exhausted', end: null };
+      if (chance < 0.8) return { kind: 'retry', afterMs: Math.floor(random() * 5), progress: 1 };
+      return { kind: 'dead', reason: 'attempts-exhausted', lastAttempt: null };
     });
     const each = (word: string): void => {
       for (const [index, { stored }] of claimed.messages.entries()) {
-        tell(word, stored.messageId, verdicts[index]?.kind ?? '');
+        tell(word, stored.messageId, results[index]?.kind ?? '');
       }
     };
     each('settling');
-    if ((await queue.settle(claimed, verdicts, { ...ROW, waitMs: 0 })) === 'settled')
+    if ((await queue.settle(claimed, results, { ...INITIAL, pauseMs: 0 })) === 'settled')
       each('settled');
   }
 
@@ -66,9 +66,9 @@ function stepsOf({ queue, seed, leaseMs }: Life, tell: Tell): () => Promise<void
   }
 
   async function purge(): Promise<void> {
-    const { items } = await queue.deadLetters({ limit: 1 });
+    const { items } = await queue.listDeadLetters({ limit: 1 });
     for (const { stored } of items) tell('purging', stored.messageId);
-    await queue.purge({ ids: items.map(({ id }) => id) });
+    await queue.purgeDeadLetters({ ids: items.map(({ id }) => id) });
   }
 
   const steps: readonly (() => Promise<unknown>)[] = [
@@ -83,8 +83,8 @@ function stepsOf({ queue, seed, leaseMs }: Life, tell: Tell): () => Promise<void
     purge,
     () => queue.expire(400, 3),
     () => queue.closeApplication(pick(APPLICATIONS), 3),
-    () => queue.reopen(pick(APPLICATIONS)),
-    () => queue.replay({ applicationId: pick(APPLICATIONS) }),
+    () => queue.reopenApplication(pick(APPLICATIONS)),
+    () => queue.replayDeadLetters({ applicationId: pick(APPLICATIONS) }),
   ];
   return async () => void (await pick(steps)());
 }
@@ -105,7 +105,7 @@ export async function live(life: Life): Promise<never> {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
-  await life.queue.open(ROW);
+  await life.queue.open(INITIAL);
   process.stdout.write('open');
   for (;;) await Promise.all([step(), step(), step()]);
 }

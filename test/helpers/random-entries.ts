@@ -18,7 +18,6 @@ export function entriesOf({ prefix, applications, random }: EntrySource): () => 
       applicationId: applications[Math.floor(random() * applications.length)] ?? '',
       stored: { messageId, format: 2, bytes: Buffer.from(messageId), dateAt: 1, countAt: 2 },
       sizeBytes: 100,
-      origin: { senderId: 'sender', number: messages },
     };
   };
 }

@@ -11,7 +11,7 @@ import { createFakeClock } from '../../src/testing/index.ts';
 import { copyAsKilled } from '../helpers/copy-as-killed.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { describeQueueConformance } from './conformance/describe-queue-conformance.ts';
-import { DEAD, DELIVERED, entryOf, idsOf, ROW } from './conformance/trial.ts';
+import { DEAD, DELIVERED, entryOf, INITIAL, idsOf } from './conformance/trial.ts';
 
 const newFolder = (): string => mkdtempSync(join(tmpdir(), 'level-queue-'));
 
@@ -94,7 +94,7 @@ describe('the options of a queue in a folder', () => {
 
   test('have defaults: a queue is full where 1 GiB waits', async () => {
     const queue = createLevelQueue({ folder });
-    await queue.open(ROW);
+    await queue.open(INITIAL);
     await queue.enqueue([entryOf('one', { sizeBytes: 2 ** 30 })]);
     const full = { code: 'ERR_QUEUE_FULL', path: ['maxPendingBytes'] };
     await expect(queue.enqueue([entryOf('one', { sizeBytes: 1 })])).rejects.toMatchObject(full);
@@ -106,7 +106,7 @@ describe('the folder of a queue', () => {
   test('is made where it is not there, for its owner only', async () => {
     const inner = join(folder, 'a', 'b');
     const queue = createLevelQueue({ folder: inner });
-    await queue.open(ROW);
+    await queue.open(INITIAL);
     expect(statSync(inner).mode & 0o777).toBe(0o700);
     await queue.close();
   });
@@ -114,23 +114,23 @@ describe('the folder of a queue', () => {
   test("is its owner's also where it was there", async () => {
     mkdirSync(join(folder, 'open'), { mode: 0o755 });
     const queue = createLevelQueue({ folder: join(folder, 'open') });
-    await queue.open(ROW);
+    await queue.open(INITIAL);
     expect(statSync(join(folder, 'open')).mode & 0o777).toBe(0o700);
     await queue.close();
   });
 
   test('belongs to one queue: a second one is refused, told the folder, and can have it later', async () => {
     const first = createLevelQueue({ folder });
-    await first.open(ROW);
+    await first.open(INITIAL);
     await first.enqueue([entryOf('one', { messageId: 'a' })]);
     const second = createLevelQueue({ folder });
-    await expect(second.open(ROW)).rejects.toMatchObject({
+    await expect(second.open(INITIAL)).rejects.toMatchObject({
       code: 'ERR_QUEUE_LOCKED',
       message: expect.stringContaining(folder) as string,
     });
     await expect(second.claim(REQUEST)).rejects.toMatchObject({ code: 'ERR_QUEUE_CLOSED' });
     await first.close();
-    await second.open(ROW);
+    await second.open(INITIAL);
     expect(idsOf(await claimed(second))).toEqual(['a']);
     await second.close();
   });
@@ -140,7 +140,7 @@ describe('the folder of a queue', () => {
     writeFileSync(file, '');
     const queue = createLevelQueue({ folder: file });
     const failure = { code: 'ERR_QUEUE_FAILED', cause: { code: 'EEXIST' } };
-    await expect(queue.open(ROW)).rejects.toMatchObject(failure);
+    await expect(queue.open(INITIAL)).rejects.toMatchObject(failure);
     await queue.close();
   });
 
@@ -149,7 +149,7 @@ describe('the folder of a queue', () => {
     await level.put('M', '{"form":1}');
     await level.close();
     const queue = createLevelQueue({ folder });
-    await expect(queue.open(ROW)).rejects.toThrow('was written by another version');
+    await expect(queue.open(INITIAL)).rejects.toThrow('was written by another version');
     await level.open();
     expect(await level.keys().all()).toEqual(['M']);
     await level.close();
@@ -170,7 +170,7 @@ test('a queue in a folder tells how to install what it needs', async () => {
     load: notInstalled,
     onWrite: () => {},
   });
-  await expect(queue.open(ROW)).rejects.toMatchObject({
+  await expect(queue.open(INITIAL)).rejects.toMatchObject({
     code: 'ERR_PEER_MISSING',
     message: expect.stringContaining('npm install classic-level') as string,
   });
@@ -204,7 +204,7 @@ describe('a queue in a folder, after a write has failed,', () => {
         if (moment === 'before' && isFull) throw new Error('ENOSPC: no space left on device');
       },
     });
-    await queue.open(ROW);
+    await queue.open(INITIAL);
     return queue;
   }
 
@@ -225,7 +225,7 @@ describe('a queue in a folder, after a write has failed,', () => {
     await queue.enqueue([entryOf('one', { messageId: 'b' })]);
     expect(idsOf(await claimed(queue))).toEqual(['a', 'b']);
     expect(await queue.stats()).toMatchObject({ accepted: 2, pending: 2, pendingBytes: 200 });
-    expect(await queue.application('two')).toBeUndefined();
+    expect(await queue.applicationState('two')).toBeUndefined();
     await queue.close();
   });
 
@@ -233,7 +233,7 @@ describe('a queue in a folder, after a write has failed,', () => {
     const queue = await failing();
     await queue.enqueue(['a', 'b'].map((messageId) => entryOf('one', { messageId })));
     const claim = await claimed(queue);
-    const last = { ...ROW, waitMs: 0 };
+    const last = { ...INITIAL, pauseMs: 0 };
     await fails(() => queue.settle(claim, [DELIVERED, DEAD], last));
     expect(await queue.stats()).toMatchObject({ delivered: 0, pending: 2, dead: 0 });
     expect(await queue.settle(claim, [DELIVERED, DEAD], last)).toBe('settled');
@@ -273,12 +273,12 @@ describe('a queue in a folder, after a write has failed,', () => {
     for (let call = 0; call < 20; call += 1) await fails(() => queue.enqueue([entryOf('one')]));
     expect(readings).toBe(before);
     // What was read is what is written now: the claim that was out, and what waits.
-    expect(await queue.settle(claim, [DELIVERED], { ...ROW, waitMs: 0 })).toBe('settled');
+    expect(await queue.settle(claim, [DELIVERED], { ...INITIAL, pauseMs: 0 })).toBe('settled');
     expect(idsOf(await claimed(queue))).toEqual(['b']);
     expect(await queue.stats()).toMatchObject({ accepted: 2, delivered: 1, pending: 1 });
     await queue.close();
     const next = createLevelQueue({ folder });
-    await next.open(ROW);
+    await next.open(INITIAL);
     expect(await next.stats()).toMatchObject({ accepted: 2, delivered: 1, pending: 1 });
     expect(idsOf(await claimed(next))).toEqual(['b']);
     await next.close();
@@ -303,7 +303,7 @@ describe('a queue in a folder, after a write has failed,', () => {
     await fails(() => queue.enqueue([entryOf('one')]));
     await queue.close();
     const next = createLevelQueue({ folder });
-    await next.open(ROW);
+    await next.open(INITIAL);
     expect(idsOf(await claimed(next))).toEqual(['a']);
     await next.close();
   });

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import { fixtureCommand } from '../helpers/fixture-command.ts';
-import { ROW } from './conformance/trial.ts';
+import { INITIAL } from './conformance/trial.ts';
 
 /** A program of test/fixtures that lives with a queue. */
 export async function startLife(program: string, args: readonly string[]): Promise<ChildProcess> {
@@ -27,21 +27,23 @@ async function emptied(queue: MessageQueue): Promise<Map<string, number>> {
   const stats = await queue.stats();
   const discarded = Object.values(stats.discarded).reduce((sum, count) => sum + count, 0);
   assert.equal(stats.delivered + stats.pending + stats.dead + discarded, stats.accepted);
-  const { items } = await queue.deadLetters({ limit: 1_000_000 });
+  const { items } = await queue.listDeadLetters({ limit: 1_000_000 });
   const found = new Map(items.map(({ stored, sends }) => [stored.messageId, sends]));
   assert.deepEqual([items.length, found.size], [stats.dead, stats.dead]);
-  const request = { tiers: [], early: true, maxMessages: 1000, maxBytes: 1e9 } as const;
+  for (const name of stats.applications.keys()) await queue.reopenApplication(name);
+  const tiers = ['healthy', 'failing'] as const;
+  const request = { tiers, maxMessages: 1000, maxBytes: 1e9, leaseMs: 60_000 };
   for (;;) {
-    const claim = await queue.claim({ ...request, leaseMs: 60_000 });
+    const claim = await queue.claim(request);
     if (!('messages' in claim)) {
-      // Claims of the killed end with their leases.
+      // Some wait for another attempt, and claims of the killed end with their leases.
       if ((await queue.stats()).pending === 0) break;
       await new Promise((resolve) => setTimeout(resolve, 50));
       continue;
     }
     for (const { stored, sends } of claim.messages) found.set(stored.messageId, sends);
-    const moved = claim.messages.map(() => ({ kind: 'moved' }) as const);
-    assert.equal(await queue.settle(claim, moved, { ...ROW, waitMs: 0 }), 'settled');
+    const results = claim.messages.map(() => ({ kind: 'delivered' }) as const);
+    assert.equal(await queue.settle(claim, results, { ...INITIAL, pauseMs: 0 }), 'settled');
   }
   assert.equal(found.size, stats.dead + stats.pending);
   assert.equal((await queue.stats()).pendingBytes, 0);
@@ -78,7 +80,7 @@ export class LifeJournal {
   }
 
   /**
-   * Nothing that was accepted is lost, what was settled is over, and no sending is forgotten: of an open
+   * NothingDue that was accepted is lost, what was settled is over, and no sending is forgotten: of an open
    * queue, which is emptied. `unseen`: claims whose process cannot have written them down.
    */
   async judge(queue: MessageQueue, unseen: number): Promise<void> {

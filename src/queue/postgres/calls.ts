@@ -1,25 +1,26 @@
 /** The schema's functions, each as a call. */
 import { SecurityEventError } from '../../errors.ts';
 import type {
-  ApplicationRow,
+  ApplicationState,
+  ApplicationUpdate,
+  Backlog,
   ClaimRequest,
   DeadLetterFilter,
   DeadLetterPage,
-  Enqueued,
+  EnqueueResult,
   ExpiredMessage,
-  Moved,
+  MessageResult,
   QueueEntry,
   QueueStats,
-  RowUpdate,
-  Verdict,
+  SequenceRange,
 } from '../queue.ts';
 import {
   type ClaimName,
-  ROW_TYPES,
-  rowOf,
-  rowValues,
-  VERDICT_TYPES,
-  verdictArrays,
+  RESULT_TYPES,
+  resultArrays,
+  STATE_TYPES,
+  stateOf,
+  stateValues,
 } from './claims.ts';
 import type { Database, Row } from './database.ts';
 import {
@@ -38,33 +39,27 @@ export interface Bounds {
   readonly maxPendingBytes: number;
 }
 
-/** Which row an application begins with, and how long it waits for company. */
-export interface Beginning {
-  readonly row: ApplicationRow;
-  readonly lingerMs: number;
-}
-
 /** Dead letters in one transaction of a `replay` or `purge`. */
 const PAGE = 1000;
 
-const ENQUEUE_TYPES = ['text[]', ...ROW_TYPES, 'bigint', 'bigint', 'bigint', ...ENTRY_TYPES];
-
-const CLAIM_TYPES = ['text[]', 'bigint', 'bigint', 'double precision', 'boolean'];
-
-const SETTLE_TYPES = [
-  'bigint',
-  'bigint',
-  ...VERDICT_TYPES,
-  ...ROW_TYPES,
+const ENQUEUE_TYPES = [
+  'text[]',
+  ...STATE_TYPES,
   'double precision',
   'bigint',
+  'bigint',
+  ...ENTRY_TYPES,
 ];
 
-const RELEASE_TYPES = ['bigint', 'bigint', ...ROW_TYPES, 'double precision'];
+const CLAIM_TYPES = ['text[]', 'bigint', 'bigint', 'double precision'];
+
+const SETTLE_TYPES = ['bigint', 'bigint', ...RESULT_TYPES, ...STATE_TYPES, 'double precision'];
+
+const RELEASE_TYPES = ['bigint', 'bigint', ...STATE_TYPES, 'double precision'];
 
 const REPLAY_TYPES = [...FILTER_TYPES, 'bigint', 'bigint', 'bigint', 'bigint'];
 
-const PURGE_TYPES = [...FILTER_TYPES, 'boolean', 'bigint', 'bigint'];
+const PURGE_TYPES = [...FILTER_TYPES, 'bigint', 'bigint'];
 
 export class Calls {
   readonly #database: Database;
@@ -76,13 +71,17 @@ export class Calls {
   }
 
   /** Rejects with ERR_QUEUE_FULL where there is no room. */
-  async enqueue(entries: readonly QueueEntry[], { row, lingerMs }: Beginning): Promise<Enqueued> {
+  async enqueue(
+    entries: readonly QueueEntry[],
+    delayMs: number,
+    initialState: ApplicationState,
+  ): Promise<EnqueueResult> {
     const { ids, values } = entryArrays(entries);
     const { maxPendingMessages, maxPendingBytes } = this.#bounds;
     const answer = await this.#database.one('enqueue', ENQUEUE_TYPES, [
       ids,
-      ...rowValues(row),
-      toWhole(lingerMs),
+      ...stateValues(initialState),
+      delayMs,
       maxPendingMessages,
       maxPendingBytes,
       ...values,
@@ -93,7 +92,10 @@ export class Calls {
       const detail = `${more} would pass ${bound} (${this.#bounds[bound]})`;
       throw new SecurityEventError('ERR_QUEUE_FULL', { detail, path: [bound] });
     }
-    return { closed: ((answer['closed'] ?? []) as string[]).map(fromText) };
+    return {
+      sequences: ((answer['sequences'] ?? []) as string[]).map(Number),
+      closed: ((answer['closed'] ?? []) as string[]).map(fromText),
+    };
   }
 
   /** Rings on that channel, where there is one, in the name of that caller. */
@@ -103,31 +105,30 @@ export class Calls {
 
   /** Where nothing can be claimed its `claim` is null. */
   claim(request: ClaimRequest): Promise<Row> {
-    const { tiers, maxMessages, maxBytes, leaseMs, early = false } = request;
-    const values = [tiers, toWhole(maxMessages), toWhole(maxBytes), leaseMs, early];
+    const { tiers, maxMessages, maxBytes, leaseMs } = request;
+    const values = [tiers, toWhole(maxMessages), toWhole(maxBytes), leaseMs];
     return this.#database.one('claim', CLAIM_TYPES, values);
   }
 
-  /** How many messages the claim has; `undefined` where it is lost. Settles where there is a verdict for each. */
+  /** How many messages the claim has; `undefined` where it is lost. Settles where there is a result for each. */
   async settle(
     { application, claim }: ClaimName,
-    verdicts: readonly (Verdict | Moved)[],
-    row: RowUpdate & { readonly lingerMs: number },
+    results: readonly MessageResult[],
+    state: ApplicationUpdate,
   ): Promise<number | undefined> {
     const { claimed } = await this.#database.one('settle', SETTLE_TYPES, [
       application,
       claim,
-      ...verdictArrays(verdicts),
-      ...rowValues(row),
-      row.waitMs,
-      toWhole(row.lingerMs),
+      ...resultArrays(results),
+      ...stateValues(state),
+      state.pauseMs,
     ]);
     return claimed === null ? undefined : Number(claimed);
   }
 
-  async release({ application, claim }: ClaimName, row?: RowUpdate): Promise<boolean> {
-    const values = row === undefined ? ROW_TYPES.map(() => null) : rowValues(row);
-    const args = [application, claim, ...values, row?.waitMs ?? null];
+  async release({ application, claim }: ClaimName, state?: ApplicationUpdate): Promise<boolean> {
+    const values = state === undefined ? STATE_TYPES.map(() => null) : stateValues(state);
+    const args = [application, claim, ...values, state?.pauseMs ?? null];
     return (await this.#database.one('release', RELEASE_TYPES, args))['release'] === true;
   }
 
@@ -144,25 +145,25 @@ export class Calls {
 
   async closeApplication(
     applicationId: string,
-    { row, lingerMs }: Beginning,
+    initialState: ApplicationState,
     maxMessages: number,
   ): Promise<ExpiredMessage[]> {
-    const types = ['text', ...ROW_TYPES.slice(1), 'bigint'];
-    const values = [toText(applicationId), ...rowValues(row).slice(1), toWhole(lingerMs)];
+    const types = ['text', ...STATE_TYPES.slice(1)];
+    const values = [toText(applicationId), ...stateValues(initialState).slice(1)];
     // Its own transaction: what comes in is kept waiting for no longer than this.
     const { shut } = await this.#database.one('shut', types, values);
     const page = [shut, toWhole(maxMessages)];
     return expiredOf(await this.#database.call('close_page', ['bigint', 'bigint'], page));
   }
 
-  async reopen(applicationId: string, row: ApplicationRow): Promise<void> {
-    const values = [toText(applicationId), ...rowValues(row)];
-    await this.#database.call('reopen', ['text', ...ROW_TYPES], values);
+  async reopen(applicationId: string, initialState: ApplicationState): Promise<void> {
+    const values = [toText(applicationId), ...stateValues(initialState)];
+    await this.#database.call('reopen', ['text', ...STATE_TYPES], values);
   }
 
-  async application(applicationId: string): Promise<ApplicationRow | undefined> {
-    const rows = await this.#database.call('application_row', ['text'], [toText(applicationId)]);
-    return rows[0] && rowOf(rows[0]);
+  async applicationState(applicationId: string): Promise<ApplicationState | undefined> {
+    const rows = await this.#database.call('application_state', ['text'], [toText(applicationId)]);
+    return rows[0] && stateOf(rows[0]);
   }
 
   async deadLetters({ limit, after, ...filter }: PageRequest): Promise<DeadLetterPage> {
@@ -179,15 +180,29 @@ export class Calls {
     });
   }
 
-  async purge(filter: DeadLetterFilter, as: 'purged' | 'moved'): Promise<number> {
+  async purge(filter: DeadLetterFilter): Promise<number> {
     return await inPages('discarded', (after) => {
-      const values = [...filterValues(filter), as === 'moved', after, PAGE];
+      const values = [...filterValues(filter), after, PAGE];
       return this.#database.one('purge', PURGE_TYPES, values);
     });
   }
 
   async stats(): Promise<QueueStats> {
     return statsOf(await this.#database.call('stats', [], []));
+  }
+
+  async countPending(ranges: readonly SequenceRange[]): Promise<number> {
+    const values = [ranges.map(({ from }) => from), ranges.map(({ to }) => to)];
+    const answer = await this.#database.one('count_pending', ['bigint[]', 'bigint[]'], values);
+    return Number(answer['count_pending']);
+  }
+
+  async backlog(): Promise<Backlog> {
+    const answer = await this.#database.one('backlog', [], []);
+    return {
+      dueMessages: Number(answer['due_messages']),
+      lastSequence: Number(answer['last_sequence']),
+    };
   }
 
   /** How many messages wait in all. */
@@ -200,7 +215,7 @@ const expiredOf = (rows: readonly Row[]): ExpiredMessage[] =>
   rows.map((row) => ({
     applicationId: fromText(String(row['application'])),
     messageId: fromText(String(row['message_id'])),
-    origin: { senderId: fromText(String(row['sender_id'])), number: Number(row['number']) },
+    sequence: Number(row['sequence']),
   }));
 
 /** Each page is a transaction; the sum of what they tell. */

@@ -38,11 +38,10 @@ function letterOf(row: Row): DeadLetter {
       dateAt: Number(row['date_at']),
       countAt: Number(row['count_at']),
     },
-    origin: { senderId: fromText(String(row['sender_id'])), number: Number(row['number']) },
     sizeBytes: Number(row['size_bytes']),
     sends: Number(row['sends']),
     reason: row['reason'] as DeadReason,
-    end: fromJsonText(String(row['ending'])),
+    lastAttempt: fromJsonText(String(row['last_attempt'])),
     acceptedAt: Number(row['accepted_at']),
     diedAt: Number(row['died_at']),
   };

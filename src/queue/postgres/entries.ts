@@ -1,6 +1,6 @@
 /** Entries as the arrays in which `enqueue` takes them. */
-import type { Past, QueueEntry } from '../queue.ts';
-import { toJsonText, toText, toWhole } from './words.ts';
+import type { QueueEntry } from '../queue.ts';
+import { toText } from './words.ts';
 
 /** Of the arguments of `enqueue`, from `contents` on; `ids` stands before. */
 export const ENTRY_TYPES = [
@@ -13,16 +13,6 @@ export const ENTRY_TYPES = [
   'integer[]',
   'integer[]',
   'bigint[]',
-  'text[]',
-  'bigint[]',
-  'integer[]',
-  'double precision[]',
-  'double precision[]',
-  'bigint[]',
-  'text[]',
-  'text[]',
-  'text[]',
-  'double precision[]',
 ] as const;
 
 export interface EntryArrays {
@@ -55,25 +45,6 @@ export function entryArrays(entries: readonly QueueEntry[]): EntryArrays {
       of(({ stored }) => stored.dateAt),
       of(({ stored }) => stored.countAt),
       of(({ sizeBytes }) => sizeBytes),
-      of(({ origin }) => toText(origin.senderId)),
-      of(({ origin }) => origin.number),
-      ...pastArrays(entries),
     ],
   };
-}
-
-function pastArrays(entries: readonly QueueEntry[]): (readonly unknown[] | null)[] {
-  const hasPast = entries.some(({ past }) => past !== undefined);
-  const of = (value: (past: Past) => unknown): readonly unknown[] | null =>
-    hasPast ? entries.map(({ past }) => (past === undefined ? null : (value(past) ?? null))) : null;
-  return [
-    of(({ sends }) => sends),
-    of(({ ageMs }) => ageMs),
-    of(({ dueInMs }) => dueInMs),
-    of(({ maxMessages }) => maxMessages && toWhole(maxMessages)),
-    of(({ progress }) => toJsonText(progress)),
-    of(({ death }) => death?.reason),
-    of(({ death }) => death && toJsonText(death.end)),
-    of(({ death }) => death?.diedAt),
-  ];
 }

@@ -3,7 +3,7 @@
  * and go together in the next one, so that many small calls share a commit.
  */
 import { SecurityEventError } from '../../errors.ts';
-import type { Enqueued, QueueEntry } from '../queue.ts';
+import type { EnqueueResult, QueueEntry } from '../queue.ts';
 import { isAboutValues } from './postgres-failure.ts';
 import { toText } from './words.ts';
 
@@ -14,12 +14,13 @@ const MAX_BYTES = 8 * 1024 * 1024;
 /** Applications are found by an index, which takes no longer ids: 2704 bytes less its own. */
 const MAX_ID_BYTES = 2690;
 
-export type Store = (entries: readonly QueueEntry[]) => Promise<Enqueued>;
+export type Store = (entries: readonly QueueEntry[], delayMs: number) => Promise<EnqueueResult>;
 
 interface Waiting {
   readonly entries: readonly QueueEntry[];
+  readonly delayMs: number;
   readonly bytes: number;
-  readonly resolve: (enqueued: Enqueued) => void;
+  readonly resolve: (enqueued: EnqueueResult) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -33,11 +34,11 @@ export class Intake {
   }
 
   /** Rejects with ERR_MESSAGE_TOO_LARGE where an id is longer than the database takes. */
-  async enqueue(entries: readonly QueueEntry[]): Promise<Enqueued> {
+  async enqueue(entries: readonly QueueEntry[], delayMs: number): Promise<EnqueueResult> {
     checkIds(entries);
     const bytes = entries.reduce((sum, { stored }) => sum + stored.bytes.length, 0);
     return await new Promise((resolve, reject) => {
-      this.#waiting.push({ entries, bytes, resolve, reject });
+      this.#waiting.push({ entries, delayMs, bytes, resolve, reject });
       if (!this.#isStoring) void this.#storeAll();
     });
   }
@@ -54,7 +55,8 @@ export class Intake {
     const end = this.#waiting.findIndex((call, index) => {
       messages += call.entries.length;
       bytes += call.bytes;
-      return index > 0 && (messages > MAX_MESSAGES || bytes > MAX_BYTES);
+      const isFull = messages > MAX_MESSAGES || bytes > MAX_BYTES;
+      return index > 0 && (isFull || call.delayMs !== this.#waiting[0]?.delayMs);
     });
     const count = end === -1 ? this.#waiting.length : end;
     return this.#waiting.splice(0, count);
@@ -62,13 +64,15 @@ export class Intake {
 
   async #storeTogether(calls: readonly Waiting[]): Promise<void> {
     const [first] = calls;
-    if (calls.length === 1 && first !== undefined) {
-      await this.#store(first.entries).then(first.resolve, first.reject);
+    if (first === undefined) return;
+    if (calls.length === 1) {
+      await this.#store(first.entries, first.delayMs).then(first.resolve, first.reject);
       return;
     }
     try {
-      const { closed } = await this.#store(calls.flatMap(({ entries }) => entries));
-      for (const call of calls) call.resolve({ closed: closedOf(call.entries, closed) });
+      const all = calls.flatMap(({ entries }) => entries);
+      const stored = await this.#store(all, first.delayMs);
+      for (const [index, part] of partsOf(calls, stored).entries()) calls[index]?.resolve(part);
     } catch (error) {
       if (isOneCalls(error)) for (const call of calls) await this.#storeTogether([call]);
       else for (const { reject } of calls) reject(error);
@@ -93,10 +97,17 @@ function checkIds(entries: readonly QueueEntry[]): void {
 const isOneCalls = (error: unknown): boolean =>
   isAboutValues(error) || (error instanceof SecurityEventError && error.code === 'ERR_QUEUE_FULL');
 
-/** Those that this call has new messages of. */
-function closedOf(entries: readonly QueueEntry[], closed: readonly string[]): string[] {
-  if (closed.length === 0) return [];
-  const own = entries.filter(({ past }) => past?.death === undefined);
-  const ids = new Set(own.map(({ applicationId }) => applicationId));
-  return closed.filter((id) => ids.has(id));
+/** Gives each call its part of what was stored for all of them. */
+function partsOf(calls: readonly Waiting[], { sequences, closed }: EnqueueResult): EnqueueResult[] {
+  const isClosed = new Set(closed);
+  let end = 0;
+  return calls.map(({ entries }) => {
+    const start = end;
+    const own = new Set(entries.map(({ applicationId }) => applicationId));
+    for (const { applicationId } of entries) if (!isClosed.has(applicationId)) end += 1;
+    return {
+      sequences: sequences.slice(start, end),
+      closed: closed.filter((id) => own.has(id)),
+    };
+  });
 }

@@ -1,34 +1,34 @@
 import { SecurityEventError } from '../../errors.ts';
 import type { Clock } from '../../system/clock.ts';
 import type {
-  ApplicationRow,
+  ApplicationState,
+  ApplicationUpdate,
+  Backlog,
   Claim,
   ClaimRequest,
   DeadLetterFilter,
   DeadLetterPage,
   Durability,
-  Enqueued,
+  EnqueueResult,
   ExpiredMessage,
   MessageQueue,
-  Moved,
-  Nothing,
+  MessageResult,
+  NothingDue,
   QueueClosing,
   QueueEntry,
   QueueStats,
-  RowUpdate,
-  Verdict,
+  SequenceRange,
 } from '../queue.ts';
-import { type Beginning, Calls } from './calls.ts';
+import { Calls } from './calls.ts';
 import { type ClaimName, claimName, claimOf, nothingOf } from './claims.ts';
-import { connected, Database } from './database.ts';
+import type { Database } from './database.ts';
 import type { PageRequest } from './dead-letter-rows.ts';
 import { Doorbell } from './doorbell.ts';
 import { Folding } from './folding.ts';
-import { PostgresIncidents } from './incidents.ts';
 import { Intake } from './intake.ts';
 import type { LoadPg } from './load-pg.ts';
 import type { ReadOptions } from './postgres-options.ts';
-import { lookedAt } from './schema.ts';
+import { opened } from './schema.ts';
 
 export interface Surroundings {
   readonly clock: Pick<Clock, 'idle'>;
@@ -43,18 +43,18 @@ interface Opened {
   readonly intake: Intake;
 }
 
-interface Session extends Opened, Beginning {}
+interface Session extends Opened {
+  readonly initialState: ApplicationState;
+}
 
 export class PostgresQueue implements MessageQueue {
-  /** In the same database; usable before `open`, until `close`. */
-  readonly incidents = new PostgresIncidents((work) => this.#reached(work));
   readonly #options: ReadOptions;
   readonly #surroundings: Surroundings;
   readonly #doorbell: Doorbell;
   /** Names this handle among those that ring. */
   readonly #caller: string;
   #durability: Durability = 'process-crash';
-  #beginning: Beginning | undefined;
+  #initialState: ApplicationState | undefined;
   #opening: Promise<Opened> | undefined;
   #closing: Promise<QueueClosing> | undefined;
   /** Calls that are not over. */
@@ -76,10 +76,12 @@ export class PostgresQueue implements MessageQueue {
     return this.#durability;
   }
 
-  async open(row: ApplicationRow, lingerMs = 0): Promise<void> {
+  async open(initialState: ApplicationState): Promise<Backlog> {
     if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
-    await this.#connected();
-    this.#beginning = { row, lingerMs };
+    const { calls } = await this.#connected();
+    const backlog = await calls.backlog();
+    this.#initialState = initialState;
+    return backlog;
   }
 
   async #connected(): Promise<Opened> {
@@ -95,35 +97,29 @@ export class PostgresQueue implements MessageQueue {
 
   async #connect(): Promise<Opened> {
     const { schema, listen } = this.#options;
-    const database = new Database(
-      await connected(this.#options, this.#surroundings.load),
-      this.#options,
-    );
-    try {
-      this.#durability = await lookedAt(database, schema);
-    } catch (error) {
-      await database.end();
-      throw error;
-    }
+    const { database, durability } = await opened(this.#options, this.#surroundings.load);
+    this.#durability = durability;
     const calls = new Calls(database, this.#options);
     const folding = new Folding((rings) =>
       calls.fold(rings && listen ? schema : null, this.#caller),
     );
-    const intake = new Intake((entries) => calls.enqueue(entries, this.#beginning as Beginning));
+    const intake = new Intake((entries, delayMs) =>
+      calls.enqueue(entries, delayMs, this.#initialState as ApplicationState),
+    );
     this.#doorbell.open(listen ? database.newClient : undefined);
     return { database, calls, folding, intake };
   }
 
-  async enqueue(entries: readonly QueueEntry[]): Promise<Enqueued> {
+  async enqueue(entries: readonly QueueEntry[], delayMs = 0): Promise<EnqueueResult> {
     return await this.#run(async ({ folding, intake }) => {
-      if (entries.length === 0) return { closed: [] };
-      const enqueued = await intake.enqueue(entries);
+      if (entries.length === 0) return { sequences: [], closed: [] };
+      const enqueued = await intake.enqueue(entries, delayMs);
       this.#tell(folding);
       return enqueued;
     });
   }
 
-  async claim(request: ClaimRequest): Promise<Claim | Nothing> {
+  async claim(request: ClaimRequest): Promise<Claim | NothingDue> {
     return await this.#run(async ({ calls, folding }) => {
       // Of what this process brought in it must not be said that it is not there.
       await folding.done();
@@ -136,7 +132,7 @@ export class PostgresQueue implements MessageQueue {
         }
       }
       if (answer['claim'] === null) return nothingOf(answer);
-      const claim = claimOf(answer, request.early === true);
+      const claim = claimOf(answer);
       this.#claims.set(claim.id, claim);
       return claim;
     });
@@ -144,26 +140,26 @@ export class PostgresQueue implements MessageQueue {
 
   async settle(
     claim: Claim,
-    verdicts: readonly (Verdict | Moved)[],
-    row: RowUpdate,
+    results: readonly MessageResult[],
+    state: ApplicationUpdate,
   ): Promise<'settled' | 'lost'> {
-    const claimed = await this.#with(claim, async (name, { calls, lingerMs, folding }) => {
-      const count = await calls.settle(name, verdicts, { ...row, lingerMs });
+    const claimed = await this.#with(claim, async (name, { calls, folding }) => {
+      const count = await calls.settle(name, results, state);
       // There all of ours may be busy, and others idle.
-      if (row.tier !== claim.row.tier) folding.ask(true);
+      if (state.tier !== claim.state.tier) folding.ask(true);
       return count;
     });
-    if (claimed !== undefined && claimed !== verdicts.length) {
-      const detail = `${verdicts.length} verdicts for ${claimed} messages`;
+    if (claimed !== undefined && claimed !== results.length) {
+      const detail = `${results.length} results for ${claimed} messages`;
       throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
     }
     this.#ended(claim);
     return claimed === undefined ? 'lost' : 'settled';
   }
 
-  async release(claim: Claim, row?: RowUpdate): Promise<'released' | 'lost'> {
+  async release(claim: Claim, state?: ApplicationUpdate): Promise<'released' | 'lost'> {
     const isReleased = await this.#with(claim, async (name, { calls, folding }) => {
-      const isDue = await calls.release(name, row);
+      const isDue = await calls.release(name, state);
       if (isDue) folding.ask(true);
       return isDue;
     });
@@ -197,31 +193,35 @@ export class PostgresQueue implements MessageQueue {
     return await this.#run(({ calls }) => calls.expire(olderThanMs, maxMessages));
   }
 
-  async application(applicationId: string): Promise<ApplicationRow | undefined> {
-    return await this.#run(({ calls }) => calls.application(applicationId));
+  async countPending(ranges: readonly SequenceRange[]): Promise<number> {
+    return await this.#run(({ calls }) => calls.countPending(ranges));
+  }
+
+  async applicationState(applicationId: string): Promise<ApplicationState | undefined> {
+    return await this.#run(({ calls }) => calls.applicationState(applicationId));
   }
 
   async closeApplication(
     applicationId: string,
     maxMessages: number,
   ): Promise<readonly ExpiredMessage[]> {
-    return await this.#run((session) =>
-      session.calls.closeApplication(applicationId, session, maxMessages),
+    return await this.#run(({ calls, initialState }) =>
+      calls.closeApplication(applicationId, initialState, maxMessages),
     );
   }
 
-  async reopen(applicationId: string): Promise<void> {
-    await this.#run(async ({ calls, folding, row }) => {
-      await calls.reopen(applicationId, row);
+  async reopenApplication(applicationId: string): Promise<void> {
+    await this.#run(async ({ calls, folding, initialState }) => {
+      await calls.reopen(applicationId, initialState);
       this.#tell(folding);
     });
   }
 
-  async deadLetters(page: PageRequest): Promise<DeadLetterPage> {
+  async listDeadLetters(page: PageRequest): Promise<DeadLetterPage> {
     return await this.#run(({ calls }) => calls.deadLetters(page));
   }
 
-  async replay(filter: DeadLetterFilter): Promise<number> {
+  async replayDeadLetters(filter: DeadLetterFilter): Promise<number> {
     return await this.#run(async ({ calls, folding }) => {
       const replayed = await calls.replay(filter);
       if (replayed > 0) this.#tell(folding);
@@ -229,9 +229,9 @@ export class PostgresQueue implements MessageQueue {
     });
   }
 
-  async purge(filter: DeadLetterFilter, as: 'purged' | 'moved' = 'purged'): Promise<number> {
+  async purgeDeadLetters(filter: DeadLetterFilter): Promise<number> {
     return await this.#run(async ({ calls, folding }) => {
-      const purged = await calls.purge(filter, as);
+      const purged = await calls.purge(filter);
       folding.ask(false);
       return purged;
     });
@@ -253,9 +253,9 @@ export class PostgresQueue implements MessageQueue {
   /** What was begun is done first; what is claimed was not sent (law 8). */
   async #end(): Promise<QueueClosing> {
     this.#doorbell.stop();
-    const opened = await this.#opening?.catch(() => undefined);
-    if (opened === undefined) return { returned: [], left: 0 };
-    const { database, calls, folding } = opened;
+    const open = await this.#opening?.catch(() => undefined);
+    if (open === undefined) return { returned: [], left: 0 };
+    const { database, calls, folding } = open;
     try {
       await Promise.allSettled(this.#running);
       for (const claim of this.#claims.values()) {
@@ -271,13 +271,9 @@ export class PostgresQueue implements MessageQueue {
   }
 
   async #run<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    const beginning = this.#beginning;
-    if (beginning === undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
-    return await this.#while((opened) => work({ ...opened, ...beginning }));
-  }
-
-  #reached<T>(work: (database: Database) => Promise<T>): Promise<T> {
-    return this.#while(({ database }) => work(database));
+    const initialState = this.#initialState;
+    if (initialState === undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
+    return await this.#while((opened) => work({ ...opened, initialState }));
   }
 
   /** `close` waits for what was begun. */

@@ -5,7 +5,7 @@ import { fromText } from './words.ts';
 type Counts = { -readonly [Key in keyof Ledger]: Ledger[Key] };
 
 /** Why messages of such a queue are discarded; the names of the columns, too. */
-const REASONS = ['purged', 'moved'] as const satisfies readonly DiscardReason[];
+const REASONS = ['purged'] as const satisfies readonly DiscardReason[];
 
 /** Of a row for each application. */
 export function statsOf(rows: readonly Row[]): QueueStats {

@@ -3,7 +3,8 @@ import type { ClientBase } from 'pg';
 import { SecurityEventError } from '../../errors.ts';
 import { untraced } from '../../system/untraced.ts';
 import type { Durability } from '../queue.ts';
-import type { Database, Row } from './database.ts';
+import { connected, Database, type Row } from './database.ts';
+import type { LoadPg } from './load-pg.ts';
 import { failure } from './postgres-failure.ts';
 import type { ReadOptions } from './postgres-options.ts';
 import { quoted, SCHEMA_VERSION, schemaText } from './sql/schema-text.ts';
@@ -87,6 +88,22 @@ function checkVersion(version: unknown, schema: string): void {
   throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
 }
 
+export interface OpenedDatabase {
+  readonly database: Database;
+  readonly durability: Durability;
+}
+
+/** Connects to a database whose schema and settings fit. */
+export async function opened(options: ReadOptions, load: LoadPg): Promise<OpenedDatabase> {
+  const database = new Database(await connected(options, load), options);
+  try {
+    return { database, durability: await lookedAt(database, options.schema) };
+  } catch (error) {
+    await database.end();
+    throw error;
+  }
+}
+
 const SETTINGS = `select (select version from {s}.schema_version) as version,
   current_setting('fsync') as fsync,
   current_setting('synchronous_commit') as commit,
@@ -96,7 +113,7 @@ const SETTINGS = `select (select version from {s}.schema_version) as version,
   current_setting('transaction_isolation') as isolation`;
 
 /** Refuses a schema of another version and a server that would not keep the laws; tells what it keeps. */
-export async function lookedAt(database: Database, schema: string): Promise<Durability> {
+async function lookedAt(database: Database, schema: string): Promise<Durability> {
   const [row] = await database.query(SETTINGS.replace('{s}', () => quoted(schema)));
   checkVersion(row?.['version'], schema);
   const unfit = unfitness(row ?? {});

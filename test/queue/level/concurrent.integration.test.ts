@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLevelQueue } from '../../../src/queue/level.ts';
 import { copyAsKilled } from '../../helpers/copy-as-killed.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { ROW } from '../conformance/trial.ts';
+import { INITIAL } from '../conformance/trial.ts';
 import { ConcurrentRun } from './concurrent-run.ts';
 import { drain, tables } from './drain.ts';
 
@@ -21,7 +21,7 @@ const SEEDS = Array.from({ length: quickOrNightly(2, 20) }, (_, index) => 1 + 10
 
 async function empties(place: string): Promise<void> {
   const queue = createLevelQueue({ folder: place, sync: false });
-  await queue.open(ROW);
+  await queue.open(INITIAL);
   expect(await drain(queue)).toBeUndefined();
   const { dead } = await queue.stats();
   await queue.close();

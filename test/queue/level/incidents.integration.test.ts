@@ -13,7 +13,7 @@ import { createFakeClock, type FakeClock } from '../../../src/testing/index.ts';
 import { copyAsKilled } from '../../helpers/copy-as-killed.ts';
 import { openReceiver } from '../../helpers/sender.ts';
 import { DAY_MS, describeIncidentStore, reportOf } from '../../incident/describe-incident-store.ts';
-import { ROW } from '../conformance/trial.ts';
+import { INITIAL } from '../conformance/trial.ts';
 import { tables } from './drain.ts';
 
 const newFolder = (): string => mkdtempSync(join(tmpdir(), 'level-incidents-'));
@@ -128,7 +128,7 @@ describe('what was told of incidents', () => {
     const queue = queueIn({ folder, clock });
     await queue.incidents.tell(reportOf(names));
     await expect(queue.stats()).rejects.toMatchObject({ code: 'ERR_QUEUE_CLOSED' });
-    await queue.open(ROW, 5);
+    await queue.open(INITIAL, 5);
     expect(await queue.stats()).toMatchObject({ pending: 0 });
     expect(await queue.incidents.tell(reportOf(names))).toEqual(nothingNew);
     await queue.close();

@@ -15,7 +15,7 @@ import { describe, expect, test } from 'vitest';
 import { metaKey } from '../../../src/queue/level/keys.ts';
 import { createLevelQueue } from '../../../src/queue/level.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
-import { entryOf, ROW } from '../conformance/trial.ts';
+import { entryOf, INITIAL } from '../conformance/trial.ts';
 import { cut, filesOf, flip, judge, useDamagedFolder, WHOLE } from './damaged-folder.ts';
 
 const MARK = 'SECURITY-EVENT-DELIVERY';
@@ -50,7 +50,7 @@ const told = (folder: string): unknown => [
 /** Gives how many messages wait, of which one is new. */
 const opened = async (folder: string): Promise<number> => {
   const queue = createLevelQueue({ folder });
-  await queue.open(ROW);
+  await queue.open(INITIAL);
   await queue.enqueue([entryOf('one')]);
   const { pending } = await queue.stats();
   await queue.close();
@@ -101,7 +101,7 @@ describe('the store of another program', () => {
     const folder = temporaryFolder();
     await fill(folder);
     const queue = createLevelQueue({ folder });
-    const calls = [() => queue.open(ROW), () => queue.open(ROW)];
+    const calls = [() => queue.open(INITIAL), () => queue.open(INITIAL)];
     const report = { applicationId: 'a', incidentId: 'i', channel: 'log', at: 0 } as const;
     calls.push(() => queue.incidents.tell({ ...report, addresses: [], accounts: [] }) as never);
     for (const call of calls) {

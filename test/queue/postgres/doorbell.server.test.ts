@@ -9,12 +9,12 @@ import type { Claim, MessageQueue } from '../../../src/queue/queue.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
 import { runFixture } from '../../helpers/run-fixture.ts';
-import { DEAD, DELIVERED, entryOf, idsOf, isClaim, ROW } from '../conformance/trial.ts';
+import { DEAD, DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';
 
 const SCHEMA = 'security_events';
 const NEVER_MS = 1_000_000;
 const REQUEST = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e6, leaseMs: 60_000 } as const;
-const LAST = { ...ROW, waitMs: 0 };
+const LAST = { ...INITIAL, pauseMs: 0 };
 
 const claimOf = async (queue: MessageQueue): Promise<Claim> => {
   const claimed = await queue.claim(REQUEST);
@@ -46,7 +46,7 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
   const open = async (): Promise<MessageQueue> => {
     const queue = createPostgresQueue({ connection: server.connection, pollMs: NEVER_MS });
     opened.push(queue);
-    await queue.open(ROW);
+    await queue.open(INITIAL);
     return queue;
   };
 
@@ -105,7 +105,7 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
     [
       'settles otherwise than it was claimed',
       async (other) => {
-        const again = { kind: 'again', afterMs: 0, progress: null } as const;
+        const again = { kind: 'retry', afterMs: 0, progress: null } as const;
         const tier = { ...LAST, tier: 'failing' } as const;
         await other.settle(await claimOf(other), [again], tier);
       },
@@ -114,14 +114,14 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
       'replays',
       async (other) => {
         await settled(other, await claimOf(other), DEAD);
-        await other.replay({});
+        await other.replayDeadLetters({});
       },
     ],
-    ['opens the way again for', (other) => other.reopen('one')],
+    ['opens the way again for', (other) => other.reopenApplication('one')],
   ])('is told of what another process %s', async (_, work) => {
     const other = await open();
     await other.enqueue([entryOf('one', { messageId: 'a' })]);
-    // Nothing of that is under way any more.
+    // NothingDue of that is under way any more.
     expect(await other.claim({ ...REQUEST, tiers: [] })).toEqual({});
     const { queue, rung } = await idle();
     const told = rung();
@@ -150,7 +150,7 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
     for (const given of [pool, { ...pool, options: inner.options }]) {
       expect(clients).toEqual([]);
       const queue = new PostgresQueue(readQueueOptions({ pool: given }), surroundings);
-      await queue.open(ROW);
+      await queue.open(INITIAL);
       queue.onDue(() => {});
       await queue.close();
     }

@@ -1,9 +1,10 @@
 /** The incidents that processes share are told as those in the memory of one. */
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
-  createPostgresQueue,
+  createPostgresIncidents,
   createPostgresSchema,
-  type PostgresMessageQueue,
+  type PostgresIncidentStore,
 } from '../../../src/queue/postgres.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
 import { describeIncidentStore, reportOf } from '../../incident/describe-incident-store.ts';
@@ -12,16 +13,16 @@ const AGE = 'update security_events.incident set seen_at = seen_at - $1::bigint'
 
 describe.runIf(postgresPrograms !== undefined)('incidents in PostgreSQL', () => {
   let server: PostgresServer;
-  let queue: PostgresMessageQueue;
+  let incidents: PostgresIncidentStore;
 
   beforeAll(async () => {
     server = await PostgresServer.start();
     await createPostgresSchema({ connection: server.connection });
-    queue = createPostgresQueue({ connection: server.connection });
+    incidents = createPostgresIncidents({ connection: server.connection });
   });
 
   afterAll(async () => {
-    await queue.close();
+    await incidents.close();
     await server.stop();
   });
 
@@ -31,7 +32,7 @@ describe.runIf(postgresPrograms !== undefined)('incidents in PostgreSQL', () => 
       create: async () => {
         await server.query('delete from security_events.incident');
         return {
-          store: queue.incidents,
+          store: incidents,
           pass: (ms) => server.query(AGE, [ms]),
           dispose: async () => {},
         };
@@ -43,7 +44,6 @@ describe.runIf(postgresPrograms !== undefined)('incidents in PostgreSQL', () => 
 
   test('are forgotten when they are over, also beside many that are, and a part of their names at a time', async () => {
     await server.query('delete from security_events.incident');
-    const { incidents } = queue;
     const addresses = Array.from({ length: 2500 }, (_, index) => `a-${index}`);
     for (let count = 0; count < 11; count += 1) {
       await incidents.tell(reportOf({ incidentId: `old-${count}` }));
@@ -76,13 +76,11 @@ describe.runIf(postgresPrograms !== undefined)('incidents in PostgreSQL', () => 
   });
 
   test('are created by one of many first reports at the same time, from whichever process', async () => {
-    const other = createPostgresQueue({ connection: server.connection });
+    const other = createPostgresIncidents({ connection: server.connection });
     const news = await Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
-        const { incidents } = index % 2 === 0 ? queue : other;
-        return await incidents.tell(
-          reportOf({ incidentId: 'at once', addresses: [`${index % 4}`] }),
-        );
+        const store = index % 2 === 0 ? incidents : other;
+        return await store.tell(reportOf({ incidentId: 'at once', addresses: [`${index % 4}`] }));
       }),
     );
     expect(news.filter(({ isFirst }) => isFirst)).toHaveLength(1);
@@ -93,8 +91,34 @@ describe.runIf(postgresPrograms !== undefined)('incidents in PostgreSQL', () => 
       '3',
     ]);
     await other.close();
-    await expect(other.incidents.tell(reportOf())).rejects.toMatchObject({
+    await expect(other.tell(reportOf())).rejects.toMatchObject({
       code: 'ERR_QUEUE_CLOSED',
     });
+  });
+
+  test('connects again when the schema was missing before', async () => {
+    const given = { connection: server.connection, schema: 'later' };
+    const early = createPostgresIncidents(given);
+    await expect(early.tell(reportOf())).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
+    await createPostgresSchema(given);
+    expect(await early.tell(reportOf())).toMatchObject({ isFirst: true });
+    await early.close();
+  });
+
+  test("leaves the caller's pool open when it is closed", async () => {
+    const pool = new pg.Pool(server.connection);
+    const store = createPostgresIncidents({ pool });
+    await store.tell(reportOf({ incidentId: 'by pool' }));
+    await store.close();
+    await store.close();
+    expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+    await pool.end();
+  });
+
+  test('refuses an option that only a queue has', () => {
+    const options = { connection: server.connection, pollMs: 100 };
+    expect(() => createPostgresIncidents(options)).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['pollMs'] }),
+    );
   });
 });

@@ -8,7 +8,7 @@ import { createPostgresQueue, createPostgresSchema } from '../../../src/queue/po
 import { createSeededRandom } from '../../../src/testing/index.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { ROW } from '../conformance/trial.ts';
+import { INITIAL } from '../conformance/trial.ts';
 import { kill, LifeJournal, startLife } from '../life-journal.ts';
 
 /** So many processes live at the same time. */
@@ -42,7 +42,7 @@ describe.runIf(postgresPrograms !== undefined)('a queue in PostgreSQL', () => {
   async function judge(schema: string, unseen: number): Promise<void> {
     await quiet();
     const queue = createPostgresQueue({ connection: server.connection, schema });
-    await queue.open(ROW);
+    await queue.open(INITIAL);
     await journalOf(schema).judge(queue, unseen);
     const [room] = await server.query(
       `select sum(messages) as m, sum(bytes) as b from ${schema}.room`,

@@ -10,10 +10,10 @@ import { PostgresQueue } from '../../../src/queue/postgres/postgres-queue.ts';
 import { durabilityOf } from '../../../src/queue/postgres/schema.ts';
 import { fromText, toText, toWhole } from '../../../src/queue/postgres/words.ts';
 import { createPostgresQueue } from '../../../src/queue/postgres.ts';
-import type { Claim, Enqueued, QueueEntry } from '../../../src/queue/queue.ts';
+import type { Claim, EnqueueResult, QueueEntry } from '../../../src/queue/queue.ts';
 import { nextTurn } from '../../../src/system/next-turn.ts';
 import { isOwnWork } from '../../../src/system/untraced.ts';
-import { entryOf, ROW } from '../conformance/trial.ts';
+import { entryOf, INITIAL } from '../conformance/trial.ts';
 
 const connection = 'postgres://queue@localhost/events';
 
@@ -149,15 +149,18 @@ describe('what PostgreSQL throws', () => {
 
 interface Batch {
   readonly entries: readonly QueueEntry[];
-  readonly end: (enqueued: Enqueued) => void;
+  readonly delayMs: number;
+  readonly end: (enqueued: EnqueueResult) => void;
   readonly fail: (error: unknown) => void;
 }
+
+const NONE: EnqueueResult = { sequences: [], closed: [] };
 
 /** Each is stored when the test says so. */
 function gathered() {
   const batches: Batch[] = [];
   const intake = new Intake(
-    (entries) => new Promise((end, fail) => batches.push({ entries, end, fail })),
+    (entries, delayMs) => new Promise((end, fail) => batches.push({ entries, delayMs, end, fail })),
   );
   const sizes = () => batches.map(({ entries }) => entries.length);
   const batch = async (index: number): Promise<Batch> => {
@@ -168,35 +171,50 @@ function gathered() {
 }
 
 describe('calls that come while others are being stored', () => {
-  test('go together in the next one, and each is told of its own applications', async () => {
+  test('go together in the next one, and each is told of its own sequences and applications', async () => {
     const { intake, batch, sizes } = gathered();
-    const first = intake.enqueue([entryOf('one')]);
-    const second = intake.enqueue([entryOf('two'), entryOf('three')]);
-    const third = intake.enqueue([entryOf('three')]);
+    const first = intake.enqueue([entryOf('one')], 0);
+    const second = intake.enqueue([entryOf('two'), entryOf('three')], 0);
+    const third = intake.enqueue([entryOf('three')], 0);
     expect(sizes()).toEqual([1]);
-    (await batch(0)).end({ closed: [] });
-    expect(await first).toEqual({ closed: [] });
+    (await batch(0)).end({ sequences: [1], closed: [] });
+    expect(await first).toEqual({ sequences: [1], closed: [] });
     expect((await batch(1)).entries).toHaveLength(3);
-    (await batch(1)).end({ closed: ['two', 'three'] });
-    expect(await second).toEqual({ closed: ['two', 'three'] });
-    expect(await third).toEqual({ closed: ['three'] });
+    (await batch(1)).end({ sequences: [5, 7], closed: ['two'] });
+    expect(await second).toEqual({ sequences: [5], closed: ['two'] });
+    expect(await third).toEqual({ sequences: [7], closed: [] });
   });
 
   test('go in batches of 2000 messages and 8 MiB, unless one call has more', async () => {
     const { intake, batch, sizes } = gathered();
     const calls = [1, 1999, 1, 5000, 1].map((count) =>
-      intake.enqueue(Array.from({ length: count }, () => entryOf('one'))),
+      intake.enqueue(
+        Array.from({ length: count }, () => entryOf('one')),
+        0,
+      ),
     );
     const bytes = Buffer.alloc(5 * 1024 * 1024);
     calls.push(
-      intake.enqueue([entryOf('one', { bytes })]),
-      intake.enqueue([entryOf('one', { bytes })]),
+      intake.enqueue([entryOf('one', { bytes })], 0),
+      intake.enqueue([entryOf('one', { bytes })], 0),
     );
     for (let index = 0; index < 5; index += 1) {
-      (await batch(index)).end({ closed: [] });
+      (await batch(index)).end(NONE);
     }
     await Promise.all(calls);
     expect(sizes()).toEqual([1, 2000, 5000, 2, 1]);
+  });
+
+  test('go in batches with one delay', async () => {
+    const { intake, batch, sizes } = gathered();
+    const calls = [0, 0, 0, 50, 50, 0].map((delayMs) => intake.enqueue([entryOf('one')], delayMs));
+    for (let index = 0; index < 4; index += 1) (await batch(index)).end(NONE);
+    await Promise.all(calls);
+    expect(sizes()).toEqual([1, 2, 2, 1]);
+    const delays = await Promise.all(
+      [0, 1, 2, 3].map(async (index) => (await batch(index)).delayMs),
+    );
+    expect(delays).toEqual([0, 0, 50, 0]);
   });
 
   test.each([
@@ -204,22 +222,22 @@ describe('calls that come while others are being stored', () => {
     failure(Object.assign(new Error(), { code: '54000' })),
   ])('are stored one by one where one of them may be at fault', async (error) => {
     const { intake, batch } = gathered();
-    const first = intake.enqueue([entryOf('one')]);
-    const calls = ['a', 'b'].map((name) => intake.enqueue([entryOf(name)]));
-    (await batch(0)).end({ closed: [] });
+    const first = intake.enqueue([entryOf('one')], 0);
+    const calls = ['a', 'b'].map((name) => intake.enqueue([entryOf(name)], 0));
+    (await batch(0)).end(NONE);
     await first;
     (await batch(1)).fail(error);
     (await batch(2)).fail(error);
     await expect(calls[0]).rejects.toBe(error);
-    (await batch(3)).end({ closed: [] });
-    expect(await calls[1]).toEqual({ closed: [] });
+    (await batch(3)).end(NONE);
+    expect(await calls[1]).toEqual(NONE);
   });
 
   test('all fail where there was no connection', async () => {
     const { intake, batch, sizes } = gathered();
-    const first = intake.enqueue([entryOf('one')]);
-    const calls = ['a', 'b'].map((name) => intake.enqueue([entryOf(name)]));
-    (await batch(0)).end({ closed: [] });
+    const first = intake.enqueue([entryOf('one')], 0);
+    const calls = ['a', 'b'].map((name) => intake.enqueue([entryOf(name)], 0));
+    (await batch(0)).end(NONE);
     await first;
     const error = failure(Object.assign(new Error(), { code: 'ECONNRESET' }));
     (await batch(1)).fail(error);
@@ -266,7 +284,7 @@ describe('a queue', () => {
       load: notInstalled,
     });
     expect(queue.durability).toBe('process-crash');
-    await expect(queue.open(ROW)).rejects.toMatchObject({
+    await expect(queue.open(INITIAL)).rejects.toMatchObject({
       code: 'ERR_PEER_MISSING',
       message: expect.stringContaining('npm install pg') as string,
       cause: { message: 'no such module' },
@@ -295,17 +313,20 @@ describe('a queue', () => {
         read_only: 'off',
         encoding: 'UTF8',
       };
+      const backlog = { due_messages: '2', last_sequence: '7' };
+      if (text.includes('.backlog')) return Promise.resolve({ rows: [backlog] });
       return Promise.resolve({ rows: text.includes('current_setting') ? [settings] : [] });
     };
     for (const transactionPooling of [false, true]) {
       const pool = { query, connect: () => {}, options: {} };
       const queue = createPostgresQueue({ pool, transactionPooling, listen: false });
-      await queue.open(ROW);
+      expect(await queue.open(INITIAL)).toEqual({ dueMessages: 2, lastSequence: 7 });
       expect(queue.durability).toBe('server');
       isDeadlocked = true;
       expect((await queue.stats()).accepted).toBe(0);
     }
-    const name = 'security_events.stats';
-    expect(names).toEqual([undefined, name, name, undefined, undefined, undefined]);
+    const stats = 'security_events.stats';
+    const prepared = [undefined, 'security_events.backlog', stats, stats];
+    expect(names).toEqual([...prepared, ...prepared.map(() => undefined)]);
   });
 });

@@ -6,7 +6,7 @@ import { hasPgBouncer, PgBouncer } from '../../helpers/pgbouncer.ts';
 import { PostgresServer } from '../../helpers/postgres-server.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { message, openReceiver, PATIENCE, senderTo } from '../../helpers/sender.ts';
-import { entryOf, ROW } from '../conformance/trial.ts';
+import { entryOf, INITIAL } from '../conformance/trial.ts';
 import {
   describePostgresConformance,
   type PostgresConformance,
@@ -71,13 +71,13 @@ describe.runIf(hasPgBouncer)('behind PgBouncer', () => {
     test('says which option is missing, where it is not opened by it', async () => {
       const { connection } = bouncer;
       await expect(createPostgresSchema({ connection })).rejects.toMatchObject(hint);
-      await expect(createPostgresQueue({ connection }).open(ROW)).rejects.toMatchObject(hint);
+      await expect(createPostgresQueue({ connection }).open(INITIAL)).rejects.toMatchObject(hint);
     });
 
     test('says so too where statements of a pool of the caller are another connection’s', async () => {
       const pool = new pg.Pool({ ...bouncer.connection, max: 20 });
       const queue = createPostgresQueue({ pool });
-      await queue.open(ROW);
+      await queue.open(INITIAL);
       const calls = Array.from({ length: 40 }, async (_, index) => {
         await queue.enqueue([entryOf(`application-${index}`)]);
         await queue.stats();

@@ -17,10 +17,10 @@ import type { Claim, MessageQueue, QueueEntry } from '../../../src/queue/queue.t
 import { root } from '../../helpers/package-files.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
 import { runFixture } from '../../helpers/run-fixture.ts';
-import { DELIVERED, entryOf, idsOf, isClaim, ROW } from '../conformance/trial.ts';
+import { DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';
 
 const REQUEST = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e6, leaseMs: 60_000 } as const;
-const LAST = { ...ROW, waitMs: 0 };
+const LAST = { ...INITIAL, pauseMs: 0 };
 const SCHEMA = 'own';
 const HOLD = `begin; select from ${SCHEMA}.application for no key update`;
 const manyOf = (name: string, count: number): QueueEntry[] =>
@@ -76,7 +76,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
 
   const open = async (options: Partial<PostgresQueueOptions> = {}): Promise<MessageQueue> => {
     const queue = made(options);
-    await queue.open(ROW);
+    await queue.open(INITIAL);
     return queue;
   };
 
@@ -98,14 +98,14 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
 
     test('has to be there, and is missed only until it is', async () => {
       const queue = made({ schema: 'missing' });
-      await expect(queue.open(ROW)).rejects.toMatchObject({
+      await expect(queue.open(INITIAL)).rejects.toMatchObject({
         code: 'ERR_QUEUE_FAILED',
         message: expect.stringContaining('createPostgresSchema') as string,
         cause: { code: '42P01' },
       });
       await createPostgresSchema({ connection: server.connection, schema: 'missing' });
-      await queue.open(ROW);
-      expect(await queue.enqueue([entryOf('one')])).toEqual({ closed: [] });
+      await queue.open(INITIAL);
+      expect((await queue.enqueue([entryOf('one')])).sequences).toHaveLength(1);
     });
 
     test('of another version is refused', async () => {
@@ -115,7 +115,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
         code: 'ERR_QUEUE_FAILED',
         message: expect.stringContaining('the schema later is of version 99, not 1') as string,
       };
-      await expect(made({ schema: 'later' }).open(ROW)).rejects.toMatchObject(refused);
+      await expect(made({ schema: 'later' }).open(INITIAL)).rejects.toMatchObject(refused);
       const connection = server.connection;
       await expect(createPostgresSchema({ connection, schema: 'later' })).rejects.toMatchObject(
         refused,
@@ -141,10 +141,10 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
         [-1]: "insert into {s}.steps values ('first')",
         0: `insert into {s}.steps values ('second'); ${schemaText('older').replaceAll(/create table "older".schema_version .*|insert into "older".schema_version .*/g, '')}`,
       };
-      await expect(made({ schema: 'older' }).open(ROW)).rejects.toThrow(
+      await expect(made({ schema: 'older' }).open(INITIAL)).rejects.toThrow(
         'is of version -1, not 1: run createPostgresSchema',
       );
-      // Nothing leads from it to ours.
+      // NothingDue leads from it to ours.
       await expect(createPostgresSchema({ connection, schema: 'older' })).rejects.toThrow(
         'the schema older is of version -1',
       );
@@ -192,7 +192,9 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     expect((await open()).durability).toBe('process-crash');
     await control.query(`alter role postgres reset synchronous_commit;
       alter role postgres set default_transaction_isolation = 'serializable'`);
-    await expect(made().open(ROW)).rejects.toThrow('default_transaction_isolation is serializable');
+    await expect(made().open(INITIAL)).rejects.toThrow(
+      'default_transaction_isolation is serializable',
+    );
     await control.query('alter role postgres reset default_transaction_isolation');
   });
 
@@ -277,7 +279,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     const diedDaysAgo = (days: number) => {
       const death = {
         reason: 'too-large',
-        end: null,
+        lastAttempt: null,
         diedAt: Date.now() - days * 86_400_000,
       } as const;
       return { ...entryOf('one', { messageId: `${days}` }), past: { ...past, death } };
@@ -285,7 +287,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     await queue.enqueue([31, 29, 40, 0].map(diedDaysAgo));
     expect(sql).toContain('security_events.');
     await control.query(sql.replaceAll('security_events.', `${SCHEMA}.`));
-    const { items } = await queue.deadLetters({ limit: 9 });
+    const { items } = await queue.listDeadLetters({ limit: 9 });
     expect(items.map(({ stored }) => stored.messageId)).toEqual(['29', '0']);
     expect(await queue.stats()).toMatchObject({ accepted: 4, dead: 2, discarded: { purged: 2 } });
   });
@@ -298,13 +300,13 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     const queue = await open({ connection: { ...server.connection, user: 'agent' } });
     await queue.enqueue(manyOf('one', 2));
     const { messages, ...claim } = await claimOf(queue);
-    const dead = { kind: 'dead', reason: 'too-large', end: null } as const;
+    const dead = { kind: 'dead', reason: 'too-large', lastAttempt: null } as const;
     await queue.settle({ ...claim, messages }, [DELIVERED, dead], LAST);
-    expect(await queue.replay({})).toBe(1);
+    expect(await queue.replayDeadLetters({})).toBe(1);
     expect(await queue.expire(-1000, 9)).toHaveLength(1);
     expect(await queue.closeApplication('one', 9)).toEqual([]);
-    await queue.reopen('one');
-    expect(await queue.purge({})).toBe(1);
+    await queue.reopenApplication('one');
+    expect(await queue.purgeDeadLetters({})).toBe(1);
   });
 
   test('listens again after its connection was cut', async () => {
@@ -332,23 +334,19 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       'NULL',
     ];
     for (const word of words) {
-      const stored = {
-        ...entryOf(word, { messageId: word }),
-        origin: { senderId: word, number: 7 },
-      };
-      expect(await queue.enqueue([stored])).toEqual({ closed: [] });
+      const { sequences } = await queue.enqueue([entryOf(word, { messageId: word })]);
       const claim = await claimOf(queue);
       expect(claim.applicationId).toBe(word);
       expect(claim.messages[0]).toMatchObject({
         stored: { messageId: word },
-        origin: { senderId: word, number: 7 },
+        sequence: sequences[0],
       });
-      const dead = { kind: 'dead', reason: 'too-large', end: { word } } as const;
-      await queue.settle(claim, [dead], { ...LAST, lane: { word } });
-      expect((await queue.application(word))?.lane).toEqual({ word });
-      const { items } = await queue.deadLetters({ applicationId: word, limit: 9, after: word });
-      expect(items).toMatchObject([{ applicationId: word, end: { word } }]);
-      expect(await queue.purge({ ids: [word, `${items[0]?.id}`] })).toBe(1);
+      const dead = { kind: 'dead', reason: 'too-large', lastAttempt: { word } } as const;
+      await queue.settle(claim, [dead], { ...LAST, circuitBreaker: { word } });
+      expect((await queue.applicationState(word))?.circuitBreaker).toEqual({ word });
+      const { items } = await queue.listDeadLetters({ applicationId: word, limit: 9, after: word });
+      expect(items).toMatchObject([{ applicationId: word, lastAttempt: { word } }]);
+      expect(await queue.purgeDeadLetters({ ids: [word, `${items[0]?.id}`] })).toBe(1);
     }
     expect((await queue.stats()).applications.size).toBe(words.length);
   });
@@ -365,7 +363,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       path: [1],
       message: expect.stringContaining('2691 bytes') as string,
     });
-    expect(await beside).toEqual({ closed: [] });
+    expect((await beside).sequences).toHaveLength(1);
     // As it is kept: what PostgreSQL cannot hold takes six.
     const escaped = queue.enqueue([entryOf('\u0000'.repeat(449))]);
     await expect(escaped).rejects.toMatchObject({ code: 'ERR_MESSAGE_TOO_LARGE', path: [0] });
@@ -394,25 +392,25 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   });
 
   describe('a row that another process holds', () => {
-    test.each([
-      { how: 'is waited for', request: REQUEST },
-      { how: 'is waited for by what moves', request: { ...REQUEST, tiers: [], early: true } },
-    ] as const)('$how, rather than said to be not there', async ({ request }) => {
-      const queue = await open();
-      await queue.enqueue([entryOf('one', { messageId: 'a' })]);
-      expect(await queue.claim({ ...REQUEST, tiers: [] })).toEqual({});
-      await control.query(HOLD);
-      const claiming = queue.claim(request);
-      await expect
-        .poll(async () => {
-          const text = `select from pg_stat_activity where wait_event_type = 'Lock'`;
-          return (await server.query(text)).length;
-        })
-        .toBe(1);
-      await control.query('commit');
-      const claimed = await claiming;
-      expect(isClaim(claimed) && idsOf(claimed)).toEqual(['a']);
-    });
+    test.each([{ how: 'is waited for', request: REQUEST }] as const)(
+      '$how, rather than said to be not there',
+      async ({ request }) => {
+        const queue = await open();
+        await queue.enqueue([entryOf('one', { messageId: 'a' })]);
+        expect(await queue.claim({ ...REQUEST, tiers: [] })).toEqual({});
+        await control.query(HOLD);
+        const claiming = queue.claim(request);
+        await expect
+          .poll(async () => {
+            const text = `select from pg_stat_activity where wait_event_type = 'Lock'`;
+            return (await server.query(text)).length;
+          })
+          .toBe(1);
+        await control.query('commit');
+        const claimed = await claiming;
+        expect(isClaim(claimed) && idsOf(claimed)).toEqual(['a']);
+      },
+    );
 
     test('keeps what came in from being added up, which is asked for soon', async () => {
       const queue = await open();
@@ -427,13 +425,13 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     });
   });
 
-  test('refuses verdicts that are too few, and keeps the claim', async () => {
+  test('refuses results that are too few, and keeps the claim', async () => {
     const queue = await open();
     await queue.enqueue(manyOf('one', 2));
     const claim = await claimOf(queue);
     await expect(queue.settle(claim, [DELIVERED], LAST)).rejects.toMatchObject({
       code: 'ERR_QUEUE_FAILED',
-      message: expect.stringContaining('1 verdicts for 2 messages') as string,
+      message: expect.stringContaining('1 results for 2 messages') as string,
     });
     expect(await queue.settle(claim, [DELIVERED, DELIVERED], LAST)).toBe('settled');
     expect(await queue.settle({ ...claim, id: 'forged' }, [DELIVERED], LAST)).toBe('lost');
@@ -448,7 +446,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     ];
     for (const connection of connections) {
       const queue = made({ connection, callTimeoutMs: 2000 });
-      const error: unknown = await queue.open(ROW).catch((thrown: unknown) => thrown);
+      const error: unknown = await queue.open(INITIAL).catch((thrown: unknown) => thrown);
       expect(error).toHaveProperty('code');
       expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(password);
     }

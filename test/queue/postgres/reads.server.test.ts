@@ -2,17 +2,19 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
+  createPostgresIncidents,
   createPostgresQueue,
   createPostgresSchema,
-  type PostgresMessageQueue,
+  type PostgresIncidentStore,
 } from '../../../src/queue/postgres.ts';
+import type { MessageQueue } from '../../../src/queue/queue.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
 import { reportOf } from '../../incident/describe-incident-store.ts';
-import { DEAD, DELIVERED, entryOf, isClaim, ROW } from '../conformance/trial.ts';
+import { DEAD, DELIVERED, entryOf, INITIAL, isClaim } from '../conformance/trial.ts';
 
 const SMALL = 60;
 const LARGE = 3000;
-const LAST = { ...ROW, waitMs: 0 };
+const LAST = { ...INITIAL, pauseMs: 0 };
 const DAY_MS = 86_400_000;
 const APPLICATIONS = ['one', 'two', 'three'];
 
@@ -23,13 +25,13 @@ const READS = `select relname, (seq_tup_read + coalesce(idx_tup_fetch, 0))::inte
 const INCIDENTS = `insert into security_events.incident (key, started_at, seen_at)
   select sha256(i::text::bytea), 0, floor(security_events.now_exact()) from generate_series(1, $1) i`;
 
-const claimed = async (queue: PostgresMessageQueue, maxMessages = 5) => {
+const claimed = async (queue: MessageQueue, maxMessages = 5) => {
   const claim = await queue.claim({ tiers: ['healthy'], maxMessages, maxBytes: 1e6, leaseMs: 1e5 });
   if (!isClaim(claim)) throw new Error('nothing was claimed');
   return claim;
 };
 
-type Call = (queue: PostgresMessageQueue) => Promise<unknown>;
+type Call = (queue: MessageQueue, incidents: PostgresIncidentStore) => unknown;
 
 const CALLS: readonly (readonly [string, Call])[] = [
   ['enqueue', (queue) => queue.enqueue(APPLICATIONS.map((name) => entryOf(name)))],
@@ -37,9 +39,9 @@ const CALLS: readonly (readonly [string, Call])[] = [
   [
     'settle',
     async (queue) => {
-      const again = { kind: 'again', afterMs: 1000, progress: null } as const;
-      const verdicts = [DELIVERED, DEAD, again, again, again];
-      await queue.settle(await claimed(queue), verdicts, LAST);
+      const again = { kind: 'retry', afterMs: 1000, progress: null } as const;
+      const results = [DELIVERED, DEAD, again, again, again];
+      await queue.settle(await claimed(queue), results, LAST);
     },
   ],
   ['release', async (queue) => queue.release(await claimed(queue))],
@@ -47,17 +49,19 @@ const CALLS: readonly (readonly [string, Call])[] = [
   ['expire, where nothing is too old', (queue) => queue.expire(DAY_MS, 1000)],
   ['expire', (queue) => queue.expire(-1000, 3)],
   ['closeApplication', (queue) => queue.closeApplication('one', 3)],
-  ['deadLetters', (queue) => queue.deadLetters({ applicationId: 'dead', limit: 3 })],
-  ['replay', (queue) => queue.replay({ applicationId: 'few' })],
-  ['purge', (queue) => queue.purge({ applicationId: 'few' })],
+  ['listDeadLetters', (queue) => queue.listDeadLetters({ applicationId: 'dead', limit: 3 })],
+  ['replayDeadLetters', (queue) => queue.replayDeadLetters({ applicationId: 'few' })],
+  ['purgeDeadLetters', (queue) => queue.purgeDeadLetters({ applicationId: 'few' })],
   ['stats', (queue) => queue.stats()],
-  ['tell', async (queue) => queue.incidents.tell(reportOf({ addresses: ['a'] }))],
+  ['countPending', (queue) => queue.countPending([{ from: 1, to: 3 }])],
+  ['tell', (_, incidents) => incidents.tell(reportOf({ addresses: ['a'] }))],
 ];
 
 describe.runIf(postgresPrograms !== undefined)('what a call reads in PostgreSQL', () => {
   let server: PostgresServer;
   let client: pg.Client;
-  let queue: PostgresMessageQueue;
+  let queue: MessageQueue;
+  let incidents: PostgresIncidentStore;
 
   beforeAll(async () => {
     server = await PostgresServer.start();
@@ -65,12 +69,15 @@ describe.runIf(postgresPrograms !== undefined)('what a call reads in PostgreSQL'
     client = new pg.Client(server.connection);
     await client.connect();
     const query = (config: pg.QueryConfig) => client.query(config);
-    queue = createPostgresQueue({ pool: { query, connect: () => {} }, listen: false });
-    await queue.open(ROW);
+    const pool = { query, connect: () => {} };
+    queue = createPostgresQueue({ pool, listen: false });
+    incidents = createPostgresIncidents({ pool });
+    await queue.open(INITIAL);
   });
 
   afterAll(async () => {
     await queue.close();
+    await incidents.close();
     await client.end();
     await server.stop();
   });
@@ -81,9 +88,11 @@ describe.runIf(postgresPrograms !== undefined)('what a call reads in PostgreSQL'
       entryOf(APPLICATIONS[index % 3] ?? ''),
     );
     await queue.enqueue(entries);
-    const past = { sends: 1, ageMs: 0, dueInMs: 0, progress: null };
-    const death = { reason: 'too-large', end: null } as const;
-    await queue.enqueue(letters.map((name) => ({ ...entryOf(name), past: { ...past, death } })));
+    await queue.enqueue(letters.map((name) => entryOf(name)));
+    for (const name of new Set(letters)) {
+      await queue.closeApplication(name, letters.length);
+      await queue.reopenApplication(name);
+    }
     await client.query(INCIDENTS, [count]);
     // A claim adds up what came in.
     await queue.release(await claimed(queue));
@@ -95,7 +104,7 @@ describe.runIf(postgresPrograms !== undefined)('what a call reads in PostgreSQL'
     await client.query('begin');
     // The server counts on for some time after a transaction.
     const before = await counted();
-    await call(queue);
+    await call(queue, incidents);
     const after = await counted();
     await client.query('rollback');
     const counts = after.map(({ relname, rows }, index) => [

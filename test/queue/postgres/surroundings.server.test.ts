@@ -6,50 +6,56 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { IncidentStore } from '../../../src/incident/incident-store.ts';
 import {
+  createPostgresIncidents,
   createPostgresQueue,
   createPostgresSchema,
-  type PostgresMessageQueue,
+  type PostgresConnectionOptions,
   type PostgresQueueOptions,
 } from '../../../src/queue/postgres.ts';
+import type { MessageQueue } from '../../../src/queue/queue.ts';
 import { fixtureCommand } from '../../helpers/fixture-command.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { DEAD, DELIVERED, entryOf, idsOf, isClaim, ROW } from '../conformance/trial.ts';
+import { DEAD, DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';
 
 const REQUEST = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e6, leaseMs: 60_000 } as const;
-const LAST = { ...ROW, waitMs: 0 };
+const LAST = { ...INITIAL, pauseMs: 0 };
 
 /** Every kind of call once; the names of what came through. */
-const lived = async (queue: PostgresMessageQueue, names: readonly string[]): Promise<string[]> => {
+async function lived(
+  { queue, incidents }: { readonly queue: MessageQueue; readonly incidents: IncidentStore },
+  names: readonly string[],
+): Promise<string[]> {
   const [application = ''] = names;
   await queue.enqueue(names.map((messageId) => entryOf(application, { messageId })));
   const first = await queue.claim(REQUEST);
   if (!isClaim(first)) throw new Error('nothing was claimed');
   await queue.extend(first, 60_000);
-  const again = { kind: 'again', afterMs: 0, progress: application } as const;
+  const again = { kind: 'retry', afterMs: 0, progress: application } as const;
   await queue.settle(
     first,
     first.messages.map(() => again),
-    { ...LAST, lane: application },
+    { ...LAST, circuitBreaker: application },
   );
   const second = await queue.claim(REQUEST);
   if (!isClaim(second)) throw new Error('nothing was claimed again');
-  expect([second.applicationId, second.row.lane]).toEqual([application, application]);
+  expect([second.applicationId, second.state.circuitBreaker]).toEqual([application, application]);
   expect(second.messages.map(({ progress }) => progress)).toEqual(names.map(() => application));
   await queue.settle(second, [DEAD, ...names.slice(1).map(() => DELIVERED)], LAST);
-  expect(await queue.replay({ applicationId: application })).toBe(1);
+  expect(await queue.replayDeadLetters({ applicationId: application })).toBe(1);
   expect(await queue.expire(-1000, 9)).toHaveLength(1);
   expect(await queue.closeApplication(application, 9)).toEqual([]);
-  await queue.reopen(application);
-  expect(await queue.purge({ applicationId: application })).toBe(1);
+  await queue.reopenApplication(application);
+  expect(await queue.purgeDeadLetters({ applicationId: application })).toBe(1);
   expect((await queue.stats()).applications.get(application)).toMatchObject({ pending: 0 });
   const report = { applicationId: application, incidentId: 'i', channel: 'log', at: 1 } as const;
-  const news = await queue.incidents.tell({ ...report, addresses: names, accounts: [] });
+  const news = await incidents.tell({ ...report, addresses: names, accounts: [] });
   expect(news.newAddresses).toEqual(names);
-  await queue.incidents.retract({ ...report, addresses: names, accounts: [] }, news);
+  await incidents.retract({ ...report, addresses: names, accounts: [] }, news);
   return idsOf(second);
-};
+}
 
 const lockOf = (schema: string): string =>
   `select pg_advisory_xact_lock(hashtextextended('${schema} schema', 0))`;
@@ -57,7 +63,7 @@ const lockOf = (schema: string): string =>
 describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   let server: PostgresServer;
   let control: pg.Client;
-  const opened: PostgresMessageQueue[] = [];
+  const opened: MessageQueue[] = [];
 
   beforeAll(async () => {
     server = await PostgresServer.start();
@@ -74,16 +80,28 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     await server.stop();
   });
 
-  const made = (options: PostgresQueueOptions): PostgresMessageQueue => {
+  const made = (options: PostgresQueueOptions): MessageQueue => {
     const queue = createPostgresQueue(options);
     opened.push(queue);
     return queue;
   };
 
-  const open = async (options: PostgresQueueOptions): Promise<PostgresMessageQueue> => {
+  const open = async (options: PostgresQueueOptions): Promise<MessageQueue> => {
     const queue = made(options);
-    await queue.open(ROW);
+    await queue.open(INITIAL);
     return queue;
+  };
+
+  const livedWith = async (
+    given: PostgresConnectionOptions,
+    names: readonly string[],
+  ): Promise<string[]> => {
+    const incidents = createPostgresIncidents(given);
+    try {
+      return await lived({ queue: await open(given), incidents }, names);
+    } finally {
+      await incidents.close();
+    }
   };
 
   const waitsForLock = async (): Promise<number[]> => {
@@ -132,7 +150,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
         rows: [{ version: 1 }],
       });
       expect(
-        await lived(await open({ connection: server.connection, schema: 'processes' }), ['a', 'b']),
+        await livedWith({ connection: server.connection, schema: 'processes' }, ['a', 'b']),
       ).toEqual(['a', 'b']);
     }, 60_000);
 
@@ -167,16 +185,13 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       );
       const connection = { ...server.connection, user: 'owner_only' };
       expect(await createPostgresSchema({ connection, schema: 'owned' })).toBe('created');
-      expect(await lived(await open({ connection, schema: 'owned' }), ['a', 'b'])).toEqual([
-        'a',
-        'b',
-      ]);
+      expect(await livedWith({ connection, schema: 'owned' }, ['a', 'b'])).toEqual(['a', 'b']);
     });
 
     test('may have a name as long as names are', async () => {
       const given = { connection: server.connection, schema: 's'.repeat(63) };
       await createPostgresSchema(given);
-      expect(await lived(await open(given), ['a', 'b'])).toEqual(['a', 'b']);
+      expect(await livedWith(given, ['a', 'b'])).toEqual(['a', 'b']);
     });
   });
 
@@ -184,7 +199,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     const schema = 'read_only';
     await createPostgresSchema({ connection: server.connection, schema });
     const connection = { ...server.connection, options: '-c default_transaction_read_only=on' };
-    await expect(made({ connection, schema }).open(ROW)).rejects.toMatchObject({
+    await expect(made({ connection, schema }).open(INITIAL)).rejects.toMatchObject({
       code: 'ERR_QUEUE_FAILED',
       message: expect.stringContaining('takes no writes') as string,
     });
@@ -201,11 +216,11 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
 
   test('keeps any text in a database that does not know of encodings', async () => {
     const names = ['ü\u0000 日本 \ud83d \u{1f512}', 'é'];
-    expect(await lived(await open(await databaseOf('SQL_ASCII')), names)).toEqual(names);
+    expect(await livedWith(await databaseOf('SQL_ASCII'), names)).toEqual(names);
   });
 
   test('is not opened in a database that has no place for some letters, which it says', async () => {
-    await expect(made(await databaseOf('LATIN1')).open(ROW)).rejects.toMatchObject({
+    await expect(made(await databaseOf('LATIN1')).open(INITIAL)).rejects.toMatchObject({
       code: 'ERR_QUEUE_FAILED',
       message: expect.stringContaining('is LATIN1, expected UTF8') as string,
     });
@@ -225,7 +240,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       create operator public.- (leftarg = bigint, rightarg = double precision, function = public.sprung);
       create function public.floor(a bigint) returns bigint language plpgsql as
         $$ begin insert into public.trap values ('floor'); return a; end $$;`);
-    expect(await lived(await open({ connection: server.connection, schema }), ['a', 'b'])).toEqual([
+    expect(await livedWith({ connection: server.connection, schema }, ['a', 'b'])).toEqual([
       'a',
       'b',
     ]);
@@ -239,9 +254,11 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     await createPostgresSchema({ connection: server.connection, schema });
     const pool = new pg.Pool({ ...server.connection, max: 1 });
     const queue = await open({ pool, schema });
-    expect(await lived(queue, ['a', 'b'])).toEqual(['a', 'b']);
+    const incidents = createPostgresIncidents({ pool, schema });
+    expect(await lived({ queue, incidents }, ['a', 'b'])).toEqual(['a', 'b']);
     await pool.query('discard all');
-    expect(await lived(queue, ['c', 'd'])).toEqual(['c', 'd']);
+    expect(await lived({ queue, incidents }, ['c', 'd'])).toEqual(['c', 'd']);
+    await incidents.close();
     await queue.close();
     await pool.end();
   });
@@ -253,9 +270,9 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     await queue.enqueue([entryOf('one')]);
     const claim = await queue.claim({ ...REQUEST, leaseMs: Number.MAX_VALUE });
     if (!isClaim(claim)) throw new Error('nothing was claimed');
-    const again = { kind: 'again', afterMs: Number.POSITIVE_INFINITY, progress: null } as const;
-    const row = { ...ROW, waitMs: Number.POSITIVE_INFINITY };
-    expect(await queue.settle(claim, [again], row)).toBe('settled');
+    const again = { kind: 'retry', afterMs: Number.POSITIVE_INFINITY, progress: null } as const;
+    const state = { ...INITIAL, pauseMs: Number.POSITIVE_INFINITY };
+    expect(await queue.settle(claim, [again], state)).toBe('settled');
     expect(isClaim(await queue.claim(REQUEST))).toBe(false);
   });
 });

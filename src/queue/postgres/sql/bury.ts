@@ -2,7 +2,7 @@
 export const BURY = `
 create function {s}.bury(
   app {s}.application, dues bigint[], sequences bigint[], why text, now_ms bigint
-) returns table (application text, message_id text, sender_id text, number bigint) language plpgsql as $$
+) returns table (application text, message_id text, sequence bigint) language plpgsql as $$
 #variable_conflict use_column
 declare
   over record;
@@ -14,10 +14,10 @@ begin
           and (app.claim is null or m.sequence <> all (app.claim_sequences))
         returning m.*
     ), buried as (
-      insert into {s}.dead_letter (application, accepted_at, died_at, number, size_bytes, sends,
-          date_at, count_at, format, message_id, sender_id, reason, ending, content)
-        select g.application, g.accepted_at, now_ms, g.number, g.size_bytes, g.sends,
-            g.date_at, g.count_at, g.format, g.message_id, g.sender_id, why, 'null', g.content
+      insert into {s}.dead_letter (application, accepted_at, died_at, size_bytes, sends,
+          date_at, count_at, format, message_id, reason, last_attempt, content)
+        select g.application, g.accepted_at, now_ms, g.size_bytes, g.sends,
+            g.date_at, g.count_at, g.format, g.message_id, why, 'null', g.content
           from (select * from gone order by due, sequence) g
     ), total as (
       select count(*) as messages, coalesce(sum(size_bytes), 0)::bigint as bytes from gone
@@ -30,7 +30,7 @@ begin
       update {s}.room r set messages = r.messages - t.messages, bytes = r.bytes - t.bytes
         from total t where r.shard = pg_backend_pid() % 64
     )
-    select app.id, g.message_id, g.sender_id, g.number from gone g;
+    select app.id, g.message_id, g.sequence from gone g;
   -- Nothing of it is due before that which was the first one.
   update {s}.application a set first_due = (
       select m.due from {s}.message m
@@ -44,7 +44,7 @@ end $$;`;
 /** Makes dead letters of at most \`most\` messages that were accepted longer ago and are not claimed. */
 export const EXPIRE = `
 create function {s}.expire(older_than_ms double precision, most bigint)
-returns table (application text, message_id text, sender_id text, number bigint) language plpgsql {plans} as $$
+returns table (application text, message_id text, sequence bigint) language plpgsql {plans} as $$
 #variable_conflict use_column
 declare
   now_ms bigint := floor({s}.now_exact());

@@ -5,9 +5,9 @@
  */
 export const CLAIM = `
 create function {s}.claim(
-  tiers text[], most_messages bigint, most_bytes bigint, lease_ms double precision, early boolean,
+  tiers text[], most_messages bigint, most_bytes bigint, lease_ms double precision,
   out claim text, out application text, out tier text, out max_messages bigint,
-  out max_bytes bigint, out lane text, out now_ms bigint, out messages text, out content bytea,
+  out max_bytes bigint, out circuit_breaker text, out now_ms bigint, out messages text, out content bytea,
   out due_in bigint, out unfolded boolean
 ) language plpgsql {plans} as $$
 #variable_conflict use_column
@@ -24,21 +24,15 @@ begin
   loop
     now_exact := {s}.now_exact();
     now_ms := floor(now_exact);
-    candidate := {s}.next_application(tiers, now_ms, early);
+    candidate := {s}.next_application(tiers, now_ms);
     if candidate is null then
       due_in := null;
-      if early then
-        select a.number, 0 into candidate, due_in from {s}.application a
-          where (a.claim is null and a.first_due is not null) or a.lease_end <= now_ms
-          order by a.number limit 1;
-      else
-        select h.number, h.ready_at - now_ms into candidate, due_in from unnest(tiers) t(tier)
-          cross join lateral (
-            select a.number, a.ready_at from {s}.application a
-              where a.tier = t.tier and a.ready_at is not null
-              order by a.ready_at, a.turn limit 1) h
-          order by h.ready_at limit 1;
-      end if;
+      select h.number, h.ready_at - now_ms into candidate, due_in from unnest(tiers) t(tier)
+        cross join lateral (
+          select a.number, a.ready_at from {s}.application a
+            where a.tier = t.tier and a.ready_at is not null
+            order by a.ready_at, a.turn limit 1) h
+        order by h.ready_at limit 1;
       if has_waited or due_in is null or due_in > 0 then
         return;
       end if;
@@ -46,13 +40,10 @@ begin
       has_waited := true;
     end if;
     app := {s}.hold(candidate);
-    continue when app.claim is not null or app.first_due is null;
-    continue when not early and (app.ready_at is null or app.ready_at > now_ms
-      or app.tier <> all (tiers));
-    taken := {s}.next_messages(app,
-      case when early then most_messages else least(most_messages, app.max_messages) end,
-      case when early then most_bytes else least(most_bytes, app.max_bytes) end,
-      now_ms, case when early then null else now_ms end);
+    continue when app.claim is not null or app.ready_at is null or app.ready_at > now_ms
+      or app.tier <> all (tiers);
+    taken := {s}.next_messages(app, least(most_messages, app.max_messages),
+      least(most_bytes, app.max_bytes), now_ms);
     if taken.dues is null then
       -- What it was said to have is gone: closed, expired, or claimed before it was added up.
       update {s}.application a set first_due = (
@@ -77,25 +68,19 @@ begin
   tier := app.tier;
   max_messages := app.max_messages;
   max_bytes := app.max_bytes;
-  lane := app.lane;
+  circuit_breaker := app.circuit_breaker;
   messages := taken.messages;
   content := taken.content;
 end $$;`;
 
 /** Whose turn it is, of those that nobody else holds: its row is locked. */
 export const NEXT_APPLICATION = `
-create function {s}.next_application(tiers text[], now_ms bigint, early boolean) returns bigint
+create function {s}.next_application(tiers text[], now_ms bigint) returns bigint
 language plpgsql as $$
 declare
   found_number bigint;
   next_tier text;
 begin
-  if early then
-    select a.number into found_number from {s}.application a
-      where (a.claim is null and a.first_due is not null) or a.lease_end <= now_ms
-      order by a.number limit 1 for no key update skip locked;
-    return found_number;
-  end if;
   for next_tier in
     select t.tier from unnest(tiers) t(tier)
       cross join lateral (
@@ -115,16 +100,16 @@ end $$;`;
 /** The messages of a claim: the longest beginning of what is due that keeps to every limit. */
 export const NEXT_MESSAGES = `
 create function {s}.next_messages(
-  app {s}.application, most_messages bigint, most_bytes bigint, now_ms bigint, due_until bigint,
+  app {s}.application, most_messages bigint, most_bytes bigint, now_ms bigint,
   out dues bigint[], out sequences bigint[], out messages text, out content bytea
 ) language plpgsql as $$
 #variable_conflict use_column
 begin
   select array_agg(m.due order by m.due, m.sequence),
       array_agg(m.sequence order by m.due, m.sequence),
-      json_agg(json_build_array(m.message_id, m.format, octet_length(m.content), m.date_at,
-        m.count_at, m.sender_id, m.number, m.sends, now_ms - m.accepted_at, m.progress::json,
-        m.size_bytes, m.due - now_ms, m.max_messages) order by m.due, m.sequence)::text,
+      json_agg(json_build_array(m.sequence, m.message_id, m.format, octet_length(m.content),
+        m.date_at, m.count_at, m.sends, now_ms - m.accepted_at, m.progress::json)
+        order by m.due, m.sequence)::text,
       string_agg(m.content, ''::bytea order by m.due, m.sequence)
     into dues, sequences, messages, content
     from (
@@ -133,8 +118,7 @@ begin
           min(d.format) over due_order = max(d.format) over due_order as is_one_format
         from (
           select * from {s}.message
-            where application = app.number and due >= app.first_due
-              and (due_until is null or due <= due_until)
+            where application = app.number and due >= app.first_due and due <= now_ms
             order by due, sequence limit greatest(1, most_messages)) d
         window due_order as (order by d.due, d.sequence rows unbounded preceding)) m
     where m.place = 1 or (m.place <= least(most_messages, m.own_limit) and m.bytes <= most_bytes

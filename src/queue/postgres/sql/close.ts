@@ -1,14 +1,14 @@
 /** Nothing more comes in: what is just being accepted is in when this returns, or is refused. */
 export const SHUT = `
 create function {s}.shut(
-  which text, row_max_messages bigint, row_max_bytes bigint, row_lane text, row_linger_ms bigint
+  which text, new_max_messages bigint, new_max_bytes bigint, new_circuit_breaker text
 ) returns bigint language plpgsql {path} as $$
 declare
   found_number bigint;
 begin
   lock table {s}.intake in exclusive mode;
-  insert into {s}.application (id, tier, max_messages, max_bytes, lane, linger_ms)
-    values (which, 'closed', row_max_messages, row_max_bytes, row_lane, row_linger_ms)
+  insert into {s}.application (id, tier, max_messages, max_bytes, circuit_breaker)
+    values (which, 'closed', new_max_messages, new_max_bytes, new_circuit_breaker)
     on conflict (id) do update set tier = 'closed'
     returning number into found_number;
   return found_number;
@@ -17,7 +17,7 @@ end $$;`;
 /** Makes dead letters of at most \`most\` messages of a closed application that are not claimed. */
 export const CLOSE_PAGE = `
 create function {s}.close_page(which bigint, most bigint)
-returns table (application text, message_id text, sender_id text, number bigint) language plpgsql
+returns table (application text, message_id text, sequence bigint) language plpgsql
 {plans} as $$
 #variable_conflict use_column
 declare
@@ -40,16 +40,24 @@ end $$;`;
 
 export const REOPEN = `
 create function {s}.reopen(
-  which text, row_tier text, row_max_messages bigint, row_max_bytes bigint, row_lane text
-) returns void language sql {path} as $$
-  update {s}.application set tier = row_tier, max_messages = row_max_messages,
-      max_bytes = row_max_bytes, lane = row_lane, not_before = 0
-    where id = which
-$$;`;
+  which text, new_tier text, new_max_messages bigint, new_max_bytes bigint,
+  new_circuit_breaker text
+) returns void language plpgsql {path} as $$
+declare
+  app {s}.application;
+begin
+  update {s}.application set tier = new_tier, max_messages = new_max_messages,
+      max_bytes = new_max_bytes, circuit_breaker = new_circuit_breaker, not_before = 0
+    where id = which returning * into app;
+  if found then
+    perform {s}.end_delays(app, floor({s}.now_exact())::bigint);
+  end if;
+end $$;`;
 
-export const APPLICATION_ROW = `
-create function {s}.application_row(which text)
-returns table (tier text, max_messages bigint, max_bytes bigint, lane text) language sql stable
-{path} as $$
-  select a.tier, a.max_messages, a.max_bytes, a.lane from {s}.application a where a.id = which
+export const APPLICATION_STATE = `
+create function {s}.application_state(which text)
+returns table (tier text, max_messages bigint, max_bytes bigint, circuit_breaker text)
+language sql stable {path} as $$
+  select a.tier, a.max_messages, a.max_bytes, a.circuit_breaker
+    from {s}.application a where a.id = which
 $$;`;

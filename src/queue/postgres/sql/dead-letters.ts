@@ -28,7 +28,7 @@ end $$;`;
 /** Discards a page; tells how many there were, and the last id that was looked at. */
 export const PURGE = `
 create function {s}.purge(
-  of_id text, named bigint[], as_moved boolean, behind bigint, most bigint,
+  of_id text, named bigint[], behind bigint, most bigint,
   out discarded bigint, out looked_at bigint
 ) language plpgsql {plans} as $$
 declare
@@ -37,10 +37,8 @@ begin
   with gone as (
     delete from {s}.dead_letter d where d.id = any (page) returning d.application
   ), posted as (
-    insert into {s}.posting (application, dead, purged, moved)
-      select g.application, -count(*), case when as_moved then 0 else count(*) end,
-          case when as_moved then count(*) else 0 end
-        from gone g group by g.application
+    insert into {s}.posting (application, dead, purged)
+      select g.application, -count(*), count(*) from gone g group by g.application
   )
   select count(*) into discarded from gone;
   if cardinality(page) = most then
@@ -75,14 +73,14 @@ begin
   ), gone as (
     delete from {s}.dead_letter d where d.id in (select id from fitting) returning d.*
   ), stored as (
-    insert into {s}.message (application, due, sequence, accepted_at, number, size_bytes, sends,
-        date_at, count_at, format, message_id, sender_id, content)
-      select application, now_ms, nextval('{s}.turn_number'), now_ms, 0, size_bytes, sends,
-          date_at, count_at, format, message_id, '', content
+    insert into {s}.message (application, due, sequence, accepted_at, size_bytes, sends,
+        date_at, count_at, format, message_id, content)
+      select application, now_ms, nextval('{s}.turn_number'), now_ms, size_bytes, sends,
+          date_at, count_at, format, message_id, content
         from (select * from gone order by id) g
   ), posted as (
-    insert into {s}.posting (application, pending, pending_bytes, dead, first_due)
-      select g.application, count(*), sum(g.size_bytes), -count(*), now_ms
+    insert into {s}.posting (application, pending, pending_bytes, dead, first_due, at)
+      select g.application, count(*), sum(g.size_bytes), -count(*), now_ms, now_ms
         from gone g group by g.application order by min(g.id)
   )
   select count(*) into replayed from gone;
@@ -94,11 +92,11 @@ end $$;`;
 export const DEAD_LETTERS = `
 create function {s}.dead_letters(of_id text, named bigint[], behind bigint, most bigint)
 returns table (id bigint, application text, message_id text, format smallint, content bytea,
-  date_at integer, count_at integer, sender_id text, number bigint, size_bytes bigint,
-  sends integer, reason text, ending text, accepted_at bigint, died_at bigint)
+  date_at integer, count_at integer, size_bytes bigint,
+  sends integer, reason text, last_attempt text, accepted_at bigint, died_at bigint)
 language sql stable {plans} as $$
-  select d.id, a.id, d.message_id, d.format, d.content, d.date_at, d.count_at, d.sender_id,
-      d.number, d.size_bytes, d.sends, d.reason, d.ending, d.accepted_at, d.died_at
+  select d.id, a.id, d.message_id, d.format, d.content, d.date_at, d.count_at, d.size_bytes,
+      d.sends, d.reason, d.last_attempt, d.accepted_at, d.died_at
     from {s}.dead_letter d join {s}.application a on a.number = d.application
     where d.id = any ({s}.letters(of_id, named, behind, most)) order by d.id
 $$;`;

@@ -10,6 +10,10 @@ create function {s}.fold(channel text, caller text) returns boolean language plp
 {plans} as $$
 declare
   held bigint[];
+  delayed_numbers bigint[];
+  delayed_ats bigint[];
+  more_messages bigint;
+  more_bytes bigint;
 begin
   perform set_config('synchronous_commit', 'off', true);
   lock table {s}.folding in share update exclusive mode;
@@ -24,7 +28,8 @@ begin
     ), total as (
       select application, min(sequence) as turn, min(first_due) as first_due,
           sum(accepted) as accepted, sum(pending) as pending, sum(pending_bytes) as pending_bytes,
-          sum(dead) as dead, sum(purged) as purged, sum(moved) as moved
+          sum(dead) as dead, sum(purged) as purged, max(at) as at,
+          max(delayed_until) as delayed_until
         from taken group by application
     ), added as (
       update {s}.application a set
@@ -32,15 +37,24 @@ begin
           first_due = least(a.first_due, t.first_due),
           accepted = a.accepted + t.accepted, pending = a.pending + t.pending,
           pending_bytes = a.pending_bytes + t.pending_bytes, dead = a.dead + t.dead,
-          purged = a.purged + t.purged, moved = a.moved + t.moved
+          purged = a.purged + t.purged,
+          delayed_until = greatest(a.delayed_until, t.delayed_until)
         from total t where a.number = t.application
+        returning a.number, t.at, a.delayed_until
+    ), delayed as (
+      select array_agg(number) as numbers, array_agg(at) as ats
+        from added where delayed_until > at
     )
-    update {s}.room r set messages = r.messages + t.pending, bytes = r.bytes + t.pending_bytes
-      from (
+    select d.numbers, d.ats, t.pending, t.pending_bytes
+      into delayed_numbers, delayed_ats, more_messages, more_bytes
+      from delayed d, (
         select coalesce(sum(pending), 0)::bigint as pending,
             coalesce(sum(pending_bytes), 0)::bigint as pending_bytes
-          from total) t
-      where r.shard = pg_backend_pid() % 64;
+          from total) t;
+    perform {s}.end_delays(a, d.at)
+      from unnest(delayed_numbers, delayed_ats) d(number, at)
+      join {s}.application a on a.number = d.number;
+    perform {s}.take_room(more_messages, more_bytes);
   end if;
   if channel is not null then
     perform pg_notify(channel, caller);

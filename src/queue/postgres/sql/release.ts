@@ -1,8 +1,8 @@
-/** What was claimed is due as it was; with a tier, the row is written. Tells whether the claim was live. */
+/** What was claimed is due as it was; with a tier, the state is written. Tells whether the claim was live. */
 export const RELEASE = `
 create function {s}.release(
   which bigint, claim_number bigint, new_tier text, new_max_messages bigint, new_max_bytes bigint,
-  new_lane text, wait_ms double precision
+  new_circuit_breaker text, pause_ms double precision
 ) returns boolean language plpgsql {plans} as $$
 declare
   now_exact double precision;
@@ -21,10 +21,13 @@ begin
   if new_tier is not null then
     update {s}.application a set
         tier = case when a.tier = 'closed' then a.tier else new_tier end,
-        max_messages = new_max_messages, max_bytes = new_max_bytes, lane = new_lane,
-        not_before = {s}.after(now_exact, wait_ms)
+        max_messages = new_max_messages, max_bytes = new_max_bytes, 
+        circuit_breaker = new_circuit_breaker,
+        not_before = {s}.after(now_exact, pause_ms)
       where a.number = which;
   end if;
+  perform {s}.end_delays(a, floor(now_exact)::bigint)
+    from {s}.application a where a.number = which;
   return true;
 end $$;`;
 

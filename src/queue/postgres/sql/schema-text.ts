@@ -1,14 +1,14 @@
 import { BURY, EXPIRE } from './bury.ts';
 import { CLAIM, NEXT_APPLICATION, NEXT_MESSAGES } from './claim.ts';
-import { APPLICATION_ROW, CLOSE_PAGE, REOPEN, SHUT } from './close.ts';
+import { APPLICATION_STATE, CLOSE_PAGE, REOPEN, SHUT } from './close.ts';
 import { DEAD_LETTERS, LETTERS, PURGE, REPLAY } from './dead-letters.ts';
 import { ENQUEUE } from './enqueue.ts';
 import { FOLD } from './fold.ts';
-import { HOLD } from './hold.ts';
+import { END_DELAYS, HOLD } from './hold.ts';
 import { INCIDENT_KEY, INCIDENT_TABLES, NEW_NAMES, RETRACT, TELL } from './incidents.ts';
 import { EXTEND, RELEASE } from './release.ts';
 import { SETTLE, TAKE_POSTINGS, TAKE_ROOM } from './settle.ts';
-import { STATS } from './stats.ts';
+import { BACKLOG, COUNT_PENDING, STATS } from './stats.ts';
 import { TABLES } from './tables.ts';
 import { AFTER, NOW_EXACT } from './time.ts';
 import { WAITING } from './waiting.ts';
@@ -25,6 +25,7 @@ const TEXTS = [
   NOW_EXACT,
   AFTER,
   WAITING,
+  END_DELAYS,
   HOLD,
   TAKE_POSTINGS,
   TAKE_ROOM,
@@ -41,12 +42,14 @@ const TEXTS = [
   SHUT,
   CLOSE_PAGE,
   REOPEN,
-  APPLICATION_ROW,
+  APPLICATION_STATE,
   LETTERS,
   PURGE,
   REPLAY,
   DEAD_LETTERS,
   STATS,
+  COUNT_PENDING,
+  BACKLOG,
   INCIDENT_TABLES,
   INCIDENT_KEY,
   NEW_NAMES,

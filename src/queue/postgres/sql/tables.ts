@@ -11,9 +11,8 @@ create table {s}.application (
   tier text not null,
   max_messages bigint not null,
   max_bytes bigint not null,
-  lane text not null,
+  circuit_breaker text not null,
   not_before bigint not null default 0,
-  linger_ms bigint not null,
   -- When its last claim ended: it goes behind those that have waited since.
   served_at bigint not null default 0,
   turn bigint not null default 0,
@@ -24,21 +23,20 @@ create table {s}.application (
   claim_sequences bigint[],
   -- Of what is not claimed; nothing of it is due before.
   first_due bigint,
+  -- No message of it waits for the end of a delay after this time.
+  delayed_until bigint not null default 0,
   pending bigint not null default 0,
   pending_bytes bigint not null default 0,
   accepted bigint not null default 0,
   delivered bigint not null default 0,
   dead bigint not null default 0,
   purged bigint not null default 0,
-  moved bigint not null default 0,
   ready_at bigint generated always as (
     case
       when tier = 'closed' then null
       when claim is not null then lease_end
       when first_due is null then null
-      else greatest(
-        first_due + case when pending < max_messages then linger_ms else 0 end,
-        not_before, served_at)
+      else greatest(first_due, not_before, served_at)
     end) stored
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 
@@ -50,7 +48,6 @@ create table {s}.message (
   due bigint not null,
   sequence bigint not null,
   accepted_at bigint not null,
-  number bigint not null,
   size_bytes bigint not null,
   max_messages bigint,
   sends integer not null,
@@ -58,7 +55,6 @@ create table {s}.message (
   count_at integer not null,
   format smallint not null,
   message_id text not null,
-  sender_id text not null,
   progress text,
   content bytea not null,
   primary key (application, due, sequence)
@@ -66,21 +62,21 @@ create table {s}.message (
 
 create index message_accepted_at on {s}.message (accepted_at);
 
+create unique index message_sequence on {s}.message (sequence);
+
 create table {s}.dead_letter (
   id bigint primary key default nextval('{s}.turn_number'),
   application bigint not null,
   accepted_at bigint not null,
   died_at bigint not null,
-  number bigint not null,
   size_bytes bigint not null,
   sends integer not null,
   date_at integer not null,
   count_at integer not null,
   format smallint not null,
   message_id text not null,
-  sender_id text not null,
   reason text not null,
-  ending text not null,
+  last_attempt text not null,
   content bytea not null
 );
 
@@ -96,8 +92,10 @@ create table {s}.posting (
   pending_bytes bigint not null default 0,
   dead bigint not null default 0,
   purged bigint not null default 0,
-  moved bigint not null default 0,
-  first_due bigint
+  first_due bigint,
+  -- When the messages came in, and the end of their delay.
+  at bigint,
+  delayed_until bigint
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
 create index posting_application on {s}.posting (application);
