@@ -1,4 +1,5 @@
-import { createRequire } from 'node:module';
+// By another name: programs that are bundled as ES modules often declare `createRequire` in a banner.
+import { createRequire as requireFrom } from 'node:module';
 import { join } from 'node:path';
 import process from 'node:process';
 
@@ -13,7 +14,7 @@ export function peerPath(): string | null {
   for (const place of places) {
     if (place === undefined) continue;
     try {
-      return createRequire(place).resolve(PEER);
+      return requireFrom(place).resolve(PEER);
     } catch {
       // Not from there.
     }
