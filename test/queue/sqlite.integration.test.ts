@@ -1,5 +1,4 @@
-import { cpSync, existsSync, rmSync } from 'node:fs';
-import { mkdtempSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { MessageQueue } from '../../src/queue/queue.ts';

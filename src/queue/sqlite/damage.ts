@@ -8,13 +8,16 @@ export interface SqliteQueueDamage {
   /** The file's real path. */
   readonly file: string;
   /**
-   * `rows`: messages whose stored form is damaged. They are not sent, count as discarded (`lost`), and
-   * are kept in the table `damaged_message`. `missing-wal`: the write-ahead log was removed after a
-   * process was killed. What was accepted since the last checkpoint is gone, and nobody can count it.
+   * `rows`: the stored form of messages is damaged. They are not sent, count as discarded (`lost`), and
+   * are kept in the table `damaged_message`. `rolled-back`: commits are gone. The write-ahead log was
+   * removed after a process was killed, an older copy was put back, or, with `sync: false`, power was
+   * lost.
    */
-  readonly kind: 'rows' | 'missing-wal';
-  /** Number of messages lost, by application; empty for `missing-wal`. */
+  readonly kind: 'rows' | 'rolled-back';
+  /** Number of messages lost, by application; empty for `rolled-back`. */
   readonly applications: readonly LostMessages[];
+  /** Number of sequences that were given to messages of which nothing is known. 0 for `rows`. */
+  readonly missingSequences: number;
 }
 
 /** Publishes each {@link SqliteQueueDamage} once. */

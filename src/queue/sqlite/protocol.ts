@@ -232,7 +232,8 @@ export interface WorkerPost {
   /** A message may be due earlier than a claim said. */
   readonly due: boolean;
   readonly damage: {
-    readonly kind: 'rows' | 'missing-wal';
+    readonly kind: 'rows' | 'rolled-back';
+    readonly missing: number;
     readonly lost: readonly LostMessages[];
   } | null;
 }

@@ -99,8 +99,10 @@ export class SharedFile {
 
   #start(): FileWorker {
     return new FileWorker(this.#path, this.#settings(), ({ due, damage }) => {
-      if (damage !== null)
-        this.#report({ file: this.#path, kind: damage.kind, applications: damage.lost });
+      if (damage !== null) {
+        const { kind, lost: applications, missing: missingSequences } = damage;
+        this.#report({ file: this.#path, kind, applications, missingSequences });
+      }
       if (due) for (const { onDue } of this.#listeners) onDue();
     });
   }

@@ -24,12 +24,7 @@ var __toESM = (mod, isNodeMode, target) => (target = mod != null ? __create(__ge
 ));
 
 // src/queue/sqlite/worker/main.ts
-var import_node_fs3 = require("node:fs");
 var import_node_worker_threads = require("node:worker_threads");
-
-// src/queue/sqlite/worker/engine.ts
-var import_node_module = require("node:module");
-var import_node_process = __toESM(require("node:process"), 1);
 
 // src/queue/sqlite/worker/failure.ts
 var Rejection = class extends Error {
@@ -85,7 +80,219 @@ function failureAnswer(error, file) {
   return { code: "ERR_QUEUE_FAILED", detail: detailOf(error, file), ...cause };
 }
 
+// src/queue/sqlite/protocol.ts
+var GATE_BUSY = 0;
+var GATE_STOP = 1;
+var toWhole = (value) => Math.min(Math.max(Math.floor(value), 0), Number.MAX_SAFE_INTEGER);
+
+// src/queue/sqlite/worker/gate.ts
+var Stopped = class extends Error {
+};
+var Gate = class {
+  #words;
+  constructor(buffer) {
+    this.#words = new Int32Array(buffer);
+  }
+  /** @throws Stopped when the gate is closed */
+  run(work) {
+    Atomics.store(this.#words, GATE_BUSY, 1);
+    try {
+      if (Atomics.load(this.#words, GATE_STOP) === 1) throw new Stopped();
+      return work();
+    } finally {
+      Atomics.store(this.#words, GATE_BUSY, 0);
+      Atomics.notify(this.#words, GATE_BUSY);
+    }
+  }
+  /** Blocks the worker's thread for \`ms\`, or until the gate is closed. */
+  sleep(ms) {
+    Atomics.wait(this.#words, GATE_STOP, 0, ms);
+  }
+};
+
+// src/queue/sqlite/worker/reserve.ts
+var import_node_fs = require("node:fs");
+var RESERVE_BYTES = 16 * 1024 * 1024;
+var NOTE_BYTES = 32;
+var Reserve = class {
+  #path;
+  #descriptor;
+  constructor(file) {
+    this.#path = \`\${file}-reserve\`;
+  }
+  /** Whether it takes up space. */
+  get isHeld() {
+    return this.#size() > NOTE_BYTES;
+  }
+  /** Takes up the space. Returns false when the disk has none. */
+  ensure() {
+    const size = this.#size();
+    if (size >= RESERVE_BYTES) return true;
+    try {
+      const filling = Buffer.alloc(RESERVE_BYTES - size, "reserved ");
+      if (size === 0) filling.write(textOf(0));
+      for (let done = 0; done < filling.length; ) {
+        done += (0, import_node_fs.writeSync)(this.#opened(), filling, done, filling.length - done, size + done);
+      }
+      return true;
+    } catch {
+      this.release();
+      return false;
+    }
+  }
+  /** Gives the space back to the disk. */
+  release() {
+    ignoreFailure(() => (0, import_node_fs.ftruncateSync)(this.#opened(), NOTE_BYTES));
+  }
+  /** Writes down the last sequence. Processes may do so in the wrong order: then it is a lower one. */
+  note(sequence) {
+    ignoreFailure(() => void (0, import_node_fs.writeSync)(this.#opened(), textOf(sequence), 0));
+  }
+  /** The last sequence that was written down; 0 without one. */
+  lastSequence() {
+    const bytes = Buffer.alloc(NOTE_BYTES);
+    ignoreFailure(() => void (0, import_node_fs.readSync)(this.#opened(), bytes, 0, NOTE_BYTES, 0));
+    const found = /^last sequence (\\d{1,15})\\n/.exec(bytes.toString("latin1"));
+    return Number(found?.[1] ?? 0);
+  }
+  close() {
+    if (this.#descriptor !== void 0) (0, import_node_fs.closeSync)(this.#descriptor);
+    this.#descriptor = void 0;
+  }
+  #size() {
+    return (0, import_node_fs.statSync)(this.#path, { throwIfNoEntry: false })?.size ?? 0;
+  }
+  #opened() {
+    this.#descriptor ??= (0, import_node_fs.openSync)(this.#path, import_node_fs.constants.O_RDWR | import_node_fs.constants.O_CREAT, 384);
+    return this.#descriptor;
+  }
+};
+var textOf = (sequence) => \`last sequence \${sequence}
+\`.padEnd(NOTE_BYTES, ".");
+function ignoreFailure(work) {
+  try {
+    work();
+  } catch {
+  }
+}
+
+// src/queue/sqlite/worker/disk-space.ts
+var CHECKPOINT_PAGES = 2e3;
+var MAX_WAL_PAGES = 16e3;
+var RESET_WAIT_MS = 200;
+var FREE_PAGES = 2e3;
+var VACUUM_PAGES = 500;
+var DiskSpace = class {
+  #database;
+  #reserve;
+  /** A checkpoint failed because the database could not grow. */
+  #isStuck = false;
+  #hasWritten = false;
+  #lastSequence = 0;
+  constructor(file, database) {
+    this.#database = database;
+    this.#reserve = new Reserve(file);
+    this.#reserve.ensure();
+  }
+  /** Whether messages may be added: what the disk keeps in reserve is for settling. */
+  canGrow() {
+    if (this.#isStuck) this.#checkpoint();
+    if (this.#isStuck) return false;
+    if (this.#reserve.ensure()) return true;
+    if (this.#freePages() <= FREE_PAGES || !this.#vacuumAll()) return false;
+    this.#ignoringFullDisk(() => this.#wal("truncate"));
+    return this.#reserve.ensure();
+  }
+  /** Frees the reserve. Returns false when it is free already. */
+  makeRoom() {
+    if (!this.#reserve.isHeld) return false;
+    this.#reserve.release();
+    this.#checkpoint();
+    return true;
+  }
+  /** To be called after each commit. */
+  committed(lastSequence) {
+    if (lastSequence > this.#lastSequence) this.#reserve.note(lastSequence);
+    this.#lastSequence = lastSequence;
+    this.#hasWritten = true;
+    const { log, checkpointed } = this.#wal("noop");
+    if (log - checkpointed >= CHECKPOINT_PAGES) this.#checkpoint();
+    if (log >= MAX_WAL_PAGES) this.#reset();
+  }
+  /**
+   * Raises the last sequence to the one that was written down, so that none is given twice. Returns
+   * how many are missing.
+   */
+  repairSequence() {
+    const noted = this.#reserve.lastSequence();
+    return this.#database.transaction(() => {
+      const row = this.#database.get("select last_sequence from queue_state");
+      const known = Number(row?.["last_sequence"]);
+      if (noted <= known) return 0;
+      this.#database.run("update queue_state set last_sequence = ?", noted);
+      return noted - known;
+    });
+  }
+  /** Does a part of what can wait until nobody calls. Returns whether there is more. */
+  tidy() {
+    if (!this.#hasWritten) return false;
+    if (this.#freePages() > FREE_PAGES && this.#vacuum()) return true;
+    this.#hasWritten = false;
+    this.#ignoringFullDisk(() => this.#wal("truncate"));
+    return false;
+  }
+  close() {
+    this.#reserve.close();
+  }
+  #freePages() {
+    const row = this.#database.quickly(() => this.#database.get("pragma freelist_count"));
+    return Number(row?.["freelist_count"]);
+  }
+  #vacuum() {
+    return this.#ignoringFullDisk(() => {
+      this.#database.patiently(
+        () => this.#database.all(\`pragma incremental_vacuum(\${VACUUM_PAGES})\`),
+        RESET_WAIT_MS
+      );
+      this.committed(this.#lastSequence);
+    });
+  }
+  #checkpoint() {
+    this.#isStuck = !this.#ignoringFullDisk(() => this.#wal("passive"));
+    if (this.#isStuck && this.#vacuumAll()) {
+      this.#isStuck = !this.#ignoringFullDisk(() => this.#wal("passive"));
+    }
+  }
+  #vacuumAll() {
+    return this.#ignoringFullDisk(
+      () => this.#database.patiently(() => this.#database.all("pragma incremental_vacuum"))
+    );
+  }
+  #reset() {
+    this.#ignoringFullDisk(() => {
+      const endMs = performance.now() + RESET_WAIT_MS;
+      while (this.#wal("restart").busy !== 0 && performance.now() < endMs) this.#database.pause();
+    });
+  }
+  #wal(mode) {
+    const sql = \`pragma wal_checkpoint(\${mode})\`;
+    return this.#database.quickly(() => this.#database.get(sql));
+  }
+  /** Returns false when the disk is full. Others find out what else is wrong with the file. */
+  #ignoringFullDisk(work) {
+    try {
+      work();
+      return true;
+    } catch (error) {
+      if (error instanceof Stopped) throw error;
+      return !isDiskFull(error);
+    }
+  }
+};
+
 // src/queue/sqlite/worker/engine.ts
+var import_node_module = require("node:module");
+var import_node_process = __toESM(require("node:process"), 1);
 var MINIMUM = [3, 51, 3];
 var PEER = "@photostructure/sqlite";
 function loadEngine(peerPath) {
@@ -128,36 +335,6 @@ function quietly(load) {
     import_node_process.default.emitWarning = emitWarning;
   }
 }
-
-// src/queue/sqlite/protocol.ts
-var GATE_BUSY = 0;
-var GATE_STOP = 1;
-var toWhole = (value) => Math.min(Math.max(Math.floor(value), 0), Number.MAX_SAFE_INTEGER);
-
-// src/queue/sqlite/worker/gate.ts
-var Stopped = class extends Error {
-};
-var Gate = class {
-  #words;
-  constructor(buffer) {
-    this.#words = new Int32Array(buffer);
-  }
-  /** @throws Stopped when the gate is closed */
-  run(work) {
-    Atomics.store(this.#words, GATE_BUSY, 1);
-    try {
-      if (Atomics.load(this.#words, GATE_STOP) === 1) throw new Stopped();
-      return work();
-    } finally {
-      Atomics.store(this.#words, GATE_BUSY, 0);
-      Atomics.notify(this.#words, GATE_BUSY);
-    }
-  }
-  /** Blocks the worker's thread for \`ms\`, or until the gate is closed. */
-  sleep(ms) {
-    Atomics.wait(this.#words, GATE_STOP, 0, ms);
-  }
-};
 
 // src/queue/sqlite/worker/checksum.ts
 var import_node_zlib = require("node:zlib");
@@ -1116,13 +1293,17 @@ var noAnswers = () => ({
   bodies: [],
   bytes: 0,
   due: false,
+  lastSequence: 0,
   dueChanges: void 0,
   lost: [],
   isBroken: false
 });
 function runGroup(storage, calls, into) {
   try {
-    const done = storage.database.transaction(() => attempt(storage, calls, into.bytes));
+    const hasSpace = calls.every(({ call }) => call[1] !== "enqueue") || storage.space.canGrow();
+    const given = { calls, bytesBefore: into.bytes, hasSpace };
+    const done = storage.database.transaction(() => attempt(storage, given));
+    storage.space.committed(done.lastSequence);
     into.answers.push(...done.answers);
     into.bodies.push(...done.bodies);
     into.lost.push(...done.lost);
@@ -1141,7 +1322,7 @@ function recover(storage, { calls, into, error }) {
     return;
   }
   const [first] = calls;
-  if (first !== void 0 && isDiskFull(error) && makeRoom(storage, first)) {
+  if (isDiskFull(error) && first?.call[1] !== "enqueue" && storage.space.makeRoom()) {
     runGroup(storage, calls, into);
     return;
   }
@@ -1149,24 +1330,18 @@ function recover(storage, { calls, into, error }) {
   const failure = failureAnswer(error, storage.file);
   into.answers.push(...calls.map(({ call }) => [call[0], null, 0, failure]));
 }
-function makeRoom({ database, reserve }, { call }) {
-  if (call[1] === "enqueue" || !reserve.isHeld) return false;
-  reserve.release();
-  try {
-    database.patiently(() => database.all("pragma wal_checkpoint(restart)"), 100);
-  } catch (error) {
-    if (error instanceof Stopped) throw error;
-  }
-  return true;
-}
-function attempt(storage, calls, bytesBefore) {
+function attempt(storage, {
+  calls,
+  bytesBefore,
+  hasSpace
+}) {
   const transaction = new Transaction(storage.database);
   const done = { ...noAnswers(), bytes: bytesBefore };
-  const hasSpace = calls.every(({ call }) => call[1] !== "enqueue") || storage.reserve.ensure();
   for (const waiting of calls)
     done.answers.push(answer(storage, { transaction, waiting, done, hasSpace }));
   transaction.flush();
   done.due = transaction.isDue;
+  done.lastSequence = transaction.state.last_sequence;
   done.dueChanges = transaction.state.due_changes;
   done.lost.push(...transaction.lostMessages);
   return done;
@@ -1199,7 +1374,7 @@ function answer(storage, {
 }
 
 // src/queue/sqlite/worker/open.ts
-var import_node_fs = require("node:fs");
+var import_node_fs2 = require("node:fs");
 var import_node_path = require("node:path");
 
 // src/queue/sqlite/worker/database.ts
@@ -1269,8 +1444,12 @@ var Database = class {
         const detail = \`another process has held the file for \${waitMs / 1e3} s\`;
         throw new Rejection("ERR_QUEUE_FAILED", detail);
       }
-      this.#gate.sleep(0.2 + Math.random() * 1.5);
+      this.pause();
     }
+  }
+  /** Blocks the worker's thread for 0.2 to 1.7 ms, at random so that waiting processes take turns. */
+  pause() {
+    this.#gate.sleep(0.2 + Math.random() * 1.5);
   }
   #unlessBusy(attempt2) {
     try {
@@ -1428,7 +1607,7 @@ var SETTINGS = \`
 pragma journal_size_limit = \${16 * MIB};
 pragma temp_store = memory;
 pragma cache_size = -16000;
-pragma wal_autocheckpoint = 2000;
+pragma wal_autocheckpoint = 0;
 pragma cell_size_check = on;
 pragma trusted_schema = off;
 \`;
@@ -1440,12 +1619,13 @@ var NETWORK_FILE_SYSTEMS = /* @__PURE__ */ new Map([
 ]);
 function openDatabase({ engine, gate, file }) {
   refuseNetwork(file);
-  const isNew = !(0, import_node_fs.existsSync)(file);
-  if (!isNew && (0, import_node_fs.statSync)(file).size > 0) probe({ engine, gate, file });
+  const isNew = !(0, import_node_fs2.existsSync)(file);
+  if (!isNew && (0, import_node_fs2.statSync)(file).size > 0) probe({ engine, gate, file });
   const connection = gate.run(() => connect(engine, file, false));
   const database = new Database(connection, gate);
   try {
     if (isNew) restrict(database, file);
+    database.patiently(() => database.exec("pragma auto_vacuum = incremental"));
     database.patiently(() => useWal(database));
     gate.run(() => database.exec(SETTINGS));
     database.transaction(() => migrate(database));
@@ -1457,7 +1637,7 @@ function openDatabase({ engine, gate, file }) {
 }
 var connect = (engine, file, readOnly) => new engine.DatabaseSync(file, { readOnly, timeout: 0, enableForeignKeyConstraints: false });
 function refuseNetwork(file) {
-  const name = NETWORK_FILE_SYSTEMS.get((0, import_node_fs.statfsSync)((0, import_node_path.dirname)(file)).type);
+  const name = NETWORK_FILE_SYSTEMS.get((0, import_node_fs2.statfsSync)((0, import_node_path.dirname)(file)).type);
   if (name === void 0) return;
   const detail = \`the file is on a network file system (\${name}): use a local disk\`;
   throw new Rejection("ERR_QUEUE_FAILED", detail);
@@ -1492,7 +1672,7 @@ function refuseForeign(database) {
 }
 function restrict(database, file) {
   database.patiently(() => pragma(database, "schema_version"));
-  if ((0, import_node_fs.existsSync)(file)) (0, import_node_fs.chmodSync)(file, 384);
+  if ((0, import_node_fs2.existsSync)(file)) (0, import_node_fs2.chmodSync)(file, 384);
 }
 function useWal(database) {
   const mode = database.get("pragma journal_mode = wal")?.["journal_mode"];
@@ -1508,49 +1688,9 @@ function migrate(database) {
   );
 }
 
-// src/queue/sqlite/worker/reserve.ts
-var import_node_fs2 = require("node:fs");
-var RESERVE_BYTES = 8 * 1024 * 1024;
-var Reserve = class {
-  #path;
-  constructor(file) {
-    this.#path = \`\${file}-reserve\`;
-  }
-  /** Whether it takes up space. */
-  get isHeld() {
-    return ((0, import_node_fs2.statSync)(this.#path, { throwIfNoEntry: false })?.size ?? 0) > 0;
-  }
-  get isThere() {
-    return (0, import_node_fs2.existsSync)(this.#path);
-  }
-  /** Takes up the space. Returns false when the disk has none. */
-  ensure() {
-    const size = (0, import_node_fs2.statSync)(this.#path, { throwIfNoEntry: false })?.size ?? 0;
-    if (size >= RESERVE_BYTES) return true;
-    try {
-      (0, import_node_fs2.writeFileSync)(this.#path, Buffer.alloc(RESERVE_BYTES, "reserved "), { mode: 384 });
-      return true;
-    } catch {
-      this.release();
-      return false;
-    }
-  }
-  /** Gives the space back to the disk. */
-  release() {
-    try {
-      (0, import_node_fs2.truncateSync)(this.#path);
-    } catch {
-    }
-  }
-  remove() {
-    (0, import_node_fs2.rmSync)(this.#path, { force: true });
-  }
-};
-
 // src/queue/sqlite/worker/main.ts
 var POLL_MS = 20;
 var IDLE_MS = 250;
-var MAX_WAL_BYTES = 64 * 1024 * 1024;
 var GROUP_BYTES = 4 * 1024 * 1024;
 var GROUP_CALLS = 2e3;
 var Worker = class {
@@ -1558,7 +1698,6 @@ var Worker = class {
   #file;
   #peerPath;
   #gate;
-  #reserve;
   #sync;
   #isSynchronous;
   #storage;
@@ -1574,7 +1713,6 @@ var Worker = class {
     this.#file = file;
     this.#peerPath = peerPath;
     this.#gate = new Gate(gate);
-    this.#reserve = new Reserve(file);
     this.#sync = sync;
     this.#watch(watch);
     port.on("message", (post) => this.#receive(post));
@@ -1596,7 +1734,15 @@ var Worker = class {
     clearTimeout(this.#idle);
     while (this.#waiting.length > 0) this.#answer(this.#nextGroup());
     if (this.#isClosing) this.#close();
-    else this.#idle = setTimeout(() => this.#unlessStopped(() => this.#checkpoint()), IDLE_MS);
+    else this.#rest();
+  }
+  /** Tidies up while nobody calls, a little at a time. */
+  #rest() {
+    this.#idle = setTimeout(() => {
+      this.#unlessStopped(() => {
+        if (this.#storage?.space.tidy() === true) this.#rest();
+      });
+    }, IDLE_MS);
   }
   #nextGroup() {
     let bytes = 0;
@@ -1622,22 +1768,21 @@ var Worker = class {
     }
     if (into.isBroken) this.#drop();
     if (into.due) this.#dueChanges = into.dueChanges;
-    const damage = into.lost.length === 0 ? null : { kind: "rows", lost: into.lost };
+    const damage = into.lost.length === 0 ? null : { kind: "rows", missing: 0, lost: into.lost };
     this.#send({ ...into, bodies: joined(into), damage });
-    this.#boundWal();
   }
   #send({ answers, bodies, due, damage }) {
     this.#port.postMessage({ answers, bodies, due, damage }, [bodies.buffer]);
   }
   #opened() {
     if (this.#storage === void 0) {
-      const isWalMissing = this.#reserve.isThere && !(0, import_node_fs3.existsSync)(\`\${this.#file}-wal\`);
       const engine = this.#gate.run(() => loadEngine(this.#peerPath));
       const database2 = openDatabase({ engine, gate: this.#gate, file: this.#file });
-      this.#storage = { file: this.#file, database: database2, reserve: this.#reserve };
+      const space = new DiskSpace(this.#file, database2);
+      this.#storage = { file: this.#file, database: database2, space };
       this.#isSynchronous = void 0;
-      this.#reserve.ensure();
-      if (isWalMissing) this.#sendDamage();
+      const missing = space.repairSequence();
+      if (missing > 0) this.#sendDamage(missing);
     }
     const { database } = this.#storage;
     if (this.#isSynchronous !== this.#sync) {
@@ -1648,13 +1793,14 @@ var Worker = class {
     }
     return this.#storage;
   }
-  #sendDamage() {
-    const damage = { kind: "missing-wal", lost: [] };
+  #sendDamage(missing) {
+    const damage = { kind: "rolled-back", missing, lost: [] };
     this.#send({ answers: [], bodies: new Uint8Array(0), due: false, damage });
   }
   /** Closes a connection that reported an error, so that the next call opens the file again. */
   #drop() {
     try {
+      this.#storage?.space.close();
       this.#storage?.database.close();
     } catch (error) {
       if (error instanceof Stopped) throw error;
@@ -1682,20 +1828,8 @@ var Worker = class {
       this.#send({ answers: [], bodies: new Uint8Array(0), due: true, damage: null });
     }
   }
-  /** Moves the WAL into the database. Fails while another connection is busy, and is tried later. */
-  #checkpoint() {
-    const database = this.#storage?.database;
-    database?.quickly(() => database.all("pragma wal_checkpoint(truncate)"));
-  }
-  /** SQLite cannot reset the WAL while other connections write: here they wait for a moment. */
-  #boundWal() {
-    const size = (0, import_node_fs3.statSync)(\`\${this.#file}-wal\`, { throwIfNoEntry: false })?.size ?? 0;
-    if (size > MAX_WAL_BYTES) this.#checkpoint();
-  }
   #close() {
-    const storage = this.#storage;
-    this.#reserve.remove();
-    storage?.database.close();
+    this.#drop();
     this.#watch(false);
     this.#port.close();
   }

@@ -17,7 +17,12 @@ async function waitingIn(file: string): Promise<Set<string>> {
   await queue.open(INITIAL);
   const found = new Set<string>();
   for (;;) {
-    const request = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 60_000 } as const;
+    const request = {
+      tiers: ['healthy'],
+      maxMessages: 1000,
+      maxBytes: 1e9,
+      leaseMs: 60_000,
+    } as const;
     const claim = await queue.claim(request);
     if (!('messages' in claim)) break;
     for (const { stored } of claim.messages) found.add(stored.messageId);
@@ -32,19 +37,23 @@ async function waitingIn(file: string): Promise<Set<string>> {
 const ENDS = { exit: 0, throw: 1, busy: 0, idle: 0 } as const;
 
 describe('a process with a busy queue in an SQLite file', () => {
-  test.each(Object.entries(ENDS))('ends soon and cleanly by %s', async (how, code) => {
-    const file = join(temporaryFolder(), 'queue.db');
-    const random = createSeededRandom(code + how.length);
-    const runs = quickOrNightly(3, 50);
-    for (let run = 0; run < runs; run += 1) {
-      const turns = `${Math.floor(random() * 300)}`;
-      const ended = await runFixture('sqlite-end', [file, how, turns]);
-      expect(ended.exitCode, ended.stderr).toBe(code);
-      expect(ended.lingeredMs).toBeLessThan(2000);
-      if (how !== 'throw') expect(ended.stderr).toBe('');
-      const found = await waitingIn(file);
-      expect(idsIn(ended.stdout).filter((id) => !found.has(id))).toEqual([]);
-    }
-    expect(integrityOf(file)).toBe('ok');
-  }, 300_000);
+  test.each(Object.entries(ENDS))(
+    'ends soon and cleanly by %s',
+    async (how, code) => {
+      const file = join(temporaryFolder(), 'queue.db');
+      const random = createSeededRandom(code + how.length);
+      const runs = quickOrNightly(3, 50);
+      for (let run = 0; run < runs; run += 1) {
+        const turns = `${Math.floor(random() * 300)}`;
+        const ended = await runFixture('sqlite-end', [file, how, turns]);
+        expect(ended.exitCode, ended.stderr).toBe(code);
+        expect(ended.lingeredMs).toBeLessThan(2000);
+        if (how !== 'throw') expect(ended.stderr).toBe('');
+        const found = await waitingIn(file);
+        expect(idsIn(ended.stdout).filter((id) => !found.has(id))).toEqual([]);
+      }
+      expect(integrityOf(file)).toBe('ok');
+    },
+    300_000,
+  );
 });

@@ -83,8 +83,13 @@ export class Database {
         const detail = `another process has held the file for ${waitMs / 1000} s`;
         throw new Rejection('ERR_QUEUE_FAILED', detail);
       }
-      this.#gate.sleep(0.2 + Math.random() * 1.5);
+      this.pause();
     }
+  }
+
+  /** Blocks the worker's thread for 0.2 to 1.7 ms, at random so that waiting processes take turns. */
+  pause(): void {
+    this.#gate.sleep(0.2 + Math.random() * 1.5);
   }
 
   #unlessBusy<T>(attempt: () => T): T | typeof BUSY {

@@ -1,10 +1,10 @@
 /** Group commit: calls that waited while a transaction ran are done together in the next one. */
 import type { AnswerTuple, CallTuple, LostMessages } from '../protocol.ts';
 import type { Database } from './database.ts';
+import type { DiskSpace } from './disk-space.ts';
 import { failureAnswer, isBroken, isDiskFull, Rejection } from './failure.ts';
 import { Stopped } from './gate.ts';
 import { runOperation } from './operations.ts';
-import type { Reserve } from './reserve.ts';
 import { Moment, Transaction } from './transaction.ts';
 
 export interface WaitingCall {
@@ -19,6 +19,7 @@ export interface Answers {
   readonly bodies: Uint8Array[];
   bytes: number;
   due: boolean;
+  lastSequence: number;
   /** Value of `due_changes`, when it is known. */
   dueChanges: number | undefined;
   readonly lost: LostMessages[];
@@ -31,6 +32,7 @@ export const noAnswers = (): Answers => ({
   bodies: [],
   bytes: 0,
   due: false,
+  lastSequence: 0,
   dueChanges: undefined,
   lost: [],
   isBroken: false,
@@ -39,13 +41,17 @@ export const noAnswers = (): Answers => ({
 export interface Storage {
   readonly file: string;
   readonly database: Database;
-  readonly reserve: Reserve;
+  readonly space: DiskSpace;
 }
 
 /** Answers every call. Throws only when the gate was closed. */
 export function runGroup(storage: Storage, calls: readonly WaitingCall[], into: Answers): void {
   try {
-    const done = storage.database.transaction(() => attempt(storage, calls, into.bytes));
+    // Looked at before the transaction: it may take a checkpoint.
+    const hasSpace = calls.every(({ call }) => call[1] !== 'enqueue') || storage.space.canGrow();
+    const given = { calls, bytesBefore: into.bytes, hasSpace };
+    const done = storage.database.transaction(() => attempt(storage, given));
+    storage.space.committed(done.lastSequence);
     into.answers.push(...done.answers);
     into.bodies.push(...done.bodies);
     into.lost.push(...done.lost);
@@ -69,7 +75,7 @@ function recover(
     return;
   }
   const [first] = calls;
-  if (first !== undefined && isDiskFull(error) && makeRoom(storage, first)) {
+  if (isDiskFull(error) && first?.call[1] !== 'enqueue' && storage.space.makeRoom()) {
     runGroup(storage, calls, into);
     return;
   }
@@ -78,27 +84,21 @@ function recover(
   into.answers.push(...calls.map(({ call }): AnswerTuple => [call[0], null, 0, failure]));
 }
 
-/** Frees the reserve for a call that does not add messages. Returns false when it is free already. */
-function makeRoom({ database, reserve }: Storage, { call }: WaitingCall): boolean {
-  if (call[1] === 'enqueue' || !reserve.isHeld) return false;
-  reserve.release();
-  try {
-    // Moves the WAL into the database, so that its space can be written again.
-    database.patiently(() => database.all('pragma wal_checkpoint(restart)'), 100);
-  } catch (error) {
-    if (error instanceof Stopped) throw error;
-  }
-  return true;
-}
-
-function attempt(storage: Storage, calls: readonly WaitingCall[], bytesBefore: number): Answers {
+function attempt(
+  storage: Storage,
+  {
+    calls,
+    bytesBefore,
+    hasSpace,
+  }: { calls: readonly WaitingCall[]; bytesBefore: number; hasSpace: boolean },
+): Answers {
   const transaction = new Transaction(storage.database);
   const done = { ...noAnswers(), bytes: bytesBefore };
-  const hasSpace = calls.every(({ call }) => call[1] !== 'enqueue') || storage.reserve.ensure();
   for (const waiting of calls)
     done.answers.push(answer(storage, { transaction, waiting, done, hasSpace }));
   transaction.flush();
   done.due = transaction.isDue;
+  done.lastSequence = transaction.state.last_sequence;
   done.dueChanges = transaction.state.due_changes;
   done.lost.push(...transaction.lostMessages);
   return done;

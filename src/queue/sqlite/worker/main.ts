@@ -2,19 +2,17 @@
  * The worker of one file. It is bundled into src/queue/sqlite/worker-source.generated.ts, since it has
  * to start from every bundler's output: run `npm run generate` after a change in this folder.
  */
-import { existsSync, statSync } from 'node:fs';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { Post, WorkerData, WorkerPost } from '../protocol.ts';
+import { DiskSpace } from './disk-space.ts';
 import { loadEngine } from './engine.ts';
 import { failureAnswer, isBroken } from './failure.ts';
 import { Gate, Stopped } from './gate.ts';
 import { type Answers, noAnswers, runGroup, type Storage, type WaitingCall } from './group.ts';
 import { openDatabase } from './open.ts';
-import { Reserve } from './reserve.ts';
 
 const POLL_MS = 20;
 const IDLE_MS = 250;
-const MAX_WAL_BYTES = 64 * 1024 * 1024;
 /** How much one transaction writes at most, so that other processes wait for less than 100 ms. */
 const GROUP_BYTES = 4 * 1024 * 1024;
 const GROUP_CALLS = 2000;
@@ -24,7 +22,6 @@ class Worker {
   readonly #file: string;
   readonly #peerPath: string | null;
   readonly #gate: Gate;
-  readonly #reserve: Reserve;
   #sync: boolean;
   #isSynchronous: boolean | undefined;
   #storage: Storage | undefined;
@@ -41,7 +38,6 @@ class Worker {
     this.#file = file;
     this.#peerPath = peerPath;
     this.#gate = new Gate(gate);
-    this.#reserve = new Reserve(file);
     this.#sync = sync;
     this.#watch(watch);
     port.on('message', (post: Post) => this.#receive(post));
@@ -66,7 +62,16 @@ class Worker {
     clearTimeout(this.#idle);
     while (this.#waiting.length > 0) this.#answer(this.#nextGroup());
     if (this.#isClosing) this.#close();
-    else this.#idle = setTimeout(() => this.#unlessStopped(() => this.#checkpoint()), IDLE_MS);
+    else this.#rest();
+  }
+
+  /** Tidies up while nobody calls, a little at a time. */
+  #rest(): void {
+    this.#idle = setTimeout(() => {
+      this.#unlessStopped(() => {
+        if (this.#storage?.space.tidy() === true) this.#rest();
+      });
+    }, IDLE_MS);
   }
 
   #nextGroup(): WaitingCall[] {
@@ -95,9 +100,9 @@ class Worker {
     if (into.isBroken) this.#drop();
     // Otherwise another process may have changed it, and nobody was notified yet.
     if (into.due) this.#dueChanges = into.dueChanges;
-    const damage = into.lost.length === 0 ? null : ({ kind: 'rows', lost: into.lost } as const);
+    const damage =
+      into.lost.length === 0 ? null : ({ kind: 'rows', missing: 0, lost: into.lost } as const);
     this.#send({ ...into, bodies: joined(into), damage });
-    this.#boundWal();
   }
 
   #send({ answers, bodies, due, damage }: WorkerPost): void {
@@ -107,14 +112,13 @@ class Worker {
 
   #opened(): Storage {
     if (this.#storage === undefined) {
-      // Looked at before the file is opened, which makes a new WAL.
-      const isWalMissing = this.#reserve.isThere && !existsSync(`${this.#file}-wal`);
       const engine = this.#gate.run(() => loadEngine(this.#peerPath));
       const database = openDatabase({ engine, gate: this.#gate, file: this.#file });
-      this.#storage = { file: this.#file, database, reserve: this.#reserve };
+      const space = new DiskSpace(this.#file, database);
+      this.#storage = { file: this.#file, database, space };
       this.#isSynchronous = undefined;
-      this.#reserve.ensure();
-      if (isWalMissing) this.#sendDamage();
+      const missing = space.repairSequence();
+      if (missing > 0) this.#sendDamage(missing);
     }
     const { database } = this.#storage;
     if (this.#isSynchronous !== this.#sync) {
@@ -126,14 +130,15 @@ class Worker {
     return this.#storage;
   }
 
-  #sendDamage(): void {
-    const damage = { kind: 'missing-wal', lost: [] } as const;
+  #sendDamage(missing: number): void {
+    const damage = { kind: 'rolled-back', missing, lost: [] } as const;
     this.#send({ answers: [], bodies: new Uint8Array(0), due: false, damage });
   }
 
   /** Closes a connection that reported an error, so that the next call opens the file again. */
   #drop(): void {
     try {
+      this.#storage?.space.close();
       this.#storage?.database.close();
     } catch (error) {
       if (error instanceof Stopped) throw error;
@@ -166,23 +171,8 @@ class Worker {
     }
   }
 
-  /** Moves the WAL into the database. Fails while another connection is busy, and is tried later. */
-  #checkpoint(): void {
-    const database = this.#storage?.database;
-    database?.quickly(() => database.all('pragma wal_checkpoint(truncate)'));
-  }
-
-  /** SQLite cannot reset the WAL while other connections write: here they wait for a moment. */
-  #boundWal(): void {
-    const size = statSync(`${this.#file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-    if (size > MAX_WAL_BYTES) this.#checkpoint();
-  }
-
   #close(): void {
-    const storage = this.#storage;
-    // Before the WAL goes with the last connection: see Reserve.
-    this.#reserve.remove();
-    storage?.database.close();
+    this.#drop();
     this.#watch(false);
     this.#port.close();
   }

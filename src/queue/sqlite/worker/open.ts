@@ -13,7 +13,7 @@ const SETTINGS = `
 pragma journal_size_limit = ${16 * MIB};
 pragma temp_store = memory;
 pragma cache_size = -16000;
-pragma wal_autocheckpoint = 2000;
+pragma wal_autocheckpoint = 0;
 pragma cell_size_check = on;
 pragma trusted_schema = off;
 `;
@@ -44,6 +44,8 @@ export function openDatabase({ engine, gate, file }: Opening): Database {
   const database = new Database(connection, gate);
   try {
     if (isNew) restrict(database, file);
+    // Freed pages can be given back to the disk. Takes effect in a file without tables only.
+    database.patiently(() => database.exec('pragma auto_vacuum = incremental'));
     database.patiently(() => useWal(database));
     gate.run(() => database.exec(SETTINGS));
     database.transaction(() => migrate(database));
