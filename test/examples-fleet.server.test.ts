@@ -20,7 +20,7 @@ import { root } from './helpers/package-files.ts';
 import { PostgresServer, postgresPrograms } from './helpers/postgres-server.ts';
 import { runProgram } from './helpers/run-program.ts';
 import { temporaryFolder } from './helpers/temporary-folder.ts';
-import { ROW } from './queue/conformance/trial.ts';
+import { INITIAL } from './queue/conformance/trial.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -64,7 +64,7 @@ test.runIf(postgresPrograms !== undefined)(
     await database?.stop();
     expect(database?.environment).toEqual({ DATABASE_URL: url });
     const queue = createPostgresQueue({ connection: url });
-    await queue.open(ROW);
+    await queue.open(INITIAL);
     expect(await queue.close()).toEqual({ returned: [], left: 0 });
   },
 );

@@ -161,7 +161,7 @@ its messages to the others ([queues.md](queues.md)). The store is the limit then
 | a folder | PostgreSQL | a second process has to enqueue or deliver for the same destinations; the machine may be lost; a destination's rate and failures must be known to all |
 
 Do not move for throughput alone before a core is full: a shared queue is slower than one in the process, since each claim
-crosses a network. \`drainTo\` moves what waits ([queues.md](queues.md#move-to-another-queue)).
+crosses a network.
 
 ## What limits first
 

@@ -70,7 +70,7 @@ async function sending({ round, call = 1, ...form }) {
   };
 }
 
-const ROW = { tier: 'healthy', maxMessages: 1000, maxBytes: 1e9, lane: null };
+const STATE = { tier: 'healthy', maxMessages: 1000, maxBytes: 1e9, circuitBreaker: null };
 const CLAIM = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 600_000 };
 const BOUNDS = { maxPendingMessages: 2e6, maxPendingBytes: 4e9 };
 
@@ -79,13 +79,13 @@ async function waiting(folder) {
   const { createLevelQueue } = await import('security-event-delivery/queue/level');
   const { entries } = await import('./queue.mjs');
   const queue = createLevelQueue({ folder, ...BOUNDS });
-  await queue.open(ROW);
+  await queue.open(STATE);
   const leave = async (count) => {
     for (let left = count; left > 0; ) {
       const claim = await queue.claim({ ...CLAIM, maxMessages: left });
       left -= claim.messages.length;
       const delivered = claim.messages.map(() => ({ kind: 'delivered' }));
-      await queue.settle(claim, delivered, { ...ROW, waitMs: 0 });
+      await queue.settle(claim, delivered, { ...STATE, pauseMs: 0 });
     }
   };
   const turnOver = async (count) => {
@@ -105,7 +105,7 @@ async function filling(folder, count) {
   const { createLevelQueue } = await import('security-event-delivery/queue/level');
   const { entries } = await import('./queue.mjs');
   const queue = createLevelQueue({ folder, sync: false, ...BOUNDS });
-  await queue.open(ROW);
+  await queue.open(STATE);
   for (let left = count; left > 0; left -= 1000) await queue.enqueue(entries(Math.min(1000, left)));
   await queue.close();
 }

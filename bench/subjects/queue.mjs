@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { copying, copyingOut, newSchema } from './copy.mjs';
 
-const ROW = { tier: 'healthy', maxMessages: 1000, maxBytes: 1e9, lane: null };
+const STATE = { tier: 'healthy', maxMessages: 1000, maxBytes: 1e9, circuitBreaker: null };
 const CLAIM = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 600_000 };
 const BOUNDS = { maxPendingMessages: 2e6, maxPendingBytes: 4e9 };
 const SLOTS = 16;
@@ -22,7 +22,6 @@ const entry = () => {
     applicationId: `application-${made % 100}`,
     stored: { messageId, format: 2, bytes: Buffer.alloc(700, messageId), dateAt: 50, countAt: 90 },
     sizeBytes: 743,
-    origin: { senderId: '01a20056-a0b5-70dc-abb4-d0d6d0d34bdd', number: made },
   };
 };
 
@@ -56,7 +55,7 @@ const STORES = {
 async function opened(name) {
   const store = await STORES[name]();
   const queue = store.open();
-  await queue.open(ROW);
+  await queue.open(STATE);
   return { ...store, queue };
 }
 
@@ -74,7 +73,7 @@ async function drain(queue) {
       if (!('messages' in claim)) return;
       taken += claim.messages.length;
       const delivered = claim.messages.map(() => ({ kind: 'delivered' }));
-      await queue.settle(claim, delivered, { ...ROW, waitMs: 0 });
+      await queue.settle(claim, delivered, { ...STATE, pauseMs: 0 });
     }
   };
   await Promise.all(Array.from({ length: SLOTS }, slot));
@@ -140,7 +139,7 @@ const starting = (name, waiting) => async () => {
     },
     run: async () => {
       again = first.open();
-      await again.open(ROW);
+      await again.open(STATE);
       const claim = await again.claim(CLAIM);
       found = claim.messages.length;
     },

@@ -50,7 +50,7 @@ function counting() {
 async function forgetfulQueue(seen) {
   const { createMemoryQueue } = await built('queue/memory.js');
   seen.messages = 0;
-  const taken = Promise.resolve({ closed: [] });
+  const taken = Promise.resolve({ sequences: [], closed: [] });
   return Object.assign(createMemoryQueue(), {
     enqueue: (entries) => {
       seen.messages += entries.length;

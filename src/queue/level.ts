@@ -2,6 +2,7 @@
 import type { IncidentStore } from '../incident/incident-store.ts';
 import { systemClock } from '../system/clock.ts';
 import type { QueueClock } from './in-process/moment.ts';
+import { AdaptedLevelQueue } from './level/adapted-level-queue.ts';
 import { type LevelQueueOptions, readLevelOptions } from './level/level-options.ts';
 import { LevelQueue } from './level/level-queue.ts';
 import type { LevelParts } from './level/state.ts';
@@ -44,5 +45,5 @@ export function createLevelQueue(
   options: LevelQueueOptions,
   clock: QueueClock = systemClock,
 ): LevelMessageQueue {
-  return new LevelQueue(readLevelOptions(options), clock, PARTS);
+  return new AdaptedLevelQueue(new LevelQueue(readLevelOptions(options), clock, PARTS));
 }

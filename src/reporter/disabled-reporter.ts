@@ -1,5 +1,5 @@
 /** A reporter that does nothing: `enabled: false`. */
-import { NO_FATES } from './message-sink.ts';
+import { NO_FATES, NOTHING_FLUSHED } from './message-sink.ts';
 import { EventReceipt, type Receipt } from './receipt.ts';
 import type { Reporter } from './reporter.ts';
 import { ReporterCounters } from './reporter-stats.ts';
@@ -18,7 +18,7 @@ export function createDisabledReporter(): Reporter {
     customEvent: skip,
     with: () => reporter,
     stats: () => counters.snapshot(),
-    flush: async () => ({ ...NO_FATES, pending: 0 }),
+    flush: async () => NOTHING_FLUSHED,
     close: async () => ({ ...NO_FATES, returned: [], left: 0 }),
     [Symbol.asyncDispose]: async () => {},
   };

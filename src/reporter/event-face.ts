@@ -15,7 +15,7 @@ import type {
 } from './event-input.ts';
 import type { EventTelling } from './event-reporter.ts';
 import type { LogEnd } from './log-end.ts';
-import { type MessageSink, NO_FATES } from './message-sink.ts';
+import { type MessageSink, NOTHING_FLUSHED } from './message-sink.ts';
 import type { Receipt } from './receipt.ts';
 import type { EventReporter, ReporterFlushResult } from './reporter.ts';
 import type { ReporterCounters, ReporterStats } from './reporter-stats.ts';
@@ -91,7 +91,7 @@ export class EventFace implements EventReporter {
     const { signal } = check<{ signal: AbortSignal }>(options, { signal: SIGNAL });
     await untilAborted(channels.handedOver(), signal);
     const [result, trouble] = await Promise.all([
-      sink?.flush(signal) ?? { ...NO_FATES, pending: 0 },
+      sink?.flush(signal) ?? NOTHING_FLUSHED,
       logEnd.flush(),
     ]);
     return { ...result, ...trouble };

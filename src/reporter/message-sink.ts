@@ -28,3 +28,6 @@ export interface MessageSink {
 
 /** What became of the messages of nobody. */
 export const NO_FATES = { delivered: 0, dead: 0, discarded: 0 } as const;
+
+/** What `flush` resolves to without a sender. */
+export const NOTHING_FLUSHED = { ...NO_FATES, settledElsewhere: 0, pending: 0 } as const;

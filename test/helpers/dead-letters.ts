@@ -1,7 +1,17 @@
 /** Durable queues with dead letters in them, as a service leaves them behind. */
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { createLevelQueue } from '../../src/queue/level.ts';
-import type { ApplicationState, DeadReason, Json, MessageQueue } from '../../src/queue/queue.ts';
+import type {
+  ApplicationState,
+  Claim,
+  DeadReason,
+  Json,
+  MessageQueue,
+  MessageResult,
+  QueueEntry,
+} from '../../src/queue/queue.ts';
+import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import { storeV2 } from '../../src/webhook/encoder.ts';
 import { message } from './sender.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -21,44 +31,98 @@ export interface Death {
 
 export const NOON_MS = Date.UTC(2026, 10, 20, 12);
 
-const INITIAL: ApplicationState = {
+/** How long each of them waits before it dies. */
+const AGE_MS = 60_000;
+
+const STATE: ApplicationState = {
   tier: 'healthy',
   maxMessages: 1000,
-  maxBytes: 1e6,
+  maxBytes: 1e9,
   circuitBreaker: null,
 };
 
-function entryOf(death: Death) {
-  const { messageId, applicationId = 'shop-1', reason = 'attempts-exhausted' } = death;
-  const { end = { status: 404 }, sends = 6, diedAt = NOON_MS, text = 'x' } = death;
-  const stored = storeV2(message(messageId, applicationId, text) as Parameters<typeof storeV2>[0]);
-  return {
-    applicationId,
-    stored,
-    sizeBytes: stored.bytes.length + 32,
-    origin: { senderId: 'service', number: 1 },
-    past: {
-      sends,
-      ageMs: 60_000,
-      dueInMs: 0,
-      progress: null,
-      death: { reason, end, diedAt },
-    },
-  };
+const UPDATE = { ...STATE, pauseMs: 0 };
+
+const CLAIM = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 60_000 } as const;
+
+interface Batch {
+  readonly applicationId: string;
+  readonly sends: number;
+  readonly diedAt: number;
+  readonly reason: DeadReason;
+  readonly lastAttempt: Json;
 }
 
-/** Opens the queue and puts them into it, in this order. */
-export async function bury(queue: MessageQueue, deaths: readonly Death[]): Promise<void> {
-  await queue.open(INITIAL);
-  // Within one call they die application by application.
-  let [some, owner]: [ReturnType<typeof entryOf>[], string | undefined] = [[], undefined];
-  for (const entry of deaths.map(entryOf)) {
-    if (owner !== entry.applicationId && some.length > 0) await queue.enqueue(some);
-    if (owner !== entry.applicationId) some = [];
-    owner = entry.applicationId;
-    some.push(entry);
+const batchOf = (death: Death): Batch => ({
+  applicationId: death.applicationId ?? 'shop-1',
+  sends: death.sends ?? 6,
+  diedAt: death.diedAt ?? NOON_MS,
+  reason: death.reason ?? 'attempts-exhausted',
+  lastAttempt: death.end === undefined ? { status: 404 } : death.end,
+});
+
+function entryOf({ messageId, text = 'x' }: Death, applicationId: string): QueueEntry {
+  const stored = storeV2(message(messageId, applicationId, text) as Parameters<typeof storeV2>[0]);
+  return { applicationId, stored, sizeBytes: stored.bytes.length + 32 };
+}
+
+async function claimAll(queue: MessageQueue): Promise<Claim> {
+  const claim = await queue.claim(CLAIM);
+  if (!('messages' in claim)) throw new Error('nothing is due');
+  return claim;
+}
+
+/** Puts messages into the queue, sends them as often as their batch says, and makes dead letters of them. */
+async function buryBatch(
+  queue: MessageQueue,
+  entries: readonly QueueEntry[],
+  { batch, clock }: { readonly batch: Batch; readonly clock?: FakeClock | undefined },
+): Promise<void> {
+  const { sends, diedAt, reason, lastAttempt } = batch;
+  clock?.setWallClock(diedAt - AGE_MS);
+  await queue.enqueue(entries);
+  clock?.elapse(AGE_MS);
+  if (sends === 0) {
+    await queue.expire(-1, entries.length);
+    return;
   }
-  if (some.length > 0) await queue.enqueue(some);
+  for (let attempt = 1; attempt <= sends; attempt += 1) {
+    const claim = await claimAll(queue);
+    const result: MessageResult =
+      attempt === sends
+        ? { kind: 'dead', reason, lastAttempt }
+        : { kind: 'retry', afterMs: 0, progress: null };
+    await queue.settle(
+      claim,
+      claim.messages.map(() => result),
+      UPDATE,
+    );
+  }
+}
+
+/**
+ * Opens an empty queue and puts dead letters into it, in this order. Without the queue's clock they have
+ * the time of the call.
+ */
+export async function bury(
+  queue: MessageQueue,
+  deaths: readonly Death[],
+  clock?: FakeClock,
+): Promise<void> {
+  await queue.open(STATE);
+  let batch: Batch | undefined;
+  let entries: QueueEntry[] = [];
+  const flush = async (): Promise<void> => {
+    if (batch !== undefined) await buryBatch(queue, entries, { batch, clock });
+    entries = [];
+  };
+  for (const death of deaths) {
+    const next = batchOf(death);
+    if (!isDeepStrictEqual(batch, next) || entries.length === CLAIM.maxMessages) await flush();
+    batch = next;
+    entries.push(entryOf(death, next.applicationId));
+  }
+  await flush();
 }
 
 /** Makes a folder as its service has left it; destinations of `closed` have closed themselves. */
@@ -67,8 +131,9 @@ export async function fill(
   deaths: readonly Death[],
   closed: readonly string[] = [],
 ): Promise<void> {
-  const queue = createLevelQueue({ folder, sync: false });
-  await bury(queue, deaths);
+  const clock = createFakeClock(NOON_MS - AGE_MS);
+  const queue = createLevelQueue({ folder, sync: false }, clock);
+  await bury(queue, deaths, clock);
   for (const id of closed) await queue.closeApplication(id, 0);
   await queue.close();
 }
@@ -90,7 +155,7 @@ export const deaths = (count: number, death: Partial<Death> = {}): Death[] =>
 /** Of a queue in a folder: the message ids of its dead letters, and what waits. */
 export async function contentOf(folder: string): Promise<{ dead: string[]; pending: number }> {
   const queue = createLevelQueue({ folder, sync: false });
-  await queue.open(INITIAL);
+  await queue.open(STATE);
   const { items } = await queue.listDeadLetters({ limit: 10_000 });
   const { pending } = await queue.stats();
   await queue.close();

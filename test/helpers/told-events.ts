@@ -29,14 +29,21 @@ export interface EngineScript extends Partial<PostScript> {
   /** Default: one destination. */
   readonly where?: object;
   readonly options?: DeliveryOptions | ((clock: FakeClock) => DeliveryOptions);
+  /** Default: one of its own. */
+  readonly clock?: FakeClock;
 }
 
 export const ENGINE_URL = 'https://receiver.example/hook?token=hunter2';
 export const ENGINE_SECRET = 'correct horse battery staple';
 
 /** Ids are `id-1`, which is the sender's, `id-2` …; there is no jitter; a post takes no time. */
-export function startEngine({ where, options, steps = [200], postMs }: EngineScript): ToldEngine {
-  const clock = createFakeClock();
+export function startEngine({
+  where,
+  options,
+  steps = [200],
+  postMs,
+  clock = createFakeClock(),
+}: EngineScript): ToldEngine {
   const poster = scriptedPoster(clock, postMs === undefined ? { steps } : { steps, postMs });
   let lastId = 0;
   const newId = (): string => {

@@ -84,10 +84,10 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
   './fastify': ['captureRequests'],
   './hono': ['captureRequests'],
   './passport': ['reportLogins'],
-  './queue': ['drainTo'],
+  './queue': [],
   './queue/level': ['createLevelQueue'],
   './queue/memory': ['createMemoryQueue'],
-  './queue/postgres': ['createPostgresQueue', 'createPostgresSchema'],
+  './queue/postgres': ['createPostgresIncidents', 'createPostgresQueue', 'createPostgresSchema'],
   './receiver': [
     'createMemoryDuplicates',
     'createWebhookReceiver',

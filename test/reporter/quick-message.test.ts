@@ -50,7 +50,7 @@ async function play({ tells, context, options, sender = ONE, now = AT, idOf = uu
   const queue = wrapQueue(createMemoryQueue(), {
     enqueue: (given) => {
       entries.push(...given);
-      return Promise.resolve({ closed: [] });
+      return Promise.resolve({ sequences: given.map((_, index) => index + 1), closed: [] });
     },
   });
   const webhook = openSender({ dialect: 'open', role: 'enqueue', queue, ...sender } as never);

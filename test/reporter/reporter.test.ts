@@ -628,6 +628,7 @@ describe('the end of a reporter', () => {
       delivered: 0,
       dead: 0,
       discarded: 0,
+      settledElsewhere: 0,
       pending: 0,
       logError,
     });
@@ -698,7 +699,13 @@ test('flush ends with its signal, and says what is left', async () => {
   const stop = new AbortController();
   const flushed = reporter.flush({ signal: stop.signal });
   stop.abort();
-  expect(await flushed).toEqual({ delivered: 0, dead: 0, discarded: 0, pending: 1 });
+  expect(await flushed).toEqual({
+    delivered: 0,
+    dead: 0,
+    discarded: 0,
+    settledElsewhere: 0,
+    pending: 1,
+  });
 });
 
 describe('what follows the open dialect alone', () => {
@@ -754,7 +761,13 @@ describe('a derived reporter', () => {
     expect(records()).toHaveLength(2);
     expect(waf.stats()).toEqual(reporter.stats());
     expect(waf.stats().reported).toBe(2);
-    expect(await waf.flush()).toEqual({ delivered: 1, dead: 0, discarded: 0, pending: 0 });
+    expect(await waf.flush()).toEqual({
+      delivered: 1,
+      dead: 0,
+      discarded: 0,
+      settledElsewhere: 0,
+      pending: 0,
+    });
     await reporter.close();
     expect(await waf.attack(ATTACK).settled).toEqual({
       outcome: 'rejected',
@@ -928,7 +941,13 @@ describe('a reporter that is not enabled', () => {
     expect(reporter.incident(unread as never)).toBe(receipt);
     expect(reporter.with(unread as never).attack(unread as never)).toBe(receipt);
     expect(reporter.stats().reported).toBe(0);
-    expect(await reporter.flush()).toEqual({ delivered: 0, dead: 0, discarded: 0, pending: 0 });
+    expect(await reporter.flush()).toEqual({
+      delivered: 0,
+      dead: 0,
+      discarded: 0,
+      settledElsewhere: 0,
+      pending: 0,
+    });
     expect(await reporter.close()).toMatchObject({ returned: [], left: 0 });
     await reporter[Symbol.asyncDispose]();
   });

@@ -8,7 +8,7 @@ import type { Scenario } from './scenario.ts';
 export type QueueKind = 'memory' | 'level' | 'postgres';
 
 /** What the books are compared with. */
-export type Looked = Pick<MessageQueue, 'stats' | 'deadLetters'>;
+export type Looked = Pick<MessageQueue, 'stats' | 'listDeadLetters'>;
 
 export interface Handle {
   readonly queue: MessageQueue;

@@ -3,13 +3,13 @@
  * They are compared with what the queue counts from its content.
  */
 import type {
+  ApplicationUpdate,
   Claim,
   DeadReason,
   DiscardReason,
+  MessageResult,
   QueueEntry,
-  RowUpdate,
   Tier,
-  Verdict,
 } from '../../src/queue/queue.ts';
 import type { Destination } from './destination.ts';
 import { type Acceptance, revive, type Tracked, track } from './tracked.ts';
@@ -68,6 +68,15 @@ export class Book {
     return made;
   }
 
+  /** Number of messages that wait or are claimed. */
+  get pendingCount(): number {
+    let count = 0;
+    for (const { waiting, claim } of this.applications.values()) {
+      count += waiting.size + (claim?.messages.length ?? 0);
+    }
+    return count;
+  }
+
   message(messageId: string): Tracked {
     const found = this.messages.get(messageId);
     if (found === undefined) throw new Error(`the queue knows ${messageId}, the books do not`);
@@ -89,6 +98,7 @@ export class Book {
     message.state = 'waiting';
     application.waiting.add(message);
     application.accepted += 1;
+    this.#endDelays(application);
   }
 
   /** It has not. */
@@ -107,6 +117,9 @@ export class Book {
       // Its acceptance, or its replay, may not have been heard of yet.
       this.accept(message);
       this.revive(message.messageId, at.claimedAt);
+    }
+    this.#endDelays(application, messages);
+    for (const message of messages) {
       application.waiting.delete(message);
       message.state = 'claimed';
       message.sends += 1;
@@ -128,14 +141,14 @@ export class Book {
     if (held !== undefined) held.endsAt = endsAt;
   }
 
-  settle({ claim, messages }: BookedClaim, verdicts: readonly Verdict[], now: number): void {
+  settle({ claim, messages }: BookedClaim, results: readonly MessageResult[], now: number): void {
     this.changes += 1;
     for (const [index, message] of messages.entries()) {
-      const verdict = verdicts[index];
-      if (verdict?.kind === 'delivered') message.state = 'delivered';
-      else if (verdict?.kind === 'dead') bury(message, verdict.reason, now);
-      else if (verdict?.kind === 'again') {
-        if (verdict.afterMs > 0) message.dueAt = now + verdict.afterMs;
+      const result = results[index];
+      if (result?.kind === 'delivered') message.state = 'delivered';
+      else if (result?.kind === 'dead') bury(message, result.reason, now);
+      else if (result?.kind === 'retry') {
+        if (result.afterMs > 0) message.dueAt = now + result.afterMs;
         this.#comeBack(message, now);
       }
     }
@@ -167,11 +180,16 @@ export class Book {
     this.application(claim.applicationId).claim = undefined;
   }
 
-  write(applicationId: string, { tier, maxMessages, waitMs }: RowUpdate, now: number): void {
+  write(
+    applicationId: string,
+    { tier, maxMessages, pauseMs }: ApplicationUpdate,
+    now: number,
+  ): void {
     const application = this.application(applicationId);
     if (application.tier !== 'closed') application.tier = tier;
     application.maxMessages = maxMessages;
-    application.notBefore = now + waitMs;
+    application.notBefore = now + pauseMs;
+    this.#endDelays(application);
   }
 
   reopen(applicationId: string): void {
@@ -233,6 +251,20 @@ export class Book {
     }
     message.state = 'waiting';
     application.waiting.add(message);
+    this.#endDelays(application);
+  }
+
+  /** A full claim ends the delay of what was not sent before. */
+  #endDelays({ id, waiting, maxMessages }: BookedApplication, claimed?: readonly Tracked[]): void {
+    let count = waiting.size;
+    // What the queue has taken may not have been heard of yet.
+    if (claimed?.some(({ dueAt, acceptedAt, sends }) => sends === 0 && dueAt > acceptedAt)) {
+      for (const { applicationId, state } of this.messages.values()) {
+        if (applicationId === id && state === 'entering') count += 1;
+      }
+    }
+    if (count < maxMessages) return;
+    for (const message of waiting) message.isDelayOver ||= message.sends === 0;
   }
 }
 

@@ -1,5 +1,5 @@
 /** What is checked when something is claimed, and when it is given back unsent. */
-import type { RowUpdate, Tier } from '../../src/queue/queue.ts';
+import type { ApplicationUpdate, Tier } from '../../src/queue/queue.ts';
 import type { BookedClaim } from './book.ts';
 import type { SenderProcess } from './sender-process.ts';
 import type { World } from './world.ts';
@@ -37,7 +37,7 @@ function slotUse(world: World, process: SenderProcess): SlotUse {
       (attempt?.hasHeaders === true
         ? (attempt.reaction.headersMs ?? 0) >= lateHeadersMs
         : world.now >= startedAt + lateHeadersMs);
-    if (held.claim.row.tier === 'failing') use.failing += 1;
+    if (held.claim.state.tier === 'failing') use.failing += 1;
     else if (isLate) use.late += 1;
     else use.healthy += 1;
   }
@@ -49,7 +49,8 @@ export function checkClaim(world: World, held: BookedClaim, process: SenderProce
   const { healthy, failing, late } = slotUse(world, process);
   const { claim, messages } = held;
   world.tell(
-    () => `claim ${claim.applicationId} by ${process.key}: ${messages.length} (${claim.row.tier})`,
+    () =>
+      `claim ${claim.applicationId} by ${process.key}: ${messages.length} (${claim.state.tier})`,
   );
   world.check(
     healthy <= healthySlots &&
@@ -61,7 +62,7 @@ export function checkClaim(world: World, held: BookedClaim, process: SenderProce
   for (const [index, message] of messages.entries()) {
     const sends = claim.messages[index]?.sends;
     world.check(
-      sends === message.sends - 1 && message.dueAt <= world.now,
+      sends === message.sends - 1 && (message.dueAt <= world.now || message.isDelayOver),
       'ledger',
       () =>
         `${message.key} was claimed with ${sends} sends, due at ${message.dueAt - world.startedAt}`,
@@ -72,7 +73,10 @@ export function checkClaim(world: World, held: BookedClaim, process: SenderProce
 export function checkRelease(
   world: World,
   held: BookedClaim,
-  { row, process }: { readonly row: RowUpdate | undefined; readonly process: SenderProcess },
+  {
+    state,
+    process,
+  }: { readonly state: ApplicationUpdate | undefined; readonly process: SenderProcess },
 ): void {
   const { claim } = held;
   const { applicationId } = claim;
@@ -81,7 +85,7 @@ export function checkRelease(
     'missing',
     () => `${applicationId} was sent, and given back as unsent`,
   );
-  if (row === undefined) {
+  if (state === undefined) {
     world.check(
       process.isClosing,
       'missing',
@@ -90,11 +94,11 @@ export function checkRelease(
     return;
   }
   const { fault, url } = world.settingsOf(applicationId);
-  if (row.lane === null && url !== held.destination.url) {
+  if (state.circuitBreaker === null && url !== held.destination.url) {
     // Claimed by what another URL was good for (D75).
     const { cautiousMaxMessages } = world.scenario.policy;
     world.check(
-      held.messages.length > cautiousMaxMessages && row.maxMessages <= cautiousMaxMessages,
+      held.messages.length > cautiousMaxMessages && state.maxMessages <= cautiousMaxMessages,
       'cautious',
       () => `${applicationId}: ${held.messages.length} messages were given back for another URL`,
     );
@@ -106,7 +110,7 @@ export function checkRelease(
   world.destinations.set(applicationId, held.destination);
   const isSlow = world.slowSettingsMs > 0 || world.now - held.claimedAt > 0;
   world.tell(
-    () => `give back ${applicationId}: ${fault ?? 'nothing'} is wrong, waits ${row.waitMs} ms`,
+    () => `give back ${applicationId}: ${fault ?? 'nothing'} is wrong, waits ${state.pauseMs} ms`,
   );
   world.check(
     fault !== undefined || isSlow,
@@ -114,8 +118,8 @@ export function checkRelease(
     () => `${applicationId} has a destination, and was given back`,
   );
   world.check(
-    row.waitMs >= bounds.atLeastMs && row.waitMs <= bounds.atMostMs,
+    state.pauseMs >= bounds.atLeastMs && state.pauseMs <= bounds.atMostMs,
     'wait-of-destination',
-    () => `${applicationId} is missing and waits ${row.waitMs} ms: ${JSON.stringify(bounds)}`,
+    () => `${applicationId} is missing and waits ${state.pauseMs} ms: ${JSON.stringify(bounds)}`,
   );
 }

@@ -28,7 +28,7 @@ export function checkDeadLetters(world: World, queue: Looked): void {
   const seen = dead.map(
     ({ messageId, deadReason, sends }) => `${messageId} ${deadReason} ${sends}`,
   );
-  void queue.deadLetters({ limit: ALL_LETTERS }).then(({ items }) => {
+  void queue.listDeadLetters({ limit: ALL_LETTERS }).then(({ items }) => {
     const told = items.map(({ stored, reason, sends }) => `${stored.messageId} ${reason} ${sends}`);
     world.check(
       told.toSorted().join() === seen.toSorted().join(),

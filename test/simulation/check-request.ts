@@ -96,9 +96,9 @@ function checkDestination(
     () => `${told()} above ${maxBytes}`,
   );
   world.check(
-    held.claim.row.tier === tier || !isKnown,
+    held.claim.state.tier === tier || !isKnown,
     'tier-of-slots',
-    () => `${applicationId} was claimed as ${held.claim.row.tier}, it is ${tier}`,
+    () => `${applicationId} was claimed as ${held.claim.state.tier}, it is ${tier}`,
   );
   const pace = destination.start(world.now);
   world.check(

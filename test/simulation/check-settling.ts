@@ -1,17 +1,17 @@
-/** What is checked when an attempt has been settled: each message's verdict, and the destination's row. */
-import type { RowUpdate, Verdict } from '../../src/queue/queue.ts';
+/** What is checked when an attempt has been settled: each message's result, and the application's state. */
+import type { ApplicationUpdate, MessageResult } from '../../src/queue/queue.ts';
 import type { Attempt, AttemptEnd } from './attempt.ts';
 import type { BookedClaim } from './book.ts';
-import { checkVerdict, kindOf } from './check-verdict.ts';
+import { checkResult, kindOf } from './check-result.ts';
 import type { Destination } from './destination.ts';
 import type { World } from './world.ts';
 
 interface Settling {
-  readonly verdicts: readonly Verdict[];
-  readonly row: RowUpdate;
+  readonly results: readonly MessageResult[];
+  readonly state: ApplicationUpdate;
 }
 
-export function checkSettling(world: World, held: BookedClaim, { verdicts, row }: Settling): void {
+export function checkSettling(world: World, held: BookedClaim, { results, state }: Settling): void {
   const { applicationId } = held.claim;
   const attempt = world.attempts.get(held.claim.id);
   const end = attempt?.end;
@@ -24,12 +24,12 @@ export function checkSettling(world: World, held: BookedClaim, { verdicts, row }
   world.destinations.set(applicationId, destination);
   const wasOpen = destination.isOpen;
   destination.settle(attempt, end);
-  checkRow(world, { attempt, end, destination, row });
+  checkState(world, { attempt, end, destination, state });
   const kind = kindOf(world, attempt, end);
   for (const [index, message] of attempt.messages.entries()) {
-    const verdict = verdicts[index];
-    if (verdict === undefined) continue;
-    const outcome = checkVerdict(world, { attempt, end, kind, message, verdict, destination });
+    const result = results[index];
+    if (result === undefined) continue;
+    const outcome = checkResult(world, { attempt, end, kind, message, result, destination });
     cover(world, attempt, outcome);
   }
   for (const change of changesOf({ attempt, end, destination, wasOpen })) {
@@ -38,7 +38,7 @@ export function checkSettling(world: World, held: BookedClaim, { verdicts, row }
   }
   world.tell(
     () =>
-      `     ${attempt.number} settled: ${kind}, ${applicationId} waits ${row.waitMs} ms, ${row.tier}, ${row.maxMessages} messages, ${row.maxBytes} B`,
+      `     ${attempt.number} settled: ${kind}, ${applicationId} waits ${state.pauseMs} ms, ${state.tier}, ${state.maxMessages} messages, ${state.maxBytes} B`,
   );
 }
 
@@ -66,24 +66,24 @@ function cover(world: World, { fault, retryAfter, phase }: Attempt, outcome: str
   if (isAsked) world.coverage.hit(`retry-after-${phase.retryAfter}`, outcome);
 }
 
-interface RowChecked {
+interface StateChecked {
   readonly attempt: Attempt;
   readonly end: AttemptEnd;
   readonly destination: Destination;
-  readonly row: RowUpdate;
+  readonly state: ApplicationUpdate;
 }
 
-function checkRow(world: World, { attempt, end, destination, row }: RowChecked): void {
+function checkState(world: World, { attempt, end, destination, state }: StateChecked): void {
   const { applicationId } = attempt;
   const { atLeastMs, atMostMs } = destination.waitAfter(attempt, end);
   world.check(
-    row.waitMs >= atLeastMs && row.waitMs <= atMostMs,
+    state.pauseMs >= atLeastMs && state.pauseMs <= atMostMs,
     'wait-of-destination',
-    () => `${applicationId} waits ${row.waitMs} ms instead of ${atLeastMs} to ${atMostMs}`,
+    () => `${applicationId} waits ${state.pauseMs} ms instead of ${atLeastMs} to ${atMostMs}`,
   );
   world.check(
-    row.tier === destination.tier,
+    state.tier === destination.tier,
     'tier-of-slots',
-    () => `${applicationId} is written as ${row.tier}, it is ${destination.tier}`,
+    () => `${applicationId} is written as ${state.tier}, it is ${destination.tier}`,
   );
 }

@@ -1,5 +1,11 @@
 /** Planted bugs of real queues: what is wrong is between the queue and everybody else. */
-import type { Claim, MessageQueue, QueueEntry, RowUpdate, Verdict } from '../../src/queue/queue.ts';
+import type {
+  ApplicationUpdate,
+  Claim,
+  MessageQueue,
+  MessageResult,
+  QueueEntry,
+} from '../../src/queue/queue.ts';
 import { wrapQueue } from '../helpers/wrapped-queue.ts';
 
 export type Spoil = (queue: MessageQueue) => MessageQueue;
@@ -20,8 +26,11 @@ export const FLAWS: Readonly<Record<string, () => Spoil>> = {
     const isWrong = everyOf(7);
     return (queue) =>
       wrapQueue(queue, {
-        settle: async (claim: Claim, verdicts: readonly Verdict[], row: RowUpdate) =>
-          isWrong() ? 'settled' : await queue.settle(claim, verdicts, row),
+        settle: async (
+          claim: Claim,
+          results: readonly MessageResult[],
+          state: ApplicationUpdate,
+        ) => (isWrong() ? 'settled' : await queue.settle(claim, results, state)),
       });
   },
   'forgets sendings': () => (queue) =>
@@ -34,17 +43,24 @@ export const FLAWS: Readonly<Record<string, () => Spoil>> = {
     }),
   'takes the last of a batch and stores it not': () => (queue) =>
     wrapQueue(queue, {
-      enqueue: (entries: readonly QueueEntry[]) =>
-        queue.enqueue(entries.length > 1 ? entries.slice(0, -1) : entries),
+      enqueue: async (entries: readonly QueueEntry[], delayMs?: number) => {
+        if (entries.length < 2) return await queue.enqueue(entries, delayMs);
+        const { sequences, closed } = await queue.enqueue(entries.slice(0, -1), delayMs);
+        return { sequences: [...sequences, (sequences.at(-1) ?? 0) + 1_000_000], closed };
+      },
     }),
   'gives a message of a claim back twice': () => {
     const isWrong = everyOf(5);
     return (queue) =>
       wrapQueue(queue, {
-        settle: async (claim: Claim, verdicts: readonly Verdict[], row: RowUpdate) => {
-          const again = { kind: 'again', afterMs: 0, progress: null } as const;
-          const told = isWrong() ? [again, ...verdicts.slice(1)] : verdicts;
-          return await queue.settle(claim, told, row);
+        settle: async (
+          claim: Claim,
+          results: readonly MessageResult[],
+          state: ApplicationUpdate,
+        ) => {
+          const again = { kind: 'retry', afterMs: 0, progress: null } as const;
+          const told = isWrong() ? [again, ...results.slice(1)] : results;
+          return await queue.settle(claim, told, state);
         },
       });
   },

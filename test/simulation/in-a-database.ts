@@ -15,7 +15,7 @@ import { SOUND, type Spoil } from './flaws.ts';
 import type { Scenario } from './scenario.ts';
 import { UnderWay } from './under-way.ts';
 
-const ROW = { tier: 'healthy', maxMessages: 1, maxBytes: 1, lane: null } as const;
+const INITIAL = { tier: 'healthy', maxMessages: 1, maxBytes: 1, circuitBreaker: null } as const;
 const TABLES = ['application', 'message', 'dead_letter', 'posting'];
 const CONNECTIONS = 5;
 /** Rare: each is a round of the world. */
@@ -101,7 +101,7 @@ class Tables implements Backing {
       `${clear.join('')} update security_events.room set messages = 0, bytes = 0`,
     );
     await this.#setTime();
-    await this.#observer.open(ROW);
+    await this.#observer.open(INITIAL);
     this.#looked = this.#underWay.watch(this.#observer, this.#setTime);
   };
 

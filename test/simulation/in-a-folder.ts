@@ -11,7 +11,7 @@ import { SOUND, type Spoil } from './flaws.ts';
 import type { Scenario } from './scenario.ts';
 import { UnderWay } from './under-way.ts';
 
-const ROW = { tier: 'healthy', maxMessages: 1, maxBytes: 1, lane: null } as const;
+const INITIAL = { tier: 'healthy', maxMessages: 1, maxBytes: 1, circuitBreaker: null } as const;
 
 interface Choices {
   readonly spoil?: Spoil;
@@ -88,7 +88,7 @@ class Folder implements Backing {
 
   readonly lookAfterwards = async (): Promise<Looked> => {
     const { queue } = this.attach();
-    await queue.open(ROW);
+    await queue.open(INITIAL);
     return queue;
   };
 

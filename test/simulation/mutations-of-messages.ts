@@ -7,7 +7,7 @@ const QUEUE = 'queue/memory';
 export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a request is not halved',
-    file: `${ENGINE}/verdicts.ts`,
+    file: `${ENGINE}/message-results.ts`,
     from: 'Math.floor(count / 2)',
     to: 'count',
     by: 'halving',
@@ -15,7 +15,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'nothing is bisected',
-    file: `${ENGINE}/verdicts.ts`,
+    file: `${ENGINE}/message-results.ts`,
     from: 'isShared && (progress.isBisecting || progress.failures > 0)',
     to: 'isShared && progress.isBisecting',
     by: 'schedule',
@@ -24,14 +24,14 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a bisection never ends',
     file: `${ENGINE}/settlement.ts`,
-    from: 'step.lane.bisectionFailures >= policy.bisectionMaxFailures',
-    to: 'step.lane.bisectionFailures >= policy.bisectionMaxFailures * 9',
+    from: 'step.breaker.bisectionFailures >= policy.bisectionMaxFailures',
+    to: 'step.breaker.bisectionFailures >= policy.bisectionMaxFailures * 9',
     by: 'schedule',
     withinSeeds: 500,
   },
   {
     name: 'a message that failed alone goes with others again',
-    file: `${ENGINE}/verdicts.ts`,
+    file: `${ENGINE}/message-results.ts`,
     from: 'if (failedAlone) return { maxMessages: 1 };',
     to: 'if (failedAlone) return {};',
     by: 'halving',
@@ -39,7 +39,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a refused message has one attempt too many',
-    file: `${ENGINE}/verdicts.ts`,
+    file: `${ENGINE}/message-results.ts`,
     from: 'refusals >= policy.refusedMaxAttempts',
     to: 'refusals > policy.refusedMaxAttempts',
     by: 'attempts',
@@ -47,7 +47,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'what is too large by itself counts as delivered',
-    file: `${ENGINE}/verdicts.ts`,
+    file: `${ENGINE}/message-results.ts`,
     from: "return dead('too-large', end);",
     to: "return { kind: 'delivered' };",
     by: 'delivered-was-confirmed',
@@ -80,8 +80,8 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'an attempt that was ended counts as never sent',
     file: `${ENGINE}/settlement.ts`,
-    from: "result.code === 'aborted') return stopped(",
-    to: "result.code === 'deadline') return stopped(",
+    from: "result.code === 'aborted')\n    return stopped(",
+    to: "result.code === 'deadline')\n    return stopped(",
     by: 'wait-of-destination',
     withinSeeds: 100,
   },
@@ -104,8 +104,8 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a dead letter tells another reason',
     file: `${QUEUE}/content.ts`,
-    from: 'const death = { reason, end, acceptedAt, diedAt };',
-    to: "const death = { reason: 'too-large' as const, end, acceptedAt, diedAt };",
+    from: '{ application, message, reason, lastAttempt, acceptedAt, diedAt }',
+    to: "{ application, message, reason: 'too-large', lastAttempt, acceptedAt, diedAt }",
     by: 'one-fate',
     withinSeeds: 20,
   },
@@ -120,7 +120,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'what a dead process had claimed is lost',
     file: `${QUEUE}/content.ts`,
-    from: 'for (const message of claim?.taken.messages() ?? []) application.waiting.putBack(message);',
+    from: 'for (const message of claim.taken.messages()) application.waiting.putBack(message);',
     to: '',
     by: 'all-delivered',
     withinSeeds: 50,

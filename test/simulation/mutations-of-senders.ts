@@ -38,8 +38,8 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'flush counts what was accepted after it',
-    file: `${ENGINE}/tracker.ts`,
-    from: 'if (number > mark.upTo) continue;',
+    file: `${ENGINE}/watches.ts`,
+    from: 'if (epoch > mark.epoch) continue;',
     to: '',
     by: 'flush',
     withinSeeds: 500,

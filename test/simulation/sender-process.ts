@@ -21,6 +21,8 @@ export class SenderProcess {
   isClosed = false;
   /** Calls of the sender that have not ended. */
   callCount = 0;
+  /** Number of messages that were pending when it opened the queue. */
+  backlogMessages = 0;
   readonly flushes = new Set<Promise<FlushResult>>();
   /** Waits on its clock; and those of them that keep a process alive. */
   waits = 0;

@@ -22,6 +22,8 @@ export interface Tracked {
   acceptedAt: number;
   state: MessageState;
   dueAt: number;
+  /** As many messages waited as one claim may have: it may be claimed before it is due. */
+  isDelayOver: boolean;
   /** Claims that were not released. */
   sends: number;
   /** POSTs that held it. */
@@ -51,6 +53,7 @@ export interface Acceptance {
   readonly isPoison: boolean;
   readonly acceptedBy: string;
   readonly now: number;
+  readonly delayMs: number;
 }
 
 export function track({ applicationId, stored, sizeBytes }: QueueEntry, by: Acceptance): Tracked {
@@ -76,6 +79,7 @@ export function track({ applicationId, stored, sizeBytes }: QueueEntry, by: Acce
     diedAt: 0,
     met: new Set(),
     ...afresh(now),
+    dueAt: now + by.delayMs,
     state: 'entering',
   };
 }
@@ -86,6 +90,7 @@ function afresh(now: number) {
     acceptedAt: now,
     state: 'waiting' as MessageState,
     dueAt: now,
+    isDelayOver: false,
     maxCompany: Number.POSITIVE_INFINITY,
     steps: 0,
     refusals: 0,

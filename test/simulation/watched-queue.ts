@@ -1,20 +1,22 @@
 /** The queue as one process has it: it keeps the books of all that goes through. */
 import type {
-  ApplicationRow,
+  ApplicationState,
+  ApplicationUpdate,
+  Backlog,
   Claim,
   ClaimRequest,
   DeadLetterFilter,
   DeadLetterPage,
   DeadReason,
-  Enqueued,
+  EnqueueResult,
   ExpiredMessage,
   MessageQueue,
-  Nothing,
+  MessageResult,
+  NothingDue,
   QueueClosing,
   QueueEntry,
   QueueStats,
-  RowUpdate,
-  Verdict,
+  SequenceRange,
 } from '../../src/queue/queue.ts';
 import type { Handle } from './backing.ts';
 import { checkClaim, checkRelease } from './check-claim.ts';
@@ -44,22 +46,24 @@ export class WatchedQueue implements MessageQueue {
     this.durability = world.scenario.isDurable ? ('process-crash' as const) : ('memory' as const);
   }
 
-  open(row: ApplicationRow, lingerMs?: number): Promise<void> {
+  open(initialState: ApplicationState): Promise<Backlog> {
     return this.#line.run(async () => {
       const { backing, book, now } = this.#world;
-      await this.#handle.queue.open(row, lingerMs);
+      const backlog = await this.#handle.queue.open(initialState);
       if (backing.kind === 'level' && !this.isOpened) book.takeOver(now);
       this.isOpened = true;
+      this.#process.backlogMessages = book.pendingCount;
+      return backlog;
     });
   }
 
-  enqueue(entries: readonly QueueEntry[]): Promise<Enqueued> {
+  enqueue(entries: readonly QueueEntry[], delayMs = 0): Promise<EnqueueResult> {
     return this.#line.run(async () => {
       const { book } = this.#world;
       const { queue } = this.#handle;
-      const expected = entries.map((entry) => this.#expect(entry));
+      const expected = entries.map((entry) => this.#expect(entry, delayMs));
       try {
-        const enqueued = await queue.enqueue(entries);
+        const enqueued = await queue.enqueue(entries, delayMs);
         for (const message of expected) {
           if (!enqueued.closed.includes(message.applicationId)) book.accept(message);
         }
@@ -70,14 +74,14 @@ export class WatchedQueue implements MessageQueue {
     });
   }
 
-  #expect(entry: QueueEntry): Tracked {
+  #expect(entry: QueueEntry, delayMs: number): Tracked {
     const { book, now, given } = this.#world;
     const key = keyOfEntry(entry);
     const isPoison = given.get(key)?.isPoison === true;
-    return book.expect(entry, { key, isPoison, acceptedBy: this.#process.key, now });
+    return book.expect(entry, { key, isPoison, acceptedBy: this.#process.key, now, delayMs });
   }
 
-  claim(request: ClaimRequest): Promise<Claim | Nothing> {
+  claim(request: ClaimRequest): Promise<Claim | NothingDue> {
     return this.#line.run(async () => {
       const world = this.#world;
       world.book.wake(world.now);
@@ -99,11 +103,15 @@ export class WatchedQueue implements MessageQueue {
     }, UNHEARD);
   }
 
-  settle(claim: Claim, verdicts: readonly Verdict[], row: RowUpdate): Promise<'settled' | 'lost'> {
+  settle(
+    claim: Claim,
+    results: readonly MessageResult[],
+    state: ApplicationUpdate,
+  ): Promise<'settled' | 'lost'> {
     return this.#ends(claim, async () => {
       const world = this.#world;
       world.book.wake(world.now);
-      const answer = await this.#handle.queue.settle(claim, verdicts, row);
+      const answer = await this.#handle.queue.settle(claim, results, state);
       const held = world.book.held(claim);
       world.check(
         (held !== undefined) === (answer === 'settled'),
@@ -112,25 +120,25 @@ export class WatchedQueue implements MessageQueue {
           `the books have the claim ${held === undefined ? 'lost' : 'live'}, the queue: ${answer}`,
       );
       if (held === undefined) return answer;
-      checkSettling(world, held, { verdicts, row });
-      world.book.settle(held, verdicts, world.now);
-      const deaths = verdicts.filter(({ kind }) => kind === 'dead');
+      checkSettling(world, held, { results, state });
+      world.book.settle(held, results, world.now);
+      const deaths = results.filter(({ kind }) => kind === 'dead');
       world.expectEvent('dead', deaths.length);
-      world.book.write(claim.applicationId, row, world.now);
+      world.book.write(claim.applicationId, state, world.now);
       return answer;
     });
   }
 
-  release(claim: Claim, row?: RowUpdate): Promise<'released' | 'lost'> {
+  release(claim: Claim, state?: ApplicationUpdate): Promise<'released' | 'lost'> {
     return this.#ends(claim, async () => {
       const world = this.#world;
       world.book.wake(world.now);
-      const answer = await this.#handle.queue.release(claim, row);
+      const answer = await this.#handle.queue.release(claim, state);
       const held = world.book.held(claim);
       if (held === undefined) return answer;
-      checkRelease(world, held, { row, process: this.#process });
+      checkRelease(world, held, { state, process: this.#process });
       world.book.release(held, world.now);
-      if (row !== undefined) world.book.write(claim.applicationId, row, world.now);
+      if (state !== undefined) world.book.write(claim.applicationId, state, world.now);
       return answer;
     });
   }
@@ -167,8 +175,12 @@ export class WatchedQueue implements MessageQueue {
     });
   }
 
-  application(applicationId: string): Promise<ApplicationRow | undefined> {
-    return this.#line.run(() => this.#handle.queue.application(applicationId));
+  countPending(ranges: readonly SequenceRange[]): Promise<number> {
+    return this.#line.run(() => this.#handle.queue.countPending(ranges));
+  }
+
+  applicationState(applicationId: string): Promise<ApplicationState | undefined> {
+    return this.#line.run(() => this.#handle.queue.applicationState(applicationId));
   }
 
   closeApplication(applicationId: string, maxMessages: number): Promise<readonly ExpiredMessage[]> {
@@ -182,28 +194,30 @@ export class WatchedQueue implements MessageQueue {
     });
   }
 
-  reopen(applicationId: string): Promise<void> {
+  reopenApplication(applicationId: string): Promise<void> {
     return this.#line.run(async () => {
-      await this.#handle.queue.reopen(applicationId);
+      await this.#handle.queue.reopenApplication(applicationId);
       this.#world.book.reopen(applicationId);
       this.#world.newDestination(applicationId);
     });
   }
 
-  deadLetters(page: DeadLetterFilter & { limit: number; after?: string }): Promise<DeadLetterPage> {
-    return this.#line.run(() => this.#handle.queue.deadLetters(page));
+  listDeadLetters(
+    page: DeadLetterFilter & { readonly limit: number; readonly after?: string },
+  ): Promise<DeadLetterPage> {
+    return this.#line.run(() => this.#handle.queue.listDeadLetters(page));
   }
 
-  replay(filter: DeadLetterFilter): Promise<number> {
+  replayDeadLetters(filter: DeadLetterFilter): Promise<number> {
     return this.#leaving(
-      () => this.#handle.queue.replay(filter),
+      () => this.#handle.queue.replayDeadLetters(filter),
       (messageId) => this.#world.book.revive(messageId, this.#world.now),
     );
   }
 
-  purge(filter: DeadLetterFilter): Promise<number> {
+  purgeDeadLetters(filter: DeadLetterFilter): Promise<number> {
     return this.#leaving(
-      () => this.#handle.queue.purge(filter),
+      () => this.#handle.queue.purgeDeadLetters(filter),
       (messageId) => this.#world.book.discard(messageId, 'purged'),
     );
   }
@@ -286,7 +300,7 @@ export class WatchedQueue implements MessageQueue {
   }
 
   async #deadIds(): Promise<string[]> {
-    const { items } = await this.#handle.queue.deadLetters({ limit: 1000 });
+    const { items } = await this.#handle.queue.listDeadLetters({ limit: 1000 });
     return items.map(({ stored }) => stored.messageId);
   }
 }

@@ -82,6 +82,11 @@ export async function takesMessagesOfItsDialect(sender: WebhookSender): Promise<
 export async function readsWhatItIsTold(sender: WebhookSender): Promise<unknown[]> {
   const stats: SenderStats = await sender.stats();
   const flushed: FlushResult = await sender.flush({ signal: AbortSignal.timeout(5) });
+  const limited: FlushResult = await sender.flush({ deadlineMs: 5 });
+  // @ts-expect-error a plain signal
+  void sender.flush(AbortSignal.timeout(5));
+  // @ts-expect-error an option that does not exist
+  void sender.flush({ timeoutMs: 5 });
   const closed: CloseResult = await sender.close({ deadlineMs: 5 });
   const report: SendReport = await sender.sendTest('shop-1');
   const { items } = await sender.deadLetters({ applicationId: 'shop-1', limit: 5, ids: ['1'] });
@@ -96,7 +101,7 @@ export async function readsWhatItIsTold(sender: WebhookSender): Promise<unknown[
   void letter?.stored;
   // @ts-expect-error not a tier
   if (stats.applications.get('shop-1')?.tier === 'tired') return [];
-  return [status, flushed.pending, closed.returned, report.ok];
+  return [status, flushed.pending, limited.settledElsewhere, closed.returned, report.ok];
 }
 
 export async function closesItselfAtTheEndOfABlock(): Promise<void> {

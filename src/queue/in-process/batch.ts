@@ -24,7 +24,7 @@ export function addSizes(
 }
 
 /** Between two of these a large batch gives way to the host. */
-export function* slicesOf(entries: readonly QueueEntry[]): Iterable<readonly QueueEntry[]> {
+export function* slicesOf<T>(entries: readonly T[]): Iterable<readonly T[]> {
   for (let start = 0; start < entries.length; start += SLICE_MESSAGES) {
     yield entries.slice(start, start + SLICE_MESSAGES);
   }

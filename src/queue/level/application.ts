@@ -1,5 +1,5 @@
 import { nowhere, type TurnTaker } from '../in-process/turns.ts';
-import type { ApplicationRow, DiscardReason, Json, Ledger, RowUpdate } from '../queue.ts';
+import type { ApplicationRow, DiscardReason, Json, Ledger, RowUpdate } from './old-contract.ts';
 import { earlier, type Tally } from './tally.ts';
 import type { Content } from './values.ts';
 
@@ -148,6 +148,11 @@ export class LevelApplication implements TurnTaker {
       ...this.counts,
       discarded: this.#discarded,
     };
+  }
+
+  /** See {@link TurnTaker}. */
+  get state(): ApplicationRow {
+    return this.row;
   }
 
   get row(): ApplicationRow {

@@ -1,7 +1,8 @@
 /** What happens to dead letters, one call after the other: each letter has one end. */
-import type { DeadLetterFilter, DeadLetterPage } from '../queue.ts';
+
 import { Change } from './change.ts';
 import { type Cursor, type Letter, letterPages, numberOf, PAGE, shownLetter } from './letters.ts';
+import type { DeadLetterFilter, DeadLetterPage } from './old-contract.ts';
 import type { LevelState } from './state.ts';
 
 export interface PageRequest extends DeadLetterFilter {

@@ -1,5 +1,4 @@
 import type { Moment } from '../in-process/moment.ts';
-import type { DeadReason, Json, Moved, QueueEntry, Verdict } from '../queue.ts';
 import type { LevelApplication, LiveClaim, TakenMessage } from './application.ts';
 import type { LevelContent } from './content.ts';
 import {
@@ -12,6 +11,7 @@ import {
   freshKey,
   storable,
 } from './keys.ts';
+import type { DeadReason, Json, Moved, QueueEntry, Verdict } from './old-contract.ts';
 import { contentKey } from './reading.ts';
 import type { Place } from './share.ts';
 import type { Operation } from './store.ts';
@@ -240,7 +240,9 @@ export class Change {
 
   /** As if it came in only now, but for its `sends` (D24); its sender has been told of its end. */
   revive(application: LevelApplication, content: Content, sends: number): void {
-    const origin = { senderId: '', number: 0 };
+    // Its sequence, as a queue of the new contract has it.
+    this.content.lastSequence += 1;
+    const origin = { senderId: '', number: this.content.lastSequence };
     const value = encodeContent({ ...content, origin, acceptedMs: this.at.nowMs, sends });
     this.put(freshKey(application.number, application.tail), value);
     application.tail += 1;

@@ -1,6 +1,8 @@
 /** From a claim to its end (laws 2 and 3). */
 import { SecurityEventError } from '../../errors.ts';
 import type { Moment } from '../in-process/moment.ts';
+import type { LevelApplication, LiveClaim, TakenMessage } from './application.ts';
+import { Change } from './change.ts';
 import type {
   Claim,
   ClaimedMessage,
@@ -9,9 +11,7 @@ import type {
   Nothing,
   RowUpdate,
   Verdict,
-} from '../queue.ts';
-import type { LevelApplication, LiveClaim, TakenMessage } from './application.ts';
-import { Change } from './change.ts';
+} from './old-contract.ts';
 import { type ClaimLimits, readDue, type Taken } from './reading.ts';
 import type { LevelState } from './state.ts';
 

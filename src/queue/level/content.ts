@@ -25,9 +25,17 @@ export interface Meta {
   /** Of what has a number the last one given. */
   readonly lastDeath: number;
   readonly lastApplication: number;
+  readonly lastSequence: number;
 }
 
-export const NEW_STORE: Meta = { form: 2, runs: 0, nowMs: 0, lastDeath: 0, lastApplication: 0 };
+export const NEW_STORE: Meta = {
+  form: 2,
+  runs: 0,
+  nowMs: 0,
+  lastDeath: 0,
+  lastApplication: 0,
+  lastSequence: 0,
+};
 
 export interface LoadOptions {
   readonly bounds: RoomBounds;
@@ -45,6 +53,7 @@ export class LevelContent {
   #lastDeath: number;
   #lastApplication: number;
   #lastClaim = 0;
+  lastSequence: number;
   deadBytes = 0;
 
   constructor(meta: Meta, { bounds, defaults }: LoadOptions) {
@@ -53,6 +62,7 @@ export class LevelContent {
     this.#runs = meta.runs + 1;
     this.#lastDeath = meta.lastDeath;
     this.#lastApplication = meta.lastApplication;
+    this.lastSequence = meta.lastSequence;
   }
 
   /** An application that is in the store. */
@@ -142,6 +152,7 @@ export class LevelContent {
       nowMs,
       lastDeath: this.#lastDeath,
       lastApplication: this.#lastApplication,
+      lastSequence: this.lastSequence,
     };
     rows.push({ type: 'put', key: metaKey(), value: encodeJson(meta) });
     return rows;

@@ -1,8 +1,8 @@
 /** Messages that are over without an attempt, and applications that are closed for good or again open. */
 import type { Moment } from '../in-process/moment.ts';
-import type { DeadReason, ExpiredMessage } from '../queue.ts';
 import type { LevelApplication } from './application.ts';
 import { Change } from './change.ts';
+import type { DeadReason, ExpiredMessage } from './old-contract.ts';
 import { readOlder } from './removal.ts';
 import type { LevelState } from './state.ts';
 import { earlier } from './tally.ts';

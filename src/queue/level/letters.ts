@@ -1,7 +1,8 @@
 /** Dead letters, read in the order of death. */
-import type { DeadLetter, DeadLetterFilter } from '../queue.ts';
+
 import type { LevelContent } from './content.ts';
 import { deadKey, deadRange, lastOf, storable } from './keys.ts';
+import type { DeadLetter, DeadLetterFilter } from './old-contract.ts';
 import type { Store } from './store.ts';
 import { type Content, type Death, decodeDead } from './values.ts';
 

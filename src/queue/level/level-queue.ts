@@ -1,6 +1,14 @@
 import { SecurityEventError } from '../../errors.ts';
 import type { Moment, QueueClock } from '../in-process/moment.ts';
 import { queueStats } from '../in-process/queue-stats.ts';
+import { Cemetery, type PageRequest } from './cemetery.ts';
+import { Claims } from './claims.ts';
+import { Ends } from './ends.ts';
+import { INCIDENT_LIMITS } from './incident-rows.ts';
+import { LevelIncidents, type Reach } from './incidents.ts';
+import { Intake } from './intake.ts';
+import type { LevelSettings } from './level-options.ts';
+import { countDue, endDelays, readPendingNumbers } from './new-calls.ts';
 import type {
   ApplicationRow,
   Claim,
@@ -17,14 +25,7 @@ import type {
   QueueStats,
   RowUpdate,
   Verdict,
-} from '../queue.ts';
-import { Cemetery, type PageRequest } from './cemetery.ts';
-import { Claims } from './claims.ts';
-import { Ends } from './ends.ts';
-import { INCIDENT_LIMITS } from './incident-rows.ts';
-import { LevelIncidents, type Reach } from './incidents.ts';
-import { Intake } from './intake.ts';
-import type { LevelSettings } from './level-options.ts';
+} from './old-contract.ts';
 import { type LevelParts, LevelState } from './state.ts';
 
 /**
@@ -126,6 +127,32 @@ export class LevelQueue implements MessageQueue {
 
   purge(filter: DeadLetterFilter, as: 'purged' | 'moved' = 'purged'): Promise<number> {
     return this.#call(() => this.#cemetery.purge(filter, as));
+  }
+
+  /** Gives the first of so many numbers. */
+  nextSequence(count: number): number {
+    const { content } = this.#state;
+    content.lastSequence += count;
+    return content.lastSequence - count + 1;
+  }
+
+  get lastSequence(): number {
+    return this.#state.content.lastSequence;
+  }
+
+  /** Gives the numbers of the messages that wait or are claimed. */
+  pendingNumbers(): Promise<number[]> {
+    return this.#call(() => readPendingNumbers(this.#state.store));
+  }
+
+  /** Counts what is due. Right after it was opened nothing is claimed. */
+  countDue(): Promise<number> {
+    return this.#call(({ nowMs }) => countDue(this.#state, nowMs));
+  }
+
+  /** Makes delayed messages due where as many messages wait as one claim may have. */
+  endDelays(applicationIds: ReadonlySet<string>): Promise<void> {
+    return this.#call((at) => endDelays(this.#state, applicationIds, at));
   }
 
   /** Also after `close`: it tells what was left. */

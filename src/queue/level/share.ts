@@ -1,9 +1,9 @@
 /** What comes in of one application: it gets its place at once, and its rows in parts. */
 import type { Moment } from '../in-process/moment.ts';
-import type { QueueEntry } from '../queue.ts';
 import type { LevelApplication } from './application.ts';
 import type { LevelContent } from './content.ts';
 import { storable } from './keys.ts';
+import type { QueueEntry } from './old-contract.ts';
 
 export interface Share {
   count: number;

@@ -3,7 +3,6 @@ import { SecurityEventError } from '../../errors.ts';
 import { type GiveWay, givingWay } from '../../system/giving-way.ts';
 import { SLICE_MESSAGES } from '../in-process/batch.ts';
 import { type Moment, momentOf, type QueueClock } from '../in-process/moment.ts';
-import type { ApplicationRow } from '../queue.ts';
 import type { Defaults, LevelApplication, LiveClaim } from './application.ts';
 import { Change } from './change.ts';
 import { LevelContent, NEW_STORE } from './content.ts';
@@ -11,6 +10,7 @@ import { tellDamage } from './damage.ts';
 import type { IncidentLimits } from './incident-rows.ts';
 import type { LevelSettings } from './level-options.ts';
 import { type Loaded, load } from './loading.ts';
+import type { ApplicationRow } from './old-contract.ts';
 import { placeAll, readMeta } from './recovery.ts';
 import { Store, type StoreOptions, type WriteName } from './store.ts';
 

@@ -1,6 +1,7 @@
 /** What a change adds up to: made in parts beside what is in memory, and counted there in one go. */
-import type { DiscardReason } from '../queue.ts';
+
 import { storable } from './keys.ts';
+import type { DiscardReason } from './old-contract.ts';
 
 /** Of one application. Numbers are differences. */
 export class Tally {

@@ -1,5 +1,5 @@
 /** What the rows of the store hold, as bytes. Numbers of a fixed length, highest byte first; texts are UTF-8. */
-import type { DeadReason, Format, Json, Origin, StoredMessage } from '../queue.ts';
+import type { DeadReason, Format, Json, Origin, StoredMessage } from './old-contract.ts';
 
 /** Of the form below; a later form gets another one. */
 const FORM = 1;

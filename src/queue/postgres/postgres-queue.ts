@@ -273,7 +273,7 @@ export class PostgresQueue implements MessageQueue {
   async #run<T>(work: (session: Session) => Promise<T>): Promise<T> {
     const initialState = this.#initialState;
     if (initialState === undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
-    return await this.#while((opened) => work({ ...opened, initialState }));
+    return await this.#while((open) => work({ ...open, initialState }));
   }
 
   /** `close` waits for what was begun. */

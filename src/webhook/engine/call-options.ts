@@ -3,7 +3,8 @@ import { check, integer, MAX_TIMER_MS, type Rule, type Rules, SIGNAL } from '../
 import type { DeadLetterQuery, DeadLetterSelection } from './sender.ts';
 
 export interface FlushOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
+  readonly deadlineMs?: number | undefined;
 }
 
 export interface CloseOptions {
@@ -18,8 +19,10 @@ const TEXTS: Rule = {
 
 const MAX_PAGE = 1000;
 
-export const FLUSH_RULES: Rules<keyof FlushOptions> = { signal: SIGNAL };
-export const CLOSE_RULES: Rules<keyof CloseOptions> = { deadlineMs: integer(0, MAX_TIMER_MS) };
+const DEADLINE = integer(0, MAX_TIMER_MS);
+
+export const FLUSH_RULES: Rules<keyof FlushOptions> = { signal: SIGNAL, deadlineMs: DEADLINE };
+export const CLOSE_RULES: Rules<keyof CloseOptions> = { deadlineMs: DEADLINE };
 export const SELECTION_RULES: Rules<keyof DeadLetterSelection> = {
   applicationId: TEXT,
   ids: TEXTS,

@@ -1,9 +1,7 @@
 /** `createWebhookSender`: from options to a running engine. */
 import type { Dialect } from '../../contract/index.ts';
-import { SecurityEventError } from '../../errors.ts';
 import { readMemoryOptions } from '../../queue/memory/memory-options.ts';
 import { MemoryQueue } from '../../queue/memory/memory-queue.ts';
-import type { MessageQueue } from '../../queue/queue.ts';
 import { createSettings } from '../../settings/source.ts';
 import { type Clock, systemClock } from '../../system/clock.ts';
 import { givingWay } from '../../system/giving-way.ts';
@@ -14,12 +12,13 @@ import { draftReader } from '../draft-reader.ts';
 import { createPoster, type Poster, type PosterOptions } from '../wire/post.ts';
 import { findDestination } from './attempt.ts';
 import { flushBeforeExit } from './before-exit.ts';
+import { hashOfUrl, isOfAnotherUrl } from './circuit-breaker.ts';
 import { Delivery } from './delivery.ts';
 import { Engine } from './engine.ts';
 import { answeredInTime } from './in-time.ts';
-import { hashOfUrl, isOfAnotherUrl, untriedRow } from './lane.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { createObserver } from './observe.ts';
+import { opener, openQueue } from './open-queue.ts';
 import type { WebhookSenderOptions } from './options.ts';
 import { readSenderOptions, type SenderSettings } from './read-options.ts';
 import { Scheduler } from './scheduler.ts';
@@ -70,6 +69,8 @@ function makeEngine(options: unknown, system: SenderSystem): Engine {
   const lifecycle: Lifecycle = new Lifecycle({
     ...core,
     quiet: dispatch.quiet,
+    isInFlight: dispatch.isInFlight,
+    isSettling: dispatch.isSettling,
     disconnect: () => core.wire.poster.close(),
     stop: async () => {
       stopBeforeExit();
@@ -79,9 +80,9 @@ function makeEngine(options: unknown, system: SenderSystem): Engine {
   const stopBeforeExit = flushBeforeExit({
     budgetMs: settings.flushBeforeExitMs,
     clock,
-    lastNumber: () => tracker.lastNumber,
+    lastNumber: () => tracker.acceptedCount,
     pending: () => tracker.pending,
-    flush: (signal) => lifecycle.flush(signal),
+    flush: (signal) => lifecycle.flush({ signal }),
   });
   // Now, and not at the first message, which may be told of in a host's request: making what reads it takes
   // milliseconds, and while a prototype is polluted, zod makes no schema.
@@ -93,6 +94,7 @@ function makeEngine(options: unknown, system: SenderSystem): Engine {
     ...core,
     find: settings.isAsked ? answeredInTime(core.find, core.wire) : core.find,
     intake,
+    delayMs: settings.lingerMs,
     lifecycle,
     attempts: dispatch.attempts,
     hasMoved: dispatch.hasMoved,
@@ -109,6 +111,7 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
   const senderId = system.newId();
   const isDelivering = settings.role !== 'enqueue';
   const queue = settings.queue ?? new MemoryQueue(readMemoryOptions(settings.memory), clock);
+  const tracker = new Tracker(isDelivering);
   const stopping = new AbortController();
   const poster = system.createPoster({ ...settings.wire, clock });
   return {
@@ -119,9 +122,9 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
     queue,
     stopping,
     wire: { poster, clock, headers: settings.headers, signal: stopping.signal },
-    ready: opener(queue, settings),
+    ready: opener(() => openQueue(queue, { tracker, isDelivering, policy: settings.policy })),
     observe: createObserver(senderId),
-    tracker: new Tracker(senderId, isDelivering),
+    tracker,
     slots: new Slots(settings.slots),
     giveWay: givingWay(clock),
   };
@@ -131,6 +134,8 @@ interface Dispatch {
   readonly start: () => void;
   readonly stop: () => Promise<void>;
   readonly quiet: (untilMs: number, signal: AbortSignal) => Promise<void>;
+  readonly isInFlight: () => boolean;
+  readonly isSettling: () => boolean;
   readonly attempts: () => number;
   readonly hasMoved: (applicationId: string) => Promise<boolean>;
 }
@@ -139,10 +144,10 @@ interface Dispatch {
 function makeDispatch(core: Core): Dispatch {
   const { settings, queue, find, stopping, wire, isDelivering } = core;
   const hasMoved = async (applicationId: string): Promise<boolean> => {
-    const row = await queue.application(applicationId);
+    const state = await queue.applicationState(applicationId);
     const destination = await findDestination(applicationId, find, wire);
-    if (row === undefined || typeof destination === 'string') return false;
-    return isOfAnotherUrl(row, hashOfUrl(destination.url));
+    if (state === undefined || typeof destination === 'string') return false;
+    return isOfAnotherUrl(state, hashOfUrl(destination.url));
   };
   const parts = { ...settings, ...core };
   const scheduler: Scheduler = new Scheduler({
@@ -173,31 +178,11 @@ function makeDispatch(core: Core): Dispatch {
     quiet: async (untilMs, signal) => {
       if (isDelivering) await scheduler.quiet(untilMs, signal);
     },
+    isInFlight: () => scheduler.isInFlight,
+    isSettling: () => delivery.isSettling || upkeep.isSettling,
     attempts: () => delivery.attempts,
     hasMoved,
   };
-}
-
-/** Opens the queue when it is first needed; one that could not be opened is opened again. */
-function opener(
-  queue: MessageQueue,
-  { policy, lingerMs }: SenderSettings,
-): () => Promise<void> | undefined {
-  let opened: Promise<void> | undefined;
-  let isOpen = false;
-  const open = async (): Promise<void> => {
-    opened ??= queue.open(untriedRow(policy), lingerMs).catch((error: unknown) => {
-      opened = undefined;
-      throw error;
-    });
-    await opened.catch((cause: unknown) => {
-      // One for each caller: the error of `send` holds the messages of its call.
-      if (cause instanceof SecurityEventError) throw cause.copy();
-      throw new SecurityEventError('ERR_QUEUE_FAILED', { cause });
-    });
-    isOpen = true;
-  };
-  return () => (isOpen ? undefined : open());
 }
 
 function upkeepTimes({ policy, upkeepMs, stalledAfterMs }: SenderSettings) {

@@ -1,5 +1,11 @@
 /** From a claim to its settling: what the scheduler runs for each claim. */
-import type { Claim, ClaimedMessage, MessageQueue, RowUpdate, Verdict } from '../../queue/queue.ts';
+import type {
+  ApplicationUpdate,
+  Claim,
+  ClaimedMessage,
+  MessageQueue,
+  MessageResult,
+} from '../../queue/queue.ts';
 import { NOT_NEEDED } from '../../system/not-needed.ts';
 import type { Random } from '../../system/random.ts';
 import { jittered } from '../retry.ts';
@@ -12,17 +18,17 @@ import {
   postBody,
   type Sending,
 } from './attempt.ts';
-import type { DeliveryEvents, QueueOperation } from './events.ts';
 import {
   afterMissing,
+  type CircuitBreaker,
+  circuitBreakerOf,
   hashOfUrl,
+  initialState,
   isOfAnotherUrl,
-  type Lane,
-  laneOf,
-  newLane,
-  rowOf,
-  untriedRow,
-} from './lane.ts';
+  newCircuitBreaker,
+  updateOf,
+} from './circuit-breaker.ts';
+import type { DeliveryEvents, QueueOperation } from './events.ts';
 import type { Observe } from './observe.ts';
 import type { DeliveryPolicy } from './policy.ts';
 import { type Attempted, type Settlement, settle } from './settlement.ts';
@@ -52,6 +58,7 @@ const SETTLE_DELAYS_MS = [100, 500, 2000, 5000, 10_000] as const;
 export class Delivery {
   readonly #parts: DeliveryParts;
   #attempts = 0;
+  #settlings = 0;
 
   constructor(parts: DeliveryParts) {
     this.#parts = parts;
@@ -60,6 +67,11 @@ export class Delivery {
   /** How many attempts were started. */
   get attempts(): number {
     return this.#attempts;
+  }
+
+  /** Tells whether the queue is told what became of a claim, and the tracker is not yet. */
+  get isSettling(): boolean {
+    return this.#settlings > 0;
   }
 
   /** Never rejects. */
@@ -97,11 +109,13 @@ export class Delivery {
 
   async #attempt({ claim, destination, slot, startedAt, heldSince }: Attempt): Promise<void> {
     const { policy, random, clock, observe, queue } = this.#parts;
-    const { applicationId, format, messages, row } = claim;
-    const lane = laneOf(row, hashOfUrl(destination.url), policy);
-    if (isOfAnotherUrl(row, lane.urlHash) && messages.length > policy.cautiousMaxMessages) {
+    const { applicationId, format, messages, state } = claim;
+    const breaker = circuitBreakerOf(state, hashOfUrl(destination.url), policy);
+    if (isOfAnotherUrl(state, breaker.urlHash) && messages.length > policy.cautiousMaxMessages) {
       // Claimed by what the old URL was good for: the new one is untried (D75).
-      await this.#tell('release', () => queue.release(claim, { ...untriedRow(policy), waitMs: 0 }));
+      await this.#tell('release', () =>
+        queue.release(claim, { ...initialState(policy), pauseMs: 0 }),
+      );
       return;
     }
     const { body, maxRetryCount } = encodeClaim(claim, clock);
@@ -113,18 +127,30 @@ export class Delivery {
       messageCount: messages.length,
       bytes: body.length,
       maxRetryCount,
-      isProbe: lane.isOpen,
+      isProbe: breaker.isOpen,
     };
-    if (lane.isOpen) observe('destination-probing', () => ({ applicationId }));
+    if (breaker.isOpen) observe('destination-probing', () => ({ applicationId }));
     observe('attempt-started', () => started);
     const { result, retryAfterMs } = await this.#inSlot(slot, (onHeaders) =>
       postBody(body, destination, { ...this.#parts, onHeaders }),
     );
-    const now = claim.now + (clock.monotonicMs() - startedAt);
-    const attempted: Attempted = { claim, lane, result, bodyBytes: body.length, retryAfterMs, now };
+    const now = claim.nowMs + (clock.monotonicMs() - startedAt);
+    const attempted: Attempted = {
+      claim,
+      breaker,
+      result,
+      bodyBytes: body.length,
+      retryAfterMs,
+      now,
+    };
     const settlement = settle(attempted, policy, random);
-    const answer = await this.#settle(claim, settlement, heldSince);
-    this.#report({ attempted, settlement, started, isLost: answer !== 'settled' });
+    this.#settlings += 1;
+    try {
+      const answer = await this.#settle(claim, settlement, heldSince);
+      this.#report({ attempted, settlement, started, isLost: answer !== 'settled' });
+    } finally {
+      this.#settlings -= 1;
+    }
   }
 
   /** What takes long, be it the host's settings or the receiver, holds no slot of those that work (D75). */
@@ -143,14 +169,14 @@ export class Delivery {
 
   async #settle(
     claim: Claim,
-    { verdicts, row }: Settlement,
+    { results, state }: Settlement,
     heldSince: number,
   ): Promise<'settled' | 'lost' | undefined> {
     const { queue, clock, leaseMs } = this.#parts;
     let calls = 0;
     return await this.#tell('settle', async () => {
       calls += 1;
-      const answer = await queue.settle(claim, verdicts, row);
+      const answer = await queue.settle(claim, results, state);
       // Before its lease is over a claim is lost to nobody but a call of ours whose answer was lost.
       const isOurs = calls > 1 && clock.monotonicMs() - heldSince < leaseMs;
       return isOurs ? 'settled' : answer;
@@ -160,16 +186,19 @@ export class Delivery {
   /** Nothing was sent: the destination's turn comes again later (D72). */
   async #release(claim: Claim, because: MissingDestination): Promise<void> {
     const { policy, random, observe, queue } = this.#parts;
-    const { applicationId, row } = claim;
-    const stored = row.lane as Partial<Lane> | null;
-    const lane = stored === null ? newLane('', policy) : laneOf(row, stored.urlHash ?? '', policy);
-    const step = afterMissing(lane, policy, random);
-    const update: RowUpdate = {
-      ...rowOf(step, policy),
-      tier: row.tier,
-      maxMessages: row.maxMessages,
+    const { applicationId, state } = claim;
+    const stored = state.circuitBreaker as Partial<CircuitBreaker> | null;
+    const breaker =
+      stored === null
+        ? newCircuitBreaker('', policy)
+        : circuitBreakerOf(state, stored.urlHash ?? '', policy);
+    const step = afterMissing(breaker, policy, random);
+    const update: ApplicationUpdate = {
+      ...updateOf(step, policy),
+      tier: state.tier,
+      maxMessages: state.maxMessages,
     };
-    observe('destination-missing', () => ({ applicationId, waitMs: step.waitMs, because }));
+    observe('destination-missing', () => ({ applicationId, waitMs: step.pauseMs, because }));
     await this.#tell('release', () => queue.release(claim, update));
   }
 
@@ -196,7 +225,7 @@ export class Delivery {
     const { observe } = this.#parts;
     const { claim, result, retryAfterMs } = attempted;
     const { applicationId } = claim;
-    const { outcome, row } = settlement;
+    const { outcome, state } = settlement;
     const { reusedConnection } = result;
     observe('attempt-settled', () => ({
       ...started,
@@ -209,7 +238,7 @@ export class Delivery {
     // What another process has settled meanwhile is that process's to tell.
     if (isLost) return;
     for (const change of settlement.changes) {
-      const { waitMs } = row;
+      const { pauseMs: waitMs } = state;
       if (change === 'paused' || change === 'opened') {
         observe(`destination-${change}`, () => ({ applicationId, waitMs }));
       } else {
@@ -218,18 +247,26 @@ export class Delivery {
       if (change === 'closed') this.#parts.onClosed(applicationId);
     }
     const { messages } = claim;
-    const { verdicts } = settlement;
+    const { results } = settlement;
     for (let index = 0; index < messages.length; index += 1) {
-      this.#settled(applicationId, messages[index] as ClaimedMessage, verdicts[index] as Verdict);
+      this.#settled(
+        applicationId,
+        messages[index] as ClaimedMessage,
+        results[index] as MessageResult,
+      );
     }
   }
 
-  #settled(applicationId: string, { origin, stored }: ClaimedMessage, verdict: Verdict): void {
+  #settled(
+    applicationId: string,
+    { sequence, stored }: ClaimedMessage,
+    result: MessageResult,
+  ): void {
     const { tracker, observe } = this.#parts;
-    if (verdict.kind === 'delivered') tracker.settled(origin, 'delivered');
-    if (verdict.kind !== 'dead') return;
-    const { reason } = verdict;
-    tracker.settled(origin, 'dead', reason);
+    if (result.kind === 'delivered') tracker.settled(sequence, 'delivered');
+    if (result.kind !== 'dead') return;
+    const { reason } = result;
+    tracker.settled(sequence, 'dead', reason);
     observe('dead', () => ({ applicationId, message_id: stored.messageId, reason }));
   }
 }

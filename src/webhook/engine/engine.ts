@@ -1,6 +1,6 @@
 /** The delivery engine behind `createWebhookSender`: intake at one end, scheduler at the other. */
 import { SecurityEventError } from '../../errors.ts';
-import type { Enqueued, MessageQueue } from '../../queue/queue.ts';
+import type { EnqueueResult, MessageQueue } from '../../queue/queue.ts';
 import type { ResolvedApplication } from '../../settings/source.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { GiveWay } from '../../system/giving-way.ts';
@@ -18,7 +18,7 @@ import { type AcceptedEntry, type IntakeRules, type SendSelection, takeIn } from
 import { DeadMessage } from './kept-message.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Observe } from './observe.ts';
-import { type Accepted, type Ends, sendEach, type Taken } from './send-each.ts';
+import { type Accepted, type Ends, follow, sendEach, type Taken } from './send-each.ts';
 import {
   type CloseResult,
   type DeadLetterList,
@@ -41,8 +41,10 @@ export interface EngineParts {
   readonly find: (applicationId: string) => Promise<ResolvedApplication | undefined>;
   /** Resolves when the queue can be used; nothing where it can be already. */
   readonly ready: () => Promise<void> | undefined;
+  /** Time for which an accepted message waits for others, in ms. */
+  readonly delayMs: number;
   readonly intake: Pick<IntakeRules, 'dialect' | 'maxBodyBytes' | 'v1Aliases' | 'newId'>;
-  /** Whether an application's URL is another than the one that its row in the queue is about. */
+  /** Whether an application's URL is another than the one that its state in the queue is about. */
   readonly hasMoved: (applicationId: string) => Promise<boolean>;
   readonly tracker: Tracker;
   readonly slots: Slots;
@@ -58,13 +60,10 @@ export interface EngineParts {
 const DEFAULT_PAGE = 100;
 
 const NONE: ReadonlySet<string> = new Set();
-const NONE_CLOSED: Enqueued = { closed: [] };
+const NONE_CLOSED: readonly string[] = [];
 
 /** Two requests of messages: with fewer nothing is behind. */
 const MANY_PENDING = 2000;
-
-/** Made in one go: some microseconds of work. */
-const ENTRIES_A_PIECE = 64;
 
 export class Engine implements WebhookSender, FollowingSender {
   readonly #parts: EngineParts;
@@ -119,33 +118,32 @@ export class Engine implements WebhookSender, FollowingSender {
   async deadLetters(query: unknown = {}): Promise<DeadLetterList> {
     const { limit = DEFAULT_PAGE, ...rest } = readCall<DeadLetterQuery>(query, QUERY_RULES);
     await this.#parts.ready();
-    const { items, next } = await this.#parts.queue.deadLetters({ ...rest, limit });
+    const { items, next } = await this.#parts.queue.listDeadLetters({ ...rest, limit });
     const messages = items.map((letter) => new DeadMessage(letter));
     return { items: messages, ...(next === undefined ? {} : { next }) };
   }
 
   async replay(selection: unknown = {}): Promise<number> {
     const filter = readCall<DeadLetterSelection>(selection, SELECTION_RULES);
-    return await this.#changing((queue) => queue.replay(filter));
+    return await this.#changing((queue) => queue.replayDeadLetters(filter));
   }
 
   async purge(selection: unknown = {}): Promise<number> {
     // A filter that is misspelt must not discard everything.
     const filter = readCall<DeadLetterSelection>(selection, SELECTION_RULES);
-    const count = await this.#changing((queue) => queue.purge(filter));
+    const count = await this.#changing((queue) => queue.purgeDeadLetters(filter));
     if (count > 0) this.#parts.observe('discarded', () => ({ reason: 'purged', count }));
     return count;
   }
 
   async reopen(applicationId: string): Promise<void> {
-    await this.#changing((queue) => queue.reopen(applicationId));
+    await this.#changing((queue) => queue.reopenApplication(applicationId));
   }
 
   /** Not async, and no more `close` is: their callers share one promise. */
   flush(options: unknown = {}): Promise<FlushResult> {
     try {
-      const { signal } = readCall<FlushOptions>(options, FLUSH_RULES);
-      return this.#parts.lifecycle.flush(signal);
+      return this.#parts.lifecycle.flush(readCall<FlushOptions>(options, FLUSH_RULES));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -179,8 +177,7 @@ export class Engine implements WebhookSender, FollowingSender {
     // Mostly there is nothing to wait for, and then awaiting it takes longer than asking.
     let way = giveWay();
     if (way !== undefined) await way;
-    const { closed: refusing } =
-      entries.length === 0 ? NONE_CLOSED : await this.#put(entries, ends);
+    const refusing = entries.length === 0 ? NONE_CLOSED : await this.#put(entries, ends);
     const closed = refusing.length === 0 ? NONE : await this.#open(refusing, entries, ends);
     const isClosed = ({ applicationId }: AcceptedEntry): boolean => closed.has(applicationId);
     const accepted = closed.size === 0 ? entries : entries.filter((entry) => !isClosed(entry));
@@ -211,34 +208,34 @@ export class Engine implements WebhookSender, FollowingSender {
     }
     if (reopened.size === 0) return new Set(closed);
     const again = entries.filter(({ applicationId }) => reopened.has(applicationId));
-    const second = await this.#put(again, ends).catch(() => ({ closed: [...reopened] }));
-    const isStillClosed = (id: string): boolean => !reopened.has(id) || second.closed.includes(id);
+    const second = await this.#put(again, ends).catch(() => [...reopened]);
+    const isStillClosed = (id: string): boolean => !reopened.has(id) || second.includes(id);
     return new Set(closed.filter(isStillClosed));
   }
 
-  async #put(entries: readonly AcceptedEntry[], ends?: Ends): Promise<Enqueued> {
-    const { queue, ready, tracker, giveWay } = this.#parts;
+  /** Resolves to the applications that are closed, for which nothing was stored. */
+  async #put(entries: readonly AcceptedEntry[], ends?: Ends): Promise<readonly string[]> {
+    const { ready, tracker } = this.#parts;
     const opening = ready();
     if (opening !== undefined) await opening;
-    for (let index = 0; index < entries.length; index += 1) {
-      const entry = entries[index] as AcceptedEntry;
-      entry.origin = tracker.expect();
-      if (ends !== undefined) ends[entry.index] = tracker.follow(entry.origin);
-      // Not asked each time, which takes longer than the rest of it.
-      const isPieceOver = index % ENTRIES_A_PIECE === ENTRIES_A_PIECE - 1;
-      const pause = isPieceOver ? giveWay() : undefined;
-      if (pause !== undefined) await pause;
-    }
+    const expected = tracker.expect(entries.length);
+    let result: EnqueueResult;
     try {
-      const enqueued = await queue.enqueue(entries);
-      if (enqueued.closed.length === 0) return enqueued;
-      const closed = new Set(enqueued.closed);
-      for (const { applicationId, origin } of entries) {
-        if (closed.has(applicationId)) tracker.forget(origin);
-      }
-      return enqueued;
+      result = await this.#enqueue(entries);
     } catch (error) {
-      for (const { origin } of entries) tracker.forget(origin);
+      expected.rejected();
+      throw error;
+    }
+    const { sequences, closed } = result;
+    expected.accepted(sequences, ends && follow(ends, storedOf(entries, closed)));
+    return closed;
+  }
+
+  async #enqueue(entries: readonly AcceptedEntry[]): Promise<EnqueueResult> {
+    const { queue, delayMs } = this.#parts;
+    try {
+      return await queue.enqueue(entries, delayMs);
+    } catch (error) {
       // A queue may give one error to all calls whose messages it was to write at once.
       if (error instanceof SecurityEventError) throw error.copy(placeIn(entries, error));
       throw new SecurityEventError('ERR_QUEUE_FAILED', { cause: error });
@@ -249,7 +246,7 @@ export class Engine implements WebhookSender, FollowingSender {
   async #reopenForNewUrl(applicationId: string): Promise<boolean> {
     const { hasMoved, queue } = this.#parts;
     if (!(await hasMoved(applicationId))) return false;
-    await queue.reopen(applicationId);
+    await queue.reopenApplication(applicationId);
     return true;
   }
 
@@ -267,6 +264,16 @@ export class Engine implements WebhookSender, FollowingSender {
       observe('skipped', () => ({ applicationId, reason, count }));
     }
   }
+}
+
+/** Returns the entries that the queue has stored, in their order: each has a sequence. */
+function storedOf(
+  entries: readonly AcceptedEntry[],
+  closed: readonly string[],
+): readonly AcceptedEntry[] {
+  if (closed.length === 0) return entries;
+  const refusing = new Set(closed);
+  return entries.filter(({ applicationId }) => !refusing.has(applicationId));
 }
 
 function idOf({ applicationId }: { readonly applicationId: string }): string {

@@ -84,7 +84,6 @@ const DISCARDS: Readonly<Record<DiscardReason, string>> = {
   returned: 'handed back by `close`, from a queue in memory',
   evicted:
     'the oldest dead letter, where there was no more room for them; counted by `stats()`, not told',
-  moved: 'to another queue',
   lost: 'the folder of its queue was damaged; counted by `stats()`, not told',
 };
 
@@ -101,6 +100,7 @@ const OPERATIONS: Readonly<Record<QueueOperation, string>> = {
   release: 'to take back what was not sent',
   upkeep: 'what has waited for too long',
   close: 'to make dead letters of what waits for a closed destination',
+  count: 'which messages another process has settled, while a `flush` waits',
 };
 
 /** Under the headings of the page. */

@@ -64,8 +64,15 @@ export interface DeliveryEvents {
   readonly 'queue-failed': { readonly operation: QueueOperation; readonly retryInMs: number };
 }
 
-/** What was asked of a queue that failed; `upkeep` and `close` are about what became of messages in it. */
-export type QueueOperation = 'claim' | 'extend' | 'settle' | 'release' | 'upkeep' | 'close';
+/** What was asked of a queue that failed; `upkeep`, `close` and `count` are about what became of messages in it. */
+export type QueueOperation =
+  | 'claim'
+  | 'extend'
+  | 'settle'
+  | 'release'
+  | 'upkeep'
+  | 'close'
+  | 'count';
 
 export type DeliveryEventName = keyof DeliveryEvents;
 

@@ -6,7 +6,7 @@ import { type Dialect, slugify } from '../../contract/index.ts';
 import { SecurityEventError } from '../../errors.ts';
 import { check, type Rule, type Rules } from '../../option-rules.ts';
 import { downgrade } from '../../projection/downgrade.ts';
-import type { Origin, QueueEntry, StoredMessage } from '../../queue/queue.ts';
+import type { QueueEntry, StoredMessage } from '../../queue/queue.ts';
 import { type Routing, route } from '../../settings/routing.ts';
 import type { ResolvedApplication } from '../../settings/source.ts';
 import { type GiveWay, inStep } from '../../system/giving-way.ts';
@@ -43,15 +43,12 @@ export interface Intake {
   readonly skipped: readonly SkippedMessage[];
 }
 
-const NOBODY: Origin = Object.freeze({ senderId: '', number: 0 });
-
-/** An entry for the queue. Its origin is nobody's until it is enqueued: what is refused before has none. */
+/** An entry for the queue, and the index of its message in the call. */
 export class AcceptedEntry implements QueueEntry {
   readonly index: number;
   readonly applicationId: string;
   readonly stored: StoredMessage;
   readonly sizeBytes: number;
-  origin: Origin = NOBODY;
 
   // A class, for the reason of queue/message-classes.ts.
   constructor({ index, applicationId }: Place, stored: StoredMessage, sizeBytes: number) {

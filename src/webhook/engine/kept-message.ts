@@ -56,7 +56,10 @@ export class DeadMessage extends KeptMessage {
     super(letter);
     this.id = letter.id;
     this.reason = letter.reason;
-    const { status, failure } = (letter.end ?? {}) as Pick<DeadMessage, 'status' | 'failure'>;
+    const { status, failure } = (letter.lastAttempt ?? {}) as Pick<
+      DeadMessage,
+      'status' | 'failure'
+    >;
     if (status !== undefined) this.status = status;
     if (failure !== undefined) this.failure = failure;
     this.acceptedAt = letter.acceptedAt;

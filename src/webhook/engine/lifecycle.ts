@@ -1,23 +1,19 @@
 /** From the first message to the last: what is being accepted, `flush` and `close` (D79, D80). */
 import { SecurityEventError } from '../../errors.ts';
 import type { MessageQueue, QueueClosing, ReturnedMessage } from '../../queue/queue.ts';
-import type { Clock } from '../../system/clock.ts';
 import type { GiveWay } from '../../system/giving-way.ts';
 import { onAbort } from '../../system/on-abort.ts';
 import { Underway } from '../../system/underway.ts';
+import type { FlushOptions } from './call-options.ts';
+import { Flushes, type FlushParts } from './flushes.ts';
 import { hold } from './hold.ts';
 import { inTime, noAnswer } from './in-time.ts';
 import { KeptMessage } from './kept-message.ts';
-import type { Observe } from './observe.ts';
 import { occasion } from './occasion.ts';
 import type { CloseResult, FlushResult } from './sender.ts';
-import type { Tracker, Watch } from './tracker.ts';
 
-export interface LifecycleParts {
+export interface LifecycleParts extends FlushParts {
   readonly queue: MessageQueue;
-  readonly tracker: Tracker;
-  readonly clock: Clock;
-  readonly observe: Observe;
   /** Resolves when nothing is in flight or due before that time, or at the latest when aborted. */
   readonly quiet: (untilMs: number, signal: AbortSignal) => Promise<void>;
   /** Starts nothing more and ends what is in flight; resolves when that is over. */
@@ -32,31 +28,16 @@ const DEFAULT_CLOSE_MS = 10_000;
 /** What a queue may take to be closed, in ms: it may have much to write, or to hand back. */
 const QUEUE_CLOSE_MS = 30_000;
 
-interface Flushing {
-  /** How many calls had begun to accept messages when it began. */
-  readonly callCount: number;
-  /** As far as it is now. */
-  readonly counts: () => FlushResult;
-  readonly done: Promise<FlushResult>;
-  /** The same for callers without a signal, for whom the process is held. */
-  held?: Promise<FlushResult>;
-  /** Ends it, whatever is left. */
-  readonly end: () => void;
-  waiters: number;
-}
-
 export class Lifecycle {
   readonly #parts: LifecycleParts;
   readonly #calls = new Underway();
-  /** Those that somebody waits for. */
-  readonly #flushes = new Set<Flushing>();
+  readonly #flushes: Flushes;
   #callCount = 0;
-  #flushing: Flushing | undefined;
   #closing: Promise<CloseResult> | undefined;
-  #isClosed = false;
 
   constructor(parts: LifecycleParts) {
     this.#parts = parts;
+    this.#flushes = new Flushes(parts, this.#calls);
   }
 
   /** Runs what may put something into the queue; `flush` and `close` wait for it. */
@@ -79,13 +60,8 @@ export class Lifecycle {
   }
 
   /** Calls between which nothing was accepted share one promise. After `close` it is over at once. */
-  flush(signal?: AbortSignal): Promise<FlushResult> {
-    if (this.#flushing?.callCount !== this.#callCount) this.#flushing = this.#startFlush();
-    const flushing = this.#flushing;
-    if (this.#isClosed) flushing.end();
-    if (signal !== undefined) return this.#wait(flushing, this.#untilAborted(flushing, signal));
-    flushing.held ??= this.#wait(flushing, flushing.done);
-    return flushing.held;
+  flush(options: FlushOptions = {}): Promise<FlushResult> {
+    return this.#flushes.flush(options, this.#callCount);
   }
 
   close(deadlineMs = DEFAULT_CLOSE_MS): Promise<CloseResult> {
@@ -97,45 +73,6 @@ export class Lifecycle {
     return this.#closing;
   }
 
-  #startFlush(): Flushing {
-    const { tracker } = this.#parts;
-    const { happened: ended, tell: end } = occasion();
-    let watch: Watch | undefined;
-    const none = { delivered: 0, dead: 0, discarded: 0 };
-    const counts = (): FlushResult => watch?.counts() ?? { ...none, pending: tracker.pending };
-    const settleAll = async (): Promise<FlushResult> => {
-      await Promise.race([this.#calls.over(), ended]);
-      watch = tracker.watch();
-      await Promise.race([watch.done, ended]);
-      watch.end();
-      return counts();
-    };
-    return { callCount: this.#callCount, counts, done: settleAll(), end, waiters: 0 };
-  }
-
-  /** Each wait holds the process for itself; after the last one nothing is left of the flush. */
-  async #wait(flushing: Flushing, work: Promise<FlushResult>): Promise<FlushResult> {
-    flushing.waiters += 1;
-    this.#flushes.add(flushing);
-    try {
-      return await this.#held(work);
-    } finally {
-      flushing.waiters -= 1;
-      if (flushing.waiters === 0) {
-        this.#flushes.delete(flushing);
-        flushing.end();
-        if (this.#flushing === flushing) this.#flushing = undefined;
-      }
-    }
-  }
-
-  async #untilAborted(flushing: Flushing, signal: AbortSignal): Promise<FlushResult> {
-    const abort = abortOf(signal);
-    await Promise.race([flushing.done, abort.happened]);
-    abort.letGo();
-    return flushing.counts();
-  }
-
   async #close(deadlineMs: number): Promise<CloseResult> {
     const { tracker, clock, quiet, disconnect } = this.#parts;
     const fates = tracker.tally();
@@ -143,7 +80,8 @@ export class Lifecycle {
     const deadline = new AbortController();
     const done = new AbortController();
     void clock.sleep(deadlineMs, done.signal).then(() => deadline.abort());
-    const late = abortOf(deadline.signal);
+    const late = occasion();
+    onAbort(deadline.signal, late.tell);
     try {
       await Promise.race([this.#calls.over(), late.happened]);
       await quiet(untilMs, deadline.signal);
@@ -154,8 +92,7 @@ export class Lifecycle {
       done.abort();
       // What stays in the queue is another process's to deliver: nobody waits for it here any more,
       // nor for a call that does not end.
-      this.#isClosed = true;
-      for (const flushing of this.#flushes) flushing.end();
+      this.#flushes.close();
       tracker.letGo();
       await disconnect();
     }
@@ -175,7 +112,7 @@ export class Lifecycle {
     const { tracker, observe, giveWay } = this.#parts;
     const kept: KeptMessage[] = [];
     for (const message of returned) {
-      tracker.settled(message.origin, 'discarded', 'returned');
+      tracker.settled(message.sequence, 'discarded', 'returned');
       kept.push(new KeptMessage(message));
       const pause = giveWay();
       if (pause !== undefined) await pause;
@@ -194,16 +131,6 @@ export class Lifecycle {
       letGo();
     }
   }
-}
-
-interface Abort {
-  readonly happened: Promise<void>;
-  readonly letGo: () => void;
-}
-
-function abortOf(signal: AbortSignal): Abort {
-  const { happened, tell } = occasion();
-  return { happened, letGo: onAbort(signal, tell) };
 }
 
 function asOfClosed(error: unknown): unknown {

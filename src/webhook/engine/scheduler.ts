@@ -55,6 +55,11 @@ export class Scheduler {
     this.#loop ??= this.#run();
   }
 
+  /** Tells whether a claim is not settled yet. */
+  get isInFlight(): boolean {
+    return this.#running.size > 0;
+  }
+
   /** Something may be due, or a slot is free. */
   wake(): void {
     this.#nextDueAt = undefined;
@@ -134,7 +139,7 @@ export class Scheduler {
 
   #begin(claim: Claim): void {
     const { slots, deliver } = this.#parts;
-    const slot = slots.take(claim.row.tier as Pool);
+    const slot = slots.take(claim.state.tier as Pool);
     const work = deliver(claim, slot).finally(() => {
       slot.release();
       this.#running.delete(work);

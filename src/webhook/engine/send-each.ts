@@ -5,7 +5,7 @@
  */
 import { SecurityEventError } from '../../errors.ts';
 import { plainMessage } from './checked-draft.ts';
-import type { FollowedMessage } from './followed-message.ts';
+import { FollowedMessage } from './followed-message.ts';
 import type { AcceptedEntry } from './intake.ts';
 import type { SkippedMessage, SkipReason } from './skip.ts';
 
@@ -28,6 +28,15 @@ export interface EachCall {
   readonly accept: (messages: readonly object[], ends: Ends) => Promise<Accepted>;
   /** What is told of an error of `accept`. */
   readonly errorFor: (error: unknown) => unknown;
+}
+
+/** Makes a followed message for each entry, and puts it into its place of `ends`. */
+export function follow(ends: Ends, entries: readonly AcceptedEntry[]): FollowedMessage[] {
+  return entries.map(({ index }) => {
+    const followed = new FollowedMessage();
+    ends[index] = followed;
+    return followed;
+  });
 }
 
 /** What became of each message, in its place; what it was refused for hands back it alone. */

@@ -8,7 +8,7 @@ import type { DeadMessage, KeptMessage } from './kept-message.ts';
 import type { Taken } from './send-each.ts';
 import type { SkippedMessage } from './skip.ts';
 import type { Pool } from './slots.ts';
-import type { FateCounts } from './tracker.ts';
+import type { FateCounts, WatchCounts } from './watches.ts';
 
 /** What a call of `send` came to. */
 export interface SendResult {
@@ -36,16 +36,10 @@ export interface FollowingSender {
   ): Promise<readonly PromiseSettledResult<Taken>[]>;
 }
 
-/** What became of the messages that a call of `flush` waited for. */
-export interface FlushResult extends FateCounts {
-  /** Not settled, where the wait was ended by its signal. */
-  readonly pending: number;
-}
+/** What became of the messages that a call of `flush` waited for, since the call. */
+export interface FlushResult extends WatchCounts {}
 
-/**
- * What became of this sender's messages since the call. What was replayed is counted among them only
- * where it is handed back or left.
- */
+/** What became of messages since the call, whoever accepted them. */
 export interface CloseResult extends FateCounts {
   /** What a queue in memory handed back: these were not delivered (D79). */
   readonly returned: readonly KeptMessage[];
@@ -108,15 +102,20 @@ export interface WebhookSender<D extends Dialect = 'strict'> extends AsyncDispos
   /** Delivers again to a destination that has closed itself with 410 (D72). */
   reopen(applicationId: string): Promise<void>;
   /**
-   * Waits until everything that was accepted before the call is settled: delivered, dead or
-   * discarded. What was replayed is not waited for. It may take as long as the schedule; `signal` ends
-   * the wait, and `pending` says how many were left. With `role: 'enqueue'` it waits for the queue to take them, and counts nothing.
+   * Waits until the messages that this sender accepted before the call, and those that were due when it
+   * opened the queue, are settled: delivered, dead or discarded. This may take as long as the schedule.
+   * `signal` and `deadlineMs` (0 to 2147483647; default none) end the wait, and `pending` counts what is
+   * left. `settledElsewhere` counts what another process settled. Does not wait for replayed messages.
+   * With `role: 'enqueue'` waits for the queue to take the messages, and counts nothing.
    */
-  flush(options?: { readonly signal?: AbortSignal }): Promise<FlushResult>;
+  flush(options?: {
+    readonly signal?: AbortSignal;
+    readonly deadlineMs?: number;
+  }): Promise<FlushResult>;
   /**
    * Accepts nothing more, delivers what can be delivered within `deadlineMs` (default 10000), ends
-   * what is in flight, and closes the queue. Idempotent: the first call's report is everybody's. It
-   * rejects with `ERR_QUEUE_FAILED` where the queue does not answer for 30 s.
+   * what is in flight, and closes the queue. Counts all that this sender settled since the call, also
+   * messages that others accepted. Idempotent: the first call's report is everybody's. It rejects with `ERR_QUEUE_FAILED` where the queue does not answer for 30 s.
    */
   close(options?: { readonly deadlineMs?: number }): Promise<CloseResult>;
 }

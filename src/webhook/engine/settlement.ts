@@ -1,14 +1,25 @@
 /** What follows from one attempt for its messages, its destination and the queue. Pure. */
-import type { Claim, ClaimedMessage, Json, RowUpdate, Verdict } from '../../queue/queue.ts';
+import type {
+  ApplicationUpdate,
+  Claim,
+  ClaimedMessage,
+  Json,
+  MessageResult,
+} from '../../queue/queue.ts';
 import type { Random } from '../../system/random.ts';
 import { type AttemptResult, blamesContent, judgeAttempt, type Outcome } from '../outcome.ts';
-import { afterAttempt, type Lane, type LaneChange, rowOf } from './lane.ts';
+import {
+  afterAttempt,
+  type BreakerChange,
+  type CircuitBreaker,
+  updateOf,
+} from './circuit-breaker.ts';
+import { progressOf, type RequestEnd, resultsOf } from './message-results.ts';
 import type { DeliveryPolicy } from './policy.ts';
-import { progressOf, type RequestEnd, verdictsOf } from './verdicts.ts';
 
 export interface Attempted {
   readonly claim: Claim;
-  readonly lane: Lane;
+  readonly breaker: CircuitBreaker;
   readonly result: AttemptResult;
   readonly bodyBytes: number;
   /** What the receiver asked for. */
@@ -19,14 +30,15 @@ export interface Attempted {
 
 export interface Settlement {
   readonly outcome: Outcome | 'aborted';
-  readonly verdicts: readonly Verdict[];
-  readonly row: RowUpdate;
-  readonly changes: readonly LaneChange[];
+  readonly results: readonly MessageResult[];
+  readonly state: ApplicationUpdate;
+  readonly changes: readonly BreakerChange[];
 }
 
 export function settle(attempted: Attempted, policy: DeliveryPolicy, random: Random): Settlement {
-  const { claim, lane, result } = attempted;
-  if (result.kind === 'failure' && result.code === 'aborted') return stopped(claim, lane, policy);
+  const { claim, breaker, result } = attempted;
+  if (result.kind === 'failure' && result.code === 'aborted')
+    return stopped(claim, breaker, policy);
   const { messages } = claim;
   const size = { messageCount: messages.length, bytes: attempted.bodyBytes };
   const judgement = judgeAttempt(result, { ...size, largeBodyBytes: policy.largeBodyBytes });
@@ -35,7 +47,7 @@ export function settle(attempted: Attempted, policy: DeliveryPolicy, random: Ran
   const [first] = messages;
   const failedAlone = messages.length === 1 && first !== undefined && progressOf(first).failedAlone;
   const step = afterAttempt(
-    lane,
+    breaker,
     {
       outcome: judgement.outcome,
       bodyBytes: attempted.bodyBytes,
@@ -50,14 +62,15 @@ export function settle(attempted: Attempted, policy: DeliveryPolicy, random: Ran
     ...judgement,
     blamesContent: isContent,
     retryAfterMs: attempted.retryAfterMs,
-    isBisectionOver: step.lane.bisectionFailures >= policy.bisectionMaxFailures,
-    end: endOf(result),
+    isBisectionOver: step.breaker.bisectionFailures >= policy.bisectionMaxFailures,
+    lastAttempt: lastAttemptOf(result),
   };
-  const aged = end.outcome === 'delivered' ? messages : agedBy(messages, attempted.now - claim.now);
+  const aged =
+    end.outcome === 'delivered' ? messages : agedBy(messages, attempted.now - claim.nowMs);
   return {
     outcome: judgement.outcome,
-    verdicts: verdictsOf(aged, end, { policy, random }),
-    row: rowOf(step, policy),
+    results: resultsOf(aged, end, { policy, random }),
+    state: updateOf(step, policy),
     changes: step.changes,
   };
 }
@@ -75,18 +88,18 @@ const isBisecting = (message: ClaimedMessage): boolean =>
  * We ended it: the receiver may have taken it, so it stays counted as sent (D24), and says nothing
  * about the destination.
  */
-function stopped({ messages }: Claim, lane: Lane, policy: DeliveryPolicy): Settlement {
-  const verdicts = messages.map((message): Verdict => {
+function stopped({ messages }: Claim, breaker: CircuitBreaker, policy: DeliveryPolicy): Settlement {
+  const results = messages.map((message): MessageResult => {
     const progress = progressOf(message);
     const isAlone = progress.failedAlone || progress.isBisecting;
     const company = isAlone ? { maxMessages: messages.length } : {};
-    return { kind: 'again', afterMs: 0, ...company, progress };
+    return { kind: 'retry', afterMs: 0, ...company, progress };
   });
-  const row = rowOf({ lane, waitMs: 0, changes: [] }, policy);
-  return { outcome: 'aborted', verdicts, row, changes: [] };
+  const state = updateOf({ breaker, pauseMs: 0, changes: [] }, policy);
+  return { outcome: 'aborted', results, state, changes: [] };
 }
 
 /** For the dead letters: a status or a word of ours. */
-function endOf(result: AttemptResult): Json {
+function lastAttemptOf(result: AttemptResult): Json {
   return result.kind === 'response' ? { status: result.status } : { failure: result.code };
 }

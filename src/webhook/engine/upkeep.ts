@@ -19,7 +19,7 @@ export interface UpkeepParts {
   readonly clock: Clock;
   readonly observe: Observe;
   readonly tracker: Tracker;
-  /** Whether an application's URL is another than the one that its row in the queue is about. */
+  /** Whether an application's URL is another than the one that its state in the queue is about. */
   readonly hasMoved: (applicationId: string) => Promise<boolean>;
   /** Awaited between two pages. */
   readonly giveWay: GiveWay;
@@ -41,9 +41,15 @@ export class Upkeep {
   readonly #stop = new AbortController();
   #loop: Promise<void> | undefined;
   #closing: Promise<void> = Promise.resolve();
+  #works = 0;
 
   constructor(parts: UpkeepParts) {
     this.#parts = parts;
+  }
+
+  /** Tells whether messages may be settled now. */
+  get isSettling(): boolean {
+    return this.#works > 0;
   }
 
   start(): void {
@@ -70,8 +76,9 @@ export class Upkeep {
   }
 
   async #round(): Promise<void> {
-    const { queue, horizonMs, stalledAfterMs, observe, wake } = this.#parts;
+    const { queue, horizonMs, stalledAfterMs, observe, tracker, wake } = this.#parts;
     await this.#inPages('horizon-passed', () => queue.expire(horizonMs + GRACE_MS, PAGE));
+    await tracker.forgetSettledElsewhere((ranges) => queue.countPending(ranges));
     const { applications, oldestDueMs } = await queue.stats();
     await this.#lookUp(applications);
     if (oldestDueMs <= stalledAfterMs) return;
@@ -90,7 +97,7 @@ export class Upkeep {
       const some = heldBack.slice(at, at + LOOKED_UP_AT_ONCE);
       const ends = await Promise.allSettled(
         some.map(async ([applicationId, { tier, pending }]) => {
-          if (await hasMoved(applicationId)) await queue.reopen(applicationId);
+          if (await hasMoved(applicationId)) await queue.reopenApplication(applicationId);
           else if (tier === 'closed' && pending > 0) await this.#empty(applicationId);
         }),
       );
@@ -102,8 +109,8 @@ export class Upkeep {
     const { queue } = this.#parts;
     await this.#inPages('destination-closed', async () => {
       // Somebody may have opened it again between two pages.
-      const row = await queue.application(applicationId);
-      return row?.tier === 'closed' ? await queue.closeApplication(applicationId, PAGE) : [];
+      const state = await queue.applicationState(applicationId);
+      return state?.tier === 'closed' ? await queue.closeApplication(applicationId, PAGE) : [];
     });
   }
 
@@ -114,8 +121,8 @@ export class Upkeep {
     const { observe, tracker, giveWay } = this.#parts;
     for (;;) {
       const page = await next();
-      for (const { applicationId, messageId, origin } of page) {
-        tracker.settled(origin, 'dead', reason);
+      for (const { applicationId, messageId, sequence } of page) {
+        tracker.settled(sequence, 'dead', reason);
         observe('dead', () => ({ applicationId, message_id: messageId, reason }));
       }
       if (page.length < PAGE || this.#stop.signal.aborted) return;
@@ -125,10 +132,13 @@ export class Upkeep {
 
   async #try(operation: QueueOperation, work: () => Promise<void>): Promise<void> {
     const { observe, everyMs } = this.#parts;
+    this.#works += 1;
     try {
       await work();
     } catch {
       observe('queue-failed', () => ({ operation, retryInMs: everyMs }));
+    } finally {
+      this.#works -= 1;
     }
   }
 }

@@ -62,7 +62,8 @@ class Comparison {
 
   async #enqueue({ entries, delayUnits }: Run<'enqueue'>): Promise<void> {
     const made = entries.map(({ applicationId, ...options }) => entryOf(applicationId, options));
-    const delayMs = this.#laterMs(delayUnits);
+    const { missesEndsOfDelays = false } = this.#trial.harness.capabilities;
+    const delayMs = missesEndsOfDelays ? 0 : this.#laterMs(delayUnits);
     const { sequences, closed } = await this.#trial.queue.enqueue(made, delayMs);
     const accepted = this.#model.enqueue(made, delayMs);
     assert.deepEqual(closed.toSorted(), accepted.closed.toSorted());
@@ -88,8 +89,9 @@ class Comparison {
     assert.deepEqual(real.state, this.#model.application(real.applicationId).state);
     assert.deepEqual(
       // Of whatever class a queue's objects are.
-      real.messages.map(({ stored, sequence: _, ...message }) => ({
-        ...message,
+      real.messages.map(({ stored, sends, progress }) => ({
+        sends,
+        progress,
         stored: { ...stored },
         ageMs: 0,
       })),

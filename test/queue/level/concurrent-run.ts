@@ -7,10 +7,10 @@ import type {
   Moved,
   Past,
   QueueEntry,
-  MessageResult,
-} from '../../../src/queue/queue.ts';
+  Verdict,
+} from '../../../src/queue/level/old-contract.ts';
 import { systemClock } from '../../../src/system/clock.ts';
-import { entryOf, isClaim, INITIAL } from '../conformance/trial.ts';
+import { entryOf, isClaim, ROW } from './old-trial.ts';
 import { type Dice, diceOf, slowLevel, slowly } from './slow-level.ts';
 
 export interface Plan {
@@ -81,7 +81,7 @@ export class ConcurrentRun {
 
   async #opens(lingerMs: number): Promise<boolean> {
     try {
-      await this.queue.open(INITIAL, lingerMs);
+      await this.queue.open(ROW, lingerMs);
       return true;
     } catch (error) {
       this.#judge(error);
@@ -124,7 +124,7 @@ export class ConcurrentRun {
       progress: null,
     };
     if (dice(8) > 0) return past;
-    return { ...past, death: { reason: 'attempts-exhausted', lastAttempt: null } };
+    return { ...past, death: { reason: 'attempts-exhausted', end: null } };
   }
 
   async #enqueue(): Promise<void> {
@@ -208,35 +208,35 @@ export class ConcurrentRun {
       const known = this.messages.get(stored.messageId);
       if (known) known.least -= 1;
     }
-    const row = { ...INITIAL, pauseMs: this.#dice(10) };
+    const row = { ...ROW, waitMs: this.#dice(10) };
     await this.queue.release(claim, this.#dice(2) === 0 ? row : undefined);
   }
 
-  #verdict(): MessageResult | Moved {
+  #verdict(): Verdict | Moved {
     const dice = this.#dice;
     const kind = dice(10);
     if (kind < 4) return { kind: 'delivered' };
-    if (kind < 5) return { kind: 'dead', reason: 'attempts-exhausted', lastAttempt: null };
+    if (kind < 5) return { kind: 'dead', reason: 'attempts-exhausted', end: null };
     if (kind < 6) return { kind: 'moved' };
     return {
-      kind: 'retry',
+      kind: 'again',
       afterMs: dice(2) * dice(30),
       progress: null,
       ...(dice(3) === 0 ? { maxMessages: 1 + dice(3) } : {}),
     };
   }
 
-  async settle(claim: Claim, results: readonly (MessageResult | Moved)[]): Promise<void> {
+  async settle(claim: Claim, verdicts: readonly (Verdict | Moved)[]): Promise<void> {
     this.#isOver(claim);
-    const end = await this.queue.settle(claim, results, {
-      ...INITIAL,
+    const end = await this.queue.settle(claim, verdicts, {
+      ...ROW,
       tier: this.#dice(2) === 0 ? 'healthy' : 'failing',
       maxMessages: 1 + this.#dice(30),
-      pauseMs: this.#dice(2) * this.#dice(10),
+      waitMs: this.#dice(2) * this.#dice(10),
     });
     if (end === 'lost') return;
     for (const [index, { stored }] of claim.messages.entries()) {
-      if (results[index]?.kind !== 'delivered') continue;
+      if (verdicts[index]?.kind !== 'delivered') continue;
       this.delivered += 1;
       const known = this.messages.get(stored.messageId);
       if (known) known.ends += 1;
@@ -253,13 +253,13 @@ export class ConcurrentRun {
     const id = this.#application();
     for (;;) if ((await this.queue.closeApplication(id, 1 + this.#dice(50))).length === 0) break;
     await slowly(this.#dice);
-    await this.queue.reopenApplication(id);
+    await this.queue.reopen(id);
   }
 
   async #deadLetters(): Promise<void> {
     const filter = this.#dice(3) === 0 ? {} : { applicationId: this.#application() };
-    if (this.#dice(3) === 0) await this.queue.purgeDeadLetters(filter);
-    else await this.queue.replayDeadLetters(filter);
+    if (this.#dice(3) === 0) await this.queue.purge(filter);
+    else await this.queue.replay(filter);
   }
 
   async #look(): Promise<void> {

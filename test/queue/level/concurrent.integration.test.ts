@@ -3,12 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createLevelQueue } from '../../../src/queue/level.ts';
 import { copyAsKilled } from '../../helpers/copy-as-killed.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { INITIAL } from '../conformance/trial.ts';
 import { ConcurrentRun } from './concurrent-run.ts';
 import { drain, tables } from './drain.ts';
+import { createLevelQueue, ROW } from './old-trial.ts';
 
 let folder = '';
 
@@ -21,7 +20,7 @@ const SEEDS = Array.from({ length: quickOrNightly(2, 20) }, (_, index) => 1 + 10
 
 async function empties(place: string): Promise<void> {
   const queue = createLevelQueue({ folder: place, sync: false });
-  await queue.open(INITIAL);
+  await queue.open(ROW);
   expect(await drain(queue)).toBeUndefined();
   const { dead } = await queue.stats();
   await queue.close();

@@ -11,9 +11,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createLevelQueue, type QueueDamage } from '../../../src/queue/level.ts';
+import type { QueueDamage } from '../../../src/queue/level.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { DELIVERED, INITIAL } from '../conformance/trial.ts';
 import {
   claimOf,
   cut,
@@ -26,6 +25,7 @@ import {
   useDamagedFolder,
   WHOLE,
 } from './damaged-folder.ts';
+import { createLevelQueue, DELIVERED, ROW } from './old-trial.ts';
 import { diceOf } from './slow-level.ts';
 
 const { folder, base, accepted } = useDamagedFolder();
@@ -137,7 +137,7 @@ describe('damage while the queue is open', () => {
   test('is made up for by the next call, and claims that are out can be settled', async () => {
     const told: QueueDamage[] = [];
     const queue = createLevelQueue({ folder, sync: false, onDamage: (one) => told.push(one) });
-    await queue.open({ ...INITIAL, maxMessages: 10 });
+    await queue.open({ ...ROW, maxMessages: 10 });
     const out = await claimOf(queue);
     // What a claim reads is not in memory, and the tables stay open: some bytes of them change.
     const [table = ''] = filesOf(folder, /\.ldb$/);
@@ -152,8 +152,8 @@ describe('damage while the queue is open', () => {
     }
     expect(codes.filter((code) => code !== 'ERR_QUEUE_FAILED')).toEqual([]);
     expect(told).toHaveLength(1);
-    const results = out.messages.map(() => DELIVERED);
-    expect(await queue.settle(out, results, LAST)).toBe('settled');
+    const verdicts = out.messages.map(() => DELIVERED);
+    expect(await queue.settle(out, verdicts, LAST)).toBe('settled');
     const after = await queue.stats();
     expect(after.delivered).toBe(before.delivered + out.messages.length);
     expect(after.accepted).toBe(before.accepted);
@@ -173,7 +173,7 @@ describe('what is told of damage', () => {
         throw new Error("the host's");
       },
     });
-    await queue.open(INITIAL);
+    await queue.open(ROW);
     diagnostics.unsubscribe('security-event-delivery:queue-damaged', listen);
     expect(told).toMatchObject([{ folder, signs: ['files'], lost: 0 }]);
     await queue.close();
@@ -228,10 +228,10 @@ describe('damaged files', () => {
 
   test('are not touched while another queue has the folder', async () => {
     const queue = createLevelQueue({ folder });
-    await queue.open(INITIAL);
+    await queue.open(ROW);
     rmSync(join(folder, 'CURRENT'));
     const second = createLevelQueue({ folder });
-    await expect(second.open(INITIAL)).rejects.toMatchObject({ code: 'ERR_QUEUE_LOCKED' });
+    await expect(second.open(ROW)).rejects.toMatchObject({ code: 'ERR_QUEUE_LOCKED' });
     expect(existsSync(join(folder, 'lost'))).toBe(false);
     expect(existsSync(join(folder, 'mending'))).toBe(false);
     await queue.close();

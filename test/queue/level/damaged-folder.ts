@@ -12,15 +12,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { SecurityEventError } from '../../../src/errors.ts';
+import type {
+  Claim,
+  MessageQueue,
+  QueueEntry,
+  QueueStats,
+} from '../../../src/queue/level/old-contract.ts';
 import type { QueueDamage } from '../../../src/queue/level.ts';
-import { createLevelQueue } from '../../../src/queue/level.ts';
-import type { Claim, MessageQueue, QueueEntry, QueueStats } from '../../../src/queue/queue.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
 import { copyAsKilled } from '../../helpers/copy-as-killed.ts';
-import { DEAD, DELIVERED, entryOf, isClaim, INITIAL } from '../conformance/trial.ts';
+import { createLevelQueue, DEAD, DELIVERED, entryOf, isClaim, ROW } from './old-trial.ts';
 import { type Dice, diceOf } from './slow-level.ts';
 
-export const LAST = { ...INITIAL, pauseMs: 0 };
+export const LAST = { ...ROW, waitMs: 0 };
 
 const REQUEST = { tiers: ['healthy', 'failing'], maxMessages: 50, maxBytes: 1e9 } as const;
 
@@ -64,14 +68,14 @@ async function fill(folder: string, dice: Dice): Promise<Accepted> {
   // Twice: what was written before is in tables once the folder is opened again.
   for (const part of [0, 1]) {
     const queue = createLevelQueue({ folder: draft, sync: false }, clock);
-    await queue.open({ ...INITIAL, maxMessages: 20 });
+    await queue.open({ ...ROW, maxMessages: 20 });
     for (let call = 0; call < 4; call += 1) await queue.enqueue(entries(40));
     for (let call = 0; call < 6; call += 1) {
       const claim = await claimOf(queue);
-      const results = claim.messages.map((_, index) =>
+      const verdicts = claim.messages.map((_, index) =>
         index % 3 === 0 ? DELIVERED : index % 3 === 1 ? DEAD : ({ ...AGAIN, afterMs: 0 } as const),
       );
-      await queue.settle(claim, results, { ...LAST, maxMessages: 20 });
+      await queue.settle(claim, verdicts, { ...LAST, maxMessages: 20 });
     }
     await claimOf(queue);
     if (part === 1) copyAsKilled(draft, folder);
@@ -81,7 +85,7 @@ async function fill(folder: string, dice: Dice): Promise<Accepted> {
   return accepted;
 }
 
-const AGAIN = { kind: 'retry', progress: { tried: 'so' } } as const;
+const AGAIN = { kind: 'again', progress: { tried: 'so' } } as const;
 
 export const filesOf = (folder: string, pattern: RegExp): string[] =>
   readdirSync(folder)
@@ -131,7 +135,7 @@ export async function judge(
   const told: QueueDamage[] = [];
   const wrong: string[] = [];
   const queue = createLevelQueue({ folder, sync: false, onDamage: (one) => told.push(one) });
-  await queue.open(INITIAL);
+  await queue.open(ROW);
   await first(queue);
   const check = (id: string, bytes: Buffer): void => {
     if (accepted.get(id)?.equals(bytes) !== true) wrong.push(`${id} was never accepted`);
@@ -155,8 +159,8 @@ export async function judge(
     if (stats !== undefined) wrong.push(...unevenOf(stats));
     if (claim !== undefined && isClaim(claim)) {
       for (const { stored } of claim.messages) check(stored.messageId, stored.bytes);
-      const results = claim.messages.map(() => DELIVERED);
-      const end = await tried(() => queue.settle(claim, results, LAST));
+      const verdicts = claim.messages.map(() => DELIVERED);
+      const end = await tried(() => queue.settle(claim, verdicts, LAST));
       if (end === 'settled') given.push(...claim.messages.map(({ stored }) => stored.messageId));
     } else if (claim !== undefined && stats !== undefined && stats.pending === 0) break;
     if (round > 1000) {
@@ -165,8 +169,8 @@ export async function judge(
     }
   }
   const dead: string[] = [];
-  const letters = await tried(async () => (await queue.listDeadLetters({ limit: 10_000 })).items);
-  const items = letters ?? (await queue.listDeadLetters({ limit: 10_000 })).items;
+  const letters = await tried(async () => (await queue.deadLetters({ limit: 10_000 })).items);
+  const items = letters ?? (await queue.deadLetters({ limit: 10_000 })).items;
   for (const { stored } of items) {
     check(stored.messageId, stored.bytes);
     dead.push(stored.messageId);
@@ -174,7 +178,7 @@ export async function judge(
   const stats = await queue.stats();
   wrong.push(...unevenOf(stats));
   if (stats.pendingBytes !== 0) wrong.push(`${stats.pendingBytes} bytes of nothing`);
-  const listed = (await queue.listDeadLetters({ limit: 10_000 })).items.length;
+  const listed = (await queue.deadLetters({ limit: 10_000 })).items.length;
   if (stats.dead !== listed) wrong.push(`${stats.dead} dead letters, ${listed} listed`);
   await queue.close();
   return { given, dead, told, stats, wrong };
@@ -207,7 +211,7 @@ function zero(file: string, from: number, count: number): void {
 /** What is in it. */
 export const WHOLE = { accepted: 320, given: 152, dead: 84 };
 
-/** NothingDue is left to be said of the folder, nor to be given. */
+/** Nothing is left to be said of the folder, nor to be given. */
 export async function isQuiet(folder: string, accepted: Accepted, dead: number): Promise<void> {
   const again = await judge(folder, accepted);
   expect(again).toMatchObject({ given: [], told: [], wrong: [] });

@@ -11,9 +11,9 @@ import {
   metaKey,
 } from '../../../src/queue/level/keys.ts';
 import { unsealed } from '../../../src/queue/level/seal.ts';
-import { createLevelQueue, type QueueDamage } from '../../../src/queue/level.ts';
-import { DEAD, entryOf, INITIAL } from '../conformance/trial.ts';
+import type { QueueDamage } from '../../../src/queue/level.ts';
 import { claimOf, isQuiet, judge, LAST, useDamagedFolder, WHOLE } from './damaged-folder.ts';
+import { createLevelQueue, DEAD, entryOf, ROW } from './old-trial.ts';
 
 const { folder, accepted } = useDamagedFolder();
 const isQuietNow = (dead: number) => isQuiet(folder, accepted, dead);
@@ -27,7 +27,7 @@ const table =
   (key) =>
     letters.includes(key.toString('latin1', 0, 1));
 
-/** NothingDue is left of what was there before. */
+/** Nothing is left of what was there before. */
 async function garble(pick: Pick, { value = 'garbage', within = folder } = {}): Promise<number> {
   const { level, keys } = await removed(pick, within);
   await level.compactRange(Buffer.from('A'), Buffer.from('z'));
@@ -65,7 +65,7 @@ describe('a row that is not what was written', () => {
     const { given, dead, told, stats, wrong } = await judge(folder, accepted, async (queue) => {
       // These two are only read for this.
       await queue.expire(0, 1);
-      await queue.listDeadLetters({ limit: 1, applicationId: 'one' });
+      await queue.deadLetters({ limit: 1, applicationId: 'one' });
     });
     expect(wrong).toEqual([]);
     const unreadable: Record<string, number> = {};
@@ -98,14 +98,14 @@ describe('a row that is not what was written', () => {
   test('was sent once more than is known where its wait is lost', async () => {
     const within = join(folder, 'inner');
     const queue = createLevelQueue({ folder: within });
-    await queue.open(INITIAL);
+    await queue.open(ROW);
     await queue.enqueue([entryOf('one', { messageId: 'a' })]);
-    const verdict = { kind: 'retry', afterMs: 0, progress: null } as const;
+    const verdict = { kind: 'again', afterMs: 0, progress: null } as const;
     await queue.settle(await claimOf(queue), [verdict], LAST);
     await queue.close();
     await garble(table('g'), { within });
     const next = createLevelQueue({ folder: within });
-    await next.open(INITIAL);
+    await next.open(ROW);
     let calls = 0;
     next.onDue(() => {
       calls += 1;
@@ -121,8 +121,8 @@ describe('a row that is not what was written', () => {
   test('of the queue does not make it forget which numbers it gave', async () => {
     await garble((key) => key.equals(metaKey()));
     const queue = createLevelQueue({ folder });
-    await queue.open(INITIAL);
-    const before = (await queue.listDeadLetters({ limit: 1000 })).items.map(({ id }) => id);
+    await queue.open(ROW);
+    const before = (await queue.deadLetters({ limit: 1000 })).items.map(({ id }) => id);
     await queue.enqueue([entryOf('a new one', { messageId: 'new' })]);
     for (;;) {
       const claim = await claimOf(queue);
@@ -133,7 +133,7 @@ describe('a row that is not what was written', () => {
       );
       if (claim.applicationId === 'a new one') break;
     }
-    const after = (await queue.listDeadLetters({ limit: 1000 })).items.map(({ id }) => id);
+    const after = (await queue.deadLetters({ limit: 1000 })).items.map(({ id }) => id);
     expect(after.slice(0, before.length)).toEqual(before);
     expect(new Set(after).size).toBe(after.length);
     expect(after.length).toBeGreaterThan(before.length);
@@ -189,7 +189,7 @@ describe('a row that is gone', () => {
     await remove(table('f'));
     const told: QueueDamage[] = [];
     const queue = createLevelQueue({ folder, onDamage: (one) => told.push(one) });
-    await queue.open(INITIAL);
+    await queue.open(ROW);
     for (const id of ['one', 'two', 'three', 'four']) {
       while ((await queue.closeApplication(id, 1000)).length > 0);
     }

@@ -1,12 +1,12 @@
 /** What is in a queue in a folder in the end. */
 import { ClassicLevel } from 'classic-level';
-import type { MessageQueue } from '../../../src/queue/queue.ts';
-import { isClaim, INITIAL } from '../conformance/trial.ts';
+import type { MessageQueue } from '../../../src/queue/level/old-contract.ts';
+import { isClaim, ROW } from './old-trial.ts';
 
 /** Takes all that waits, as deliveries, and tells what is not given though it waits. */
 export async function drain(queue: MessageQueue): Promise<string | undefined> {
   const until = performance.now() + 3000;
-  for (const id of (await queue.stats()).applications.keys()) await queue.reopenApplication(id);
+  for (const id of (await queue.stats()).applications.keys()) await queue.reopen(id);
   for (;;) {
     const claim = await queue.claim({
       tiers: ['healthy', 'failing'],
@@ -15,8 +15,8 @@ export async function drain(queue: MessageQueue): Promise<string | undefined> {
       leaseMs: 1000,
     });
     if (isClaim(claim)) {
-      const results = claim.messages.map(() => ({ kind: 'delivered' }) as const);
-      await queue.settle(claim, results, { ...INITIAL, pauseMs: 0 });
+      const verdicts = claim.messages.map(() => ({ kind: 'delivered' }) as const);
+      await queue.settle(claim, verdicts, { ...ROW, waitMs: 0 });
       continue;
     }
     const { pending, pendingBytes, applications } = await queue.stats();

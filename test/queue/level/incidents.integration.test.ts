@@ -1,20 +1,21 @@
 /** Incidents in the folder of a queue: what survives, what it costs, and who may ask when. */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { AdaptedLevelQueue } from '../../../src/queue/level/adapted-level-queue.ts';
 import { INCIDENT_LIMITS } from '../../../src/queue/level/incident-rows.ts';
 import { LevelQueue } from '../../../src/queue/level/level-queue.ts';
 import { unsealed } from '../../../src/queue/level/seal.ts';
-import { createLevelQueue } from '../../../src/queue/level.ts';
 import { createReporter } from '../../../src/reporter/create-reporter.ts';
 import { createFakeClock, type FakeClock } from '../../../src/testing/index.ts';
 import { copyAsKilled } from '../../helpers/copy-as-killed.ts';
 import { openReceiver } from '../../helpers/sender.ts';
 import { DAY_MS, describeIncidentStore, reportOf } from '../../incident/describe-incident-store.ts';
-import { INITIAL } from '../conformance/trial.ts';
 import { tables } from './drain.ts';
+import { createLevelQueue, ROW } from './old-trial.ts';
 
 const newFolder = (): string => mkdtempSync(join(tmpdir(), 'level-incidents-'));
 
@@ -128,7 +129,7 @@ describe('what was told of incidents', () => {
     const queue = queueIn({ folder, clock });
     await queue.incidents.tell(reportOf(names));
     await expect(queue.stats()).rejects.toMatchObject({ code: 'ERR_QUEUE_CLOSED' });
-    await queue.open(INITIAL, 5);
+    await queue.open(ROW, 5);
     expect(await queue.stats()).toMatchObject({ pending: 0 });
     expect(await queue.incidents.tell(reportOf(names))).toEqual(nothingNew);
     await queue.close();
@@ -250,7 +251,7 @@ describe('what was told of incidents', () => {
     } as const;
     const statuses: unknown[] = [];
     for (let life = 0; life < 2; life += 1) {
-      const queue = createLevelQueue({ folder, sync: false });
+      const queue = new AdaptedLevelQueue(createLevelQueue({ folder, sync: false }));
       const lines: string[] = [];
       const reporter = createReporter({
         service: { svc_id: 'shop-1', name: 'shop', env: 'production' },

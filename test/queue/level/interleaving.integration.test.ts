@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LevelQueue } from '../../../src/queue/level/level-queue.ts';
-import { createLevelQueue } from '../../../src/queue/level.ts';
-import type { Claim, MessageQueue, MessageResult } from '../../../src/queue/queue.ts';
+import type { Claim, MessageQueue, Verdict } from '../../../src/queue/level/old-contract.ts';
 import { createFakeClock, type FakeClock } from '../../../src/testing/index.ts';
-import { DEAD, DELIVERED, entryOf, idsOf, isClaim, INITIAL } from '../conformance/trial.ts';
+import { createLevelQueue, DEAD, DELIVERED, entryOf, idsOf, isClaim, ROW } from './old-trial.ts';
 
 const nothing = (): void => {};
 
@@ -51,7 +50,7 @@ async function watched(bounds: { maxPendingBytes?: number; maxDeadBytes?: number
   const { maxPendingBytes = 1e6, maxDeadBytes = 1e6 } = bounds;
   const options = { folder, sync: false, maxPendingBytes, maxPendingMessages: 100, maxDeadBytes };
   const queue = new LevelQueue(options, clock, { load: loadWatched, onWrite: nothing });
-  await queue.open(INITIAL);
+  await queue.open(ROW);
   return queue;
 }
 
@@ -68,8 +67,8 @@ async function claimed(queue: MessageQueue): Promise<Claim> {
   return claim;
 }
 
-const LAST = { ...INITIAL, pauseMs: 0 };
-const again = (afterMs: number): MessageResult => ({ kind: 'retry', afterMs, progress: null });
+const LAST = { ...ROW, waitMs: 0 };
+const again = (afterMs: number): Verdict => ({ kind: 'again', afterMs, progress: null });
 
 /** Holds up whoever calls `pass`, until it is opened; `reached` resolves with the first one there. */
 function gate() {
@@ -88,7 +87,7 @@ function gate() {
   return { pass, reached, open };
 }
 
-/** Time for what is under way to go on. NothingDue that is expected depends on how far it comes. */
+/** Time for what is under way to go on. Nothing that is expected depends on how far it comes. */
 const turns = () => new Promise<void>((resolve) => void setTimeout(resolve, 20));
 
 describe('a queue in a folder', () => {
@@ -167,13 +166,13 @@ describe('a queue in a folder', () => {
     await queue.close();
   });
 
-  test('lets a claim be settled again whose results could not be stored', async () => {
+  test('lets a claim be settled again whose verdicts could not be stored', async () => {
     const queue = await watched();
     await queue.enqueue([entryOf('one'), entryOf('one')]);
     const claim = await claimed(queue);
     const circular: unknown[] = [];
     circular.push(circular);
-    const odd = { ...again(0), progress: circular } as MessageResult;
+    const odd = { ...again(0), progress: circular } as Verdict;
     const failing = queue.settle(claim, [DELIVERED, odd], LAST);
     await expect(failing).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
     expect(await queue.stats()).toMatchObject({ delivered: 0, pending: 2, pendingBytes: 200 });
@@ -184,11 +183,11 @@ describe('a queue in a folder', () => {
 
   test('leaves its folder to another where it is closed while it is being opened', async () => {
     const queue = createLevelQueue({ folder });
-    const opening = queue.open(INITIAL);
+    const opening = queue.open(ROW);
     await queue.close();
     await opening.catch(() => {});
     const next = createLevelQueue({ folder });
-    await next.open(INITIAL);
+    await next.open(ROW);
     expect(await next.stats()).toMatchObject({ accepted: 0 });
     await next.close();
   });
@@ -240,7 +239,7 @@ describe('a queue in a folder', () => {
     await queue.settle(await claimed(queue), [DEAD], LAST);
     const { pass, reached, open } = gate();
     before = pass;
-    const replaying = queue.replayDeadLetters({});
+    const replaying = queue.replay({});
     await reached;
     const closing = queue.closeApplication('one', 10);
     await turns();
@@ -252,17 +251,17 @@ describe('a queue in a folder', () => {
 
   test('stores thousands of messages in one write, and takes them out again', async () => {
     const queue = createLevelQueue({ folder, sync: false });
-    await queue.open(INITIAL);
+    await queue.open(ROW);
     const entries = Array.from({ length: 3000 }, () => entryOf('one'));
     await queue.enqueue(entries);
     const claim = await queue.claim({ ...REQUEST, maxMessages: 3000 });
     expect(isClaim(claim) && idsOf(claim)).toEqual(
-      entries.slice(0, INITIAL.maxMessages).map(({ stored }) => stored.messageId),
+      entries.slice(0, ROW.maxMessages).map(({ stored }) => stored.messageId),
     );
-    expect(await queue.closeApplication('one', 3000)).toHaveLength(3000 - INITIAL.maxMessages);
+    expect(await queue.closeApplication('one', 3000)).toHaveLength(3000 - ROW.maxMessages);
     await queue.close();
     const next = createLevelQueue({ folder, sync: false });
-    await next.open(INITIAL);
+    await next.open(ROW);
     expect(await next.stats()).toMatchObject({ accepted: 3000, pending: 1000, dead: 2000 });
     await next.close();
   });
@@ -274,9 +273,9 @@ describe('a queue in a folder', () => {
     const claim = await claimed(queue);
     expect(claim.messages[0]).toMatchObject({ stored: odd.stored, origin: odd.origin });
     await queue.settle(claim, [DEAD], LAST);
-    const { items } = await queue.listDeadLetters({ limit: 10 });
+    const { items } = await queue.deadLetters({ limit: 10 });
     expect(items).toMatchObject([{ applicationId: odd.applicationId, stored: odd.stored }]);
-    expect(await queue.purgeDeadLetters({ applicationId: odd.applicationId })).toBe(1);
+    expect(await queue.purge({ applicationId: odd.applicationId })).toBe(1);
     await queue.close();
   });
 
@@ -286,8 +285,8 @@ describe('a queue in a folder', () => {
       const queue = await watched();
       await queue.enqueue([entryOf('one')]);
       await queue.settle(await claimed(queue), [DEAD], LAST);
-      expect(await queue.purgeDeadLetters({ ids: [id] })).toBe(0);
-      expect((await queue.listDeadLetters({ limit: 10, after: id })).items).toHaveLength(1);
+      expect(await queue.purge({ ids: [id] })).toBe(0);
+      expect((await queue.deadLetters({ limit: 10, after: id })).items).toHaveLength(1);
       await queue.close();
     },
   );
@@ -295,7 +294,7 @@ describe('a queue in a folder', () => {
   test('takes any limit of a verdict', async () => {
     const queue = await watched();
     await queue.enqueue([entryOf('one')]);
-    const large = { ...again(0), maxMessages: Number.MAX_SAFE_INTEGER } as MessageResult;
+    const large = { ...again(0), maxMessages: Number.MAX_SAFE_INTEGER } as Verdict;
     expect(await queue.settle(await claimed(queue), [large], LAST)).toBe('settled');
     expect((await claimed(queue)).messages).toHaveLength(1);
     await queue.close();

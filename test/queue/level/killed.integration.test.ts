@@ -5,11 +5,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createLevelQueue } from '../../../src/queue/level.ts';
 import { createSeededRandom } from '../../../src/testing/index.ts';
 import { fixtureCommand } from '../../helpers/fixture-command.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { INITIAL } from '../conformance/trial.ts';
+import { createLevelQueue, ROW } from './old-trial.ts';
 
 let folder = '';
 const journal = (): string => join(folder, 'journal');
@@ -50,11 +49,11 @@ interface Found {
 /** All that is in the store, which is empty of what waits afterwards. */
 async function empty(): Promise<Found> {
   const queue = createLevelQueue({ folder: store() });
-  await queue.open(INITIAL);
+  await queue.open(ROW);
   const stats = await queue.stats();
   const discarded = Object.values(stats.discarded).reduce((sum, count) => sum + count, 0);
   expect(stats.delivered + stats.pending + stats.dead + discarded).toBe(stats.accepted);
-  const { items } = await queue.listDeadLetters({ limit: 100_000 });
+  const { items } = await queue.deadLetters({ limit: 100_000 });
   const waiting = new Map<string, number>();
   for (;;) {
     const request = { tiers: [], early: true, maxMessages: 1000, maxBytes: 1e9 } as const;
@@ -64,7 +63,7 @@ async function empty(): Promise<Found> {
     await queue.settle(
       claim,
       claim.messages.map(() => ({ kind: 'moved' })),
-      { ...INITIAL, pauseMs: 0 },
+      { ...ROW, waitMs: 0 },
     );
   }
   const after = await queue.stats();

@@ -13,10 +13,9 @@ import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import { describe, expect, test } from 'vitest';
 import { metaKey } from '../../../src/queue/level/keys.ts';
-import { createLevelQueue } from '../../../src/queue/level.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
-import { entryOf, INITIAL } from '../conformance/trial.ts';
 import { cut, filesOf, flip, judge, useDamagedFolder, WHOLE } from './damaged-folder.ts';
+import { createLevelQueue, entryOf, ROW } from './old-trial.ts';
 
 const MARK = 'SECURITY-EVENT-DELIVERY';
 const BUFFERS = { keyEncoding: 'buffer', valueEncoding: 'buffer' } as const;
@@ -50,7 +49,7 @@ const told = (folder: string): unknown => [
 /** Gives how many messages wait, of which one is new. */
 const opened = async (folder: string): Promise<number> => {
   const queue = createLevelQueue({ folder });
-  await queue.open(INITIAL);
+  await queue.open(ROW);
   await queue.enqueue([entryOf('one')]);
   const { pending } = await queue.stats();
   await queue.close();
@@ -101,7 +100,7 @@ describe('the store of another program', () => {
     const folder = temporaryFolder();
     await fill(folder);
     const queue = createLevelQueue({ folder });
-    const calls = [() => queue.open(INITIAL), () => queue.open(INITIAL)];
+    const calls = [() => queue.open(ROW), () => queue.open(ROW)];
     const report = { applicationId: 'a', incidentId: 'i', channel: 'log', at: 0 } as const;
     calls.push(() => queue.incidents.tell({ ...report, addresses: [], accounts: [] }) as never);
     for (const call of calls) {

@@ -4,10 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createLevelQueue } from '../../../src/queue/level.ts';
 import { fixtureCommand } from '../../helpers/fixture-command.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { idsOf, INITIAL } from '../conformance/trial.ts';
+import { createLevelQueue, idsOf, ROW } from './old-trial.ts';
 
 let folder = '';
 
@@ -47,7 +46,7 @@ async function run(how: string, { limit = '', turns = 0 } = {}): Promise<End> {
 /** Ids of all that waits, in order. */
 async function waiting(): Promise<string[]> {
   const queue = createLevelQueue({ folder });
-  await queue.open(INITIAL);
+  await queue.open(ROW);
   const found: string[] = [];
   for (;;) {
     const request = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 1e6 } as const;
@@ -55,7 +54,7 @@ async function waiting(): Promise<string[]> {
     if (!('messages' in claim)) break;
     found.push(...idsOf(claim));
     const delivered = claim.messages.map(() => ({ kind: 'delivered' as const }));
-    await queue.settle(claim, delivered, { ...INITIAL, pauseMs: 0 });
+    await queue.settle(claim, delivered, { ...ROW, waitMs: 0 });
   }
   await queue.close();
   return found;

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LevelQueue } from '../../../src/queue/level/level-queue.ts';
-import type { Claim, MessageQueue, MessageResult } from '../../../src/queue/queue.ts';
+import type { Claim, MessageQueue, Verdict } from '../../../src/queue/level/old-contract.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
-import { DEAD, entryOf, isClaim, INITIAL } from '../conformance/trial.ts';
+import { DEAD, entryOf, isClaim, ROW } from './old-trial.ts';
 
 interface Reading {
   readonly table: string;
@@ -56,12 +56,12 @@ async function opened(maxDeadBytes = 1e9): Promise<MessageQueue> {
     load: () => Promise.resolve({ ClassicLevel: Watched }),
     onWrite: () => {},
   });
-  await queue.open(INITIAL);
+  await queue.open(ROW);
   return queue;
 }
 
-const AGAIN: MessageResult = { kind: 'retry', afterMs: 0, progress: null };
-const LAST = { ...INITIAL, pauseMs: 0 };
+const AGAIN: Verdict = { kind: 'again', afterMs: 0, progress: null };
+const LAST = { ...ROW, waitMs: 0 };
 
 async function claimed(queue: MessageQueue, early?: true): Promise<Claim> {
   const request = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 1e6 } as const;
@@ -102,10 +102,10 @@ describe('a queue in a folder', () => {
     const queue = await opened(1000);
     await bury(queue, 10);
     for (let time = 0; time < 5; time += 1) {
-      await queue.purgeDeadLetters({});
+      await queue.purge({});
       await bury(queue, 11);
     }
-    const { items } = await queue.listDeadLetters({ limit: 100 });
+    const { items } = await queue.deadLetters({ limit: 100 });
     expect(items).toHaveLength(10);
     expect(await queue.stats()).toMatchObject({ dead: 10, discarded: { evicted: 5 } });
     await queue.close();

@@ -3,15 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createLevelQueue } from '../../../src/queue/level.ts';
-import type { Claim, MessageQueue, MessageResult } from '../../../src/queue/queue.ts';
-import { DEAD, DELIVERED, entryOf, isClaim, INITIAL } from '../conformance/trial.ts';
+import type { Claim, MessageQueue, Verdict } from '../../../src/queue/level/old-contract.ts';
+import { createLevelQueue, DEAD, DELIVERED, entryOf, isClaim, ROW } from './old-trial.ts';
 
 const COUNT = 5000;
 /** Of six parts of a hundred messages, with up to six buffers each; all of a call would be 5000 at least. */
 const LARGEST = 4000;
-const MANY = { ...INITIAL, maxMessages: COUNT, maxBytes: 1e9 };
-const AGAIN: MessageResult = { kind: 'retry', afterMs: 0, progress: null };
+const MANY = { ...ROW, maxMessages: COUNT, maxBytes: 1e9 };
+const AGAIN: Verdict = { kind: 'again', afterMs: 0, progress: null };
 
 /** A millisecond for each look at it: whoever works in parts has soon used up its share of a turn. */
 const clock = { now: () => 1e12, monotonicMs: () => (looks += 1) };
@@ -62,17 +61,17 @@ async function claimed(leaseMs = 1e9): Promise<Claim> {
   return claim;
 }
 
-async function settle(verdict: MessageResult): Promise<void> {
+async function settle(verdict: Verdict): Promise<void> {
   const claim = await claimed();
   await queue.settle(
     claim,
     claim.messages.map(() => verdict),
-    { ...MANY, pauseMs: 0 },
+    { ...MANY, waitMs: 0 },
   );
 }
 
 const WAITS = { past: { sends: 1, ageMs: 5, dueInMs: 0, progress: null } };
-const DIED = { past: { ...WAITS.past, death: { reason: 'attempts-exhausted', lastAttempt: null } } };
+const DIED = { past: { ...WAITS.past, death: { reason: 'attempts-exhausted', end: null } } };
 
 describe('thousands of messages in one call', () => {
   test.each([
@@ -109,7 +108,7 @@ describe('thousands of messages in one call', () => {
       await queue.settle(
         claim,
         claim.messages.map(() => DELIVERED),
-        { ...MANY, pauseMs: 0 },
+        { ...MANY, waitMs: 0 },
       );
     }
     expect(ids.size).toBe(COUNT + 2);

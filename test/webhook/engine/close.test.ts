@@ -144,7 +144,13 @@ describe('close', () => {
     expect(await rejection(sender.replay())).toMatchObject(closed);
     expect(await rejection(sender.purge())).toMatchObject(closed);
     expect(await rejection(sender.reopen('shop-1'))).toMatchObject(closed);
-    expect(await sender.flush()).toEqual({ delivered: 0, dead: 0, discarded: 0, pending: 0 });
+    expect(await sender.flush()).toEqual({
+      delivered: 0,
+      dead: 0,
+      discarded: 0,
+      settledElsewhere: 0,
+      pending: 0,
+    });
   });
 
   test('is what the end of a block does with `await using`', async () => {
@@ -181,7 +187,7 @@ describe('close', () => {
     await receiver.waitForRequests(1, PATIENCE);
     const report = await sender.close({ deadlineMs: 0 });
     expect(report).toEqual({ delivered: 0, dead: 0, discarded: 0, returned: [], left: 3 });
-    const three = { delivered: 0, dead: 0, discarded: 0, pending: 3 };
+    const three = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0, pending: 3 };
     expect(await flushing).toEqual(three);
     // Nobody delivers them here any more: there is nothing to wait for, with or without a signal.
     expect(await sender.flush()).toEqual(three);
@@ -199,7 +205,7 @@ describe('close', () => {
     const { signal } = new AbortController();
     const flushes = [sender.flush(), sender.flush({ signal })];
     expect(await rejection(sender.close({ deadlineMs: 0 }))).toBe(cause);
-    const none = { delivered: 0, dead: 0, discarded: 0, pending: 0 };
+    const none = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0, pending: 0 };
     expect(await Promise.all(flushes)).toEqual([none, none]);
     expect(await sender.flush()).toEqual(none);
   });

@@ -18,7 +18,7 @@ import {
 import { startEngine } from '../../helpers/told-events.ts';
 import { createFailingQueue, type FailingQueue, wrapQueue } from '../../helpers/wrapped-queue.ts';
 
-const NONE = { delivered: 0, dead: 0, discarded: 0, pending: 0 } as const;
+const NONE = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0, pending: 0 } as const;
 
 async function openFailing(options: Parameters<typeof senderTo>[1] = {}) {
   const receiver = await openReceiver();
@@ -195,7 +195,7 @@ describe('a queue that fails', () => {
     const sender = openSender({ queue, settings, goneConfirmMs: 0 });
     await sender.send([message('m-0', 'gone')]);
     await sender.flush();
-    fail('application', 1);
+    fail('applicationState', 1);
     expect(await sender.send([message('m-1', 'gone'), message('m-2', 'healthy')])).toEqual({
       accepted: ['m-2'],
       skipped: [{ index: 0, applicationId: 'gone', reason: 'destination-closed' }],

@@ -14,7 +14,7 @@ import {
   senderTo,
 } from '../../helpers/sender.ts';
 
-const NONE = { delivered: 0, dead: 0, discarded: 0, pending: 0 } as const;
+const NONE = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0, pending: 0 } as const;
 const NEVER = { schedule: { delaysMs: [600_000] } } as const;
 
 const nextTurn = (): Promise<void> =>

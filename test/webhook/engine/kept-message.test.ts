@@ -15,10 +15,9 @@ const V1 = { applicationId: 'shop-1', stored: storeV1('m-2', ELEMENT), sends: 0 
 const LETTER: DeadLetter = {
   ...V2,
   id: '17',
-  origin: { senderId: 's-1', number: 5 },
   sizeBytes: 300,
   reason: 'attempts-exhausted',
-  end: { status: 404 },
+  lastAttempt: { status: 404 },
   acceptedAt: 1000,
   diedAt: 2000,
 };
@@ -58,12 +57,12 @@ describe('a message that is handed back', () => {
 });
 
 describe('a dead letter', () => {
-  test.each<[string, DeadLetter['end'], object]>([
+  test.each<[string, DeadLetter['lastAttempt'], object]>([
     ['its last status', { status: 404 }, { status: 404 }],
     ['its last failure', { failure: 'tls' }, { failure: 'tls' }],
     ['neither, where it was never sent', null, {}],
-  ])('tells %s', (_title, end, told) => {
-    const dead = new DeadMessage({ ...LETTER, end });
+  ])('tells %s', (_title, lastAttempt, told) => {
+    const dead = new DeadMessage({ ...LETTER, lastAttempt });
     expect(Object.fromEntries(Object.entries(dead))).toEqual({
       applicationId: 'shop-1',
       message_id: 'm-1',

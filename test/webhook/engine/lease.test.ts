@@ -7,7 +7,7 @@ import type { Poster } from '../../../src/webhook/wire/post.ts';
 import { messages, SECRET } from '../../helpers/sender.ts';
 import { createFailingQueue, wrapQueue } from '../../helpers/wrapped-queue.ts';
 
-const NONE = { delivered: 0, dead: 0, discarded: 0, pending: 0 } as const;
+const NONE = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0, pending: 0 } as const;
 const DEADLINE_MS = 20_000;
 
 interface Slowness {

@@ -8,11 +8,12 @@ import { wrapQueue } from '../../helpers/wrapped-queue.ts';
 
 test('close gives way between the messages that it hands back, as many as there may be', async () => {
   const clock = createFakeClock();
-  const tracker = new Tracker('s', true);
-  const returned = ['m-0', 'm-1', 'm-2'].map((id) => ({
+  const tracker = new Tracker(true);
+  tracker.expect(3).accepted([1, 2, 3]);
+  const returned = ['m-0', 'm-1', 'm-2'].map((id, index) => ({
     applicationId: 'shop-1',
     stored: storeV2({ message_id: id, message_type: 'test', message: {} }),
-    origin: tracker.expect(),
+    sequence: index + 1,
     sends: 1,
   }));
   const pending: number[] = [];
@@ -24,6 +25,8 @@ test('close gives way between the messages that it hands back, as many as there 
       close: () => Promise.resolve({ returned, left: 0 }),
     }),
     observe: (name, event) => void told.push([name, event()]),
+    isInFlight: () => false,
+    isSettling: () => false,
     quiet: () => Promise.resolve(),
     stop: () => Promise.resolve(),
     disconnect: () => Promise.resolve(),
@@ -45,7 +48,7 @@ function lifecycleOf(parts: Partial<LifecycleParts>) {
   const done: string[] = [];
   const lifecycle = new Lifecycle({
     clock,
-    tracker: new Tracker('s', true),
+    tracker: new Tracker(true),
     queue: wrapQueue(createMemoryQueue({}, clock), {
       close: async () => {
         done.push('closed');
@@ -53,6 +56,8 @@ function lifecycleOf(parts: Partial<LifecycleParts>) {
       },
     }),
     observe: () => {},
+    isInFlight: () => false,
+    isSettling: () => false,
     quiet: () => Promise.resolve(),
     stop: () => Promise.resolve(),
     disconnect: async () => void done.push('disconnected'),

@@ -89,7 +89,13 @@ test(`an hour's outage with ${WAITING} messages waiting ends in slow start, and 
   const { accepted } = await sender.send(messages(WAITING));
   expect(accepted).toHaveLength(WAITING);
   const settled = await clock.runUntilSettled(sender.flush(), HORIZON_MS);
-  expect(settled).toEqual({ delivered: WAITING, dead: 0, discarded: 0, pending: 0 });
+  expect(settled).toEqual({
+    delivered: WAITING,
+    dead: 0,
+    discarded: 0,
+    settledElsewhere: 0,
+    pending: 0,
+  });
   expect(await sender.stats()).toMatchObject({
     accepted: WAITING,
     delivered: WAITING,

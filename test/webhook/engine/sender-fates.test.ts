@@ -29,7 +29,13 @@ describe('a destination that says 410 twice', () => {
     });
     const sender = senderTo(receiver, { ...CLOSING, goneConfirmMs: 1, cautiousMaxMessages: 1 });
     await sender.send(messages(3));
-    expect(await sender.flush()).toEqual({ delivered: 0, dead: 3, discarded: 0, pending: 0 });
+    expect(await sender.flush()).toEqual({
+      delivered: 0,
+      dead: 3,
+      discarded: 0,
+      settledElsewhere: 0,
+      pending: 0,
+    });
     expect((await sender.deadLetters()).items.map(({ reason }) => reason)).toEqual(
       Array(3).fill('destination-closed'),
     );

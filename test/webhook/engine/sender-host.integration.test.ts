@@ -45,13 +45,17 @@ describe.concurrent('a process', TIMEOUT, () => {
       'waits for a flush',
       FAILING_ONCE,
     );
-    expect(told).toEqual({ flushed: { delivered: 2, dead: 0, discarded: 0, pending: 0 } });
+    expect(told).toEqual({
+      flushed: { delivered: 2, dead: 0, discarded: 0, settledElsewhere: 0, pending: 0 },
+    });
     expect(batches(receiver)).toEqual([ids(2), ids(2)]);
   });
 
   test('is not held by a flush that was ended', async (context) => {
     const { told } = await host(context.onTestFinished, 'has ended its flush', FAILING);
-    expect(told).toEqual({ flushed: { delivered: 0, dead: 0, discarded: 0, pending: 2 } });
+    expect(told).toEqual({
+      flushed: { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0, pending: 2 },
+    });
   });
 
   test('delivers before it exits where it is told to, each lot of messages', async (context) => {

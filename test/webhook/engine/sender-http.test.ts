@@ -118,7 +118,13 @@ describe('addresses', () => {
       openAfterFailures: 1000,
     });
     await sender.send(messages(2));
-    expect(await sender.flush()).toEqual({ delivered: 0, dead: 2, discarded: 0, pending: 0 });
+    expect(await sender.flush()).toEqual({
+      delivered: 0,
+      dead: 2,
+      discarded: 0,
+      settledElsewhere: 0,
+      pending: 0,
+    });
     expect(receiver.connectionCount).toBe(0);
     const settled = told.of('attempt-settled');
     expect(settled.map(({ failure, outcome }) => [failure, outcome])).toEqual(

@@ -21,7 +21,13 @@ describe('a sender', () => {
     const sender = senderTo(receiver, { headers: { 'X-Team': 'blue' } });
     const { accepted, skipped } = await sender.send(messages(5));
     expect({ accepted, skipped }).toEqual({ accepted: ids(5), skipped: [] });
-    expect(await sender.flush()).toEqual({ delivered: 5, dead: 0, discarded: 0, pending: 0 });
+    expect(await sender.flush()).toEqual({
+      delivered: 5,
+      dead: 0,
+      discarded: 0,
+      settledElsewhere: 0,
+      pending: 0,
+    });
     expect(batches(receiver).flat()).toEqual(ids(5));
     for (const request of receiver.requests) {
       expect(request.signatureOk).toBe(true);
@@ -91,7 +97,13 @@ describe('a sender', () => {
     const receiver = await openReceiver();
     const sender = senderTo(receiver);
     expect(await sender.send([])).toEqual({ accepted: [], skipped: [] });
-    expect(await sender.flush()).toEqual({ delivered: 0, dead: 0, discarded: 0, pending: 0 });
+    expect(await sender.flush()).toEqual({
+      delivered: 0,
+      dead: 0,
+      discarded: 0,
+      settledElsewhere: 0,
+      pending: 0,
+    });
     expect(receiver.connectionCount).toBe(0);
   });
 

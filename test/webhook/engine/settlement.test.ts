@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../src/queue/queue.ts';
-import type { Lane } from '../../../src/webhook/engine/lane.ts';
+import type { CircuitBreaker } from '../../../src/webhook/engine/circuit-breaker.ts';
 import { type Attempted, type Settlement, settle } from '../../../src/webhook/engine/settlement.ts';
 import type { AttemptResult, FailureCode } from '../../../src/webhook/outcome.ts';
-import { claimOf, LANE, POLICY } from '../../helpers/claims.ts';
+import { BREAKER, claimOf, POLICY } from '../../helpers/claims.ts';
 
 const NOW = 5000;
 
@@ -21,15 +21,15 @@ const failed = (code: FailureCode): AttemptResult => ({
   timings: { totalMs: 1 },
 });
 
-interface Case extends Partial<Omit<Attempted, 'claim' | 'lane'>> {
+interface Case extends Partial<Omit<Attempted, 'claim' | 'breaker'>> {
   readonly messages?: readonly (Json | null)[];
-  readonly lane?: Partial<Lane>;
+  readonly breaker?: Partial<CircuitBreaker>;
 }
 
-function settleAfter({ messages = [null], lane, ...rest }: Case): Settlement {
+function settleAfter({ messages = [null], breaker, ...rest }: Case): Settlement {
   const attempted: Attempted = {
     claim: claimOf(messages),
-    lane: { ...LANE, ...lane },
+    breaker: { ...BREAKER, ...breaker },
     result: answered(200),
     bodyBytes: 400,
     retryAfterMs: undefined,
@@ -39,37 +39,37 @@ function settleAfter({ messages = [null], lane, ...rest }: Case): Settlement {
   return settle(attempted, POLICY, () => 0);
 }
 
-const again = (afterMs: number, failures: number, more: object = {}): object => ({
-  kind: 'again',
+const retry = (afterMs: number, failures: number, more: object = {}): object => ({
+  kind: 'retry',
   afterMs,
   progress: { failures, refusals: 0, isBisecting: false, failedAlone: false, ...more },
 });
 
 describe('after an attempt', () => {
   test.each([
-    ['is due again at it', 0, 'again'],
+    ['is due again at it', 0, 'retry'],
     ['is dead past it', 1, 'dead'],
   ])(
     'that took its time, a message %s: the horizon is measured at the end',
     (_title, over, kind) => {
       // After its first failure it is due again after 5 s.
-      const now = claimOf([]).now + POLICY.schedule.horizonMs - 5000 + over;
-      const { verdicts } = settleAfter({ result: failed('dns'), now });
-      expect(verdicts).toMatchObject([{ kind }]);
+      const now = claimOf([]).nowMs + POLICY.schedule.horizonMs - 5000 + over;
+      const { results } = settleAfter({ result: failed('dns'), now });
+      expect(results).toMatchObject([{ kind }]);
     },
   );
 
   test('that was delivered every message is, and the destination is proven', () => {
     expect(settleAfter({ messages: [null, { failures: 3 }] })).toEqual({
       outcome: 'delivered',
-      verdicts: [{ kind: 'delivered' }, { kind: 'delivered' }],
-      row: {
+      results: [{ kind: 'delivered' }, { kind: 'delivered' }],
+      state: {
         tier: 'healthy',
         maxMessages: 1000,
         maxBytes: 1_048_574,
-        waitMs: 0,
-        lane: {
-          ...LANE,
+        pauseMs: 0,
+        circuitBreaker: {
+          ...BREAKER,
           isProven: true,
           budget: { maxBytes: 1_048_576, passedBytes: 400, successes: 0 },
         },
@@ -81,13 +81,13 @@ describe('after an attempt', () => {
   test('that failed the messages are due again, and the destination is failing', () => {
     expect(settleAfter({ messages: [null, null], result: failed('dns') })).toEqual({
       outcome: 'later',
-      verdicts: [again(5000, 1), again(5000, 1)],
-      row: {
+      results: [retry(5000, 1), retry(5000, 1)],
+      state: {
         tier: 'failing',
         maxMessages: 100,
         maxBytes: 1_048_574,
-        waitMs: 0,
-        lane: { ...LANE, tier: 'failing', failures: 1 },
+        pauseMs: 0,
+        circuitBreaker: { ...BREAKER, tier: 'failing', failures: 1 },
       },
       changes: [],
     });
@@ -97,18 +97,18 @@ describe('after an attempt', () => {
     const settlement = settleAfter({ result: answered(429), retryAfterMs: 9000 });
     expect(settlement).toMatchObject({
       outcome: 'pause',
-      verdicts: [again(9000, 1)],
-      row: { tier: 'failing', waitMs: 9000 },
+      results: [retry(9000, 1)],
+      state: { tier: 'failing', pauseMs: 9000 },
       changes: ['paused'],
     });
   });
 
   test('that says 410 for the second time the destination is closed', () => {
-    const settlement = settleAfter({ result: answered(410), lane: { goneAt: NOW - 60_000 } });
+    const settlement = settleAfter({ result: answered(410), breaker: { goneAt: NOW - 60_000 } });
     expect(settlement).toMatchObject({
       outcome: 'close',
-      verdicts: [again(5000, 1, { refusals: 1 })],
-      row: { tier: 'closed' },
+      results: [retry(5000, 1, { refusals: 1 })],
+      state: { tier: 'closed' },
       changes: ['closed'],
     });
   });
@@ -117,8 +117,8 @@ describe('after an attempt', () => {
     const settlement = settleAfter({ messages: [null, null, null], result: answered(413) });
     expect(settlement).toMatchObject({
       outcome: 'smaller',
-      verdicts: [1, 2, 3].map(() => ({ kind: 'again', afterMs: 0, maxMessages: 1 })),
-      row: { tier: 'healthy', maxBytes: 198, maxMessages: 100 },
+      results: [1, 2, 3].map(() => ({ kind: 'retry', afterMs: 0, maxMessages: 1 })),
+      state: { tier: 'healthy', maxBytes: 198, maxMessages: 100 },
       changes: [],
     });
   });
@@ -135,7 +135,7 @@ describe('after an attempt', () => {
     const policy = { ...POLICY, largeBodyBytes: 399 };
     const attempted: Attempted = {
       claim: claimOf([null, null]),
-      lane: LANE,
+      breaker: BREAKER,
       result: answered(403),
       bodyBytes: 400,
       retryAfterMs: undefined,
@@ -147,19 +147,19 @@ describe('after an attempt', () => {
   test.each<[string, AttemptResult, Json]>([
     ['its status', answered(404), { status: 404 }],
     ['the word for its failure', failed('tls'), { failure: 'tls' }],
-  ])('a dead letter tells %s, and nothing that was received', (_title, result, end) => {
+  ])('a dead letter tells %s, and nothing that was received', (_title, result, lastAttempt) => {
     const progress = { failures: 14, refusals: 5 };
     const attempted: Attempted = {
       claim: claimOf([progress]),
-      lane: LANE,
+      breaker: BREAKER,
       result,
       bodyBytes: 400,
       retryAfterMs: undefined,
       now: NOW,
     };
     const schedule = { delaysMs: [], horizonMs: 1 };
-    const { verdicts } = settle(attempted, { ...POLICY, schedule }, () => 0);
-    expect(verdicts).toEqual([{ kind: 'dead', reason: 'attempts-exhausted', end }]);
+    const { results } = settle(attempted, { ...POLICY, schedule }, () => 0);
+    expect(results).toEqual([{ kind: 'dead', reason: 'attempts-exhausted', lastAttempt }]);
   });
 });
 
@@ -192,7 +192,7 @@ describe('the failures that open a destination (D75)', () => {
       1,
     ],
   ])('%s', (_title, given, failures) => {
-    expect(settleAfter(given).row.lane).toMatchObject({ failures });
+    expect(settleAfter(given).state.circuitBreaker).toMatchObject({ failures });
   });
 
   test.each<[string, Case, number]>([
@@ -200,35 +200,37 @@ describe('the failures that open a destination (D75)', () => {
     ['do not, where they say something else', { messages: [BISECTING], result: answered(404) }, 3],
     ['are of no bisection', { messages: [null, null], result: answered(422) }, 3],
   ])('count for the end of a bisection where they %s (D74)', (_title, given, bisectionFailures) => {
-    const settlement = settleAfter({ ...given, lane: { bisectionFailures: 3 } });
-    expect(settlement.row.lane).toMatchObject({ bisectionFailures });
+    const settlement = settleAfter({ ...given, breaker: { bisectionFailures: 3 } });
+    expect(settlement.state.circuitBreaker).toMatchObject({ bisectionFailures });
   });
 
   test('of a bisection end it with the twelfth in a row', () => {
     const bisecting = { messages: [BISECTING, BISECTING], result: answered(500) };
-    const eleventh = settleAfter({ ...bisecting, lane: { bisectionFailures: 10 } });
-    expect(eleventh.verdicts).toMatchObject([{ afterMs: 0, maxMessages: 1 }, { afterMs: 0 }]);
-    const twelfth = settleAfter({ ...bisecting, lane: { bisectionFailures: 11 } });
-    expect(twelfth.verdicts).toEqual([again(30_000, 2), again(30_000, 2)]);
+    const eleventh = settleAfter({ ...bisecting, breaker: { bisectionFailures: 10 } });
+    expect(eleventh.results).toMatchObject([{ afterMs: 0, maxMessages: 1 }, { afterMs: 0 }]);
+    const twelfth = settleAfter({ ...bisecting, breaker: { bisectionFailures: 11 } });
+    expect(twelfth.results).toEqual([retry(30_000, 2), retry(30_000, 2)]);
   });
 });
 
 describe('an attempt that we ended ourselves', () => {
   test('says nothing about destination or messages, which are due again at once', () => {
     const progress = { failures: 3, refusals: 1, isBisecting: false, failedAlone: false };
-    const lane = { tier: 'failing', failures: 2 } as const;
-    expect(settleAfter({ messages: [null, progress], result: failed('aborted'), lane })).toEqual({
-      outcome: 'aborted',
-      verdicts: [again(0, 0), { kind: 'again', afterMs: 0, progress }],
-      row: {
-        tier: 'failing',
-        maxMessages: 100,
-        maxBytes: 1_048_574,
-        waitMs: 0,
-        lane: { ...LANE, ...lane },
+    const breaker = { tier: 'failing', failures: 2 } as const;
+    expect(settleAfter({ messages: [null, progress], result: failed('aborted'), breaker })).toEqual(
+      {
+        outcome: 'aborted',
+        results: [retry(0, 0), { kind: 'retry', afterMs: 0, progress }],
+        state: {
+          tier: 'failing',
+          maxMessages: 100,
+          maxBytes: 1_048_574,
+          pauseMs: 0,
+          circuitBreaker: { ...BREAKER, ...breaker },
+        },
+        changes: [],
       },
-      changes: [],
-    });
+    );
   });
 
   test.each([
@@ -236,9 +238,9 @@ describe('an attempt that we ended ourselves', () => {
     [{ isBisecting: true }, 3],
   ])('keeps the company of messages with %j', (own, count) => {
     const messages = Array.from({ length: count }, () => own);
-    const { verdicts } = settleAfter({ messages, result: failed('aborted') });
-    const verdict = { ...again(0, 0, own), maxMessages: count };
-    expect(verdicts).toEqual(messages.map(() => verdict));
+    const { results } = settleAfter({ messages, result: failed('aborted') });
+    const result = { ...retry(0, 0, own), maxMessages: count };
+    expect(results).toEqual(messages.map(() => result));
   });
 
   test('is another thing than one that the network ended', () => {

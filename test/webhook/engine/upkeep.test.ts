@@ -1,15 +1,15 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createMemoryQueue } from '../../../src/queue/memory.ts';
-import type { Claim, MessageQueue, RowUpdate } from '../../../src/queue/queue.ts';
+import type { ApplicationUpdate, Claim, MessageQueue } from '../../../src/queue/queue.ts';
 import { createFakeClock, type FakeClock } from '../../../src/testing/index.ts';
 import { storeV2 } from '../../../src/webhook/encoder.ts';
-import { untriedRow } from '../../../src/webhook/engine/lane.ts';
+import { initialState } from '../../../src/webhook/engine/circuit-breaker.ts';
 import { Tracker } from '../../../src/webhook/engine/tracker.ts';
 import { Upkeep, type UpkeepParts } from '../../../src/webhook/engine/upkeep.ts';
 import { POLICY } from '../../helpers/claims.ts';
 
 const EVERY_MS = 60_000;
-const ROW = untriedRow(POLICY);
+const STATE = initialState(POLICY);
 
 interface Kept {
   readonly clock: FakeClock;
@@ -22,7 +22,7 @@ interface Kept {
 async function keep(parts: (clock: FakeClock, queue: MessageQueue) => Partial<UpkeepParts>) {
   const clock = createFakeClock();
   const queue = createMemoryQueue({}, clock);
-  await queue.open(ROW);
+  await queue.open(STATE);
   const told: string[] = [];
   const upkeep = new Upkeep({
     queue,
@@ -31,7 +31,7 @@ async function keep(parts: (clock: FakeClock, queue: MessageQueue) => Partial<Up
     everyMs: EVERY_MS,
     stalledAfterMs: 3_600_000,
     observe: (name) => void told.push(name),
-    tracker: new Tracker('s', true),
+    tracker: new Tracker(true),
     hasMoved: () => Promise.resolve(false),
     giveWay: () => Promise.resolve(),
     wake: () => {},
@@ -44,18 +44,17 @@ async function keep(parts: (clock: FakeClock, queue: MessageQueue) => Partial<Up
 async function enqueue(queue: MessageQueue, applicationId: string, count: number): Promise<void> {
   const entries = Array.from({ length: count }, (_, index) => {
     const message = { message_id: `m-${index}`, message_type: 'test', message: {} };
-    const origin = { senderId: 's', number: index + 1 };
-    return { applicationId, stored: storeV2(message), sizeBytes: 100, origin };
+    return { applicationId, stored: storeV2(message), sizeBytes: 100 };
   });
   await queue.enqueue(entries);
 }
 
-/** One message was sent, and the row is this one now. */
-async function settleOne(queue: MessageQueue, row: Partial<RowUpdate>): Promise<string> {
+/** One message was sent, and the state is this one now. */
+async function settleOne(queue: MessageQueue, state: Partial<ApplicationUpdate>): Promise<string> {
   const limits = { maxMessages: 1, maxBytes: 1e6, leaseMs: EVERY_MS };
   const claim = (await queue.claim({ tiers: ['healthy'], ...limits })) as Claim;
-  const again = { kind: 'again', afterMs: 1e6, progress: null } as const;
-  await queue.settle(claim, [again], { ...ROW, waitMs: 0, ...row });
+  const retry = { kind: 'retry', afterMs: 1e6, progress: null } as const;
+  await queue.settle(claim, [retry], { ...STATE, pauseMs: 0, ...state });
   return claim.applicationId;
 }
 
@@ -97,7 +96,7 @@ describe('what waits for a closed destination', () => {
 
   test('is left alone where somebody opens the destination between two pages', async () => {
     const { queue, upkeep, clock } = await keep((_, kept) => ({
-      giveWay: () => kept.reopen('shop-1'),
+      giveWay: () => kept.reopenApplication('shop-1'),
     }));
     await enqueue(queue, 'shop-1', 2500);
     await settleOne(queue, { tier: 'closed' });
@@ -216,5 +215,15 @@ describe('a round', () => {
     await clock.advance(EVERY_MS);
     await clock.runUntilSettled(upkeep.stop());
     expect(calls).toHaveLength(100);
+  });
+
+  test('forgets many messages of this sender that another process has settled', async () => {
+    const tracker = new Tracker(true);
+    const sequences = Array.from({ length: 1001 }, (_, index) => 2 * index + 1);
+    tracker.expect(1001).accepted(sequences);
+    const { upkeep, clock } = await keep(() => ({ tracker }));
+    upkeep.start();
+    await clock.advance(EVERY_MS);
+    expect([tracker.rangeCount, tracker.pending]).toEqual([0, 0]);
   });
 });

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Verdict } from '../../../src/queue/queue.ts';
-import type { DeliveryPolicy } from '../../../src/webhook/engine/policy.ts';
+import type { MessageResult } from '../../../src/queue/queue.ts';
 import {
   type Progress,
   progressOf,
   type RequestEnd,
-  verdictsOf,
-} from '../../../src/webhook/engine/verdicts.ts';
+  resultsOf,
+} from '../../../src/webhook/engine/message-results.ts';
+import type { DeliveryPolicy } from '../../../src/webhook/engine/policy.ts';
 import type { Judgement } from '../../../src/webhook/outcome.ts';
 import { claimed, POLICY } from '../../helpers/claims.ts';
 
@@ -20,7 +20,7 @@ const END: RequestEnd = {
   blamesContent: false,
   retryAfterMs: undefined,
   isBisectionOver: false,
-  end: { status: 502 },
+  lastAttempt: { status: 502 },
 };
 
 const least = () => 0;
@@ -36,25 +36,36 @@ interface Case {
   readonly random?: () => number;
 }
 
-/** The verdict of the first of `count` messages that are alike. */
-function judge({ progress, end, count = 1, ageMs = 0, policy, random = least }: Case): Verdict {
+/** The result of the first of `count` messages that are alike. */
+function judge({
+  progress,
+  end,
+  count = 1,
+  ageMs = 0,
+  policy,
+  random = least,
+}: Case): MessageResult {
   const stored = progress === undefined ? null : { ...START, ...progress };
   const messages = Array.from({ length: count }, (_, index) =>
     claimed(`m-${index}`, { progress: stored, ageMs }),
   );
-  const verdicts = verdictsOf(
+  const results = resultsOf(
     messages,
     { ...END, ...end },
     { policy: { ...POLICY, ...policy }, random },
   );
-  expect(verdicts).toHaveLength(count);
-  const [first] = verdicts;
-  expect(verdicts).toEqual(messages.map(() => first));
-  return first as Verdict;
+  expect(results).toHaveLength(count);
+  const [first] = results;
+  expect(results).toEqual(messages.map(() => first));
+  return first as MessageResult;
 }
 
-const again = (afterMs: number, progress: Partial<Progress>, maxMessages?: number): Verdict => ({
-  kind: 'again',
+const retry = (
+  afterMs: number,
+  progress: Partial<Progress>,
+  maxMessages?: number,
+): MessageResult => ({
+  kind: 'retry',
   afterMs,
   progress: { ...START, ...progress },
   ...(maxMessages === undefined ? {} : { maxMessages }),
@@ -63,7 +74,7 @@ const again = (afterMs: number, progress: Partial<Progress>, maxMessages?: numbe
 const dead = (reason: string, end: object = { status: 502 }): object => ({
   kind: 'dead',
   reason,
-  end,
+  lastAttempt: end,
 });
 
 const REFUSED: Judgement = { outcome: 'later', maxAttempts: 6 };
@@ -88,29 +99,29 @@ describe('a message', () => {
     ['is dead where it is too large by itself', { end: { outcome: 'dead' } }, dead('too-large')],
 
     // D71
-    ['is due again after the first delay', {}, again(5000, { failures: 1 })],
+    ['is due again after the first delay', {}, retry(5000, { failures: 1 })],
     [
       'is due again after the next one',
       { progress: { failures: 3 }, ageMs: 200_000 },
-      again(600_000, { failures: 4 }),
+      retry(600_000, { failures: 4 }),
     ],
     [
       'is due again after the last one, over and over',
       { progress: { failures: 11 }, ageMs: HOUR_MS },
-      again(12 * HOUR_MS, { failures: 12 }),
+      retry(12 * HOUR_MS, { failures: 12 }),
     ],
-    ['waits for Retry-After', { end: { retryAfterMs: 9000 } }, again(9000, { failures: 1 })],
-    ['waits for the schedule', { end: { retryAfterMs: 4000 } }, again(5000, { failures: 1 })],
-    ['waits a little longer by chance', { random: () => 0.5 }, again(5625, { failures: 1 })],
+    ['waits for Retry-After', { end: { retryAfterMs: 9000 } }, retry(9000, { failures: 1 })],
+    ['waits for the schedule', { end: { retryAfterMs: 4000 } }, retry(5000, { failures: 1 })],
+    ['waits a little longer by chance', { random: () => 0.5 }, retry(5625, { failures: 1 })],
     [
       'is not due at once, even if the schedule says so: others have their turn (D72)',
       { policy: { schedule: { delaysMs: [0], horizonMs: HOUR_MS } } },
-      again(1, { failures: 1 }),
+      retry(1, { failures: 1 }),
     ],
     [
       'is due at its horizon at the latest',
       { ageMs: 72 * HOUR_MS - 5000, random: most },
-      again(5000, { failures: 1 }),
+      retry(5000, { failures: 1 }),
     ],
     [
       'is dead where the next time would be past it',
@@ -143,12 +154,12 @@ describe('a message', () => {
     [
       'that is refused has a refusal more',
       { end: REFUSED, count: 2 },
-      again(5000, { failures: 1, refusals: 1 }),
+      retry(5000, { failures: 1, refusals: 1 }),
     ],
     [
       'that is refused for the fifth time is due again',
       { progress: { failures: 4, refusals: 4 }, end: REFUSED },
-      again(1_800_000, { failures: 5, refusals: 5 }),
+      retry(1_800_000, { failures: 5, refusals: 5 }),
     ],
     [
       'that is refused for the sixth time is dead',
@@ -163,27 +174,27 @@ describe('a message', () => {
     [
       'that failed otherwise in between keeps its refusals',
       { progress: { failures: 7, refusals: 5 } },
-      again(4 * HOUR_MS, { failures: 8, refusals: 5 }),
+      retry(4 * HOUR_MS, { failures: 8, refusals: 5 }),
     ],
 
     // D73
-    ['goes with half of the company', { end: { outcome: 'smaller' }, count: 9 }, again(0, {}, 4)],
-    ['goes alone from two', { end: { outcome: 'smaller' }, count: 2 }, again(0, {}, 1)],
-    ['goes alone from three', { end: { outcome: 'smaller' }, count: 3 }, again(0, {}, 1)],
+    ['goes with half of the company', { end: { outcome: 'smaller' }, count: 9 }, retry(0, {}, 4)],
+    ['goes alone from two', { end: { outcome: 'smaller' }, count: 2 }, retry(0, {}, 1)],
+    ['goes alone from three', { end: { outcome: 'smaller' }, count: 3 }, retry(0, {}, 1)],
     [
       'keeps its progress meanwhile',
       { end: { outcome: 'smaller' }, count: 4, progress: { failures: 3, refusals: 2 } },
-      again(0, { failures: 3, refusals: 2 }, 2),
+      retry(0, { failures: 3, refusals: 2 }, 2),
     ],
     [
       'goes then after Retry-After',
       { end: { outcome: 'smaller', retryAfterMs: 8000 }, count: 4 },
-      again(8000, {}, 2),
+      retry(8000, {}, 2),
     ],
     [
       'goes then after Retry-After and a little more',
       { end: { outcome: 'smaller', retryAfterMs: 8000 }, count: 4, random: () => 0.5 },
-      again(9000, {}, 2),
+      retry(9000, {}, 2),
     ],
     [
       'is dead where Retry-After leads past the horizon then',
@@ -195,37 +206,37 @@ describe('a message', () => {
     [
       'that may be at fault with others waits at first, and is not judged for it',
       { end: REFUSED_CONTENT, count: 8 },
-      again(5000, { failures: 1 }),
+      retry(5000, { failures: 1 }),
     ],
     [
       'that may be at fault with others for the second time is bisected at once',
       { end: REFUSED_CONTENT, count: 8, progress: { failures: 1 } },
-      again(0, { failures: 1, isBisecting: true }, 4),
+      retry(0, { failures: 1, isBisecting: true }, 4),
     ],
     [
       'goes on being bisected',
       { end: REFUSED_CONTENT, count: 5, progress: { failures: 1, isBisecting: true } },
-      again(0, { failures: 1, isBisecting: true }, 2),
+      retry(0, { failures: 1, isBisecting: true }, 2),
     ],
     [
       'that was not sent with these before is bisected where it already was elsewhere',
       { end: REFUSED_CONTENT, count: 4, progress: { isBisecting: true } },
-      again(0, { isBisecting: true }, 2),
+      retry(0, { isBisecting: true }, 2),
     ],
     [
       'is bisected after Retry-After',
       { end: { ...CONTENT, retryAfterMs: 60 }, count: 8, progress: { failures: 1 } },
-      again(60, { failures: 1, isBisecting: true }, 4),
+      retry(60, { failures: 1, isBisecting: true }, 4),
     ],
     [
       'that is at fault by itself is judged, and goes alone from now on',
       { end: REFUSED_CONTENT, progress: { failures: 1, isBisecting: true } },
-      again(30_000, { failures: 2, refusals: 1, failedAlone: true }, 1),
+      retry(30_000, { failures: 2, refusals: 1, failedAlone: true }, 1),
     ],
     [
       'that got 500 by itself goes alone, too',
       { end: CONTENT },
-      again(5000, { failures: 1, failedAlone: true }, 1),
+      retry(5000, { failures: 1, failedAlone: true }, 1),
     ],
     [
       'is judged once bisection is over, and is no longer bisected',
@@ -234,7 +245,7 @@ describe('a message', () => {
         count: 4,
         progress: { failures: 1, isBisecting: true },
       },
-      again(30_000, { failures: 2, refusals: 1 }),
+      retry(30_000, { failures: 2, refusals: 1 }),
     ],
     [
       'is dead by a shared failure once bisection is over',
@@ -248,28 +259,28 @@ describe('a message', () => {
     [
       'whose bisection meets another failure keeps its company',
       { count: 4, progress: { failures: 1, isBisecting: true } },
-      again(30_000, { failures: 2, isBisecting: true }, 4),
+      retry(30_000, { failures: 2, isBisecting: true }, 4),
     ],
     [
       'that failed alone goes alone whatever comes',
       { progress: { failures: 2, failedAlone: true } },
-      again(120_000, { failures: 3, failedAlone: true }, 1),
+      retry(120_000, { failures: 3, failedAlone: true }, 1),
     ],
     [
       'that fails alone for another reason is not to blame',
       { end: REFUSED, progress: { failures: 1 } },
-      again(30_000, { failures: 2, refusals: 1 }),
+      retry(30_000, { failures: 2, refusals: 1 }),
     ],
 
     // D72: what pauses or closes a destination is a failure of its messages like others.
-    ['is due again after a pause', { end: { outcome: 'pause' } }, again(5000, { failures: 1 })],
+    ['is due again after a pause', { end: { outcome: 'pause' } }, retry(5000, { failures: 1 })],
     [
       'is due again after 410',
       { end: { outcome: 'close', maxAttempts: 6 } },
-      again(5000, { failures: 1, refusals: 1 }),
+      retry(5000, { failures: 1, refusals: 1 }),
     ],
-  ])('%s', (_title, given, verdict) => {
-    expect(judge(given)).toEqual(verdict);
+  ])('%s', (_title, given, result) => {
+    expect(judge(given)).toEqual(result);
   });
 });
 
@@ -280,8 +291,8 @@ test('messages that failed together are due together, however chance falls', () 
     return calls / 10;
   };
   const messages = [claimed('a'), claimed('b'), claimed('c')];
-  const verdicts = verdictsOf(messages, END, { policy: POLICY, random: random });
-  expect(verdicts).toEqual(messages.map(() => again(5125, { failures: 1 })));
+  const results = resultsOf(messages, END, { policy: POLICY, random: random });
+  expect(results).toEqual(messages.map(() => retry(5125, { failures: 1 })));
 });
 
 test('each message is judged by its own progress and age', () => {
@@ -290,18 +301,18 @@ test('each message is judged by its own progress and age', () => {
     claimed('tried', { progress: { failures: 2 } }),
     claimed('old', { ageMs: 72 * HOUR_MS }),
   ];
-  expect(verdictsOf(messages, END, { policy: POLICY, random: least })).toEqual([
-    again(5000, { failures: 1 }),
-    again(120_000, { failures: 3 }),
+  expect(resultsOf(messages, END, { policy: POLICY, random: least })).toEqual([
+    retry(5000, { failures: 1 }),
+    retry(120_000, { failures: 3 }),
     dead('horizon-passed'),
   ]);
 });
 
-type Again = Extract<Verdict, { kind: 'again' }>;
+type Retry = Extract<MessageResult, { kind: 'retry' }>;
 
 /** For what is over, one that is always within the limits. */
-const againOf = (verdict: Verdict): Pick<Again, 'afterMs' | 'maxMessages'> =>
-  verdict.kind === 'again' ? verdict : { afterMs: 24 * HOUR_MS, maxMessages: 1 };
+const retryOf = (result: MessageResult): Pick<Retry, 'afterMs' | 'maxMessages'> =>
+  result.kind === 'retry' ? result : { afterMs: 24 * HOUR_MS, maxMessages: 1 };
 
 const anyProgress: fc.Arbitrary<Progress> = fc.record({
   failures: fc.nat({ max: 14 }),
@@ -326,12 +337,12 @@ const anyEnd: fc.Arbitrary<RequestEnd> = fc
   .map(({ maxAttempts, ...rest }) => ({
     ...rest,
     ...(maxAttempts === undefined ? {} : { maxAttempts }),
-    end: { status: 1 },
+    lastAttempt: { status: 1 },
   }));
 
 const anyChance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
-test('there is one verdict a message, none before Retry-After, none past the horizon, and halves only shrink', () => {
+test('there is one result a message, none before Retry-After, none past the horizon, and halves only shrink', () => {
   fc.assert(
     fc.property(
       fc.array(anyMessage, { minLength: 1, maxLength: 12 }),
@@ -339,17 +350,17 @@ test('there is one verdict a message, none before Retry-After, none past the hor
       anyChance,
       (given, end, chance) => {
         const messages = given.map((message, index) => claimed(`m-${index}`, message));
-        const verdicts = verdictsOf(messages, end, { policy: POLICY, random: () => chance });
-        expect(verdicts).toHaveLength(messages.length);
-        for (const [index, verdict] of verdicts.entries()) {
-          expect(JSON.parse(JSON.stringify(verdict))).toEqual(verdict);
-          const { afterMs, maxMessages = messages.length } = againOf(verdict);
+        const results = resultsOf(messages, end, { policy: POLICY, random: () => chance });
+        expect(results).toHaveLength(messages.length);
+        for (const [index, result] of results.entries()) {
+          expect(JSON.parse(JSON.stringify(result))).toEqual(result);
+          const { afterMs, maxMessages = messages.length } = retryOf(result);
           expect(afterMs).toBeGreaterThanOrEqual(end.retryAfterMs ?? 0);
           expect(Number.isInteger(afterMs)).toBe(true);
           expect(maxMessages).toBeLessThanOrEqual(messages.length);
           expect(maxMessages).toBeGreaterThanOrEqual(1);
           // What goes at once goes even then; and what is due at its horizon lets others go first.
-          const isOver = verdict.kind !== 'again' || afterMs <= 1;
+          const isOver = result.kind !== 'retry' || afterMs <= 1;
           const dueMs = isOver ? 0 : (messages[index]?.ageMs ?? 0) + afterMs;
           expect(dueMs).toBeLessThanOrEqual(72 * HOUR_MS);
         }

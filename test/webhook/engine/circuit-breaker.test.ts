@@ -1,20 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  type AttemptEnd,
   afterAttempt,
   afterMissing,
+  type BreakerStep,
+  type CircuitBreaker,
+  circuitBreakerOf,
   hashOfUrl,
+  initialState,
   isOfAnotherUrl,
-  type Lane,
-  type LaneAttempt,
-  type LaneStep,
-  laneOf,
-  newLane,
-  rowOf,
-  untriedRow,
-} from '../../../src/webhook/engine/lane.ts';
+  newCircuitBreaker,
+  updateOf,
+} from '../../../src/webhook/engine/circuit-breaker.ts';
 import { DEFAULT_POLICY, type DeliveryPolicy } from '../../../src/webhook/engine/policy.ts';
-import { HASH, LANE, POLICY } from '../../helpers/claims.ts';
+import { BREAKER, HASH, POLICY } from '../../helpers/claims.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;
@@ -23,7 +23,7 @@ const NOW = 10_000_000;
 const least = () => 0;
 const most = () => 1 - Number.EPSILON / 2;
 
-const FAILURE: LaneAttempt = {
+const FAILURE: AttemptEnd = {
   outcome: 'later',
   bodyBytes: 500,
   counts: true,
@@ -31,20 +31,24 @@ const FAILURE: LaneAttempt = {
   retryAfterMs: undefined,
   now: NOW,
 };
-const SUCCESS: LaneAttempt = { ...FAILURE, outcome: 'delivered' };
+const SUCCESS: AttemptEnd = { ...FAILURE, outcome: 'delivered' };
 
-const follow = (lane: Partial<Lane>, attempt: Partial<LaneAttempt>, random = least): LaneStep =>
+const follow = (
+  breaker: Partial<CircuitBreaker>,
+  attempt: Partial<AttemptEnd>,
+  random = least,
+): BreakerStep =>
   afterAttempt(
-    { ...LANE, ...lane },
+    { ...BREAKER, ...breaker },
     { ...FAILURE, ...attempt },
     { policy: POLICY, random: random },
   );
 
-const OPEN: Partial<Lane> = { tier: 'failing', isOpen: true, failures: 5, probes: 1 };
+const OPEN: Partial<CircuitBreaker> = { tier: 'failing', isOpen: true, failures: 5, probes: 1 };
 
-describe('a new lane', () => {
+describe('a new circuit breaker', () => {
   test('is healthy, untried, and may have the largest body', () => {
-    expect(newLane('h', POLICY)).toEqual({
+    expect(newCircuitBreaker('h', POLICY)).toEqual({
       tier: 'healthy',
       urlHash: 'h',
       isProven: false,
@@ -59,12 +63,12 @@ describe('a new lane', () => {
     });
   });
 
-  test('has the row that a queue is opened with: cautious, and without a state', () => {
-    expect(untriedRow(POLICY)).toEqual({
+  test('has the state that a queue is opened with: cautious, and without a state', () => {
+    expect(initialState(POLICY)).toEqual({
       tier: 'healthy',
       maxMessages: 100,
       maxBytes: 1_048_576,
-      lane: null,
+      circuitBreaker: null,
     });
   });
 
@@ -77,34 +81,37 @@ describe('a new lane', () => {
 
   test('survives being stored as JSON', () => {
     for (const step of [follow({}, {}), follow(OPEN, SUCCESS), follow({}, { outcome: 'close' })]) {
-      expect(JSON.parse(JSON.stringify(step.lane))).toEqual(step.lane);
+      expect(JSON.parse(JSON.stringify(step.breaker))).toEqual(step.breaker);
     }
   });
 });
 
-const rowWith = (lane: object | null) => ({ ...untriedRow(POLICY), lane: lane as never });
+const stateWith = (breaker: object | null) => ({
+  ...initialState(POLICY),
+  circuitBreaker: breaker as never,
+});
 
-describe('the lane of a row', () => {
+describe('the circuit breaker of a state', () => {
   test('is new where nothing was settled', () => {
-    expect(laneOf(rowWith(null), HASH, POLICY)).toEqual(LANE);
-    expect(isOfAnotherUrl(rowWith(null), HASH)).toBe(false);
+    expect(circuitBreakerOf(stateWith(null), HASH, POLICY)).toEqual(BREAKER);
+    expect(isOfAnotherUrl(stateWith(null), HASH)).toBe(false);
   });
 
   test('is what was left there', () => {
-    const stored = { ...LANE, failures: 3, tier: 'failing' };
-    expect(laneOf(rowWith(stored), HASH, POLICY)).toEqual(stored);
-    expect(isOfAnotherUrl(rowWith(stored), HASH)).toBe(false);
+    const stored = { ...BREAKER, failures: 3, tier: 'failing' };
+    expect(circuitBreakerOf(stateWith(stored), HASH, POLICY)).toEqual(stored);
+    expect(isOfAnotherUrl(stateWith(stored), HASH)).toBe(false);
   });
 
   test('is new where the URL is another: it has not failed yet (D72)', () => {
-    const stored = { ...LANE, failures: 3, urlHash: 'of another' };
-    expect(laneOf(rowWith(stored), HASH, POLICY)).toEqual(LANE);
-    expect(isOfAnotherUrl(rowWith(stored), HASH)).toBe(true);
+    const stored = { ...BREAKER, failures: 3, urlHash: 'of another' };
+    expect(circuitBreakerOf(stateWith(stored), HASH, POLICY)).toEqual(BREAKER);
+    expect(isOfAnotherUrl(stateWith(stored), HASH)).toBe(true);
   });
 
   test('is completed where an older version of this library left it', () => {
-    expect(laneOf(rowWith({ urlHash: HASH, failures: 2 }), HASH, POLICY)).toEqual({
-      ...LANE,
+    expect(circuitBreakerOf(stateWith({ urlHash: HASH, failures: 2 }), HASH, POLICY)).toEqual({
+      ...BREAKER,
       failures: 2,
     });
   });
@@ -112,29 +119,29 @@ describe('the lane of a row', () => {
 
 describe('a success', () => {
   test('makes the destination proven and forgets its failures', () => {
-    const lane = {
+    const breaker = {
       tier: 'failing',
       failures: 4,
       bisectionFailures: 7,
       goneAt: 5,
       missing: 2,
     } as const;
-    expect(follow(lane, SUCCESS)).toEqual({
-      lane: {
-        ...LANE,
+    expect(follow(breaker, SUCCESS)).toEqual({
+      breaker: {
+        ...BREAKER,
         isProven: true,
         budget: { maxBytes: 1_048_576, passedBytes: 500, successes: 0 },
       },
-      waitMs: 0,
+      pauseMs: 0,
       changes: [],
     });
   });
 
   test('of a probe brings an open destination back, slowly', () => {
-    const { lane, waitMs, changes } = follow(OPEN, SUCCESS);
+    const { breaker, pauseMs, changes } = follow(OPEN, SUCCESS);
     expect(changes).toEqual(['recovered']);
-    expect(waitMs).toBe(SECOND_MS);
-    expect(lane).toMatchObject({
+    expect(pauseMs).toBe(SECOND_MS);
+    expect(breaker).toMatchObject({
       tier: 'healthy',
       isOpen: false,
       isProven: true,
@@ -160,25 +167,25 @@ describe('a success', () => {
     [9000, 0],
     [MINUTE_MS, 0],
     [-500, 1000],
-  ])('%i ms after a recovery is followed by a wait of %i ms (D75)', (sinceMs, waitMs) => {
+  ])('%i ms after a recovery is followed by a wait of %i ms (D75)', (sinceMs, pauseMs) => {
     const recoveredAt = NOW - sinceMs;
     const step = follow({ isProven: true, recoveredAt }, SUCCESS);
-    expect(step.waitMs).toBe(waitMs);
-    expect(step.lane.recoveredAt).toBe(waitMs === 0 ? null : recoveredAt);
+    expect(step.pauseMs).toBe(pauseMs);
+    expect(step.breaker.recoveredAt).toBe(pauseMs === 0 ? null : recoveredAt);
     expect(step.changes).toEqual([]);
   });
 
   test('has a slow start of the length that the policy says', () => {
     const policy = { ...POLICY, slowStartStepMs: 8 };
-    const start = { ...LANE, ...OPEN };
-    expect(afterAttempt(start, SUCCESS, { policy: policy, random: least }).waitMs).toBe(8);
-    const later = { ...LANE, recoveredAt: NOW - 16 };
+    const start = { ...BREAKER, ...OPEN };
+    expect(afterAttempt(start, SUCCESS, { policy: policy, random: least }).pauseMs).toBe(8);
+    const later = { ...BREAKER, recoveredAt: NOW - 16 };
     expect(afterAttempt(later, SUCCESS, { policy: policy, random: least })).toMatchObject({
-      waitMs: 2,
+      pauseMs: 2,
     });
-    const end = { ...LANE, recoveredAt: NOW - 24 };
+    const end = { ...BREAKER, recoveredAt: NOW - 24 };
     expect(afterAttempt(end, SUCCESS, { policy: policy, random: least })).toMatchObject({
-      waitMs: 0,
+      pauseMs: 0,
     });
   });
 });
@@ -186,35 +193,35 @@ describe('a success', () => {
 describe('a failure', () => {
   test('moves the destination to the failing ones, at first without a wait', () => {
     expect(follow({ missing: 3 }, {})).toEqual({
-      lane: { ...LANE, tier: 'failing', failures: 1 },
-      waitMs: 0,
+      breaker: { ...BREAKER, tier: 'failing', failures: 1 },
+      pauseMs: 0,
       changes: [],
     });
   });
 
   test('opens it where it is the fifth in a row, and not before', () => {
     expect(follow({ failures: 3 }, {})).toMatchObject({
-      lane: { failures: 4, isOpen: false, probes: 0 },
-      waitMs: 0,
+      breaker: { failures: 4, isOpen: false, probes: 0 },
+      pauseMs: 0,
       changes: [],
     });
     expect(follow({ failures: 4 }, {})).toMatchObject({
-      lane: { failures: 5, isOpen: true, probes: 1, tier: 'failing' },
-      waitMs: 5 * SECOND_MS,
+      breaker: { failures: 5, isOpen: true, probes: 1, tier: 'failing' },
+      pauseMs: 5 * SECOND_MS,
       changes: ['opened'],
     });
   });
 
   test('does not open it where it is the message that fails (D74, D75)', () => {
-    const { lane, waitMs, changes } = follow({ failures: 4 }, { counts: false });
-    expect(lane).toMatchObject({ failures: 4, isOpen: false, tier: 'failing' });
-    expect([waitMs, changes]).toEqual([0, []]);
+    const { breaker, pauseMs, changes } = follow({ failures: 4 }, { counts: false });
+    expect(breaker).toMatchObject({ failures: 4, isOpen: false, tier: 'failing' });
+    expect([pauseMs, changes]).toEqual([0, []]);
   });
 
   test('leaves it open, whatever failed', () => {
     expect(follow(OPEN, { counts: false })).toMatchObject({
-      lane: { isOpen: true, probes: 2, failures: 5 },
-      waitMs: 30 * SECOND_MS,
+      breaker: { isOpen: true, probes: 2, failures: 5 },
+      pauseMs: 30 * SECOND_MS,
       changes: [],
     });
   });
@@ -229,9 +236,9 @@ describe('a failure', () => {
     [500, 300],
   ])('after %i probes waits for the next one %i s: by the schedule, at most 5 min', (probes, s) => {
     const step = follow({ ...OPEN, probes }, {});
-    expect(step.waitMs).toBe(s * SECOND_MS);
-    expect(step.lane.probes).toBe(probes + 1);
-    expect(follow({ ...OPEN, probes }, {}, most).waitMs).toBe(s * 1250);
+    expect(step.pauseMs).toBe(s * SECOND_MS);
+    expect(step.breaker.probes).toBe(probes + 1);
+    expect(follow({ ...OPEN, probes }, {}, most).pauseMs).toBe(s * 1250);
   });
 
   test.each<[string, Partial<DeliveryPolicy>, number]>([
@@ -251,25 +258,27 @@ describe('a failure', () => {
     ['the longest wait where the shortest is longer', { maxProbeWaitMs: 999 }, 999],
     ['the longest wait without delays', { schedule: { delaysMs: [], horizonMs: 1 } }, 300_000],
     ['the longest wait that is set', { maxProbeWaitMs: 50 }, 50],
-  ])('probes after %s', (_title, own, waitMs) => {
+  ])('probes after %s', (_title, own, pauseMs) => {
     const policy = { ...POLICY, ...own };
-    const lane = { ...LANE, ...OPEN, probes: 3 };
-    expect(afterAttempt(lane, FAILURE, { policy: policy, random: least }).waitMs).toBe(waitMs);
+    const breaker = { ...BREAKER, ...OPEN, probes: 3 };
+    expect(afterAttempt(breaker, FAILURE, { policy: policy, random: least }).pauseMs).toBe(pauseMs);
   });
 
   test('counts as one of a bisection where it was one', () => {
-    expect(follow({ bisectionFailures: 3 }, { isBisection: true }).lane.bisectionFailures).toBe(4);
-    expect(follow({ bisectionFailures: 3 }, {}).lane.bisectionFailures).toBe(3);
+    expect(follow({ bisectionFailures: 3 }, { isBisection: true }).breaker.bisectionFailures).toBe(
+      4,
+    );
+    expect(follow({ bisectionFailures: 3 }, {}).breaker.bisectionFailures).toBe(3);
   });
 
   test('while it is being brought back begins the slow start anew', () => {
     const step = follow({ recoveredAt: NOW - 3500, isProven: true }, {});
-    expect(step).toMatchObject({ lane: { recoveredAt: NOW, failures: 1 }, waitMs: SECOND_MS });
+    expect(step).toMatchObject({ breaker: { recoveredAt: NOW, failures: 1 }, pauseMs: SECOND_MS });
   });
 });
 
 describe('a receiver that asks for a pause', () => {
-  test.each<[string, Partial<Lane>, Partial<LaneAttempt>, number, readonly string[]]>([
+  test.each<[string, Partial<CircuitBreaker>, Partial<AttemptEnd>, number, readonly string[]]>([
     ['gets it', {}, { outcome: 'pause', retryAfterMs: 7000 }, 7000, ['paused']],
     ['gets none for 0', {}, { outcome: 'pause', retryAfterMs: 0 }, 0, []],
     ['gets none without Retry-After', {}, { outcome: 'pause' }, 0, []],
@@ -289,8 +298,8 @@ describe('a receiver that asks for a pause', () => {
       6000,
       ['opened', 'paused'],
     ],
-  ])('%s', (_title, lane, attempt, waitMs, changes) => {
-    expect(follow(lane, attempt)).toMatchObject({ waitMs, changes });
+  ])('%s', (_title, breaker, attempt, pauseMs, changes) => {
+    expect(follow(breaker, attempt)).toMatchObject({ pauseMs, changes });
   });
 
   test('never waits less than it asked for, and at most a quarter more', () => {
@@ -299,9 +308,9 @@ describe('a receiver that asks for a pause', () => {
         fc.nat({ max: 86_400_000 }),
         fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
         (retryAfterMs, chance) => {
-          const { waitMs } = follow({}, { outcome: 'pause', retryAfterMs }, () => chance);
-          expect(waitMs).toBeGreaterThanOrEqual(retryAfterMs);
-          expect(waitMs).toBeLessThanOrEqual(retryAfterMs * 1.25);
+          const { pauseMs } = follow({}, { outcome: 'pause', retryAfterMs }, () => chance);
+          expect(pauseMs).toBeGreaterThanOrEqual(retryAfterMs);
+          expect(pauseMs).toBeLessThanOrEqual(retryAfterMs * 1.25);
         },
       ),
     );
@@ -311,7 +320,7 @@ describe('a receiver that asks for a pause', () => {
 describe('410', () => {
   test('said once is a failure that is remembered (D72)', () => {
     expect(follow({}, { outcome: 'close' })).toMatchObject({
-      lane: { goneAt: NOW, tier: 'failing', failures: 1 },
+      breaker: { goneAt: NOW, tier: 'failing', failures: 1 },
       changes: [],
     });
   });
@@ -323,20 +332,22 @@ describe('410', () => {
   ])('said again after %i ms leaves it %s', (sinceMs, tier, changes) => {
     const goneAt = NOW - sinceMs;
     const step = follow({ tier: 'failing', goneAt }, { outcome: 'close' });
-    expect(step).toMatchObject({ lane: { tier, goneAt }, waitMs: 0, changes });
+    expect(step).toMatchObject({ breaker: { tier, goneAt }, pauseMs: 0, changes });
   });
 
   test('is remembered over other failures, and forgotten after a success', () => {
     const goneAt = NOW - 1;
-    expect(follow({ goneAt }, {}).lane.goneAt).toBe(goneAt);
-    expect(follow({ goneAt }, { outcome: 'smaller' }).lane.goneAt).toBe(goneAt);
-    expect(follow({ goneAt }, SUCCESS).lane.goneAt).toBeNull();
+    expect(follow({ goneAt }, {}).breaker.goneAt).toBe(goneAt);
+    expect(follow({ goneAt }, { outcome: 'smaller' }).breaker.goneAt).toBe(goneAt);
+    expect(follow({ goneAt }, SUCCESS).breaker.goneAt).toBeNull();
   });
 
   test('closes at once where no second one is to be waited for', () => {
     const policy = { ...POLICY, goneConfirmMs: 0 };
     const gone = { ...FAILURE, outcome: 'close' } as const;
-    expect(afterAttempt(LANE, gone, { policy: policy, random: least }).changes).toEqual(['closed']);
+    expect(afterAttempt(BREAKER, gone, { policy: policy, random: least }).changes).toEqual([
+      'closed',
+    ]);
   });
 });
 
@@ -345,12 +356,12 @@ describe('a body that was too large', () => {
     '(%s) teaches the budget and is no failure',
     (outcome) => {
       expect(follow({ missing: 1, failures: 2 }, { outcome, bodyBytes: 8000 })).toEqual({
-        lane: {
-          ...LANE,
+        breaker: {
+          ...BREAKER,
           failures: 2,
           budget: { maxBytes: 4000, passedBytes: 0, successes: 0 },
         },
-        waitMs: 0,
+        pauseMs: 0,
         changes: [],
       });
     },
@@ -359,15 +370,15 @@ describe('a body that was too large', () => {
   test('waits its turn while the destination is brought back', () => {
     const recoveredAt = NOW - 2500;
     const step = follow({ isProven: true, recoveredAt }, { outcome: 'smaller' });
-    expect(step).toMatchObject({ lane: { recoveredAt }, waitMs: 250 });
+    expect(step).toMatchObject({ breaker: { recoveredAt }, pauseMs: 250 });
   });
 });
 
 describe('an open destination that answers 413', () => {
   test('stays open, and is probed at the times of a failing one', () => {
     const step = follow(OPEN, { outcome: 'dead' });
-    expect(step.lane).toMatchObject({ isOpen: true, probes: 2, failures: 5 });
-    expect(step.waitMs).toBe(30 * SECOND_MS);
+    expect(step.breaker).toMatchObject({ isOpen: true, probes: 2, failures: 5 });
+    expect(step.pauseMs).toBe(30 * SECOND_MS);
     expect(step.changes).toEqual([]);
   });
 });
@@ -378,9 +389,9 @@ describe('a destination that is missing', () => {
     [1, 30],
     [8, 300],
   ])('for the time after %i others is asked again after %i s (D72)', (missing, s) => {
-    expect(afterMissing({ ...LANE, missing }, POLICY, least)).toEqual({
-      lane: { ...LANE, missing: missing + 1 },
-      waitMs: s * SECOND_MS,
+    expect(afterMissing({ ...BREAKER, missing }, POLICY, least)).toEqual({
+      breaker: { ...BREAKER, missing: missing + 1 },
+      pauseMs: s * SECOND_MS,
       changes: [],
     });
   });
@@ -388,29 +399,29 @@ describe('a destination that is missing', () => {
 
 test('a destination that is missing is asked for at most once a second, whatever the schedule', () => {
   const policy = { ...POLICY, schedule: { delaysMs: [0], horizonMs: 1 } };
-  expect(afterMissing(LANE, policy, least).waitMs).toBe(SECOND_MS);
+  expect(afterMissing(BREAKER, policy, least).pauseMs).toBe(SECOND_MS);
 });
 
-describe('the row of a lane', () => {
-  test.each<[string, Partial<Lane>, number]>([
+describe('the update of a state', () => {
+  test.each<[string, Partial<CircuitBreaker>, number]>([
     ['untried', {}, 100],
     ['proven', { isProven: true }, 1000],
     ['failing, though it was proven', { tier: 'failing', isProven: true }, 100],
     ['open', { ...OPEN, isProven: true }, 1],
     ['closed', { tier: 'closed', isProven: true }, 100],
   ])('of a destination that is %s', (_title, own, maxMessages) => {
-    const lane = { ...LANE, ...own, budget: { maxBytes: 77, passedBytes: 1, successes: 2 } };
-    expect(rowOf({ lane, waitMs: 9, changes: [] }, POLICY)).toEqual({
-      tier: lane.tier,
+    const breaker = { ...BREAKER, ...own, budget: { maxBytes: 77, passedBytes: 1, successes: 2 } };
+    expect(updateOf({ breaker, pauseMs: 9, changes: [] }, POLICY)).toEqual({
+      tier: breaker.tier,
       maxMessages,
       // Without the brackets of the body.
       maxBytes: 75,
-      waitMs: 9,
-      lane,
+      pauseMs: 9,
+      circuitBreaker: breaker,
     });
   });
 
-  const anyAttempt: fc.Arbitrary<Partial<LaneAttempt>> = fc.record({
+  const anyAttempt: fc.Arbitrary<Partial<AttemptEnd>> = fc.record({
     outcome: fc.constantFrom('delivered', 'later', 'smaller', 'pause', 'close', 'dead'),
     bodyBytes: fc.integer({ min: 2, max: DEFAULT_POLICY.maxBodyBytes }),
     counts: fc.boolean(),
@@ -422,22 +433,22 @@ describe('the row of a lane', () => {
     const happening = fc.tuple(anyAttempt, fc.nat({ max: 400_000 }));
     fc.assert(
       fc.property(fc.array(happening, { maxLength: 40 }), (happenings) => {
-        let lane: Lane = LANE;
+        let breaker: CircuitBreaker = BREAKER;
         let now = NOW;
         for (const [attempt, laterMs] of happenings) {
           now += laterMs;
-          const step = follow(lane, { ...attempt, now }, most);
-          const row = rowOf(step, POLICY);
-          lane = step.lane;
-          expect(row.maxBytes).toBeGreaterThanOrEqual(1);
-          expect(row.maxBytes).toBeLessThanOrEqual(POLICY.maxBodyBytes);
-          expect([1, POLICY.cautiousMaxMessages, POLICY.maxMessages]).toContain(row.maxMessages);
-          expect(row.maxMessages > POLICY.cautiousMaxMessages).toBe(
-            row.tier === 'healthy' && lane.isProven,
+          const step = follow(breaker, { ...attempt, now }, most);
+          const update = updateOf(step, POLICY);
+          breaker = step.breaker;
+          expect(update.maxBytes).toBeGreaterThanOrEqual(1);
+          expect(update.maxBytes).toBeLessThanOrEqual(POLICY.maxBodyBytes);
+          expect([1, POLICY.cautiousMaxMessages, POLICY.maxMessages]).toContain(update.maxMessages);
+          expect(update.maxMessages > POLICY.cautiousMaxMessages).toBe(
+            update.tier === 'healthy' && breaker.isProven,
           );
-          expect(row.waitMs).toBeGreaterThanOrEqual(0);
-          expect(Number.isInteger(row.waitMs)).toBe(true);
-          expect(lane.isOpen && row.tier === 'healthy').toBe(false);
+          expect(update.pauseMs).toBeGreaterThanOrEqual(0);
+          expect(Number.isInteger(update.pauseMs)).toBe(true);
+          expect(breaker.isOpen && update.tier === 'healthy').toBe(false);
         }
       }),
     );

@@ -2,7 +2,7 @@
  * What becomes of each message of a request that was sent (D71-D74). Pure: ages and waits instead of
  * times, chance is an argument.
  */
-import type { ClaimedMessage, DeadReason, Json, Verdict } from '../../queue/queue.ts';
+import type { ClaimedMessage, DeadReason, Json, MessageResult } from '../../queue/queue.ts';
 import type { Random } from '../../system/random.ts';
 import type { Judgement } from '../outcome.ts';
 import { nextAttempt, nextTime } from '../retry.ts';
@@ -32,22 +32,22 @@ export interface RequestEnd extends Judgement {
   /** Whether the requests of this destination's bisections failed too often in a row (D74). */
   readonly isBisectionOver: boolean;
   /** How the attempt ended, for the dead letters. */
-  readonly end: Json;
+  readonly lastAttempt: Json;
 }
 
 /** One for all: a request has up to a thousand messages, and this is how most of them end. */
-const DELIVERED: Verdict = Object.freeze({ kind: 'delivered' });
+const DELIVERED: MessageResult = Object.freeze({ kind: 'delivered' });
 
-/** One verdict a message, in order. What failed together is due again together: one chance for all. */
-export function verdictsOf(
+/** One result a message, in order. What failed together is due again together: one chance for all. */
+export function resultsOf(
   messages: readonly ClaimedMessage[],
   end: RequestEnd,
   { policy, random }: Decision,
-): Verdict[] {
+): MessageResult[] {
   if (end.outcome === 'delivered') return messages.map(() => DELIVERED);
   const chance = random();
   const context = { end, policy, count: messages.length, random: () => chance };
-  return messages.map((message) => verdictOf(message, context));
+  return messages.map((message) => resultOf(message, context));
 }
 
 interface Context {
@@ -58,7 +58,7 @@ interface Context {
   readonly random: Random;
 }
 
-function verdictOf(message: ClaimedMessage, context: Context): Verdict {
+function resultOf(message: ClaimedMessage, context: Context): MessageResult {
   const { end, count } = context;
   const progress = progressOf(message);
   switch (end.outcome) {
@@ -77,15 +77,15 @@ function verdictOf(message: ClaimedMessage, context: Context): Verdict {
 }
 
 /** Due again at once, or when the receiver said, with half of the company (D73, D74). */
-function smaller(message: ClaimedMessage, progress: Progress, context: Context): Verdict {
+function smaller(message: ClaimedMessage, progress: Progress, context: Context): MessageResult {
   const { end, policy, count, random } = context;
   const maxMessages = Math.max(1, Math.floor(count / 2));
   const { retryAfterMs } = end;
-  if (retryAfterMs === undefined) return { kind: 'again', afterMs: 0, maxMessages, progress };
+  if (retryAfterMs === undefined) return { kind: 'retry', afterMs: 0, maxMessages, progress };
   const wait = { waitMs: retryAfterMs, acceptedAt: -message.ageMs, now: 0 };
   const next = nextTime(policy.schedule, wait, random);
   if (next.kind === 'dead') return dead('horizon-passed', end);
-  return { kind: 'again', afterMs: next.at, maxMessages, progress };
+  return { kind: 'retry', afterMs: next.at, maxMessages, progress };
 }
 
 /** By the schedule (D71), as often as the status allows (D72). */
@@ -93,7 +93,7 @@ function later(
   message: ClaimedMessage,
   progress: Progress,
   context: Context & { readonly isShared: boolean },
-): Verdict {
+): MessageResult {
   const { end, policy, count, isShared, random } = context;
   // A failure that may be another message's fault is not held against this one (D74).
   const isRefusal = end.maxAttempts !== undefined && !isShared;
@@ -110,7 +110,7 @@ function later(
   const failedAlone = progress.failedAlone || (count === 1 && end.blamesContent);
   const isBisecting = progress.isBisecting && !end.blamesContent;
   return {
-    kind: 'again',
+    kind: 'retry',
     // Even where the schedule says at once, others have their turn first (D72).
     afterMs: Math.max(1, next.at),
     ...companyOf({ failedAlone, isBisecting }, count),
@@ -131,6 +131,6 @@ function deadReason(reason: 'attempts-exhausted' | 'horizon-passed' | 'wait-too-
   return reason === 'attempts-exhausted' ? reason : 'horizon-passed';
 }
 
-function dead(reason: DeadReason, { end }: RequestEnd): Verdict {
-  return { kind: 'dead', reason, end };
+function dead(reason: DeadReason, { lastAttempt }: RequestEnd): MessageResult {
+  return { kind: 'dead', reason, lastAttempt };
 }

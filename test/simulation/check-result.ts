@@ -1,5 +1,5 @@
-/** What is checked of the verdict on a message when its attempt has been settled (D71 to D74). */
-import type { Verdict } from '../../src/queue/queue.ts';
+/** What is checked of the result on a message when its attempt has been settled (D71 to D74). */
+import type { MessageResult } from '../../src/queue/queue.ts';
 import {
   type Attempt,
   type AttemptEnd,
@@ -30,21 +30,21 @@ interface Judged {
   readonly end: AttemptEnd;
   readonly kind: Kind;
   readonly message: Tracked;
-  readonly verdict: Verdict;
+  readonly result: MessageResult;
   readonly destination: Destination;
 }
 
 /** The outcome, for the table. */
-export function checkVerdict(world: World, judged: Judged): string {
-  const { kind, message, verdict, destination, attempt } = judged;
+export function checkResult(world: World, judged: Judged): string {
+  const { kind, message, result, destination, attempt } = judged;
   const { key } = message;
   const waitMs = attempt.retryAfter.waitMs;
   message.maxCompany = Number.POSITIVE_INFINITY;
   if (waitMs !== undefined && kind !== 'delivered') message.notBefore = world.now + waitMs;
   world.check(
-    (verdict.kind === 'delivered') === (kind === 'delivered'),
+    (result.kind === 'delivered') === (kind === 'delivered'),
     'delivered-was-confirmed',
-    () => `${key}: ${verdict.kind} after ${kind}`,
+    () => `${key}: ${result.kind} after ${kind}`,
   );
   switch (kind) {
     case 'delivered':
@@ -70,7 +70,7 @@ export function checkVerdict(world: World, judged: Judged): string {
 
 /** At once, or when the receiver said, in half the company (D73, D74). */
 function halve(world: World, judged: Judged): string {
-  const { message, attempt, verdict } = judged;
+  const { message, attempt, result } = judged;
   const { waitMs = 0 } = attempt.retryAfter;
   const isAsked = attempt.retryAfter.waitMs !== undefined;
   if (isAsked && isPastHorizon(world, message, waitMs))
@@ -79,9 +79,9 @@ function halve(world: World, judged: Judged): string {
   const most = Math.max(1, Math.floor(attempt.messages.length / 2));
   message.maxCompany = most;
   world.check(
-    verdict.kind === 'again' && (verdict.maxMessages ?? Number.POSITIVE_INFINITY) <= most,
+    result.kind === 'retry' && (result.maxMessages ?? Number.POSITIVE_INFINITY) <= most,
     'halving',
-    () => `${message.key}: ${JSON.stringify(verdict)}, at most ${most} together`,
+    () => `${message.key}: ${JSON.stringify(result)}, at most ${most} together`,
   );
   return 'halved';
 }
@@ -115,22 +115,22 @@ function isPastHorizon(world: World, { acceptedAt }: Tracked, waitMs: number): b
 
 function expectAgain(
   world: World,
-  { message, verdict }: Judged,
+  { message, result }: Judged,
   [from, to]: readonly [number, number],
 ): void {
-  const isWithin = verdict.kind === 'again' && verdict.afterMs >= from && verdict.afterMs <= to;
+  const isWithin = result.kind === 'retry' && result.afterMs >= from && result.afterMs <= to;
   world.check(
     isWithin,
-    verdict.kind === 'dead' ? 'attempts' : 'schedule',
-    () => `${message.key}: ${JSON.stringify(verdict)} instead of again in ${from} to ${to} ms`,
+    result.kind === 'dead' ? 'attempts' : 'schedule',
+    () => `${message.key}: ${JSON.stringify(result)} instead of retry in ${from} to ${to} ms`,
   );
 }
 
-function expectDeath(world: World, { message, verdict }: Judged, reason: string): string {
+function expectDeath(world: World, { message, result }: Judged, reason: string): string {
   world.check(
-    verdict.kind === 'dead' && verdict.reason === reason,
-    verdict.kind === 'dead' ? 'dead-reason' : 'attempts',
-    () => `${message.key}: ${JSON.stringify(verdict)} instead of dead, ${reason}`,
+    result.kind === 'dead' && result.reason === reason,
+    result.kind === 'dead' ? 'dead-reason' : 'attempts',
+    () => `${message.key}: ${JSON.stringify(result)} instead of dead, ${reason}`,
   );
   return `dead: ${reason}`;
 }
