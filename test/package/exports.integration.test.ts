@@ -88,6 +88,7 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
   './queue/level': ['createLevelQueue'],
   './queue/memory': ['createMemoryQueue'],
   './queue/postgres': ['createPostgresIncidents', 'createPostgresQueue', 'createPostgresSchema'],
+  './queue/sqlite': ['createSqliteIncidents', 'createSqliteQueue'],
   './receiver': [
     'createMemoryDuplicates',
     'createWebhookReceiver',
@@ -162,6 +163,7 @@ describe('the exports map', () => {
       './queue/level',
       './queue/memory',
       './queue/postgres',
+      './queue/sqlite',
       './receiver',
       './settings',
       './testing',

@@ -157,6 +157,40 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     external: ['pg'],
   },
   {
+    // The worker has a thread of its own, and a bundle: it takes only types from elsewhere.
+    files: ['queue/sqlite/worker/'],
+    ours: ['queue/sqlite/protocol.ts'],
+    oursAsTypes: ['queue/queue.ts', 'incident/'],
+    external: [
+      'node:crypto',
+      'node:fs',
+      'node:module',
+      'node:path',
+      'node:process',
+      'node:worker_threads',
+      'node:zlib',
+    ],
+  },
+  {
+    files: ['queue/sqlite.ts', 'queue/sqlite/'],
+    ours: [
+      'queue/sqlite/',
+      'queue/message-classes.ts',
+      'errors.ts',
+      'option-rules.ts',
+      'system/',
+    ],
+    oursAsTypes: ['queue/queue.ts', 'incident/'],
+    external: [
+      'node:diagnostics_channel',
+      'node:fs',
+      'node:module',
+      'node:path',
+      'node:process',
+      'node:worker_threads',
+    ],
+  },
+  {
     files: ['webhook/wire/'],
     ours: ['errors.ts', 'system/', 'address/'],
     oursAsTypes: ['webhook/outcome.ts'],
