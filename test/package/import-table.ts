@@ -159,7 +159,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   {
     // The worker has a thread of its own, and a bundle: it takes only types from elsewhere.
     files: ['queue/sqlite/worker/'],
-    ours: ['queue/sqlite/protocol.ts'],
+    ours: ['queue/sqlite/protocol.ts', 'system/'],
     oursAsTypes: ['queue/queue.ts', 'incident/'],
     external: [
       'node:crypto',
@@ -167,19 +167,14 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
       'node:module',
       'node:path',
       'node:process',
+      'node:sqlite',
       'node:worker_threads',
       'node:zlib',
     ],
   },
   {
     files: ['queue/sqlite.ts', 'queue/sqlite/'],
-    ours: [
-      'queue/sqlite/',
-      'queue/message-classes.ts',
-      'errors.ts',
-      'option-rules.ts',
-      'system/',
-    ],
+    ours: ['queue/sqlite/', 'queue/message-classes.ts', 'errors.ts', 'option-rules.ts', 'system/'],
     oursAsTypes: ['queue/queue.ts', 'incident/'],
     external: [
       'node:diagnostics_channel',

@@ -4,7 +4,6 @@ import { SecurityEventError } from '../../errors.ts';
 import { untraced } from '../../system/untraced.ts';
 import { peerPath } from './peer-path.ts';
 import {
-  type AnswerTuple,
   type CallTuple,
   type FailureAnswer,
   GATE_BUSY,
@@ -55,7 +54,7 @@ export class FileWorker {
     const data: WorkerData = {
       file,
       peerPath: peerPath(),
-      gate: this.#gate.buffer as SharedArrayBuffer,
+      gate: this.#gate.buffer,
       ...settings,
     };
     this.#worker = untraced(() => start(data));
@@ -148,7 +147,7 @@ export class FileWorker {
 
   #settle({ answers, bodies }: WorkerPost): void {
     const all = Buffer.from(bodies.buffer, bodies.byteOffset, bodies.byteLength);
-    for (const [id, value, bodiesAt, failure] of answers as readonly AnswerTuple[]) {
+    for (const [id, value, bodiesAt, failure] of answers) {
       const call = this.#pending.get(id);
       this.#pending.delete(id);
       if (failure === null) call?.resolve({ value, bodies: all.subarray(bodiesAt) });

@@ -60,17 +60,11 @@ export function resultTuples(results: readonly MessageResult[]): ResultTuple[] |
 }
 
 function resultTuple(result: MessageResult): ResultTuple {
-  switch (result.kind) {
-    case 'delivered':
-      return ['delivered'];
-    case 'dead':
-      return ['dead', result.reason, JSON.stringify(result.lastAttempt)];
-    case 'retry': {
-      const { afterMs, maxMessages, progress } = result;
-      const limit = maxMessages === undefined ? null : toWhole(maxMessages);
-      return ['retry', afterMs, limit, JSON.stringify(progress)];
-    }
-  }
+  if (result.kind === 'delivered') return ['delivered'];
+  if (result.kind === 'dead') return ['dead', result.reason, JSON.stringify(result.lastAttempt)];
+  const { afterMs, maxMessages, progress } = result;
+  const limit = maxMessages === undefined ? null : toWhole(maxMessages);
+  return ['retry', afterMs, limit, JSON.stringify(progress)];
 }
 
 export function deadLettersOf(tuples: readonly DeadTuple[], bodies: Buffer): DeadLetter[] {

@@ -26,6 +26,67 @@ var __toESM = (mod, isNodeMode, target) => (target = mod != null ? __create(__ge
 // src/queue/sqlite/worker/main.ts
 var import_node_worker_threads = require("node:worker_threads");
 
+// src/system/on-abort.ts
+var import_node_events = require("node:events");
+function onAbort(signal, listener) {
+  if (signal.aborted) {
+    listener();
+    return () => {
+    };
+  }
+  const moveLimit = (by) => {
+    const limit = listenerLimit(signal);
+    if (limit > 0) (0, import_node_events.setMaxListeners)(limit + by, signal);
+  };
+  let isListening = true;
+  const takeOff = () => {
+    if (!isListening) return;
+    isListening = false;
+    signal.removeEventListener("abort", onEvent);
+    moveLimit(-1);
+  };
+  const onEvent = () => {
+    takeOff();
+    listener();
+  };
+  moveLimit(1);
+  signal.addEventListener("abort", onEvent);
+  return takeOff;
+}
+function listenerLimit(signal) {
+  try {
+    return (0, import_node_events.getMaxListeners)(signal);
+  } catch {
+    return 0;
+  }
+}
+
+// src/system/clock.ts
+var wait = (start, signal) => new Promise((resolve) => {
+  if (signal?.aborted === true) {
+    resolve();
+    return;
+  }
+  const finish2 = () => {
+    clearTimeout(timer);
+    stopListening?.();
+    resolve();
+  };
+  const timer = start(finish2);
+  const stopListening = signal && onAbort(signal, finish2);
+});
+var systemClock = {
+  now: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  sleep: (ms, signal) => wait((finish2) => setTimeout(finish2, ms), signal),
+  idle: (ms, signal) => wait((finish2) => setTimeout(finish2, ms).unref(), signal)
+};
+
+// src/system/next-turn.ts
+var nextTurn = () => new Promise((resolve) => {
+  setImmediate(resolve);
+});
+
 // src/queue/sqlite/worker/failure.ts
 var Rejection = class extends Error {
   code;
@@ -270,8 +331,9 @@ var DiskSpace = class {
   }
   #reset() {
     this.#ignoringFullDisk(() => {
-      const endMs = performance.now() + RESET_WAIT_MS;
-      while (this.#wal("restart").busy !== 0 && performance.now() < endMs) this.#database.pause();
+      const endMs = systemClock.monotonicMs() + RESET_WAIT_MS;
+      while (this.#wal("restart").busy !== 0 && systemClock.monotonicMs() < endMs)
+        this.#database.pause();
     });
   }
   #wal(mode) {
@@ -291,8 +353,13 @@ var DiskSpace = class {
 };
 
 // src/queue/sqlite/worker/engine.ts
-var import_node_module = require("node:module");
 var import_node_process = __toESM(require("node:process"), 1);
+
+// src/queue/sqlite/worker/load-peer.ts
+var import_node_module = require("node:module");
+var loadPeer = (path) => (0, import_node_module.createRequire)(path)(path);
+
+// src/queue/sqlite/worker/engine.ts
 var MINIMUM = [3, 51, 3];
 var PEER = "@photostructure/sqlite";
 function loadEngine(peerPath) {
@@ -301,7 +368,7 @@ function loadEngine(peerPath) {
   const install = \`\${PEER} (\\\`npm install \${PEER}@1\\\`): Node \${import_node_process.default.versions.node} has no SQLite \${MINIMUM.join(".")}\`;
   if (peerPath === null) throw new Rejection("ERR_PEER_MISSING", install);
   try {
-    const peer = (0, import_node_module.createRequire)(peerPath)(peerPath);
+    const peer = loadPeer(peerPath);
     if (isRecent(peer)) return peer;
   } catch (cause) {
     throw new Rejection("ERR_PEER_MISSING", install, { cause });
@@ -325,14 +392,16 @@ function isRecent({ DatabaseSync }) {
   }
 }
 function quietly(load) {
-  const { emitWarning } = import_node_process.default;
-  import_node_process.default.emitWarning = (...given) => {
-    if (!given.includes("ExperimentalWarning")) Reflect.apply(emitWarning, import_node_process.default, given);
+  const emitWarning = Reflect.get(import_node_process.default, "emitWarning");
+  const others = (...given) => {
+    if (!given.includes("ExperimentalWarning"))
+      Reflect.apply(emitWarning, import_node_process.default, given);
   };
+  Object.assign(import_node_process.default, { emitWarning: others });
   try {
     return load();
   } finally {
-    import_node_process.default.emitWarning = emitWarning;
+    Object.assign(import_node_process.default, { emitWarning });
   }
 }
 
@@ -890,9 +959,9 @@ function refuseOverflow({ state }, { entries, settings: { bounds } }) {
   const detail = \`\${entries.length} messages of \${bytes} bytes would pass \${bound} (\${bounds[bound]})\`;
   throw new Rejection("ERR_QUEUE_FULL", detail, { path: [bound] });
 }
-function insert(transaction, entry, place2) {
+function insert(transaction, entry, message) {
   const [, messageId, format, , dateAt, countAt, sizeBytes] = entry;
-  const { application, due, accepted, body } = place2;
+  const { application, due, accepted, body } = message;
   transaction.state.last_sequence += 1;
   const sequence = transaction.state.last_sequence;
   const { number } = application;
@@ -1355,7 +1424,7 @@ function answer(storage, {
   const [id, operation, , nowMs, bodiesAt] = call;
   const start = done.bytes;
   const context = {
-    at: new Moment(nowMs ?? Date.now()),
+    at: new Moment(nowMs ?? systemClock.now()),
     bodies: bodies.subarray(bodiesAt),
     send: (body) => {
       done.bodies.push(body);
@@ -1376,6 +1445,9 @@ function answer(storage, {
 // src/queue/sqlite/worker/open.ts
 var import_node_fs2 = require("node:fs");
 var import_node_path = require("node:path");
+
+// src/system/random.ts
+var systemRandom = () => Math.random();
 
 // src/queue/sqlite/worker/database.ts
 var LOCK_WAIT_MS = 1e4;
@@ -1436,11 +1508,11 @@ var Database = class {
   }
   /** Repeats \`attempt\` while another connection holds the file. */
   patiently(attempt2, waitMs = LOCK_WAIT_MS) {
-    const endMs = performance.now() + waitMs;
+    const endMs = systemClock.monotonicMs() + waitMs;
     for (; ; ) {
       const value = this.#gate.run(() => this.#unlessBusy(attempt2));
       if (value !== BUSY2) return value;
-      if (performance.now() > endMs) {
+      if (systemClock.monotonicMs() > endMs) {
         const detail = \`another process has held the file for \${waitMs / 1e3} s\`;
         throw new Rejection("ERR_QUEUE_FAILED", detail);
       }
@@ -1449,7 +1521,7 @@ var Database = class {
   }
   /** Blocks the worker's thread for 0.2 to 1.7 ms, at random so that waiting processes take turns. */
   pause() {
-    this.#gate.sleep(0.2 + Math.random() * 1.5);
+    this.#gate.sleep(0.2 + systemRandom() * 1.5);
   }
   #unlessBusy(attempt2) {
     try {
@@ -1693,7 +1765,7 @@ var POLL_MS = 20;
 var IDLE_MS = 250;
 var GROUP_BYTES = 4 * 1024 * 1024;
 var GROUP_CALLS = 2e3;
-var Worker = class {
+var FileThread = class {
   #port;
   #file;
   #peerPath;
@@ -1704,8 +1776,8 @@ var Worker = class {
   #waiting = [];
   #isScheduled = false;
   #isClosing = false;
-  #poll;
-  #idle;
+  #watching;
+  #resting;
   #dataVersion;
   #dueChanges;
   constructor(port, { file, peerPath, gate, sync, watch }) {
@@ -1715,7 +1787,9 @@ var Worker = class {
     this.#gate = new Gate(gate);
     this.#sync = sync;
     this.#watch(watch);
-    port.on("message", (post) => this.#receive(post));
+  }
+  listen() {
+    this.#port.on("message", (post) => this.#receive(post));
   }
   #receive(post) {
     if (post.kind === "settings") {
@@ -1727,22 +1801,24 @@ var Worker = class {
     else for (const call of post.calls) this.#waiting.push({ call, bodies: post.bodies });
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    setImmediate(() => this.#unlessStopped(() => this.#work()));
+    void nextTurn().then(() => this.#unlessStopped(() => this.#work()));
   }
   #work() {
     this.#isScheduled = false;
-    clearTimeout(this.#idle);
+    this.#resting?.abort();
     while (this.#waiting.length > 0) this.#answer(this.#nextGroup());
     if (this.#isClosing) this.#close();
-    else this.#rest();
+    else void this.#rest();
   }
   /** Tidies up while nobody calls, a little at a time. */
-  #rest() {
-    this.#idle = setTimeout(() => {
-      this.#unlessStopped(() => {
-        if (this.#storage?.space.tidy() === true) this.#rest();
-      });
-    }, IDLE_MS);
+  async #rest() {
+    this.#resting = new AbortController();
+    const { signal } = this.#resting;
+    for (let isMore = true; isMore; ) {
+      await systemClock.idle(IDLE_MS, signal);
+      if (signal.aborted) return;
+      isMore = this.#unlessStopped(() => this.#storage?.space.tidy()) ?? false;
+    }
   }
   #nextGroup() {
     let bytes = 0;
@@ -1808,8 +1884,17 @@ var Worker = class {
     this.#storage = void 0;
   }
   #watch(isWatching) {
-    clearInterval(this.#poll);
-    this.#poll = isWatching ? setInterval(() => this.#unlessStopped(() => this.#look()), POLL_MS) : void 0;
+    if (isWatching === (this.#watching !== void 0)) return;
+    this.#watching?.abort();
+    this.#watching = isWatching ? new AbortController() : void 0;
+    if (this.#watching !== void 0) void this.#poll(this.#watching.signal);
+  }
+  async #poll(signal) {
+    for (; ; ) {
+      await systemClock.idle(POLL_MS, signal);
+      if (signal.aborted) return;
+      this.#unlessStopped(() => this.#look());
+    }
   }
   /** Looks for what other processes have made due. */
   #look() {
@@ -1836,10 +1921,10 @@ var Worker = class {
   /** When the process ends, the worker stands still. Other errors of timers are tried again. */
   #unlessStopped(work) {
     try {
-      work();
+      return work();
     } catch (error) {
-      if (error instanceof Stopped) return;
-      if (this.#isClosing) throw error;
+      if (this.#isClosing && !(error instanceof Stopped)) throw error;
+      return void 0;
     }
   }
 };
@@ -1852,5 +1937,5 @@ function joined({ bodies, bytes }) {
   }
   return all;
 }
-if (import_node_worker_threads.parentPort !== null) new Worker(import_node_worker_threads.parentPort, import_node_worker_threads.workerData);
+if (import_node_worker_threads.parentPort !== null) new FileThread(import_node_worker_threads.parentPort, import_node_worker_threads.workerData).listen();
 `;

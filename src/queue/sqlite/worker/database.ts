@@ -1,9 +1,11 @@
+import { systemClock } from '../../../system/clock.ts';
+import { systemRandom } from '../../../system/random.ts';
 import type { Connection, Row, SqlValue, Statement } from './engine.ts';
 import { isBusy, Rejection } from './failure.ts';
 import type { Gate } from './gate.ts';
 
 /** How long another process may hold the file before calls fail. */
-export const LOCK_WAIT_MS = 10_000;
+const LOCK_WAIT_MS = 10_000;
 
 const BUSY = Symbol('busy');
 
@@ -75,11 +77,11 @@ export class Database {
 
   /** Repeats `attempt` while another connection holds the file. */
   patiently<T>(attempt: () => T, waitMs: number = LOCK_WAIT_MS): T {
-    const endMs = performance.now() + waitMs;
+    const endMs = systemClock.monotonicMs() + waitMs;
     for (;;) {
       const value = this.#gate.run(() => this.#unlessBusy(attempt));
       if (value !== BUSY) return value;
-      if (performance.now() > endMs) {
+      if (systemClock.monotonicMs() > endMs) {
         const detail = `another process has held the file for ${waitMs / 1000} s`;
         throw new Rejection('ERR_QUEUE_FAILED', detail);
       }
@@ -89,7 +91,7 @@ export class Database {
 
   /** Blocks the worker's thread for 0.2 to 1.7 ms, at random so that waiting processes take turns. */
   pause(): void {
-    this.#gate.sleep(0.2 + Math.random() * 1.5);
+    this.#gate.sleep(0.2 + systemRandom() * 1.5);
   }
 
   #unlessBusy<T>(attempt: () => T): T | typeof BUSY {

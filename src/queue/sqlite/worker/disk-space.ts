@@ -1,4 +1,5 @@
 /** The space that the database takes: checkpoints of its WAL, free pages, and a full disk. */
+import { systemClock } from '../../../system/clock.ts';
 import type { Database } from './database.ts';
 import { isDiskFull } from './failure.ts';
 import { Stopped } from './gate.ts';
@@ -97,8 +98,8 @@ export class DiskSpace {
 
   #vacuum(): boolean {
     return this.#ignoringFullDisk(() => {
-      this.#database.patiently(() =>
-        this.#database.all(`pragma incremental_vacuum(${VACUUM_PAGES})`),
+      this.#database.patiently(
+        () => this.#database.all(`pragma incremental_vacuum(${VACUUM_PAGES})`),
         RESET_WAIT_MS,
       );
       this.committed(this.#lastSequence);
@@ -121,8 +122,9 @@ export class DiskSpace {
 
   #reset(): void {
     this.#ignoringFullDisk(() => {
-      const endMs = performance.now() + RESET_WAIT_MS;
-      while (this.#wal('restart').busy !== 0 && performance.now() < endMs) this.#database.pause();
+      const endMs = systemClock.monotonicMs() + RESET_WAIT_MS;
+      while (this.#wal('restart').busy !== 0 && systemClock.monotonicMs() < endMs)
+        this.#database.pause();
     });
   }
 

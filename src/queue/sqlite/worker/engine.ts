@@ -1,7 +1,7 @@
 /** Loads SQLite: Node's own where it is recent enough, else the optional peer. */
-import { createRequire } from 'node:module';
 import process from 'node:process';
 import { Rejection } from './failure.ts';
+import { loadPeer } from './load-peer.ts';
 
 export type SqlValue = number | string | Uint8Array | null;
 export type Row = Readonly<Record<string, SqlValue>>;
@@ -41,7 +41,7 @@ export function loadEngine(peerPath: string | null): Engine {
   const install = `${PEER} (\`npm install ${PEER}@1\`): Node ${process.versions.node} has no SQLite ${MINIMUM.join('.')}`;
   if (peerPath === null) throw new Rejection('ERR_PEER_MISSING', install);
   try {
-    const peer = createRequire(peerPath)(peerPath) as Engine;
+    const peer = loadPeer(peerPath) as Engine;
     if (isRecent(peer)) return peer;
   } catch (cause) {
     throw new Rejection('ERR_PEER_MISSING', install, { cause });
@@ -69,13 +69,15 @@ function isRecent({ DatabaseSync }: Engine): boolean {
 
 /** Loads without the ExperimentalWarning of `node:sqlite`. Other warnings come through. */
 function quietly<T>(load: () => T): T {
-  const { emitWarning } = process;
-  process.emitWarning = (...given: unknown[]): void => {
-    if (!given.includes('ExperimentalWarning')) Reflect.apply(emitWarning, process, given);
+  const emitWarning: unknown = Reflect.get(process, 'emitWarning');
+  const others = (...given: unknown[]): void => {
+    if (!given.includes('ExperimentalWarning'))
+      Reflect.apply(emitWarning as () => void, process, given);
   };
+  Object.assign(process, { emitWarning: others });
   try {
     return load();
   } finally {
-    process.emitWarning = emitWarning;
+    Object.assign(process, { emitWarning });
   }
 }

@@ -59,16 +59,16 @@ function refuseOverflow(
   throw new Rejection('ERR_QUEUE_FULL', detail, { path: [bound] });
 }
 
-interface Place {
+interface NewMessage {
   readonly application: Application;
   readonly due: number;
   readonly accepted: number;
   readonly body: Uint8Array;
 }
 
-function insert(transaction: Transaction, entry: EntryTuple, place: Place): number {
+function insert(transaction: Transaction, entry: EntryTuple, message: NewMessage): number {
   const [, messageId, format, , dateAt, countAt, sizeBytes] = entry;
-  const { application, due, accepted, body } = place;
+  const { application, due, accepted, body } = message;
   transaction.state.last_sequence += 1;
   const sequence = transaction.state.last_sequence;
   const { number } = application;

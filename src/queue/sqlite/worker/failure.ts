@@ -29,7 +29,7 @@ const NOTADB = 26;
 /** Extended codes of a write or a growth that had no room, also because of a file-size limit. */
 const WRITE_FAILED = [778, 4874];
 
-export const errcodeOf = (error: unknown): number | undefined => {
+const errcodeOf = (error: unknown): number | undefined => {
   const code: unknown = error instanceof Error && 'errcode' in error ? error.errcode : undefined;
   return typeof code === 'number' ? code : undefined;
 };

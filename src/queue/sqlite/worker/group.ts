@@ -1,4 +1,5 @@
 /** Group commit: calls that waited while a transaction ran are done together in the next one. */
+import { systemClock } from '../../../system/clock.ts';
 import type { AnswerTuple, CallTuple, LostMessages } from '../protocol.ts';
 import type { Database } from './database.ts';
 import type { DiskSpace } from './disk-space.ts';
@@ -116,7 +117,7 @@ function answer(
   const [id, operation, , nowMs, bodiesAt] = call;
   const start = done.bytes;
   const context = {
-    at: new Moment(nowMs ?? Date.now()),
+    at: new Moment(nowMs ?? systemClock.now()),
     bodies: bodies.subarray(bodiesAt),
     send: (body: Uint8Array): void => {
       done.bodies.push(body);

@@ -3,6 +3,8 @@
  * to start from every bundler's output: run `npm run generate` after a change in this folder.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '../../../system/clock.ts';
+import { nextTurn } from '../../../system/next-turn.ts';
 import type { Post, WorkerData, WorkerPost } from '../protocol.ts';
 import { DiskSpace } from './disk-space.ts';
 import { loadEngine } from './engine.ts';
@@ -17,7 +19,7 @@ const IDLE_MS = 250;
 const GROUP_BYTES = 4 * 1024 * 1024;
 const GROUP_CALLS = 2000;
 
-class Worker {
+class FileThread {
   readonly #port: MessagePort;
   readonly #file: string;
   readonly #peerPath: string | null;
@@ -28,8 +30,8 @@ class Worker {
   #waiting: WaitingCall[] = [];
   #isScheduled = false;
   #isClosing = false;
-  #poll: NodeJS.Timeout | undefined;
-  #idle: NodeJS.Timeout | undefined;
+  #watching: AbortController | undefined;
+  #resting: AbortController | undefined;
   #dataVersion: unknown;
   #dueChanges: unknown;
 
@@ -40,7 +42,10 @@ class Worker {
     this.#gate = new Gate(gate);
     this.#sync = sync;
     this.#watch(watch);
-    port.on('message', (post: Post) => this.#receive(post));
+  }
+
+  listen(): void {
+    this.#port.on('message', (post: Post) => this.#receive(post));
   }
 
   #receive(post: Post): void {
@@ -54,24 +59,26 @@ class Worker {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     // Later, so that all posts that have arrived are in the group.
-    setImmediate(() => this.#unlessStopped(() => this.#work()));
+    void nextTurn().then(() => this.#unlessStopped(() => this.#work()));
   }
 
   #work(): void {
     this.#isScheduled = false;
-    clearTimeout(this.#idle);
+    this.#resting?.abort();
     while (this.#waiting.length > 0) this.#answer(this.#nextGroup());
     if (this.#isClosing) this.#close();
-    else this.#rest();
+    else void this.#rest();
   }
 
   /** Tidies up while nobody calls, a little at a time. */
-  #rest(): void {
-    this.#idle = setTimeout(() => {
-      this.#unlessStopped(() => {
-        if (this.#storage?.space.tidy() === true) this.#rest();
-      });
-    }, IDLE_MS);
+  async #rest(): Promise<void> {
+    this.#resting = new AbortController();
+    const { signal } = this.#resting;
+    for (let isMore = true; isMore; ) {
+      await systemClock.idle(IDLE_MS, signal);
+      if (signal.aborted) return;
+      isMore = this.#unlessStopped(() => this.#storage?.space.tidy()) ?? false;
+    }
   }
 
   #nextGroup(): WaitingCall[] {
@@ -147,10 +154,18 @@ class Worker {
   }
 
   #watch(isWatching: boolean): void {
-    clearInterval(this.#poll);
-    this.#poll = isWatching
-      ? setInterval(() => this.#unlessStopped(() => this.#look()), POLL_MS)
-      : undefined;
+    if (isWatching === (this.#watching !== undefined)) return;
+    this.#watching?.abort();
+    this.#watching = isWatching ? new AbortController() : undefined;
+    if (this.#watching !== undefined) void this.#poll(this.#watching.signal);
+  }
+
+  async #poll(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await systemClock.idle(POLL_MS, signal);
+      if (signal.aborted) return;
+      this.#unlessStopped(() => this.#look());
+    }
   }
 
   /** Looks for what other processes have made due. */
@@ -178,12 +193,12 @@ class Worker {
   }
 
   /** When the process ends, the worker stands still. Other errors of timers are tried again. */
-  #unlessStopped(work: () => void): void {
+  #unlessStopped<T>(work: () => T): T | undefined {
     try {
-      work();
+      return work();
     } catch (error) {
-      if (error instanceof Stopped) return;
-      if (this.#isClosing) throw error;
+      if (this.#isClosing && !(error instanceof Stopped)) throw error;
+      return undefined;
     }
   }
 }
@@ -198,4 +213,4 @@ function joined({ bodies, bytes }: Answers): Uint8Array {
   return all;
 }
 
-if (parentPort !== null) new Worker(parentPort, workerData as WorkerData);
+if (parentPort !== null) new FileThread(parentPort, workerData as WorkerData).listen();
