@@ -15,6 +15,7 @@ const GROUPS = [
     'errors',
     'once',
     'option-rules',
+    'queue/message-classes',
     'system/calm',
     'system/giving-way',
     'system/heap',

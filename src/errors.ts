@@ -134,8 +134,8 @@ export const ERROR_TABLE = {
   },
   ERR_QUEUE_FOREIGN: {
     kind: 'caller',
-    what: 'The folder of the queue holds the LevelDB store of another program',
-    hint: 'Nothing in it was changed: name another folder.',
+    what: 'The file or folder of the queue belongs to another program',
+    hint: 'Nothing in it was changed: name another file or folder.',
   },
   ERR_QUEUE_LOCKED: {
     kind: 'environment',

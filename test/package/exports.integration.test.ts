@@ -86,6 +86,7 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
   './queue/level': ['createLevelQueue'],
   './queue/memory': ['createMemoryQueue'],
   './queue/postgres': ['createPostgresIncidents', 'createPostgresQueue', 'createPostgresSchema'],
+  './queue/sqlite': ['createSqliteIncidents', 'createSqliteQueue'],
   './receiver': [
     'createMemoryDuplicates',
     'createWebhookReceiver',
@@ -160,6 +161,7 @@ describe('the exports map', () => {
       './queue/level',
       './queue/memory',
       './queue/postgres',
+      './queue/sqlite',
       './receiver',
       './settings',
       './testing',

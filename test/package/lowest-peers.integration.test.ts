@@ -87,6 +87,14 @@ describe.skipIf(quickOrNightly(true, false))('with the lowest version', () => {
     expect(await runProgram('level.mjs', program)).toEqual(SENT);
   });
 
+  test('of @photostructure/sqlite a queue in a file is written, opened again and delivered from', async () => {
+    const file = JSON.stringify(join(consumer.folder, 'queue.db'));
+    const program = `
+      import { createSqliteQueue } from '${manifest.name}/queue/sqlite';
+      ${sendLater(`() => createSqliteQueue({ file: ${file} })`)}`;
+    expect(await runProgram('sqlite.mjs', program)).toEqual(SENT);
+  });
+
   test.runIf(postgresPrograms !== undefined)(
     'of pg a schema is made, and a queue of it written and delivered from',
     async () => {

@@ -1,0 +1,73 @@
+import { SecurityEventError } from '../../errors.ts';
+import type { IncidentNews, IncidentReport, IncidentStore } from '../../incident/incident-store.ts';
+import type { IncidentLimits } from './protocol.ts';
+import { type FileListener, type SharedFile, sharedFile } from './shared-file.ts';
+import type { WallClock } from './sqlite-queue.ts';
+
+/** An incident store in a file. Two first reports at the same time create one incident. */
+export interface SqliteIncidentStore extends IncidentStore {
+  tell(report: IncidentReport): Promise<IncidentNews>;
+  retract(report: IncidentReport, news: IncidentNews): Promise<void>;
+  /** Closes the file unless a queue has it open. Later calls reject with `ERR_QUEUE_CLOSED`. */
+  close(): Promise<void>;
+}
+
+export interface IncidentSettings {
+  readonly file: string;
+  readonly limits: IncidentLimits;
+}
+
+export class SqliteIncidents implements SqliteIncidentStore {
+  readonly #settings: IncidentSettings;
+  readonly #clock: WallClock | undefined;
+  readonly #listener: FileListener = {
+    sync: false,
+    watches: () => false,
+    onDue: () => {},
+    onDamage: () => {},
+  };
+  #file: SharedFile | undefined;
+  #isClosed = false;
+
+  constructor(settings: IncidentSettings, clock?: WallClock) {
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+
+  async tell(report: IncidentReport): Promise<IncidentNews> {
+    const { limits } = this.#settings;
+    const argument = { report: copyOf(report), limits };
+    return (await this.#opened().call('tellIncident', argument, this.#options())).value;
+  }
+
+  async retract(report: IncidentReport, news: IncidentNews): Promise<void> {
+    const { isFirst, startedAt, newAddresses, newAccounts } = news;
+    const names = { newAddresses: [...newAddresses], newAccounts: [...newAccounts] };
+    const argument = { report: copyOf(report), news: { isFirst, startedAt, ...names } };
+    await this.#opened().call('retractIncident', argument, this.#options());
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#file?.remove(this.#listener);
+  }
+
+  #opened(): SharedFile {
+    if (this.#isClosed) throw new SecurityEventError('ERR_QUEUE_CLOSED');
+    if (this.#file === undefined) {
+      this.#file = sharedFile(this.#settings.file);
+      this.#file.add(this.#listener);
+    }
+    return this.#file;
+  }
+
+  #options(): { readonly nowMs: number | null } {
+    return { nowMs: this.#clock?.now() ?? null };
+  }
+}
+
+const copyOf = (report: IncidentReport): IncidentReport => {
+  const { applicationId, incidentId, channel, at, addresses, accounts } = report;
+  const names = { addresses: [...addresses], accounts: [...accounts] };
+  return { applicationId, incidentId, channel, at, ...names };
+};

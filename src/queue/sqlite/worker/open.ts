@@ -1,0 +1,123 @@
+/** Opens the file: makes it, or checks that it is ours before anything in it is changed. */
+import { chmodSync, existsSync, statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { Database } from './database.ts';
+import type { Connection, Engine } from './engine.ts';
+import { isNoDatabase, Rejection } from './failure.ts';
+import type { Gate } from './gate.ts';
+import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.ts';
+
+const MIB = 1024 * 1024;
+
+const SETTINGS = `
+pragma journal_size_limit = ${16 * MIB};
+pragma temp_store = memory;
+pragma cache_size = -16000;
+pragma wal_autocheckpoint = 0;
+pragma cell_size_check = on;
+pragma trusted_schema = off;
+`;
+
+/** `f_type` of network file systems on Linux: a WAL needs memory that processes share. */
+const NETWORK_FILE_SYSTEMS = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xfe534d42, 'SMB'],
+  [0xff534d42, 'CIFS'],
+]);
+
+export interface Opening {
+  readonly engine: Engine;
+  readonly gate: Gate;
+  readonly file: string;
+}
+
+/**
+ * @throws Rejection `ERR_QUEUE_FOREIGN` when the file belongs to another program, `ERR_QUEUE_FAILED`
+ * when a newer version of the package made it or its file system cannot have a WAL
+ */
+export function openDatabase({ engine, gate, file }: Opening): Database {
+  refuseNetwork(file);
+  const isNew = !existsSync(file);
+  if (!isNew && statSync(file).size > 0) probe({ engine, gate, file });
+  const connection = gate.run(() => connect(engine, file, false));
+  const database = new Database(connection, gate);
+  try {
+    if (isNew) restrict(database, file);
+    // Freed pages can be given back to the disk. Takes effect in a file without tables only.
+    database.patiently(() => database.exec('pragma auto_vacuum = incremental'));
+    database.patiently(() => useWal(database));
+    gate.run(() => database.exec(SETTINGS));
+    database.transaction(() => migrate(database));
+    return database;
+  } catch (error) {
+    // A stopped gate must not be entered again: the process ends.
+    database.close();
+    throw error;
+  }
+}
+
+const connect = (engine: Engine, file: string, readOnly: boolean): Connection =>
+  new engine.DatabaseSync(file, { readOnly, timeout: 0, enableForeignKeyConstraints: false });
+
+function refuseNetwork(file: string): void {
+  const name = NETWORK_FILE_SYSTEMS.get(statfsSync(dirname(file)).type);
+  if (name === undefined) return;
+  const detail = `the file is on a network file system (${name}): use a local disk`;
+  throw new Rejection('ERR_QUEUE_FAILED', detail);
+}
+
+/** Looks at the file through a connection that cannot write. */
+function probe({ engine, gate, file }: Opening): void {
+  const database = new Database(
+    gate.run(() => connect(engine, file, true)),
+    gate,
+  );
+  try {
+    database.patiently(() => refuseForeign(database));
+  } catch (error) {
+    if (!isNoDatabase(error)) throw error;
+    const detail = `${file} is no SQLite database; if it was a queue, its beginning is damaged`;
+    throw new Rejection('ERR_QUEUE_FOREIGN', detail, { cause: error });
+  } finally {
+    database.close();
+  }
+}
+
+const pragma = (database: Database, name: string): number =>
+  Number(Object.values(database.get(`pragma ${name}`) ?? {})[0]);
+
+function refuseForeign(database: Database): void {
+  const application = pragma(database, 'application_id');
+  const version = pragma(database, 'user_version');
+  if (application === APPLICATION_ID) {
+    if (version <= SCHEMA_VERSION) return;
+    const detail = `a newer version of this package made the file (schema ${version})`;
+    throw new Rejection('ERR_QUEUE_FAILED', detail);
+  }
+  // Another process may be about to make it: then it is still empty.
+  const objects = Number(database.get('select count(*) as count from sqlite_schema')?.['count']);
+  if (application === 0 && version === 0 && objects === 0) return;
+  throw new Rejection('ERR_QUEUE_FOREIGN', 'the file is a database of another program');
+}
+
+/** Makes the file its owner's. SQLite gives the files beside it the same mode. */
+function restrict(database: Database, file: string): void {
+  database.patiently(() => pragma(database, 'schema_version'));
+  if (existsSync(file)) chmodSync(file, 0o600);
+}
+
+function useWal(database: Database): void {
+  const mode = database.get('pragma journal_mode = wal')?.['journal_mode'];
+  if (mode === 'wal') return;
+  const detail = 'the file system does not support the write-ahead log of SQLite: use a local disk';
+  throw new Rejection('ERR_QUEUE_FAILED', detail);
+}
+
+function migrate(database: Database): void {
+  if (pragma(database, 'user_version') === SCHEMA_VERSION) return;
+  database.exec(SCHEMA);
+  database.exec(
+    `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${SCHEMA_VERSION}`,
+  );
+}

@@ -1,0 +1,269 @@
+/** What goes wrong around a file: other programs, other versions, full disks, a worker that crashes. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import type { Worker } from 'node:worker_threads';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { peerPath } from '../../../src/queue/sqlite/peer-path.ts';
+import { loadEngine } from '../../../src/queue/sqlite/worker/engine.ts';
+import { createSqliteQueue, type SqliteQueueDamage } from '../../../src/queue/sqlite.ts';
+import { fixtureCommand } from '../../helpers/fixture-command.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
+import { runFixture } from '../../helpers/run-fixture.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { entryOf, INITIAL, idsOf } from '../conformance/trial.ts';
+import { integrityOf, withDatabase } from './raw-database.ts';
+
+const request = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 60_000 } as const;
+
+const newFile = (): string => join(temporaryFolder(), 'queue.db');
+
+async function opened(file: string, onDamage: (damage: SqliteQueueDamage) => void = () => {}) {
+  const queue = createSqliteQueue({ file, onDamage });
+  onTestFinished(async () => void (await queue.close().catch(() => {})));
+  await queue.open(INITIAL);
+  return queue;
+}
+
+describe('a file that is no queue of ours', () => {
+  const foreign: readonly [string, (file: string) => void][] = [
+    [
+      'text',
+      (file) => writeFileSync(file, 'a text of some length, and no database at all'.repeat(9)),
+    ],
+    [
+      'a database of another program',
+      (file) =>
+        withDatabase(file, (other) => other.exec('create table t (a); insert into t values (1)')),
+    ],
+    [
+      'a database of another program with a write-ahead log',
+      (file) =>
+        withDatabase(file, (other) => other.exec('pragma journal_mode = wal; create table t (a)')),
+    ],
+    [
+      'an empty database with the id of another program',
+      (file) => withDatabase(file, (other) => other.exec('pragma application_id = 7')),
+    ],
+  ];
+
+  test.each(foreign)('is refused untouched when it is %s', async (_, make) => {
+    const file = newFile();
+    make(file);
+    const before = readFileSync(file);
+    await expect(createSqliteQueue({ file }).open(INITIAL)).rejects.toMatchObject({
+      code: 'ERR_QUEUE_FOREIGN',
+    });
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test('is refused when a newer version of the package made it', async () => {
+    const file = newFile();
+    await (await opened(file)).close();
+    withDatabase(file, (other) => other.exec('pragma user_version = 99'));
+    const opening = createSqliteQueue({ file }).open(INITIAL);
+    await expect(opening).rejects.toThrow('a newer version of this package');
+  });
+});
+
+describe('a file that cannot be used', () => {
+  test('is refused when its folder cannot be made', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'file'), '');
+    const opening = createSqliteQueue({ file: join(folder, 'file', 'queue.db') }).open(INITIAL);
+    await expect(opening).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
+  });
+
+  test.skipIf(process.getuid?.() === 0)('is refused when it is read-only', async () => {
+    const file = newFile();
+    await (await opened(file)).close();
+    chmodSync(file, 0o400);
+    const opening = createSqliteQueue({ file }).open(INITIAL);
+    await expect(opening).rejects.toThrow('read-only');
+  });
+
+  test('is refused when it is a folder', async () => {
+    const file = newFile();
+    mkdirSync(file);
+    await expect(createSqliteQueue({ file }).open(INITIAL)).rejects.toMatchObject({
+      code: 'ERR_QUEUE_FAILED',
+    });
+  });
+});
+
+describe('a file that another process holds', () => {
+  const cases: readonly [string, number, object][] = [
+    ['makes calls wait', 500, { closed: [] }],
+    ...quickOrNightly<[string, number, object][]>(
+      [],
+      [['fails calls after 10 s', 12_000, { code: 'ERR_QUEUE_FAILED' }]],
+    ),
+  ];
+
+  test.each(cases)('%s', async (_, holdMs, expected) => {
+    const file = newFile();
+    const queue = await opened(file);
+    const { DatabaseSync } = loadEngine(peerPath());
+    const other = new DatabaseSync(file, { timeout: 5000 });
+    other.exec('begin immediate');
+    const pending = queue.enqueue([entryOf('one')]).catch((error: unknown) => error);
+    await new Promise((resolve) => setTimeout(resolve, holdMs));
+    other.close();
+    expect(await pending).toMatchObject(expected);
+  });
+});
+
+describe('a worker that crashes', () => {
+  test('fails the calls under way, and the next call opens the file again', async () => {
+    const file = newFile();
+    const queue = await opened(file);
+    await queue.enqueue([entryOf('one', { messageId: 'a' })]);
+    const { Worker: Class } = await import('node:worker_threads');
+    const workers: Worker[] = [];
+    const post = vi.spyOn(Class.prototype, 'postMessage').mockImplementation(function (
+      this: Worker,
+    ) {
+      workers.push(this);
+    });
+    const lost = queue.enqueue([entryOf('one', { messageId: 'b' })]);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    post.mockRestore();
+    await workers[0]?.terminate();
+    await expect(lost).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
+    const claim = await queue.claim(request);
+    expect('messages' in claim && idsOf(claim)).toEqual(['a']);
+  });
+});
+
+/** Damages the stored bytes of the message with that id, as a bad disk would. */
+const damage = (file: string, messageId: string): void =>
+  withDatabase(file, (other) => {
+    other.prepare("update message set body = x'00' where message_id = ?").run(messageId);
+  });
+
+describe('a damaged file', () => {
+  test('delivers the intact messages, and reports and counts the others', async () => {
+    const file = newFile();
+    const reports: SqliteQueueDamage[] = [];
+    const queue = await opened(file, (report) => reports.push(report));
+    await queue.enqueue(['a', 'b', 'c'].map((messageId) => entryOf('one', { messageId })));
+    damage(file, 'b');
+    const claim = await queue.claim(request);
+    expect('messages' in claim && idsOf(claim)).toEqual(['a', 'c']);
+    expect(reports).toEqual([
+      {
+        file,
+        kind: 'rows',
+        applications: [{ applicationId: 'one', lost: 1 }],
+        missingSequences: 0,
+      },
+    ]);
+    expect(await queue.stats()).toMatchObject({
+      accepted: 3,
+      pending: 2,
+      pendingBytes: 200,
+      discarded: { lost: 1 },
+    });
+    const aside = withDatabase(file, (other) =>
+      other.prepare('select message_id from damaged_message').get(),
+    );
+    expect(aside).toEqual({ message_id: 'b' });
+  });
+
+  test('has no due messages when all of them are damaged', async () => {
+    const file = newFile();
+    const queue = await opened(file);
+    await queue.enqueue([entryOf('one', { messageId: 'a' })]);
+    damage(file, 'a');
+    expect(await queue.claim(request)).toEqual({});
+    expect(await queue.stats()).toMatchObject({ pending: 0, pendingBytes: 0 });
+  });
+
+  test('reports a write-ahead log that was removed after a crash', async () => {
+    const file = newFile();
+    const ended = await runFixture('sqlite-end', [file, 'kill']);
+    expect(ended.stdout.split('\n')).toHaveLength(6);
+    rmSync(`${file}-wal`);
+    const reports: SqliteQueueDamage[] = [];
+    const queue = await opened(file, (report) => reports.push(report));
+    expect(reports).toEqual([{ file, kind: 'rolled-back', applications: [], missingSequences: 5 }]);
+    expect((await queue.enqueue([entryOf('one')])).sequences).toEqual([6]);
+  });
+
+  test('reports nothing after a crash that lost nothing', async () => {
+    const file = newFile();
+    const reports: SqliteQueueDamage[] = [];
+    for (const how of ['kill', 'exit', 'throw', 'busy']) {
+      await runFixture('sqlite-end', [file, how]);
+      const queue = await opened(file, (report) => reports.push(report));
+      await queue.close();
+    }
+    expect(reports).toEqual([]);
+  });
+
+  test('names what to do when SQLite cannot read it', async () => {
+    const file = newFile();
+    const queue = await opened(file);
+    const entries = Array.from({ length: 2000 }, () => entryOf('one'));
+    await queue.enqueue(entries);
+    await queue.close();
+    const bytes = readFileSync(file);
+    bytes.fill(0xff, 4096);
+    writeFileSync(file, bytes);
+    const broken = createSqliteQueue({ file });
+    const use = async (): Promise<unknown> => {
+      await broken.open(INITIAL);
+      return await broken.claim(request);
+    };
+    await expect(use()).rejects.toThrow(`sqlite3 ${file} .recover`);
+    await broken.close().catch(() => {});
+  });
+});
+
+interface Filled {
+  readonly first: { readonly accepted: number; readonly failure: string };
+  readonly delivered: number;
+  readonly second: { readonly accepted: number; readonly failure: string };
+  readonly pending: number;
+}
+
+const GOES_ON = {
+  hasAccepted: [true, true],
+  failure: expect.stringContaining('the disk is full'),
+  isAllDelivered: true,
+  isAllPending: true,
+  integrity: 'ok',
+};
+
+function judge(text: string, file: string): object {
+  const { first, delivered, second, pending } = JSON.parse(text) as Filled;
+  return {
+    hasAccepted: [first.accepted > 100, second.accepted > 100],
+    failure: first.failure,
+    isAllDelivered: delivered === first.accepted,
+    isAllPending: pending === second.accepted,
+    integrity: integrityOf(file),
+  };
+}
+
+describe('a full disk', () => {
+  const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
+
+  test.runIf(hasPrlimit)('lets messages be delivered, and takes more afterwards', () => {
+    const file = newFile();
+    const command = fixtureCommand('sqlite-full', [file]);
+    const text = execFileSync('prlimit', [`--fsize=${20 * 2 ** 20}`, ...command]).toString();
+    expect(judge(text, file)).toEqual(GOES_ON);
+  });
+
+  test('of its own lets messages be delivered, too', (context) => {
+    const folder = temporaryFolder();
+    const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=44m', 'tmpfs', folder]);
+    if (mount.status !== 0) context.skip('this process may not mount a disk');
+    onTestFinished(() => void spawnSync('umount', ['-l', folder]));
+    const file = join(folder, 'queue.db');
+    const [node = '', ...args] = fixtureCommand('sqlite-full', [file]);
+    expect(judge(execFileSync(node, args).toString(), file)).toEqual(GOES_ON);
+  });
+});

@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createSqliteIncidents, createSqliteQueue } from '../../../src/queue/sqlite.ts';
+import { createFakeClock } from '../../../src/testing/index.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { describeIncidentStore, reportOf } from '../../incident/describe-incident-store.ts';
+import { INITIAL } from '../conformance/trial.ts';
+
+describeIncidentStore(
+  'an SQLite file',
+  {
+    create: (limits) => {
+      const clock = createFakeClock();
+      const folder = mkdtempSync(join(tmpdir(), 'sqlite-incidents-'));
+      const store = createSqliteIncidents({ file: join(folder, 'queue.db'), ...limits }, clock);
+      return Promise.resolve({
+        store,
+        pass: (ms: number) => clock.advance(ms),
+        dispose: async () => {
+          await store.close();
+          rmSync(folder, { recursive: true });
+        },
+      });
+    },
+    isBounded: true,
+  },
+  quickOrNightly(5, 100),
+);
+
+describe('incidents in an SQLite file', () => {
+  test('are there after the file was closed, and lie beside a queue', async () => {
+    const file = join(temporaryFolder(), 'queue.db');
+    const queue = createSqliteQueue({ file });
+    await queue.open(INITIAL);
+    const first = createSqliteIncidents({ file });
+    await first.tell(reportOf({ addresses: ['a'] }));
+    await first.close();
+    await expect(first.tell(reportOf())).rejects.toMatchObject({ code: 'ERR_QUEUE_CLOSED' });
+    await queue.close();
+    const second = createSqliteIncidents({ file });
+    const news = await second.tell(reportOf({ addresses: ['a', 'b'] }));
+    expect(news).toMatchObject({ isFirst: false, newAddresses: ['b'] });
+    await second.close();
+  });
+});

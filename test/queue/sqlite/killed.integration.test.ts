@@ -1,0 +1,45 @@
+/** kill -9 of processes that share a file: nothing that was accepted is lost, no send is forgotten. */
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
+import { createSeededRandom } from '../../../src/testing/index.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { INITIAL } from '../conformance/trial.ts';
+import { kill, LifeJournal, startLife } from '../life-journal.ts';
+import { integrityOf } from './raw-database.ts';
+
+/** Steps that each process does at a time. */
+const STEPS = 3;
+
+describe('a queue in an SQLite file', () => {
+  test('keeps what was accepted when its processes are killed again and again', async () => {
+    const folder = temporaryFolder();
+    const file = join(folder, 'queue.db');
+    const journal = new LifeJournal(join(folder, 'journal'));
+    const random = createSeededRandom(1);
+    const wanted = quickOrNightly(4, 200);
+    let kills = 0;
+    for (let generation = 0; kills < wanted; generation += 1) {
+      const count = 2 + (generation % 3);
+      const lives = await Promise.all(
+        Array.from({ length: count }, (_, index) =>
+          startLife('sqlite-life', [file, journal.file, `${generation * 4 + index}`]),
+        ),
+      );
+      await journal.busy(generation + 1);
+      const ends = lives.map(async (child) => {
+        await new Promise((resolve) => setTimeout(resolve, random() * 300));
+        await kill(child);
+      });
+      await Promise.all(ends);
+      kills += count;
+      expect(integrityOf(file)).toBe('ok');
+    }
+    expect(journal.told('failed')).toEqual([]);
+    const queue = createSqliteQueue({ file });
+    await queue.open(INITIAL);
+    await journal.judge(queue, kills * STEPS);
+    await queue.close();
+  }, 400_000);
+});

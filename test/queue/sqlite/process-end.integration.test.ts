@@ -1,0 +1,59 @@
+/** The end of a process whose queue is busy: no abort, no delay, and what was accepted is there. */
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
+import { createSeededRandom } from '../../../src/testing/index.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
+import { runFixture } from '../../helpers/run-fixture.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { INITIAL } from '../conformance/trial.ts';
+import { integrityOf } from './raw-database.ts';
+
+const idsIn = (text: string): string[] => text.split('\n').filter((line) => line !== '');
+
+/** Ids of the messages that wait in the file. */
+async function waitingIn(file: string): Promise<Set<string>> {
+  const queue = createSqliteQueue({ file });
+  await queue.open(INITIAL);
+  const found = new Set<string>();
+  for (;;) {
+    const request = {
+      tiers: ['healthy'],
+      maxMessages: 1000,
+      maxBytes: 1e9,
+      leaseMs: 60_000,
+    } as const;
+    const claim = await queue.claim(request);
+    if (!('messages' in claim)) break;
+    for (const { stored } of claim.messages) found.add(stored.messageId);
+    const results = claim.messages.map(() => ({ kind: 'delivered' }) as const);
+    await queue.settle(claim, results, { ...INITIAL, pauseMs: 0 });
+  }
+  await queue.close();
+  return found;
+}
+
+/** Exit codes by the way in which the process ends. */
+const ENDS = { exit: 0, throw: 1, busy: 0, idle: 0 } as const;
+
+describe('a process with a busy queue in an SQLite file', () => {
+  test.each(Object.entries(ENDS))(
+    'ends soon and cleanly by %s',
+    async (how, code) => {
+      const file = join(temporaryFolder(), 'queue.db');
+      const random = createSeededRandom(code + how.length);
+      const runs = quickOrNightly(3, 50);
+      for (let run = 0; run < runs; run += 1) {
+        const turns = `${Math.floor(random() * 300)}`;
+        const ended = await runFixture('sqlite-end', [file, how, turns]);
+        expect(ended.stderr).toMatch(how === 'throw' ? 'nobody catches this' : /^$/);
+        expect(ended.exitCode).toBe(code);
+        expect(ended.lingeredMs).toBeLessThan(2000);
+        const found = await waitingIn(file);
+        expect(idsIn(ended.stdout).filter((id) => !found.has(id))).toEqual([]);
+      }
+      expect(integrityOf(file)).toBe('ok');
+    },
+    300_000,
+  );
+});

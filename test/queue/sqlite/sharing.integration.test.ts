@@ -1,0 +1,156 @@
+/** One file, however it is named and by however many queues, copies of the package and processes. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { linkSync, mkdirSync, statSync, symlinkSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import process from 'node:process';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { MessageQueue } from '../../../src/queue/queue.ts';
+import { createSqliteQueue, type SqliteQueueOptions } from '../../../src/queue/sqlite.ts';
+import { fixtureCommand } from '../../helpers/fixture-command.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { DELIVERED, entryOf, INITIAL } from '../conformance/trial.ts';
+
+interface Registry {
+  readonly files: ReadonlyMap<string, unknown>;
+}
+
+/** The entry of each file that this process has open. */
+function openFiles(): ReadonlyMap<string, unknown> {
+  const key = Symbol.for('security-event-delivery.sqlite-files');
+  return (globalThis as unknown as Record<symbol, Registry>)[key]?.files ?? new Map();
+}
+
+async function opened(
+  options: SqliteQueueOptions,
+  create: typeof createSqliteQueue = createSqliteQueue,
+): Promise<MessageQueue> {
+  const queue = create(options);
+  onTestFinished(async () => void (await queue.close()));
+  await queue.open(INITIAL);
+  return queue;
+}
+
+const request = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 60_000 } as const;
+
+describe('the files of a queue', () => {
+  test('are their owner’s, and so is a folder that was made', async () => {
+    const folder = join(temporaryFolder(), 'a', 'b');
+    const file = join(folder, 'queue.db');
+    const queue = await opened({ file });
+    await queue.enqueue([entryOf('one')]);
+    const modes = ['', '-wal', '-shm', '-reserve'].map(
+      (name) => statSync(file + name).mode & 0o777,
+    );
+    expect(modes).toEqual([0o600, 0o600, 0o600, 0o600]);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+
+  test('leave a folder alone that was there', async () => {
+    const folder = join(temporaryFolder(), 'open');
+    mkdirSync(folder, { mode: 0o755 });
+    await opened({ file: join(folder, 'queue.db') });
+    expect(statSync(folder).mode & 0o777).toBe(0o755);
+  });
+
+  test('are refused when the database has a second name', async () => {
+    const file = join(temporaryFolder(), 'queue.db');
+    const queue = await opened({ file });
+    await queue.close();
+    linkSync(file, `${file}-link`);
+    const refused = createSqliteQueue({ file: `${file}-link` }).open(INITIAL);
+    await expect(refused).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
+  });
+});
+
+describe('queues of one process', () => {
+  const spellings: readonly [string, (folder: string) => string][] = [
+    ['a dot', (folder) => `${folder}/./queue.db`],
+    ['two slashes', (folder) => `${folder}//queue.db`],
+    ['a folder and back', (folder) => `${folder}/x/../queue.db`],
+    ['a relative path', (folder) => relative(process.cwd(), join(folder, 'queue.db'))],
+    [
+      'a linked folder',
+      (folder) => {
+        symlinkSync(folder, `${folder}-link`);
+        return `${folder}-link/queue.db`;
+      },
+    ],
+    [
+      'a linked file',
+      (folder) => {
+        symlinkSync(join(folder, 'queue.db'), join(folder, 'other.db'));
+        return join(folder, 'other.db');
+      },
+    ],
+  ];
+
+  test.each(spellings)('share one worker when one names the file by %s', async (_, spell) => {
+    const folder = join(temporaryFolder(), 'real');
+    mkdirSync(folder);
+    const [one, other] = [
+      await opened({ file: join(folder, 'queue.db') }),
+      await opened({ file: spell(folder) }),
+    ];
+    expect(openFiles().size).toBe(1);
+    await one.enqueue([entryOf('one')]);
+    const claim = await other.claim(request);
+    if (!('messages' in claim)) throw new Error('nothing was claimed');
+    expect(await one.settle(claim, [DELIVERED], { ...INITIAL, pauseMs: 0 })).toBe('settled');
+    await one.close();
+    expect(await other.stats()).toMatchObject({ accepted: 1, delivered: 1 });
+    await other.close();
+    expect(openFiles().size).toBe(0);
+  });
+
+  test('share one worker when they come from two copies of the package', async () => {
+    const file = join(temporaryFolder(), 'queue.db');
+    const one = await opened({ file });
+    vi.resetModules();
+    const copy = await import('../../../src/queue/sqlite.ts');
+    expect(copy.createSqliteQueue).not.toBe(createSqliteQueue);
+    const other = await opened({ file }, copy.createSqliteQueue);
+    expect(openFiles().size).toBe(1);
+    await one.enqueue([entryOf('one')]);
+    await one.close();
+    expect(await other.stats()).toMatchObject({ pending: 1 });
+  });
+
+  test('can open a file again while the last one closes it', async () => {
+    const file = join(temporaryFolder(), 'queue.db');
+    const one = await opened({ file });
+    await one.enqueue([entryOf('one')]);
+    const closing = one.close();
+    const other = await opened({ file });
+    await closing;
+    expect(await other.stats()).toMatchObject({ pending: 1 });
+  });
+});
+
+describe('queues of two processes', () => {
+  test('share a file, and one hears of the other within 250 ms', async () => {
+    const file = join(temporaryFolder(), 'queue.db');
+    const queue = await opened({ file });
+    let heard = 0;
+    queue.onDue(() => {
+      heard = performance.now();
+    });
+    const [node = '', ...args] = fixtureCommand('sqlite-enqueue', [file]);
+    const child = spawn(node, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+    await once(child.stdout, 'data');
+    const delays: number[] = [];
+    for (let round = 0; round < 5; round += 1) {
+      heard = 0;
+      child.stdin.write('go');
+      await once(child.stdout, 'data');
+      const accepted = performance.now();
+      await vi.waitFor(() => expect(heard).toBeGreaterThan(0), { interval: 1 });
+      delays.push(heard - accepted);
+    }
+    // Mostly within 50 ms; the machine may be busy.
+    expect(delays.toSorted((one, two) => one - two)[2]).toBeLessThan(250);
+    expect(await queue.stats()).toMatchObject({ accepted: 5, pending: 5 });
+    child.stdin.end();
+    await once(child, 'exit');
+  });
+});
