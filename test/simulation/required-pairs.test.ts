@@ -25,7 +25,7 @@ test('worlds that meet all pairs but one miss that one', () => {
 });
 
 test('the nightly run has as many worlds as it takes to meet all pairs', () => {
-  const ci = readFileSync(new URL('../../scripts/test-nightly.sh', import.meta.url), 'utf8');
-  const [, seeds] = /npm run simulate -- --seeds (\d+) --from 1$/m.exec(ci) ?? [];
+  const nightly = readFileSync(new URL('../../scripts/test-nightly.sh', import.meta.url), 'utf8');
+  const [, seeds] = /npm run simulate -- --seeds (\d+) --from 1$/m.exec(nightly) ?? [];
   expect(Number(seeds)).toBeGreaterThanOrEqual(SEEDS_THAT_MEET_ALL);
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { simulate } from './simulation.ts';
 
-/** A thousand of them run in CI, by `npm run simulate`; here as many as a developer waits for. */
+/** CI runs 100 worlds and the nightly run 1000, by `npm run simulate`. */
 const SEEDS = quickOrNightly(10, 30);
 
 const { stackTraceLimit } = Error;

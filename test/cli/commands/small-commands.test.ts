@@ -1,10 +1,9 @@
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { runCommand } from '../../helpers/fake-terminal.ts';
-import { root } from '../../helpers/package-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'cli-'));
 afterAll(() => {
@@ -116,21 +115,6 @@ describe('schema', () => {
       'webhook-message-v2',
       '',
     ]);
-  });
-
-  it.each([
-    [['schema', 'log-record'], 'log-record.strict.emitted.json'],
-    [
-      ['schema', 'webhook-body-v2', '--reading', 'received', '--dialect=open'],
-      'webhook-body-v2.open.received.json',
-    ],
-  ])('%j prints the file %s', async (words, name) => {
-    expect(readdirSync(join(root, 'schemas'))).toContain(name);
-    expect(await runCommand(words)).toEqual({
-      exitCode: 0,
-      stdout: readFileSync(join(root, 'schemas', name), 'utf8'),
-      stderr: '',
-    });
   });
 
   it.each([

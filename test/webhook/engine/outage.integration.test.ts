@@ -1,5 +1,5 @@
 /**
- * The goal for D75: an hour's outage with 100,000 messages waiting (in CI; a fifth of them here)
+ * The goal for D75: an hour's outage with 100,000 messages waiting (nightly; a fifth of them in CI)
  * ends in slow start, not in a flood.
  */
 import { expect, onTestFinished, test } from 'vitest';

@@ -124,6 +124,16 @@ describe('connections', () => {
     expect(receiver.requests.map(({ connection }) => connection)).toEqual([1, 2, 1]);
   });
 
+  test('parallel posts open one connection each, and later posts reuse them', async () => {
+    const receiver = await openReceiver({ script: [respond({ delayMs: 30 })] });
+    const poster = openPoster();
+    for (let round = 0; round < 3; round += 1) {
+      await Promise.all(Array.from({ length: 12 }, () => post(poster, receiver.url)));
+    }
+    expect(receiver.requests).toHaveLength(36);
+    expect(receiver.connectionCount).toBe(12);
+  });
+
   test('no more are kept idle than may be', async () => {
     const receiver = await openReceiver({ script: [respond({ delayMs: 30 })] });
     const poster = openPoster({ maxIdleConnections: 2 });

@@ -351,6 +351,14 @@ describe('over TLS', () => {
     certificate = createCertificate();
   });
 
+  test('fails with the code tls when the receiver speaks no TLS', async () => {
+    const receiver = await openReceiver({
+      onConnection: (socket) => socket.write('HTTP/1.1 400\r\n\r\n'),
+    });
+    const url = receiver.url.replace('http', 'https');
+    expect(await openPoster().post(requestTo(url))).toMatchObject({ kind: 'failure', code: 'tls' });
+  });
+
   test('a self-signed certificate is refused, and no request is sent', async () => {
     const receiver = await openReceiver({ tls: certificate });
     expect(await openPoster().post(requestTo(receiver.url))).toMatchObject({

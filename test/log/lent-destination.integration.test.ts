@@ -1,0 +1,45 @@
+/** Destinations of the host on named pipes. */
+import { closeSync, constants, openSync } from 'node:fs';
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { SecurityEventError } from '../../src/errors.ts';
+import { createLogWriter } from '../../src/log/writer.ts';
+import { namedPipe, stalledPipe } from '../helpers/log-child.ts';
+import { smallRecord } from '../helpers/log-records.ts';
+
+function thrownBy(act: () => unknown): SecurityEventError {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof SecurityEventError) return error;
+    throw error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+test('a pino destination whose pipe broke fails every time, not just once', async () => {
+  const path = namedPipe();
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const stream = pino.destination({ dest: path, sync: true });
+  const writer = createLogWriter({ destination: stream });
+  closeSync(reader);
+  expect(thrownBy(() => writer.write(smallRecord())).cause).toMatchObject({ code: 'EPIPE' });
+  for (const failed of [2, 3]) {
+    const error = thrownBy(() => writer.write(smallRecord()));
+    expect(error).toMatchObject({
+      code: 'ERR_WRITE_FAILED',
+      cause: { message: expect.stringContaining('its pipe broke') as string },
+    });
+    expect(writer.stats()).toMatchObject({ failed, written: 0 });
+  }
+});
+
+test('a pino destination on a pipe, which cannot be synced, is flushed all the same', async () => {
+  const { path } = stalledPipe();
+  const stream = pino.destination({ dest: path, sync: false, minLength: 4096 });
+  await new Promise((resolve) => stream.once('ready', resolve));
+  const writer = createLogWriter({ destination: stream, sync: false });
+  writer.write(smallRecord());
+  await writer.close();
+  expect(writer.stats()).toMatchObject({ written: 1, lastError: undefined });
+});
