@@ -5,13 +5,16 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../../system/clock.ts';
 import { nextTurn } from '../../../system/next-turn.ts';
-import type { Post, WorkerData, WorkerPost } from '../protocol.ts';
+import type { LostMessages, Post, WorkerData, WorkerPost } from '../protocol.ts';
+import type { Database } from './database.ts';
 import { DiskSpace } from './disk-space.ts';
 import { loadEngine } from './engine.ts';
 import { failureAnswer, isBroken } from './failure.ts';
 import { Gate, Stopped } from './gate.ts';
 import { type Answers, noAnswers, runGroup, type Storage, type WaitingCall } from './group.ts';
 import { openDatabase } from './open.ts';
+import { audit } from './repair.ts';
+import { Transaction } from './transaction.ts';
 
 const POLL_MS = 20;
 const IDLE_MS = 250;
@@ -125,7 +128,9 @@ class FileThread {
       this.#storage = { file: this.#file, database, space };
       this.#isSynchronous = undefined;
       const missing = space.repairSequence();
-      if (missing > 0) this.#sendDamage(missing);
+      if (missing > 0) this.#sendDamage({ kind: 'rolled-back', missing, lost: [] });
+      const lost = database.transaction(() => this.#audit(database));
+      if (lost.length > 0) this.#sendDamage({ kind: 'rows', missing: 0, lost });
     }
     const { database } = this.#storage;
     if (this.#isSynchronous !== this.#sync) {
@@ -137,8 +142,14 @@ class FileThread {
     return this.#storage;
   }
 
-  #sendDamage(missing: number): void {
-    const damage = { kind: 'rolled-back', missing, lost: [] } as const;
+  #audit(database: Database): LostMessages[] {
+    const transaction = new Transaction(database);
+    audit(transaction, systemClock.now());
+    transaction.flush();
+    return transaction.lostMessages;
+  }
+
+  #sendDamage(damage: WorkerPost['damage']): void {
     this.#send({ answers: [], bodies: new Uint8Array(0), due: false, damage });
   }
 
