@@ -1824,7 +1824,8 @@ var FileThread = class {
   #isScheduled = false;
   #isClosing = false;
   #watching;
-  #resting;
+  #isResting = false;
+  #groups = 0;
   #dataVersion;
   #dueChanges;
   constructor(port, { file, peerPath, gate, sync, watch }) {
@@ -1852,20 +1853,22 @@ var FileThread = class {
   }
   #work() {
     this.#isScheduled = false;
-    this.#resting?.abort();
     while (this.#waiting.length > 0) this.#answer(this.#nextGroup());
     if (this.#isClosing) this.#close();
     else void this.#rest();
   }
   /** Tidies up while nobody calls, a little at a time. */
   async #rest() {
-    this.#resting = new AbortController();
-    const { signal } = this.#resting;
+    if (this.#isResting) return;
+    this.#isResting = true;
     for (let isMore = true; isMore; ) {
-      await systemClock.idle(IDLE_MS, signal);
-      if (signal.aborted) return;
-      isMore = this.#unlessStopped(() => this.#storage?.space.tidy()) ?? false;
+      const before = this.#groups;
+      await systemClock.idle(IDLE_MS);
+      if (this.#isClosing) return;
+      const isIdle = before === this.#groups;
+      isMore = !isIdle || this.#unlessStopped(() => this.#storage?.space.tidy()) === true;
     }
+    this.#isResting = false;
   }
   #nextGroup() {
     let bytes = 0;
@@ -1880,6 +1883,7 @@ var FileThread = class {
     return group;
   }
   #answer(calls) {
+    this.#groups += 1;
     const into = noAnswers();
     try {
       runGroup(this.#opened(), calls, into);

@@ -34,7 +34,8 @@ class FileThread {
   #isScheduled = false;
   #isClosing = false;
   #watching: AbortController | undefined;
-  #resting: AbortController | undefined;
+  #isResting = false;
+  #groups = 0;
   #dataVersion: unknown;
   #dueChanges: unknown;
 
@@ -67,7 +68,6 @@ class FileThread {
 
   #work(): void {
     this.#isScheduled = false;
-    this.#resting?.abort();
     while (this.#waiting.length > 0) this.#answer(this.#nextGroup());
     if (this.#isClosing) this.#close();
     else void this.#rest();
@@ -75,13 +75,16 @@ class FileThread {
 
   /** Tidies up while nobody calls, a little at a time. */
   async #rest(): Promise<void> {
-    this.#resting = new AbortController();
-    const { signal } = this.#resting;
+    if (this.#isResting) return;
+    this.#isResting = true;
     for (let isMore = true; isMore; ) {
-      await systemClock.idle(IDLE_MS, signal);
-      if (signal.aborted) return;
-      isMore = this.#unlessStopped(() => this.#storage?.space.tidy()) ?? false;
+      const before = this.#groups;
+      await systemClock.idle(IDLE_MS);
+      if (this.#isClosing) return;
+      const isIdle = before === this.#groups;
+      isMore = !isIdle || this.#unlessStopped(() => this.#storage?.space.tidy()) === true;
     }
+    this.#isResting = false;
   }
 
   #nextGroup(): WaitingCall[] {
@@ -98,6 +101,7 @@ class FileThread {
   }
 
   #answer(calls: readonly WaitingCall[]): void {
+    this.#groups += 1;
     const into = noAnswers();
     try {
       runGroup(this.#opened(), calls, into);
