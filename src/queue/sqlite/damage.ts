@@ -9,7 +9,8 @@ export interface SqliteQueueDamage {
   readonly file: string;
   /**
    * `rows`: the stored form of messages is damaged. They are not sent, count as discarded (`lost`), and
-   * are kept in the table `damaged_message`. `rolled-back`: commits are gone. The write-ahead log was
+   * are kept in the table `damaged_message`; or the row of an application was damaged, and is mended.
+   * `rolled-back`: commits are gone. The write-ahead log was
    * removed after a process was killed, an older copy was put back, or, with `sync: false`, power was
    * lost.
    */

@@ -422,6 +422,57 @@ var PLAIN = /^[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]*$/;
 var toText = (id) => PLAIN.test(id) ? id : JSON.stringify(id).slice(1, -1);
 var fromText = (text) => PLAIN.test(text) ? text : JSON.parse(\`"\${text}"\`);
 
+// src/queue/sqlite/worker/repair.ts
+var TIERS = ["healthy", "failing", "closed"];
+var MAX_PAUSE_MS = 366 * 864e5;
+function audit(transaction, nowMs) {
+  for (const row of transaction.database.all("select number from application")) {
+    const application = transaction.byNumber(Number(row["number"]));
+    const before = JSON.stringify(application);
+    if (!TIERS.includes(application.tier)) application.tier = "healthy";
+    if (application.not_before > nowMs + MAX_PAUSE_MS) application.not_before = 0;
+    if (application.served_at > nowMs + MAX_PAUSE_MS) application.served_at = 0;
+    refreshFirstDue(transaction, application);
+    transaction.changed(application);
+    if (JSON.stringify(application) === before) transaction.unchanged(application);
+    else transaction.addLost(application, 0);
+  }
+}
+function refreshFirstDue(transaction, application) {
+  if (application.claim !== null) return;
+  let first = firstDue(transaction, application);
+  if (first === void 0) {
+    recount(transaction, application);
+    first = firstDue(transaction, application);
+  }
+  application.first_due = first ?? null;
+}
+function firstDue({ database }, { number, pending }) {
+  const entry = database.get(
+    "select sequence, due from message where application = ? order by due, sequence limit 1",
+    number
+  );
+  if (entry === void 0) return pending === 0 ? null : void 0;
+  const row = database.get(
+    "select application, due from message where sequence = ?",
+    entry.sequence
+  );
+  const isSame = row?.["application"] === number && row["due"] === entry.due;
+  return isSame ? entry.due : void 0;
+}
+function recount(transaction, application) {
+  transaction.database.exec("reindex message");
+  const row = transaction.database.get(
+    \`select count(*) as messages, coalesce(sum(size_bytes), 0) as bytes from message not indexed
+     where application = ?\`,
+    application.number
+  );
+  const messages = Number(row?.["messages"]) - application.pending;
+  transaction.addPending(application, messages, Number(row?.["bytes"]) - application.pending_bytes);
+  transaction.addLost(application, Math.max(0, -messages));
+  application.accepted += Math.max(0, messages);
+}
+
 // src/queue/sqlite/worker/waiting.ts
 var SELECT_PROGRESS = "select sequence, due, accepted, sends, max_messages, progress from message where";
 var WRITE_PROGRESS = \`
@@ -454,14 +505,6 @@ function endDelaysIfFull(transaction, application, nowMs) {
   );
   for (const row of delayed) writeProgress(transaction, { ...row, due: nowMs });
   refreshFirstDue(transaction, application);
-}
-function refreshFirstDue({ database }, application) {
-  if (application.claim !== null) return;
-  const first = database.get(
-    "select due from message where application = ? order by due, sequence limit 1",
-    application.number
-  );
-  application.first_due = first === void 0 ? null : Number(first["due"]);
 }
 function claimedSequences({ database }, application) {
   if (application.claim === null) return [];
@@ -1307,15 +1350,19 @@ var Transaction = class {
   }
   /** Sets the time at which the application can be claimed. To be called after each change to it. */
   changed(application) {
-    const { tier, lease_end: leaseEnd, first_due: firstDue } = application;
+    const { tier, lease_end: leaseEnd, first_due: firstDue2 } = application;
     if (tier === "closed") application.ready_at = null;
     else if (application.claim !== null) application.ready_at = leaseEnd;
-    else if (firstDue === null) application.ready_at = null;
+    else if (firstDue2 === null) application.ready_at = null;
     else {
       const { not_before: notBefore, served_at: servedAt } = application;
-      application.ready_at = Math.max(firstDue, notBefore, servedAt);
+      application.ready_at = Math.max(firstDue2, notBefore, servedAt);
     }
     this.#changed.add(application);
+  }
+  /** Takes back \`changed\` for an application that is as it was. */
+  unchanged(application) {
+    this.#changed.delete(application);
   }
   /** Adds to the counts of what waits, of the application and of the queue. */
   addPending(application, messages, bytes) {
@@ -1777,7 +1824,8 @@ var FileThread = class {
   #isScheduled = false;
   #isClosing = false;
   #watching;
-  #resting;
+  #isResting = false;
+  #groups = 0;
   #dataVersion;
   #dueChanges;
   constructor(port, { file, peerPath, gate, sync, watch }) {
@@ -1805,20 +1853,22 @@ var FileThread = class {
   }
   #work() {
     this.#isScheduled = false;
-    this.#resting?.abort();
     while (this.#waiting.length > 0) this.#answer(this.#nextGroup());
     if (this.#isClosing) this.#close();
     else void this.#rest();
   }
   /** Tidies up while nobody calls, a little at a time. */
   async #rest() {
-    this.#resting = new AbortController();
-    const { signal } = this.#resting;
+    if (this.#isResting) return;
+    this.#isResting = true;
     for (let isMore = true; isMore; ) {
-      await systemClock.idle(IDLE_MS, signal);
-      if (signal.aborted) return;
-      isMore = this.#unlessStopped(() => this.#storage?.space.tidy()) ?? false;
+      const before = this.#groups;
+      await systemClock.idle(IDLE_MS);
+      if (this.#isClosing) return;
+      const isIdle = before === this.#groups;
+      isMore = !isIdle || this.#unlessStopped(() => this.#storage?.space.tidy()) === true;
     }
+    this.#isResting = false;
   }
   #nextGroup() {
     let bytes = 0;
@@ -1833,6 +1883,7 @@ var FileThread = class {
     return group;
   }
   #answer(calls) {
+    this.#groups += 1;
     const into = noAnswers();
     try {
       runGroup(this.#opened(), calls, into);
@@ -1858,7 +1909,9 @@ var FileThread = class {
       this.#storage = { file: this.#file, database: database2, space };
       this.#isSynchronous = void 0;
       const missing = space.repairSequence();
-      if (missing > 0) this.#sendDamage(missing);
+      if (missing > 0) this.#sendDamage({ kind: "rolled-back", missing, lost: [] });
+      const lost = database2.transaction(() => this.#audit(database2));
+      if (lost.length > 0) this.#sendDamage({ kind: "rows", missing: 0, lost });
     }
     const { database } = this.#storage;
     if (this.#isSynchronous !== this.#sync) {
@@ -1869,8 +1922,13 @@ var FileThread = class {
     }
     return this.#storage;
   }
-  #sendDamage(missing) {
-    const damage = { kind: "rolled-back", missing, lost: [] };
+  #audit(database) {
+    const transaction = new Transaction(database);
+    audit(transaction, systemClock.now());
+    transaction.flush();
+    return transaction.lostMessages;
+  }
+  #sendDamage(damage) {
     this.#send({ answers: [], bodies: new Uint8Array(0), due: false, damage });
   }
   /** Closes a connection that reported an error, so that the next call opens the file again. */

@@ -2,9 +2,10 @@ import type { ExpiredMessage, SequenceRange } from '../../queue.ts';
 import type { LedgerTuple, Operations, StateTuple } from '../protocol.ts';
 import { toWhole } from '../protocol.ts';
 import { buryMessage, type Death, evict } from './dead-letters.ts';
+import { refreshFirstDue } from './repair.ts';
 import { fromText } from './text.ts';
 import type { Application, Moment, Transaction } from './transaction.ts';
-import { claimedSequences, place, refreshFirstDue } from './waiting.ts';
+import { claimedSequences, place } from './waiting.ts';
 
 const SELECT_PAGE = `
   select sequence, application, accepted, sends from message

@@ -2,9 +2,10 @@ import type { Format } from '../../queue.ts';
 import type { ClaimedTuple, Operations } from '../protocol.ts';
 import { toWhole } from '../protocol.ts';
 import { bodyChecksum, progressChecksum } from './checksum.ts';
+import { refreshFirstDue } from './repair.ts';
 import { fromText } from './text.ts';
 import type { Application, Moment, Transaction } from './transaction.ts';
-import { place, refreshFirstDue } from './waiting.ts';
+import { place } from './waiting.ts';
 
 type Request = Operations['claim'][0];
 

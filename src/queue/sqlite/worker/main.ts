@@ -5,13 +5,16 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../../system/clock.ts';
 import { nextTurn } from '../../../system/next-turn.ts';
-import type { Post, WorkerData, WorkerPost } from '../protocol.ts';
+import type { LostMessages, Post, WorkerData, WorkerPost } from '../protocol.ts';
+import type { Database } from './database.ts';
 import { DiskSpace } from './disk-space.ts';
 import { loadEngine } from './engine.ts';
 import { failureAnswer, isBroken } from './failure.ts';
 import { Gate, Stopped } from './gate.ts';
 import { type Answers, noAnswers, runGroup, type Storage, type WaitingCall } from './group.ts';
 import { openDatabase } from './open.ts';
+import { audit } from './repair.ts';
+import { Transaction } from './transaction.ts';
 
 const POLL_MS = 20;
 const IDLE_MS = 250;
@@ -31,7 +34,8 @@ class FileThread {
   #isScheduled = false;
   #isClosing = false;
   #watching: AbortController | undefined;
-  #resting: AbortController | undefined;
+  #isResting = false;
+  #groups = 0;
   #dataVersion: unknown;
   #dueChanges: unknown;
 
@@ -64,7 +68,6 @@ class FileThread {
 
   #work(): void {
     this.#isScheduled = false;
-    this.#resting?.abort();
     while (this.#waiting.length > 0) this.#answer(this.#nextGroup());
     if (this.#isClosing) this.#close();
     else void this.#rest();
@@ -72,13 +75,16 @@ class FileThread {
 
   /** Tidies up while nobody calls, a little at a time. */
   async #rest(): Promise<void> {
-    this.#resting = new AbortController();
-    const { signal } = this.#resting;
+    if (this.#isResting) return;
+    this.#isResting = true;
     for (let isMore = true; isMore; ) {
-      await systemClock.idle(IDLE_MS, signal);
-      if (signal.aborted) return;
-      isMore = this.#unlessStopped(() => this.#storage?.space.tidy()) ?? false;
+      const before = this.#groups;
+      await systemClock.idle(IDLE_MS);
+      if (this.#isClosing) return;
+      const isIdle = before === this.#groups;
+      isMore = !isIdle || this.#unlessStopped(() => this.#storage?.space.tidy()) === true;
     }
+    this.#isResting = false;
   }
 
   #nextGroup(): WaitingCall[] {
@@ -95,6 +101,7 @@ class FileThread {
   }
 
   #answer(calls: readonly WaitingCall[]): void {
+    this.#groups += 1;
     const into = noAnswers();
     try {
       runGroup(this.#opened(), calls, into);
@@ -125,7 +132,9 @@ class FileThread {
       this.#storage = { file: this.#file, database, space };
       this.#isSynchronous = undefined;
       const missing = space.repairSequence();
-      if (missing > 0) this.#sendDamage(missing);
+      if (missing > 0) this.#sendDamage({ kind: 'rolled-back', missing, lost: [] });
+      const lost = database.transaction(() => this.#audit(database));
+      if (lost.length > 0) this.#sendDamage({ kind: 'rows', missing: 0, lost });
     }
     const { database } = this.#storage;
     if (this.#isSynchronous !== this.#sync) {
@@ -137,8 +146,14 @@ class FileThread {
     return this.#storage;
   }
 
-  #sendDamage(missing: number): void {
-    const damage = { kind: 'rolled-back', missing, lost: [] } as const;
+  #audit(database: Database): LostMessages[] {
+    const transaction = new Transaction(database);
+    audit(transaction, systemClock.now());
+    transaction.flush();
+    return transaction.lostMessages;
+  }
+
+  #sendDamage(damage: WorkerPost['damage']): void {
     this.#send({ answers: [], bodies: new Uint8Array(0), due: false, damage });
   }
 

@@ -166,6 +166,11 @@ export class Transaction {
     this.#changed.add(application);
   }
 
+  /** Takes back `changed` for an application that is as it was. */
+  unchanged(application: Application): void {
+    this.#changed.delete(application);
+  }
+
   /** Adds to the counts of what waits, of the application and of the queue. */
   addPending(application: Application, messages: number, bytes: number): void {
     application.pending += messages;

@@ -1,5 +1,6 @@
 /** The waiting messages of an application: when they are due, and what an expired lease leaves. */
 import { type MessageProgress, progressChecksum } from './checksum.ts';
+import { refreshFirstDue } from './repair.ts';
 import type { Application, Transaction } from './transaction.ts';
 
 const SELECT_PROGRESS =
@@ -48,16 +49,6 @@ function endDelaysIfFull(transaction: Transaction, application: Application, now
   );
   for (const row of delayed) writeProgress(transaction, { ...row, due: nowMs });
   refreshFirstDue(transaction, application);
-}
-
-/** Reads the first due time again. While there is a claim, it is not needed. */
-export function refreshFirstDue({ database }: Transaction, application: Application): void {
-  if (application.claim !== null) return;
-  const first = database.get(
-    'select due from message where application = ? order by due, sequence limit 1',
-    application.number,
-  );
-  application.first_due = first === undefined ? null : Number(first['due']);
 }
 
 /** The sequences of the application's live claim. */
