@@ -45,6 +45,7 @@ export default {
     coverage: {
       provider: 'v8',
       include: ['src/**'],
+      exclude: ['src/**/*.generated.ts'],
       reporter: ['text', 'json-summary'],
       thresholds: { lines: 95, branches: 95, functions: 95, statements: 95 },
     },

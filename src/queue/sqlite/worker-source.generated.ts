@@ -6,6 +6,10 @@ var __getOwnPropDesc = Object.getOwnPropertyDescriptor;
 var __getOwnPropNames = Object.getOwnPropertyNames;
 var __getProtoOf = Object.getPrototypeOf;
 var __hasOwnProp = Object.prototype.hasOwnProperty;
+var __export = (target, all) => {
+  for (var name in all)
+    __defProp(target, name, { get: all[name], enumerable: true });
+};
 var __copyProps = (to, from, except, desc) => {
   if (from && typeof from === "object" || typeof from === "function") {
     for (let key of __getOwnPropNames(from))
@@ -22,8 +26,14 @@ var __toESM = (mod, isNodeMode, target) => (target = mod != null ? __create(__ge
   isNodeMode || !mod || !mod.__esModule ? __defProp(target, "default", { value: mod, enumerable: true }) : target,
   mod
 ));
+var __toCommonJS = (mod) => __copyProps(__defProp({}, "__esModule", { value: true }), mod);
 
 // src/queue/sqlite/worker/main.ts
+var main_exports = {};
+__export(main_exports, {
+  FileThread: () => FileThread
+});
+module.exports = __toCommonJS(main_exports);
 var import_node_worker_threads = require("node:worker_threads");
 
 // src/system/on-abort.ts
@@ -1996,4 +2006,8 @@ function joined({ bodies, bytes }) {
   return all;
 }
 if (import_node_worker_threads.parentPort !== null) new FileThread(import_node_worker_threads.parentPort, import_node_worker_threads.workerData).listen();
+// Annotate the CommonJS export names for ESM import in node:
+0 && (module.exports = {
+  FileThread
+});
 `;

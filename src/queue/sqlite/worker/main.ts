@@ -22,7 +22,8 @@ const IDLE_MS = 250;
 const GROUP_BYTES = 4 * 1024 * 1024;
 const GROUP_CALLS = 2000;
 
-class FileThread {
+/** Answers the calls that the main thread posts. */
+export class FileThread {
   readonly #port: MessagePort;
   readonly #file: string;
   readonly #peerPath: string | null;

@@ -1,0 +1,57 @@
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { MessageQueue } from '../../../src/queue/queue.ts';
+import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
+import { createFakeClock } from '../../../src/testing/index.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
+import { describeQueueConformance } from '../conformance/describe-queue-conformance.ts';
+
+/** What kill -9 leaves of a file: what was written, and no memory of the process. */
+function copyAsKilled(from: string, to: string): void {
+  for (const name of ['', '-wal', '-reserve']) {
+    if (existsSync(from + name)) cpSync(from + name, to + name);
+  }
+}
+
+/** The conformance suite on files of its own, whose clock the suite moves. */
+export const describeSqliteConformance = (name: string): void =>
+  describeQueueConformance(name, {
+    create: (bounds) => {
+      const clock = createFakeClock();
+      const folder = mkdtempSync(join(tmpdir(), 'sqlite-queue-'));
+      const queues: MessageQueue[] = [];
+      let copies = 0;
+      let file = join(folder, 'queue.db');
+      const handle = (): MessageQueue => {
+        const sync = quickOrNightly(false, true);
+        const queue = createSqliteQueue({ file, sync, ...bounds }, clock);
+        queues.push(queue);
+        return queue;
+      };
+      return Promise.resolve({
+        queue: handle(),
+        advance: (ms) => clock.advance(ms),
+        reopen: (how) => {
+          if (how === 'crashed') {
+            copies += 1;
+            const copy = join(folder, `copy-${copies}.db`);
+            copyAsKilled(file, copy);
+            file = copy;
+          }
+          return Promise.resolve(handle());
+        },
+        join: () => Promise.resolve(handle()),
+        dispose: async () => {
+          for (const queue of queues) await queue.close();
+          rmSync(folder, { recursive: true });
+        },
+      });
+    },
+    capabilities: { durable: true, distributed: true },
+    unitMs: 1000,
+    toleranceMs: 0,
+    blackHoleMessages: 2000,
+    crowd: 200,
+    randomRuns: quickOrNightly(10, 50),
+  });
