@@ -38,7 +38,7 @@ capture/ | address/ contract/ system/ | maxmind node:fs node:http node:util prox
 reporter/ | address/ capture/ contract/ incident/ log/ projection/ queue/queue.ts system/ webhook/encoder.ts webhook/engine/ | node:diagnostics_channel node:net node:util
 receiver/ | contract/ system/ webhook/signature.ts | node:crypto node:zlib
 testing/ | contract/index.ts system/ webhook/signature.ts | node:crypto node:events node:http node:net node:stream node:tls node:zlib
-cli/ | index.ts contract/index.ts queue/level.ts queue/postgres.ts receiver/index.ts settings/index.ts system/clock.ts | node:buffer node:events node:fs node:http node:https node:net node:os node:path node:stream node:util
+cli/ | index.ts contract/index.ts queue/postgres.ts queue/sqlite.ts receiver/index.ts settings/index.ts system/clock.ts | node:buffer node:events node:fs node:http node:https node:net node:os node:path node:stream node:util
 `;
 const rows = TABLE.trim()
   .split('\n')
