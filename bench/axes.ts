@@ -50,10 +50,10 @@ export const AXES: readonly Axis[] = [
   },
   {
     name: 'backlog',
-    label: 'messages that wait in the folder',
+    label: 'messages that wait in the file',
     scale: 'linear',
     sizes: [0, 100_000, 300_000, 1_000_000],
-    work: 'the queue in a folder, without a sender: 1000 messages come in and 1000 go out, beside what waits; latency: one comes in and one goes out',
+    work: 'the queue in an SQLite file, without a sender: 1000 messages come in and 1000 go out, beside what waits; latency: one comes in and one goes out',
     time: 'time of a message',
     messagesIn: () => 1,
   },

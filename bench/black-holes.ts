@@ -1,5 +1,5 @@
 /**
- * `npm run bench:black-holes -- --queue level`: 10,000 applications have messages waiting, a tenth of
+ * `npm run bench:black-holes -- --queue sqlite`: 10,000 applications have messages waiting, a tenth of
  * them are black holes: until when has each of the others been served? `--applications`, `--holes`, `--messages`
  * (of each), `--first` (the black holes before all others), `--healthy-slots` and `--failing-slots` change
  * it. Linux only: elsewhere 127.0.0.0/8 is not all this machine's.
@@ -9,12 +9,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createWebhookSender } from 'security-event-delivery';
-import { createLevelQueue } from 'security-event-delivery/queue/level';
 import {
   createPostgresQueue,
   createPostgresSchema,
   type MessageQueue,
 } from 'security-event-delivery/queue/postgres';
+import { createSqliteQueue } from 'security-event-delivery/queue/sqlite';
 import { PostgresServer } from '../test/helpers/postgres-server.ts';
 import { runScene } from './black-hole-scene.ts';
 
@@ -37,10 +37,10 @@ interface Place {
 
 const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
   memory: () => Promise.resolve({ openQueue: undefined, leave: () => Promise.resolve() }),
-  level: () => {
+  sqlite: () => {
     const folder = mkdtempSync(join(tmpdir(), 'black-holes-'));
     return Promise.resolve({
-      openQueue: () => createLevelQueue({ folder }),
+      openQueue: () => createSqliteQueue({ file: join(folder, 'queue.db') }),
       leave: () => Promise.resolve(rmSync(folder, { recursive: true })),
     });
   },

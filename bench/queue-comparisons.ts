@@ -3,37 +3,37 @@ import { type Comparison, side } from './comparison.ts';
 
 const SUBJECT = new URL('./subjects/queue.mjs', import.meta.url);
 
-/** The queue in a folder beside the one in memory, which keeps nothing. */
+/** The queue in an SQLite file beside the one in memory, which keeps nothing. */
 const queueing: readonly Comparison[] = [
   ...[1, 64, 1000].map((callers) => ({
-    name: `queue-level-${callers}`,
+    name: `queue-sqlite-${callers}`,
     work: `accept a message a call, ${callers} at a time, each until it is on the disk`,
     subject: SUBJECT,
     operations: callers === 1 ? 5000 : 50_000,
     unit: 'messages/s' as const,
-    ours: side('level', `level, ${callers} callers`),
+    ours: side('sqlite', `sqlite, ${callers} callers`),
     rival: side('memory', `memory, ${callers} callers`),
   })),
   {
-    name: 'queue-level-drain',
+    name: 'queue-sqlite-drain',
     work: 'claim and settle 1,000,000 messages that wait, 16 claims at a time',
     subject: SUBJECT,
     operations: 1_000_000,
     unit: 'messages/s',
-    ours: side('level', 'level, drained'),
+    ours: side('sqlite', 'sqlite, drained'),
     rival: side('memory', 'memory, drained'),
     runs: 7,
     tellsMemory: true,
   },
   {
-    name: 'queue-level-start',
-    work: 'open a folder with 1,000,000 messages, up to the first claim, beside one with 1000',
+    name: 'queue-sqlite-start',
+    work: 'open a file with 1,000,000 messages, up to the first claim, beside one with 1000',
     subject: SUBJECT,
     operations: 1_000_000,
     itemsPerOperation: 1e-6,
     unit: 'ms',
-    ours: side('1,000,000 wait', 'level, started'),
-    rival: side('1000 wait', 'level, started with little'),
+    ours: side('1,000,000 wait', 'sqlite, started'),
+    rival: side('1000 wait', 'sqlite, started with little'),
     runs: 7,
     tellsMemory: true,
   },

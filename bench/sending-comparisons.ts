@@ -63,10 +63,10 @@ const untilDelivered: readonly Comparison[] = [
   })),
   {
     ...delivering,
-    name: 'deliver-level',
+    name: 'deliver-sqlite',
     work: '100,000 messages, each call resolved when they are on the disk, until all are delivered',
     operations: 100_000,
-    ours: side('level', 'ours, level'),
+    ours: side('sqlite', 'ours, sqlite'),
     rival: side('memory', 'ours, memory'),
     goal: throughput(0.3),
   },

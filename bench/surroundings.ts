@@ -17,7 +17,7 @@ const PACKAGES = [
   'ajv',
   'undici',
   'uuid',
-  'classic-level',
+  '@photostructure/sqlite',
   'pg',
 ];
 

@@ -28,11 +28,11 @@ const GROUPS = [
   ['capture/own-text', 'capture/request-scope', 'capture/request-story'],
   ['contract/contract', 'contract/index'],
   [
-    'queue/in-process/batch',
-    'queue/in-process/moment',
-    'queue/in-process/queue-stats',
-    'queue/in-process/room',
-    'queue/in-process/turns',
+    'queue/memory/batch',
+    'queue/memory/moment',
+    'queue/memory/queue-stats',
+    'queue/memory/room',
+    'queue/memory/turns',
   ],
 ];
 

@@ -134,13 +134,8 @@ export const ERROR_TABLE = {
   },
   ERR_QUEUE_FOREIGN: {
     kind: 'caller',
-    what: 'The file or folder of the queue belongs to another program',
-    hint: 'Nothing in it was changed: name another file or folder.',
-  },
-  ERR_QUEUE_LOCKED: {
-    kind: 'environment',
-    what: 'Another process has the folder of the queue open',
-    hint: 'Give each process a folder of its own, or use a queue that processes share (PostgreSQL).',
+    what: 'The file of the queue belongs to another program',
+    hint: 'Nothing in it was changed: name another file.',
   },
   ERR_QUEUE_FAILED: {
     kind: 'environment',

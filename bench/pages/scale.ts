@@ -3,12 +3,10 @@ import type { GrowthOfAxis } from '../growth-results.ts';
 import type { KeptRun } from '../kept.ts';
 import type { Result } from '../results.ts';
 
-type Origin = 'measured' | 'computed' | 'not measured yet';
-
 interface Figure {
   readonly what: string;
   readonly value: number | undefined;
-  readonly origin: Exclude<Origin, 'not measured yet'>;
+  readonly origin: 'measured' | 'computed';
   readonly from: string;
 }
 
@@ -19,14 +17,14 @@ const EXAMPLE_CORES = 8;
 const rounded = (value: number): string =>
   Number(value.toPrecision(2)).toLocaleString('en-GB', { maximumFractionDigits: 2 });
 
-function rowOf({ what, value, origin, from }: Figure): string {
-  const known = value === undefined ? ['', 'not measured yet'] : [rounded(value), origin];
-  return `| ${[what, ...known, from].join(' | ')} |`;
+/** A figure without a result has no row. */
+function rowsOf({ what, value, origin, from }: Figure): string[] {
+  return value === undefined ? [] : [`| ${[what, rounded(value), origin, from].join(' | ')} |`];
 }
 
 const tableOf = (figures: readonly Figure[]): string => `| | | | from |
 |---|---|---|---|
-${figures.map(rowOf).join('\n')}`;
+${figures.flatMap(rowsOf).join('\n')}`;
 
 const product = (value: number | undefined, by: number): number | undefined =>
   value === undefined ? undefined : value * by;
@@ -46,7 +44,7 @@ function measuredIn(kept: readonly KeptRun[], growth: readonly GrowthOfAxis[]): 
     return row.unit === 'messages/s' ? row.ours.value : 1e6 / row.ours.value;
   };
   const destinations = growth.find(({ axis }) => axis === 'destinations')?.points ?? [];
-  return { perSecond, destinations, start: find('queue-level-start')?.ours.value };
+  return { perSecond, destinations, start: find('queue-sqlite-start')?.ours.value };
 }
 
 const measured = (what: string, value: number | undefined, from: string): Figure => ({
@@ -66,7 +64,11 @@ function processFigures({ perSecond, destinations, start }: Measured): Figure[] 
       '`report-pino`',
     ),
     measured('messages a second, queue in memory', perSecond('deliver-loop'), '`deliver-loop`'),
-    measured('messages a second, queue in a folder', perSecond('deliver-level'), '`deliver-level`'),
+    measured(
+      'messages a second, queue in an SQLite file',
+      perSecond('deliver-sqlite'),
+      '`deliver-sqlite`',
+    ),
     measured(
       'messages a second into PostgreSQL, 1000 callers',
       perSecond('queue-postgres-1000'),
@@ -82,10 +84,10 @@ function processFigures({ perSecond, destinations, start }: Measured): Figure[] 
       many?.messagesPerSecond,
       '[over destinations](benchmarks.md#over-destinations)',
     ),
-    measured('ms until a folder with a million messages is open', start, '`queue-level-start`'),
+    measured('ms until a file with a million messages is open', start, '`queue-sqlite-start`'),
     {
-      what: 'millions of messages a day, queue in a folder',
-      value: product(perSecond('deliver-level'), SECONDS_IN_A_DAY / 1e6),
+      what: 'millions of messages a day, queue in an SQLite file',
+      value: product(perSecond('deliver-sqlite'), SECONDS_IN_A_DAY / 1e6),
       origin: 'computed',
       from: 'a day of the above',
     },
@@ -102,7 +104,7 @@ function machineFigures({ perSecond }: Measured): Figure[] {
   });
   return [
     times('messages a second, queues in memory', 'deliver-loop'),
-    times('messages a second, a folder each', 'deliver-level'),
+    times('messages a second, an SQLite file each', 'deliver-sqlite'),
   ];
 }
 
@@ -129,17 +131,19 @@ takes 100 ms). To many destinations it is requests a second that count, 64 at on
 destinations a second where an answer takes 100 ms, and more with more slots.
 
 The queue in memory holds what waits in the process, 64 MiB by default: computed, 90,000 messages of 743 bytes, which is
-a receiver's outage of 15 minutes at 100 messages a second. The folder's queue keeps messages on the disk, 1 GiB and
+a receiver's outage of 15 minutes at 100 messages a second. The SQLite queue keeps messages on the disk, 1 GiB and
 2,000,000 messages by default: 4 hours at that rate, and 40 hours with ten times the room.
 
 ## One machine
 
-Processes share nothing but the disk and the network. Each has a sender of its own, and a folder of its own where it has one:
+Processes can share an SQLite file, or each have a sender and a queue of its own, so that they share nothing but the disk and
+the network:
 
 ${tableOf(machineFigures(found))}
 
-What is computed takes it that cores are the limit, and not the disk: each folder waits for the disk's flushes by itself. Two
-processes that send to the same destination do so with a request in flight each, and learn of its failures each for itself.
+What is computed takes it that cores are the limit, and not the disk: each file waits for the disk's flushes by itself. Two
+processes with a queue each that send to the same destination do so with a request in flight each, and learn of its failures
+each for itself. Processes that share a file have one request in flight to a destination; one process at a time writes.
 
 ## A fleet
 
@@ -156,9 +160,9 @@ its messages to the others ([queues.md](queues.md)). The store is the limit then
 
 | From | to | when |
 |---|---|---|
-| memory | a folder | what was accepted must outlive the process; or an outage of a receiver brings in more than the memory you can spare |
-| memory, a folder | more processes on the machine | the process takes its core whole (\`sender.stats()\` tells what waits, and it grows), and destinations can be shared out between them |
-| a folder | PostgreSQL | a second process has to enqueue or deliver for the same destinations; the machine may be lost; a destination's rate and failures must be known to all |
+| memory | an SQLite file | what was accepted must outlive the process; or an outage of a receiver brings in more than the memory you can spare |
+| one process | more processes on the machine | the process takes its core whole (\`sender.stats()\` tells what waits, and it grows) |
+| an SQLite file | PostgreSQL | several machines have to enqueue or deliver for the same destinations; the machine may be lost |
 
 Do not move for throughput alone before a core is full: a shared queue is slower than one in the process, since each claim
 crosses a network.

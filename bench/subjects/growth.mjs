@@ -4,6 +4,7 @@
  * Prints one line of JSON: `messagesPerSecond`, `latencyMs` (the median) and `peakMegabytes`, the most resident
  * memory that the process had.
  */
+import { join } from 'node:path';
 import { securityEvent } from './inputs.mjs';
 import { startReceiver } from './receiver-process.mjs';
 
@@ -76,9 +77,9 @@ const BOUNDS = { maxPendingMessages: 2e6, maxPendingBytes: 4e9 };
 
 /** As many come in as go out, so that what waits stays as it is. */
 async function waiting(folder) {
-  const { createLevelQueue } = await import('security-event-delivery/queue/level');
+  const { createSqliteQueue } = await import('security-event-delivery/queue/sqlite');
   const { entries } = await import('./queue.mjs');
-  const queue = createLevelQueue({ folder, ...BOUNDS });
+  const queue = createSqliteQueue({ file: join(folder, 'queue.db'), ...BOUNDS });
   await queue.open(STATE);
   const leave = async (count) => {
     for (let left = count; left > 0; ) {
@@ -102,9 +103,9 @@ async function waiting(folder) {
 
 /** Makes what waits, in a process of its own: it is not to be in the memory that is told. */
 async function filling(folder, count) {
-  const { createLevelQueue } = await import('security-event-delivery/queue/level');
+  const { createSqliteQueue } = await import('security-event-delivery/queue/sqlite');
   const { entries } = await import('./queue.mjs');
-  const queue = createLevelQueue({ folder, sync: false, ...BOUNDS });
+  const queue = createSqliteQueue({ file: join(folder, 'queue.db'), sync: false, ...BOUNDS });
   await queue.open(STATE);
   for (let left = count; left > 0; left -= 1000) await queue.enqueue(entries(Math.min(1000, left)));
   await queue.close();

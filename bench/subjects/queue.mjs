@@ -34,11 +34,11 @@ const STORES = {
     const queue = createMemoryQueue(BOUNDS);
     return { open: () => queue, remove: () => {} };
   },
-  level: async () => {
-    const { createLevelQueue } = await import('security-event-delivery/queue/level');
+  sqlite: async () => {
+    const { createSqliteQueue } = await import('security-event-delivery/queue/sqlite');
     const folder = mkdtempSync(join(tmpdir(), 'bench-queue-'));
     return {
-      open: () => createLevelQueue({ folder, ...BOUNDS }),
+      open: () => createSqliteQueue({ file: join(folder, 'queue.db'), ...BOUNDS }),
       remove: () => rmSync(folder, { recursive: true }),
     };
   },

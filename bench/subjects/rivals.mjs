@@ -42,11 +42,11 @@ const delivering = (open, warmUpCount) => async () => {
 
 const memory = async () => ({ queue: undefined, remove: () => {} });
 
-async function level() {
-  const { createLevelQueue } = await import('security-event-delivery/queue/level');
+async function sqlite() {
+  const { createSqliteQueue } = await import('security-event-delivery/queue/sqlite');
   const folder = mkdtempSync(join(tmpdir(), 'bench-deliver-'));
   const remove = () => rmSync(folder, { recursive: true });
-  return { queue: createLevelQueue({ folder }), remove };
+  return { queue: createSqliteQueue({ file: join(folder, 'queue.db') }), remove };
 }
 
 export const senderTo = (openQueue) => async (url) => {
@@ -67,7 +67,7 @@ export const senderTo = (openQueue) => async (url) => {
   return { sender, close };
 };
 
-export const QUEUES = { memory, level };
+export const QUEUES = { memory, sqlite };
 
 const ours =
   (openQueue) =>
@@ -168,7 +168,7 @@ async function fetchEach({ url }) {
 
 export const sides = {
   'ours, memory': delivering(ours(memory), 20_000),
-  'ours, level': delivering(ours(level), 20_000),
+  'ours, sqlite': delivering(ours(sqlite), 20_000),
   'bare loop': delivering(bareLoop, 20_000),
   'winston http': delivering(winston, 5000),
   'posthog-node': delivering(postHog, 5000),

@@ -1,8 +1,8 @@
 /** A queue in the memory of this process. */
 import { systemClock } from '../system/clock.ts';
-import type { QueueClock } from './in-process/moment.ts';
 import { type MemoryQueueOptions, readMemoryOptions } from './memory/memory-options.ts';
 import { MemoryQueue } from './memory/memory-queue.ts';
+import type { QueueClock } from './memory/moment.ts';
 import type { MessageQueue } from './queue.ts';
 
 export type { MemoryQueueOptions } from './memory/memory-options.ts';

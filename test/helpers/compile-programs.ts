@@ -15,9 +15,7 @@ const REQUIRE =
   "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
 
 const BUNDLE =
-  '--bundle --splitting --platform=node --format=esm --target=node20 --log-level=warning ' +
-  // It finds what is compiled of it beside its own files.
-  '--external:classic-level';
+  '--bundle --splitting --platform=node --format=esm --target=node20 --log-level=warning';
 
 /**
  * Like `compilePrograms`, but with all that a program imports in a few files beside it, packages

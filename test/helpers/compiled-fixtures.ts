@@ -8,7 +8,7 @@ import { root } from './package-files.ts';
 
 /** Those that are started often, and whose tests are not about modules. */
 const BUNDLED =
-  /(?:request-stores|level-\w+|sqlite-\w+|log-\w+|queue-memory|sender-\w+|settings-\w+|receiver-close|wire-idle)\.ts$/;
+  /(?:request-stores|sqlite-\w+|log-\w+|queue-memory|sender-\w+|settings-\w+|receiver-close|wire-idle)\.ts$/;
 
 declare module 'vitest' {
   interface ProvidedContext {

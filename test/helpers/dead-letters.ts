@@ -1,7 +1,6 @@
 /** Durable queues with dead letters in them, as a service leaves them behind. */
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { createLevelQueue } from '../../src/queue/level.ts';
 import type {
   ApplicationState,
   Claim,
@@ -11,6 +10,7 @@ import type {
   MessageResult,
   QueueEntry,
 } from '../../src/queue/queue.ts';
+import { createSqliteQueue } from '../../src/queue/sqlite.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import { storeV2 } from '../../src/webhook/encoder.ts';
 import { message } from './sender.ts';
@@ -125,36 +125,45 @@ export async function bury(
   await flush();
 }
 
-/** Makes a folder as its service has left it; destinations of `closed` have closed themselves. */
+/** Makes a file as its service has left it; destinations of `closed` have closed themselves. */
 export async function fill(
-  folder: string,
+  file: string,
   deaths: readonly Death[],
   closed: readonly string[] = [],
 ): Promise<void> {
   const clock = createFakeClock(NOON_MS - AGE_MS);
-  const queue = createLevelQueue({ folder, sync: false }, clock);
+  const queue = createSqliteQueue({ file, sync: false }, clock);
   await bury(queue, deaths, clock);
   for (const id of closed) await queue.closeApplication(id, 0);
   await queue.close();
 }
 
 /** Likewise, gone with the test. */
-export async function folderWith(
+export async function fileWith(
   deaths: readonly Death[],
   closed: readonly string[] = [],
 ): Promise<string> {
-  const folder = join(temporaryFolder(), 'queue');
-  await fill(folder, deaths, closed);
-  return folder;
+  const file = join(temporaryFolder(), 'queue.db');
+  await fill(file, deaths, closed);
+  return file;
 }
 
 /** `m-0`, `m-1` … */
 export const deaths = (count: number, death: Partial<Death> = {}): Death[] =>
   Array.from({ length: count }, (_, index) => ({ messageId: `m-${index}`, ...death }));
 
-/** Of a queue in a folder: the message ids of its dead letters, and what waits. */
-export async function contentOf(folder: string): Promise<{ dead: string[]; pending: number }> {
-  const queue = createLevelQueue({ folder, sync: false });
+/** Returns the ids of the dead letters of a queue in a file, the oldest first. */
+export async function deadIds(file: string): Promise<string[]> {
+  const queue = createSqliteQueue({ file, sync: false });
+  await queue.open(STATE);
+  const { items } = await queue.listDeadLetters({ limit: 10_000 });
+  await queue.close();
+  return items.map(({ id }) => id);
+}
+
+/** Of a queue in a file: the message ids of its dead letters, and what waits. */
+export async function contentOf(file: string): Promise<{ dead: string[]; pending: number }> {
+  const queue = createSqliteQueue({ file, sync: false });
   await queue.open(STATE);
   const { items } = await queue.listDeadLetters({ limit: 10_000 });
   const { pending } = await queue.stats();

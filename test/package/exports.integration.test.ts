@@ -83,7 +83,6 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
   './fastify': ['captureRequests'],
   './hono': ['captureRequests'],
   './passport': ['reportLogins'],
-  './queue/level': ['createLevelQueue'],
   './queue/memory': ['createMemoryQueue'],
   './queue/postgres': ['createPostgresIncidents', 'createPostgresQueue', 'createPostgresSchema'],
   './queue/sqlite': ['createSqliteIncidents', 'createSqliteQueue'],
@@ -158,7 +157,6 @@ describe('the exports map', () => {
       './hono',
       './passport',
 
-      './queue/level',
       './queue/memory',
       './queue/postgres',
       './queue/sqlite',

@@ -23,9 +23,7 @@ log/ | contract/ system/ | node:fs node:util pino
 settings/index.ts | settings/ | -
 settings/configure/ | contract/ settings/ system/ webhook/ | node:crypto node:fs/promises node:os node:path
 settings/ | contract/ system/ | node:diagnostics_channel node:fs node:path zod
-queue/in-process/ | queue/queue.ts system/ | -
-queue/level | incident/ queue/in-process/ queue/queue.ts system/ | classic-level node:crypto node:diagnostics_channel node:fs/promises node:path node:zlib
-queue/memory | queue/in-process/ queue/message-classes.ts queue/queue.ts system/ | -
+queue/memory | queue/message-classes.ts queue/queue.ts system/ | -
 queue/sqlite/worker/ | incident/ queue/queue.ts queue/sqlite/protocol.ts system/ | node:crypto node:fs node:module node:path node:process node:sqlite node:worker_threads node:zlib
 queue/sqlite | incident/ queue/message-classes.ts queue/queue.ts system/ | node:diagnostics_channel node:fs node:module node:path node:process node:worker_threads
 queue/postgres | incident/ queue/queue.ts system/ | pg
@@ -38,7 +36,7 @@ capture/ | address/ contract/ system/ | maxmind node:fs node:http node:util prox
 reporter/ | address/ capture/ contract/ incident/ log/ projection/ queue/queue.ts system/ webhook/encoder.ts webhook/engine/ | node:diagnostics_channel node:net node:util
 receiver/ | contract/ system/ webhook/signature.ts | node:crypto node:zlib
 testing/ | contract/index.ts system/ webhook/signature.ts | node:crypto node:events node:http node:net node:stream node:tls node:zlib
-cli/ | index.ts contract/index.ts queue/level.ts queue/postgres.ts receiver/index.ts settings/index.ts system/clock.ts | node:buffer node:events node:fs node:http node:https node:net node:os node:path node:stream node:util
+cli/ | index.ts contract/index.ts queue/postgres.ts queue/sqlite.ts receiver/index.ts settings/index.ts system/clock.ts | node:buffer node:events node:fs node:http node:https node:net node:os node:path node:stream node:util
 `;
 const rows = TABLE.trim()
   .split('\n')
@@ -110,7 +108,7 @@ describe('the judge of imports', () => {
   it.each([
     ['an allowed package', 'log/a.ts', "import pino from 'pino';"],
     ['an allowed folder', 'log/a.ts', "export { b } from '../system/clock.ts';"],
-    ['a file of the same row', 'queue/level/a.ts', "import { b } from '../level.ts';"],
+    ['a file of the same row', 'queue/sqlite/a.ts', "import { b } from '../sqlite.ts';"],
     ['the root index.ts for the command line', 'cli/a.ts', "import { b } from '../index.ts';"],
     ['a name in a comment', 'contract/a.ts', " * import { b } from 'pino';"],
   ])('lets %s pass', (_, path, text) => {
@@ -121,7 +119,7 @@ describe('the judge of imports', () => {
     ['a forbidden package', 'contract/a.ts', "import pino from 'pino';", 'pino'],
     ['a builtin', 'queue/postgres/a.ts', "import 'node:fs';", 'node:fs'],
     ['a forbidden folder', 'contract/a.ts', "import { b } from '../log/a.ts';", '../log/a.ts'],
-    ['another queue', 'queue/level/a.ts', "import { b } from '../memory.ts';", '../memory.ts'],
+    ['another queue', 'queue/sqlite/a.ts', "import { b } from '../memory.ts';", '../memory.ts'],
     ['the root index.ts', 'webhook/a.ts', "import { b } from '../index.ts';", '../index.ts'],
     ['a type', 'webhook/a.ts', "import type {\n  Pool,\n} from 'pg';", 'pg'],
     ['a dynamic import', 'webhook/a.ts', "const b = await import('zod');", 'zod'],

@@ -33,7 +33,7 @@ describe('an entry of the package', () => {
     expect(othersOf('contract/index.js')).toEqual(['zod']);
   });
 
-  it.each(['level', 'memory', 'postgres', 'sqlite'])(
+  it.each(['memory', 'postgres', 'sqlite'])(
     'needs no dependency that every application has for queue/%s',
     (queue) => {
       const others = othersOf(`queue/${queue}.js`);

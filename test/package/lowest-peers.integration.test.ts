@@ -79,14 +79,6 @@ describe.skipIf(quickOrNightly(true, false))('with the lowest version', () => {
     return JSON.parse(stdout);
   };
 
-  test('of classic-level a queue in a folder is written, opened again and delivered from', async () => {
-    const folder = JSON.stringify(join(consumer.folder, 'queue'));
-    const program = `
-      import { createLevelQueue } from '${manifest.name}/queue/level';
-      ${sendLater(`() => createLevelQueue({ folder: ${folder} })`)}`;
-    expect(await runProgram('level.mjs', program)).toEqual(SENT);
-  });
-
   test('of @photostructure/sqlite a queue in a file is written, opened again and delivered from', async () => {
     const file = JSON.stringify(join(consumer.folder, 'queue.db'));
     const program = `

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createLevelQueue } from '../../src/queue/level.ts';
+import { createSqliteQueue } from '../../src/queue/sqlite.ts';
 import { ALL, HOLES, servePastBlackHoles } from './black-hole-run.ts';
 
 describe.runIf(process.platform === 'linux')('every healthy application is served', () => {
@@ -12,10 +12,10 @@ describe.runIf(process.platform === 'linux')('every healthy application is serve
     expect(await servePastBlackHoles(undefined)).toEqual(ALL);
   });
 
-  test(`from a LevelDB queue, ${title}`, async () => {
+  test(`from an SQLite queue, ${title}`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'black-holes-'));
     try {
-      const open = () => createLevelQueue({ folder, sync: false });
+      const open = () => createSqliteQueue({ file: join(folder, 'queue.db'), sync: false });
       expect(await servePastBlackHoles(open)).toEqual(ALL);
     } finally {
       rmSync(folder, { recursive: true });

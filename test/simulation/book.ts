@@ -162,15 +162,6 @@ export class Book {
     }
   }
 
-  /** A queue that belongs to one process: whoever held a claim is gone, and whose turn it was forgotten. */
-  takeOver(now: number): void {
-    for (const application of this.applications.values()) {
-      if (application.claim !== undefined) application.claim.endsAt = now;
-      application.readySince = undefined;
-    }
-    this.wake(now);
-  }
-
   release({ claim, messages }: BookedClaim, now: number): void {
     this.changes += 1;
     for (const message of messages) {

@@ -1,7 +1,7 @@
 /**
  * `npm run simulate -- …`: `--seeds 1000 --from 1` runs many worlds, `--seed 4711` tells one of them
  * step by step, `--planted` runs the planted bugs, `--table` shows what the worlds have met,
- * `--only slots` checks nothing but that invariant, and `--queue level` or `--queue postgres` takes a
+ * `--only slots` checks nothing but that invariant, and `--queue sqlite` or `--queue postgres` takes a
  * real queue.
  */
 import { parseArgs } from 'node:util';
@@ -38,9 +38,9 @@ const staying = { leave: () => Promise.resolve() };
 /** Where the queue of all the worlds is; what a place needs is loaded for it alone. */
 const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
   memory: () => Promise.resolve({ ...staying, makeBacking: inMemory }),
-  level: async () => {
-    const { inFolder } = await import('./in-a-folder.ts');
-    return { ...staying, makeBacking: inFolder() };
+  sqlite: async () => {
+    const { inFile } = await import('./in-a-file.ts');
+    return { ...staying, makeBacking: inFile() };
   },
   postgres: async () => {
     const { SimulatedDatabase } = await import('./in-a-database.ts');

@@ -150,7 +150,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'who came last is served first',
-    file: 'queue/in-process/turns.ts',
+    file: 'queue/memory/turns.ts',
     from: 'this.#turn += 1',
     to: 'this.#turn -= 1',
     by: 'turns',

@@ -1,7 +1,7 @@
 /** What a seed stands for where the queue is a real one: what such a queue cannot have is left out. */
 import type { QueueKind } from './backing.ts';
 import { generate } from './generate.ts';
-import type { Happening, Scenario } from './scenario.ts';
+import type { Scenario } from './scenario.ts';
 
 /** Each step costs real time there. */
 const MAX_SPAN_MS = 20 * 60_000;
@@ -14,19 +14,5 @@ export function scenarioOf(seed: number, kind: QueueKind): Scenario {
   if (kind === 'memory') return generate(seed);
   let scenario = generate(seed);
   for (let next = seed + STRIDE; !isFit(scenario); next += STRIDE) scenario = generate(next);
-  return kind === 'level' ? ofOneProcess(scenario) : scenario;
-}
-
-/** A folder belongs to one process at a time. */
-function ofOneProcess(scenario: Scenario): Scenario {
-  const { happenings } = scenario;
-  const restarts = happenings.some(({ kind }) => kind === 'crash' || kind === 'close');
-  return {
-    ...scenario,
-    processes: ['both'],
-    happenings: happenings
-      // Over a restart it has no other clock than the one on the wall.
-      .filter(({ kind }) => kind !== 'clock' || !restarts)
-      .map((one): Happening => ('process' in one ? { ...one, process: 0 } : one)),
-  };
+  return scenario;
 }

@@ -169,7 +169,6 @@ export class Simulation {
     if (rest === undefined || lookAfterwards === undefined) return;
     await rest();
     const queue = await lookAfterwards();
-    if (world.backing.kind === 'level') world.book.takeOver(world.now);
     checkLedger(world, queue);
     checkDeadLetters(world, queue);
     await rest();

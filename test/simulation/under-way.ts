@@ -83,15 +83,6 @@ export class UnderWay {
     } while (this.#count > 0 || this.#begun !== begun);
   }
 
-  /** Counts until it is done, which is once no call is. */
-  whenOver(work: () => void): Promise<void> {
-    return this.track(async () => {
-      const own = 1;
-      await this.#until(() => this.#count === own);
-      work();
-    });
-  }
-
   async #until(holds: () => boolean): Promise<void> {
     while (!holds()) {
       await new Promise<void>((resolve) => {

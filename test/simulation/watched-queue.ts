@@ -48,9 +48,8 @@ export class WatchedQueue implements MessageQueue {
 
   open(initialState: ApplicationState): Promise<Backlog> {
     return this.#line.run(async () => {
-      const { backing, book, now } = this.#world;
+      const { book } = this.#world;
       const backlog = await this.#handle.queue.open(initialState);
-      if (backing.kind === 'level' && !this.isOpened) book.takeOver(now);
       this.isOpened = true;
       this.#process.backlogMessages = book.pendingCount;
       return backlog;

@@ -15,8 +15,8 @@ export const listCommand = defineCommand({
   },
   examples: [
     {
-      command: 'security-events dead list --level ./webhook-queue',
-      what: 'all of a queue in a folder, whose service is stopped',
+      command: 'security-events dead list --sqlite ./webhooks.db',
+      what: 'all of a queue in a file, also while its service runs',
     },
     {
       command: 'security-events dead list --postgres --reason attempts-exhausted --since 2h --json',

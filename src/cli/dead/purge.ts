@@ -16,7 +16,7 @@ export const purgeCommand = defineCommand({
       command: 'security-events dead purge --postgres --reason too-large --dry-run',
       what: 'how many would go',
     },
-    { command: 'security-events dead purge 17 --level ./webhook-queue', what: 'one of them' },
+    { command: 'security-events dead purge 17 --sqlite ./webhooks.db', what: 'one of them' },
   ],
   async run({ options, words, terminal }) {
     refuseConnectionStrings(words);

@@ -1,8 +1,8 @@
-/** The durable queue whose dead letters are meant: a folder, or a PostgreSQL database. */
-import { readdir, readFile } from 'node:fs/promises';
+/** The durable queue whose dead letters are meant: an SQLite file, or a PostgreSQL database. */
+import { readFile, stat } from 'node:fs/promises';
 import { createWebhookSender, type MessageQueue, SecurityEventError } from '../../index.ts';
-import { createLevelQueue } from '../../queue/level.ts';
 import { createPostgresQueue, type PostgresQueueOptions } from '../../queue/postgres.ts';
+import { createSqliteQueue } from '../../queue/sqlite.ts';
 import type { OptionTable, OptionValues } from '../command.ts';
 import { misuse, outage } from '../failure.ts';
 import { paint, type Terminal } from '../terminal.ts';
@@ -11,10 +11,10 @@ import { type DeadLetters, lettersUntilEnded, untilEnded } from './until-ended.t
 const DEFAULT_VARIABLE = 'DATABASE_URL';
 
 export const QUEUE_OPTIONS = {
-  level: {
+  sqlite: {
     type: 'string',
-    value: 'FOLDER',
-    what: 'the queue in this folder, while no service has it open',
+    value: 'FILE',
+    what: 'the queue in this SQLite file, also while services use it',
   },
   postgres: {
     type: 'boolean',
@@ -43,12 +43,6 @@ export const QUEUE_OPTIONS = {
 
 export type QueueChoice = OptionValues<typeof QUEUE_OPTIONS>;
 
-/** By which the store of a folder is known: another folder must not become one, nor its mode change. */
-const FILE_OF_A_STORE = /^(?:CURRENT|MANIFEST-\d+|\d+\.(?:ldb|sst|log)|mending)$/;
-
-const WAY_OUT_OF_LOCK =
-  'Stop the service first, or call `sender.deadLetters()` and `sender.replay()` within it.';
-
 const NO_ARGUMENT =
   'Other users of the machine see it in the list of processes, and shells keep it in their history: ' +
   `set ${DEFAULT_VARIABLE}, or use --postgres-env NAME or --postgres-file PATH.`;
@@ -63,17 +57,18 @@ export function refuseConnectionStrings(words: readonly string[]): void {
   }
 }
 
-async function levelQueue(folder: string, terminal: Terminal): Promise<MessageQueue> {
-  const names = await readdir(folder);
-  if (!names.some((name) => FILE_OF_A_STORE.test(name))) {
-    throw outage(`${folder} holds no queue`, 'Give the folder that `createLevelQueue` was given.');
+/** @throws CommandFailure with exit code 3 where the file holds no queue: none may be made of it */
+async function sqliteQueue(file: string, terminal: Terminal): Promise<MessageQueue> {
+  const found = await stat(file);
+  if (!found.isFile() || found.size === 0) {
+    throw outage(`${file} holds no queue`, 'Give the file that `createSqliteQueue` was given.');
   }
-  return createLevelQueue({
-    folder,
+  return createSqliteQueue({
+    file,
     // Nothing is evicted here, whatever the bound of the service is.
     maxDeadBytes: Number.MAX_SAFE_INTEGER,
-    onDamage: ({ lost }) => {
-      const note = `The folder was damaged; what is intact is in order again. Lost: ${lost}.`;
+    onDamage: ({ missingSequences }) => {
+      const note = `The file was damaged. Number of messages that are missing: ${missingSequences}.`;
       void terminal.errors.write(`${paint(terminal.errors, 'yellow', note)}\n`);
     },
   });
@@ -123,29 +118,23 @@ async function postgresQueue(choice: QueueChoice, terminal: Terminal): Promise<M
 
 /** @throws CommandFailure with exit code 2 where not exactly one queue is named */
 async function openQueue(choice: QueueChoice, terminal: Terminal): Promise<MessageQueue> {
-  const { level, postgres, 'postgres-env': name, 'postgres-file': file } = choice;
-  refuseConnectionStrings([level, name, file].filter((given) => given !== undefined));
+  const { sqlite, postgres, 'postgres-env': name, 'postgres-file': file } = choice;
+  refuseConnectionStrings([sqlite, name, file].filter((given) => given !== undefined));
   const databases = [name, file].filter((given) => given !== undefined).length;
   const isDatabase = databases > 0 || postgres === true;
   if (databases > 1) throw misuse('expected one of --postgres-env and --postgres-file');
-  if (isDatabase === (level !== undefined)) {
+  if (isDatabase === (sqlite !== undefined)) {
     throw misuse(
-      isDatabase ? 'expected --level or --postgres, and not both' : 'no queue is named',
-      'Give --level FOLDER, or --postgres with the connection in DATABASE_URL or PGHOST and so on.',
+      isDatabase ? 'expected --sqlite or --postgres, and not both' : 'no queue is named',
+      'Give --sqlite FILE, or --postgres with the connection in DATABASE_URL or PGHOST and so on.',
     );
   }
-  return level === undefined ? postgresQueue(choice, terminal) : levelQueue(level, terminal);
+  return sqlite === undefined ? postgresQueue(choice, terminal) : sqliteQueue(sqlite, terminal);
 }
 
 /** What the queue rejects with, with the way out for who is at a terminal. */
-export function toldQueueError(error: unknown, { level }: QueueChoice): unknown {
+export function toldQueueError(error: unknown): unknown {
   if (!(error instanceof SecurityEventError)) return error;
-  if (error.code === 'ERR_QUEUE_LOCKED') {
-    return outage(
-      `another process has the queue in ${level ?? 'the folder'} open`,
-      WAY_OUT_OF_LOCK,
-    );
-  }
   const [, peer] = /\(`(npm install [^`]+)`\)/.exec(error.message) ?? [];
   if (error.code === 'ERR_PEER_MISSING' && peer !== undefined) {
     return outage(
@@ -171,6 +160,6 @@ export async function withDeadLetters<T>(
   } catch (error) {
     // What could not be opened cannot be closed either, and what hangs may not let itself be closed.
     await untilEnded(sender.close({ deadlineMs: 0 }), terminal).catch(() => undefined);
-    throw toldQueueError(error, choice);
+    throw toldQueueError(error);
   }
 }

@@ -38,8 +38,7 @@ export const replayCommand = defineCommand({
   notes: [
     [
       'They keep their message ids, and their retry_count goes on: receivers tell duplicates by the',
-      'id. A queue in a folder is delivered when its service starts again, one in PostgreSQL at',
-      'once by the services that deliver from it. What has been replayed is no dead letter any',
+      'id. Services that run deliver them at once. What has been replayed is no dead letter any',
       'more: the same command goes on where one ended early, and replays nothing twice.',
     ].join('\n'),
     [
@@ -49,7 +48,7 @@ export const replayCommand = defineCommand({
   ],
   examples: [
     {
-      command: 'security-events dead replay --level ./webhook-queue --all --dry-run',
+      command: 'security-events dead replay --sqlite ./webhooks.db --all --dry-run',
       what: 'how many there are to be replayed',
     },
     {
@@ -57,7 +56,7 @@ export const replayCommand = defineCommand({
       what: 'those of one application, once its receiver is mended',
     },
     {
-      command: 'security-events dead replay 17 18 --level ./webhook-queue',
+      command: 'security-events dead replay 17 18 --sqlite ./webhooks.db',
       what: 'two of them',
     },
   ],

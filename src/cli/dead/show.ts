@@ -26,7 +26,7 @@ export const showCommand = defineCommand({
   notes: ['The exit code is 1 where there is no dead letter of an id.'],
   examples: [
     {
-      command: 'security-events dead show 17 --level ./webhook-queue',
+      command: 'security-events dead show 17 --sqlite ./webhooks.db',
       what: 'what is known of it, but its payload',
     },
     {

@@ -1,7 +1,7 @@
-import { nowhere } from '../in-process/turns.ts';
 import type { ApplicationState, ApplicationUpdate, DiscardReason, Ledger } from '../queue.ts';
 import { DueOrder } from './due-order.ts';
 import type { Taken } from './taken.ts';
+import { nowhere } from './turns.ts';
 
 export interface LiveClaim {
   readonly id: string;

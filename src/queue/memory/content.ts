@@ -1,7 +1,3 @@
-import type { Moment } from '../in-process/moment.ts';
-import { queueStats } from '../in-process/queue-stats.ts';
-import { Room } from '../in-process/room.ts';
-import { Turns } from '../in-process/turns.ts';
 import type {
   ApplicationState,
   DeadLetterFilter,
@@ -18,7 +14,11 @@ import type {
 import { Application, type LiveClaim } from './application.ts';
 import { DeadLetters, type Owned } from './dead-letters.ts';
 import type { MemoryQueueOptions } from './memory-options.ts';
+import type { Moment } from './moment.ts';
+import { queueStats } from './queue-stats.ts';
+import { Room } from './room.ts';
 import { Run, runLength } from './run.ts';
+import { Turns } from './turns.ts';
 import {
   postpone,
   renew,

@@ -1,7 +1,5 @@
 import { SecurityEventError } from '../../errors.ts';
 import { type GiveWay, givingWay } from '../../system/giving-way.ts';
-import { addSizes, SLICE_MESSAGES, slicesOf } from '../in-process/batch.ts';
-import { type Moment, momentOf, type QueueClock } from '../in-process/moment.ts';
 import type {
   ApplicationState,
   ApplicationUpdate,
@@ -22,9 +20,11 @@ import type {
   SequenceRange,
 } from '../queue.ts';
 import type { Application, LiveClaim } from './application.ts';
+import { addSizes, SLICE_MESSAGES, slicesOf } from './batch.ts';
 import { Content } from './content.ts';
 import type { PageRequest } from './dead-letters.ts';
 import type { MemoryQueueOptions } from './memory-options.ts';
+import { type Moment, momentOf, type QueueClock } from './moment.ts';
 import { within } from './taken.ts';
 
 /**

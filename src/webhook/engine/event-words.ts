@@ -84,7 +84,7 @@ const DISCARDS: Readonly<Record<DiscardReason, string>> = {
   returned: 'handed back by `close`, from a queue in memory',
   evicted:
     'the oldest dead letter, where there was no more room for them; counted by `stats()`, not told',
-  lost: 'the folder of its queue was damaged; counted by `stats()`, not told',
+  lost: 'the file of its queue was damaged; counted by `stats()`, not told',
 };
 
 const MISSING: Readonly<Record<DeliveryEvents['destination-missing']['because'], string>> = {

@@ -7,7 +7,7 @@ import { runCommand } from '../../helpers/fake-terminal.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const QUEUE_HINT =
-  'Give --level FOLDER, or --postgres with the connection in DATABASE_URL or PGHOST and so on.';
+  'Give --sqlite FILE, or --postgres with the connection in DATABASE_URL or PGHOST and so on.';
 const SELECTION_HINT =
   'Give ids, --application, --reason or --since; or --all for all dead letters.';
 
@@ -16,13 +16,13 @@ describe('the dead letters of which queue, and which of them', () => {
     ['no queue', ['list'], `no queue is named\n${QUEUE_HINT}`],
     [
       'two queues',
-      ['list', '--level', 'x', '--postgres'],
-      `expected --level or --postgres, and not both\n${QUEUE_HINT}`,
+      ['list', '--sqlite', 'x', '--postgres'],
+      `expected --sqlite or --postgres, and not both\n${QUEUE_HINT}`,
     ],
     [
-      'a folder and a database of a file',
-      ['list', '--level', 'x', '--postgres-file', 'y'],
-      `expected --level or --postgres, and not both\n${QUEUE_HINT}`,
+      'a file and a database of a file',
+      ['list', '--sqlite', 'x', '--postgres-file', 'y'],
+      `expected --sqlite or --postgres, and not both\n${QUEUE_HINT}`,
     ],
     [
       'two connections',
@@ -36,55 +36,59 @@ describe('the dead letters of which queue, and which of them', () => {
     ],
     [
       'an unknown reason',
-      ['list', '--level', 'x', '--reason', 'late'],
+      ['list', '--sqlite', 'x', '--reason', 'late'],
       '--reason must be one of attempts-exhausted, horizon-passed, too-large, destination-closed',
     ],
     [
       'a time without its zone',
-      ['list', '--level', 'x', '--since', '2026-11-20T12:00:00'],
+      ['list', '--sqlite', 'x', '--since', '2026-11-20T12:00:00'],
       '--since must be a day or a time with its zone, such as 2026-11-22 or 2026-11-22T08:00:00Z',
     ],
     [
       'a day that is none',
-      ['list', '--level', 'x', '--since', '2026-13-20'],
+      ['list', '--sqlite', 'x', '--since', '2026-13-20'],
       '--since must be a day or a time with its zone, such as 2026-11-22 or 2026-11-22T08:00:00Z',
     ],
     [
       'a day that its month does not have',
-      ['list', '--level', 'x', '--since', '2026-02-30T08:00:00Z'],
+      ['list', '--sqlite', 'x', '--since', '2026-02-30T08:00:00Z'],
       '--since must be a day or a time with its zone, such as 2026-11-22 or 2026-11-22T08:00:00Z',
     ],
     [
       'a time without a unit',
-      ['list', '--level', 'x', '--since', '12'],
+      ['list', '--sqlite', 'x', '--since', '12'],
       '--since must be a time with its unit, such as 250ms, 2s, 5m, 12h or 3d',
     ],
     [
       'a limit of nothing',
-      ['list', '--level', 'x', '--limit', '0'],
+      ['list', '--sqlite', 'x', '--limit', '0'],
       '--limit must be a whole number from 1 to 9007199254740991',
     ],
-    ['no id', ['show', '--level', 'x'], 'ID is missing: of a dead letter'],
-    ['nothing selected', ['replay', '--level', 'x'], `nothing is selected\n${SELECTION_HINT}`],
-    ['nothing selected to go', ['purge', '--level', 'x'], `nothing is selected\n${SELECTION_HINT}`],
+    ['no id', ['show', '--sqlite', 'x'], 'ID is missing: of a dead letter'],
+    ['nothing selected', ['replay', '--sqlite', 'x'], `nothing is selected\n${SELECTION_HINT}`],
+    [
+      'nothing selected to go',
+      ['purge', '--sqlite', 'x'],
+      `nothing is selected\n${SELECTION_HINT}`,
+    ],
     [
       'a number alone',
-      ['purge', '--level', 'x', '--limit', '5'],
+      ['purge', '--sqlite', 'x', '--limit', '5'],
       `nothing is selected\n${SELECTION_HINT}`,
     ],
     [
       'all and some',
-      ['purge', '--level', 'x', '--all', '--application', 'shop-1'],
+      ['purge', '--sqlite', 'x', '--all', '--application', 'shop-1'],
       `expected --all or a selection, and not both\n${SELECTION_HINT}`,
     ],
     [
       'all and an id',
-      ['replay', '1', '--level', 'x', '--all'],
+      ['replay', '1', '--sqlite', 'x', '--all'],
       `expected --all or a selection, and not both\n${SELECTION_HINT}`,
     ],
     [
       'ids and a number',
-      ['replay', '1', '--level', 'x', '--limit', '5'],
+      ['replay', '1', '--sqlite', 'x', '--limit', '5'],
       'expected ids or --limit, and not both',
     ],
   ])('%s is a wrong use', async (_what, words, message) => {
@@ -99,7 +103,7 @@ describe('the dead letters of which queue, and which of them', () => {
     ['show', 'postgres://u:hunter2@db/x', '--postgres'],
     ['replay', '--postgres', 'POSTGRESQL://u:hunter2@db/x'],
     ['purge', '--postgres', 'socket:/hunter2'],
-    ['show', '17', '--level', 'postgres://u:hunter2@db/x'],
+    ['show', '17', '--sqlite', 'postgres://u:hunter2@db/x'],
     ['show', '17', '--postgres-env', 'postgres://u:hunter2@db/x'],
     ['show', '17', '--postgres-file', 'postgres://u:hunter2@db/x'],
     ['list', '--postgres=postgres://u:hunter2@db/x'],
@@ -157,17 +161,17 @@ describe('a database that is not there', () => {
 });
 
 test('a package that is not installed is told with the command that installs it', () => {
-  const detail = 'classic-level (`npm install classic-level`)';
-  expect(toldQueueError(new SecurityEventError('ERR_PEER_MISSING', { detail }), {})).toMatchObject({
+  const detail = '@photostructure/sqlite (`npm install @photostructure/sqlite@1`)';
+  expect(toldQueueError(new SecurityEventError('ERR_PEER_MISSING', { detail }))).toMatchObject({
     exitCode: 3,
     message: 'an optional package is not installed',
-    hint: 'Run `npm install classic-level` where security-event-delivery is installed.',
+    hint: 'Run `npm install @photostructure/sqlite@1` where security-event-delivery is installed.',
   });
 });
 
 test('an error of another kind stays as it is', () => {
   for (const error of [new Error('x'), new SecurityEventError('ERR_QUEUE_FAILED')]) {
-    expect(toldQueueError(error, {})).toBe(error);
+    expect(toldQueueError(error)).toBe(error);
   }
 });
 

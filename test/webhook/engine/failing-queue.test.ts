@@ -84,7 +84,7 @@ describe('a queue that fails', () => {
 
   test('at being opened says what the queue said, to each call', async () => {
     const detail = '/var/queue';
-    const open = () => Promise.reject(new SecurityEventError('ERR_QUEUE_LOCKED', { detail }));
+    const open = () => Promise.reject(new SecurityEventError('ERR_QUEUE_FOREIGN', { detail }));
     const queue = wrapQueue(createMemoryQueue(), { open });
     const sender = openSender({ url: 'https://hooks.example/', secret: SECRET, queue });
     const errors = await Promise.all([
@@ -92,7 +92,7 @@ describe('a queue that fails', () => {
       rejection(sender.stats()),
     ]);
     for (const error of errors) {
-      expect(error).toMatchObject({ code: 'ERR_QUEUE_LOCKED' });
+      expect(error).toMatchObject({ code: 'ERR_QUEUE_FOREIGN' });
       expect((error as Error).message).toContain(detail);
     }
   });

@@ -3,19 +3,27 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
-import { createLevelQueue } from '../../../src/queue/level.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
-import { bury, type Death, deaths, fill, folderWith, NOON_MS } from '../../helpers/dead-letters.ts';
+import {
+  type Death,
+  deadIds,
+  deaths,
+  fileWith,
+  fill,
+  NOON_MS,
+} from '../../helpers/dead-letters.ts';
 import { fakeTerminal, runCommand } from '../../helpers/fake-terminal.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
+import { runFixture } from '../../helpers/run-fixture.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const HOUR_MS = 3_600_000;
@@ -46,8 +54,8 @@ interface Listed {
   readonly message_id: string;
 }
 
-async function listed(folder: string, ...words: string[]): Promise<string[]> {
-  const command = ['dead', 'list', '--level', folder, '--json', ...words];
+async function listed(file: string, ...words: string[]): Promise<string[]> {
+  const command = ['dead', 'list', '--sqlite', file, '--json', ...words];
   const { exitCode, stdout } = await runCommand(command, { clock });
   expect(exitCode).toBe(0);
   const lines = stdout.split('\n').slice(0, -1);
@@ -56,31 +64,35 @@ async function listed(folder: string, ...words: string[]): Promise<string[]> {
 
 describe('dead list', () => {
   let folder = '';
+  let file = '';
+  let ids: readonly string[] = [];
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'dead-list-'));
-    await fill(folder, FIVE);
+    file = join(folder, 'queue.db');
+    await fill(file, FIVE);
+    ids = await deadIds(file);
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
   test('shows a table, the oldest first, and no payload', async () => {
-    const { exitCode, stdout, stderr } = await runCommand(['dead', 'list', '--level', folder]);
+    const { exitCode, stdout, stderr } = await runCommand(['dead', 'list', '--sqlite', file]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '5 dead letters\n' });
     expect(stdout).toBe(
       [
         'ID  DIED                      APPLICATION  REASON              LAST END            SENDS  MESSAGE',
-        '1   2026-11-20T12:00:00.000Z  shop-1       attempts-exhausted  404                 6      a',
-        '2   2026-11-20T12:00:00.000Z  blog-1       horizon-passed      -                   0      b',
-        '3   2026-11-20T13:00:00.000Z  shop-1       too-large           413                 6      c',
-        '4   2026-11-20T14:00:00.000Z  shop-1       horizon-passed      connection-refused  12     d',
-        '5   2026-11-20T15:00:00.000Z  blog-1       destination-closed  410                 6      e',
+        `${ids[0]}  2026-11-20T12:00:00.000Z  shop-1       attempts-exhausted  404                 6      a`,
+        `${ids[1]}  2026-11-20T12:00:00.000Z  blog-1       horizon-passed      -                   0      b`,
+        `${ids[2]}  2026-11-20T13:00:00.000Z  shop-1       too-large           413                 6      c`,
+        `${ids[3]}  2026-11-20T14:00:00.000Z  shop-1       horizon-passed      connection-refused  12     d`,
+        `${ids[4]}  2026-11-20T15:00:00.000Z  blog-1       destination-closed  410                 6      e`,
         '',
       ].join('\n'),
     );
   });
 
   test('gives programs a line each, as deadLetters() of a sender does', async () => {
-    const words = ['dead', 'list', '--level', folder, '--json', '--limit', '2'];
+    const words = ['dead', 'list', '--sqlite', file, '--json', '--limit', '2'];
     const { stdout } = await runCommand(words);
     const facts = { format: 2, acceptedAt: NOON_MS - 60_000, diedAt: NOON_MS };
     expect(
@@ -91,7 +103,7 @@ describe('dead list', () => {
     ).toEqual([
       {
         ...facts,
-        id: '1',
+        id: ids[0],
         applicationId: 'shop-1',
         message_id: 'a',
         reason: 'attempts-exhausted',
@@ -100,7 +112,7 @@ describe('dead list', () => {
       },
       {
         ...facts,
-        id: '2',
+        id: ids[1],
         applicationId: 'blog-1',
         message_id: 'b',
         reason: 'horizon-passed',
@@ -127,14 +139,14 @@ describe('dead list', () => {
       ['b'],
     ],
   ])('can be of %s', async (_what, words, expected) => {
-    expect(await listed(folder, ...words)).toEqual(expected);
+    expect(await listed(file, ...words)).toEqual(expected);
   });
 
   test('counts to the limit what the filters mean, over pages', async () => {
     const many = deaths(450).map((death, index): Death => {
       return index % 3 === 0 ? { ...death, reason: 'too-large' } : death;
     });
-    const other = await folderWith(many);
+    const other = await fileWith(many);
     const large = many
       .filter(({ reason }) => reason === 'too-large')
       .map(({ messageId }) => messageId);
@@ -146,8 +158,8 @@ describe('dead list', () => {
   });
 
   test('tells of none with exit code 0', async () => {
-    const other = await folderWith([]);
-    expect(await runCommand(['dead', 'list', '--level', other])).toEqual({
+    const other = await fileWith([]);
+    expect(await runCommand(['dead', 'list', '--sqlite', other])).toEqual({
       exitCode: 0,
       stdout: '',
       stderr: '0 dead letters\n',
@@ -156,9 +168,9 @@ describe('dead list', () => {
 
   test('cannot be made to move the cursor by what others sent', async () => {
     const hostile = '\u001b[2J\u202e\u{E0041}';
-    const other = await folderWith([{ messageId: hostile, applicationId: hostile }]);
+    const other = await fileWith([{ messageId: hostile, applicationId: hostile }]);
     for (const words of [[], ['--json']]) {
-      const { stdout } = await runCommand(['dead', 'list', '--level', other, ...words]);
+      const { stdout } = await runCommand(['dead', 'list', '--sqlite', other, ...words]);
       for (const moving of ['\u001b', '\u202e']) expect(stdout).not.toContain(moving);
       expect(stdout).toContain('\\u001b[2J\\u202e');
     }
@@ -166,13 +178,14 @@ describe('dead list', () => {
   });
 
   test('does not let one long id push all others out of sight', async () => {
-    const other = await folderWith([
+    const other = await fileWith([
       { messageId: 'a', applicationId: 'x'.repeat(100) },
       { messageId: 'b' },
     ]);
-    const { stdout } = await runCommand(['dead', 'list', '--level', other]);
+    const { stdout } = await runCommand(['dead', 'list', '--sqlite', other]);
+    const [, id] = await deadIds(other);
     expect(stdout.split('\n')[2]).toBe(
-      `2   2026-11-20T12:00:00.000Z  ${'shop-1'.padEnd(40)}  attempts-exhausted  404       6      b`,
+      `${id}  2026-11-20T12:00:00.000Z  ${'shop-1'.padEnd(40)}  attempts-exhausted  404       6      b`,
     );
   });
 });
@@ -181,9 +194,9 @@ describe('a long list', () => {
   const count = quickOrNightly(1000, 100_000);
 
   test('is written page by page, and ends quietly where nobody reads any more', async () => {
-    const folder = await folderWith(deaths(count));
+    const file = await fileWith(deaths(count));
     const sizes: number[] = [];
-    const words = ['dead', 'list', '--level', folder, '--json'];
+    const words = ['dead', 'list', '--sqlite', file, '--json'];
     const { exitCode, stderr } = await runCommand(words, {
       onOutput: (text) => void sizes.push(text.split('\n').length - 1),
     });
@@ -202,61 +215,53 @@ describe('a long list', () => {
     });
     expect(await runCommandLine(words, terminal)).toBe(0);
     expect([writes, terminal.stderr()]).toEqual([1, '']);
-    // The folder is free again.
+    // The file can be used again.
     expect((await runCommand([...words, '--limit', '1'])).exitCode).toBe(0);
   }, 120_000);
 });
 
-describe('a queue that is none', () => {
-  test('in a folder that is not there is an outage, and none is made', async () => {
-    const folder = join(temporaryFolder(), 'none');
-    expect(await runCommand(['dead', 'list', '--level', folder])).toEqual({
+describe('dead list of a path without a queue', () => {
+  test('is an outage when nothing is there, and makes nothing', async () => {
+    const file = join(temporaryFolder(), 'none', 'queue.db');
+    expect(await runCommand(['dead', 'list', '--sqlite', file])).toEqual({
       exitCode: 3,
       stdout: '',
-      stderr: `security-events: ${folder}: no such file or folder\n`,
+      stderr: `security-events: ${file}: no such file or folder\n`,
     });
-    expect(existsSync(folder)).toBe(false);
+    expect(existsSync(dirname(file))).toBe(false);
   });
 
-  test.each(['empty', 'of something else'])('in a folder that is %s is not made', async (what) => {
-    const folder = join(temporaryFolder(), 'other');
-    mkdirSync(folder, { mode: 0o755 });
-    if (what !== 'empty') writeFileSync(join(folder, 'notes.log'), 'mine');
-    const [mode, names] = [statSync(folder).mode, readdirSync(folder)];
-    expect(await runCommand(['dead', 'list', '--level', folder])).toEqual({
+  test.each(['an empty file', 'a folder'])('is an outage when it is %s', async (what) => {
+    const folder = temporaryFolder();
+    const path = join(folder, 'other');
+    if (what === 'a folder') mkdirSync(path, { mode: 0o755 });
+    else writeFileSync(path, '', { mode: 0o644 });
+    const before = [statSync(path).mode, readdirSync(folder)];
+    expect(await runCommand(['dead', 'list', '--sqlite', path])).toEqual({
       exitCode: 3,
       stdout: '',
-      stderr: `security-events: ${folder} holds no queue\nGive the folder that \`createLevelQueue\` was given.\n`,
+      stderr: `security-events: ${path} holds no queue\nGive the file that \`createSqliteQueue\` was given.\n`,
     });
-    expect([statSync(folder).mode, readdirSync(folder)]).toEqual([mode, names]);
+    expect([statSync(path).mode, readdirSync(folder)]).toEqual(before);
   });
 
-  test('that its service has open is told with the way out', async () => {
-    const folder = join(temporaryFolder(), 'queue');
-    const service = createLevelQueue({ folder, sync: false });
-    await bury(service, deaths(1));
-    for (const words of [['list'], ['show', '1'], ['replay', '--all'], ['purge', '--all']]) {
-      expect(await runCommand(['dead', ...words, '--level', folder])).toEqual({
-        exitCode: 3,
-        stdout: '',
-        stderr:
-          `security-events: another process has the queue in ${folder} open\n` +
-          'Stop the service first, or call `sender.deadLetters()` and `sender.replay()` within it.\n',
-      });
-    }
-    expect(await service.stats()).toMatchObject({ dead: 1, pending: 0 });
-    await service.close();
+  test('refuses the file of another program, and leaves it as it was', async () => {
+    const file = join(temporaryFolder(), 'notes.txt');
+    writeFileSync(file, 'mine');
+    const { exitCode, stdout, stderr } = await runCommand(['dead', 'list', '--sqlite', file]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toContain('The file of the queue belongs to another program');
+    expect(readFileSync(file, 'utf8')).toBe('mine');
   });
 });
 
-test('a folder that turns out to be damaged is told of on standard error', async () => {
-  const folder = await folderWith(deaths(3));
-  for (const name of readdirSync(folder)) {
-    if (/^(?:CURRENT|MANIFEST)/.test(name)) writeFileSync(join(folder, name), '');
-  }
-  const { exitCode, stderr } = await runCommand(['dead', 'list', '--level', folder]);
-  expect({ exitCode, stderr }).toEqual({
+test('dead list tells on standard error that the file was damaged', async () => {
+  const file = join(temporaryFolder(), 'queue.db');
+  await runFixture('sqlite-end', [file, 'kill']);
+  rmSync(`${file}-wal`);
+  expect(await runCommand(['dead', 'list', '--sqlite', file])).toEqual({
     exitCode: 0,
-    stderr: 'The folder was damaged; what is intact is in order again. Lost: 0.\n3 dead letters\n',
+    stdout: '',
+    stderr: 'The file was damaged. Number of messages that are missing: 5.\n0 dead letters\n',
   });
 });

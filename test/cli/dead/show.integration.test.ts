@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest';
+import { deadIds, deaths, fileWith, NOON_MS } from '../../helpers/dead-letters.ts';
+import { runCommand } from '../../helpers/fake-terminal.ts';
+import { message } from '../../helpers/sender.ts';
+
+const linesOf = (id: string, messageId: string): string =>
+  [
+    `id           ${id}`,
+    'application  shop-1',
+    `message      ${messageId}`,
+    'format       2',
+    'reason       attempts-exhausted',
+    'last end     404',
+    'sends        6',
+    'accepted     2026-11-20T11:59:00.000Z',
+    'died         2026-11-20T12:00:00.000Z',
+    '',
+  ].join('\n');
+
+describe('dead show', () => {
+  test('shows what is known of a dead letter, but its payload', async () => {
+    const file = await fileWith(deaths(1, { text: 'hunter2' }));
+    const [id = ''] = await deadIds(file);
+    expect(await runCommand(['dead', 'show', id, '--sqlite', file])).toEqual({
+      exitCode: 0,
+      stdout: linesOf(id, 'm-0'),
+      stderr: '',
+    });
+  });
+
+  test('shows the payload where that is asked for, and nothing in it moves the cursor', async () => {
+    const text = 'a "quoted"\nline \u009b2J\u202e';
+    const file = await fileWith(deaths(1, { text }));
+    const [id = ''] = await deadIds(file);
+    const lines = linesOf(id, 'm-0');
+    const { stdout } = await runCommand(['dead', 'show', id, '--sqlite', file, '--payload']);
+    expect(stdout.startsWith(lines)).toBe(true);
+    expect(JSON.parse(stdout.slice(lines.length))).toEqual(message('m-0', 'shop-1', text));
+    expect(stdout).not.toMatch(/[\u009b\u202e]/);
+  });
+
+  test('gives programs a line each, with the payload only where that is asked for', async () => {
+    const file = await fileWith(deaths(2));
+    const [one = '', two = ''] = await deadIds(file);
+    const words = ['dead', 'show', two, one, '--sqlite', file, '--json'];
+    const [first = '', second = '', ...rest] = (await runCommand(words)).stdout.split('\n');
+    expect(rest).toEqual(['']);
+    expect(JSON.parse(first)).toEqual({
+      id: one,
+      applicationId: 'shop-1',
+      message_id: 'm-0',
+      format: 2,
+      reason: 'attempts-exhausted',
+      status: 404,
+      sends: 6,
+      acceptedAt: NOON_MS - 60_000,
+      diedAt: NOON_MS,
+    });
+    expect(JSON.parse(second)).toMatchObject({ id: two, message_id: 'm-1' });
+    const { stdout } = await runCommand([...words, '--payload']);
+    expect(JSON.parse(stdout.split('\n')[1] ?? '')).toMatchObject({ content: message('m-1') });
+  });
+
+  test('shows several with an empty line between', async () => {
+    const file = await fileWith(deaths(2));
+    const [one = '', two = ''] = await deadIds(file);
+    const { stdout } = await runCommand(['dead', 'show', one, two, '--sqlite', file]);
+    expect(stdout).toBe(`${linesOf(one, 'm-0')}\n${linesOf(two, 'm-1')}`);
+  });
+
+  test('names each id that no dead letter has, once, with exit code 1', async () => {
+    const file = await fileWith(deaths(1));
+    const [id = ''] = await deadIds(file);
+    const words = ['dead', 'show', '7', id, '7', 'x\u001b', '--sqlite', file];
+    const { exitCode, stdout, stderr } = await runCommand(words);
+    expect({ exitCode, stdout, stderr }).toEqual({
+      exitCode: 1,
+      stdout: linesOf(id, 'm-0'),
+      stderr: 'There is no dead letter 7.\nThere is no dead letter x\\u001b.\n',
+    });
+  });
+});
