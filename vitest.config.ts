@@ -22,7 +22,7 @@ const INTEGRATION = 'test/**/*.integration.test.ts';
 const SERVER = 'test/**/*.server.test.ts';
 
 /** Compiles the programs of test/fixtures, which only these tiers start. */
-const withPrograms = { globalSetup: 'test/helpers/compiled-fixtures.ts' };
+const withPrograms = { globalSetup: 'test/helpers/compile-programs.ts' };
 
 const project = (name: string, test: object): TestProjectConfiguration => ({
   test: {

@@ -15,11 +15,11 @@ import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { openDatabase } from '../examples/fleet/database.ts';
 import { ended } from '../examples/fleet/ended.ts';
 import { createPostgresQueue } from '../src/queue/postgres.ts';
+import { runProgram } from './helpers/child-programs.ts';
 import { bundlePrograms } from './helpers/compile-programs.ts';
 import { root } from './helpers/package-files.ts';
 import { PostgresServer, postgresPrograms } from './helpers/postgres-server.ts';
-import { runProgram } from './helpers/run-program.ts';
-import { temporaryFolder } from './helpers/temporary-folder.ts';
+import { temporaryFolder } from './helpers/temporary-files.ts';
 import { INITIAL } from './queue/conformance/trial.ts';
 
 afterEach(() => {

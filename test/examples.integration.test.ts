@@ -7,10 +7,10 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync } from
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contract } from '../src/contract/index.ts';
+import { type ProgramRun, runProgram } from './helpers/child-programs.ts';
 import { bundlePrograms, compilePrograms } from './helpers/compile-programs.ts';
 import { root } from './helpers/package-files.ts';
 import { quickOrNightly } from './helpers/quick-or-nightly.ts';
-import { type ProgramRun, runProgram } from './helpers/run-program.ts';
 
 const WEB_APPLICATION = 'examples/web-application/main';
 const RECEIVER = 'examples/web-application/receiver';

@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { runProgram } from './helpers/child-programs.ts';
 import { root } from './helpers/package-files.ts';
-import { runProgram } from './helpers/run-program.ts';
-import { temporaryFolder } from './helpers/temporary-folder.ts';
+import { temporaryFolder } from './helpers/temporary-files.ts';
 
 const PASSED = Array.from({ length: 5000 }, (_, index) => ` ✓ tells of Error: ${index} 3ms`);
 const UNHANDLED = [

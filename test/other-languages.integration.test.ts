@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sendWebhook, sign } from '../src/index.ts';
 import { sampleMessage, sampleMessageToSend, sampleMessageV1 } from '../src/testing/index.ts';
-import { ask } from './helpers/host-client.ts';
+import { ask } from './helpers/hosts.ts';
 import {
   isAvailable,
   LANGUAGES,

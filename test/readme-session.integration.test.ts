@@ -7,9 +7,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runCommandLine } from '../src/cli/command-line.ts';
-import { type ConsoleCommand, consoleCommandsOf } from './helpers/console-sessions.ts';
-import { type FakeTerminal, fakeTerminal } from './helpers/fake-terminal.ts';
 import { root } from './helpers/package-files.ts';
+import { type ConsoleCommand, consoleCommandsOf } from './helpers/pages.ts';
+import { type FakeTerminal, fakeTerminal } from './helpers/terminal.ts';
 
 /**
  * What differs from run to run stands for itself, in the page as in what is printed: ids, times,

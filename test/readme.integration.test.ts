@@ -17,16 +17,16 @@ import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bundlePrograms, QUICK_COMPILER } from './helpers/compile-programs.ts';
-import { accepts, freePort } from './helpers/free-port.ts';
-import { type MarkdownProgram, programsOf } from './helpers/markdown-programs.ts';
-import { quickOrNightly } from './helpers/quick-or-nightly.ts';
 import {
   type ProgramRun,
   runProgram,
   type StartedProgram,
   startProgram,
-} from './helpers/run-program.ts';
+} from './helpers/child-programs.ts';
+import { bundlePrograms, QUICK_COMPILER } from './helpers/compile-programs.ts';
+import { accepts, freePort } from './helpers/http.ts';
+import { type MarkdownProgram, programsOf } from './helpers/pages.ts';
+import { quickOrNightly } from './helpers/quick-or-nightly.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const tsc = join(root, 'node_modules/typescript/bin/tsc');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { LogRecord } from '../../src/contract/index.ts';
-import { runProgram } from '../helpers/run-program.ts';
+import { runProgram } from '../helpers/child-programs.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 

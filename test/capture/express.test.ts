@@ -9,7 +9,7 @@ import express, {
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { answerBlocked, captureRequests } from '../../src/capture/express.ts';
 import { blockRequest, currentContext, RequestBlockedError } from '../../src/capture/index.ts';
-import { originOf } from '../helpers/host-client.ts';
+import { originOf } from '../helpers/hosts.ts';
 import { describeHost, type Exchange, type HostHarness } from './host-suite.ts';
 
 function exchangeOf(request: Request, response: ExpressResponse): Exchange {

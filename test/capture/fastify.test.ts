@@ -3,7 +3,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { captureRequests } from '../../src/capture/fastify.ts';
 import { blockRequest, type CaptureOptions, currentContext } from '../../src/capture/index.ts';
-import { ask } from '../helpers/host-client.ts';
+import { ask } from '../helpers/hosts.ts';
 import { type Application, describeHost, type Exchange, type HostHarness } from './host-suite.ts';
 
 function exchangeOf(request: FastifyRequest, reply: FastifyReply): Exchange {

@@ -7,8 +7,7 @@ import { captureRequests, type HonoCaptureOptions } from '../../src/capture/hono
 import type { HonoConnection } from '../../src/capture/hono-request.ts';
 import { blockRequest, currentContext, RequestBlockedError } from '../../src/capture/index.ts';
 import { isRequestBlocked } from '../../src/capture/request-blocked-error.ts';
-import { getRequestListener, type NodeBindings } from '../helpers/hono-server.ts';
-import { ask, originOf } from '../helpers/host-client.ts';
+import { ask, getRequestListener, type NodeBindings, originOf } from '../helpers/hosts.ts';
 import { describeHost, type Exchange, type HostHarness, type RunningHost } from './host-suite.ts';
 
 interface Environment {

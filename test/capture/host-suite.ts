@@ -5,13 +5,7 @@
 import type { Server } from 'node:net';
 import { describe, onTestFinished } from 'vitest';
 import type { CaptureOptions } from '../../src/capture/index.ts';
-import {
-  type Answer,
-  type Asked,
-  ask,
-  type HostProtocol,
-  originOf,
-} from '../helpers/host-client.ts';
+import { type Answer, type Asked, ask, type HostProtocol, originOf } from '../helpers/hosts.ts';
 import { blockLaws } from './host-laws/blocking.ts';
 import { contentLaws } from './host-laws/content.ts';
 import { contextLaws } from './host-laws/context.ts';

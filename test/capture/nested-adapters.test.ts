@@ -22,8 +22,7 @@ import {
   identify,
 } from '../../src/capture/index.ts';
 import * as nodeAdapter from '../../src/capture/node-http.ts';
-import { getRequestListener } from '../helpers/hono-server.ts';
-import { type Answer, ask, originOf } from '../helpers/host-client.ts';
+import { type Answer, ask, getRequestListener, originOf } from '../helpers/hosts.ts';
 import { closedGate } from './host-laws/gate.ts';
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;

@@ -22,7 +22,7 @@ import type { NodeResponse } from '../../src/capture/blocked-answer.ts';
 import { currentContext, type HttpRequest } from '../../src/capture/index.ts';
 import { captureRequests } from '../../src/capture/node-http.ts';
 import { createCertificate } from '../../src/testing/certificate.ts';
-import { type Answer, ask, type HostProtocol, originOf, portOf } from '../helpers/host-client.ts';
+import { type Answer, ask, type HostProtocol, originOf, portOf } from '../helpers/hosts.ts';
 import { closedGate } from './host-laws/gate.ts';
 import { describeHost, type Exchange, type HostHarness } from './host-suite.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { recordOnSpan } from '../../src/capture/span-exception.ts';
-import { runFixture } from '../helpers/run-fixture.ts';
-import { removeTracers, setTracers } from '../helpers/tracer-globals.ts';
+import { runFixture } from '../helpers/child-programs.ts';
+import { removeTracers, setTracers } from '../helpers/replaced-globals.ts';
 
 const SPAN = Symbol.for('OpenTelemetry Context Key SPAN');
 const blocked = new Error('the request was blocked');

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { EXIT_CODES } from '../../src/cli/failure.ts';
-import { fakeTerminal, runCommand } from '../helpers/fake-terminal.ts';
 import { manifest, root } from '../helpers/package-files.ts';
+import { fakeTerminal, runCommand } from '../helpers/terminal.ts';
 
 describe('security-events', () => {
   it.each([['--help'], ['-h'], ['help']])(

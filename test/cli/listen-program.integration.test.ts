@@ -5,9 +5,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { postSigned } from '../helpers/http.ts';
 import { root } from '../helpers/package-files.ts';
-import { postSigned } from '../helpers/post.ts';
-import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { temporaryFolder } from '../helpers/temporary-files.ts';
 
 const main = join(root, 'dist/cli/main.js');
 const SECRET = 'secret-of-the-test';

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { runProgram } from '../helpers/child-programs.ts';
 import { root } from '../helpers/package-files.ts';
-import { runProgram } from '../helpers/run-program.ts';
 
 const main = join(root, 'dist/cli/main.js');
 

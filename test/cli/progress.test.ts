@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { bar, startProgress } from '../../src/cli/progress.ts';
 import { systemClock } from '../../src/system/clock.ts';
-import { deferred } from '../helpers/deferred.ts';
-import { fakeTerminal } from '../helpers/fake-terminal.ts';
+import { deferred } from '../helpers/promises.ts';
+import { fakeTerminal } from '../helpers/terminal.ts';
 
 it('is written over and over, in one line that fits, and taken away at the end', async () => {
   const twice = deferred();

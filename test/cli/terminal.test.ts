@@ -6,7 +6,7 @@ import { runCommandLine } from '../../src/cli/command-line.ts';
 import { printable } from '../../src/cli/printable.ts';
 import { processTerminal } from '../../src/cli/process-terminal.ts';
 import { endOf, paint, wantsColours } from '../../src/cli/terminal.ts';
-import { fakeTerminal } from '../helpers/fake-terminal.ts';
+import { fakeTerminal } from '../helpers/terminal.ts';
 
 describe('colours', () => {
   it.each([

@@ -1,5 +1,9 @@
+/** Makes plain JavaScript of programs, so that they start quickly. */
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
 import { root } from './package-files.ts';
 
 /** For the environment of the compiler: a third of its work is to collect garbage that ends with it. */
@@ -44,4 +48,39 @@ export function compilePrograms(folder: string, programs: readonly string[]): vo
   const args = [...OPTIONS.split(' '), '--rootDir', root, '--outDir', folder, ...programs];
   const env = { ...process.env, ...QUICK_COMPILER };
   spawnSync(process.execPath, [compiler, ...args], { cwd: root, stdio: 'inherit', env });
+}
+
+// Compiles the programs of test/fixtures once for a run of the suite (a `globalSetup` of vitest).
+
+/** Those that are started often, and whose tests are not about modules. */
+const BUNDLED =
+  /(?:request-stores|sqlite-\w+|log-\w+|queue-memory|sender-\w+|settings-\w+|receiver-close|wire-idle)\.ts$/;
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Holds `test/fixtures/<name>.js`. */
+    readonly compiledFolder: string;
+  }
+}
+
+export default function setUp(project: TestProject): () => void {
+  const folder = mkdtempSync(join(tmpdir(), 'compiled-fixtures-'));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const compile = (): void => {
+    const names = readdirSync(join(root, 'test/fixtures')).filter((name) => name.endsWith('.ts'));
+    const programs = names.map((name) => `test/fixtures/${name}`);
+    compilePrograms(
+      folder,
+      programs.filter((program) => !BUNDLED.test(program)),
+    );
+    bundlePrograms(
+      folder,
+      programs.filter((program) => BUNDLED.test(program)),
+    );
+  };
+  compile();
+  project.onTestsRerun(compile);
+  project.provide('compiledFolder', folder);
+  return () => rmSync(folder, { recursive: true, force: true });
 }

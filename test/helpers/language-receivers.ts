@@ -8,7 +8,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { accepts, freePort } from './free-port.ts';
+import { accepts, freePort } from './http.ts';
 import { root } from './package-files.ts';
 import { quickOrNightly } from './quick-or-nightly.ts';
 

@@ -1,9 +1,3 @@
-/**
- * A PostgreSQL server of the test's own: in a temporary folder, on a Unix socket, gone with the test.
- * POSTGRES_BIN names the folder of its programs, where that is not Debian's or on the path.
- * Where the programs are missing `postgresPrograms` is undefined, and what needs them is skipped
- * loudly, or fails where REQUIRE_POSTGRES is set.
- */
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { chown, mkdtemp, rm } from 'node:fs/promises';
@@ -11,6 +5,13 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
+
+/**
+ * A PostgreSQL server of the test's own: in a temporary folder, on a Unix socket, gone with the test.
+ * POSTGRES_BIN names the folder of its programs, where that is not Debian's or on the path.
+ * Where the programs are missing `postgresPrograms` is undefined, and what needs them is skipped
+ * loudly, or fails where REQUIRE_POSTGRES is set.
+ */
 
 const DEBIAN = '/usr/lib/postgresql';
 
@@ -152,3 +153,10 @@ export class PostgresServer {
     }
   }
 }
+
+/** A server whose clock stands at 0 until `security_events.time` is updated, for a schema of the usual name. */
+export const STANDING_CLOCK = `
+  create table security_events.time (ms double precision not null);
+  insert into security_events.time values (0);
+  create or replace function security_events.now_exact() returns double precision
+  language sql volatile as 'select ms from security_events.time';`;

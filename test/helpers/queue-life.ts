@@ -6,7 +6,7 @@ import { openSync, writeSync } from 'node:fs';
 import process from 'node:process';
 import type { Claim, MessageQueue, MessageResult } from '../../src/queue/queue.ts';
 import { createSeededRandom } from '../../src/testing/seeded-random.ts';
-import { entriesOf } from './random-entries.ts';
+import { entriesOf } from './queues.ts';
 
 export interface Life {
   readonly queue: MessageQueue;

@@ -1,6 +1,11 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { activeSpan, hasDatadogTracer } from '../../src/log/active-span.ts';
-import { datadogGlobal, otelGlobal, removeTracers, setTracers } from '../helpers/tracer-globals.ts';
+import {
+  datadogGlobal,
+  otelGlobal,
+  removeTracers,
+  setTracers,
+} from '../helpers/replaced-globals.ts';
 
 const TRACE_ID = '6b01c9800000000006a5569115a0bd05';
 const SPAN_ID = '06a5569115a0bd05';

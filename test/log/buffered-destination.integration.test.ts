@@ -15,8 +15,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
 import { settingsOf } from '../../src/log/writer-options.ts';
 import { type Clock, systemClock } from '../../src/system/clock.ts';
-import { namedPipe, stalledPipe, temporaryFolder } from '../helpers/log-child.ts';
 import { parseLines, smallRecord } from '../helpers/log-records.ts';
+import { namedPipe, stalledPipe, temporaryFolder } from '../helpers/temporary-files.ts';
 
 const line = (name: string): string => `${JSON.stringify(smallRecord(name))}\n`;
 

@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest';
 import { createLogWriter } from '../../src/log/writer.ts';
-import { endOf, type OnFinished, startChild } from '../helpers/log-child.ts';
-import { programCommand } from '../helpers/log-programs.ts';
+import { endOf, programCommand, startChild } from '../helpers/child-programs.ts';
 import { parseLines } from '../helpers/log-records.ts';
+import type { OnFinished } from '../helpers/temporary-files.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
 

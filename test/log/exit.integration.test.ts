@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { endOf, type OnFinished, startChild, temporaryFolder } from '../helpers/log-child.ts';
-import { programCommand } from '../helpers/log-programs.ts';
+import { endOf, programCommand, startChild } from '../helpers/child-programs.ts';
 import { parseLines } from '../helpers/log-records.ts';
+import { type OnFinished, temporaryFolder } from '../helpers/temporary-files.ts';
 
 // Child processes start slowly on a busy machine.
 vi.setConfig({ testTimeout: 30_000 });

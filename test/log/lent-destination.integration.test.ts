@@ -4,8 +4,8 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
 import { createLogWriter } from '../../src/log/writer.ts';
-import { namedPipe, stalledPipe } from '../helpers/log-child.ts';
 import { smallRecord } from '../helpers/log-records.ts';
+import { namedPipe, stalledPipe } from '../helpers/temporary-files.ts';
 
 function thrownBy(act: () => unknown): SecurityEventError {
   try {

@@ -8,8 +8,8 @@ import type { LogDestination } from '../../src/log/destination.ts';
 import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
 import { settingsOf } from '../../src/log/writer-options.ts';
 import { systemClock } from '../../src/system/clock.ts';
-import { temporaryFolder } from '../helpers/log-child.ts';
 import { smallRecord } from '../helpers/log-records.ts';
+import { temporaryFolder } from '../helpers/temporary-files.ts';
 
 const line = (name = 'shop'): string => `${JSON.stringify(smallRecord(name))}\n`;
 

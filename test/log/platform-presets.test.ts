@@ -4,7 +4,12 @@ import { PLATFORMS, type PlatformName } from '../../src/log/platform-presets.ts'
 import { createLogWriter } from '../../src/log/writer.ts';
 import { createLineSink, sampleRecord } from '../../src/testing/index.ts';
 import { smallRecord } from '../helpers/log-records.ts';
-import { datadogGlobal, otelGlobal, removeTracers, setTracers } from '../helpers/tracer-globals.ts';
+import {
+  datadogGlobal,
+  otelGlobal,
+  removeTracers,
+  setTracers,
+} from '../helpers/replaced-globals.ts';
 
 const IDS = { traceId: '6b01c9800000000006a5569115a0bd05', spanId: '06a5569115a0bd05' };
 const DD = { trace_id: IDS.traceId, span_id: '478884116517928197' };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createLogWriter } from '../../src/log/writer.ts';
 import { smallRecord } from '../helpers/log-records.ts';
-import { withOtherPromise } from '../helpers/other-promise.ts';
+import { withOtherPromise } from '../helpers/promises.ts';
 
 /** What is written beside the record, and what the counters say, for one platform function. */
 function attributesOf(platform: (record: never) => unknown) {

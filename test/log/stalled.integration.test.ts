@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test, vi } from 'vitest';
 import type { LogWriterStats } from '../../src/log/write-counters.ts';
-import { endOf, type OnFinished, stalledPipe, startChild } from '../helpers/log-child.ts';
-import { programCommand } from '../helpers/log-programs.ts';
+import { endOf, programCommand, startChild } from '../helpers/child-programs.ts';
 import { parseLines } from '../helpers/log-records.ts';
+import { type OnFinished, stalledPipe } from '../helpers/temporary-files.ts';
 
 // Child processes start slowly on a busy machine.
 vi.setConfig({ testTimeout: 30_000 });

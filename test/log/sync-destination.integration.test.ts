@@ -17,15 +17,9 @@ import { isMainThread } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
 import { createLogWriter } from '../../src/log/writer.ts';
-import {
-  endOf,
-  namedPipe,
-  stalledPipe,
-  startChild,
-  temporaryFolder,
-} from '../helpers/log-child.ts';
-import { programCommand } from '../helpers/log-programs.ts';
+import { endOf, programCommand, startChild } from '../helpers/child-programs.ts';
 import { parseLines, smallRecord } from '../helpers/log-records.ts';
+import { namedPipe, stalledPipe, temporaryFolder } from '../helpers/temporary-files.ts';
 
 // Child processes start slowly on a busy machine.
 vi.setConfig({ testTimeout: 30_000 });

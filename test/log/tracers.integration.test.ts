@@ -1,9 +1,8 @@
 /** The active span of real tracers, each in a process of its own. */
 import { describe, expect, test } from 'vitest';
-import { fixtureCommand } from '../helpers/fixture-command.ts';
+import { fixtureCommand, runProgram } from '../helpers/child-programs.ts';
 import { smallRecord } from '../helpers/log-records.ts';
 import { root } from '../helpers/package-files.ts';
-import { runProgram } from '../helpers/run-program.ts';
 
 interface Told {
   readonly ids: Record<string, unknown>;

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runProgram } from '../helpers/child-programs.ts';
 import { manifest, root } from '../helpers/package-files.ts';
-import { runProgram } from '../helpers/run-program.ts';
 
 const fixture = join(root, 'test/fixtures/import-traces.mjs');
 const folder = mkdtempSync(join(tmpdir(), 'traces-'));

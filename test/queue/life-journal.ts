@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { MessageQueue } from '../../src/queue/queue.ts';
-import { fixtureCommand } from '../helpers/fixture-command.ts';
+import { fixtureCommand } from '../helpers/child-programs.ts';
 import { INITIAL } from './conformance/trial.ts';
 
 /** A program of test/fixtures that lives with a queue. */

@@ -4,7 +4,7 @@ import { createMemoryDuplicates } from '../../src/receiver/index.ts';
 import { OnceEach } from '../../src/receiver/once-each.ts';
 import type { ReceivedMessage } from '../../src/receiver/parse-body.ts';
 import { createFakeClock, sampleMessage } from '../../src/testing/index.ts';
-import { deferred } from '../helpers/deferred.ts';
+import { deferred } from '../helpers/promises.ts';
 
 const message = (id: string | null, index = 0): ReceivedMessage => ({
   index,

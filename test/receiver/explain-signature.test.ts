@@ -5,7 +5,7 @@ import { explainSignature } from '../../src/receiver/index.ts';
 import { SIGNATURE_FAULTS, type SignatureFault } from '../../src/receiver/signature-faults.ts';
 import { sampleMessage } from '../../src/testing/index.ts';
 import { generateSecret, sign, verify } from '../../src/webhook/signature.ts';
-import { withReplaced } from '../helpers/replaced-crypto.ts';
+import { withReplaced } from '../helpers/replaced-globals.ts';
 
 const SECRET = generateSecret();
 const MESSAGES = [

@@ -8,9 +8,8 @@ import {
 } from '../../src/receiver/index.ts';
 import { sampleMessage } from '../../src/testing/index.ts';
 import { sign } from '../../src/webhook/signature.ts';
-import { deferred } from '../helpers/deferred.ts';
-import { getRequestListener } from '../helpers/hono-server.ts';
-import { listening } from '../helpers/receiver-hosts.ts';
+import { getRequestListener, listening } from '../helpers/hosts.ts';
+import { deferred } from '../helpers/promises.ts';
 
 const SECRET = 'secret-of-the-test';
 

@@ -6,8 +6,8 @@ import { expect, test } from 'vitest';
 import { createWebhookReceiver, type ReceiverOptions } from '../../src/receiver/index.ts';
 import { sampleMessage } from '../../src/testing/index.ts';
 import { sign } from '../../src/webhook/signature.ts';
+import { HOSTS } from '../helpers/hosts.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
-import { HOSTS } from '../helpers/receiver-hosts.ts';
 
 const SECRET = 'secret-of-the-test';
 const BODY = JSON.stringify([{ ...sampleMessage('test'), message_id: 'a' }]);

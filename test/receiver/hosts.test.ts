@@ -13,13 +13,7 @@ import {
 import { sampleMessageToSend } from '../../src/testing/index.ts';
 import { sendWebhook } from '../../src/webhook/send-now.ts';
 import { sign } from '../../src/webhook/signature.ts';
-import {
-  express4,
-  expressApp,
-  HOSTS,
-  HOSTS_BEHIND_PARSERS,
-  listening,
-} from '../helpers/receiver-hosts.ts';
+import { express4, expressApp, HOSTS, HOSTS_BEHIND_PARSERS, listening } from '../helpers/hosts.ts';
 
 const SECRET = 'secret-of-the-test';
 const MAX_BODY_BYTES = 10_000;

@@ -8,7 +8,7 @@ import {
 } from '../../src/receiver/index.ts';
 import { sampleMessage } from '../../src/testing/index.ts';
 import { sign } from '../../src/webhook/signature.ts';
-import { deferred } from '../helpers/deferred.ts';
+import { deferred } from '../helpers/promises.ts';
 
 const SECRET = 'secret-of-the-test';
 const BODY = JSON.stringify([sampleMessage('test')]);

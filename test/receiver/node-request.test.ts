@@ -13,7 +13,7 @@ import {
 } from '../../src/receiver/node-request.ts';
 import { sampleMessage } from '../../src/testing/index.ts';
 import { sign } from '../../src/webhook/signature.ts';
-import { deferred } from '../helpers/deferred.ts';
+import { deferred } from '../helpers/promises.ts';
 
 const SECRET = 'secret-of-the-test';
 const BODY = JSON.stringify([sampleMessage('test')]);

@@ -9,7 +9,7 @@ import {
 } from '../../src/receiver/index.ts';
 import { sampleMessage } from '../../src/testing/index.ts';
 import { sign } from '../../src/webhook/signature.ts';
-import { HOSTS } from '../helpers/receiver-hosts.ts';
+import { HOSTS } from '../helpers/hosts.ts';
 
 const SECRET = 'secret-of-the-test';
 const BODY = JSON.stringify([{ ...sampleMessage('test'), message_id: 'a' }]);

@@ -12,8 +12,7 @@ import type { Refusal } from '../../src/receiver/receiver-options.ts';
 import { REFUSALS, type RefusalReason } from '../../src/receiver/refusals.ts';
 import { sampleMessage, sampleMessageV1 } from '../../src/testing/index.ts';
 import { sign } from '../../src/webhook/signature.ts';
-import { deferred } from '../helpers/deferred.ts';
-import { withOtherPromise } from '../helpers/other-promise.ts';
+import { deferred, withOtherPromise } from '../helpers/promises.ts';
 
 const SECRET = 'secret-of-the-test';
 

@@ -10,9 +10,9 @@ import type { SendTogether } from '../../src/reporter/message-sink.ts';
 import type { Receipt } from '../../src/reporter/receipt.ts';
 import type { RejectedEvent } from '../../src/reporter/rejections.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
-import { withSlowPromise } from '../helpers/other-promise.ts';
+import { withSlowPromise } from '../helpers/promises.ts';
+import { createFailingQueue, wrapQueue } from '../helpers/queues.ts';
 import { openReceiver, openSender, SECRET } from '../helpers/sender.ts';
-import { createFailingQueue, wrapQueue } from '../helpers/wrapped-queue.ts';
 
 const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
 const ATTACK = { ruleset: 'xss' } as const;

@@ -20,9 +20,9 @@ import {
   type WebhookSender,
 } from '../../src/webhook/engine/sender.ts';
 import { RECORDS } from '../contract/samples.ts';
+import { wrapQueue } from '../helpers/queues.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { openSender, SECRET } from '../helpers/sender.ts';
-import { wrapQueue } from '../helpers/wrapped-queue.ts';
 
 const AT = Date.parse('2026-08-01T12:00:00.000Z');
 const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };

@@ -10,7 +10,7 @@ import {
 } from '../../src/settings/settings-cache.ts';
 import { createSettings } from '../../src/settings/source.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
-import { rejectingListener } from '../helpers/rejecting-listener.ts';
+import { rejectingListener } from '../helpers/promises.ts';
 
 type Get = (applicationId: string) => unknown;
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { runFixture } from '../helpers/run-fixture.ts';
+import { runFixture } from '../helpers/child-programs.ts';
 
 test('a process that has nothing else to do ends, watched file or not', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'settings-file-'));
@@ -15,7 +15,7 @@ test('a process that has nothing else to do ends, watched file or not', async ()
     secret: 'a secret',
   };
   writeFileSync(path, JSON.stringify({ applications: { shop } }));
-  const { exitCode, stdout, lingeredMs } = await runFixture('settings-idle', [path]);
+  const { exitCode, stdout, lingeredMs } = await runFixture('idle-settings-watcher', [path]);
   expect([exitCode, stdout]).toEqual([0, 'shop\n']);
   expect(lingeredMs).toBeLessThan(700);
 });

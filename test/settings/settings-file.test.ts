@@ -27,7 +27,7 @@ import {
 import { createSettings } from '../../src/settings/source.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
-import { rejectingListener } from '../helpers/rejecting-listener.ts';
+import { rejectingListener } from '../helpers/promises.ts';
 
 const SECRET = 'secret-hunter2';
 const SHOP = {

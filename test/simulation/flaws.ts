@@ -6,7 +6,7 @@ import type {
   MessageResult,
   QueueEntry,
 } from '../../src/queue/queue.ts';
-import { wrapQueue } from '../helpers/wrapped-queue.ts';
+import { wrapQueue } from '../helpers/queues.ts';
 
 export type Spoil = (queue: MessageQueue) => MessageQueue;
 

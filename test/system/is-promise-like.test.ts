@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isPromiseLike } from '../../src/system/is-promise-like.ts';
-import { withOtherPromise } from '../helpers/other-promise.ts';
 import { sources } from '../helpers/package-files.ts';
+import { withOtherPromise } from '../helpers/promises.ts';
 
 const then = (): void => {};
 const asynchronous = async (): Promise<void> => {};

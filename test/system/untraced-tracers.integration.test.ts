@@ -1,9 +1,8 @@
 /** Our own requests beside real tracers, each in a process of its own. */
 import { describe, expect, test } from 'vitest';
-import { fixtureCommand } from '../helpers/fixture-command.ts';
+import { fixtureCommand, runProgram } from '../helpers/child-programs.ts';
 import { root } from '../helpers/package-files.ts';
 import { type ReceivedRequest, startReceiver } from '../helpers/receiver.ts';
-import { runProgram } from '../helpers/run-program.ts';
 
 /** What a tracer adds for whoever is behind the receiver. */
 const TRACE_HEADERS = /^(?:traceparent|tracestate|baggage|b3|x-b3-.*|x-datadog-.*)$/;

@@ -3,10 +3,9 @@ import { channel } from 'node:diagnostics_channel';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { isOwnWork, untraced } from '../../src/system/untraced.ts';
-import { fixtureCommand } from '../helpers/fixture-command.ts';
+import { fixtureCommand, runProgram } from '../helpers/child-programs.ts';
 import { root } from '../helpers/package-files.ts';
-import { runProgram } from '../helpers/run-program.ts';
-import { removeTracers, setTracers } from '../helpers/tracer-globals.ts';
+import { removeTracers, setTracers } from '../helpers/replaced-globals.ts';
 
 const SUPPRESSED = Symbol.for('OpenTelemetry SDK Context Key SUPPRESS_TRACING');
 const ignore = (): void => {};
@@ -88,7 +87,7 @@ describe('our own work', () => {
   });
 
   test('keeps no request alive while it goes on, as a timer of the host does', async () => {
-    const [, ...command] = fixtureCommand('request-stores');
+    const [, ...command] = fixtureCommand('request-store-leak');
     const run = await runProgram(['--expose-gc', ...command], { cwd: root });
     expect(run).toEqual({
       exitCode: 0,

@@ -5,16 +5,8 @@ import { sendNow } from '../../src/webhook/send-now.ts';
 import type { SendOptions } from '../../src/webhook/send-options.ts';
 import { verify } from '../../src/webhook/signature.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
-import {
-  type PostScript,
-  type ScriptedPoster,
-  scriptedPoster,
-} from '../helpers/scripted-poster.ts';
-import {
-  type WatchedClock,
-  type WatchedClockOptions,
-  watchedClock,
-} from '../helpers/watched-clock.ts';
+import { type WatchedClock, type WatchedClockOptions, watchedClock } from '../helpers/clocks.ts';
+import { type PostScript, type ScriptedPoster, scriptedPoster } from '../helpers/fake-engine.ts';
 
 const DESTINATION = { url: 'http://receiver.example/hook', secret: 'top secret' };
 const NO_RETRY = { delaysMs: [] };

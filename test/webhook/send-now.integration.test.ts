@@ -1,12 +1,12 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { runFixture } from '../helpers/child-programs.ts';
 import { startReceiver } from '../helpers/receiver.ts';
-import { runFixture } from '../helpers/run-fixture.ts';
 
 describe('the process of the caller', () => {
   test('ends by itself after the call, and loads undici only for it', async () => {
     const receiver = await startReceiver();
     onTestFinished(() => receiver.close());
-    const run = await runFixture('send-host.ts', [receiver.url]);
+    const run = await runFixture('host-that-sends-once.ts', [receiver.url]);
     expect({ ...run, stdout: JSON.parse(run.stdout), lingeredMs: 0 }).toEqual({
       exitCode: 0,
       stdout: { undiciBefore: false, undiciAfter: true, ok: true },

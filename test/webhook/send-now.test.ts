@@ -16,7 +16,7 @@ import { systemRandom } from '../../src/system/random.ts';
 import { sendNow } from '../../src/webhook/send-now.ts';
 import { createPoster } from '../../src/webhook/wire/post.ts';
 import { DRAFTS } from '../contract/samples.ts';
-import { clockSince } from '../helpers/clock-since.ts';
+import { clockSince } from '../helpers/clocks.ts';
 import {
   hang,
   type Receiver,

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { explainSignature } from '../../src/receiver/index.ts';
 import { sign, verify } from '../../src/webhook/signature.ts';
 import { anyText } from '../contract/cases/texts.ts';
-import { withReplaced } from '../helpers/replaced-crypto.ts';
+import { withReplaced } from '../helpers/replaced-globals.ts';
 
 const SECRETS = ['1234', 'secret-of-the-test'];
 const HEX = /^[0-9a-f]{64}$/;

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { type CaptureOptions, currentContext } from '../../../src/capture/index.ts';
 import { LogRecord } from '../../../src/contract/index.ts';
-import type { Asked } from '../../helpers/host-client.ts';
+import type { Asked } from '../../helpers/hosts.ts';
 import { smallRecord } from '../../helpers/log-records.ts';
 import type { HostHarness, StartHost } from '../host-suite.ts';
 import { closedGate } from './gate.ts';

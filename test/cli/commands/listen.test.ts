@@ -8,11 +8,15 @@ import { systemClock } from '../../../src/system/clock.ts';
 import { sampleMessage, sampleMessageToSend, sampleMessageV1 } from '../../../src/testing/index.ts';
 import { sendWebhook } from '../../../src/webhook/send-now.ts';
 import { sign } from '../../../src/webhook/signature.ts';
-import { deferred } from '../../helpers/deferred.ts';
-import { type FakeTerminalOptions, runCommand } from '../../helpers/fake-terminal.ts';
-import { type Posted, post, postSigned } from '../../helpers/post.ts';
+import { type Posted, post, postSigned } from '../../helpers/http.ts';
+import { deferred } from '../../helpers/promises.ts';
 import { respond, startReceiver } from '../../helpers/receiver.ts';
-import { type StartedCommand, startCommand } from '../../helpers/started-command.ts';
+import {
+  type FakeTerminalOptions,
+  runCommand,
+  type StartedCommand,
+  startCommand,
+} from '../../helpers/terminal.ts';
 
 const SECRET = 'secret-of-the-test';
 const ENVIRONMENT = { SECURITY_EVENTS_SECRET: SECRET };

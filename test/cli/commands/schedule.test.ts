@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { exactDuration } from '../../../src/cli/schedule-table.ts';
 import { explainSchedule } from '../../../src/index.ts';
-import { runCommand } from '../../helpers/fake-terminal.ts';
+import { runCommand } from '../../helpers/terminal.ts';
 
 describe('schedule', () => {
   it('shows the default of sendWebhook as a table', async () => {

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runCommand } from '../../helpers/fake-terminal.ts';
 import { root } from '../../helpers/package-files.ts';
+import { runCommand } from '../../helpers/terminal.ts';
 
 describe('schema', () => {
   it.each([

@@ -5,8 +5,7 @@ import { runCommandLine } from '../../../src/cli/command-line.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { sampleMessage, sampleMessageToSend, sampleMessageV1 } from '../../../src/testing/index.ts';
 import { verify } from '../../../src/webhook/signature.ts';
-import { deferred } from '../../helpers/deferred.ts';
-import { type FakeTerminalOptions, fakeTerminal, runCommand } from '../../helpers/fake-terminal.ts';
+import { deferred } from '../../helpers/promises.ts';
 import {
   hang,
   type ReceivedRequest,
@@ -15,8 +14,13 @@ import {
   type Step,
   startReceiver,
 } from '../../helpers/receiver.ts';
-import { startCommand } from '../../helpers/started-command.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { temporaryFolder } from '../../helpers/temporary-files.ts';
+import {
+  type FakeTerminalOptions,
+  fakeTerminal,
+  runCommand,
+  startCommand,
+} from '../../helpers/terminal.ts';
 
 const SECRET = 'secret-of-the-test';
 const ENVIRONMENT = { SECURITY_EVENTS_SECRET: SECRET };

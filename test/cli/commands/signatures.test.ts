@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { sign } from '../../../src/index.ts';
 import { explainSignature } from '../../../src/receiver/index.ts';
-import { runCommand } from '../../helpers/fake-terminal.ts';
+import { runCommand } from '../../helpers/terminal.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'cli-'));
 afterAll(() => {

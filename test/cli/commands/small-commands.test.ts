@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { runCommand } from '../../helpers/fake-terminal.ts';
+import { runCommand } from '../../helpers/terminal.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'cli-'));
 afterAll(() => {

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { received } from '../../../src/contract/index.ts';
 import { verify } from '../../../src/webhook/signature.ts';
-import { type FakeTerminalOptions, runCommand } from '../../helpers/fake-terminal.ts';
 import { hang, redirect, reset, respond, startReceiver } from '../../helpers/receiver.ts';
-import { startCommand } from '../../helpers/started-command.ts';
+import { type FakeTerminalOptions, runCommand, startCommand } from '../../helpers/terminal.ts';
 
 const SECRET = 'secret-of-the-test';
 const ENVIRONMENT = { SECURITY_EVENTS_SECRET: SECRET };

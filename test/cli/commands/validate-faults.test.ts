@@ -1,7 +1,7 @@
 /** What `validate` says of values that break the contract. */
 import { describe, expect, it } from 'vitest';
 import { sampleMessage, sampleRecord } from '../../../src/testing/index.ts';
-import { runCommand } from '../../helpers/fake-terminal.ts';
+import { runCommand } from '../../helpers/terminal.ts';
 
 const validate = (input: string | Iterable<string | Uint8Array>, ...words: readonly string[]) =>
   runCommand(['validate', ...words], { input });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
 import { sampleMessage, sampleMessageV1, sampleRecord } from '../../../src/testing/index.ts';
-import { type FakeTerminal, fakeTerminal, runCommand } from '../../helpers/fake-terminal.ts';
+import { type FakeTerminal, fakeTerminal, runCommand } from '../../helpers/terminal.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'cli-'));
 afterAll(() => {

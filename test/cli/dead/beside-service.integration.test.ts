@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createWebhookSender } from '../../../src/index.ts';
 import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
-import { bury, deaths } from '../../helpers/dead-letters.ts';
+import { runProgram } from '../../helpers/child-programs.ts';
 import { root } from '../../helpers/package-files.ts';
-import { runProgram } from '../../helpers/run-program.ts';
+import { bury, deaths } from '../../helpers/queues.ts';
 import { openReceiver, PATIENCE, SECRET } from '../../helpers/sender.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { temporaryFolder } from '../../helpers/temporary-files.ts';
 
 const main = join(root, 'dist/cli/main.js');
 

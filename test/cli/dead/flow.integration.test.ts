@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { DELIVERED_ONCE, wholeFlow } from './whole-flow.ts';
 
 test('what a service with a file could not deliver is replayed and delivered once', async () => {

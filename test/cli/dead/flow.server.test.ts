@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWebhookSender } from '../../../src/index.ts';
 import { createPostgresQueue, createPostgresSchema } from '../../../src/queue/postgres.ts';
-import { bury, deaths } from '../../helpers/dead-letters.ts';
-import { runCommand } from '../../helpers/fake-terminal.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
+import { bury, deaths } from '../../helpers/queues.ts';
 import { openReceiver, PATIENCE, SECRET } from '../../helpers/sender.ts';
+import { runCommand } from '../../helpers/terminal.ts';
 import { DELIVERED_ONCE, wholeFlow } from './whole-flow.ts';
 
 describe.skipIf(postgresPrograms === undefined)('in PostgreSQL', () => {

@@ -13,18 +13,11 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
-import {
-  type Death,
-  deadIds,
-  deaths,
-  fileWith,
-  fill,
-  NOON_MS,
-} from '../../helpers/dead-letters.ts';
-import { fakeTerminal, runCommand } from '../../helpers/fake-terminal.ts';
+import { runFixture } from '../../helpers/child-programs.ts';
+import { type Death, deadIds, deaths, fileWith, fill, NOON_MS } from '../../helpers/queues.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { runFixture } from '../../helpers/run-fixture.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { temporaryFolder } from '../../helpers/temporary-files.ts';
+import { fakeTerminal, runCommand } from '../../helpers/terminal.ts';
 
 const HOUR_MS = 3_600_000;
 

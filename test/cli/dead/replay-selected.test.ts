@@ -3,8 +3,8 @@ import { replaySelected } from '../../../src/cli/dead/replay-selected.ts';
 import { type Act, sweep } from '../../../src/cli/dead/sweep.ts';
 import { createWebhookSender } from '../../../src/index.ts';
 import { createMemoryQueue } from '../../../src/queue/memory.ts';
-import { bury, deaths } from '../../helpers/dead-letters.ts';
-import { fakeTerminal } from '../../helpers/fake-terminal.ts';
+import { bury, deaths } from '../../helpers/queues.ts';
+import { fakeTerminal } from '../../helpers/terminal.ts';
 
 test('replaying ends where the queue is full, and says so', async () => {
   const queue = createMemoryQueue({ maxPendingMessages: 250 });

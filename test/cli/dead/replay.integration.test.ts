@@ -1,14 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
-import {
-  contentOf,
-  type Death,
-  deadIds,
-  deaths,
-  fileWith,
-  NOON_MS,
-} from '../../helpers/dead-letters.ts';
-import { fakeTerminal, runCommand } from '../../helpers/fake-terminal.ts';
+import { contentOf, type Death, deadIds, deaths, fileWith, NOON_MS } from '../../helpers/queues.ts';
+import { fakeTerminal, runCommand } from '../../helpers/terminal.ts';
 
 const SIX: readonly Death[] = [
   { messageId: 'a' },

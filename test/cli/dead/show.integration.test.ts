@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { deadIds, deaths, fileWith, NOON_MS } from '../../helpers/dead-letters.ts';
-import { runCommand } from '../../helpers/fake-terminal.ts';
+import { deadIds, deaths, fileWith, NOON_MS } from '../../helpers/queues.ts';
 import { message } from '../../helpers/sender.ts';
+import { runCommand } from '../../helpers/terminal.ts';
 
 const linesOf = (id: string, messageId: string): string =>
   [

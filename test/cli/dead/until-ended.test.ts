@@ -6,7 +6,7 @@ import {
 } from '../../../src/cli/dead/until-ended.ts';
 import { CommandEnded } from '../../../src/cli/terminal.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
-import { deferred } from '../../helpers/deferred.ts';
+import { deferred } from '../../helpers/promises.ts';
 
 function ending() {
   const clock = createFakeClock();

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { toldQueueError } from '../../../src/cli/dead/queue-of-letters.ts';
 import { SecurityEventError } from '../../../src/index.ts';
-import { runCommand } from '../../helpers/fake-terminal.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { temporaryFolder } from '../../helpers/temporary-files.ts';
+import { runCommand } from '../../helpers/terminal.ts';
 
 const QUEUE_HINT =
   'Give --sqlite FILE, or --postgres with the connection in DATABASE_URL or PGHOST and so on.';

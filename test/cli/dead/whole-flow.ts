@@ -1,8 +1,8 @@
 /** From a message that a service could not deliver to the receiver that gets it once. */
 import { expect } from 'vitest';
 import { createWebhookSender, type MessageQueue } from '../../../src/index.ts';
-import { runCommand } from '../../helpers/fake-terminal.ts';
 import { ids, messages, openReceiver, PATIENCE, SECRET } from '../../helpers/sender.ts';
+import { runCommand } from '../../helpers/terminal.ts';
 
 export interface Place {
   readonly open: () => MessageQueue;

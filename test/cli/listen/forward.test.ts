@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { forward } from '../../../src/cli/listen/forward.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
-import { deferred } from '../../helpers/deferred.ts';
+import { deferred } from '../../helpers/promises.ts';
 
 async function targetOf(serve: http.RequestListener): Promise<URL> {
   const server = http.createServer(serve);

@@ -6,7 +6,7 @@ import type { Delivery } from '../../../src/cli/listen/delivery.ts';
 import { createListener, type ListenerOptions } from '../../../src/cli/listen/listener.ts';
 import { createMemoryDuplicates } from '../../../src/receiver/index.ts';
 import { systemClock } from '../../../src/system/clock.ts';
-import { postSigned } from '../../helpers/post.ts';
+import { postSigned } from '../../helpers/http.ts';
 
 test('a request that nobody thought of is dropped and told of, and the next one comes in', async () => {
   const noise: string[] = [];

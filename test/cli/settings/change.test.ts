@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../src/testing/index.ts';
-import { runCommand } from '../../helpers/fake-terminal.ts';
+import { runCommand } from '../../helpers/terminal.ts';
 import { modeOf, OLD_SECRET, SHOP, settingsFixture } from './settings-files.ts';
 
 const SHOP_1 = ['--application', 'shop-1'] as const;

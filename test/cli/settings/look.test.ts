@@ -2,8 +2,8 @@
 import { chmodSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { adviceFor } from '../../../src/cli/test/advice.ts';
-import { runCommand } from '../../helpers/fake-terminal.ts';
 import { openReceiver } from '../../helpers/sender.ts';
+import { runCommand } from '../../helpers/terminal.ts';
 import { OLD_SECRET, SHOP, settingsFixture, URL_TEXT } from './settings-files.ts';
 
 const SHOP_1 = ['--application', 'shop-1'] as const;

@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
-import { fakeTerminal } from '../../helpers/fake-terminal.ts';
 import { openReceiver } from '../../helpers/sender.ts';
+import { fakeTerminal } from '../../helpers/terminal.ts';
 import { modeOf, OLD_SECRET, SHOP, settingsFixture, URL_TEXT } from './settings-files.ts';
 
 const SHOP_1 = ['--application', 'shop-1'] as const;

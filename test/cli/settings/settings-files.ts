@@ -1,8 +1,8 @@
 /** Settings files of a test, and the commands on them. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type FakeTerminalOptions, runCommand } from '../../helpers/fake-terminal.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { temporaryFolder } from '../../helpers/temporary-files.ts';
+import { type FakeTerminalOptions, runCommand } from '../../helpers/terminal.ts';
 
 export const OLD_SECRET = 'hunter2-hunter2-hunter2';
 export const URL_TEXT = 'https://receiver.example/hook';

@@ -7,8 +7,7 @@ import {
   type PostgresQueueOptions,
 } from '../../../src/queue/postgres.ts';
 import type { MessageQueue } from '../../../src/queue/queue.ts';
-import { PostgresServer } from '../../helpers/postgres-server.ts';
-import { STANDING_CLOCK } from '../../helpers/standing-clock.ts';
+import { PostgresServer, STANDING_CLOCK } from '../../helpers/postgres-server.ts';
 import { describeQueueConformance } from '../conformance/describe-queue-conformance.ts';
 import type { QueueBounds, QueueHarness, QueueUnderTest } from '../conformance/harness.ts';
 import { holdCall } from './hold-call.ts';

@@ -7,8 +7,8 @@ import { PostgresQueue } from '../../../src/queue/postgres/postgres-queue.ts';
 import { createPostgresQueue, createPostgresSchema } from '../../../src/queue/postgres.ts';
 import type { Claim, MessageQueue } from '../../../src/queue/queue.ts';
 import { systemClock } from '../../../src/system/clock.ts';
+import { runFixture } from '../../helpers/child-programs.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
-import { runFixture } from '../../helpers/run-fixture.ts';
 import { DEAD, DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';
 
 const SCHEMA = 'security_events';
@@ -68,7 +68,10 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
 
   const acceptedByAnotherProcess = async (): Promise<void> => {
     const args = [JSON.stringify(server.connection), SCHEMA];
-    expect(await runFixture('queue-postgres', args)).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(await runFixture('idle-postgres-queue', args)).toMatchObject({
+      exitCode: 0,
+      stderr: '',
+    });
   };
 
   test('claims what another process accepts as soon as it is there', async () => {

@@ -14,9 +14,9 @@ import {
   type PostgresQueueOptions,
 } from '../../../src/queue/postgres.ts';
 import type { Claim, MessageQueue, QueueEntry } from '../../../src/queue/queue.ts';
+import { runFixture } from '../../helpers/child-programs.ts';
 import { root } from '../../helpers/package-files.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
-import { runFixture } from '../../helpers/run-fixture.ts';
 import { DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';
 
 const REQUEST = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e6, leaseMs: 60_000 } as const;
@@ -466,7 +466,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   test('keeps no process alive that has nothing else to do', async () => {
     const queue = await open();
     const args = [JSON.stringify(server.connection), SCHEMA];
-    const { lingeredMs, ...run } = await runFixture('queue-postgres', args);
+    const { lingeredMs, ...run } = await runFixture('idle-postgres-queue', args);
     expect(run).toEqual({ exitCode: 0, stdout: 'accepted\n', stderr: '' });
     expect(lingeredMs).toBeLessThan(2000);
     expect((await queue.stats()).applications.get('left')).toMatchObject({ pending: 1 });

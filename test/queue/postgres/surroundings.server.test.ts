@@ -15,7 +15,7 @@ import {
   type PostgresQueueOptions,
 } from '../../../src/queue/postgres.ts';
 import type { MessageQueue } from '../../../src/queue/queue.ts';
-import { fixtureCommand } from '../../helpers/fixture-command.ts';
+import { fixtureCommand } from '../../helpers/child-programs.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { DEAD, DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';

@@ -6,7 +6,7 @@ import type { MessageQueue } from '../../../src/queue/queue.ts';
 import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { createSeededRandom } from '../../../src/testing/index.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { DEAD, entryOf, INITIAL } from '../conformance/trial.ts';
 
 const MESSAGES = 400;

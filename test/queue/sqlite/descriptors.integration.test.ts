@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { fixtureCommand } from '../../helpers/fixture-command.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { fixtureCommand } from '../../helpers/child-programs.ts';
+import { temporaryFolder } from '../../helpers/temporary-files.ts';
 
 const hasStrace = spawnSync('strace', ['-V']).status === 0;
 

@@ -8,10 +8,9 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { peerPath } from '../../../src/queue/sqlite/peer-path.ts';
 import { loadEngine } from '../../../src/queue/sqlite/worker/engine.ts';
 import { createSqliteQueue, type SqliteQueueDamage } from '../../../src/queue/sqlite.ts';
-import { fixtureCommand } from '../../helpers/fixture-command.ts';
+import { fixtureCommand, runFixture } from '../../helpers/child-programs.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { runFixture } from '../../helpers/run-fixture.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { entryOf, INITIAL, idsOf } from '../conformance/trial.ts';
 import { integrityOf, withDatabase } from './raw-database.ts';
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { createSqliteIncidents, createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { describeIncidentStore, reportOf } from '../../incident/describe-incident-store.ts';
 import { INITIAL } from '../conformance/trial.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { createSeededRandom } from '../../../src/testing/index.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { INITIAL } from '../conformance/trial.ts';
 import { kill, LifeJournal, startLife } from '../life-journal.ts';
 import { integrityOf } from './raw-database.ts';

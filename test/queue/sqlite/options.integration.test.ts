@@ -6,7 +6,7 @@ import {
   type SqliteIncidentsOptions,
   type SqliteQueueOptions,
 } from '../../../src/queue/sqlite.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { DEAD, entryOf, INITIAL } from '../conformance/trial.ts';
 
 describe('the options of a queue in an SQLite file', () => {

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { createSeededRandom } from '../../../src/testing/index.ts';
+import { runFixture } from '../../helpers/child-programs.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { runFixture } from '../../helpers/run-fixture.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { INITIAL } from '../conformance/trial.ts';
 import { integrityOf } from './raw-database.ts';
 

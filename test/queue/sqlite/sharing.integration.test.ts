@@ -7,8 +7,8 @@ import process from 'node:process';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { MessageQueue } from '../../../src/queue/queue.ts';
 import { createSqliteQueue, type SqliteQueueOptions } from '../../../src/queue/sqlite.ts';
-import { fixtureCommand } from '../../helpers/fixture-command.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { fixtureCommand } from '../../helpers/child-programs.ts';
+import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { DELIVERED, entryOf, INITIAL } from '../conformance/trial.ts';
 
 interface Registry {

@@ -21,8 +21,7 @@ import type { LockSystem } from '../../../src/settings/configure/file-lock.ts';
 import { fileStore } from '../../../src/settings/configure/file-store.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
-import { fixtureCommand } from '../../helpers/fixture-command.ts';
-import { runFixture } from '../../helpers/run-fixture.ts';
+import { fixtureCommand, runFixture } from '../../helpers/child-programs.ts';
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'file-store-'));
@@ -322,7 +321,7 @@ const run = async (killAt: number) => {
   const path = folder();
   const file = fileIn(path);
   writeFileSync(file, 'old');
-  const { exitCode, stdout } = await runFixture('settings-crash', [file, String(killAt)]);
+  const { exitCode, stdout } = await runFixture('crashing-settings-writer', [file, String(killAt)]);
   const text = readFileSync(file, 'utf8');
   const left = readdirSync(path).map((name) => name.split('-')[0]);
   // At once: its process is gone, and that is known.

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createMemoryQueue } from '../../../src/queue/memory.ts';
+import { ENGINE_SECRET, ENGINE_URL, startEngine } from '../../helpers/fake-engine.ts';
 import { message, messages } from '../../helpers/sender.ts';
-import { ENGINE_SECRET, ENGINE_URL, startEngine } from '../../helpers/told-events.ts';
 
 test('one call tells of each application how many of its messages were accepted, and skipped why', async () => {
   const application = { name: 'shop', environment: 'test', url: ENGINE_URL, secret: ENGINE_SECRET };

@@ -14,7 +14,7 @@ import {
   updateOf,
 } from '../../../src/webhook/engine/circuit-breaker.ts';
 import { DEFAULT_POLICY, type DeliveryPolicy } from '../../../src/webhook/engine/policy.ts';
-import { BREAKER, HASH, POLICY } from '../../helpers/claims.ts';
+import { BREAKER, HASH, POLICY } from '../../helpers/queues.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;

@@ -6,7 +6,9 @@ import { systemRandom } from '../../../src/system/random.ts';
 import { makeSender } from '../../../src/webhook/engine/create-sender.ts';
 import { occasion } from '../../../src/webhook/engine/occasion.ts';
 import { createPoster } from '../../../src/webhook/wire/post.ts';
-import { clockSince } from '../../helpers/clock-since.ts';
+import { clockSince } from '../../helpers/clocks.ts';
+import { ENGINE_SECRET, ENGINE_URL, startEngine } from '../../helpers/fake-engine.ts';
+import { wrapQueue } from '../../helpers/queues.ts';
 import {
   applicationsOf,
   batches,
@@ -21,8 +23,6 @@ import {
   SECRET,
   senderTo,
 } from '../../helpers/sender.ts';
-import { ENGINE_SECRET, ENGINE_URL, startEngine } from '../../helpers/told-events.ts';
-import { wrapQueue } from '../../helpers/wrapped-queue.ts';
 
 const NEVER = { schedule: { delaysMs: [600_000] } } as const;
 

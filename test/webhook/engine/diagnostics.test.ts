@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { OrganisedApplication } from '../../../src/index.ts';
 import { createMemoryQueue } from '../../../src/queue/memory.ts';
 import { EVENT_TABLE } from '../../../src/webhook/engine/events.ts';
+import { wrapQueue } from '../../helpers/queues.ts';
 import {
   applicationsOf,
   listen,
@@ -13,7 +14,6 @@ import {
   senderTo,
   type Told,
 } from '../../helpers/sender.ts';
-import { wrapQueue } from '../../helpers/wrapped-queue.ts';
 
 const PAYLOAD = 'hunter2';
 const ANSWER = 'thewordsofareceiver';

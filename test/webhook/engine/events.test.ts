@@ -11,7 +11,7 @@ import {
   startEngine,
   type ToldEngine,
   type ToldEvent,
-} from '../../helpers/told-events.ts';
+} from '../../helpers/fake-engine.ts';
 
 const PAYLOAD = 'a secret word of the payload';
 const SETTINGS_ERROR = 'an error of the settings with hunter2 in it';

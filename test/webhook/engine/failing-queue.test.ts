@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { SecurityEventError } from '../../../src/errors.ts';
 import { createMemoryQueue } from '../../../src/queue/memory.ts';
+import { startEngine } from '../../helpers/fake-engine.ts';
+import { createFailingQueue, type FailingQueue, wrapQueue } from '../../helpers/queues.ts';
 import {
   applicationsOf,
   batches,
@@ -15,8 +17,6 @@ import {
   SECRET,
   senderTo,
 } from '../../helpers/sender.ts';
-import { startEngine } from '../../helpers/told-events.ts';
-import { createFailingQueue, type FailingQueue, wrapQueue } from '../../helpers/wrapped-queue.ts';
 
 const NONE = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0, pending: 0 } as const;
 

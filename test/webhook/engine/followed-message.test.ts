@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { createMemoryQueue } from '../../../src/queue/memory.ts';
 import { FollowedMessage } from '../../../src/webhook/engine/followed-message.ts';
 import { type FollowingSender, SEND_EACH } from '../../../src/webhook/engine/sender.ts';
+import { wrapQueue } from '../../helpers/queues.ts';
 import { messages, openReceiver, openSender, SECRET, senderTo } from '../../helpers/sender.ts';
-import { wrapQueue } from '../../helpers/wrapped-queue.ts';
 
 const SOON = { schedule: { delaysMs: [1] } } as const;
 const NEVER = { schedule: { delaysMs: [600_000] } } as const;

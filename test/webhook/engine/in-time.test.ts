@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { createMemoryQueue } from '../../../src/queue/memory.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
 import { answeredInTime, inTime } from '../../../src/webhook/engine/in-time.ts';
+import { startEngine } from '../../helpers/fake-engine.ts';
 import { messages, rejection } from '../../helpers/sender.ts';
-import { startEngine } from '../../helpers/told-events.ts';
 
 const never = new Promise<never>(() => {});
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { ENGINE_SECRET, ENGINE_URL, startEngine } from '../../helpers/fake-engine.ts';
 import { message } from '../../helpers/sender.ts';
-import { ENGINE_SECRET, ENGINE_URL, startEngine } from '../../helpers/told-events.ts';
 
 test('settings that are not answered hold up no other destination for longer than late headers (D75)', async () => {
   const shop = { name: 'shop', environment: 'test', url: ENGINE_URL, secret: ENGINE_SECRET };

@@ -4,8 +4,8 @@ import { createMemoryQueue } from '../../../src/queue/memory.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
 import { makeSender } from '../../../src/webhook/engine/create-sender.ts';
 import type { Poster } from '../../../src/webhook/wire/post.ts';
+import { createFailingQueue, wrapQueue } from '../../helpers/queues.ts';
 import { messages, SECRET } from '../../helpers/sender.ts';
-import { createFailingQueue, wrapQueue } from '../../helpers/wrapped-queue.ts';
 
 const NONE = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0, pending: 0 } as const;
 const DEADLINE_MS = 20_000;

@@ -4,7 +4,7 @@ import { createFakeClock } from '../../../src/testing/index.ts';
 import { storeV2 } from '../../../src/webhook/encoder.ts';
 import { Lifecycle, type LifecycleParts } from '../../../src/webhook/engine/lifecycle.ts';
 import { Tracker } from '../../../src/webhook/engine/tracker.ts';
-import { wrapQueue } from '../../helpers/wrapped-queue.ts';
+import { wrapQueue } from '../../helpers/queues.ts';
 
 test('close gives way between the messages that it hands back, as many as there may be', async () => {
   const clock = createFakeClock();

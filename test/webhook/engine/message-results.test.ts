@@ -9,7 +9,7 @@ import {
 } from '../../../src/webhook/engine/message-results.ts';
 import type { DeliveryPolicy } from '../../../src/webhook/engine/policy.ts';
 import type { Judgement } from '../../../src/webhook/outcome.ts';
-import { claimed, POLICY } from '../../helpers/claims.ts';
+import { claimed, POLICY } from '../../helpers/queues.ts';
 
 const HOUR_MS = 3_600_000;
 

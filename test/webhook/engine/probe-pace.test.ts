@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createFakeClock } from '../../../src/testing/index.ts';
 import { makeSender } from '../../../src/webhook/engine/create-sender.ts';
-import { scriptedPoster } from '../../helpers/scripted-poster.ts';
+import { scriptedPoster } from '../../helpers/fake-engine.ts';
 import { messages, SECRET } from '../../helpers/sender.ts';
 
 const MINUTE_MS = 60_000;

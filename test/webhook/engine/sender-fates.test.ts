@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { createMemoryQueue } from '../../../src/queue/memory.ts';
+import { startEngine } from '../../helpers/fake-engine.ts';
 import {
   applicationsOf,
   batches,
@@ -13,7 +14,6 @@ import {
   SECRET,
   senderTo,
 } from '../../helpers/sender.ts';
-import { startEngine } from '../../helpers/told-events.ts';
 
 const SOON = { schedule: { delaysMs: [5, 5, 5, 5, 5] } } as const;
 const NEVER = { schedule: { delaysMs: [600_000] } } as const;

@@ -1,8 +1,7 @@
 import { describe, expect, type onTestFinished, test } from 'vitest';
 import type { ReceiverOptions } from '../../../src/testing/index.ts';
-import { fixtureCommand } from '../../helpers/fixture-command.ts';
+import { fixtureCommand, runProgram } from '../../helpers/child-programs.ts';
 import { root } from '../../helpers/package-files.ts';
-import { runProgram } from '../../helpers/run-program.ts';
 import { batches, ids, openReceiver } from '../../helpers/sender.ts';
 
 /** A host plays a scene, and ends by itself: it says nothing but what it tells. */

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { fixtureCommand } from '../../helpers/fixture-command.ts';
+import { fixtureCommand, runProgram } from '../../helpers/child-programs.ts';
 import { root } from '../../helpers/package-files.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { runProgram } from '../../helpers/run-program.ts';
 import { messages, openReceiver, senderTo } from '../../helpers/sender.ts';
 
 const HANG = { fault: 'hang' } as const;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { sampleMessageToSend } from '../../../src/testing/index.ts';
-import { withOtherPromise } from '../../helpers/other-promise.ts';
+import { withOtherPromise } from '../../helpers/promises.ts';
 import {
   applicationsOf,
   batches,

@@ -3,7 +3,7 @@ import type { Json } from '../../../src/queue/queue.ts';
 import type { CircuitBreaker } from '../../../src/webhook/engine/circuit-breaker.ts';
 import { type Attempted, type Settlement, settle } from '../../../src/webhook/engine/settlement.ts';
 import type { AttemptResult, FailureCode } from '../../../src/webhook/outcome.ts';
-import { BREAKER, claimOf, POLICY } from '../../helpers/claims.ts';
+import { BREAKER, claimOf, POLICY } from '../../helpers/queues.ts';
 
 const NOW = 5000;
 

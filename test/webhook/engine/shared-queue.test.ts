@@ -5,10 +5,9 @@ import { createFakeClock, type FakeClock } from '../../../src/testing/index.ts';
 import { storeV2 } from '../../../src/webhook/encoder.ts';
 import { initialState } from '../../../src/webhook/engine/circuit-breaker.ts';
 import type { DeliveryOptions } from '../../../src/webhook/engine/options.ts';
-import { POLICY } from '../../helpers/claims.ts';
+import { startEngine } from '../../helpers/fake-engine.ts';
+import { createFailingQueue, POLICY, wrapQueue } from '../../helpers/queues.ts';
 import { message, messages } from '../../helpers/sender.ts';
-import { startEngine } from '../../helpers/told-events.ts';
-import { createFailingQueue, wrapQueue } from '../../helpers/wrapped-queue.ts';
 
 const NONE = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0, pending: 0 } as const;
 const STATE = initialState(POLICY);

@@ -6,7 +6,7 @@ import { storeV2 } from '../../../src/webhook/encoder.ts';
 import { initialState } from '../../../src/webhook/engine/circuit-breaker.ts';
 import { Tracker } from '../../../src/webhook/engine/tracker.ts';
 import { Upkeep, type UpkeepParts } from '../../../src/webhook/engine/upkeep.ts';
-import { POLICY } from '../../helpers/claims.ts';
+import { POLICY } from '../../helpers/queues.ts';
 
 const EVERY_MS = 60_000;
 const STATE = initialState(POLICY);

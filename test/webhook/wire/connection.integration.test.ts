@@ -1,8 +1,8 @@
 /** Connections do not keep a process from ending. */
 import { describe, expect, test } from 'vitest';
 import { createCertificate } from '../../../src/testing/index.ts';
+import { runFixture } from '../../helpers/child-programs.ts';
 import { hang, respond, type Step, startReceiver } from '../../helpers/receiver.ts';
-import { runFixture } from '../../helpers/run-fixture.ts';
 
 describe('a process', () => {
   const certificate = createCertificate();
@@ -16,7 +16,7 @@ describe('a process', () => {
     await using silent = await startReceiver();
     const hangingUrl = silent.url.replace('http', 'https');
     const args = [mode, receiver.url, hangingUrl, ...(tls === undefined ? [] : [tls.cert])];
-    const { stdout, ...end } = await runFixture('wire-idle.ts', args);
+    const { stdout, ...end } = await runFixture('idle-connections.ts', args);
     return { ...end, told: JSON.parse(stdout) as Record<string, unknown> };
   };
 

@@ -5,7 +5,7 @@ import { systemClock } from '../../../src/system/clock.ts';
 import { createCertificate } from '../../../src/testing/index.ts';
 import { occasion } from '../../../src/webhook/engine/occasion.ts';
 import { createPoster, type Poster, type PosterOptions } from '../../../src/webhook/wire/post.ts';
-import { clockSince } from '../../helpers/clock-since.ts';
+import { clockSince } from '../../helpers/clocks.ts';
 import { watchSockets } from '../../helpers/guarded-agent.ts';
 import {
   dripBody,

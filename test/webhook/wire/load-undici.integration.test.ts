@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { loadUndici } from '../../../src/webhook/wire/load-undici.ts';
+import { runFixture } from '../../helpers/child-programs.ts';
 import { startReceiver } from '../../helpers/receiver.ts';
-import { runFixture } from '../../helpers/run-fixture.ts';
 
 const SCENES: readonly (readonly [title: string, scene: string, told: object])[] = [
   [
@@ -49,7 +49,7 @@ describe('loadUndici', () => {
     const [, scene, told] = row;
     const receiver = await startReceiver();
     onTestFinished(() => receiver.close());
-    const run = await runFixture('wire-host.ts', [scene, receiver.url]);
+    const run = await runFixture('host-that-posts.ts', [scene, receiver.url]);
     expect(run.stderr).toBe('');
     expect(JSON.parse(run.stdout)).toEqual(told);
     expect(run.exitCode).toBe(0);

@@ -4,7 +4,7 @@ import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/system/clock.ts';
 import { isOwnWork } from '../../../src/system/untraced.ts';
 import { createPoster } from '../../../src/webhook/wire/post.ts';
-import { removeTracers, setTracers } from '../../helpers/tracer-globals.ts';
+import { removeTracers, setTracers } from '../../helpers/replaced-globals.ts';
 
 const REQUEST = { url: 'http://receiver.invalid/', body: Buffer.from('[]'), headers: {} };
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Certificate, createCertificate } from '../../../src/testing/index.ts';
+import { runFixture } from '../../helpers/child-programs.ts';
 import {
   hang,
   type Receiver,
@@ -11,7 +12,6 @@ import {
   respond,
   startReceiver,
 } from '../../helpers/receiver.ts';
-import { runFixture } from '../../helpers/run-fixture.ts';
 
 /** A child process on a busy machine. */
 const CHILD_TIMEOUT_MS = 20_000;
@@ -45,7 +45,7 @@ describe('over TLS', () => {
       await writeFile(trusted, certificate.cert);
       const options = { tls: certificate, host: '0.0.0.0', urlHost };
       const receiver = await openReceiver(options, context.onTestFinished);
-      const run = await runFixture('wire-host.ts', ['post over TLS', receiver.url], {
+      const run = await runFixture('host-that-posts.ts', ['post over TLS', receiver.url], {
         NODE_EXTRA_CA_CERTS: trusted,
       });
       expect(JSON.parse(run.stdout)).toMatchObject(told);
@@ -70,7 +70,7 @@ describe('close', () => {
       const step = scene === 'exit without close' ? respond() : hang();
       const receiver = await openReceiver({ script: [step] }, context.onTestFinished);
       const url = receiver.url.replace('http', scheme);
-      const run = await runFixture('wire-host.ts', [scene, url]);
+      const run = await runFixture('host-that-posts.ts', [scene, url]);
       expect({ ...run, stdout: JSON.parse(run.stdout), lingeredMs: 0 }).toEqual({
         exitCode: 0,
         stdout: told,

@@ -12,7 +12,7 @@ import {
   type PosterOptions,
   type PostRequest,
 } from '../../../src/webhook/wire/post.ts';
-import { clockSince } from '../../helpers/clock-since.ts';
+import { clockSince } from '../../helpers/clocks.ts';
 import {
   dripBody,
   dripHeaders,

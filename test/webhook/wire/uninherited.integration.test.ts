@@ -2,13 +2,13 @@ import type { TLSSocket } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { createCertificate } from '../../../src/testing/index.ts';
 import { uninherited } from '../../../src/webhook/wire/uninherited.ts';
+import { runFixture } from '../../helpers/child-programs.ts';
 import {
   type Receiver,
   type ReceiverOptions,
   respond,
   startReceiver,
 } from '../../helpers/receiver.ts';
-import { runFixture } from '../../helpers/run-fixture.ts';
 
 async function open(options: ReceiverOptions = {}): Promise<Receiver> {
   const receiver = await startReceiver(options);
@@ -64,7 +64,7 @@ test('what an attack put on Object.prototype changes nothing of how is sent, whe
     kind: 'failure',
   };
   const args = [JSON.stringify(pollution), plain.url, secure.url, certificate.cert];
-  const { stdout, stderr, exitCode } = await runFixture('wire-polluted.ts', args);
+  const { stdout, stderr, exitCode } = await runFixture('polluted-posts.ts', args);
   expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
   const { nothing, ...seen } = JSON.parse(stdout) as Record<string, unknown>;
   expect(nothing).toEqual([

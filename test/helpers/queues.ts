@@ -1,9 +1,12 @@
-/** Durable queues with dead letters in them, as a service leaves them behind. */
+/** Queues and claims for tests: filled, wrapped, failing. */
+
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { SecurityEventError } from '../../src/errors.ts';
 import type {
   ApplicationState,
   Claim,
+  ClaimedMessage,
   DeadReason,
   Json,
   MessageQueue,
@@ -13,8 +16,44 @@ import type {
 import { createSqliteQueue } from '../../src/queue/sqlite.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import { storeV2 } from '../../src/webhook/encoder.ts';
+import { initialState, newCircuitBreaker } from '../../src/webhook/engine/circuit-breaker.ts';
+import { DEFAULT_POLICY } from '../../src/webhook/engine/policy.ts';
 import { message } from './sender.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from './temporary-files.ts';
+
+// Claims as a queue hands them out, for tests of what follows from an attempt.
+
+export const POLICY = DEFAULT_POLICY;
+
+export const HASH = 'the hash of a url';
+
+export const BREAKER = newCircuitBreaker(HASH, POLICY);
+
+export const claimed = (
+  id: string,
+  { progress = null, ageMs = 0, sends = 0 }: Partial<ClaimedMessage> = {},
+): ClaimedMessage => ({
+  stored: storeV2({ message_id: id, message_type: 'test', message: {} }),
+  sequence: 1,
+  sends,
+  ageMs,
+  progress,
+});
+
+/** As many messages as there are progresses. */
+export const claimOf = (
+  progresses: readonly (Json | null)[],
+  state: ApplicationState = initialState(POLICY),
+): Claim => ({
+  id: 'claim-1',
+  applicationId: 'shop-1',
+  format: 2,
+  state,
+  nowMs: 1000,
+  messages: progresses.map((progress, index) => claimed(`m-${index}`, { progress })),
+});
+
+// Durable queues with dead letters in them, as a service leaves them behind.
 
 export interface Death {
   readonly messageId: string;
@@ -169,4 +208,80 @@ export async function contentOf(file: string): Promise<{ dead: string[]; pending
   const { pending } = await queue.stats();
   await queue.close();
   return { dead: items.map(({ stored }) => stored.messageId), pending };
+}
+
+/** The queue with some of its methods in other hands. */
+export const wrapQueue = (queue: MessageQueue, others: Partial<MessageQueue>): MessageQueue =>
+  new Proxy(queue, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(others, name) ?? Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+
+type Method = Exclude<keyof MessageQueue, 'durability' | 'onDue'>;
+
+const failed = (): SecurityEventError =>
+  new SecurityEventError('ERR_QUEUE_FAILED', { cause: new Error('the store is away') });
+
+export interface FailingQueue {
+  readonly queue: MessageQueue;
+  /** The next calls of this method reject, as those of a store that is away. */
+  readonly fail: (method: Method, times: number) => void;
+  /** The next call does what it should, and its answer is lost. */
+  readonly loseAnswer: (method: Method) => void;
+}
+
+export function createFailingQueue(target: MessageQueue): FailingQueue {
+  const failures = new Map<Method, number>();
+  const lost = new Set<Method>();
+  const queue = new Proxy(target, {
+    get: (_, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      const method = name as Method;
+      return (...args: readonly unknown[]) => {
+        const left = failures.get(method) ?? 0;
+        if (left > 0) {
+          failures.set(method, left - 1);
+          return new Promise((_resolve, reject) => {
+            setImmediate(() => reject(failed()));
+          });
+        }
+        const answer: unknown = value.apply(target, args);
+        if (!lost.delete(method)) return answer;
+        return Promise.resolve(answer).then(() => {
+          throw failed();
+        });
+      };
+    },
+  });
+  return {
+    queue,
+    fail: (method, times) => void failures.set(method, times),
+    loseAnswer: (method) => void lost.add(method),
+  };
+}
+
+// What a program of test/fixtures that lives with a queue brings in: small messages of any application.
+
+export interface EntrySource {
+  /** Before each id, so that several programs share a queue. */
+  readonly prefix: string;
+  readonly applications: readonly string[];
+  readonly random: () => number;
+}
+
+/** Makes the next one each time; each counts 100 bytes. */
+export function entriesOf({ prefix, applications, random }: EntrySource): () => QueueEntry {
+  let messages = 0;
+  return () => {
+    messages += 1;
+    const messageId = `${prefix}-${messages}`;
+    return {
+      applicationId: applications[Math.floor(random() * applications.length)] ?? '',
+      stored: { messageId, format: 2, bytes: Buffer.from(messageId), dateAt: 1, countAt: 2 },
+      sizeBytes: 100,
+    };
+  };
 }

@@ -1,4 +1,19 @@
 /* oxlint-disable unicorn/no-thenable -- a Promise has a `then` */
+/** Promises of a host or of a test: deferred, replaced, rejected. */
+
+/** A promise, and what settles it: for what a test holds up. */
+export function deferred() {
+  let [resolve, reject] = [nothing, nothing as (error: Error) => void];
+  const promise = new Promise<void>((resolvePromise, rejectPromise) => {
+    resolve = resolvePromise;
+    reject = rejectPromise;
+  });
+  return { promise, resolve, reject };
+}
+
+const nothing = (): void => {};
+
+/* oxlint-disable unicorn/no-thenable -- a Promise has a `then` */
 /**
  * The global Promise, replaced for all modules of this process while a function runs, as zone.js and
  * bluebird do: what an async function gives is none of it.
@@ -41,4 +56,23 @@ async function withPromise<T>(
   } finally {
     globalThis.Promise = native;
   }
+}
+
+/** A listener of the host's that is asynchronous and rejects, and how often somebody caught that. */
+export function rejectingListener(): {
+  readonly listen: () => unknown;
+  readonly caught: () => number;
+} {
+  let caught = 0;
+  const listen = (): unknown => {
+    const answer = Promise.reject(new Error('of the host'));
+    const native = answer.then.bind(answer);
+    const then: typeof native = (onFulfilled, onRejected) => {
+      if (onRejected) caught += 1;
+      return native(onFulfilled, onRejected);
+    };
+    Reflect.set(answer, 'then', then);
+    return answer;
+  };
+  return { listen, caught: () => caught };
 }

@@ -1,9 +1,20 @@
-/** The hosts that a webhook receiver has an adapter for, each on a port of its own until the test ends. */
+/** Web frameworks as hosts, and a client that asks them. */
+
 import { once } from 'node:events';
-import http from 'node:http';
+/** Web frameworks as hosts, and a client that asks them. */
+import http, {
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
+import { connect, constants, type IncomingHttpHeaders as Http2Headers } from 'node:http2';
+import { request as httpsRequest } from 'node:https';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import express from 'express';
 import fastify from 'fastify';
 import { Hono } from 'hono';
@@ -15,7 +26,87 @@ import {
   nodeHandler,
   type WebhookReceiver,
 } from '../../src/receiver/index.ts';
-import { getRequestListener } from './hono-server.ts';
+
+/*
+ * `@hono/node-server`, whose types need those of browsers, by way of Hono's types for WebSockets;
+ * they are not among this project's.
+ */
+
+type Fetch = (request: Request, bindings: never) => Response | Promise<Response>;
+
+interface NodeServer {
+  readonly getRequestListener: (fetch: Fetch) => RequestListener;
+}
+
+/** What handlers find in `c.env`. */
+export interface NodeBindings {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+}
+
+const load = createRequire(import.meta.url);
+
+export const { getRequestListener } = load('@hono/node-server') as NodeServer;
+
+// Asks a host over a real socket, in whichever protocol it speaks.
+
+/** `http2` is without TLS. */
+export type HostProtocol = 'http' | 'https' | 'http2';
+
+export interface Asked {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders | Http2Headers;
+  readonly body: string;
+}
+
+export const portOf = (server: Server): number => (server.address() as AddressInfo).port;
+
+export const originOf = (server: Server, protocol: HostProtocol): string =>
+  `${protocol === 'https' ? 'https' : 'http'}://127.0.0.1:${portOf(server)}`;
+
+/** Rejects where the answer breaks off. Every request has a connection of its own. */
+export function ask(origin: string, path: string, protocol: HostProtocol, asked: Asked = {}) {
+  return protocol === 'http2' ? askHttp2(origin, path, asked) : askHttp1(origin, path, asked);
+}
+
+async function askHttp1(origin: string, path: string, asked: Asked): Promise<Answer> {
+  const { method = 'GET', headers = {}, body } = asked;
+  const options = { method, headers, agent: false, rejectUnauthorized: false };
+  const url = new URL(origin);
+  const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)({
+    ...options,
+    host: url.hostname,
+    port: url.port,
+    path,
+  });
+  request.end(body);
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  const { statusCode = 0 } = response;
+  return { status: statusCode, headers: response.headers, body: await text(response) };
+}
+
+async function askHttp2(origin: string, path: string, asked: Asked): Promise<Answer> {
+  const { method = 'GET', headers = {}, body } = asked;
+  const session = connect(origin);
+  try {
+    const stream = session.request({ ':method': method, ':path': path, ...headers });
+    stream.end(body);
+    const [head] = (await once(stream, 'response')) as [Http2Headers & { ':status': number }];
+    const received = await text(stream);
+    if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) throw new Error('The answer broke off.');
+    return { status: head[':status'], headers: head, body: received };
+  } finally {
+    session.destroy();
+  }
+}
+
+// The hosts that a webhook receiver has an adapter for, each on a port of its own until the test ends.
 
 /** Where the receiver is. */
 export async function listening(server: http.Server): Promise<string> {

@@ -1,5 +1,31 @@
-/** What tracers leave on globalThis, in miniature. The real ones are in test/log/tracers.test.ts. */
+/** Replaces parts of Node and tracers for the time of a test. */
+import { createRequire, syncBuiltinESMExports } from 'node:module';
 import type { SpanIds } from '../../src/log/active-span.ts';
+
+// A function of node:crypto, replaced for all modules of this process while a function runs.
+
+type Crypto = typeof import('node:crypto');
+
+const crypto = createRequire(import.meta.url)('node:crypto') as Crypto;
+
+/** Hands the original to whoever replaces it. `act` must not wait: others would see the replacement. */
+export function withReplaced<K extends 'createHmac' | 'timingSafeEqual', T>(
+  name: K,
+  replace: (original: Crypto[K]) => Crypto[K],
+  act: () => T,
+): T {
+  const original = crypto[name];
+  crypto[name] = replace(original);
+  syncBuiltinESMExports();
+  try {
+    return act();
+  } finally {
+    crypto[name] = original;
+    syncBuiltinESMExports();
+  }
+}
+
+// What tracers leave on globalThis, in miniature. The real ones are in test/log/tracers.test.ts.
 
 const OTEL = Symbol.for('opentelemetry.js.api.1');
 const SPAN = Symbol.for('OpenTelemetry Context Key SPAN');
