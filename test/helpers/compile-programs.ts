@@ -54,7 +54,7 @@ export function compilePrograms(folder: string, programs: readonly string[]): vo
 
 /** Those that are started often, and whose tests are not about modules. */
 const BUNDLED =
-  /(?:request-stores|sqlite-\w+|log-\w+|queue-memory|sender-\w+|settings-\w+|receiver-close|wire-idle)\.ts$/;
+  /(?:request-store-leak|sqlite-\w+|log-\w+|memory-queue-size|host-with-sender|sender-\w+|[\w-]*settings-\w+|close-busy-receiver|idle-connections)\.ts$/;
 
 declare module 'vitest' {
   interface ProvidedContext {

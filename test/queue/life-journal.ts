@@ -11,7 +11,12 @@ import { INITIAL } from './conformance/trial.ts';
 export async function startLife(program: string, args: readonly string[]): Promise<ChildProcess> {
   const [node = '', ...rest] = fixtureCommand(program, args);
   const child = spawn(node, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
-  if (child.stdout !== null) await once(child.stdout, 'data');
+  const ended = once(child, 'exit').then(() => {
+    throw new Error(`${program} ended before it began`);
+  });
+  // It is killed later, and nobody waits for its end by then.
+  ended.catch(() => {});
+  await Promise.race([once(child.stdout, 'data'), ended]);
   return child;
 }
 

@@ -57,7 +57,9 @@ describe.runIf(postgresPrograms !== undefined)('a queue in PostgreSQL', () => {
     const connection = JSON.stringify(server.connection);
     const { file } = journalOf(schema);
     return Promise.all(
-      seeds.map((seed) => startLife('postgres-life', [connection, schema, file, `${seed}`])),
+      seeds.map((seed) =>
+        startLife('live-with-postgres-queue', [connection, schema, file, `${seed}`]),
+      ),
     );
   }
 

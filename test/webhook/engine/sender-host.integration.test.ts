@@ -9,7 +9,7 @@ async function host(
   onFinished: typeof onTestFinished,
   scene: string,
   options: ReceiverOptions,
-  program = 'sender-host',
+  program = 'host-with-sender',
 ) {
   const receiver = await openReceiver(options, onFinished);
   const [, ...command] = fixtureCommand(program, [scene, receiver.url]);
