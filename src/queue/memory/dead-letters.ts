@@ -1,7 +1,14 @@
-import type { DeadLetter, DeadLetterFilter, DeadLetterPage, DeadReason, Json } from '../queue.ts';
+import type {
+  DeadLetter,
+  DeadLetterFilter,
+  DeadLetterPage,
+  DeadReason,
+  Json,
+  StoredMessage,
+} from '../queue.ts';
 import type { Application } from './application.ts';
 import { Fifo } from './fifo.ts';
-import type { WaitingMessage } from './waiting-messages.ts';
+import { storedMessages, type WaitingMessage } from './waiting-messages.ts';
 
 interface Death {
   readonly application: Application;
@@ -58,7 +65,7 @@ export class DeadLetters {
       const letter = this.#letters.at(index) as Kept;
       if (isWanted(letter)) found.push(letter);
     }
-    const items = found.slice(0, limit).map(publicForm);
+    const items = publicForms(found.slice(0, limit));
     const next = found.length > limit ? items.at(-1)?.id : undefined;
     return next === undefined ? { items } : { items, next };
   }
@@ -96,11 +103,14 @@ function matching({ applicationId, ids }: DeadLetterFilter): (letter: Kept) => b
     (wanted === undefined || wanted.has(String(id)));
 }
 
-const publicForm = ({ id, application, message, ...death }: Kept): DeadLetter => ({
-  id: String(id),
-  applicationId: application.id,
-  stored: message.stored,
-  sizeBytes: message.sizeBytes,
-  sends: message.sends,
-  ...death,
-});
+function publicForms(letters: readonly Kept[]): DeadLetter[] {
+  const stored = storedMessages(letters.map(({ message }) => message));
+  return letters.map(({ id, application, message, ...death }, index) => ({
+    id: String(id),
+    applicationId: application.id,
+    stored: stored[index] as StoredMessage,
+    sizeBytes: message.sizeBytes,
+    sends: message.sends,
+    ...death,
+  }));
+}

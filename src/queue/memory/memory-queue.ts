@@ -23,6 +23,7 @@ import type { Application, LiveClaim } from './application.ts';
 import type { PageRequest } from './dead-letters.ts';
 import { type QueueClock, type QueueTime, readTime } from './queue-time.ts';
 import { type MemoryBounds, MemoryStore } from './store.ts';
+import { claimedMessages, type WaitingMessage } from './waiting-messages.ts';
 
 /** A large batch yields to the event loop between slices of this size. */
 const SLICE_MESSAGES = 100;
@@ -131,9 +132,9 @@ export class MemoryQueue implements MessageQueue {
     const id = String(this.#lastClaim);
     application.claim = { id, application, ...taken, endsAtMs: at.after(request.leaseMs) };
     schedule.update(application, at.nowMs);
-    const messages = taken.messages.map((message) => message.claimed(at.nowMs));
-    const [{ stored }] = messages as [Claim['messages'][number]];
-    return { id, applicationId, format: stored.format, state, nowMs: at.nowMs, messages };
+    const messages = claimedMessages(taken.messages, at.nowMs);
+    const { format } = taken.messages[0] as WaitingMessage;
+    return { id, applicationId, format, state, nowMs: at.nowMs, messages };
   }
 
   async settle(

@@ -13,13 +13,14 @@ import type {
   QueueStats,
   ReturnedMessage,
   SequenceRange,
+  StoredMessage,
   Tier,
 } from '../queue.ts';
 import { Application, type LiveClaim } from './application.ts';
 import { DeadLetters } from './dead-letters.ts';
 import type { QueueTime } from './queue-time.ts';
 import { Schedule } from './schedule.ts';
-import { type WaitingMessage, waitingMessages } from './waiting-messages.ts';
+import { storedMessages, type WaitingMessage, waitingMessages } from './waiting-messages.ts';
 
 /** Bounds of a memory queue, in messages and bytes. */
 export interface MemoryBounds {
@@ -159,7 +160,7 @@ export class MemoryStore {
     for (const message of messages) this.#moveToDeadLetters(application, message, death, at);
     this.update(application, at.nowMs);
     const applicationId = application.id;
-    return messages.map(({ stored: { messageId }, sequence }) => ({
+    return messages.map(({ messageId, sequence }) => ({
       applicationId,
       messageId,
       sequence,
@@ -214,11 +215,13 @@ export class MemoryStore {
     for (const application of this.all()) {
       application.putBackClaim(1);
       while (application.waiting.size > 0) {
-        yield application.waiting.takeFirst(sliceMessages).map((message) => {
-          const { stored, sends, sequence, sizeBytes } = message;
+        const messages = application.waiting.takeFirst(sliceMessages);
+        const stored = storedMessages(messages);
+        yield messages.map(({ sends, sequence, sizeBytes }, index) => {
           this.#addPending(-1, -sizeBytes);
           application.discard('returned');
-          return { applicationId: application.id, sequence, stored, sends };
+          const applicationId = application.id;
+          return { applicationId, sequence, stored: stored[index] as StoredMessage, sends };
         });
       }
       this.schedule.update(application, 0);

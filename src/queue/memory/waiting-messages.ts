@@ -4,15 +4,13 @@ import { Claimed, Stored } from '../message-classes.ts';
 import type {
   ApplicationState,
   ClaimedMessage,
+  Format,
   Json,
   MessageResult,
   QueueEntry,
   StoredMessage,
 } from '../queue.ts';
 import { Fifo } from './fifo.ts';
-
-/** Messages that share a buffer keep all of it alive, so a buffer is bounded. */
-const MAX_SHARED_BYTES = 100_000;
 
 /** When a message was accepted, in the queue's own time. */
 export interface Acceptance {
@@ -21,9 +19,21 @@ export interface Acceptance {
   readonly dueMs: number;
 }
 
-/** A message that waits or is claimed. */
+/** Messages that share a buffer keep all of it alive, so it is bounded. */
+const MAX_SHARED_BYTES = 100_000;
+/** Fewer messages need less memory as strings. */
+const MIN_SHARING = 4;
+
+/**
+ * A message that waits or is claimed. Its bytes are a part of a buffer that it shares with messages that were
+ * accepted with it, or a string of one-byte characters: a Buffer of its own costs 200 bytes more.
+ */
 export class WaitingMessage {
-  stored: StoredMessage;
+  readonly messageId: string;
+  readonly format: Format;
+  content: Buffer | string;
+  readonly dateAt: number;
+  readonly countAt: number;
   readonly sizeBytes: number;
   sequence: number;
   acceptedMs: number;
@@ -34,8 +44,16 @@ export class WaitingMessage {
   maxMessages: number | undefined = undefined;
   progress: Json | null = null;
 
-  constructor(stored: StoredMessage, sizeBytes: number, { sequence, nowMs, dueMs }: Acceptance) {
-    this.stored = stored;
+  constructor(
+    { stored, sizeBytes }: QueueEntry,
+    content: Buffer | string,
+    { sequence, nowMs, dueMs }: Acceptance,
+  ) {
+    this.messageId = stored.messageId;
+    this.format = stored.format;
+    this.content = content;
+    this.dateAt = stored.dateAt;
+    this.countAt = stored.countAt;
     this.sizeBytes = sizeBytes;
     this.sequence = sequence;
     this.acceptedMs = nowMs;
@@ -49,6 +67,11 @@ export class WaitingMessage {
     this.progress = result.progress;
   }
 
+  /** Gives up the shared buffer, which then lives no longer than the other messages. */
+  detach(): void {
+    if (typeof this.content !== 'string') this.content = this.content.toString('latin1');
+  }
+
   /** Makes a dead letter a new message. Its `sends` go on counting. */
   renew({ sequence, nowMs, dueMs }: Acceptance): void {
     this.sequence = sequence;
@@ -57,59 +80,75 @@ export class WaitingMessage {
     this.maxMessages = undefined;
     this.progress = null;
   }
-
-  /** Copies the bytes out of a shared buffer, which then lives no longer than the other messages. */
-  detach(): void {
-    const { buffer, length } = this.stored.bytes;
-    if (length === buffer.byteLength) return;
-    this.stored = copyInto(Buffer.allocUnsafeSlow(length), this.stored, 0);
-  }
-
-  /** Shows the message in a claim that has raised its `sends`. */
-  claimed(nowMs: number): ClaimedMessage {
-    const { sequence, stored, progress } = this;
-    const ageMs = nowMs - this.acceptedMs;
-    return new Claimed({ sequence, stored, sends: this.sends - 1, ageMs, progress });
-  }
 }
 
-/** Copies a message's bytes to `start` in `buffer`. */
-function copyInto(buffer: Buffer, stored: StoredMessage, start: number): StoredMessage {
-  const { messageId, format, dateAt, countAt } = stored;
-  buffer.set(stored.bytes, start);
-  const bytes = buffer.subarray(start, start + stored.bytes.length);
-  return new Stored({ messageId, format, bytes, dateAt, countAt });
+/** Shows messages whose `sends` a claim has raised. */
+export function claimedMessages(
+  messages: readonly WaitingMessage[],
+  nowMs: number,
+): ClaimedMessage[] {
+  const stored = storedMessages(messages);
+  return messages.map((message, index) => {
+    const { sequence, progress } = message;
+    const ageMs = nowMs - message.acceptedMs;
+    const sends = message.sends - 1;
+    return new Claimed({
+      sequence,
+      stored: stored[index] as StoredMessage,
+      sends,
+      ageMs,
+      progress,
+    });
+  });
+}
+
+/** Shows messages with their bytes. Strings are written into one buffer. */
+export function storedMessages(messages: readonly WaitingMessage[]): StoredMessage[] {
+  let length = 0;
+  for (const { content } of messages) length += typeof content === 'string' ? content.length : 0;
+  const buffer = Buffer.allocUnsafeSlow(length);
+  let end = 0;
+  return messages.map(({ messageId, format, content, dateAt, countAt }) => {
+    const start = end;
+    if (typeof content === 'string') end += buffer.write(content, start, 'latin1');
+    const bytes = typeof content === 'string' ? buffer.subarray(start, end) : content;
+    return new Stored({ messageId, format, bytes, dateAt, countAt });
+  });
 }
 
 /**
- * Makes waiting messages of `entries[start]` and the entries of the same application that follow it.
- * Their bytes are copied into one buffer: the caller's may be a small part of a larger one.
+ * Makes waiting messages of `entries[start]` and of the entries of the same application that follow it. The
+ * bytes are copied: the caller's may be a small part of a large buffer.
  */
 export function waitingMessages(
   entries: readonly QueueEntry[],
   start: number,
   { sequence, nowMs, dueMs }: Acceptance,
 ): WaitingMessage[] {
+  const { end, bytes } = groupAt(entries, start);
+  const isShared = end - start >= MIN_SHARING;
+  const buffer = Buffer.allocUnsafeSlow(isShared ? bytes : 0);
+  let at = 0;
+  return entries.slice(start, end).map((entry, index) => {
+    const { bytes: source } = entry.stored;
+    if (isShared) buffer.set(source, at);
+    const content = isShared ? buffer.subarray(at, at + source.length) : source.toString('latin1');
+    at += source.length;
+    return new WaitingMessage(entry, content, { sequence: sequence + index, nowMs, dueMs });
+  });
+}
+
+function groupAt(entries: readonly QueueEntry[], start: number) {
   const { applicationId } = entries[start] as QueueEntry;
-  let bufferBytes = 0;
+  let bytes = 0;
   let end = start;
   for (; end < entries.length; end += 1) {
-    const entry = entries[end] as QueueEntry;
-    const nextBytes = bufferBytes + entry.stored.bytes.length;
-    if (entry.applicationId !== applicationId) break;
-    if (end > start && nextBytes > MAX_SHARED_BYTES) break;
-    bufferBytes = nextBytes;
+    const { stored, applicationId: id } = entries[end] as QueueEntry;
+    const isFull = end > start && bytes + stored.bytes.length > MAX_SHARED_BYTES;
+    if (id !== applicationId || isFull) break;
+    bytes += stored.bytes.length;
   }
-  const buffer = Buffer.allocUnsafeSlow(bufferBytes);
-  const messages: WaitingMessage[] = [];
-  let at = 0;
-  for (let index = start; index < end; index += 1) {
-    const { stored, sizeBytes } = entries[index] as QueueEntry;
-    const acceptance = { sequence: sequence + index - start, nowMs, dueMs };
-    messages.push(new WaitingMessage(copyInto(buffer, stored, at), sizeBytes, acceptance));
-    at += stored.bytes.length;
-  }
-  return messages;
+  return { end, bytes };
 }
 
 function isDueBefore(message: WaitingMessage, other: WaitingMessage): boolean {
@@ -186,7 +225,7 @@ export class WaitingMessages {
       const isWithin =
         messages.length < maxMessages &&
         sizeBytes + next.sizeBytes <= maxBytes &&
-        next.stored.format === messages[0]?.stored.format;
+        next.format === messages[0]?.format;
       if (messages.length > 0 && !isWithin) break;
       this.shift();
       next.sends += 1;
