@@ -44,6 +44,11 @@ interface Acceptance {
   readonly at: QueueTime;
 }
 
+interface Owned {
+  readonly application: Application;
+  readonly message: WaitingMessage;
+}
+
 interface Death {
   readonly reason: DeadReason;
   readonly lastAttempt: Json;
@@ -142,7 +147,7 @@ export class MemoryStore {
         this.#addPending(-1, -message.sizeBytes);
         application.counts.delivered += 1;
       } else if (result.kind === 'dead') {
-        this.#moveToDeadLetters(application, message, result, at);
+        this.#moveToDeadLetters({ application, message }, result, at);
       } else {
         message.postpone(result, result.afterMs > 0 ? at.after(result.afterMs) : message.dueMs);
         application.waiting.putBack(message);
@@ -157,7 +162,7 @@ export class MemoryStore {
     at: QueueTime,
   ): ExpiredMessage[] {
     const death = { reason, lastAttempt: null };
-    for (const message of messages) this.#moveToDeadLetters(application, message, death, at);
+    for (const message of messages) this.#moveToDeadLetters({ application, message }, death, at);
     this.update(application, at.nowMs);
     const applicationId = application.id;
     return messages.map(({ messageId, sequence }) => ({
@@ -168,8 +173,7 @@ export class MemoryStore {
   }
 
   #moveToDeadLetters(
-    application: Application,
-    message: WaitingMessage,
+    { application, message }: Owned,
     { reason, lastAttempt }: Death,
     at: QueueTime,
   ): void {
