@@ -43,7 +43,7 @@ export interface ActorInput {
 }
 
 /** What channel B tells of this event otherwise than the tables do (D46 to D48). */
-export interface MessageChoice extends Partial<EventWords>, Partial<IncidentWords> {
+export interface MessageOverride extends Partial<EventWords>, Partial<IncidentWords> {
   /** Default: a UUID v7. */
   readonly message_id?: string;
   /** The whole message, of the type `message_type`; logins, signups and custom events have none else. */
@@ -63,7 +63,7 @@ export interface EventContext {
   /** What detected it: applications choose by it what they are sent (D60). */
   readonly module?: string;
   /** `false`: not told on channel B. */
-  readonly webhook?: MessageChoice | false;
+  readonly webhook?: MessageOverride | false;
 }
 
 /** Which method was called. */

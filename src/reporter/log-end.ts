@@ -1,7 +1,16 @@
-/** The end of channel A: what the log could not do is told beside the rest, which was done all the same. */
-import { asOurs } from './as-ours.ts';
-import type { HeldWriter, Writer } from './record-sink.ts';
+/** The writer of a reporter, and its end: what the log could not do is reported beside the rest. */
+import type { LogWriter, RecordWriter } from '../log/writer.ts';
 import type { LogTrouble } from './reporter.ts';
+import { wrapHostError } from './wrap-host-error.ts';
+
+/** What a reporter needs of a writer; the caller's own has it. */
+export type Writer = Pick<LogWriter<'open'>, 'write' | 'flush' | 'close'>;
+
+export interface HeldWriter {
+  readonly writer: Writer;
+  /** The same writer, where the reporter has made it and closes it. */
+  readonly own?: RecordWriter<'open'>;
+}
 
 export class LogEnd {
   readonly #held: HeldWriter | undefined;
@@ -15,10 +24,10 @@ export class LogEnd {
     return this.#asked((writer) => writer.flush());
   }
 
-  /** Of a writer of the caller's a flush. Never rejects. */
+  /** Flushes the caller's writer but never closes it. Never rejects. */
   close(): Promise<LogTrouble> {
     return this.#asked((writer) =>
-      this.#held?.isOwned === true ? writer.close() : writer.flush(),
+      this.#held?.own === undefined ? writer.flush() : writer.close(),
     );
   }
 
@@ -28,7 +37,7 @@ export class LogEnd {
       await ask(this.#held.writer);
       return {};
     } catch (error) {
-      return { logError: asOurs(error, 'ERR_WRITE_FAILED') };
+      return { logError: wrapHostError(error, 'ERR_WRITE_FAILED') };
     }
   }
 }

@@ -18,9 +18,9 @@ import type { Service } from '../projection/security-event.ts';
 import type { EventWordsTable, IncidentWordsTable } from '../projection/vocabulary-map.ts';
 import type { WebhookSenderOptions } from '../webhook/engine/options.ts';
 import type { WebhookSender } from '../webhook/engine/sender.ts';
-import type { BeforeSend } from './event-reporter.ts';
-import { own } from './own.ts';
-import type { Writer } from './record-sink.ts';
+import type { BeforeSend } from './event-pipeline.ts';
+import type { Writer } from './log-end.ts';
+import { ownProperties } from './own-properties.ts';
 import type { RejectedEvent } from './rejections.ts';
 import { readEventWords, readIncidentWords } from './word-tables.ts';
 
@@ -138,7 +138,7 @@ export function readReporterOptions(options: ReporterOptions): CheckedOptions {
     if (value === undefined) throw invalidOption(`expected service.${key}`, ['service', key]);
   }
   // Without a prototype, as `check` gives them: what an attack put there is no option.
-  return own({
+  return ownProperties({
     ...given,
     service: { svc_id, name, env } as Service,
     eventWords: readEventWords(given.eventWords),

@@ -1,7 +1,7 @@
 /** What a reporter has counted since it was made. */
-import { EVENT_NAME } from './event-draft.ts';
+import { EVENT_NAME } from './build-record.ts';
 import type { EventKind } from './event-input.ts';
-import type { SkippedReason } from './receipt.ts';
+import type { SkippedReason } from './settlement.ts';
 
 type EventName = (typeof EVENT_NAME)[EventKind];
 

@@ -1,5 +1,4 @@
 /** A webhook sender as channel B of a reporter. */
-import { TAKES_CHECKED } from '../webhook/engine/checked-draft.ts';
 import { type FollowingSender, SEND_EACH, type WebhookSender } from '../webhook/engine/sender.ts';
 import { type MessageSink, NO_FATES, type SendTogether } from './message-sink.ts';
 
@@ -30,5 +29,4 @@ const isFollowing = (sender: object): sender is FollowingSender => SEND_EACH in 
 /** Asked of the sender itself: the host's own around one of ours may be of a class. */
 const following = (sender: FollowingSender) => ({
   sendTogether: ((messages, selection) => sender[SEND_EACH](messages, selection)) as SendTogether,
-  takesChecked: TAKES_CHECKED in sender,
 });

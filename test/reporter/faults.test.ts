@@ -3,10 +3,11 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
 import { createReporter, makeReporter } from '../../src/reporter/create-reporter.ts';
-import type { Receipt, Settlement } from '../../src/reporter/receipt.ts';
+import type { Receipt } from '../../src/reporter/receipt.ts';
 import { REJECTED_CHANNEL, type RejectedEvent } from '../../src/reporter/rejections.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
 import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
+import type { Settlement } from '../../src/reporter/settlement.ts';
 import { untraced } from '../../src/system/untraced.ts';
 import { createFakeClock, createLineSink } from '../../src/testing/index.ts';
 import { openReceiver, openSender, SECRET } from '../helpers/sender.ts';
@@ -470,7 +471,7 @@ test('a destination that fails keeps no event from channel B, and the record com
   expect(rejected).toMatchObject([{ channel: 'log', error: { code: 'ERR_WRITE_FAILED' } }]);
 });
 
-test('what a destination that fails gives back is parsed once', async () => {
+test('what a destination that fails gives back is parsed nowhere', async () => {
   const full = createLineSink({ failWith: () => new Error('ENOSPC') });
   const { reporter, rejected } = await opened({ log: { destination: full } });
   const parse = vi.spyOn(JSON, 'parse');
@@ -478,7 +479,7 @@ test('what a destination that fails gives back is parsed once', async () => {
   const parsed = parse.mock.calls.length;
   parse.mockRestore();
   expect(rejected).toMatchObject([{ error: { input: { payload: { ruleset: 'xss' } } } }]);
-  expect(parsed).toBe(1);
+  expect(parsed).toBe(0);
 });
 
 test('an address that is none keeps an attack from channel A alone', async () => {

@@ -11,11 +11,10 @@ import { type Routing, route } from '../../settings/routing.ts';
 import type { ResolvedApplication } from '../../settings/source.ts';
 import { type GiveWay, inStep } from '../../system/giving-way.ts';
 import { checkSize } from '../accept.ts';
-import type { ReadDraft } from '../draft-reader.ts';
+import { draftReader, type ReadDraft } from '../draft-reader.ts';
 import { elementBytes, formatTimestamp, storeText, storeV1 } from '../encoder.ts';
 import { readMessages } from '../read-messages.ts';
 import { type BytesOf, sharedBytes } from '../shared-bytes.ts';
-import { unlessChecked } from './checked-draft.ts';
 import type { SkippedMessage, SkipReason } from './skip.ts';
 
 export interface IntakeRules {
@@ -116,7 +115,7 @@ export async function takeIn(
       take({ index, applicationId, application: found, messageId, draft });
     });
   };
-  const schema = unlessChecked(rules.dialect);
+  const schema = draftReader(rules.dialect);
   await readMessages(messages, { schema, store, giveWay: inStep(rules.giveWay, rules.isBehind) });
   return { entries, skipped };
 }

@@ -4,7 +4,6 @@
  * or closes the sender waits for those that are taken only then.
  */
 import { SecurityEventError } from '../../errors.ts';
-import { plainMessage } from './checked-draft.ts';
 import { FollowedMessage } from './followed-message.ts';
 import type { AcceptedEntry } from './intake.ts';
 import type { SkippedMessage, SkipReason } from './skip.ts';
@@ -59,7 +58,7 @@ export async function sendEach(
 export function refusals(error: unknown, messages: readonly object[]): unknown[] {
   return messages.map((message, index) => {
     if (!(error instanceof SecurityEventError)) return error;
-    return (index === 0 ? error : error.copy()).about([plainMessage(message)]);
+    return (index === 0 ? error : error.copy()).about([message]);
   });
 }
 
