@@ -1,5 +1,5 @@
 /** A queue in the memory of this process. */
-import { systemClock } from '../system/clock.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { type MemoryQueueOptions, readMemoryOptions } from './memory/memory-options.ts';
 import { MemoryQueue } from './memory/memory-queue.ts';
 import type { QueueClock } from './memory/moment.ts';

@@ -1,4 +1,4 @@
-import { Heap } from '../../system/heap.ts';
+import { Heap } from '../../runtime/heap.ts';
 import { Arrivals } from './arrivals.ts';
 import { Run } from './run.ts';
 import { type ClaimLimits, Taken } from './taken.ts';
