@@ -70,7 +70,6 @@ function makeEngine(options: unknown, system: SenderSystem): Engine {
     ...core,
     quiet: dispatch.quiet,
     isInFlight: dispatch.isInFlight,
-    isSettling: dispatch.isSettling,
     disconnect: () => core.wire.poster.close(),
     stop: async () => {
       stopBeforeExit();
@@ -135,7 +134,6 @@ interface Dispatch {
   readonly stop: () => Promise<void>;
   readonly quiet: (untilMs: number, signal: AbortSignal) => Promise<void>;
   readonly isInFlight: () => boolean;
-  readonly isSettling: () => boolean;
   readonly attempts: () => number;
   readonly hasMoved: (applicationId: string) => Promise<boolean>;
 }
@@ -179,7 +177,6 @@ function makeDispatch(core: Core): Dispatch {
       if (isDelivering) await scheduler.quiet(untilMs, signal);
     },
     isInFlight: () => scheduler.isInFlight,
-    isSettling: () => delivery.isSettling || upkeep.isSettling,
     attempts: () => delivery.attempts,
     hasMoved,
   };

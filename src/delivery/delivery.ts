@@ -58,7 +58,6 @@ const SETTLE_DELAYS_MS = [100, 500, 2000, 5000, 10_000] as const;
 export class Delivery {
   readonly #parts: DeliveryParts;
   #attempts = 0;
-  #settlings = 0;
 
   constructor(parts: DeliveryParts) {
     this.#parts = parts;
@@ -69,12 +68,7 @@ export class Delivery {
     return this.#attempts;
   }
 
-  /** Tells whether the queue is told what became of a claim, and the tracker is not yet. */
-  get isSettling(): boolean {
-    return this.#settlings > 0;
-  }
-
-  /** Never rejects. */
+  /** Rejects only if the claim cannot be read. */
   async deliver(claim: Claim, slot: Slot): Promise<void> {
     const { clock, find, signal, queue } = this.#parts;
     const startedAt = clock.monotonicMs();
@@ -108,7 +102,7 @@ export class Delivery {
   }
 
   async #attempt({ claim, destination, slot, startedAt, heldSince }: Attempt): Promise<void> {
-    const { policy, random, clock, observe, queue } = this.#parts;
+    const { policy, random, clock, observe, queue, tracker } = this.#parts;
     const { applicationId, format, messages, state } = claim;
     const breaker = circuitBreakerOf(state, hashOfUrl(destination.url), policy);
     if (isOfAnotherUrl(state, breaker.urlHash) && messages.length > policy.cautiousMaxMessages) {
@@ -144,13 +138,10 @@ export class Delivery {
       now,
     };
     const settlement = settle(attempted, policy, random);
-    this.#settlings += 1;
-    try {
+    await tracker.settling(async () => {
       const answer = await this.#settle(claim, settlement, heldSince);
       this.#report({ attempted, settlement, started, isLost: answer !== 'settled' });
-    } finally {
-      this.#settlings -= 1;
-    }
+    });
   }
 
   /** What takes long, be it the host's settings or the receiver, holds no slot of those that work (D75). */

@@ -1,7 +1,7 @@
 /** `flush`: waits for messages, and looks now and then for those that another process has settled. */
 import type { MessageQueue } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { occasion } from '../runtime/deferred.ts';
+import { deferred } from '../runtime/deferred.ts';
 import { NOT_NEEDED } from '../runtime/not-needed.ts';
 import { onAbort } from '../runtime/on-abort.ts';
 import type { Underway } from '../runtime/underway.ts';
@@ -19,8 +19,6 @@ export interface FlushParts {
   readonly observe: Observe;
   /** Tells whether a request is in flight. */
   readonly isInFlight: () => boolean;
-  /** Tells whether a message is being settled: then the queue may know more than the tracker. */
-  readonly isSettling: () => boolean;
 }
 
 /** How often the queue is asked what another process has settled, in ms. */
@@ -77,7 +75,7 @@ export class Flushes {
 
   #start(callCount: number): Flushing {
     const { tracker } = this.#parts;
-    const { happened: ended, tell: end } = occasion();
+    const { promise: ended, resolve: end } = deferred();
     let watch: Watch | undefined;
     const none = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0 };
     const counts = (): FlushResult => watch?.counts() ?? { ...none, pending: tracker.awaited };
@@ -119,13 +117,13 @@ export class Flushes {
     flushing: Flushing,
     { signal, deadlineMs }: FlushOptions,
   ): Promise<FlushResult> {
-    const limit = occasion();
+    const limit = deferred();
     const over = new AbortController();
-    const letGo = signal === undefined ? () => {} : onAbort(signal, limit.tell);
+    const letGo = signal === undefined ? () => {} : onAbort(signal, limit.resolve);
     if (deadlineMs !== undefined) {
-      void this.#parts.clock.sleep(deadlineMs, over.signal).then(limit.tell);
+      void this.#parts.clock.sleep(deadlineMs, over.signal).then(limit.resolve);
     }
-    await Promise.race([flushing.done, limit.happened]);
+    await Promise.race([flushing.done, limit.promise]);
     letGo();
     over.abort(NOT_NEEDED);
     return flushing.counts();
@@ -140,14 +138,14 @@ export class Flushes {
   }
 
   async #lookUntil(over: AbortSignal): Promise<void> {
-    const { queue, tracker, clock, observe, isInFlight, isSettling } = this.#parts;
+    const { queue, tracker, clock, observe, isInFlight } = this.#parts;
     for (let looks = 1; ; looks += 1) {
       await clock.idle(LOOK_EVERY_MS, over);
       if (over.aborted) return;
       const isDue = looks % LOOKS_IN_FLIGHT === 0 || !isInFlight();
-      if (!isDue || isSettling()) continue;
+      if (!isDue) continue;
       try {
-        await tracker.findSettledElsewhere((ranges) => queue.countPending(ranges), isSettling);
+        await tracker.findSettledElsewhere((ranges) => queue.countPending(ranges));
       } catch {
         if (over.aborted) return;
         observe('queue-failed', () => ({ operation: 'count', retryInMs: LOOK_EVERY_MS }));

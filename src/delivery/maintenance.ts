@@ -41,15 +41,9 @@ export class Upkeep {
   readonly #stop = new AbortController();
   #loop: Promise<void> | undefined;
   #closing: Promise<void> = Promise.resolve();
-  #works = 0;
 
   constructor(parts: UpkeepParts) {
     this.#parts = parts;
-  }
-
-  /** Tells whether messages may be settled now. */
-  get isSettling(): boolean {
-    return this.#works > 0;
   }
 
   start(): void {
@@ -120,11 +114,14 @@ export class Upkeep {
   ): Promise<void> {
     const { observe, tracker, giveWay } = this.#parts;
     for (;;) {
-      const page = await next();
-      for (const { applicationId, messageId, sequence } of page) {
-        tracker.settled(sequence, 'dead', reason);
-        observe('dead', () => ({ applicationId, message_id: messageId, reason }));
-      }
+      const page = await tracker.settling(async () => {
+        const messages = await next();
+        for (const { applicationId, messageId, sequence } of messages) {
+          tracker.settled(sequence, 'dead', reason);
+          observe('dead', () => ({ applicationId, message_id: messageId, reason }));
+        }
+        return messages;
+      });
       if (page.length < PAGE || this.#stop.signal.aborted) return;
       await giveWay();
     }
@@ -132,13 +129,10 @@ export class Upkeep {
 
   async #try(operation: QueueOperation, work: () => Promise<void>): Promise<void> {
     const { observe, everyMs } = this.#parts;
-    this.#works += 1;
     try {
       await work();
     } catch {
       observe('queue-failed', () => ({ operation, retryInMs: everyMs }));
-    } finally {
-      this.#works -= 1;
     }
   }
 }

@@ -26,7 +26,7 @@ export interface SchedulerParts {
   readonly observe: Observe;
   /** Awaited between two claims, so that starting many attempts does not hold the event loop. */
   readonly giveWay: GiveWay;
-  /** Never rejects. */
+  /** Rejects only if the claim cannot be read. */
   readonly deliver: (claim: Claim, slot: Slot) => Promise<void>;
 }
 
@@ -138,13 +138,16 @@ export class Scheduler {
   }
 
   #begin(claim: Claim): void {
-    const { slots, deliver } = this.#parts;
+    const { slots, deliver, observe, leaseMs } = this.#parts;
     const slot = slots.take(claim.state.tier as Pool);
-    const work = deliver(claim, slot).finally(() => {
-      slot.release();
-      this.#running.delete(work);
-      this.wake();
-    });
+    const work = deliver(claim, slot)
+      // A claim that the queue has damaged must not end the host's process. It is due again after its lease.
+      .catch(() => observe('queue-failed', () => ({ operation: 'claim', retryInMs: leaseMs })))
+      .finally(() => {
+        slot.release();
+        this.#running.delete(work);
+        this.wake();
+      });
     this.#running.add(work);
   }
 

@@ -10,11 +10,13 @@ export interface ComparedRange extends SequenceRange {
 
 export interface Comparison<R extends ComparedRange> {
   readonly countPending: CountPending;
-  /** Tells, after each answer, whether it can be compared with what is known here. */
-  readonly isComparable: () => boolean;
-  /** Also finds some of the messages of a range; else only ranges without a message left. */
-  readonly isExact: boolean;
-  /** Is called for each range in which `count` messages are settled. */
+  /** Returns a number that changes whenever a message is settled here. */
+  readonly version: () => number;
+  /** Whether the queue may have settled messages that this sender has not counted yet. */
+  readonly isSettling: () => boolean;
+  /** Resolves when everything has been counted that is being settled here now. */
+  readonly settled: () => Promise<void>;
+  /** Called for each range in which another process has settled `count` messages. */
   readonly onSettled: (range: R, count: number) => void;
 }
 
@@ -22,41 +24,40 @@ export interface Comparison<R extends ComparedRange> {
 const RANGES_AT_ONCE = 1000;
 
 /**
- * Asks for all ranges together, and for halves of them where messages are gone. Ends early if an answer
- * cannot be compared. Rejects with what `countPending` rejects with.
+ * Asks for all ranges together, and for halves of them where messages are gone. Finds each range without a
+ * message left, however busy this sender is; a part of a range only if nothing was settled here during
+ * the question. Rejects with what `countPending` rejects with.
  */
 export async function compareRanges<R extends ComparedRange>(
   ranges: readonly R[],
   comparison: Comparison<R>,
 ): Promise<void> {
   for (let at = 0; at < ranges.length; at += RANGES_AT_ONCE) {
-    const isOver = !(await compare(ranges.slice(at, at + RANGES_AT_ONCE), comparison));
-    if (isOver) return;
+    await compare(ranges.slice(at, at + RANGES_AT_ONCE), comparison);
   }
 }
 
-/** Resolves to false if an answer cannot be compared. */
 async function compare<R extends ComparedRange>(
   ranges: readonly R[],
   comparison: Comparison<R>,
-): Promise<boolean> {
-  const { countPending, isComparable, isExact, onSettled } = comparison;
+): Promise<void> {
+  const { countPending, version, isSettling, settled, onSettled } = comparison;
+  const versionBefore = version();
   const pending = await countPending(ranges.map(({ from, to }) => ({ from, to })));
-  if (!isComparable()) return false;
-  const known = ranges.reduce((sum, { unsettled }) => sum + unsettled, 0);
-  if (pending >= known) return true;
   if (pending === 0) {
+    // What was settled here is not another's: it is counted first.
+    await settled();
     for (const range of ranges) onSettled(range, range.unsettled);
-    return true;
+    return;
   }
+  const known = ranges.reduce((sum, { unsettled }) => sum + unsettled, 0);
+  if (pending >= known) return;
   const [only] = ranges;
-  if (only !== undefined && ranges.length === 1) {
-    if (isExact) onSettled(only, known - pending);
-    return true;
+  if (only === undefined || ranges.length > 1) {
+    const middle = Math.floor(ranges.length / 2);
+    await compare(ranges.slice(0, middle), comparison);
+    await compare(ranges.slice(middle), comparison);
+    return;
   }
-  const middle = Math.floor(ranges.length / 2);
-  return (
-    (await compare(ranges.slice(0, middle), comparison)) &&
-    (await compare(ranges.slice(middle), comparison))
-  );
+  if (!isSettling() && version() === versionBefore) onSettled(only, known - pending);
 }

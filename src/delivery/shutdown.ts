@@ -1,7 +1,7 @@
 /** From the first message to the last: what is being accepted, `flush` and `close` (D79, D80). */
 import { SecurityEventError } from '../errors.ts';
 import type { MessageQueue, QueueClosing, ReturnedMessage } from '../queue/queue.ts';
-import { occasion } from '../runtime/deferred.ts';
+import { deferred } from '../runtime/deferred.ts';
 import { onAbort } from '../runtime/on-abort.ts';
 import { Underway } from '../runtime/underway.ts';
 import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
@@ -80,10 +80,10 @@ export class Lifecycle {
     const deadline = new AbortController();
     const done = new AbortController();
     void clock.sleep(deadlineMs, done.signal).then(() => deadline.abort());
-    const late = occasion();
-    onAbort(deadline.signal, late.tell);
+    const late = deferred();
+    onAbort(deadline.signal, late.resolve);
     try {
-      await Promise.race([this.#calls.over(), late.happened]);
+      await Promise.race([this.#calls.over(), late.promise]);
       await quiet(untilMs, deadline.signal);
       const { returned, left } = await this.#end(done.signal);
       const kept = await this.#keep(returned);

@@ -3,7 +3,8 @@
  * queue. Holds ranges and counts, however many messages wait.
  */
 import type { Backlog, DeadReason, DiscardReason, SequenceRange } from '../queue/queue.ts';
-import { occasion } from '../runtime/deferred.ts';
+import { deferred } from '../runtime/deferred.ts';
+import { Underway } from '../runtime/underway.ts';
 import { EarlySettlements, type Fate, type SettledMessage } from './early-settlements.ts';
 import type { FollowedMessage } from './followed-message.ts';
 import { type ComparedRange, type CountPending, compareRanges } from './settled-elsewhere.ts';
@@ -24,9 +25,6 @@ export interface ExpectedMessages {
 /** Older than any message that the sender accepts. */
 const BACKLOG_EPOCH = 0;
 
-/** With more ranges than this the queue is shared, and others have settled messages of some. */
-const MANY_RANGES = 1000;
-
 export class Tracker {
   readonly #isDeliveredHere: boolean;
   readonly #ranges = new UnsettledRanges();
@@ -34,11 +32,15 @@ export class Tracker {
   /** By sequence, until they end. */
   readonly #followed = new Map<number, FollowedMessage>();
   readonly #watches = new Watches();
-  readonly #opening = occasion();
+  /** Calls after which messages are settled here that the queue may have settled already. */
+  readonly #settlings = new Underway();
+  readonly #opening = deferred();
   /** What waited when the queue was opened: those that were due then, and the others. */
   #backlog = { lastSequence: 0, due: 0, notDue: 0 };
   /** A watch ends an epoch: what is accepted later does not count for it. */
   #epoch = BACKLOG_EPOCH + 1;
+  /** Messages of epochs before this one were accepted before the last round of maintenance. */
+  #forgetBefore = BACKLOG_EPOCH;
   #expected = 0;
   #acceptedCount = 0;
   /** Rises with each message that is settled here. */
@@ -47,7 +49,7 @@ export class Tracker {
   /** `isDeliveredHere` is false if another process delivers: then nothing is waited for. */
   constructor(isDeliveredHere: boolean) {
     this.#isDeliveredHere = isDeliveredHere;
-    if (!isDeliveredHere) this.#opening.tell();
+    if (!isDeliveredHere) this.#opening.resolve();
   }
 
   /** Number of messages that this sender accepted, or is about to, and that are not settled. */
@@ -72,7 +74,7 @@ export class Tracker {
 
   /** Resolves when it is known what waited in the queue when it was opened. */
   get opened(): Promise<void> {
-    return this.#opening.happened;
+    return this.#opening.promise;
   }
 
   /** Takes what waited in the queue; `pendingMessages` counts all, due or not. */
@@ -80,7 +82,7 @@ export class Tracker {
     if (!this.#isDeliveredHere) return;
     const notDue = Math.max(0, pendingMessages - dueMessages);
     this.#backlog = { lastSequence, due: dueMessages, notDue };
-    this.#opening.tell();
+    this.#opening.resolve();
   }
 
   /** Begins an `enqueue` call of `count` messages, some of which may be settled before it resolves. */
@@ -137,9 +139,11 @@ export class Tracker {
     this.#watches.leave(range.epoch, 1, fate);
     if (this.#followed.size === 0) return;
     const followed = this.#followed.get(sequence);
-    if (followed === undefined) return;
-    this.#followed.delete(sequence);
-    tellEnd(followed, { fate, reason });
+    if (followed !== undefined) {
+      this.#followed.delete(sequence);
+      tellEnd(followed, { fate, reason });
+    }
+    if (range.unsettled === 0 && range.hasSettledElsewhere) this.#letGoWithin(range);
   }
 
   /** Nobody knows which of the backlog were due. Those go first. */
@@ -164,17 +168,38 @@ export class Tracker {
     return watch;
   }
 
+  /** Runs work that settles messages in the queue, and reports each of them here before it ends. */
+  settling<T>(work: () => Promise<T>): Promise<T> {
+    return this.#settlings.run(work);
+  }
+
   /**
-   * Asks the queue which of the watched messages it still has, and lets the others leave. `isSettling`
-   * tells whether a message is being settled here: then the answer cannot be compared. Rejects with what
+   * Asks the queue which of the watched messages it still has, and lets the others leave. Rejects with what
    * `countPending` rejects with.
    */
-  async findSettledElsewhere(countPending: CountPending, isSettling: () => boolean): Promise<void> {
-    const version = this.#version;
+  async findSettledElsewhere(countPending: CountPending): Promise<void> {
+    await this.#compareBefore(this.#epoch, countPending);
+  }
+
+  /**
+   * The same for messages that were accepted before the last call, whether or not they are watched: else what
+   * others settle of a shared queue would count as pending here for ever.
+   */
+  async forgetSettledElsewhere(countPending: CountPending): Promise<void> {
+    const before = this.#forgetBefore;
+    // What is accepted from now on makes ranges of its own.
+    if (this.#ranges.unsettled > 0) this.#epoch += 1;
+    this.#forgetBefore = this.#epoch;
+    await this.#compareBefore(before, countPending);
+  }
+
+  async #compareBefore(epoch: number, countPending: CountPending): Promise<void> {
+    const settlings = this.#settlings;
     const comparison = {
       countPending,
-      isComparable: () => !isSettling() && this.#version === version,
-      isExact: true,
+      version: () => this.#version,
+      isSettling: () => settlings.count > 0,
+      settled: () => settlings.over(),
     };
     const { lastSequence, due, notDue } = this.#backlog;
     if (due > 0) {
@@ -183,20 +208,7 @@ export class Tracker {
       await compareRanges([backlog], { ...comparison, onSettled });
     }
     const onSettled = (range: UnsettledRange, count: number): void => this.#gone(range, count);
-    await compareRanges(this.#ranges.before(this.#epoch), { ...comparison, onSettled });
-  }
-
-  /** Forgets ranges whose messages other processes have settled, if there are many ranges. */
-  async forgetSettledElsewhere(countPending: CountPending): Promise<void> {
-    if (this.#ranges.size <= MANY_RANGES) return;
-    // What is accepted meanwhile makes ranges of its own.
-    this.#epoch += 1;
-    await compareRanges(this.#ranges.before(this.#epoch), {
-      countPending,
-      isComparable: () => true,
-      isExact: false,
-      onSettled: (range, count) => this.#gone(range, count),
-    });
+    await compareRanges(this.#ranges.before(epoch), { ...comparison, onSettled });
   }
 
   #goneOfBacklog(count: number): void {
@@ -209,10 +221,14 @@ export class Tracker {
 
   #gone(range: UnsettledRange, count: number): void {
     if (count === 0) return;
-    const isWhole = count === range.unsettled;
-    this.#ranges.remove(range, count);
+    this.#ranges.removeSettledElsewhere(range, count);
     this.#watches.leave(range.epoch, count);
-    if (!isWhole || this.#followed.size === 0) return;
+    if (range.unsettled === 0) this.#letGoWithin(range);
+  }
+
+  /** Nobody knows which messages of a range others have settled: those that are left when it is empty. */
+  #letGoWithin(range: UnsettledRange): void {
+    if (this.#followed.size === 0) return;
     for (const [sequence, followed] of this.#followed) {
       if (!isWithin(range, sequence)) continue;
       this.#followed.delete(sequence);

@@ -9,6 +9,8 @@ export interface UnsettledRange extends SequenceRange {
   readonly unsettled: number;
   /** Ranges of different epochs do not merge. */
   readonly epoch: number;
+  /** Whether another process has settled some of its messages. */
+  readonly hasSettledElsewhere: boolean;
 }
 
 type Range = { -readonly [Key in keyof UnsettledRange]: UnsettledRange[Key] };
@@ -47,20 +49,33 @@ export class UnsettledRanges {
     } else if (joinsAfter) {
       after.from = sequence;
       after.unsettled += 1;
-    } else this.#insert(index, { from: sequence, to: sequence, unsettled: 1, epoch });
+    } else {
+      this.#insert(index, {
+        from: sequence,
+        to: sequence,
+        unsettled: 1,
+        epoch,
+        hasSettledElsewhere: false,
+      });
+    }
   }
 
   /** Removes a settled message. Returns the range that it was in; `undefined` without one. */
   settle(sequence: number): UnsettledRange | undefined {
     const range = this.#ranges[this.#indexAfter(sequence) - 1];
     if (range === undefined || range.to < sequence || range.unsettled === 0) return undefined;
-    this.remove(range, 1);
+    this.#remove(range, 1);
     return range;
   }
 
   /** Removes `count` messages of a range, whichever they are. */
-  remove(range: UnsettledRange, count: number): void {
-    (range as Range).unsettled -= count;
+  removeSettledElsewhere(range: UnsettledRange, count: number): void {
+    (range as Range).hasSettledElsewhere = true;
+    this.#remove(range, count);
+  }
+
+  #remove(range: Range, count: number): void {
+    range.unsettled -= count;
     this.#unsettled -= count;
     if (range.unsettled > 0) return;
     this.#emptyCount += 1;

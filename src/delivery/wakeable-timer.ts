@@ -1,5 +1,5 @@
 import type { Clock } from '../runtime/clock.ts';
-import { occasion } from '../runtime/deferred.ts';
+import { deferred } from '../runtime/deferred.ts';
 import { NOT_NEEDED } from '../runtime/not-needed.ts';
 
 interface Alarm {
@@ -40,10 +40,10 @@ export class Rest {
   /** Resolves when it is woken, or after `ms` at the latest. A process with nothing else to do ends meanwhile. */
   async wait(ms: number): Promise<void> {
     if (this.#isWoken) return;
-    const { happened, tell } = occasion();
-    this.#tell = tell;
+    const { promise, resolve } = deferred();
+    this.#tell = resolve;
     this.#setAlarm(this.#clock.monotonicMs() + ms, ms);
-    await happened;
+    await promise;
     this.#tell = undefined;
   }
 

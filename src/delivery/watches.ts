@@ -1,6 +1,6 @@
 /** Counts of what is settled, for whoever waits for it: `flush` and `close`. */
 
-import { occasion } from '../runtime/deferred.ts';
+import { deferred } from '../runtime/deferred.ts';
 import type { Fate } from './early-settlements.ts';
 
 export interface FateCounts {
@@ -41,7 +41,7 @@ export class Watches {
 
   /** Begins a watch of `pending` messages, which are those of the epoch and earlier ones. */
   begin(epoch: number, pending: number): Watch {
-    const { happened: done, tell: finish } = occasion();
+    const { promise: done, resolve: finish } = deferred();
     const fates = { delivered: 0, dead: 0, discarded: 0 };
     const mark: Mark = { epoch, pending, settledElsewhere: 0, fates, finish };
     if (pending === 0) finish();

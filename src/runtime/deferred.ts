@@ -1,13 +1,13 @@
-/** Something that happens once, and may be waited for. */
-export interface Occasion {
-  readonly happened: Promise<void>;
-  readonly tell: () => void;
+/** A promise that is resolved from outside. `Promise.withResolvers` needs Node 22. */
+export interface Deferred {
+  readonly promise: Promise<void>;
+  readonly resolve: () => void;
 }
 
-export function occasion(): Occasion {
-  const told: { tell?: () => void } = {};
-  const happened = new Promise<void>((resolve) => {
-    told.tell = resolve;
+export function deferred(): Deferred {
+  let resolve!: () => void;
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
   });
-  return { happened, tell: () => told.tell?.() };
+  return { promise, resolve };
 }

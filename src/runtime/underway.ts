@@ -5,16 +5,21 @@ interface Wait {
 }
 
 /**
- * What is under way, for whoever waits until all is over that has begun by then. Counted alone: a Set of
- * promises that is filled and emptied makes a new table each time, and V8 keeps those, each of which the
- * one before leads to, until it next collects everything.
+ * Calls in progress, for callers that wait until every call has ended that has begun so far. Counts only: a Set of
+ * promises that is filled and emptied makes a new table each time, and V8 keeps those until it next collects
+ * everything, since each leads to the next.
  */
 export class Underway {
   #begun = 0;
   #count = 0;
   #waits: Wait[] = [];
 
-  /** Gives the number of what begins, for its end. */
+  /** Number of calls in progress. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Returns the number of the call, for its end. */
   begin(): number {
     this.#begun += 1;
     this.#count += 1;
@@ -32,7 +37,17 @@ export class Underway {
     this.#waits = this.#waits.filter(({ left }) => left > 0);
   }
 
-  /** Resolves when everything has ended that has begun so far. */
+  /** Runs a call. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    const call = this.begin();
+    try {
+      return await work();
+    } finally {
+      this.end(call);
+    }
+  }
+
+  /** Resolves when every call has ended that has begun so far. */
   async over(): Promise<void> {
     if (this.#count === 0) return;
     await new Promise<void>((resolve) => {

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { makeSender } from '../../src/delivery/create-sender.ts';
 import { createWebhookSender, type KeptMessage } from '../../src/index.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
-import { occasion } from '../../src/runtime/deferred.ts';
+import { deferred } from '../../src/runtime/deferred.ts';
 import { newId } from '../../src/runtime/id.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { createPoster } from '../../src/webhook/http/client.ts';
@@ -211,7 +211,7 @@ describe('close', () => {
   });
 
   test('refuses a call that goes on past its deadline like one that comes later', async () => {
-    const { happened: asked, tell: answer } = occasion();
+    const { promise: asked, resolve: answer } = deferred();
     const sender = openSender({
       settings: async () => {
         await asked;
@@ -226,7 +226,7 @@ describe('close', () => {
   });
 
   test('counts what is settled while it waits for a call, and what that call brings', async () => {
-    const { happened: asked, tell: answer } = occasion();
+    const { promise: asked, resolve: answer } = deferred();
     const shop = { name: 'shop', environment: 'test', url: ENGINE_URL, secret: ENGINE_SECRET };
     const { sender, clock, told } = startEngine({
       where: {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
+import type { ClaimedMessage, MessageQueue } from '../../src/queue/queue.ts';
 import { startEngine } from '../helpers/fake-engine.ts';
 import { createFailingQueue, type FailingQueue, wrapQueue } from '../helpers/queues.ts';
 import {
@@ -175,6 +176,28 @@ describe('a queue that fails', () => {
     expect(told.of('queue-failed')).toMatchObject([{ operation: 'upkeep', retryInMs: 5 }]);
     await sender.send(messages(1));
     expect(await sender.flush()).toEqual({ ...NONE, delivered: 1 });
+  });
+
+  test('with a damaged message leaves the process alive, and others are delivered', async () => {
+    const { sender, clock, poster, told } = startEngine({
+      options: (time) => {
+        const queue = createMemoryQueue({}, time);
+        let isDamaged = true;
+        const claim: MessageQueue['claim'] = async (request) => {
+          const claimed = await queue.claim(request);
+          if (!('id' in claimed) || !isDamaged) return claimed;
+          isDamaged = false;
+          const damaged = { ...(claimed.messages[0] as ClaimedMessage), stored: null as never };
+          return { ...claimed, messages: [damaged] };
+        };
+        return { queue: wrapQueue(queue, { claim }), leaseMs: 150, deadlineMs: 100 };
+      },
+    });
+    await sender.send(messages(1));
+    const flushed = await clock.runUntilSettled(sender.flush());
+    expect(flushed).toEqual({ ...NONE, delivered: 1 });
+    expect(poster.posts).toHaveLength(1);
+    expect(told).toContainEqual(['queue-failed', { operation: 'claim', retryInMs: 150 }]);
   });
 
   test('at settling for ever does not hold up close', async () => {

@@ -19,7 +19,6 @@ function flushing(parts: Partial<FlushParts>) {
       clock,
       observe: () => {},
       isInFlight: () => false,
-      isSettling: () => false,
       ...parts,
     },
     new Underway(),
@@ -36,10 +35,4 @@ test.each([
   const { clock, flushed, tookMs } = flushing({ isInFlight: () => isInFlight });
   expect(await clock.runUntilSettled(flushed)).toEqual(GONE);
   expect(tookMs()).toBe(ms);
-});
-
-test('flush trusts no count of the queue while a message is being settled', async () => {
-  const { clock, flushed, tookMs } = flushing({ isSettling: () => tookMs() < 5500 });
-  expect(await clock.runUntilSettled(flushed)).toEqual(GONE);
-  expect(tookMs()).toBe(6000);
 });

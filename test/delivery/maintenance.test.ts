@@ -217,12 +217,13 @@ describe('a round', () => {
     expect(calls).toHaveLength(100);
   });
 
-  test('forgets many messages of this sender that another process has settled', async () => {
+  test('forgets messages of this sender that another process has settled', async () => {
     const tracker = new Tracker(true);
-    const sequences = Array.from({ length: 1001 }, (_, index) => 2 * index + 1);
-    tracker.expect(1001).accepted(sequences);
+    tracker.expect(2).accepted([1, 3]);
     const { upkeep, clock } = await keep(() => ({ tracker }));
     upkeep.start();
+    await clock.advance(EVERY_MS);
+    expect(tracker.pending).toBe(2);
     await clock.advance(EVERY_MS);
     expect([tracker.rangeCount, tracker.pending]).toEqual([0, 0]);
   });

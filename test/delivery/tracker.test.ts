@@ -4,6 +4,7 @@ import type { Fate } from '../../src/delivery/early-settlements.ts';
 import { FollowedMessage } from '../../src/delivery/followed-message.ts';
 import { Tracker } from '../../src/delivery/tracker.ts';
 import type { SequenceRange } from '../../src/queue/queue.ts';
+import { deferred } from '../../src/runtime/deferred.ts';
 
 const NONE = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0 };
 
@@ -33,8 +34,6 @@ const counting =
   (...pending: readonly number[]) =>
   async (ranges: readonly SequenceRange[]): Promise<number> =>
     pending.filter((one) => ranges.some(({ from, to }) => from <= one && one <= to)).length;
-
-const isIdle = (): boolean => false;
 
 describe('a tracker', () => {
   test('begins with nothing', () => {
@@ -266,9 +265,9 @@ describe('a watch of a backlog', () => {
     const tracker = new Tracker(true);
     tracker.setBacklog({ dueMessages: 2, lastSequence: 5 }, 5);
     const watch = tracker.watch();
-    await tracker.findSettledElsewhere(counting(1, 3, 4, 5), isIdle);
+    await tracker.findSettledElsewhere(counting(1, 3, 4, 5));
     expect(watch.counts()).toEqual({ ...NONE, settledElsewhere: 1, pending: 1 });
-    await tracker.findSettledElsewhere(counting(3, 4, 5), isIdle);
+    await tracker.findSettledElsewhere(counting(3, 4, 5));
     expect(await isDone(watch.done)).toBe(true);
     expect(watch.counts()).toEqual({ ...NONE, settledElsewhere: 2, pending: 0 });
   });
@@ -280,7 +279,7 @@ describe('what another process has settled', () => {
     accept(tracker, 6, 7, 9);
     const watch = tracker.watch();
     accept(tracker, 10);
-    await tracker.findSettledElsewhere(counting(1, 2, 9, 10), isIdle);
+    await tracker.findSettledElsewhere(counting(1, 2, 9, 10));
     expect(watch.counts()).toEqual({ ...NONE, settledElsewhere: 4, pending: 3 });
     expect(tracker.pending).toBe(4);
     for (const sequence of [1, 2, 9]) tracker.settled(sequence, 'delivered');
@@ -293,17 +292,56 @@ describe('what another process has settled', () => {
     const followed = [new FollowedMessage(), new FollowedMessage()];
     tracker.expect(2).accepted([1, 3], followed);
     tracker.watch();
-    await tracker.findSettledElsewhere(counting(3), isIdle);
+    await tracker.findSettledElsewhere(counting(3));
     expect(await followed[0]?.ended).toEqual({ outcome: 'accepted' });
     tracker.settled(3, 'delivered');
     expect(await followed[1]?.ended).toEqual({ outcome: 'delivered' });
   });
 
-  test('is not looked for while something is settled here', async () => {
+  test('does not include messages that are being settled here', async () => {
+    const tracker = emptyTracker();
+    const followed = new FollowedMessage();
+    tracker.expect(1).accepted([1], [followed]);
+    accept(tracker, 2);
+    const watch = tracker.watch();
+    const answer = deferred();
+    const settling = tracker.settling(async () => {
+      await answer.promise;
+      tracker.settled(1, 'delivered');
+    });
+    const looking = tracker.findSettledElsewhere(counting());
+    answer.resolve();
+    await Promise.all([settling, looking]);
+    expect(watch.counts()).toEqual({ ...NONE, delivered: 1, settledElsewhere: 1, pending: 0 });
+    expect(await followed.ended).toEqual({ outcome: 'delivered' });
+  });
+
+  test('is not counted in part while messages are being settled here', async () => {
     const tracker = tracking(2);
     const watch = tracker.watch();
-    await tracker.findSettledElsewhere(counting(), () => true);
+    const answer = deferred();
+    const settling = tracker.settling(() => answer.promise);
+    await tracker.findSettledElsewhere(counting(2));
     expect(watch.counts()).toEqual({ ...NONE, pending: 2 });
+    answer.resolve();
+    await settling;
+    await tracker.findSettledElsewhere(counting(2));
+    expect(watch.counts()).toEqual({ ...NONE, settledElsewhere: 1, pending: 1 });
+  });
+
+  test('is found while this sender keeps settling later messages', async () => {
+    const tracker = tracking(2);
+    const watch = tracker.watch();
+    accept(tracker, 3, 4);
+    let isFirst = true;
+    const countPending = async (): Promise<number> => {
+      if (isFirst) tracker.settled(3, 'delivered');
+      isFirst = false;
+      return 0;
+    };
+    await tracker.findSettledElsewhere(countPending);
+    expect(await isDone(watch.done)).toBe(true);
+    expect(watch.counts()).toEqual({ ...NONE, settledElsewhere: 2, pending: 0 });
   });
 
   test('is not confused with what is settled here during the question', async () => {
@@ -313,17 +351,52 @@ describe('what another process has settled', () => {
       tracker.settled(1, 'delivered');
       return 1;
     };
-    await tracker.findSettledElsewhere(countPending, isIdle);
+    await tracker.findSettledElsewhere(countPending);
     expect(watch.counts()).toEqual({ ...NONE, delivered: 1, pending: 1 });
   });
 
-  test('is forgotten where there are more than a thousand ranges', async () => {
+  test('ends every followed message of a range when the last one is settled here', async () => {
     const tracker = emptyTracker();
-    const sequences = Array.from({ length: 1000 }, (_, index) => 2 * index + 1);
-    accept(tracker, ...sequences);
+    const followed = [new FollowedMessage(), new FollowedMessage()];
+    tracker.expect(2).accepted([1, 2], followed);
+    tracker.watch();
+    await tracker.findSettledElsewhere(counting(2));
+    tracker.settled(2, 'delivered');
+    expect(await followed[1]?.ended).toEqual({ outcome: 'delivered' });
+    expect(await Promise.race([followed[0]?.ended, Promise.resolve('pending')])).toEqual({
+      outcome: 'accepted',
+    });
+  });
+
+  test('is forgotten when two rounds have passed, with ranges however few', async () => {
+    const tracker = tracking(3);
+    await tracker.forgetSettledElsewhere(counting(3));
+    expect(tracker.pending).toBe(3);
+    accept(tracker, 4);
+    await tracker.forgetSettledElsewhere(counting(3));
+    expect(tracker.pending).toBe(2);
+    await tracker.forgetSettledElsewhere(counting(3));
+    expect(tracker.pending).toBe(1);
+  });
+
+  test('costs no question while messages are settled within a round', async () => {
+    const tracker = tracking(3);
+    let questions = 0;
+    const countPending = async (): Promise<number> => {
+      questions += 1;
+      return 0;
+    };
+    await tracker.forgetSettledElsewhere(countPending);
+    for (const sequence of [1, 2, 3]) tracker.settled(sequence, 'delivered');
+    accept(tracker, 4);
+    await tracker.forgetSettledElsewhere(countPending);
+    expect([questions, tracker.pending]).toEqual([0, 1]);
+  });
+
+  test('is forgotten over thousands of ranges, and what is pending stays', async () => {
+    const tracker = emptyTracker();
+    accept(tracker, ...Array.from({ length: 2500 }, (_, index) => 2 * index + 1));
     await tracker.forgetSettledElsewhere(counting());
-    expect(tracker.rangeCount).toBe(1000);
-    accept(tracker, 5001);
     await tracker.forgetSettledElsewhere(counting(3, 4, 1999));
     expect([tracker.rangeCount, tracker.pending]).toEqual([2, 2]);
   });

@@ -8,8 +8,8 @@ describe('unsettled ranges', () => {
     for (const sequence of [1, 3, 2, 4]) ranges.add(sequence, 1);
     ranges.add(5, 2);
     expect(ranges.before(3)).toEqual([
-      { from: 1, to: 4, unsettled: 4, epoch: 1 },
-      { from: 5, to: 5, unsettled: 1, epoch: 2 },
+      { from: 1, to: 4, unsettled: 4, epoch: 1, hasSettledElsewhere: false },
+      { from: 5, to: 5, unsettled: 1, epoch: 2, hasSettledElsewhere: false },
     ]);
     expect(ranges.before(2)).toHaveLength(1);
   });

@@ -143,7 +143,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   {
     name: 'nobody looks again when a slot is free',
     file: `${FOLDER}/scheduler.ts`,
-    from: 'this.#running.delete(work);\n      this.wake();',
+    from: 'this.#running.delete(work);\n        this.wake();',
     to: 'this.#running.delete(work);',
     by: 'held-up',
     withinSeeds: 100,

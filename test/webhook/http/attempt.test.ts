@@ -1,7 +1,7 @@
 import { Agent } from 'undici';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { occasion } from '../../../src/runtime/deferred.ts';
+import { deferred } from '../../../src/runtime/deferred.ts';
 import { type Certificate, createCertificate } from '../../../src/testing/index.ts';
 import {
   createPoster,
@@ -78,7 +78,7 @@ describe('the timings of an attempt', () => {
   test('tell the wait for the response headers apart from the rest of the body', async () => {
     const late = respond({ delayMs: 120, body: 'ok' });
     const receiver = await openReceiver({ script: [late, dripBody(10)] });
-    const { happened: dripping, tell: onHeaders } = occasion();
+    const { promise: dripping, resolve: onHeaders } = deferred();
     const poster = openPoster({ deadlines: { totalMs: 150 }, clock: clockSince(() => dripping) });
     const [waited, dripped] = [
       await poster.post(requestTo(receiver.url)),
@@ -161,7 +161,7 @@ describe('onHeaders', () => {
       script: [raw(`${interim}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\no`)],
     });
     const heard: string[] = [];
-    const { happened: headers, tell } = occasion();
+    const { promise: headers, resolve: tell } = deferred();
     const onHeaders = (): void => {
       heard.push('headers');
       tell();

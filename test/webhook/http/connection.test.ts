@@ -2,7 +2,7 @@ import net from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { occasion } from '../../../src/runtime/deferred.ts';
+import { deferred } from '../../../src/runtime/deferred.ts';
 import { createCertificate } from '../../../src/testing/index.ts';
 import { createPoster, type Poster, type PosterOptions } from '../../../src/webhook/http/client.ts';
 import { clockSince } from '../../helpers/clocks.ts';
@@ -311,7 +311,7 @@ describe('a response', () => {
     const sockets: net.Socket[] = [];
     watchSockets((socket) => sockets.push(socket));
     const receiver = await openReceiver({ script: [step] });
-    const { happened: headers, tell: onHeaders } = occasion();
+    const { promise: headers, resolve: onHeaders } = deferred();
     const clock = clockSince(() => (told === OK ? headers : receiver.received(1)));
     const poster = openPoster({ deadlines: { totalMs: 150 }, clock });
     const request = { url: receiver.url, body: Buffer.from('[]'), headers: {}, onHeaders };
