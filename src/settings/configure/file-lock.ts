@@ -13,8 +13,8 @@ import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { SecurityEventError } from '../../errors.ts';
-import type { Clock } from '../../system/clock.ts';
-import type { Random } from '../../system/random.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
 
 export type Files = Pick<
   typeof fs,

@@ -17,9 +17,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import type { LockSystem } from '../../../src/settings/configure/file-lock.ts';
 import { fileStore } from '../../../src/settings/configure/file-store.ts';
-import { systemClock } from '../../../src/system/clock.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
 import { fixtureCommand, runFixture } from '../../helpers/child-programs.ts';
 
