@@ -3,7 +3,7 @@ import { frozen } from '../contract/frozen.ts';
 import type { Dialect, JsonObject } from '../contract/index.ts';
 import { serializeChecked } from '../contract/serialize.ts';
 import { SecurityEventError } from '../errors.ts';
-import { type Clock, systemClock } from '../system/clock.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
 import { openSink } from './destination.ts';
 import type { LineOutcome, LineSink } from './line-sink.ts';
 import { attributesFor } from './platform.ts';

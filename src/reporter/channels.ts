@@ -1,8 +1,8 @@
 /** Both channels. A failure on one never keeps an event from the other. */
 import type { JsonObject } from '../contract/index.ts';
 import type { SecurityEventError } from '../errors.ts';
-import { CallPlace } from '../system/call-place.ts';
-import { calm } from '../system/calm.ts';
+import { CallPlace } from '../runtime/call-place.ts';
+import { calm } from '../runtime/ignore-rejection.ts';
 import type { DraftMessage } from './build-message.ts';
 import type { EventCall, ReadEvent } from './build-record.ts';
 import { InFlightLimit } from './in-flight-limit.ts';

@@ -3,9 +3,9 @@ import type { Enrichment } from '../capture/enrichers.ts';
 import { currentScope, type RequestContext, type RequestScope } from '../capture/request-scope.ts';
 import { copyJson } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
-import { calm } from '../system/calm.ts';
-import type { Clock } from '../system/clock.ts';
-import { isOwnWork } from '../system/untraced.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { calm } from '../runtime/ignore-rejection.ts';
+import { isOwnWork } from '../runtime/untraced.ts';
 import { buildMessage, type DraftMessage, type MessageRules } from './build-message.ts';
 import {
   buildRecord,

@@ -1,7 +1,7 @@
 /** The methods of a reporter, and of the reporters that are derived from it. */
 import { check, integer, MAX_TIMER_MS, SIGNAL, usable } from '../option-rules.ts';
-import type { Clock } from '../system/clock.ts';
-import { onAbort } from '../system/on-abort.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { onAbort } from '../runtime/on-abort.ts';
 import { NO_CONTEXT, NO_OWN_CONTEXT } from './build-record.ts';
 import type { Channels } from './channels.ts';
 import type {

@@ -1,5 +1,5 @@
 /** A webhook sender as channel B of a reporter. */
-import { type FollowingSender, SEND_EACH, type WebhookSender } from '../webhook/engine/sender.ts';
+import { type FollowingSender, SEND_EACH, type WebhookSender } from '../delivery/sender.ts';
 import { type MessageSink, NO_FATES, type SendTogether } from './message-sink.ts';
 
 type Sender = Pick<WebhookSender<'open'>, 'send' | 'flush' | 'close'>;

@@ -1,7 +1,8 @@
 /** What becomes of one event's message: first whether the sender accepts it, then how it ends. */
+
+import type { SkipReason } from '../delivery/skip.ts';
 import type { SecurityEventErrorCode } from '../errors.ts';
 import type { DeadReason, DiscardReason } from '../queue/queue.ts';
-import type { SkipReason } from '../webhook/engine/skip.ts';
 import type { MessageSkip } from './build-message.ts';
 import type { SentMessage } from './message-sink.ts';
 

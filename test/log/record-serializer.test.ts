@@ -5,7 +5,7 @@ import { escapeLine } from '../../src/contract/json-fragments.ts';
 import { recordSerializer } from '../../src/log/record-serializer.ts';
 import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
 import { settingsOf } from '../../src/log/writer-options.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { smallRecord } from '../helpers/log-records.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 

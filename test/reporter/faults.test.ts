@@ -8,7 +8,7 @@ import { REJECTED_CHANNEL, type RejectedEvent } from '../../src/reporter/rejecti
 import type { Reporter } from '../../src/reporter/reporter.ts';
 import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
 import type { Settlement } from '../../src/reporter/settlement.ts';
-import { untraced } from '../../src/system/untraced.ts';
+import { untraced } from '../../src/runtime/untraced.ts';
 import { createFakeClock, createLineSink } from '../../src/testing/index.ts';
 import { openReceiver, openSender, SECRET } from '../helpers/sender.ts';
 

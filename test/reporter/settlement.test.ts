@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-
+import { FollowedMessage } from '../../src/delivery/followed-message.ts';
 import { EventReceipt } from '../../src/reporter/receipt.ts';
 import type { Settlement } from '../../src/reporter/settlement.ts';
 import { MessageSettlement, settledWith } from '../../src/reporter/settlement.ts';
-import { FollowedMessage } from '../../src/webhook/engine/followed-message.ts';
 
 const SKIPPED: Settlement = { outcome: 'skipped', reason: 'log-only' };
 const ACCEPTED: Settlement = { outcome: 'accepted' };
