@@ -458,12 +458,14 @@ function serializeMessage(value: unknown, captured: CapturedFields): Fragment {
   const eventUrl = matchingText(value["event_url"], EVENT_URL, quote);
   const humanizedDescription = stringText(value["humanized_description"], quote);
   const ips = arrayText(value["ips"], serializeIps);
-  if (applicationId === undefined || applicationName === undefined || environment === undefined || dateOccurred === undefined || eventCategory === undefined || eventId === undefined || eventKind === undefined || eventUrl === undefined || humanizedDescription === undefined || ips === undefined) return undefined;
+  const riskCoefficientValue = value["risk_coefficient"];
+  const riskCoefficient = riskCoefficientValue === undefined ? "" : integerBetween(riskCoefficientValue, 0, 100);
+  if (applicationId === undefined || applicationName === undefined || environment === undefined || dateOccurred === undefined || eventCategory === undefined || eventId === undefined || eventKind === undefined || eventUrl === undefined || humanizedDescription === undefined || ips === undefined || riskCoefficient === undefined) return undefined;
   for (const key in value) {
-    switch (key) { case "application_id": case "application_name": case "environment": case "date_occurred": case "event_category": case "event_id": case "event_kind": case "event_url": case "humanized_description": case "ips": continue; default: return undefined; }
+    switch (key) { case "application_id": case "application_name": case "environment": case "date_occurred": case "event_category": case "event_id": case "event_kind": case "event_url": case "humanized_description": case "ips": case "risk_coefficient": continue; default: return undefined; }
   }
   captured.application = applicationIdValue as string;
-  return `{"application_id":${applicationId},"application_name":${applicationName},"environment":${environment},"date_occurred":${dateOccurred},"event_category":${eventCategory},"event_id":${eventId},"event_kind":${eventKind},"event_url":${eventUrl},"humanized_description":${humanizedDescription},"ips":${ips}}`;
+  return `{"application_id":${applicationId},"application_name":${applicationName},"environment":${environment},"date_occurred":${dateOccurred},"event_category":${eventCategory},"event_id":${eventId},"event_kind":${eventKind},"event_url":${eventUrl},"humanized_description":${humanizedDescription},"ips":${ips}${riskCoefficient === '' ? '' : `,"risk_coefficient":${riskCoefficient}`}}`;
 }
 
 function serializeMessage2(value: unknown, captured: CapturedFields): Fragment {
@@ -583,12 +585,14 @@ function serializeStrictMessageTestMessage(value: unknown, captured: CapturedFie
   const humanizedDescription = stringText(value["humanized_description"], quote);
   const url = stringText(value["url"], quote);
   const ips = arrayText(value["ips"], serializeIps);
-  if (applicationId === undefined || applicationName === undefined || environment === undefined || id === undefined || eventCategory === undefined || eventKind === undefined || dateOccurred === undefined || humanizedDescription === undefined || url === undefined || ips === undefined) return undefined;
+  const riskCoefficientValue = value["risk_coefficient"];
+  const riskCoefficient = riskCoefficientValue === undefined ? "" : integerBetween(riskCoefficientValue, 0, 100);
+  if (applicationId === undefined || applicationName === undefined || environment === undefined || id === undefined || eventCategory === undefined || eventKind === undefined || dateOccurred === undefined || humanizedDescription === undefined || url === undefined || ips === undefined || riskCoefficient === undefined) return undefined;
   for (const key in value) {
-    switch (key) { case "application_id": case "application_name": case "environment": case "id": case "event_category": case "event_kind": case "date_occurred": case "humanized_description": case "url": case "ips": continue; default: return undefined; }
+    switch (key) { case "application_id": case "application_name": case "environment": case "id": case "event_category": case "event_kind": case "date_occurred": case "humanized_description": case "url": case "ips": case "risk_coefficient": continue; default: return undefined; }
   }
   captured.application = applicationIdValue as string;
-  return `{"application_id":${applicationId},"application_name":${applicationName},"environment":${environment},"id":${id},"event_category":${eventCategory},"event_kind":${eventKind},"date_occurred":${dateOccurred},"humanized_description":${humanizedDescription},"url":${url},"ips":${ips}}`;
+  return `{"application_id":${applicationId},"application_name":${applicationName},"environment":${environment},"id":${id},"event_category":${eventCategory},"event_kind":${eventKind},"date_occurred":${dateOccurred},"humanized_description":${humanizedDescription},"url":${url},"ips":${ips}${riskCoefficient === '' ? '' : `,"risk_coefficient":${riskCoefficient}`}}`;
 }
 
 function serializeStrictMessageTest(value: unknown, word: string, captured: CapturedFields): Fragment {

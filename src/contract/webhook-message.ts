@@ -1,6 +1,14 @@
 /** What webhook messages tell, by kind, without an envelope. Contract section B, D26-D30. */
 import * as z from 'zod';
-import { type Dialect, fields, type Mode, openWord, type Reading, tolerated } from './dialect.ts';
+import {
+  type Dialect,
+  fields,
+  type Mode,
+  narrowed,
+  openWord,
+  type Reading,
+  tolerated,
+} from './dialect.ts';
 import { dispatch } from './dispatch.ts';
 import { jsonObject } from './free-form.ts';
 import { list } from './list.ts';
@@ -113,6 +121,11 @@ export const securityEvent = <
   });
   return renamed(canonical, misspelt, { from: 'date_occured', to: 'date_occurred' });
 };
+
+/** D81: real messages have it; the library never adds it by itself. */
+export const riskCoefficient = <R extends Reading>(mode: Mode<Dialect, R>) => ({
+  risk_coefficient: narrowed(mode, z.int().min(0).max(100), z.int()).optional(),
+});
 
 /** D29 */
 export const responseFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({

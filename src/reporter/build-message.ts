@@ -128,7 +128,15 @@ function securityEventFor(event: MessageSource, rules: MessageRules): SecurityEv
   const words: EventWords = { category, kind, title };
   const id = rules.newId();
   const { service } = rules;
-  return securityEvent({ service, words, ip: actor?.ip, occurredAt, id, url: rules.urlOf(id) });
+  return securityEvent({
+    service,
+    words,
+    ip: actor?.ip,
+    occurredAt,
+    id,
+    url: rules.urlOf(id),
+    riskCoefficient: override.risk_coefficient,
+  });
 }
 
 function responseFor({ payload, actor }: MessageSource, { service }: MessageRules): object {

@@ -46,6 +46,8 @@ export interface ActorInput {
 export interface MessageOverride extends Partial<EventWords>, Partial<IncidentWords> {
   /** Default: a UUID v7. */
   readonly message_id?: string;
+  /** Of an attack or exploit: its rating, an integer from 0 to 100 (D81). Default: none. */
+  readonly risk_coefficient?: number;
   /** The whole message, of the type `message_type`; logins, signups and custom events have none else. */
   readonly message?: object;
   /** Of an incident: what its form in format v1 says (D43). */
