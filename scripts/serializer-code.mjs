@@ -9,6 +9,7 @@ import {
   checksOf,
   defOf,
   discriminatorOf,
+  hasPlainCharacters,
   isNever,
   joined,
   nameOfWord,
@@ -104,6 +105,9 @@ export class SerializerCode {
     if (isLong.length + tests.length === 0)
       return `${this.#import('stringText')}(${value}, ${quote})`;
     const [pattern, ...others] = patterns;
+    if (isLong.length + others.length === 0 && hasPlainCharacters(pattern)) {
+      return `${this.#import('plainText')}(${value}, ${constant(pattern)})`;
+    }
     if (isLong.length + others.length === 0) {
       return `${this.#import('matchingText')}(${value}, ${constant(pattern)}, ${quote})`;
     }

@@ -71,3 +71,9 @@ export function joined(fields) {
   });
   return `\`{${texts.join('')}}\``;
 }
+
+/** A class or an escape that takes more than letters, digits and the characters written out. */
+const WIDE = /\\[^dw./+-]|\[\^|(?<!\\)\.(?![^[]*\])|["\u007f-\uffff]/u;
+
+/** Whether every text that the pattern takes is its own JSON, without an escape. */
+export const hasPlainCharacters = ({ source, flags }) => flags === '' && !WIDE.test(source);

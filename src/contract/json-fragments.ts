@@ -55,6 +55,10 @@ export const matchingText = (
 export const wordTexts = (words: readonly unknown[]): ReadonlyMap<unknown, string> =>
   new Map(words.map((word) => [word, JSON.stringify(word)]));
 
+/** A string whose pattern takes no character that JSON escapes. */
+export const plainText = (value: unknown, pattern: RegExp): Fragment =>
+  typeof value === 'string' && pattern.test(value) ? `"${value}"` : undefined;
+
 export function numberBetween(value: unknown, min: number, max: number): Fragment {
   const isInRange = typeof value === 'number' && value >= min && value <= max;
   return isInRange && Number.isFinite(value) ? numberText(value) : undefined;

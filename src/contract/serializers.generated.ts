@@ -10,6 +10,7 @@ import {
   isPlainObject,
   matchingText,
   numberBetween,
+  plainText,
   quote,
   quoteInLine,
   scalarObject,
@@ -56,7 +57,7 @@ const WORD = /^injection_\S+$/;
 function serializeGeo(value: unknown): Fragment {
   if (!isPlainObject(value)) return undefined;
   const city = stringText(value["city"], quoteInLine);
-  const countryCode = matchingText(value["country_code"], COUNTRY_CODE, quoteInLine);
+  const countryCode = plainText(value["country_code"], COUNTRY_CODE);
   const latitude = numberBetween(value["latitude"], -90, 90);
   const longitude = numberBetween(value["longitude"], -180, 180);
   if (city === undefined || countryCode === undefined || latitude === undefined || longitude === undefined) return undefined;
@@ -105,7 +106,7 @@ function serializeMetadata(value: unknown): Fragment {
 
 function serializeIp(value: unknown): Fragment {
   if (!isPlainObject(value)) return undefined;
-  const address = matchingText(value["address"], ADDRESS, quoteInLine);
+  const address = plainText(value["address"], ADDRESS);
   const geo = serializeGeo2(value["geo"]);
   const metadata = serializeMetadata(value["metadata"]);
   if (address === undefined || geo === undefined || metadata === undefined) return undefined;
@@ -121,7 +122,7 @@ function serializeActor(value: unknown): Fragment {
   const identifiers = identifiersValue === null ? 'null' : scalarObject(identifiersValue, quoteInLine);
   const ip = serializeIp(value["ip"]);
   const svcIdentifierValue = value["svc_identifier"];
-  const svcIdentifier = svcIdentifierValue === null ? 'null' : matchingText(svcIdentifierValue, SVC_IDENTIFIER, quoteInLine);
+  const svcIdentifier = svcIdentifierValue === null ? 'null' : plainText(svcIdentifierValue, SVC_IDENTIFIER);
   if (identifiers === undefined || ip === undefined || svcIdentifier === undefined) return undefined;
   for (const key in value) {
     switch (key) { case "identifiers": case "ip": case "svc_identifier": continue; default: return undefined; }
@@ -147,7 +148,7 @@ function serializeParameters(value: unknown): Fragment {
 }
 
 function serializeRemotePort(value: unknown): Fragment {
-  return (matchingText(value, REMOTE_PORT, quoteInLine));
+  return (plainText(value, REMOTE_PORT));
 }
 
 function serializeRequest(value: unknown): Fragment {
@@ -159,7 +160,7 @@ function serializeRequest(value: unknown): Fragment {
   const port = integerBetween(value["port"], 1, 65535);
   const refererValue = value["referer"];
   const referer = refererValue === undefined ? "null" : refererValue === null ? 'null' : undefined;
-  const remoteIp = matchingText(value["remote_ip"], ADDRESS, quoteInLine);
+  const remoteIp = plainText(value["remote_ip"], ADDRESS);
   const remotePort = serializeRemotePort(value["remote_port"]);
   const scheme = SCHEME.get(value["scheme"]);
   const userAgent = stringText(value["user_agent"], quoteInLine);
@@ -237,9 +238,9 @@ function serializePayload(value: unknown): Fragment {
 function serializeStrictLogRecordAttack(value: unknown, word: string): Fragment {
   if (!isPlainObject(value)) return undefined;
   const context = serializeContext(value["context"]);
-  const detectedAt = matchingText(value["detected_at"], DETECTED_AT, quoteInLine);
+  const detectedAt = plainText(value["detected_at"], DETECTED_AT);
   const eventName = quoteInLine(word);
-  const eventVersion = matchingText(value["event_version"], EVENT_VERSION, quoteInLine);
+  const eventVersion = plainText(value["event_version"], EVENT_VERSION);
   const payload = serializePayload(value["payload"]);
   if (context === undefined || detectedAt === undefined || eventName === undefined || eventVersion === undefined || payload === undefined) return undefined;
   for (const key in value) {
@@ -261,9 +262,9 @@ function serializeStrictLogRecordVulnerabilityExploitPayload(value: unknown): Fr
 function serializeStrictLogRecordVulnerabilityExploit(value: unknown, word: string): Fragment {
   if (!isPlainObject(value)) return undefined;
   const context = serializeContext(value["context"]);
-  const detectedAt = matchingText(value["detected_at"], DETECTED_AT, quoteInLine);
+  const detectedAt = plainText(value["detected_at"], DETECTED_AT);
   const eventName = quoteInLine(word);
-  const eventVersion = matchingText(value["event_version"], EVENT_VERSION, quoteInLine);
+  const eventVersion = plainText(value["event_version"], EVENT_VERSION);
   const payload = serializeStrictLogRecordVulnerabilityExploitPayload(value["payload"]);
   if (context === undefined || detectedAt === undefined || eventName === undefined || eventVersion === undefined || payload === undefined) return undefined;
   for (const key in value) {
@@ -290,9 +291,9 @@ function serializeStrictLogRecordIncident(value: unknown, word: string): Fragmen
   if (!isPlainObject(value)) return undefined;
   const context = serializeContext(value["context"]);
   const detectedAtValue = value["detected_at"];
-  const detectedAt = detectedAtValue === null ? 'null' : matchingText(detectedAtValue, DETECTED_AT, quoteInLine);
+  const detectedAt = detectedAtValue === null ? 'null' : plainText(detectedAtValue, DETECTED_AT);
   const eventName = quoteInLine(word);
-  const eventVersion = matchingText(value["event_version"], EVENT_VERSION, quoteInLine);
+  const eventVersion = plainText(value["event_version"], EVENT_VERSION);
   const payload = serializeStrictLogRecordIncidentPayload(value["payload"]);
   if (context === undefined || detectedAt === undefined || eventName === undefined || eventVersion === undefined || payload === undefined) return undefined;
   for (const key in value) {
@@ -315,9 +316,9 @@ function serializeStrictLogRecordPlaybookTriggerPayload(value: unknown): Fragmen
 function serializeStrictLogRecordPlaybookTrigger(value: unknown, word: string): Fragment {
   if (!isPlainObject(value)) return undefined;
   const context = serializeContext(value["context"]);
-  const detectedAt = matchingText(value["detected_at"], DETECTED_AT, quoteInLine);
+  const detectedAt = plainText(value["detected_at"], DETECTED_AT);
   const eventName = quoteInLine(word);
-  const eventVersion = matchingText(value["event_version"], EVENT_VERSION, quoteInLine);
+  const eventVersion = plainText(value["event_version"], EVENT_VERSION);
   const payload = serializeStrictLogRecordPlaybookTriggerPayload(value["payload"]);
   if (context === undefined || detectedAt === undefined || eventName === undefined || eventVersion === undefined || payload === undefined) return undefined;
   for (const key in value) {
@@ -339,9 +340,9 @@ function serializeStrictLogRecordLoginPayload(value: unknown): Fragment {
 function serializeStrictLogRecordLogin(value: unknown, word: string): Fragment {
   if (!isPlainObject(value)) return undefined;
   const context = serializeContext(value["context"]);
-  const detectedAt = matchingText(value["detected_at"], DETECTED_AT, quoteInLine);
+  const detectedAt = plainText(value["detected_at"], DETECTED_AT);
   const eventName = quoteInLine(word);
-  const eventVersion = matchingText(value["event_version"], EVENT_VERSION, quoteInLine);
+  const eventVersion = plainText(value["event_version"], EVENT_VERSION);
   const payload = serializeStrictLogRecordLoginPayload(value["payload"]);
   if (context === undefined || detectedAt === undefined || eventName === undefined || eventVersion === undefined || payload === undefined) return undefined;
   for (const key in value) {
@@ -371,9 +372,9 @@ function serializeStrictLogRecordCustomEventPayload2(value: unknown): Fragment {
 function serializeStrictLogRecordCustomEvent(value: unknown, word: string): Fragment {
   if (!isPlainObject(value)) return undefined;
   const context = serializeContext(value["context"]);
-  const detectedAt = matchingText(value["detected_at"], DETECTED_AT, quoteInLine);
+  const detectedAt = plainText(value["detected_at"], DETECTED_AT);
   const eventName = quoteInLine(word);
-  const eventVersion = matchingText(value["event_version"], EVENT_VERSION, quoteInLine);
+  const eventVersion = plainText(value["event_version"], EVENT_VERSION);
   const payload = serializeStrictLogRecordCustomEventPayload2(value["payload"]);
   if (context === undefined || detectedAt === undefined || eventName === undefined || eventVersion === undefined || payload === undefined) return undefined;
   for (const key in value) {
@@ -397,11 +398,11 @@ function serializeStrictLogRecord(value: unknown): Fragment {
 }
 
 function serializeDetectedAt(value: unknown): Fragment {
-  return matchingText(value, DETECTED_AT, quoteInLine);
+  return plainText(value, DETECTED_AT);
 }
 
 function serializeAddress(value: unknown): Fragment {
-  return (matchingText(value, ADDRESS, quote)) ?? (matchingText(value, ADDRESS_2, quote));
+  return (plainText(value, ADDRESS)) ?? (plainText(value, ADDRESS_2));
 }
 
 function serializePoint(value: unknown): Fragment {
@@ -419,7 +420,7 @@ function serializeIpsGeo(value: unknown): Fragment {
   if (!isPlainObject(value)) return undefined;
   const cityValue = value["city"];
   const city = cityValue === undefined ? "" : stringText(cityValue, quote);
-  const code = matchingText(value["code"], COUNTRY_CODE, quote);
+  const code = plainText(value["code"], COUNTRY_CODE);
   const point = serializePoint(value["point"]);
   if (city === undefined || code === undefined || point === undefined) return undefined;
   for (const key in value) {
@@ -435,7 +436,7 @@ function serializeIpsGeo2(value: unknown): Fragment {
 function serializeIps(value: unknown): Fragment {
   if (!isPlainObject(value)) return undefined;
   const address = serializeAddress(value["address"]);
-  const dateResolved = matchingText(value["date_resolved"], DETECTED_AT, quote);
+  const dateResolved = plainText(value["date_resolved"], DETECTED_AT);
   const geo = serializeIpsGeo2(value["geo"]);
   const isTor = booleanText(value["is_tor"]);
   if (address === undefined || dateResolved === undefined || geo === undefined || isTor === undefined) return undefined;
@@ -451,7 +452,7 @@ function serializeMessage(value: unknown, captured: CapturedFields): Fragment {
   const applicationId = stringText(applicationIdValue, quote);
   const applicationName = stringText(value["application_name"], quote);
   const environment = stringText(value["environment"], quote);
-  const dateOccurred = matchingText(value["date_occurred"], DETECTED_AT, quote);
+  const dateOccurred = plainText(value["date_occurred"], DETECTED_AT);
   const eventCategory = stringText(value["event_category"], quote);
   const eventId = stringText(value["event_id"], quote);
   const eventKind = stringText(value["event_kind"], quote);
@@ -503,7 +504,7 @@ function serializeApplication(value: unknown, captured: CapturedFields): Fragmen
 }
 
 function serializeIpCidr(value: unknown): Fragment {
-  return (matchingText(value, IP_CIDR, quote)) ?? (matchingText(value, IP_CIDR_2, quote));
+  return (plainText(value, IP_CIDR)) ?? (plainText(value, IP_CIDR_2));
 }
 
 function serializePropertiesIps(value: unknown): Fragment {
@@ -581,7 +582,7 @@ function serializeStrictMessageTestMessage(value: unknown, captured: CapturedFie
   const id = stringText(value["id"], quote);
   const eventCategory = stringText(value["event_category"], quote);
   const eventKind = stringText(value["event_kind"], quote);
-  const dateOccurred = matchingText(value["date_occurred"], DETECTED_AT, quote);
+  const dateOccurred = plainText(value["date_occurred"], DETECTED_AT);
   const humanizedDescription = stringText(value["humanized_description"], quote);
   const url = stringText(value["url"], quote);
   const ips = arrayText(value["ips"], serializeIps);
@@ -634,7 +635,7 @@ function serializeTags(value: unknown): Fragment {
 function serializeNewRelatedIps(value: unknown): Fragment {
   if (!isPlainObject(value)) return undefined;
   const address = serializeAddress(value["address"]);
-  const dateResolved = matchingText(value["date_resolved"], DETECTED_AT, quote);
+  const dateResolved = plainText(value["date_resolved"], DETECTED_AT);
   const geo = serializeIpsGeo2(value["geo"]);
   const isTor = booleanText(value["is_tor"]);
   const vpn = booleanText(value["vpn"]);
@@ -653,8 +654,8 @@ function serializeStrictMessageVulnerablePackagesMessage(value: unknown, capture
   if (!isPlainObject(value)) return undefined;
   const incidentThread = stringText(value["incident_thread"], quote);
   const incidentStatus = INCIDENT_STATUS.get(value["incident_status"]);
-  const dateStarted = matchingText(value["date_started"], DETECTED_AT, quote);
-  const dateLastUpdated = matchingText(value["date_last_updated"], DETECTED_AT, quote);
+  const dateStarted = plainText(value["date_started"], DETECTED_AT);
+  const dateLastUpdated = plainText(value["date_last_updated"], DETECTED_AT);
   const applicationIdValue = value["application_id"];
   const applicationId = stringText(applicationIdValue, quote);
   const newRelatedIps = arrayText(value["new_related_ips"], serializeNewRelatedIps);
@@ -673,9 +674,9 @@ function serializeV1(value: unknown): Fragment {
   const pulseCategoryValue = value["pulse_category"];
   const pulseCategory = pulseCategoryValue === undefined ? "" : pulseCategoryValue === null ? 'null' : stringText(pulseCategoryValue, quote);
   const dateStartedValue = value["date_started"];
-  const dateStarted = dateStartedValue === undefined ? "" : matchingText(dateStartedValue, DETECTED_AT, quote);
+  const dateStarted = dateStartedValue === undefined ? "" : plainText(dateStartedValue, DETECTED_AT);
   const dateEndedValue = value["date_ended"];
-  const dateEnded = dateEndedValue === undefined ? "" : dateEndedValue === null ? 'null' : matchingText(dateEndedValue, DETECTED_AT, quote);
+  const dateEnded = dateEndedValue === undefined ? "" : dateEndedValue === null ? 'null' : plainText(dateEndedValue, DETECTED_AT);
   const humanizedTitleValue = value["humanized_title"];
   const humanizedTitle = humanizedTitleValue === undefined ? "" : stringText(humanizedTitleValue, quote);
   const humanizedAccountsValue = value["humanized_accounts"];
@@ -744,8 +745,8 @@ function serializeStrictMessageAccountTakeoverMessage(value: unknown, captured: 
   if (!isPlainObject(value)) return undefined;
   const incidentThread = stringText(value["incident_thread"], quote);
   const incidentStatus = INCIDENT_STATUS.get(value["incident_status"]);
-  const dateStarted = matchingText(value["date_started"], DETECTED_AT, quote);
-  const dateLastUpdated = matchingText(value["date_last_updated"], DETECTED_AT, quote);
+  const dateStarted = plainText(value["date_started"], DETECTED_AT);
+  const dateLastUpdated = plainText(value["date_last_updated"], DETECTED_AT);
   const applicationIdValue = value["application_id"];
   const applicationId = stringText(applicationIdValue, quote);
   const newRelatedIps = arrayText(value["new_related_ips"], serializeNewRelatedIps);
@@ -792,13 +793,9 @@ function serializeStrictMessage(value: unknown, captured: CapturedFields): Fragm
   return undefined;
 }
 
-function serializeOpenLogRecordAttackContextActorIpAddress(value: unknown): Fragment {
-  return (matchingText(value, ADDRESS, quoteInLine)) ?? (matchingText(value, ADDRESS_2, quoteInLine));
-}
-
 function serializeOpenLogRecordAttackContextActorIp(value: unknown): Fragment {
   if (!isPlainObject(value)) return undefined;
-  const address = serializeOpenLogRecordAttackContextActorIpAddress(value["address"]);
+  const address = serializeAddress(value["address"]);
   const geo = serializeGeo2(value["geo"]);
   const metadata = serializeMetadata(value["metadata"]);
   if (address === undefined || geo === undefined || metadata === undefined) return undefined;
@@ -814,7 +811,7 @@ function serializeOpenLogRecordAttackContextActor(value: unknown): Fragment {
   const identifiers = identifiersValue === null ? 'null' : scalarObject(identifiersValue, quoteInLine);
   const ip = serializeOpenLogRecordAttackContextActorIp(value["ip"]);
   const svcIdentifierValue = value["svc_identifier"];
-  const svcIdentifier = svcIdentifierValue === null ? 'null' : matchingText(svcIdentifierValue, SVC_IDENTIFIER, quoteInLine);
+  const svcIdentifier = svcIdentifierValue === null ? 'null' : plainText(svcIdentifierValue, SVC_IDENTIFIER);
   if (identifiers === undefined || ip === undefined || svcIdentifier === undefined) return undefined;
   for (const key in value) {
     switch (key) { case "identifiers": case "ip": case "svc_identifier": continue; default: return undefined; }
@@ -848,7 +845,7 @@ function serializeOpenLogRecordAttackContextHttpRequest(value: unknown): Fragmen
   const port = integerBetween(value["port"], 1, 65535);
   const refererValue = value["referer"];
   const referer = refererValue === undefined ? "null" : refererValue === null ? 'null' : undefined;
-  const remoteIp = serializeOpenLogRecordAttackContextActorIpAddress(value["remote_ip"]);
+  const remoteIp = serializeAddress(value["remote_ip"]);
   const remotePort = serializeRemotePort(value["remote_port"]);
   const schemeValue = value["scheme"];
   const scheme = typeof schemeValue === 'string' && schemeValue.length >= 1 ? quoteInLine(schemeValue) : undefined;
@@ -905,9 +902,9 @@ function serializeOpenLogRecordAttackPayload(value: unknown): Fragment {
 function serializeOpenLogRecordAttack(value: unknown, word: string): Fragment {
   if (!isPlainObject(value)) return undefined;
   const context = serializeOpenLogRecordAttackContext(value["context"]);
-  const detectedAt = matchingText(value["detected_at"], DETECTED_AT, quoteInLine);
+  const detectedAt = plainText(value["detected_at"], DETECTED_AT);
   const eventName = quoteInLine(word);
-  const eventVersion = matchingText(value["event_version"], EVENT_VERSION, quoteInLine);
+  const eventVersion = plainText(value["event_version"], EVENT_VERSION);
   const payload = serializeOpenLogRecordAttackPayload(value["payload"]);
   if (context === undefined || detectedAt === undefined || eventName === undefined || eventVersion === undefined || payload === undefined) return undefined;
   for (const key in value) {
@@ -919,9 +916,9 @@ function serializeOpenLogRecordAttack(value: unknown, word: string): Fragment {
 function serializeOpenLogRecordVulnerabilityExploit(value: unknown, word: string): Fragment {
   if (!isPlainObject(value)) return undefined;
   const context = serializeOpenLogRecordAttackContext(value["context"]);
-  const detectedAt = matchingText(value["detected_at"], DETECTED_AT, quoteInLine);
+  const detectedAt = plainText(value["detected_at"], DETECTED_AT);
   const eventName = quoteInLine(word);
-  const eventVersion = matchingText(value["event_version"], EVENT_VERSION, quoteInLine);
+  const eventVersion = plainText(value["event_version"], EVENT_VERSION);
   const payload = serializeStrictLogRecordVulnerabilityExploitPayload(value["payload"]);
   if (context === undefined || detectedAt === undefined || eventName === undefined || eventVersion === undefined || payload === undefined) return undefined;
   for (const key in value) {
@@ -950,9 +947,9 @@ function serializeOpenLogRecordIncident(value: unknown, word: string): Fragment 
   if (!isPlainObject(value)) return undefined;
   const context = serializeOpenLogRecordAttackContext(value["context"]);
   const detectedAtValue = value["detected_at"];
-  const detectedAt = detectedAtValue === null ? 'null' : matchingText(detectedAtValue, DETECTED_AT, quoteInLine);
+  const detectedAt = detectedAtValue === null ? 'null' : plainText(detectedAtValue, DETECTED_AT);
   const eventName = quoteInLine(word);
-  const eventVersion = matchingText(value["event_version"], EVENT_VERSION, quoteInLine);
+  const eventVersion = plainText(value["event_version"], EVENT_VERSION);
   const payload = serializeOpenLogRecordIncidentPayload(value["payload"]);
   if (context === undefined || detectedAt === undefined || eventName === undefined || eventVersion === undefined || payload === undefined) return undefined;
   for (const key in value) {
@@ -964,9 +961,9 @@ function serializeOpenLogRecordIncident(value: unknown, word: string): Fragment 
 function serializeOpenLogRecordPlaybookTrigger(value: unknown, word: string): Fragment {
   if (!isPlainObject(value)) return undefined;
   const context = serializeOpenLogRecordAttackContext(value["context"]);
-  const detectedAt = matchingText(value["detected_at"], DETECTED_AT, quoteInLine);
+  const detectedAt = plainText(value["detected_at"], DETECTED_AT);
   const eventName = quoteInLine(word);
-  const eventVersion = matchingText(value["event_version"], EVENT_VERSION, quoteInLine);
+  const eventVersion = plainText(value["event_version"], EVENT_VERSION);
   const payload = serializeStrictLogRecordPlaybookTriggerPayload(value["payload"]);
   if (context === undefined || detectedAt === undefined || eventName === undefined || eventVersion === undefined || payload === undefined) return undefined;
   for (const key in value) {
@@ -978,9 +975,9 @@ function serializeOpenLogRecordPlaybookTrigger(value: unknown, word: string): Fr
 function serializeOpenLogRecordLogin(value: unknown, word: string): Fragment {
   if (!isPlainObject(value)) return undefined;
   const context = serializeOpenLogRecordAttackContext(value["context"]);
-  const detectedAt = matchingText(value["detected_at"], DETECTED_AT, quoteInLine);
+  const detectedAt = plainText(value["detected_at"], DETECTED_AT);
   const eventName = quoteInLine(word);
-  const eventVersion = matchingText(value["event_version"], EVENT_VERSION, quoteInLine);
+  const eventVersion = plainText(value["event_version"], EVENT_VERSION);
   const payload = serializeStrictLogRecordLoginPayload(value["payload"]);
   if (context === undefined || detectedAt === undefined || eventName === undefined || eventVersion === undefined || payload === undefined) return undefined;
   for (const key in value) {
@@ -992,9 +989,9 @@ function serializeOpenLogRecordLogin(value: unknown, word: string): Fragment {
 function serializeOpenLogRecordCustomEvent(value: unknown, word: string): Fragment {
   if (!isPlainObject(value)) return undefined;
   const context = serializeOpenLogRecordAttackContext(value["context"]);
-  const detectedAt = matchingText(value["detected_at"], DETECTED_AT, quoteInLine);
+  const detectedAt = plainText(value["detected_at"], DETECTED_AT);
   const eventName = quoteInLine(word);
-  const eventVersion = matchingText(value["event_version"], EVENT_VERSION, quoteInLine);
+  const eventVersion = plainText(value["event_version"], EVENT_VERSION);
   const payload = serializeStrictLogRecordCustomEventPayload2(value["payload"]);
   if (context === undefined || detectedAt === undefined || eventName === undefined || eventVersion === undefined || payload === undefined) return undefined;
   for (const key in value) {
@@ -1024,9 +1021,9 @@ function serializeOpenMessageVulnerablePackagesV1(value: unknown): Fragment {
   const pulseCategoryValue = value["pulse_category"];
   const pulseCategory = pulseCategoryValue === undefined ? "" : pulseCategoryValue === null ? 'null' : stringText(pulseCategoryValue, quote);
   const dateStartedValue = value["date_started"];
-  const dateStarted = dateStartedValue === undefined ? "" : matchingText(dateStartedValue, DETECTED_AT, quote);
+  const dateStarted = dateStartedValue === undefined ? "" : plainText(dateStartedValue, DETECTED_AT);
   const dateEndedValue = value["date_ended"];
-  const dateEnded = dateEndedValue === undefined ? "" : dateEndedValue === null ? 'null' : matchingText(dateEndedValue, DETECTED_AT, quote);
+  const dateEnded = dateEndedValue === undefined ? "" : dateEndedValue === null ? 'null' : plainText(dateEndedValue, DETECTED_AT);
   const humanizedTitleValue = value["humanized_title"];
   const humanizedTitle = humanizedTitleValue === undefined ? "" : stringText(humanizedTitleValue, quote);
   const humanizedAccountsValue = value["humanized_accounts"];

@@ -13,8 +13,8 @@ export type RelatedIp = Message<'account_takeover'>['new_related_ips'][number];
 /** D12 has `{}` or all four; D28 the place as `[longitude, latitude]`. */
 function toldGeo(geo: ActorIp['geo']): ResolvedIp['geo'] {
   // What an attack put on Object.prototype is no place.
-  const own: typeof geo = Object.assign(Object.create(null), geo);
-  const { city, country_code: code, latitude, longitude } = own;
+  if (!Object.hasOwn(geo, 'city') || !Object.hasOwn(geo, 'country_code')) return {};
+  const { city, country_code: code, latitude, longitude } = geo;
   if (city === undefined || code === undefined) return {};
   return { city, code, point: [longitude ?? 0, latitude ?? 0] };
 }

@@ -79,7 +79,7 @@ export function buildMessage(
 }
 
 export function messageSource(
-  { call, draft: record }: ReadEvent,
+  { call, draft: record, shared }: ReadEvent,
   override: MessageOverride,
 ): MessageSource {
   const { payload } = record;
@@ -87,7 +87,7 @@ export function messageSource(
   return {
     kind: call.kind,
     payload: isObject ? payload : {},
-    actor: knownActor(record),
+    actor: shared === undefined ? knownActor(record.context) : shared.actor,
     occurredAt: messageTime(record.detected_at),
     override,
   };

@@ -68,7 +68,10 @@ const MESSAGE_KEYS = new Set(['related_ips', 'compromised_accounts']);
 export class SharedContext implements ScopeNote {
   readonly by: object;
   readonly of: RequestContext;
+  /** Frozen to its leaves. */
   readonly value: JsonObject;
+  /** As {@link knownActor} returns it. */
+  readonly actor: LogActor | undefined;
   /** Its JSON in each dialect; undefined where the record needs full validation. */
   readonly text: { readonly strict: Fragment; readonly open: Fragment };
 
@@ -76,6 +79,7 @@ export class SharedContext implements ScopeNote {
     this.by = by;
     this.of = of;
     this.value = frozen(value);
+    this.actor = knownActor(value);
     const strict = serializeContext(value, 'strict');
     this.text = { strict, open: strict ?? serializeContext(value, 'open') };
   }
@@ -106,10 +110,27 @@ export class SharedContexts {
   }
 }
 
+/** The time of events, in milliseconds since the epoch; its text serves all events of a millisecond. */
+export class EventTime {
+  readonly ms: number;
+  #iso: string | undefined;
+
+  constructor(ms: number) {
+    this.ms = ms;
+  }
+
+  /** Throws a RangeError for a time that no record can have. */
+  iso(): string {
+    this.#iso ??= new Date(this.ms).toISOString();
+    return this.#iso;
+  }
+}
+
 export interface RecordParts {
   readonly call: EventCall;
   readonly context: JsonObject | (RawContext & { readonly service: Service });
-  readonly nowMs: number;
+  /** When the event is reported. */
+  readonly now: EventTime;
   /** As {@link recordPayload} returns it. */
   readonly payload: unknown;
 }
@@ -118,16 +139,19 @@ export interface RecordParts {
  * Builds the record from a context and a payload that the caller no longer holds, or returns undefined where
  * the payload is no JSON object: {@link buildRecord} reports it.
  */
-export function buildSharedRecord({ call, context, nowMs, payload }: RecordParts) {
+export function buildSharedRecord({ call, context, now, payload }: RecordParts) {
   const copy = copyJson(payload);
   if (!copy.ok) return undefined;
-  const detected_at = new Date(nowMs).toISOString();
-  return draftOf(call.kind, { context, detected_at, payload: copy.value }) as RecordDraft;
+  return draftOf(call.kind, {
+    context,
+    detected_at: now.iso(),
+    payload: copy.value,
+  }) as RecordDraft;
 }
 
 /** @throws SecurityEventError `ERR_INVALID_RECORD` for what is no plain JSON, and what a getter throws. */
-export function buildRecord({ call, context, nowMs, payload }: RecordParts): RecordDraft {
-  const detected_at = timeOf(call.context.detected_at, nowMs);
+export function buildRecord({ call, context, now, payload }: RecordParts): RecordDraft {
+  const detected_at = timeOf(call.context.detected_at, now);
   return plainRecord(draftOf(call.kind, { context, detected_at, payload })) as RecordDraft;
 }
 
@@ -146,8 +170,8 @@ const draftOf = (kind: EventKind, { context, detected_at, payload }: DraftFields
   payload,
 });
 
-function timeOf(given: EventContext['detected_at'], nowMs: number): unknown {
-  if (given === undefined) return new Date(nowMs).toISOString();
+function timeOf(given: EventContext['detected_at'], now: EventTime): unknown {
+  if (given === undefined) return now.iso();
   // An invalid date throws: the contract describes a text better.
   const isUsable = given instanceof Date && !Number.isNaN(given.getTime());
   return isUsable ? given.toISOString() : given;
@@ -192,8 +216,8 @@ const isObject = (value: unknown): value is JsonObject =>
  * Returns the actor where its address and the facts about it are usable for a message. Otherwise the
  * message names nobody; channel A and the message's own validation report what is wrong.
  */
-export function knownActor({ context }: RecordDraft): LogActor | undefined {
-  const { actor } = ownProperties(context);
+export function knownActor(context: JsonObject): LogActor | undefined {
+  const actor = Object.hasOwn(context, 'actor') ? context['actor'] : undefined;
   if (!isObject(actor)) return undefined;
   const { ip } = actor;
   const isKnown = isObject(ip) && isObject(ip['metadata']) && isObject(ip['geo']);

@@ -11,6 +11,7 @@ import {
   buildRecord,
   buildSharedRecord,
   type EventCall,
+  EventTime,
   NO_CONTEXT,
   plainRecord,
   type ReadEvent,
@@ -56,6 +57,7 @@ export class EventPipeline {
   readonly #parts: PipelineParts;
   readonly #contexts: SharedContexts | undefined;
   #isClosed = false;
+  #time: EventTime | undefined;
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
@@ -103,7 +105,7 @@ export class EventPipeline {
   #read(given: EventCall): ReadEvent | undefined {
     const { rules, clock, enrichment, beforeSend, hasSuffix } = this.#parts;
     const call = withOwnContext(given);
-    const nowMs = clock.now();
+    const now = this.#now(clock.now());
     const scope = this.#parts.request === undefined ? currentScope() : undefined;
     const request = this.#request(scope);
     const payload = recordPayload(call);
@@ -112,15 +114,20 @@ export class EventPipeline {
       ? this.#contexts?.of(request, scope)
       : undefined;
     if (shared !== undefined) {
-      const draft = buildSharedRecord({ call, context: shared.value, nowMs, payload });
+      const draft = buildSharedRecord({ call, context: shared.value, now, payload });
       if (draft !== undefined) return { call, draft, shared, message };
     }
     const parts = contextOfEvent(call.context, ownProperties(request), enrichment);
     const context = { ...parts, service: rules.service };
-    const built = buildRecord({ call, context, nowMs, payload });
+    const built = buildRecord({ call, context, now, payload });
     const draft = beforeSend === undefined ? built : redacted(beforeSend, built);
     if (draft === undefined) return undefined;
     return { call, draft: hasSuffix ? withSuffix(draft) : draft, message };
+  }
+
+  #now(ms: number): EventTime {
+    if (this.#time?.ms !== ms) this.#time = new EventTime(ms);
+    return this.#time;
   }
 
   /** The host's own function may throw: then nothing is known of the request. */
