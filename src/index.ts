@@ -60,7 +60,7 @@ export type { SpanIds, SpanReader } from './log/active-span.ts';
 export type { LineStream, LogDestination, PinoLogger } from './log/destination.ts';
 export type { PlatformFunction } from './log/platform.ts';
 export type { WritableRecord, WrittenRecord } from './log/record-serializer.ts';
-export type { LogWriterStats } from './log/write-counters.ts';
+export type { LogWriterStats, WriteReport } from './log/write-counters.ts';
 export { createLogWriter, type LogWriter } from './log/writer.ts';
 export type { LogWriterOptions } from './log/writer-options.ts';
 export type {

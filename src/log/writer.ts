@@ -5,11 +5,16 @@ import { serializeChecked } from '../contract/serialize.ts';
 import { SecurityEventError } from '../errors.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { openSink } from './destination.ts';
-import type { LineOutcome, LineSink } from './line-sink.ts';
+import type { LineLost, LineOutcome, LineSink } from './line-sink.ts';
 import { attributesFor } from './platform.ts';
 import { NO_ATTRIBUTES } from './platform-presets.ts';
 import type { WritableRecord } from './record-serializer.ts';
-import { type LogWriterStats, WriteCounters, writeFailed } from './write-counters.ts';
+import {
+  type LogWriterStats,
+  WriteCounters,
+  type WriteReport,
+  writeFailed,
+} from './write-counters.ts';
 import { type LogWriterOptions, settingsOf, type WriterSettings } from './writer-options.ts';
 
 /** How long `close` waits for lines that still wait. */
@@ -24,16 +29,16 @@ export interface LogWriter<D extends Dialect = 'strict'> {
    */
   write(record: WritableRecord<D>): void;
   /**
-   * Resolves when everything written so far has been handed over or has failed, and is synced to
-   * the disk where the destination is a path or a descriptor of a file. Rejects with
-   * ERR_WRITE_FAILED where the sync fails.
+   * Resolves when everything written so far is handed over, and synced to the disk where the
+   * destination is a path or a descriptor of a file. Reports the records lost since the last report
+   * (`sync: false`), and why. Rejects with ERR_WRITE_FAILED where the sync fails.
    */
-  flush(): Promise<void>;
+  flush(): Promise<WriteReport>;
   /**
    * Flushes for at most 5 s, drops what still waits, and lets the destination go; a descriptor or
    * stream of the caller's stays open. Rejects like `flush`, and the writer is closed all the same.
    */
-  close(): Promise<void>;
+  close(): Promise<WriteReport>;
   /** The counters as they are now. */
   stats(): LogWriterStats;
   [Symbol.asyncDispose](): Promise<void>;
@@ -55,8 +60,8 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
   readonly #counters = new WriteCounters();
   readonly #sink: LineSink;
   /** A flush that covers every record so far. */
-  #flushing: Promise<void> | undefined;
-  #closing: Promise<void> | undefined;
+  #flushing: Promise<WriteReport> | undefined;
+  #closing: Promise<WriteReport> | undefined;
 
   constructor(settings: WriterSettings, clock: Clock) {
     this.#settings = settings;
@@ -78,12 +83,12 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
 
   /**
    * Writes a record that was validated, given with its JSON. `record` is nobody else's: a platform function
-   * gets it, frozen. Throws like `write`.
+   * gets it, frozen. `lost` is called when the line is lost later (`sync: false`). Throws like `write`.
    */
-  writeLine(json: string, record: JsonObject): void {
+  writeLine(json: string, record: JsonObject, lost?: LineLost): void {
     this.#refuseIfClosed(record);
     const attributes = this.#settings.attributes() ?? this.#attributesFor(record);
-    this.#writeText(withAttributes(json, attributes), record);
+    this.#writeText(withAttributes(json, attributes), record, lost);
   }
 
   #refuseIfClosed(record: unknown): void {
@@ -110,11 +115,11 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
     return attributes;
   }
 
-  #writeText(json: string, record: unknown): void {
+  #writeText(json: string, record: unknown, lost?: LineLost): void {
     this.#flushing = undefined;
     let outcome: LineOutcome;
     try {
-      outcome = this.#sink.write(`${json}\n`);
+      outcome = this.#sink.write(`${json}\n`, lost);
     } catch (cause) {
       throw this.#lost(writeFailed(cause, record));
     }
@@ -134,37 +139,44 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
     return error;
   }
 
-  flush(): Promise<void> {
+  flush(): Promise<WriteReport> {
     if (this.#closing !== undefined) return this.#closing;
     this.#flushing ??= this.#flushSink();
     return this.#flushing;
   }
 
-  async #flushSink(): Promise<void> {
+  async #flushSink(): Promise<WriteReport> {
+    await this.#settleSink();
+    return this.#counters.takeReport();
+  }
+
+  async #settleSink(): Promise<void> {
     try {
       await this.#sink.flush();
     } catch (cause) {
       this.#counters.troubled(cause);
+      this.#counters.takeReport();
       throw writeFailed(cause);
     } finally {
       this.#flushing = undefined;
     }
   }
 
-  close(): Promise<void> {
+  close(): Promise<WriteReport> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
-  async #close(): Promise<void> {
+  async #close(): Promise<WriteReport> {
     const flushed = new AbortController();
     const deadline = this.#clock.sleep(CLOSE_DEADLINE_MS, flushed.signal);
     try {
-      await Promise.race([this.#flushSink(), deadline]);
+      await Promise.race([this.#settleSink(), deadline]);
     } finally {
       flushed.abort();
       this.#counters.abandoned(this.#sink.close());
     }
+    return this.#counters.takeReport();
   }
 
   stats(): LogWriterStats {
@@ -172,7 +184,7 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
+    return this.close() as Promise<unknown> as Promise<void>;
   }
 }
 

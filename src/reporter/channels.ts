@@ -1,6 +1,7 @@
 /** Both channels. A failure on one never keeps an event from the other. */
 import type { JsonObject } from '../contract/index.ts';
 import type { SecurityEventError } from '../errors.ts';
+import { writeFailed } from '../log/write-counters.ts';
 import { CallPlace } from '../runtime/call-place.ts';
 import { calm } from '../runtime/ignore-rejection.ts';
 import type { DraftMessage } from './build-message.ts';
@@ -53,11 +54,17 @@ export class Channels {
   }
 
   /** A writer of the host's may change records, to redact them for one: it gets a copy of each. */
-  #write({ draft, shared }: ReadEvent, { own, writer }: HeldWriter) {
+  #write(event: ReadEvent, log: HeldWriter) {
+    const { draft, shared } = event;
+    const { own, writer } = log;
     const { validator } = this.#parts;
     if (own !== undefined) {
       const serialized = validator.serialize(draft, shared);
-      own.writeLine(serialized.json, serialized.record);
+      own.writeLine(
+        serialized.json,
+        serialized.record,
+        log.writesLater ? this.#lost(event) : undefined,
+      );
       return serialized;
     }
     const valid = validator.validate(draft);
@@ -67,6 +74,15 @@ export class Channels {
       throw wrapHostError(error, 'ERR_WRITE_FAILED', { input: valid.record });
     }
     return valid;
+  }
+
+  /** Hands back an event whose line was lost after `write` had returned. */
+  #lost({ call, draft }: ReadEvent): (cause: unknown) => void {
+    const { counters, rejections } = this.#parts;
+    return (cause) => {
+      counters.lost();
+      rejections.add('log', call, writeFailed(cause, draft));
+    };
   }
 
   get hasWriter(): boolean {

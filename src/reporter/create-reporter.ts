@@ -127,7 +127,7 @@ function writerOf(
   const span = activeSpan === undefined ? {} : { activeSpan };
   const settings = settingsOf<'open'>({ ...log, ...span, platform, dialect: 'open' });
   const own = new RecordWriter<'open'>(settings, clock);
-  return { writer: own, own };
+  return { writer: own, own, writesLater: !settings.sync };
 }
 
 function sinkOf({ webhook, service }: CheckedOptions): MessageSink | undefined {

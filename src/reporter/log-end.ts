@@ -1,15 +1,21 @@
 /** The writer of a reporter, and its end: what the log could not do is reported beside the rest. */
+import type { WriteReport } from '../log/write-counters.ts';
 import type { LogWriter, RecordWriter } from '../log/writer.ts';
 import type { LogTrouble } from './reporter.ts';
 import { wrapHostError } from './wrap-host-error.ts';
 
 /** What a reporter needs of a writer; the caller's own has it. */
-export type Writer = Pick<LogWriter<'open'>, 'write' | 'flush' | 'close'>;
+export interface Writer extends Pick<LogWriter<'open'>, 'write'> {
+  flush(): Promise<unknown>;
+  close(): Promise<unknown>;
+}
 
 export interface HeldWriter {
   readonly writer: Writer;
   /** The same writer, where the reporter has made it and closes it. */
   readonly own?: RecordWriter<'open'>;
+  /** Whether lines are written after `write` has returned. */
+  readonly writesLater?: boolean;
 }
 
 export class LogEnd {
@@ -31,11 +37,12 @@ export class LogEnd {
     );
   }
 
-  async #asked(ask: (writer: Writer) => Promise<void>): Promise<LogTrouble> {
+  async #asked(ask: (writer: Writer) => Promise<unknown>): Promise<LogTrouble> {
     if (this.#held === undefined) return {};
     try {
-      await ask(this.#held.writer);
-      return {};
+      const report = await ask(this.#held.writer);
+      const error = this.#held.own === undefined ? undefined : (report as WriteReport).error;
+      return error === undefined ? {} : { logError: error };
     } catch (error) {
       return { logError: wrapHostError(error, 'ERR_WRITE_FAILED') };
     }

@@ -58,6 +58,11 @@ export class ReporterCounters {
     this.#counts[counter] += 1;
   }
 
+  /** A record that counts as written was lost later. */
+  lost(): void {
+    this.#counts.written -= 1;
+  }
+
   skipped(reason: SkippedReason): void {
     this.#skipped.set(reason, (this.#skipped.get(reason) ?? 0) + 1);
   }
