@@ -20,7 +20,7 @@ export class Application {
   claim: LiveClaim | undefined;
   /** Nothing may be claimed before. */
   #notBeforeMs = Number.NEGATIVE_INFINITY;
-  readonly #discarded: Partial<Record<DiscardReason, number>> = {};
+  readonly #discarded = new Map<DiscardReason, number>();
 
   constructor(id: string, state: ApplicationState) {
     this.id = id;
@@ -62,11 +62,11 @@ export class Application {
   }
 
   discard(reason: DiscardReason): void {
-    this.#discarded[reason] = (this.#discarded[reason] ?? 0) + 1;
+    this.#discarded.set(reason, (this.#discarded.get(reason) ?? 0) + 1);
   }
 
   ledger(): Ledger {
     const pending = this.waiting.size + (this.claim?.taken.size ?? 0);
-    return { ...this.counts, pending, discarded: { ...this.#discarded } };
+    return { ...this.counts, pending, discarded: Object.fromEntries(this.#discarded) };
   }
 }

@@ -60,8 +60,9 @@ export class DeadLetters {
     }
   }
 
-  page({ limit, after, ...filter }: PageRequest): DeadLetterPage {
-    const isMeant = matching(filter);
+  page(request: PageRequest): DeadLetterPage {
+    const { limit, after } = request;
+    const isMeant = matching(request);
     const found: Numbered[] = [];
     let index = after === undefined ? 0 : this.#indexBehind(Number(after));
     // One more than is shown tells whether there is another page.
