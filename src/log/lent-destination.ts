@@ -6,7 +6,7 @@
  * nobody listens to would end the host.
  */
 import { readProperty } from '../own-properties.ts';
-import { isPromiseLike } from '../system/is-promise-like.ts';
+import { isPromiseLike } from '../runtime/is-promise-like.ts';
 import { type LateOutcomes, type LineOutcome, type LineSink, systemCode } from './line-sink.ts';
 import { flushStream } from './stream-flush.ts';
 import { kindOf, type LentStream, leavesOf, WANTS_METADATA } from './stream-kind.ts';

@@ -1,7 +1,7 @@
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
-import { calm } from '../system/calm.ts';
-import { nextTurn } from '../system/next-turn.ts';
+import { calm } from '../runtime/ignore-rejection.ts';
+import { nextTurn } from '../runtime/next-turn.ts';
 import type { WebhookReceiver, WebhookRequest } from './webhook-receiver.ts';
 
 export interface FetchHandlerOptions {

@@ -2,7 +2,7 @@
 
 import { invalidOption, isInteger } from '../option-rules.ts';
 import { ownProperties } from '../own-properties.ts';
-import { systemClock } from '../system/clock.ts';
+import { systemClock } from '../runtime/clock.ts';
 import type { ReceivedV2 } from './parse-body.ts';
 
 export interface FreshnessOptions {

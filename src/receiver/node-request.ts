@@ -2,7 +2,7 @@
 
 import { SecurityEventError } from '../errors.ts';
 import { readProperty } from '../own-properties.ts';
-import { nextTurn } from '../system/next-turn.ts';
+import { nextTurn } from '../runtime/next-turn.ts';
 import type { WebhookAnswer, WebhookRequest } from './webhook-receiver.ts';
 
 /** What is used of a stream of Node's. */

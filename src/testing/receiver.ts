@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
-import { systemClock } from '../system/clock.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { answer } from './answer.ts';
 import { Arrivals } from './arrivals.ts';
 import { type Arrival, Connections } from './connections.ts';

@@ -1,13 +1,14 @@
 /** The cases of `createWebhookSender` and `sendWebhook`, up to the socket. */
+
+import { readSenderOptions } from '../../src/delivery/read-options.ts';
+import { engineSchedule } from '../../src/delivery/retry-policy.ts';
 import { createWebhookSender, type WebhookSender } from '../../src/index.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { QueueEntry } from '../../src/queue/queue.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
-import { engineSchedule } from '../../src/webhook/engine/policy.ts';
-import { readSenderOptions } from '../../src/webhook/engine/read-options.ts';
-import { sendNow } from '../../src/webhook/send-now.ts';
+import type { PostRequest } from '../../src/webhook/http/client.ts';
 import { readSettings } from '../../src/webhook/send-options.ts';
-import type { PostRequest } from '../../src/webhook/wire/post.ts';
+import { sendNow } from '../../src/webhook/send-webhook.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 import { SECRET } from '../helpers/sender.ts';
@@ -25,7 +26,7 @@ const lacking = (key: string, values: readonly object[]) =>
 const drafts = lacking('v1', lacking('message_id', Object.values(DRAFTS)));
 const elements = lacking('id', [ELEMENTS['security_event (v1)'], ELEMENTS['test (v1)']]);
 
-/** Without a socket; test/webhook/wire/polluted-posts.integration.test.ts has one. */
+/** Without a socket; test/webhook/http/polluted-posts.integration.test.ts has one. */
 async function sent(messages: readonly unknown[], format: 1 | 2, ...statuses: number[]) {
   const posts: unknown[] = [];
   const post = ({ url, body, headers, tls }: PostRequest) => {
