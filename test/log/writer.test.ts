@@ -329,23 +329,6 @@ describe('options', () => {
     });
   });
 
-  test('are not taken from a polluted prototype', () => {
-    const { lines, write } = memory();
-    const pollution = { validate: false, platform: () => ({ added: 1 }) };
-    const everything: object = Object.prototype;
-    for (const [key, value] of Object.entries(pollution)) {
-      Object.defineProperty(everything, key, { value, configurable: true });
-    }
-    try {
-      const writer = createLogWriter({ destination: { write } });
-      expect(thrownBy(() => writer.write(unchecked({}))).code).toBe('ERR_INVALID_RECORD');
-      writer.write(smallRecord());
-    } finally {
-      for (const key of Object.keys(pollution)) Reflect.deleteProperty(everything, key);
-    }
-    expect(lines).toEqual([`${JSON.stringify(smallRecord())}\n`]);
-  });
-
   test('may be undefined, which is their default', () => {
     const { lines, write } = memory();
     const options = {
