@@ -166,8 +166,9 @@ export class Calls {
     return rows[0] && stateOf(rows[0]);
   }
 
-  async deadLetters({ limit, after, ...filter }: PageRequest): Promise<DeadLetterPage> {
-    const values = [...filterValues(filter), behind(after), toWhole(limit) + 1];
+  async deadLetters(page: PageRequest): Promise<DeadLetterPage> {
+    const { limit, after } = page;
+    const values = [...filterValues(page), behind(after), toWhole(limit) + 1];
     const types = [...FILTER_TYPES, 'bigint', 'bigint'];
     return deadLetterPage(await this.#database.call('dead_letters', types, values), limit);
   }

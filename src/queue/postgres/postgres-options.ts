@@ -7,6 +7,7 @@ import {
   oneOf,
   usable,
 } from '../../option-rules.ts';
+import { ownProperties } from '../../own-properties.ts';
 
 /** A config object of `pg`, whose documentation tells the rest. */
 export interface PostgresConnection {
@@ -106,7 +107,7 @@ function withDefaults(options: PostgresQueueOptions): ReadOptions {
   if (listen && transactionPooling) {
     throw invalidOption('expected listen to be false with transactionPooling', ['listen']);
   }
-  return {
+  return ownProperties({
     ...(connection === undefined ? {} : { connection }),
     ...(pool === undefined ? {} : { pool }),
     schema: options.schema ?? 'security_events',
@@ -117,5 +118,5 @@ function withDefaults(options: PostgresQueueOptions): ReadOptions {
     maxConnections: options.maxConnections ?? 10,
     listen,
     pollMs: options.pollMs ?? 1000,
-  };
+  });
 }
