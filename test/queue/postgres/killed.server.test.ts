@@ -45,7 +45,7 @@ describe.runIf(postgresPrograms !== undefined)('a queue in PostgreSQL', () => {
     await queue.open(INITIAL);
     await journalOf(schema).judge(queue, unseen);
     const [room] = await server.query(
-      `select sum(messages) as m, sum(bytes) as b from ${schema}.room`,
+      `select sum(messages) as m, sum(bytes) as b from ${schema}.pending_total`,
     );
     expect(room).toEqual({ m: '0', b: '0' });
     await queue.close();
