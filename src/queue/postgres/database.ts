@@ -1,6 +1,6 @@
 /** Calls of the schema's functions: arguments, timeouts and errors. */
 import type { Client, PoolClient, QueryConfig } from 'pg';
-import { untraced } from '../../system/untraced.ts';
+import { untraced } from '../../runtime/untraced.ts';
 import type { Durability } from '../queue.ts';
 import { copyOut } from './copy-out.ts';
 import { failure, isRetryable } from './failure.ts';

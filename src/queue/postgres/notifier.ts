@@ -1,7 +1,7 @@
 /** Calls listeners when something may be due: after calls of this process, notifications of others, and polls. */
 import type { Client, Notification, QueryConfig } from 'pg';
-import type { Clock } from '../../system/clock.ts';
-import { untraced } from '../../system/untraced.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { untraced } from '../../runtime/untraced.ts';
 import { quoted } from './schema.ts';
 
 export interface NotifierParts {

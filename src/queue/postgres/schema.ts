@@ -1,7 +1,7 @@
 /** The schema: made once, and checked with the server's settings on each new connection. */
 import type { ClientBase, QueryConfig } from 'pg';
 import { SecurityEventError } from '../../errors.ts';
-import { untraced } from '../../system/untraced.ts';
+import { untraced } from '../../runtime/untraced.ts';
 import type { Durability } from '../queue.ts';
 import { failure } from './failure.ts';
 import type { ReadOptions } from './options.ts';

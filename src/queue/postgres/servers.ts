@@ -1,8 +1,8 @@
 /** Connections to the server that takes writes, which can be another one after a failover. */
 import type { Client, ClientConfig, Pool, PoolClient } from 'pg';
-import type { Clock } from '../../system/clock.ts';
-import { optionalImport } from '../../system/optional-import.ts';
-import { untraced } from '../../system/untraced.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { optionalImport } from '../../runtime/optional-import.ts';
+import { untraced } from '../../runtime/untraced.ts';
 import type { PostgresConnection, ReadOptions } from './options.ts';
 
 /** Loaded when a queue is opened, so that other users do not need the package. */

@@ -11,9 +11,9 @@ import { claimName } from '../../../src/queue/postgres/rows.ts';
 import { durabilityOf } from '../../../src/queue/postgres/schema.ts';
 import { createPostgresQueue } from '../../../src/queue/postgres.ts';
 import type { EnqueueResult, QueueEntry } from '../../../src/queue/queue.ts';
-import { systemClock } from '../../../src/system/clock.ts';
-import { nextTurn } from '../../../src/system/next-turn.ts';
-import { isOwnWork } from '../../../src/system/untraced.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { nextTurn } from '../../../src/runtime/next-turn.ts';
+import { isOwnWork } from '../../../src/runtime/untraced.ts';
 import { entryOf, INITIAL } from '../conformance/trial.ts';
 
 const connection = 'postgres://queue@localhost/events';
