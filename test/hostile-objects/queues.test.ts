@@ -1,7 +1,7 @@
 import { ownProperties } from '../../src/own-properties.ts';
 import * as memory from '../../src/queue/memory.ts';
 import { createMemoryQueue, type MessageQueue } from '../../src/queue/memory.ts';
-import { readQueueOptions as readPostgresOptions } from '../../src/queue/postgres/postgres-options.ts';
+import { readQueueOptions as readPostgresOptions } from '../../src/queue/postgres/options.ts';
 import * as postgres from '../../src/queue/postgres.ts';
 import type { Claim } from '../../src/queue/queue.ts';
 import {

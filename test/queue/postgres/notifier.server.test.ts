@@ -2,7 +2,7 @@
 import { EventEmitter, once } from 'node:events';
 import type pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { readQueueOptions } from '../../../src/queue/postgres/postgres-options.ts';
+import { readQueueOptions } from '../../../src/queue/postgres/options.ts';
 import { PostgresQueue } from '../../../src/queue/postgres/postgres-queue.ts';
 import { createPostgresQueue, createPostgresSchema } from '../../../src/queue/postgres.ts';
 import type { Claim, MessageQueue } from '../../../src/queue/queue.ts';
@@ -36,7 +36,7 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
 
   afterEach(async () => {
     for (const queue of opened.splice(0)) await queue.close();
-    for (const table of ['message', 'posting', 'application', 'dead_letter']) {
+    for (const table of ['message', 'counter_delta', 'application', 'dead_letter']) {
       await server.query(`delete from ${SCHEMA}.${table}`);
     }
   });
@@ -146,7 +146,6 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
     const inner = new pg.default.Pool(server.connection);
     const pool = {
       connect: () => inner.connect(),
-      query: (config: pg.QueryConfig) => inner.query(config),
     };
     const load = () => Promise.resolve({ ...pg.default, Client });
     const surroundings = { clock: systemClock, newId: () => 'id', load };

@@ -1,10 +1,8 @@
-/** `{s}` stands for the schema's quoted name, here and in the other files of this folder. */
-export const TABLES = `
--- Numbers what is accepted, turns, claims and dead letters: later is higher.
+-- Numbers messages, dead letters, counter deltas and turns. Later is higher.
 create sequence {s}.turn_number cache 1;
 
--- One row an application: what may be claimed of it, its live claim, its share of the ledger.
--- Times are the server's, in milliseconds since the epoch. Texts are as within quotes in JSON.
+-- One row for each application: what can be claimed, the live claim, and the counters.
+-- Times are the server's, in milliseconds since the epoch. Texts are escaped as within quotes in JSON.
 create table {s}.application (
   number bigint generated always as identity primary key,
   id text not null unique,
@@ -13,17 +11,17 @@ create table {s}.application (
   max_bytes bigint not null,
   circuit_breaker text not null,
   not_before bigint not null default 0,
-  -- When its last claim ended: it goes behind those that have waited since.
+  -- When the last claim ended. Applications that have waited longer go first.
   served_at bigint not null default 0,
   turn bigint not null default 0,
-  -- The claim names its messages: for as long as it lives, each was sent once more than its row says.
+  -- The live claim names its messages: each was sent once more than its row says.
   claim bigint,
   lease_end bigint,
   claim_dues bigint[],
   claim_sequences bigint[],
-  -- Of what is not claimed; nothing of it is due before.
+  -- No unclaimed message is due earlier.
   first_due bigint,
-  -- No message of it waits for the end of a delay after this time.
+  -- No message waits for the end of a delay after this time.
   delayed_until bigint not null default 0,
   pending bigint not null default 0,
   pending_bytes bigint not null default 0,
@@ -39,6 +37,11 @@ create table {s}.application (
       else greatest(first_due, not_before, served_at)
     end) stored
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+
+-- Compressing them costs more than writing them.
+alter table {s}.application alter claim_dues set storage external;
+
+alter table {s}.application alter claim_sequences set storage external;
 
 create index application_ready on {s}.application (tier, ready_at, turn)
   where ready_at is not null;
@@ -82,9 +85,9 @@ create table {s}.dead_letter (
 
 create index dead_letter_application on {s}.dead_letter (application, id);
 
--- What has changed in the ledger and was not added up in the application's row yet. Whoever accepts
--- messages only inserts, so that many of them do not wait for one row.
-create table {s}.posting (
+-- Changes of counters that are not in the application's row yet. An enqueue only inserts, so that the
+-- enqueues of several processes do not wait for each other's commits.
+create table {s}.counter_delta (
   sequence bigint primary key default nextval('{s}.turn_number'),
   application bigint not null,
   accepted bigint not null default 0,
@@ -93,25 +96,25 @@ create table {s}.posting (
   dead bigint not null default 0,
   purged bigint not null default 0,
   first_due bigint,
-  -- When the messages came in, and the end of their delay.
+  -- When the messages were accepted, and the end of their delay.
   at bigint,
   delayed_until bigint
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
-create index posting_application on {s}.posting (application);
+create index counter_delta_application on {s}.counter_delta (application);
 
--- What waits in all applications, beside the postings: the sum of these rows. A connection changes
--- the one of its process number.
-create table {s}.room (
+-- What is pending in all applications, apart from the counter deltas: the sum of these rows. Each
+-- connection changes the row of its process number.
+create table {s}.pending_total (
   shard integer primary key,
   messages bigint not null default 0,
   bytes bigint not null default 0
 ) with (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
-insert into {s}.room (shard) select generate_series(0, 63);
+insert into {s}.pending_total (shard) select generate_series(0, 63);
 
--- Locked, never filled: by what accepts messages together, by what closes an application alone.
-create table {s}.intake ();
+-- Locked, never filled: shared by enqueues, exclusive while an application is closed.
+create table {s}.enqueue_lock ();
 
--- Locked, never filled: postings are added up by one at a time.
-create table {s}.folding ();`;
+-- Locked, never filled: one transaction at a time flushes counter deltas.
+create table {s}.flush_lock ();

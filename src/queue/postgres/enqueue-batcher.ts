@@ -1,11 +1,11 @@
 /**
- * Calls of `enqueue`, gathered: while one transaction is under way those that come meanwhile wait,
- * and go together in the next one, so that many small calls share a commit.
+ * Batches calls of `enqueue`: those that arrive while a transaction is under way share the next one, so
+ * that many small calls share a commit.
  */
 import { SecurityEventError } from '../../errors.ts';
 import type { EnqueueResult, QueueEntry } from '../queue.ts';
-import { isAboutValues } from './postgres-failure.ts';
-import { toText } from './words.ts';
+import { toEscaped } from './escaped-text.ts';
+import { isAboutValues } from './failure.ts';
 
 /** Of one transaction, unless a single call has more. */
 const MAX_MESSAGES = 2000;
@@ -14,31 +14,45 @@ const MAX_BYTES = 8 * 1024 * 1024;
 /** Applications are found by an index, which takes no longer ids: 2704 bytes less its own. */
 const MAX_ID_BYTES = 2690;
 
-export type Store = (entries: readonly QueueEntry[], delayMs: number) => Promise<EnqueueResult>;
+/** A call with less of its time left does not begin: an early end of its transaction would fail others. */
+const MIN_REMAINING = 0.1;
+
+export interface EnqueueBatcherParts {
+  readonly store: (
+    entries: readonly QueueEntry[],
+    delayMs: number,
+    timeoutMs: number,
+  ) => Promise<EnqueueResult>;
+  readonly callTimeoutMs: number;
+  readonly monotonicMs: () => number;
+}
 
 interface Waiting {
   readonly entries: readonly QueueEntry[];
   readonly delayMs: number;
   readonly bytes: number;
+  readonly endsAt: number;
   readonly resolve: (enqueued: EnqueueResult) => void;
   readonly reject: (error: unknown) => void;
 }
 
-export class Intake {
-  readonly #store: Store;
+export class EnqueueBatcher {
+  readonly #parts: EnqueueBatcherParts;
   #waiting: Waiting[] = [];
   #isStoring = false;
 
-  constructor(store: Store) {
-    this.#store = store;
+  constructor(parts: EnqueueBatcherParts) {
+    this.#parts = parts;
   }
 
-  /** Rejects with ERR_MESSAGE_TOO_LARGE where an id is longer than the database takes. */
+  /** Rejects with ERR_MESSAGE_TOO_LARGE if an application's id is longer than the database allows. */
   async enqueue(entries: readonly QueueEntry[], delayMs: number): Promise<EnqueueResult> {
     checkIds(entries);
+    const { monotonicMs, callTimeoutMs } = this.#parts;
     const bytes = entries.reduce((sum, { stored }) => sum + stored.bytes.length, 0);
+    const endsAt = monotonicMs() + callTimeoutMs;
     return await new Promise((resolve, reject) => {
-      this.#waiting.push({ entries, delayMs, bytes, resolve, reject });
+      this.#waiting.push({ entries, delayMs, bytes, endsAt, resolve, reject });
       if (!this.#isStoring) void this.#storeAll();
     });
   }
@@ -62,42 +76,50 @@ export class Intake {
     return this.#waiting.splice(0, count);
   }
 
-  async #storeTogether(calls: readonly Waiting[]): Promise<void> {
+  async #storeTogether(batch: readonly Waiting[]): Promise<void> {
+    const { monotonicMs, callTimeoutMs } = this.#parts;
+    const minEndsAt = monotonicMs() + callTimeoutMs * MIN_REMAINING;
+    const calls = batch.filter(({ endsAt }) => endsAt >= minEndsAt);
+    for (const { endsAt, reject } of batch) if (endsAt < minEndsAt) reject(neverSent());
     const [first] = calls;
     if (first === undefined) return;
-    if (calls.length === 1) {
-      await this.#store(first.entries, first.delayMs).then(first.resolve, first.reject);
-      return;
-    }
+    const timeoutMs = first.endsAt - monotonicMs();
     try {
-      const all = calls.flatMap(({ entries }) => entries);
-      const stored = await this.#store(all, first.delayMs);
-      for (const [index, part] of partsOf(calls, stored).entries()) calls[index]?.resolve(part);
+      const entries = calls.length === 1 ? first.entries : calls.flatMap((call) => call.entries);
+      const stored = await this.#parts.store(entries, first.delayMs, timeoutMs);
+      const parts = calls.length === 1 ? [stored] : partsOf(calls, stored);
+      for (const [index, part] of parts.entries()) calls[index]?.resolve(part);
     } catch (error) {
-      if (isOneCalls(error)) for (const call of calls) await this.#storeTogether([call]);
-      else for (const { reject } of calls) reject(error);
+      if (calls.length > 1 && isOneCalls(error)) {
+        for (const call of calls) await this.#storeTogether([call]);
+      } else for (const { reject } of calls) reject(error);
     }
   }
 }
 
-/** Before anything is stored: the server would refuse the call, and not say for which of its entries. */
+const neverSent = (): SecurityEventError =>
+  new SecurityEventError('ERR_QUEUE_FAILED', {
+    detail: 'PostgreSQL did not answer earlier calls in time; nothing of this call was stored',
+  });
+
+/** Checks before anything is stored: the server would not say which entry it refuses. */
 function checkIds(entries: readonly QueueEntry[]): void {
   let known: string | undefined;
   for (const [index, { applicationId }] of entries.entries()) {
     if (applicationId === known) continue;
     known = applicationId;
-    const bytes = Buffer.byteLength(toText(applicationId));
+    const bytes = Buffer.byteLength(toEscaped(applicationId));
     if (bytes <= MAX_ID_BYTES) continue;
     const detail = `an application's id of ${bytes} bytes is longer than PostgreSQL's index takes (${MAX_ID_BYTES})`;
     throw new SecurityEventError('ERR_MESSAGE_TOO_LARGE', { detail, path: [index] });
   }
 }
 
-/** One of the calls may be at fault, and the others would have been stored. */
+/** One of the calls may be at fault, and the others would be stored. */
 const isOneCalls = (error: unknown): boolean =>
   isAboutValues(error) || (error instanceof SecurityEventError && error.code === 'ERR_QUEUE_FULL');
 
-/** Gives each call its part of what was stored for all of them. */
+/** Returns to each call its part of what was stored for all of them. */
 function partsOf(calls: readonly Waiting[], { sequences, closed }: EnqueueResult): EnqueueResult[] {
   const isClosed = new Set(closed);
   let end = 0;

@@ -1,4 +1,4 @@
-/** What PostgreSQL and its client throw, in our words: without values, which may be payload. */
+/** Errors of PostgreSQL and its client, converted to ours without values, which can be payload. */
 import { SecurityEventError } from '../../errors.ts';
 
 interface Failure {
@@ -7,16 +7,18 @@ interface Failure {
 }
 
 /**
- * Deadlock and serialization, and a prepared statement that somebody discarded, whose connection is
- * not used again: nothing was done.
+ * The server did nothing: deadlock, serialization failure, a discarded prepared statement, and a server
+ * that has become a standby.
  */
-const RETRYABLE = new Set(['40P01', '40001', '26000']);
+const RETRYABLE = new Set(['40P01', '40001', '26000', '25006']);
 
-/** No such schema, table or function. */
+/** The schema, a table or a function does not exist. */
 const MISSING = new Set(['3F000', '42P01', '42883']);
 
-/** A setting or a prepared statement that a connection cannot have that is another one each time. */
+/** A setting or prepared statement that a proxy does not keep for a connection. */
 const PROXIED = new Set(['08P01', '42P05', '26000']);
+
+const LOCK_NOT_AVAILABLE = '55P03';
 
 const codeOf = (error: unknown): string | undefined => {
   const code = (error as Failure | undefined)?.code;
@@ -27,9 +29,14 @@ export const isRetryable = (error: unknown): boolean => RETRYABLE.has(codeOf(err
 
 const IS_SQLSTATE = /^[0-9A-Z]{5}$/;
 
-/** A code of the server's about the values of a call, which would fail again. */
-export const isAboutValues = (error: unknown): boolean =>
-  error instanceof SecurityEventError && /^(?:22|23|54)/.test(codeOf(error.cause) ?? '');
+const causeCode = (error: unknown): string =>
+  error instanceof SecurityEventError ? (codeOf(error.cause) ?? '') : '';
+
+/** The server refused the values of a call, and would do so again. */
+export const isAboutValues = (error: unknown): boolean => /^(?:22|23|54)/.test(causeCode(error));
+
+/** A row stayed locked for longer than the function waits. */
+export const isLockTimeout = (error: unknown): boolean => causeCode(error) === LOCK_NOT_AVAILABLE;
 
 export function failure(error: unknown): SecurityEventError {
   if (error instanceof SecurityEventError) return error;
