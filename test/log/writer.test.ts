@@ -6,7 +6,7 @@ import { SecurityEventError } from '../../src/errors.ts';
 import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
 import { type LogWriterOptions, settingsOf } from '../../src/log/writer-options.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { customRecord, smallRecord } from '../helpers/log-records.ts';
+import { customRecord, smallRecord, thrownBy } from '../helpers/log-records.ts';
 
 /** A destination that keeps its lines. */
 function memory() {
@@ -18,16 +18,6 @@ function memory() {
 function writerTo(options: LogWriterOptions<'strict' | 'open'> = {}) {
   const { lines, write } = memory();
   return { lines, writer: createLogWriter({ destination: { write }, ...options }) };
-}
-
-function thrownBy(act: () => unknown): SecurityEventError {
-  try {
-    act();
-  } catch (error) {
-    if (error instanceof SecurityEventError) return error;
-    throw error;
-  }
-  throw new Error('nothing was thrown');
 }
 
 const unchecked = (value: unknown): ReturnType<typeof smallRecord> => value as never;
