@@ -7,6 +7,7 @@ import {
   oneOf,
   usable,
 } from '../../option-rules.ts';
+import { ownProperties } from '../../own-properties.ts';
 
 /** A config object of `pg`. Its documentation has the details. */
 export interface PostgresConnection {
@@ -118,7 +119,7 @@ function withDefaults(options: PostgresQueueOptions): ReadOptions {
   if (listen && transactionPooling) {
     throw invalidOption('expected listen to be false with transactionPooling', ['listen']);
   }
-  return {
+  return ownProperties({
     ...(connection === undefined ? {} : { connection }),
     ...(connect === undefined ? {} : { connect }),
     ...(pool === undefined ? {} : { pool }),
@@ -130,5 +131,5 @@ function withDefaults(options: PostgresQueueOptions): ReadOptions {
     maxConnections: options.maxConnections ?? 10,
     listen,
     pollMs: options.pollMs ?? 1000,
-  };
+  });
 }

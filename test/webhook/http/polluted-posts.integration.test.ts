@@ -1,7 +1,6 @@
 import type { TLSSocket } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { createCertificate } from '../../../src/testing/index.ts';
-import { uninherited } from '../../../src/webhook/http/uninherited.ts';
 import { runFixture } from '../../helpers/child-programs.ts';
 import {
   type Receiver,
@@ -15,15 +14,6 @@ async function open(options: ReceiverOptions = {}): Promise<Receiver> {
   onTestFinished(() => receiver.close());
   return receiver;
 }
-
-test('uninherited copies what is there, and finds nothing that is not', () => {
-  const copy: object = uninherited({ a: 1, b: undefined });
-  expect(Object.entries(copy)).toEqual([
-    ['a', 1],
-    ['b', undefined],
-  ]);
-  expect('toString' in copy).toBe(false);
-});
 
 test('what an attack put on Object.prototype changes nothing of how is sent, where to, and whom is trusted', async () => {
   const certificate = createCertificate({ hosts: ['localhost', '127.0.0.1'] });
