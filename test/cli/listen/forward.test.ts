@@ -18,14 +18,14 @@ async function targetOf(serve: http.RequestListener): Promise<URL> {
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
 }
 
-const HEAD_CAME = 'http.client.response.finish';
+const HEAD_CAME = 'undici:request:headers';
 
-/** Resolves when the head of an answer from there has come back: Node tells so in the turn of `response`. */
-function headFrom({ host }: URL): Promise<void> {
+/** Resolves when the head of an answer from there has arrived. */
+function headFrom({ origin }: URL): Promise<void> {
   const { promise, resolve } = deferred();
-  const listen = (told: unknown): void => {
-    const { request } = told as { readonly request: http.ClientRequest };
-    if (request.getHeader('host') === host) resolve();
+  const listen = (message: unknown): void => {
+    const { request } = message as { readonly request: { readonly origin: URL | string } };
+    if (new URL(request.origin).origin === origin) resolve();
   };
   subscribe(HEAD_CAME, listen);
   onTestFinished(() => void unsubscribe(HEAD_CAME, listen));
@@ -38,7 +38,7 @@ test.each([
   [
     'has not answered at all',
     undefined,
-    { answer: { status: 502, headers: {}, text: 'not-forwarded\n' }, failure: 'ETIMEDOUT' },
+    { answer: { status: 502, headers: {}, text: 'not-forwarded\n' }, failure: 'timeout' },
   ],
   [
     'goes on answering for ever',
@@ -66,7 +66,7 @@ test.each([
   const head = headFrom(url);
   const { signal } = new AbortController();
   let isOver = false;
-  const forwarded = forward(url, REQUEST, { forwarder: 'here', signal, clock }).finally(() => {
+  const forwarded = forward(REQUEST, { to: url, name: 'here', signal, clock }).finally(() => {
     isOver = true;
   });
   await came.promise;

@@ -2,10 +2,13 @@ import { once } from 'node:events';
 import type http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Delivery } from '../../../src/cli/listen/delivery.ts';
-import { createListener, type ListenerOptions } from '../../../src/cli/listen/listener.ts';
-import { createMemoryDuplicates } from '../../../src/receiver/index.ts';
+import {
+  createListener,
+  type Delivery,
+  type ListenerOptions,
+} from '../../../src/cli/listen/listener.ts';
 import { systemClock } from '../../../src/system/clock.ts';
+import { sampleMessage } from '../../../src/testing/index.ts';
 import { postSigned } from '../../helpers/http.ts';
 
 test('a request that nobody thought of is dropped and told of, and the next one comes in', async () => {
@@ -24,10 +27,11 @@ test('a request that nobody thought of is dropped and told of, and the next one 
     await once(socket, 'close');
     expect(noise).toHaveLength(told);
   }
-  expect(noise[0]).toBe('A request was dropped: an unexpected failure while it was served.');
+  expect(noise[0]).toBe('A request was dropped because of an unexpected error.');
 });
 
 const SECRET = 'secret-of-the-test';
+const BODY = JSON.stringify([sampleMessage()]);
 
 /** Told: of each request its number, and how its answer came about. */
 async function listenerTo(forwardTo: () => URL, forwarder: string, host = '127.0.0.1') {
@@ -35,11 +39,9 @@ async function listenerTo(forwardTo: () => URL, forwarder: string, host = '127.0
   const options: Omit<ListenerOptions, 'forwardTo'> = {
     secrets: [SECRET],
     delayMs: 0,
-    forwarder,
-    forwardsUnverified: true,
-    taken: createMemoryDuplicates(),
+    name: forwarder,
     clock: systemClock,
-    tell: async ({ number, status, decidedBy }: Delivery) => {
+    onDelivery: async ({ number, status, decidedBy }: Delivery) => {
       told.push([number, status, decidedBy]);
     },
     onNoise: () => {},
@@ -67,7 +69,7 @@ test('what leads back to the listener by another name of the machine is answered
     'here',
     '0.0.0.0',
   );
-  expect(await postSigned(`http://127.0.0.1:${port}/`, '[]', SECRET)).toMatchObject({
+  expect(await postSigned(`http://127.0.0.1:${port}/`, BODY, SECRET)).toMatchObject({
     status: 508,
   });
   expect(told).toEqual([
@@ -80,7 +82,7 @@ test('two that forward to each other, and proxies before them, see it too', asyn
   const there = await listenerTo(() => new URL(`http://127.0.0.1:${here.port}/`), 'there');
   const here = await listenerTo(() => new URL(`http://127.0.0.1:${there.port}/`), 'here');
   const url = `http://127.0.0.1:${here.port}/`;
-  const answer = await postSigned(url, '[]', SECRET, { via: '1.0 a-proxy, 1.1 another' });
+  const answer = await postSigned(url, BODY, SECRET, { via: '1.0 a-proxy, 1.1 another' });
   expect(answer).toMatchObject({ status: 508 });
   expect([here.told, there.told]).toEqual([
     [
