@@ -5,8 +5,8 @@
  */
 
 import { A_FUNCTION, check, integer, invalidOption, listOf, usable } from '../option-rules.ts';
-import { type Clock, systemClock } from '../system/clock.ts';
-import { untraced } from '../system/untraced.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
+import { untraced } from '../runtime/untraced.ts';
 import { type AddressEnrichment, readEnrichment } from './enrichment.ts';
 import { LateAnswers } from './late-answers.ts';
 

@@ -1,5 +1,5 @@
 /** What promises of an enricher resolved with, for the later events of the same address. */
-import type { Clock } from '../system/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { AddressEnrichment } from './enrichment.ts';
 
 /** Promises of one enricher that may be open at a time. */

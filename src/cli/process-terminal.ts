@@ -1,5 +1,5 @@
 /** The terminal of a real process: its streams, environment and signals. */
-import { systemClock } from '../system/clock.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { CommandEnded, type Terminal, type TerminalOutput } from './terminal.ts';
 
 type Host = Pick<

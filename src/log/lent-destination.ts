@@ -5,7 +5,7 @@
  * While the writer lives, one listener for errors sits on each stream, since an 'error' event that
  * nobody listens to would end the host.
  */
-import { isPromiseLike } from '../system/is-promise-like.ts';
+import { isPromiseLike } from '../runtime/is-promise-like.ts';
 import { type LateOutcomes, type LineOutcome, type LineSink, systemCode } from './line-sink.ts';
 import { flushStream } from './stream-flush.ts';
 import { kindOf, type LentStream, leavesOf, WANTS_METADATA } from './stream-kind.ts';

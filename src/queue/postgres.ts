@@ -1,8 +1,8 @@
 /** A queue in a PostgreSQL database, which any number of processes share. */
 
 import type { IncidentStore } from '../incident/incident-store.ts';
-import { systemClock } from '../system/clock.ts';
-import { newId } from '../system/id.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { newId } from '../runtime/id.ts';
 import { connected, withClient } from './postgres/database.ts';
 import { PostgresIncidents } from './postgres/incidents.ts';
 import { loadPg } from './postgres/load-pg.ts';

@@ -1,6 +1,6 @@
 import { SecurityEventError } from '../errors.ts';
-import { calm } from '../system/calm.ts';
-import { nextTurn } from '../system/next-turn.ts';
+import { calm } from '../runtime/ignore-rejection.ts';
+import { nextTurn } from '../runtime/next-turn.ts';
 import type { WebhookReceiver, WebhookRequest } from './webhook-receiver.ts';
 
 export interface FetchHandlerOptions {

@@ -1,6 +1,6 @@
 /** Against requests that somebody recorded and sends again: the time of sending is signed (D23). */
 import { invalidOption, isInteger } from '../option-rules.ts';
-import { systemClock } from '../system/clock.ts';
+import { systemClock } from '../runtime/clock.ts';
 import type { ReceivedV2 } from './parse-body.ts';
 
 export interface FreshnessOptions {

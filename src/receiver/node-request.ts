@@ -1,6 +1,6 @@
 /** Requests and responses of Node's HTTP servers, and of frameworks on top of them. */
 import { SecurityEventError } from '../errors.ts';
-import { nextTurn } from '../system/next-turn.ts';
+import { nextTurn } from '../runtime/next-turn.ts';
 import type { WebhookAnswer, WebhookRequest } from './webhook-receiver.ts';
 
 /** What is used of a stream of Node's. */

@@ -1,7 +1,7 @@
 /** The other end of channel B: from a request to its answer, and to messages that are handled once. */
 import { SecurityEventError } from '../errors.ts';
-import { calm } from '../system/calm.ts';
-import { isPromiseLike } from '../system/is-promise-like.ts';
+import { calm } from '../runtime/ignore-rejection.ts';
+import { isPromiseLike } from '../runtime/is-promise-like.ts';
 import { verify } from '../webhook/signature.ts';
 import { isFresh } from './is-fresh.ts';
 import { OnceEach } from './once-each.ts';

@@ -2,8 +2,8 @@
 import type { JsonObject } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { RecordText } from '../log/record-check.ts';
-import { CallPlace } from '../system/call-place.ts';
-import { calm } from '../system/calm.ts';
+import { CallPlace } from '../runtime/call-place.ts';
+import { calm } from '../runtime/ignore-rejection.ts';
 import { asOurs } from './as-ours.ts';
 import { type EventCall, type EventOnItsWay, QuickDraft, type RecordDraft } from './event-draft.ts';
 import { EventFate, ended, fateOf, type Standing } from './event-fate.ts';

@@ -4,9 +4,9 @@ import { currentScope, type RequestContext, type RequestScope } from '../capture
 import type { JsonObject } from '../contract/index.ts';
 import { copyJson } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
-import { calm } from '../system/calm.ts';
-import type { Clock } from '../system/clock.ts';
-import { isOwnWork } from '../system/untraced.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { calm } from '../runtime/ignore-rejection.ts';
+import { isOwnWork } from '../runtime/untraced.ts';
 import { asOurs } from './as-ours.ts';
 import type { Channels } from './channels.ts';
 import { contextOfEvent } from './event-context.ts';

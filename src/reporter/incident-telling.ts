@@ -4,7 +4,7 @@ import { SecurityEventError } from '../errors.ts';
 import type { IncidentNews, IncidentReport } from '../incident/incident-store.ts';
 import { incidentMessage } from '../projection/incident.ts';
 import type { IncidentWords } from '../projection/vocabulary-map.ts';
-import type { Clock } from '../system/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { formatTimestamp } from '../webhook/encoder.ts';
 import { asOurs } from './as-ours.ts';
 import type { Channels } from './channels.ts';

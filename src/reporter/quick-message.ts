@@ -7,6 +7,7 @@
  * Making the message as an object, and checking and serialising that, took a quarter of what an event costs.
  */
 import { inheritedKey } from '../contract/own-keys.ts';
+import { CheckedDraft } from '../delivery/validated-message.ts';
 import {
   type SecurityEventText,
   securityEventText,
@@ -14,7 +15,6 @@ import {
   type WordTexts,
 } from '../projection/security-event-text.ts';
 import { eventWords } from '../projection/vocabulary-map.ts';
-import { CheckedDraft } from '../webhook/engine/checked-draft.ts';
 import type { QuickDraft } from './event-draft.ts';
 import type { EventKind } from './event-input.ts';
 import { MESSAGE_TYPES, type MessageRules } from './message-for.ts';

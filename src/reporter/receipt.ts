@@ -1,10 +1,10 @@
 /** What became of one event: at once, and in the end. */
 import { inspect } from 'node:util';
 import type { JsonObject } from '../contract/index.ts';
+import type { SkipReason } from '../delivery/skip.ts';
 import type { SecurityEventErrorCode } from '../errors.ts';
 import type { WrittenRecord } from '../log/record-check.ts';
 import type { DeadReason, DiscardReason } from '../queue/queue.ts';
-import type { SkipReason } from '../webhook/engine/skip.ts';
 import type { MessageSkip } from './message-for.ts';
 
 /** Why an event was not to be told on channel B. */

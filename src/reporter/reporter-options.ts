@@ -2,6 +2,8 @@
 import type { Enrichment } from '../capture/enrichers.ts';
 import type { RequestContext } from '../capture/request-scope.ts';
 import type { Dialect } from '../contract/index.ts';
+import type { WebhookSenderOptions } from '../delivery/options.ts';
+import type { WebhookSender } from '../delivery/sender.ts';
 import type { IncidentStore } from '../incident/incident-store.ts';
 import type { LogWriterOptions } from '../log/writer-options.ts';
 import {
@@ -16,8 +18,6 @@ import {
 } from '../option-rules.ts';
 import type { Service } from '../projection/security-event.ts';
 import type { EventWordsTable, IncidentWordsTable } from '../projection/vocabulary-map.ts';
-import type { WebhookSenderOptions } from '../webhook/engine/options.ts';
-import type { WebhookSender } from '../webhook/engine/sender.ts';
 import type { BeforeSend } from './event-reporter.ts';
 import { own } from './own.ts';
 import type { Writer } from './record-sink.ts';

@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import { expecting } from '../contract/wording.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
-import type { GiveWay } from '../system/giving-way.ts';
+import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
 import {
   type ApplicationTls,
   format,

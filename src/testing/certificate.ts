@@ -2,7 +2,7 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import { SecurityEventError } from '../errors.ts';
-import { systemClock } from '../system/clock.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { bitString, der, integer, objectId, sequence, TAG, time } from './der.ts';
 
 /** PEM texts, as `tls.createServer` takes them. The certificate is also what a client trusts (`ca`). */

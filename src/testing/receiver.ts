@@ -1,7 +1,7 @@
 /** A receiver of webhooks on a real socket, which does to each request what its script says. */
 import type { IncomingMessage } from 'node:http';
 import { SecurityEventError } from '../errors.ts';
-import { systemClock } from '../system/clock.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { answer } from './answer.ts';
 import { Arrivals } from './arrivals.ts';
 import { type Arrival, Connections } from './connections.ts';

@@ -1,6 +1,6 @@
 /** What one call of the direct sender has left to send, and when. No I/O: times are arguments. */
 import { MAX_MESSAGES_PER_REQUEST } from '../contract/index.ts';
-import type { Random } from '../system/random.ts';
+import type { Random } from '../runtime/random.ts';
 import type { AcceptedMessage } from './accept.ts';
 import { elementBytes } from './encoder.ts';
 import type { Judgement } from './outcome.ts';

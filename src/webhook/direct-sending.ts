@@ -1,13 +1,13 @@
 /** The loop of `sendWebhook`: wait until something is due, send it, see what follows. */
-import type { Clock } from '../system/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Backlog, PendingRequest, Verdict } from './backlog.ts';
 import { encodeBody, formatTimestamp } from './encoder.ts';
+import type { Poster, PostRequest } from './http/client.ts';
 import { type AttemptResult, judgeAttempt } from './outcome.ts';
 import { type AttemptEnd, type RequestReport, reportOf, type SendReport } from './report.ts';
 import { SIGNATURE_HEADER } from './request-headers.ts';
 import { parseRetryAfter } from './retry-after.ts';
 import { sign } from './signature.ts';
-import type { Poster, PostRequest } from './wire/post.ts';
 
 export interface DirectSending {
   readonly url: URL;

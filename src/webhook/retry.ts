@@ -2,7 +2,7 @@
  * When a message that failed is sent again. Pure: the same for the direct sender, whose schedule is
  * over in seconds, and for a queue's, which takes days (D71).
  */
-import type { Random } from '../system/random.ts';
+import type { Random } from '../runtime/random.ts';
 
 /** When to send again what failed. */
 export interface RetrySchedule {

@@ -3,7 +3,7 @@
 import { onTestFinished } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.ts';
 import { CommandEnded, type Terminal, type TerminalOutput } from '../../src/cli/terminal.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 
 // A terminal in memory: what a command reads is given, what it writes is kept.
 

@@ -1,8 +1,8 @@
 /** Calls of the schema's functions: connections, timeouts and errors. */
 import type { Client, ClientConfig, Pool, PoolClient } from 'pg';
 import { SecurityEventError } from '../../errors.ts';
-import { optionalImport } from '../../system/optional-import.ts';
-import { untraced } from '../../system/untraced.ts';
+import { optionalImport } from '../../runtime/optional-import.ts';
+import { untraced } from '../../runtime/untraced.ts';
 import type { LoadPg } from './load-pg.ts';
 import { failure, isRetryable } from './postgres-failure.ts';
 import type { ReadOptions } from './postgres-options.ts';

@@ -1,7 +1,7 @@
 /** Tells listeners that something may be due: of what this process did, what others ring for, and now and then. */
 import type { Client, Notification } from 'pg';
-import type { Clock } from '../../system/clock.ts';
-import { untraced } from '../../system/untraced.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { untraced } from '../../runtime/untraced.ts';
 import { quoted } from './sql/schema-text.ts';
 
 export interface Bell {

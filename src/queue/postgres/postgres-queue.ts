@@ -1,5 +1,5 @@
 import { SecurityEventError } from '../../errors.ts';
-import type { Clock } from '../../system/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type {
   ApplicationState,
   ApplicationUpdate,

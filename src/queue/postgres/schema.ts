@@ -1,7 +1,7 @@
 /** The schema: made once, and looked at before it is used. */
 import type { ClientBase } from 'pg';
 import { SecurityEventError } from '../../errors.ts';
-import { untraced } from '../../system/untraced.ts';
+import { untraced } from '../../runtime/untraced.ts';
 import type { Durability } from '../queue.ts';
 import { connected, Database, type Row } from './database.ts';
 import type { LoadPg } from './load-pg.ts';

@@ -7,7 +7,7 @@ import {
   type Delivery,
   type ListenerOptions,
 } from '../../../src/cli/listen/listener.ts';
-import { systemClock } from '../../../src/system/clock.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { sampleMessage } from '../../../src/testing/index.ts';
 import { postSigned } from '../../helpers/http.ts';
 

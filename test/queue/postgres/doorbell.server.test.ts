@@ -6,7 +6,7 @@ import { readQueueOptions } from '../../../src/queue/postgres/postgres-options.t
 import { PostgresQueue } from '../../../src/queue/postgres/postgres-queue.ts';
 import { createPostgresQueue, createPostgresSchema } from '../../../src/queue/postgres.ts';
 import type { Claim, MessageQueue } from '../../../src/queue/queue.ts';
-import { systemClock } from '../../../src/system/clock.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { runFixture } from '../../helpers/child-programs.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
 import { DEAD, DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';

@@ -11,8 +11,8 @@ import { durabilityOf } from '../../../src/queue/postgres/schema.ts';
 import { fromText, toText, toWhole } from '../../../src/queue/postgres/words.ts';
 import { createPostgresQueue } from '../../../src/queue/postgres.ts';
 import type { Claim, EnqueueResult, QueueEntry } from '../../../src/queue/queue.ts';
-import { nextTurn } from '../../../src/system/next-turn.ts';
-import { isOwnWork } from '../../../src/system/untraced.ts';
+import { nextTurn } from '../../../src/runtime/next-turn.ts';
+import { isOwnWork } from '../../../src/runtime/untraced.ts';
 import { entryOf, INITIAL } from '../conformance/trial.ts';
 
 const connection = 'postgres://queue@localhost/events';
