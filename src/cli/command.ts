@@ -162,22 +162,24 @@ export function table(rows: readonly Row[], columns: number): string[] {
 const optionTerm = (name: string, { type, short, value }: OptionRow): string =>
   `${short === undefined ? '' : `-${short}, `}--${name}${type === 'string' ? ` ${value}` : ''}`;
 
+export const optionsHelp = (options: OptionTable, columns: number): string[] =>
+  table(
+    Object.entries(options).map(([name, row]) => [optionTerm(name, row), row.what]),
+    columns,
+  );
+
 /** Help, wrapped at the width of the terminal. */
 export function commandHelp(
   name: string,
   { summary, usage, options, notes = [], examples }: Command,
   columns: number,
 ): string {
-  const rows = Object.entries({ ...options, ...COMMON_OPTIONS });
   const lines = [
     `Usage: ${[PROGRAM, name, usage, '[options]'].filter((part) => part !== '').join(' ')}`,
     ...[summary, ...notes].flatMap((paragraph) => ['', ...wrap(paragraph, columns)]),
     '',
     'Options:',
-    ...table(
-      rows.map(([option, row]) => [optionTerm(option, row), row.what]),
-      columns,
-    ),
+    ...optionsHelp({ ...options, ...COMMON_OPTIONS }, columns),
     '',
     'Examples:',
     ...examples.map((line) => INDENT + line),

@@ -246,7 +246,7 @@ const validate = defineCommand({
       dialect: dialectOf(dialect),
       reading: oneOf('reading', reading ?? 'emitted', ['emitted', 'received']),
     });
-    const limit = integerOf('max-errors', maxErrors, 0, Number.MAX_SAFE_INTEGER);
+    const limit = integerOf('--max-errors', maxErrors, 0, Number.MAX_SAFE_INTEGER);
     const names = words.length === 0 ? [undefined] : words;
     const printing = { checker, isJson: json === true, maxErrors: limit };
     const unread = await checkAll(names, printing, terminal);

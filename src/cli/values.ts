@@ -16,7 +16,7 @@ export function durationOf(name: string, text: string): number {
 export function integerOf(name: string, text: string, min: number, max: number): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= min && value <= max) return value;
-  throw usageError(`--${name} must be a whole number from ${min} to ${max}`);
+  throw usageError(`${name} must be a whole number from ${min} to ${max}`);
 }
 
 export function oneOf<const W extends string>(name: string, text: string, words: readonly W[]): W {

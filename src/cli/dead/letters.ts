@@ -63,7 +63,7 @@ async function openQueue(options: QueueOptions, terminal: Terminal): Promise<Mes
   }
   const { DATABASE_URL, PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE } = terminal.environment;
   const parts = { host: PGHOST, user: PGUSER, password: PGPASSWORD, database: PGDATABASE };
-  const port = PGPORT ? integerOf('postgres: PGPORT', PGPORT, 1, 65_535) : undefined;
+  const port = PGPORT ? integerOf('the environment variable PGPORT', PGPORT, 1, 65_535) : undefined;
   return createPostgresQueue({
     connection: DATABASE_URL || { ...parts, port },
     ...(schema === undefined ? {} : { schema }),
@@ -160,7 +160,7 @@ export function selectionOf(
     ...(since === undefined ? {} : { sinceMs: sinceOf(since) }),
     ...(limit === undefined
       ? {}
-      : { limit: integerOf('limit', limit, 1, Number.MAX_SAFE_INTEGER) }),
+      : { limit: integerOf('--limit', limit, 1, Number.MAX_SAFE_INTEGER) }),
   };
 }
 

@@ -179,13 +179,13 @@ const command = defineCommand({
     if (delayMs > MAX_DELAY_MS) throw usageError('--delay must be at most 1h');
     const listening = {
       host,
-      port: integerOf('port', port, 0, 65_535),
+      port: integerOf('--port', port, 0, 65_535),
       settings: {
         delayMs,
         statuses: fail === undefined ? undefined : readStatuses(fail),
         forwardTo: forward === undefined ? undefined : targetOf(forward),
       },
-      count: count === undefined ? 0 : integerOf('count', count, 1, 1_000_000_000),
+      count: count === undefined ? 0 : integerOf('--count', count, 1, 1_000_000_000),
       isJson: json === true,
     };
     const secrets = await readSecrets(options, terminal);

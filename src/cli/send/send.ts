@@ -11,7 +11,7 @@ import * as values from '../values.ts';
 import { counted, durationOf, durationText, wholeNumber } from '../values.ts';
 import { type InputRules, InvalidInput, type Place, readMessages } from './messages.ts';
 import { type Cause, type SendCall, type SendEnd, SendRun } from './run.ts';
-import { UndeliveredFile } from './undelivered-file.ts';
+import { createUndeliveredFile, type UndeliveredFile } from './undelivered-file.ts';
 
 /** Shared with `test`. */
 export const REQUEST_OPTIONS = {
@@ -155,7 +155,7 @@ const send = defineCommand({
     let undelivered: UndeliveredFile | undefined;
     try {
       await checkFile(call);
-      undelivered = path === undefined ? undefined : await UndeliveredFile.create(path);
+      undelivered = path === undefined ? undefined : await createUndeliveredFile(path);
       run = new SendRun({ ...call, undelivered });
       await run.run();
     } catch (error) {

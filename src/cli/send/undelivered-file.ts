@@ -12,12 +12,7 @@ export class UndeliveredFile {
   /** Why saving stopped, for example because the disk is full. */
   failure: unknown;
 
-  /** Creates the file before anything is sent. Never overwrites: it may hold undelivered messages. */
-  static async create(path: string): Promise<UndeliveredFile> {
-    return new UndeliveredFile(path, await open(path, 'wx', OWNER_ONLY));
-  }
-
-  private constructor(path: string, handle: FileHandle) {
+  constructor(path: string, handle: FileHandle) {
     this.path = path;
     this.#handle = handle;
   }
@@ -38,4 +33,9 @@ export class UndeliveredFile {
     await this.#handle.close();
     if (this.count === 0) await rm(this.path, { force: true });
   }
+}
+
+/** Creates the file before anything is sent. Never overwrites: it may hold undelivered messages. */
+export async function createUndeliveredFile(path: string): Promise<UndeliveredFile> {
+  return new UndeliveredFile(path, await open(path, 'wx', OWNER_ONLY));
 }

@@ -70,7 +70,9 @@ async function problemsOf(path: readonly string[], work: () => unknown): Promise
     await work();
     return [];
   } catch (error) {
-    if (!(error instanceof SecurityEventError)) throw error;
+    const isProblem =
+      error instanceof SecurityEventError && error.code !== 'ERR_CONFIGURATION_FAILED';
+    if (!isProblem) throw error;
     const issues = error.issues.length > 0 ? error.issues : [error];
     return issues.map((it) => ({ path: [...path, ...it.path.map(String)], message: it.message }));
   }
