@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tsImport } from 'tsx/esm/api';
-import { optionsHelp } from '../modules/cli/command.js';
+import { table } from '../modules/cli/command.js';
 import { loadCommands } from '../modules/cli/command-line.js';
 import { EXIT_CODES } from '../modules/cli/errors.js';
 import { PULSE_GENRES } from '../modules/contract/vocabulary.js';
@@ -28,7 +28,7 @@ const { measuredPages } = await tsImport('../bench/pages/measured-pages.ts', imp
 const commands = await loadCommands();
 
 const PAGES = {
-  'docs/command-line.md': commandLinePage({ EXIT_CODES, commands, optionsHelp }),
+  'docs/command-line.md': commandLinePage({ EXIT_CODES, commands, table }),
   'docs/errors.md': errorsPage({ ERROR_TABLE }),
   'docs/events.md': eventsPage({ CHANNEL_PREFIX, EVENT_TABLE, EVENT_WORDS, FIELD_TABLE }),
   'docs/options.md': optionsPage({ DESTINATION_OPTION_TABLE, SENDER_OPTION_TABLE, SCHEDULE_RULES }),

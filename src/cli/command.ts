@@ -21,7 +21,7 @@ export type OptionTable = Readonly<Record<string, OptionRow>>;
 /** An option without a value. */
 export const flag = (what: string) => ({ type: 'boolean', what }) as const;
 /** An option with a value. */
-export const text = (value: string, what: string) => ({ type: 'string', value, what }) as const;
+export const option = (value: string, what: string) => ({ type: 'string', value, what }) as const;
 /** An option with a value that may be repeated. */
 export const list = (value: string, what: string) =>
   ({ type: 'string', multiple: true, value, what }) as const;
@@ -70,14 +70,14 @@ const NO_SECRET_ARGUMENTS =
   'Set SECURITY_EVENTS_SECRET, or use --secret-env NAME or --secret-file PATH.';
 
 /** Describes an error of `parseArgs`, without more of an unknown option than a name has: it may be a secret. */
-function describeParseError(error: unknown, table: OptionTable): CommandError {
+function describeParseError(error: unknown, options: OptionTable): CommandError {
   const { message, code } = error as NodeJS.ErrnoException;
   const [, dashes = '--', name = ''] = /'(-+)([^']*)'/.exec(message) ?? [];
   if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return usageError(message.split('\n')[0] ?? '');
   if (name.startsWith('secret=') || name === 'secret') {
     return usageError('a secret cannot be an argument', NO_SECRET_ARGUMENTS);
   }
-  const near = nearestWord(name, Object.keys(table));
+  const near = nearestWord(name, Object.keys(options));
   return usageError(
     `unknown option ${dashes}${name.slice(0, 40)}`,
     near && `Did you mean --${near}?`,
@@ -89,8 +89,8 @@ export function readArguments(
   args: readonly string[],
   { options, usage }: Pick<Command, 'options' | 'usage'>,
 ): { readonly options: OptionValues<OptionTable>; readonly words: readonly string[] } {
-  const table: OptionTable = { ...options, ...COMMON_OPTIONS };
-  const rows = Object.entries(table).map(([name, { type, short, multiple = false }]) => {
+  const all: OptionTable = { ...options, ...COMMON_OPTIONS };
+  const rows = Object.entries(all).map(([name, { type, short, multiple = false }]) => {
     return [name, { type, multiple, ...(short === undefined ? {} : { short }) }] as const;
   });
   try {
@@ -104,7 +104,7 @@ export function readArguments(
     return { options: values, words: read.positionals };
   } catch (error) {
     throw String((error as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS')
-      ? describeParseError(error, table)
+      ? describeParseError(error, all)
       : error;
   }
 }
@@ -120,8 +120,9 @@ function checkWords(words: readonly string[], usage: string): void {
 /** Returns the known word that the user probably meant: the one with the longest common beginning. */
 export function nearestWord(word: string, known: readonly string[]): string | undefined {
   const common = (other: string): number => {
-    const at = [...other].findIndex((letter, index) => letter !== word[index]);
-    return at === -1 ? other.length : at;
+    let length = 0;
+    while (length < other.length && other[length] === word[length]) length += 1;
+    return length;
   };
   const near = known.toSorted((a, b) => common(b) - common(a))[0] ?? '';
   return common(near) >= 2 && common(near) >= near.length / 2 ? near : undefined;
@@ -162,24 +163,22 @@ export function table(rows: readonly Row[], columns: number): string[] {
 const optionTerm = (name: string, { type, short, value }: OptionRow): string =>
   `${short === undefined ? '' : `-${short}, `}--${name}${type === 'string' ? ` ${value}` : ''}`;
 
-export const optionsHelp = (options: OptionTable, columns: number): string[] =>
-  table(
-    Object.entries(options).map(([name, row]) => [optionTerm(name, row), row.what]),
-    columns,
-  );
-
 /** Help, wrapped at the width of the terminal. */
 export function commandHelp(
   name: string,
   { summary, usage, options, notes = [], examples }: Command,
   columns: number,
 ): string {
+  const rows = Object.entries({ ...options, ...COMMON_OPTIONS });
   const lines = [
     `Usage: ${[PROGRAM, name, usage, '[options]'].filter((part) => part !== '').join(' ')}`,
     ...[summary, ...notes].flatMap((paragraph) => ['', ...wrap(paragraph, columns)]),
     '',
     'Options:',
-    ...optionsHelp({ ...options, ...COMMON_OPTIONS }, columns),
+    ...table(
+      rows.map(([key, row]) => [optionTerm(key, row), row.what]),
+      columns,
+    ),
     '',
     'Examples:',
     ...examples.map((line) => INDENT + line),

@@ -60,13 +60,14 @@ export const isSystemError = (error: unknown): error is SystemError =>
 export const withPath = (path: string, error: unknown): unknown =>
   isSystemError(error) && error.path === undefined ? Object.assign(error, { path }) : error;
 
+/** File names and database messages are untrusted; a stack has several lines. */
+const safe = (text: string): string => text.split('\n').map(printable).join('\n');
+
 type ErrorReport = Pick<CommandError, 'exitCode' | 'message' | 'hint'>;
 
 /** Describes anything thrown: message, hint and exit code. */
 export function describeError(error: unknown): ErrorReport {
   const { exitCode, message, hint } = commandError(error);
-  // File names and database messages are untrusted; a stack has several lines.
-  const safe = (text: string): string => text.split('\n').map(printable).join('\n');
   return { exitCode, message: safe(message), hint: hint && safe(hint) };
 }
 

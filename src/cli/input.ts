@@ -95,6 +95,29 @@ export type JsonItem =
 /** A first line that cannot stand alone: an array that stays open, or a value that continues. */
 const CONTINUES = /^\s*\[|[[{,:]\s*$/;
 
+/** A value over several lines. */
+class Document {
+  readonly line: number;
+  readonly #parts: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(line: number) {
+    this.line = line;
+  }
+
+  /** Returns false if it becomes larger than 64 MiB. */
+  add(bytes: Buffer | undefined): boolean {
+    this.#bytes += (bytes?.length ?? MAX_JSON_BYTES) + 1;
+    if (this.#parts.length > 0) this.#parts.push(Buffer.from('\n'));
+    this.#parts.push(bytes ?? Buffer.alloc(0));
+    return this.#bytes <= MAX_JSON_BYTES;
+  }
+
+  parse(): JsonItem | undefined {
+    return parse(Buffer.concat(this.#parts), this.line);
+  }
+}
+
 /**
  * Reads JSON: any number of lines with one value each (NDJSON), or one document over several lines. A
  * line or a document has at most 64 MiB. A broken line does not affect the others. Yields the items that
@@ -102,32 +125,22 @@ const CONTINUES = /^\s*\[|[[{,:]\s*$/;
  */
 export async function* readJson(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<JsonItem[]> {
   let isFirst = true;
-  let document: { readonly line: number; readonly parts: Buffer[]; bytes: number } | undefined;
+  let document: Document | undefined;
   for await (const lines of linesOf(chunks)) {
     const items: JsonItem[] = [];
     for (const { line, bytes } of lines) {
-      if (document !== undefined) {
-        document.bytes += (bytes?.length ?? Number.POSITIVE_INFINITY) + 1;
-        if (document.bytes > MAX_JSON_BYTES) {
-          yield [...items, { line: document.line, fault: TOO_LONG }];
-          return;
-        }
-        document.parts.push(Buffer.from('\n'), bytes as Buffer);
-        continue;
-      }
-      const item = parse(bytes, line);
-      if (item === undefined) continue;
-      if (isFirst && bytes !== undefined && 'fault' in item && CONTINUES.test(bytes.toString())) {
-        document = { line, parts: [bytes], bytes: bytes.length };
-      } else {
-        items.push(item);
-      }
-      isFirst = false;
+      const item = document === undefined ? parse(bytes, line) : undefined;
+      const isOpen = isFirst && item !== undefined && 'fault' in item && bytes !== undefined;
+      if (isOpen && CONTINUES.test(bytes.toString())) document = new Document(line);
+      else if (item !== undefined) items.push(item);
+      isFirst &&= item === undefined;
+      if (document === undefined || document.add(bytes)) continue;
+      yield [{ line: document.line, fault: TOO_LONG }];
+      return;
     }
     yield items;
   }
-  if (document === undefined) return;
-  const item = parse(Buffer.concat(document.parts), document.line);
+  const item = document?.parse();
   if (item !== undefined) yield [item];
 }
 

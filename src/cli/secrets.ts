@@ -1,7 +1,7 @@
 /** Reads secrets from the environment or from files, never from arguments. */
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
-import { list, type OptionValues, text } from './command.ts';
+import { list, type OptionValues, option } from './command.ts';
 import { usageError, withPath } from './errors.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -9,11 +9,11 @@ export const DEFAULT_SECRET_VARIABLE = 'SECURITY_EVENTS_SECRET';
 
 /** For commands that sign with one secret. */
 export const SECRET_OPTIONS = {
-  'secret-env': text(
+  'secret-env': option(
     'NAME',
     `Environment variable with the secret. Default ${DEFAULT_SECRET_VARIABLE}.`,
   ),
-  'secret-file': text('PATH', 'File with the secret.'),
+  'secret-file': option('PATH', 'File with the secret.'),
 } as const;
 
 /** For commands that verify, which accept the old and the new secret during a rotation. */

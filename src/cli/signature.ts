@@ -1,13 +1,13 @@
 /** `secret`, `sign` and `verify`. */
 import { generateSecret, sign, verify } from '../index.ts';
 import { explainSignature, type SignatureExplanation } from '../receiver/index.ts';
-import { defineCommand, JSON_OPTION, text } from './command.ts';
+import { defineCommand, JSON_OPTION, option } from './command.ts';
 import { usageError } from './errors.ts';
 import { readBody } from './input.ts';
 import { requireSecrets, SECRET_OPTIONS, SECRETS_OPTIONS } from './secrets.ts';
 import { jsonLine, paint } from './terminal.ts';
 
-const secret = defineCommand({
+const generation = defineCommand({
   summary: 'Generates a webhook secret: 32 random bytes as 64 hex digits.',
   usage: '',
   options: {},
@@ -29,8 +29,8 @@ const signing = defineCommand({
     "printf '%s' '[]' | security-events sign",
   ],
   async run({ options, words: [file], terminal }) {
-    const [key] = await requireSecrets(options, terminal);
-    await terminal.output.write(`${sign(await readBody(file, terminal), key)}\n`);
+    const [secret] = await requireSecrets(options, terminal);
+    await terminal.output.write(`${sign(await readBody(file, terminal), secret)}\n`);
     return 0;
   },
 });
@@ -49,7 +49,7 @@ const verification = defineCommand({
   summary: 'Verifies the signature of a body, and explains why it does not match.',
   usage: '[FILE]',
   options: {
-    signature: text('HEADER', 'Value of the X-Svc-Integrity header, as received.'),
+    signature: option('HEADER', 'Value of the X-Svc-Integrity header, as received.'),
     ...SECRETS_OPTIONS,
     ...JSON_OPTION,
   },
@@ -89,4 +89,4 @@ const verification = defineCommand({
   },
 });
 
-export const commands = { secret, sign: signing, verify: verification };
+export const commands = { secret: generation, sign: signing, verify: verification };

@@ -1,6 +1,6 @@
 /** `test`: sends one test message, and advice for every way it can fail. */
 import { createWebhookSender, type FailureCode, type SendReport } from '../index.ts';
-import { defineCommand, flag, JSON_OPTION, text } from './command.ts';
+import { defineCommand, flag, JSON_OPTION, option } from './command.ts';
 import { requireSecrets, SECRET_OPTIONS } from './secrets.ts';
 import { REQUEST_OPTIONS } from './send/send.ts';
 import { jsonLine, paint, printable, type TerminalOutput } from './terminal.ts';
@@ -92,8 +92,8 @@ const test = defineCommand({
   usage: 'URL',
   options: {
     ...SECRET_OPTIONS,
-    application: text('ID', 'Application id of the message. Default test.'),
-    format: text('2|1', 'Format of the message. Default 2.'),
+    application: option('ID', 'Application id of the message. Default test.'),
+    format: option('2|1', 'Format of the message. Default 2.'),
     ...V1_ALIASES_OPTION,
     ...REQUEST_OPTIONS,
     ...JSON_OPTION,

@@ -6,11 +6,10 @@ import {
   MAX_MESSAGES_PER_REQUEST,
   type Reading,
 } from '../contract/index.ts';
-import { defineCommand, flag, text } from './command.ts';
-import { describeError, environmentError, isSystemError } from './errors.ts';
+import { defineCommand, flag, option } from './command.ts';
 import { inputName, type JsonItem, openInput, readJson } from './input.ts';
-import { jsonLine, paint, printable, type Terminal } from './terminal.ts';
-import { counted, dialectOf, integerOf, oneOf, wholeNumber } from './values.ts';
+import { jsonLine, paint, printable } from './terminal.ts';
+import { counted, dialectOf, oneOf, wholeNumber } from './values.ts';
 
 type Shape = 'record' | 'line' | 'message' | 'message-v1' | 'body' | 'body-v1';
 
@@ -163,54 +162,6 @@ class Checker {
   }
 }
 
-interface Printing {
-  readonly checker: Checker;
-  readonly isJson: boolean;
-  readonly maxErrors: number;
-}
-
-async function checkInput(
-  name: string | undefined,
-  { checker, isJson, maxErrors }: Printing,
-  { output, ...terminal }: Terminal,
-): Promise<void> {
-  const file = inputName(name);
-  const format = (fault: Fault): string => {
-    const { line, index, as, path, message } = fault;
-    if (isJson) return jsonLine({ file, line, index, as, path: shownPath(path), message });
-    const [place, rest] = faultText(file, fault);
-    return paint(output, 'bold', place) + rest;
-  };
-  for await (const items of readJson(openInput(name, { output, ...terminal }))) {
-    terminal.signal.throwIfAborted();
-    const lines = items.flatMap((item) => {
-      const room = Math.max(maxErrors - checker.faults, 0);
-      return checker.check(item).slice(0, room).map(format);
-    });
-    // One write per chunk: a write for each fault would wait for each.
-    if (lines.length > 0) await output.write(lines.join(''));
-  }
-}
-
-/** Checks every input, even if some cannot be read. Returns how many could not. */
-async function checkAll(
-  names: readonly (string | undefined)[],
-  printing: Printing,
-  terminal: Terminal,
-): Promise<number> {
-  let unread = 0;
-  for (const name of names) {
-    try {
-      await checkInput(name, printing, terminal);
-    } catch (error) {
-      if (terminal.signal.aborted || !isSystemError(error)) throw error;
-      unread += 1;
-      await terminal.errors.write(`${describeError(error).message}\n`);
-    }
-  }
-  return unread;
-}
-
 const RECEIVED_HINT =
   'If you received these messages, use --reading received: it accepts what newer senders add.\n';
 
@@ -218,13 +169,12 @@ const validate = defineCommand({
   summary: 'Checks records, log lines and messages against the contract.',
   usage: '[FILE…]',
   options: {
-    as: text('SHAPE', `${Object.keys(SHAPES).join(', ')}. Default: recognised by its keys.`),
-    dialect: text('strict|open', 'open accepts words outside the vocabularies. Default strict.'),
-    reading: text(
+    as: option('SHAPE', `${Object.keys(SHAPES).join(', ')}. Default: recognised by its keys.`),
+    dialect: option('strict|open', 'open accepts words outside the vocabularies. Default strict.'),
+    reading: option(
       'emitted|received',
       'received accepts unknown keys; use it for a captured body. Default emitted.',
     ),
-    'max-errors': text('N', 'Print at most N errors. Default 100.'),
     json: flag('Print each error as a line of JSON.'),
   },
   notes: [
@@ -240,24 +190,32 @@ const validate = defineCommand({
     'kubectl logs deploy/shop | grep svc.ev0 | security-events validate --as line',
   ],
   async run({ options, words, terminal }) {
-    const { as, dialect, reading, 'max-errors': maxErrors = '100', json } = options;
+    const { as, dialect, reading, json } = options;
+    const { output, errors, signal } = terminal;
     const checker = new Checker({
       as: as === undefined ? undefined : oneOf('as', as, Object.keys(SHAPES) as Shape[]),
       dialect: dialectOf(dialect),
       reading: oneOf('reading', reading ?? 'emitted', ['emitted', 'received']),
     });
-    const limit = integerOf('--max-errors', maxErrors, 0, Number.MAX_SAFE_INTEGER);
-    const names = words.length === 0 ? [undefined] : words;
-    const printing = { checker, isJson: json === true, maxErrors: limit };
-    const unread = await checkAll(names, printing, terminal);
-    const { errors } = terminal;
-    const hidden = checker.faults - limit;
-    const more = hidden > 0 ? `; ${wholeNumber(hidden)} not shown (--max-errors)` : '';
-    const style = checker.isValid ? 'green' : 'red';
-    await errors.write(`${paint(errors, style, checker.summary() + more)}\n`);
-    if (checker.hasUnknownKeys && reading === undefined) await errors.write(RECEIVED_HINT);
-    if (unread > 0) throw environmentError(`${unread} of ${names.length} inputs could not be read`);
-    return checker.isValid ? 0 : 1;
+    for (const name of words.length === 0 ? ['-'] : words) {
+      const file = inputName(name);
+      const lineOf = (fault: Fault): string => {
+        const { path, ...facts } = fault;
+        if (json) return jsonLine({ file, ...facts, path: shownPath(path) });
+        const [place, rest] = faultText(file, fault);
+        return paint(output, 'bold', place) + rest;
+      };
+      for await (const items of readJson(openInput(name, terminal))) {
+        signal.throwIfAborted();
+        // One write per chunk: a write for each fault would wait for each.
+        const lines = items.flatMap((item) => checker.check(item).map(lineOf));
+        if (lines.length > 0) await output.write(lines.join(''));
+      }
+    }
+    const { isValid, hasUnknownKeys } = checker;
+    await errors.write(`${paint(errors, isValid ? 'green' : 'red', checker.summary())}\n`);
+    if (hasUnknownKeys && reading === undefined) await errors.write(RECEIVED_HINT);
+    return isValid ? 0 : 1;
   },
 });
 

@@ -13,7 +13,11 @@ export function durationOf(name: string, text: string): number {
   return Math.round(Number(digits) * UNITS_MS[unit as keyof typeof UNITS_MS]);
 }
 
-export function integerOf(name: string, text: string, min: number, max: number): number {
+export function integerOf(
+  name: string,
+  text: string,
+  [min, max]: readonly [number, number],
+): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= min && value <= max) return value;
   throw usageError(`${name} must be a whole number from ${min} to ${max}`);

@@ -1,6 +1,6 @@
 /** `dead list` and `dead show`. Payloads are printed only on request: they may hold personal data. */
 import type { DeadMessage } from '../../index.ts';
-import { defineCommand, flag } from '../command.ts';
+import { defineCommand, flag, JSON_OPTION } from '../command.ts';
 import { jsonLine, printable } from '../terminal.ts';
 import { counted } from '../values.ts';
 import {
@@ -39,9 +39,8 @@ function createTable(): (letters: readonly DeadMessage[]) => string {
       const width = Math.min(cell.text.length, MAX_COLUMN_WIDTH);
       widths[cell.at] = Math.max(widths[cell.at] ?? 0, width);
     }
-    const lineOf = (row: readonly string[]): string =>
-      row.map((text, at) => text.padEnd(widths[at] ?? 0)).join('  ');
-    return rows.map((row) => `${lineOf(row).trimEnd()}\n`).join('');
+    const lines = rows.map((row) => row.map((text, at) => text.padEnd(widths[at] ?? 0)).join('  '));
+    return lines.map((line) => `${line.trimEnd()}\n`).join('');
   };
 }
 
@@ -62,12 +61,10 @@ function letterText(letter: DeadMessage, hasPayload: boolean): string {
   return `${[...lines, ...payload.map(printable)].join('\n')}\n`;
 }
 
-const JSON_LINES = { json: flag('Print one JSON object per line.') } as const;
-
 const list = defineCommand({
   summary: 'Lists dead letters, oldest first, without payloads.',
   usage: '',
-  options: { ...QUEUE_OPTIONS, ...SELECTION_OPTIONS, ...JSON_LINES },
+  options: { ...QUEUE_OPTIONS, ...SELECTION_OPTIONS, ...JSON_OPTION },
   examples: [
     'security-events dead list --sqlite ./webhooks.db',
     'security-events dead list --postgres --reason attempts-exhausted --since 2h --json',
@@ -96,7 +93,7 @@ const show = defineCommand({
   options: {
     ...QUEUE_OPTIONS,
     payload: flag('Include the payload. It may hold personal data.'),
-    ...JSON_LINES,
+    ...JSON_OPTION,
   },
   notes: ['Exits with 1 if an id is unknown.'],
   examples: ['security-events dead show 17 --sqlite ./webhooks.db --payload'],

@@ -9,24 +9,24 @@ import {
 } from '../../index.ts';
 import { createPostgresQueue } from '../../queue/postgres.ts';
 import { createSqliteQueue } from '../../queue/sqlite.ts';
-import { flag, type OptionValues, text } from '../command.ts';
+import { flag, type OptionValues, option } from '../command.ts';
 import { environmentError, usageError } from '../errors.ts';
 import { paint, printable, type Terminal } from '../terminal.ts';
 import { durationOf, integerOf, oneOf, timeOf } from '../values.ts';
 
 export const QUEUE_OPTIONS = {
-  sqlite: text('FILE', 'Queue in this SQLite file. Services may be using it.'),
+  sqlite: option('FILE', 'Queue in this SQLite file. Services may be using it.'),
   postgres: flag(
     'Queue in PostgreSQL, at DATABASE_URL or at PGHOST, PGUSER, PGPASSWORD and so on.',
   ),
-  schema: text('NAME', 'PostgreSQL schema of the queue. Default security_events.'),
+  schema: option('NAME', 'PostgreSQL schema of the queue. Default security_events.'),
   'transaction-pooling': flag('Connect through a transaction pooler such as PgBouncer.'),
 } as const;
 
 type QueueOptions = OptionValues<typeof QUEUE_OPTIONS>;
 
 /** @throws CommandError with exit code 2; it does not quote the connection string */
-export function refuseConnectionStrings(words: readonly string[]): void {
+function refuseConnectionStrings(words: readonly string[]): void {
   if (!words.some((word) => /^(?:postgres(?:ql)?|socket):/i.test(word))) return;
   throw usageError(
     'a connection string cannot be an argument',
@@ -63,7 +63,9 @@ async function openQueue(options: QueueOptions, terminal: Terminal): Promise<Mes
   }
   const { DATABASE_URL, PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE } = terminal.environment;
   const parts = { host: PGHOST, user: PGUSER, password: PGPASSWORD, database: PGDATABASE };
-  const port = PGPORT ? integerOf('the environment variable PGPORT', PGPORT, 1, 65_535) : undefined;
+  const port = PGPORT
+    ? integerOf('the environment variable PGPORT', PGPORT, [1, 65_535])
+    : undefined;
   return createPostgresQueue({
     connection: DATABASE_URL || { ...parts, port },
     ...(schema === undefined ? {} : { schema }),
@@ -128,10 +130,10 @@ const REASONS = [
 ] as const satisfies readonly DeadReason[];
 
 export const SELECTION_OPTIONS = {
-  application: text('ID', 'Only this application.'),
-  reason: text('REASON', `Only this reason: ${REASONS.join(', ')}.`),
-  since: text('TIME', 'Only letters that died since 2026-11-22T08:00Z, or since 3d ago.'),
-  limit: text('N', 'Only the N oldest.'),
+  application: option('ID', 'Only this application.'),
+  reason: option('REASON', `Only this reason: ${REASONS.join(', ')}.`),
+  since: option('TIME', 'Only letters that died since 2026-11-22T08:00Z, or since 3d ago.'),
+  limit: option('N', 'Only the N oldest.'),
 } as const;
 
 export interface Selection {
@@ -142,6 +144,8 @@ export interface Selection {
   readonly sinceMs?: number;
   readonly limit?: number;
 }
+
+const MAX_LIMIT = 1_000_000_000;
 
 /** @throws CommandError with exit code 2 */
 export function selectionOf(
@@ -158,9 +162,7 @@ export function selectionOf(
     ...(ids.length === 0 ? {} : { ids: [...new Set(ids)] }),
     ...(reason === undefined ? {} : { reason: oneOf('reason', reason, REASONS) }),
     ...(since === undefined ? {} : { sinceMs: sinceOf(since) }),
-    ...(limit === undefined
-      ? {}
-      : { limit: integerOf('--limit', limit, 1, Number.MAX_SAFE_INTEGER) }),
+    ...(limit === undefined ? {} : { limit: integerOf('--limit', limit, [1, MAX_LIMIT]) }),
   };
 }
 

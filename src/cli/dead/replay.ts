@@ -1,6 +1,12 @@
 /** `dead replay` and `dead purge`: page by page, so that an interrupted command can be repeated. */
 import type { DeadMessage } from '../../index.ts';
-import { defineCommand, flag, JSON_OPTION, type OptionValues } from '../command.ts';
+import {
+  type CommandCall,
+  defineCommand,
+  flag,
+  JSON_OPTION,
+  type OptionValues,
+} from '../command.ts';
 import { usageError } from '../errors.ts';
 import { jsonLine, printable, showProgress, type Terminal } from '../terminal.ts';
 import { counted, wholeNumber } from '../values.ts';
@@ -82,8 +88,6 @@ export async function changeAll(
 
 const idsOf = (page: readonly DeadMessage[]): string[] => page.map(({ id }) => id);
 
-const dryRun: Change = async (page) => ({ count: page.length });
-
 /** Replays pages, and finds out why some letters stay dead. */
 export class Replay {
   readonly #letters: DeadLetters;
@@ -125,7 +129,30 @@ export class Replay {
   }
 }
 
-const replayCommand = defineCommand({
+const countOnly: Change = async (page) => ({ count: page.length });
+
+interface Work extends Pick<CommandCall, 'words' | 'terminal'> {
+  readonly options: ChangeOptions;
+  /** `replayed` */
+  readonly done: string;
+  readonly changeBy: (letters: DeadLetters) => Change;
+}
+
+async function changeSelected({ options, words, terminal, done, changeBy }: Work) {
+  requireSelection(options, words);
+  const selection = selectionOf(options, words, terminal);
+  const isDryRun = options['dry-run'] === true;
+  const { count, unknown } = await withDeadLetters(options, terminal, (letters) => {
+    const change = isDryRun ? countOnly : changeBy(letters);
+    return changeAll(letters, { selection, change }, terminal);
+  });
+  const text = `${counted(count, 'dead letter')} ${isDryRun ? `would be ${done}` : done}\n`;
+  if (options.json === undefined) await terminal.output.write(text);
+  const exitCode = await reportUnknown(unknown, terminal);
+  return { exitCode, facts: { [done]: count, isDryRun, unknown: [...unknown] } };
+}
+
+const replay = defineCommand({
   summary: 'Queues dead letters again. The running service delivers them.',
   usage: '[ID…]',
   options: {
@@ -142,53 +169,42 @@ const replayCommand = defineCommand({
     'security-events dead replay --postgres --application shop-1 --since 3d',
   ],
   async run({ options, words, terminal }) {
-    requireSelection(options, words);
-    const selection = selectionOf(options, words, terminal);
     const { output, errors } = terminal;
-    const isDryRun = options['dry-run'] === true;
-    const { changed, replay } = await withDeadLetters(options, terminal, async (letters) => {
-      const replay = new Replay(letters, options.reopen === true);
-      const change = isDryRun ? dryRun : replay.change;
-      return { replay, changed: await changeAll(letters, { selection, change }, terminal) };
-    });
-    const { count, unknown } = changed;
-    const { closed, isFull } = replay;
-    if (options.json) {
-      const facts = { replayed: count, isDryRun, closed, isFull, unknown: [...unknown] };
-      await output.write(jsonLine(facts));
-    } else {
-      const verb = isDryRun ? 'would be replayed' : 'replayed';
-      await output.write(`${counted(count, 'dead letter')} ${verb}\n`);
-      for (const [id, left] of Object.entries(closed)) {
-        const what = `${wholeNumber(left)} of ${printable(id)} not replayed`;
-        await errors.write(`${what}: the destination answered 410 and is closed. Use --reopen.\n`);
-      }
-      if (isFull) await errors.write('The queue is full. Replay the rest after deliveries.\n');
+    let found: Pick<Replay, 'closed' | 'isFull'> = { closed: {}, isFull: false };
+    const changeBy = (letters: DeadLetters): Change => {
+      const run = new Replay(letters, options.reopen === true);
+      found = run;
+      return run.change;
+    };
+    const work = { options, words, terminal, done: 'replayed', changeBy };
+    const { exitCode, facts } = await changeSelected(work);
+    const { closed, isFull } = found;
+    if (options.json) await output.write(jsonLine({ ...facts, closed, isFull }));
+    for (const [id, left] of Object.entries(closed)) {
+      const what = `${wholeNumber(left)} of ${printable(id)} not replayed`;
+      await errors.write(`${what}: the destination answered 410 and is closed. Use --reopen.\n`);
     }
-    const exitCode = await reportUnknown(unknown, terminal);
+    if (isFull) await errors.write('The queue is full. Replay the rest after deliveries.\n');
     return isFull || Object.keys(closed).length > 0 ? 1 : exitCode;
   },
 });
 
-const purgeCommand = defineCommand({
+const purgeBy =
+  (letters: DeadLetters): Change =>
+  async (page) => ({ count: await letters.purge({ ids: idsOf(page) }) });
+
+const purge = defineCommand({
   summary: 'Deletes dead letters permanently.',
   usage: '[ID…]',
   options: CHANGE_OPTIONS,
   notes: ['Exits with 1 if an id is unknown.'],
   examples: ['security-events dead purge --postgres --reason too-large --dry-run'],
   async run({ options, words, terminal }) {
-    requireSelection(options, words);
-    const selection = selectionOf(options, words, terminal);
-    const isDryRun = options['dry-run'] === true;
-    const { count, unknown } = await withDeadLetters(options, terminal, (letters) => {
-      const purge: Change = async (page) => ({ count: await letters.purge({ ids: idsOf(page) }) });
-      return changeAll(letters, { selection, change: isDryRun ? dryRun : purge }, terminal);
-    });
-    const text = `${counted(count, 'dead letter')} ${isDryRun ? 'would be deleted' : 'deleted'}\n`;
-    const facts = { purged: count, isDryRun, unknown: [...unknown] };
-    await terminal.output.write(options.json ? jsonLine(facts) : text);
-    return reportUnknown(unknown, terminal);
+    const work = { options, words, terminal, done: 'deleted', changeBy: purgeBy };
+    const { exitCode, facts } = await changeSelected(work);
+    if (options.json) await terminal.output.write(jsonLine(facts));
+    return exitCode;
   },
 });
 
-export const changingCommands = { 'dead replay': replayCommand, 'dead purge': purgeCommand };
+export const changingCommands = { 'dead replay': replay, 'dead purge': purge };

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateSecret } from '../../index.ts';
-import { defineCommand, flag, text } from '../command.ts';
+import { defineCommand, flag, option } from '../command.ts';
 import { describeError, environmentError, usageError } from '../errors.ts';
 import { readSecrets, SECRETS_OPTIONS } from '../secrets.ts';
 import { jsonLine, paint, printable, type Terminal } from '../terminal.ts';
@@ -18,17 +18,11 @@ import { createListener, type ListenerOptions } from './listener.ts';
 /** 1xx would leave the sender waiting. */
 const STATUSES = /^[2-5]\d\d(?:,[2-5]\d\d)*\+?$/;
 
-function* statusesOf(words: readonly string[], isEndless: boolean): Generator<number, undefined> {
-  for (const word of words) yield Number(word);
-  while (isEndless) yield Number(words.at(-1));
-}
-
 /** `503,503,200`, or `503+` to repeat the last one. */
-function readStatuses(given: string): Iterator<number, undefined> {
-  if (STATUSES.test(given)) {
-    return statusesOf(given.replace('+', '').split(','), given.endsWith('+'));
-  }
-  throw usageError('--fail needs statuses from 200 to 599, such as 503,503,200 or 503+');
+function* statusesOf(given: string): Generator<number, undefined> {
+  const statuses = given.replace('+', '').split(',').map(Number);
+  yield* statuses;
+  while (given.endsWith('+')) yield statuses.at(-1) as number;
 }
 
 /** The URL is not quoted: it may contain a password. */
@@ -46,12 +40,12 @@ function targetOf(given: string): URL {
  * the scrollback and in CI logs.
  */
 async function withTemporarySecret<T>(
-  { onForcedExit }: Terminal,
+  terminal: Terminal,
   work: (secret: string, path: string) => Promise<T>,
 ): Promise<T> {
   const secret = generateSecret();
   const folder = await mkdtemp(join(tmpdir(), 'security-events-'));
-  const cancel = onForcedExit(() => rmSync(folder, { recursive: true, force: true }));
+  const cancel = terminal.onForcedExit(() => rmSync(folder, { recursive: true, force: true }));
   try {
     const path = join(folder, 'secret');
     await writeFile(path, secret, { mode: 0o600 });
@@ -99,8 +93,8 @@ interface Listening {
 function hintOf(url: string, { secretFile }: Listening, { environment }: Terminal): string {
   // npx finds the program where a shell does not.
   const program = environment['npm_command'] === 'exec' ? 'npx security-events' : 'security-events';
-  const option = secretFile === undefined ? '' : ` --secret-file ${shellWord(secretFile)}`;
-  return `Send a test message from another terminal:\n  ${program} test ${shellWord(url)}${option}`;
+  const secret = secretFile === undefined ? '' : ` --secret-file ${shellWord(secretFile)}`;
+  return `Send a test message from another terminal:\n  ${program} test ${shellWord(url)}${secret}`;
 }
 
 async function listen(listening: Listening, terminal: Terminal): Promise<0 | 1> {
@@ -124,7 +118,6 @@ async function listen(listening: Listening, terminal: Terminal): Promise<0 | 1> 
       if (refusal !== undefined) refused += 1;
       if (answered === count) ending.abort();
     },
-    onNoise: (hint) => void errors.write(`${paint(errors, 'yellow', hint)}\n`),
   });
   const url = await openServer(server, host, listening.port);
   try {
@@ -146,13 +139,16 @@ const command = defineCommand({
   summary: 'Receives webhooks on this machine, verifies them and prints their messages.',
   usage: '',
   options: {
-    port: text('N', 'Port to listen on; 0 picks a free one. Default 8080.'),
-    host: text('HOST', 'Address to listen on. Default 127.0.0.1: this machine only.'),
+    port: option('N', 'Port to listen on; 0 picks a free one. Default 8080.'),
+    host: option('HOST', 'Address to listen on. Default 127.0.0.1: this machine only.'),
     ...SECRETS_OPTIONS,
-    forward: text('URL', 'Forward verified requests unchanged, and answer what URL answers.'),
-    fail: text('STATUS,…', 'Answer the next verified requests with these; 503+ repeats the last.'),
-    delay: text('TIME', 'Wait before each answer. Default 0.'),
-    count: text('N', 'Exit after N requests, with 1 if one was refused.'),
+    forward: option('URL', 'Forward verified requests unchanged, and answer what URL answers.'),
+    fail: option(
+      'STATUS,…',
+      'Answer the next verified requests with these; 503+ repeats the last.',
+    ),
+    delay: option('TIME', 'Wait before each answer. Default 0.'),
+    count: option('N', 'Exit after N requests, with 1 if one was refused.'),
     json: flag('Print one JSON object per message.'),
   },
   notes: [
@@ -175,17 +171,20 @@ const command = defineCommand({
     if (fail !== undefined && forward !== undefined) {
       throw usageError('give --fail or --forward, not both: each decides the answer');
     }
+    if (fail !== undefined && !STATUSES.test(fail)) {
+      throw usageError('--fail needs statuses from 200 to 599, such as 503,503,200 or 503+');
+    }
     const delayMs = durationOf('delay', delay);
     if (delayMs > MAX_DELAY_MS) throw usageError('--delay must be at most 1h');
     const listening = {
       host,
-      port: integerOf('--port', port, 0, 65_535),
+      port: integerOf('--port', port, [0, 65_535]),
       settings: {
         delayMs,
-        statuses: fail === undefined ? undefined : readStatuses(fail),
+        statuses: fail === undefined ? undefined : statusesOf(fail),
         forwardTo: forward === undefined ? undefined : targetOf(forward),
       },
-      count: count === undefined ? 0 : integerOf('--count', count, 1, 1_000_000_000),
+      count: count === undefined ? 0 : integerOf('--count', count, [1, 1_000_000_000]),
       isJson: json === true,
     };
     const secrets = await readSecrets(options, terminal);

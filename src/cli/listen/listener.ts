@@ -1,6 +1,5 @@
 /** The server of `listen`: answers each request, and publishes what it received. */
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
 import { createMemoryDuplicates, type MemoryDuplicateStore } from '../../receiver/index.ts';
 import type { TerminalClock } from '../terminal.ts';
 import { forward } from './forward.ts';
@@ -34,8 +33,6 @@ export interface ListenerOptions {
   readonly onDelivery: (delivery: Delivery) => Promise<void>;
   /** Called after a POST was answered, or its sender has left. */
   readonly onAnswered: (delivery: Delivery) => void;
-  /** Called with a hint if something other than an HTTP request arrives. */
-  readonly onNoise: (hint: string) => void;
 }
 
 type Serving = ListenerOptions & {
@@ -48,33 +45,12 @@ const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 export function createListener(options: ListenerOptions): http.Server {
   const delivered = createMemoryDuplicates();
   let number = 0;
-  const server = http.createServer((request, response) => {
+  return http.createServer((request, response) => {
     number += 1;
-    serve(request, response, { ...options, number, delivered }).catch(() => {
-      // An unexpected request must not end the listener.
-      response.destroy();
-      options.onNoise('A request was dropped because of an unexpected error.');
-    });
+    const serving = { ...options, number, delivered };
+    // An unexpected request must not end the listener.
+    serve(request, response, serving).catch(() => response.destroy());
   });
-  server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) => {
-    // Browsers open connections in reserve and reset them.
-    if (error.code !== 'ECONNRESET') options.onNoise(noiseHint(error.rawPacket));
-    refuseNoise(socket);
-  });
-  return server;
-}
-
-/** The first byte of a TLS handshake. */
-const TLS_HANDSHAKE = 0x16;
-
-const noiseHint = (packet: Buffer | undefined): string =>
-  packet?.[0] === TLS_HANDSHAKE
-    ? 'A client connected with TLS. Use http://, not https://, for this listener.'
-    : 'Refused a connection that does not speak HTTP.';
-
-function refuseNoise(socket: Duplex): void {
-  if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
-  else socket.destroy();
 }
 
 async function serve(

@@ -1,7 +1,7 @@
 /** `send`: sends messages from a file or standard input with `sendWebhook`, and reports the result. */
 import { stat } from 'node:fs/promises';
 import { sendWebhook } from '../../index.ts';
-import { defineCommand, flag, text } from '../command.ts';
+import { defineCommand, flag, option } from '../command.ts';
 import { usageError } from '../errors.ts';
 import { inputName, openInput } from '../input.ts';
 import { requireSecrets, SECRET_OPTIONS } from '../secrets.ts';
@@ -15,8 +15,8 @@ import { createUndeliveredFile, type UndeliveredFile } from './undelivered-file.
 
 /** Shared with `test`. */
 export const REQUEST_OPTIONS = {
-  deadline: text('TIME', 'Maximum time for one attempt. Default 20s.'),
-  network: text(
+  deadline: option('TIME', 'Maximum time for one attempt. Default 20s.'),
+  network: option(
     'public|allow-private',
     'public refuses private addresses. Default allow-private: you typed the URL, and it is often on ' +
       'this machine.',
@@ -101,11 +101,14 @@ const send = defineCommand({
   usage: 'URL [FILE]',
   options: {
     ...SECRET_OPTIONS,
-    format: text('2|1', 'Format of the messages; they are not converted. Default 2.'),
-    dialect: text('strict|open', 'open accepts words outside the vocabularies. Default strict.'),
-    retries: text('TIME,…', 'Waits between attempts; none disables retries. Default 500ms,2s,5s.'),
+    format: option('2|1', 'Format of the messages; they are not converted. Default 2.'),
+    dialect: option('strict|open', 'open accepts words outside the vocabularies. Default strict.'),
+    retries: option(
+      'TIME,…',
+      'Waits between attempts; none disables retries. Default 500ms,2s,5s.',
+    ),
     ...REQUEST_OPTIONS,
-    undelivered: text(
+    undelivered: option(
       'PATH',
       'Save undelivered messages in this new file, to send them again. Only its owner can read it.',
     ),
@@ -149,7 +152,6 @@ const send = defineCommand({
       undelivered: undefined,
     };
     const { output, errors, clock, signal } = terminal;
-    const isInvalid = (error: unknown): error is InvalidInput => error instanceof InvalidInput;
     let run = new SendRun(call);
     const startedAt = clock.monotonicMs();
     let undelivered: UndeliveredFile | undefined;
@@ -159,19 +161,20 @@ const send = defineCommand({
       run = new SendRun({ ...call, undelivered });
       await run.run();
     } catch (error) {
-      if (!isInvalid(error)) throw error;
+      if (!(error instanceof InvalidInput)) throw error;
       run.end = 'invalid-input';
       run.error = error;
     }
     const { end, error } = run;
-    if (isInvalid(error)) await errors.write(faultText(inputName(file), error.fault).join(''));
+    if (error instanceof InvalidInput)
+      await errors.write(faultText(inputName(file), error.fault).join(''));
     const { count = 0 } = undelivered ?? {};
     const saved = path === undefined || count === 0 ? undefined : { path, count };
     const ok = end === 'complete' && run.undelivered === 0;
     const result = { run, ok, durationMs: clock.monotonicMs() - startedAt, saved };
     await output.write(json ? resultJson(result) : resultText(result, output));
     if (end === 'interrupted') throw signal.reason;
-    if (error !== undefined && !isInvalid(error)) throw error;
+    if (error !== undefined && !(error instanceof InvalidInput)) throw error;
     return ok ? 0 : 1;
   },
 });

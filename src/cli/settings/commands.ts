@@ -9,7 +9,7 @@ import {
   type Selection,
   settingsFile,
 } from '../../settings/index.ts';
-import { flag, list, text } from '../command.ts';
+import { flag, list, option } from '../command.ts';
 import { usageError } from '../errors.ts';
 import { printable } from '../terminal.ts';
 import { counted } from '../values.ts';
@@ -41,7 +41,7 @@ function applicationText(id: string, application: DescribedApplication): string 
 
 const show = settingsCommand({
   summary: 'Prints a settings file without its secrets.',
-  options: { application: text('ID', 'Only this application.') },
+  options: { application: option('ID', 'Only this application.') },
   examples: ['show settings.json'],
   async work({ configuration, options: { application: only }, terminal }) {
     const { format, applications } = await configuration.describe();

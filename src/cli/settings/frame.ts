@@ -13,14 +13,16 @@ import {
   JSON_OPTION,
   type OptionTable,
   type OptionValues,
-  text,
+  option,
 } from '../command.ts';
 import { environmentError, usageError, withPath } from '../errors.ts';
 import { jsonLine, paint, printable, type Terminal } from '../terminal.ts';
 import { adviceFor, V1_ALIASES_OPTION } from '../test.ts';
 import { durationText, networkOf } from '../values.ts';
 
-export const APPLICATION_OPTION = { application: text('ID', 'Application id. Required.') } as const;
+export const APPLICATION_OPTION = {
+  application: option('ID', 'Application id. Required.'),
+} as const;
 
 export function requireApplication(application: string | undefined): string {
   if (application !== undefined && application !== '') return application;
@@ -28,7 +30,7 @@ export function requireApplication(application: string | undefined): string {
 }
 
 export const TEST_OPTIONS = {
-  network: text(
+  network: option(
     'public|allow-private',
     'Where the test may connect to. Default public, as in a sender.',
   ),
@@ -86,7 +88,7 @@ export function settingsCommand<const T extends OptionTable>({
         if (!creates) await access(file);
         const configuration = createConfiguration({
           file,
-          ...testOptionsOf(options as TestOptions),
+          ...testOptionsOf(options),
         });
         const call = { configuration, file, options: options as OptionValues<T>, terminal };
         const { text, facts, isOk = true } = await work(call);

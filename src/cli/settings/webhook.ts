@@ -2,7 +2,7 @@
 import { open, readFile, rm } from 'node:fs/promises';
 import { generateSecret } from '../../index.ts';
 import { type Configuration, createConfiguration } from '../../settings/index.ts';
-import { flag, type OptionValues, text } from '../command.ts';
+import { flag, type OptionValues, option } from '../command.ts';
 import { usageError } from '../errors.ts';
 import { DEFAULT_SECRET_VARIABLE, readSecrets, SECRET_OPTIONS } from '../secrets.ts';
 import { printable, type Terminal } from '../terminal.ts';
@@ -20,7 +20,7 @@ import {
 
 const CHOSEN_SECRET_OPTIONS = {
   ...SECRET_OPTIONS,
-  'secret-out': text('PATH', 'Generate a secret and write it to this new file (mode 0600).'),
+  'secret-out': option('PATH', 'Generate a secret and write it to this new file (mode 0600).'),
   'show-secret': flag('Generate a secret and print it. Terminals and logs may keep it.'),
 } as const;
 
@@ -120,9 +120,9 @@ export const set = settingsCommand({
   creates: true,
   options: {
     ...APPLICATION_OPTION,
-    url: text('URL', 'Webhook URL, http or https. Required.'),
-    name: text('NAME', 'Application name. Default: as saved, or its id.'),
-    environment: text('NAME', 'Application environment. Default: as saved, or empty.'),
+    url: option('URL', 'Webhook URL, http or https. Required.'),
+    name: option('NAME', 'Application name. Default: as saved, or its id.'),
+    environment: option('NAME', 'Application environment. Default: as saved, or empty.'),
     ...CHOSEN_SECRET_OPTIONS,
     ...TEST_OPTIONS,
     draft: flag('Send nothing; keep the URL as a draft for `settings save`.'),
@@ -233,8 +233,8 @@ export const rotate = settingsCommand({
   options: {
     ...APPLICATION_OPTION,
     ...CHOSEN_SECRET_OPTIONS,
-    from: text('TIME', 'When the new secret takes over, such as 2026-11-23T08:00:00Z.'),
-    in: text('TIME', 'The same as a delay, such as 12h; 0 means now. Default 24h.'),
+    from: option('TIME', 'When the new secret takes over, such as 2026-11-23T08:00:00Z.'),
+    in: option('TIME', 'The same as a delay, such as 12h; 0 means now. Default 24h.'),
   },
   notes: [
     'Attempts are signed with the old secret before that time and with the new one afterwards. Until ' +
@@ -261,7 +261,7 @@ export const rotate = settingsCommand({
     await printWarnings(rotated.warnings, terminal);
     const time = rotated.from.toISOString();
     const { line, facts } = shownSecret(chosen);
-    const text = `${line}${printable(id)}: the new secret signs from ${time}\n`;
-    return { text, facts: { application: id, from: time, ...facts } };
+    const end = `${printable(id)}: the new secret signs from ${time}\n`;
+    return { text: line + end, facts: { application: id, from: time, ...facts } };
   },
 });

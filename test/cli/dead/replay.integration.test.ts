@@ -184,7 +184,7 @@ describe('dead purge', () => {
     const [, second = ''] = await deadIds(file);
     const { exitCode, stdout, stderr } = await dead(file, 'purge', second, '9', '--json');
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: 'There is no dead letter 9.\n' });
-    expect(JSON.parse(stdout)).toEqual({ purged: 1, isDryRun: false, unknown: ['9'] });
+    expect(JSON.parse(stdout)).toEqual({ deleted: 1, isDryRun: false, unknown: ['9'] });
     expect(await dead(file, 'purge', '--all')).toMatchObject({
       exitCode: 0,
       stdout: '2 dead letters deleted\n',

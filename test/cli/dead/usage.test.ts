@@ -42,7 +42,7 @@ describe('the dead letters of which queue, and which of them', () => {
     [
       'a limit of nothing',
       ['list', '--sqlite', 'x', '--limit', '0'],
-      '--limit must be a whole number from 1 to 9007199254740991',
+      '--limit must be a whole number from 1 to 1000000000',
     ],
     ['no id', ['show', '--sqlite', 'x'], 'ID is missing'],
     ['nothing selected', ['replay', '--sqlite', 'x'], `nothing selected\n${SELECTION_HINT}`],

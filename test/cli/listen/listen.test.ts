@@ -291,25 +291,6 @@ describe('listen refuses', () => {
     expect(block.split('\n').at(-1)).toBe('  … and 10 more');
   });
 
-  it('what is no HTTP, and goes on', async () => {
-    const command = await listen();
-    const { hostname, port } = new URL(command.url);
-    const talk = async (bytes: string | Buffer): Promise<string> => {
-      const socket = net.connect(Number(port), hostname);
-      let answer = '';
-      socket.setEncoding('latin1').on('data', (chunk) => (answer += String(chunk)));
-      socket.write(bytes);
-      await once(socket, 'close');
-      return answer;
-    };
-    expect(await talk('\u0000\u0001 garbage\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
-    await command.errors(/Refused a connection that does not speak HTTP\.\n/);
-    await talk(Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00]));
-    await command.errors(/A client connected with TLS\. Use http:\/\//);
-    expect(await postSigned(command.url, BODY, SECRET)).toMatchObject({ status: 204 });
-    expect(blocksOf(command)).toHaveLength(1);
-  });
-
   it('a sender that leaves in the middle of its body, and goes on', async () => {
     const command = await listen();
     const { hostname, port } = new URL(command.url);
