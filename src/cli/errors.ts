@@ -53,7 +53,7 @@ interface SystemError extends Error {
   readonly path?: unknown;
 }
 
-export const isSystemError = (error: unknown): error is SystemError =>
+const isSystemError = (error: unknown): error is SystemError =>
   error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string';
 
 /** Adds the path to an error of Node's that has none, as when a directory is read. */

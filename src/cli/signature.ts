@@ -57,7 +57,7 @@ const verification = defineCommand({
     'FILE is the raw body, byte for byte; standard input if FILE is missing or `-`. ' +
       'If the signature does not match, the usual mistakes (a prefix, a changed body, white space in ' +
       'the secret) are undone one by one to find the cause.',
-    'Exits with 0 if the signature matches and with 1 if not.',
+    'Exits with 1 if it does not match.',
   ],
   examples: [
     'security-events verify body.json --signature "$HEADER" --secret-file hook.secret',

@@ -1,5 +1,7 @@
 /** Forwards a request unchanged, and returns the answer. */
-import { request as post } from 'undici';
+import { once } from 'node:events';
+import http, { type IncomingMessage, type RequestOptions } from 'node:http';
+import https from 'node:https';
 import type { TerminalClock } from '../terminal.ts';
 import type { Answer, ReceivedRequest } from './receive.ts';
 
@@ -37,6 +39,29 @@ const LOOP: Forwarded = {
   failure: 'it came from here',
 };
 
+const failed = (failure: string): Forwarded => ({
+  answer: { status: 502, headers: {}, text: 'not-forwarded\n' },
+  failure,
+});
+
+const post = (to: URL, options: RequestOptions, body: Buffer): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => {
+    const { request } = to.protocol === 'https:' ? https : http;
+    // Without an agent: a connection that is kept alive would keep the program alive.
+    const sent = request(to, { ...options, method: 'POST', agent: false }, resolve);
+    sent.on('error', reject).end(body);
+  });
+
+/** Reads an answer to its end, as far as it has one. Never rejects. */
+async function drain(response: IncomingMessage): Promise<void> {
+  let bytes = 0;
+  response.on('data', (chunk: Uint8Array) => {
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES) response.destroy();
+  });
+  await once(response, 'close').catch(() => undefined);
+}
+
 /** Does not follow redirects. Never rejects: 502 if the target does not answer. */
 export async function forward(
   { headers, body }: Pick<ReceivedRequest, 'headers' | 'body'>,
@@ -48,24 +73,22 @@ export async function forward(
   const ended = new AbortController();
   const deadline = new AbortController();
   void clock.sleep(DEADLINE_MS, ended.signal).then(() => deadline.abort());
+  const sent = {
+    ...pick(headers, FORWARDED_HEADERS),
+    via: [...via, `1.1 ${name}`].join(', '),
+    'content-length': body.length,
+  };
   try {
-    const response = await post(to, {
-      method: 'POST',
-      headers: { ...pick(headers, FORWARDED_HEADERS), via: [...via, `1.1 ${name}`].join(', ') },
-      body,
-      // A connection that is kept alive would keep the program alive.
-      reset: true,
-      signal: AbortSignal.any([signal, deadline.signal]),
-    });
-    const { statusCode: status } = response;
-    // An answer without an end counts, too.
-    await response.body.dump({ limit: MAX_ANSWER_BYTES }).catch(() => undefined);
+    const anySignal = AbortSignal.any([signal, deadline.signal]);
+    const response = await post(to, { headers: sent, signal: anySignal }, body);
+    const { statusCode: status = 0 } = response;
+    await drain(response);
+    // Node reads such a status, but refuses to write it.
+    if (status < 200) return failed(`status ${status}`);
     return { answer: { status, headers: pick(response.headers, ANSWER_HEADERS), text: '' } };
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    const reason = /^E[A-Z]+$/.test(code) ? code : 'no valid answer';
-    const failure = deadline.signal.aborted ? 'timeout' : reason;
-    return { answer: { status: 502, headers: {}, text: 'not-forwarded\n' }, failure };
+    const { code = '', name: kind } = error as NodeJS.ErrnoException;
+    return failed(deadline.signal.aborted ? 'timeout' : code || kind);
   } finally {
     ended.abort();
   }

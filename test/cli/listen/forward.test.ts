@@ -18,14 +18,14 @@ async function targetOf(serve: http.RequestListener): Promise<URL> {
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
 }
 
-const HEAD_CAME = 'undici:request:headers';
+const HEAD_CAME = 'http.client.response.finish';
 
 /** Resolves when the head of an answer from there has arrived. */
-function headFrom({ origin }: URL): Promise<void> {
+function headFrom({ host }: URL): Promise<void> {
   const { promise, resolve } = deferred();
   const listen = (message: unknown): void => {
-    const { request } = message as { readonly request: { readonly origin: URL | string } };
-    if (new URL(request.origin).origin === origin) resolve();
+    const { request } = message as { readonly request: http.ClientRequest };
+    if (request.getHeader('host') === host) resolve();
   };
   subscribe(HEAD_CAME, listen);
   onTestFinished(() => void unsubscribe(HEAD_CAME, listen));
