@@ -101,6 +101,7 @@ function later(
   if (isRefusal && refusals >= policy.refusedMaxAttempts) return dead('attempts-exhausted', end);
   const failed = {
     step: progress.failures,
+    maxAttempts: undefined,
     retryAfterMs: end.retryAfterMs,
     acceptedAt: -message.ageMs,
     now: 0,
@@ -122,9 +123,9 @@ function later(
 function companyOf(
   { failedAlone, isBisecting }: Pick<Progress, 'failedAlone' | 'isBisecting'>,
   count: number,
-): { readonly maxMessages?: number } {
+): { readonly maxMessages: number | undefined } {
   if (failedAlone) return { maxMessages: 1 };
-  return isBisecting ? { maxMessages: count } : {};
+  return { maxMessages: isBisecting ? count : undefined };
 }
 
 function deadReason(reason: 'attempts-exhausted' | 'horizon-passed' | 'wait-too-long'): DeadReason {

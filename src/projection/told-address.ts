@@ -1,4 +1,5 @@
 /** A channel-A address as the messages of channel B tell it (D28, D29). */
+
 import type { LogActor, WebhookMessageV2 } from '../contract/index.ts';
 
 type ActorIp = LogActor['ip'];

@@ -1,6 +1,7 @@
 /** Builds the message of an event, or says why it has none (D46). */
 import type { LogActor } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
 import { type SecurityEvent, type Service, securityEvent } from '../projection/security-event.ts';
 import { securityResponse } from '../projection/security-response.ts';
 import {
@@ -14,7 +15,6 @@ import {
 import { formatTimestamp } from '../webhook/encoder.ts';
 import { knownActor, type ReadEvent } from './build-record.ts';
 import type { EventKind, MessageOverride } from './event-input.ts';
-import { ownProperties } from './own-properties.ts';
 
 /** The tables, and what else is the same for all events of a reporter. */
 export interface MessageRules {
@@ -103,18 +103,18 @@ function messageTime(detectedAt: string): string {
   return Number.isNaN(atMs) ? detectedAt : formatTimestamp(atMs);
 }
 
-const MESSAGE_TYPES: Partial<Record<EventKind, string>> = {
-  attack: 'security_event',
-  vulnerabilityExploit: 'security_event',
-  playbookTrigger: 'security_response',
-};
+const MESSAGE_TYPES: ReadonlyMap<EventKind, string> = new Map([
+  ['attack', 'security_event'],
+  ['vulnerabilityExploit', 'security_event'],
+  ['playbookTrigger', 'security_response'],
+]);
 
 function draft(
   { kind, override }: MessageSource,
   message: object,
   { newId }: MessageRules,
 ): DraftMessage | MessageSkip {
-  const message_type = override.message_type ?? MESSAGE_TYPES[kind];
+  const message_type = override.message_type ?? MESSAGE_TYPES.get(kind);
   if (message_type === undefined) return 'no-message-type';
   const { message_id = newId(), v1 } = override;
   return { message_id, message_type, message, ...(v1 === undefined ? {} : { v1 }) };

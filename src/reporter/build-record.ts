@@ -8,10 +8,10 @@ import { copyJson } from '../contract/json-value.ts';
 import { inheritedKey } from '../contract/own-keys.ts';
 import { serializeContext } from '../contract/serialize.ts';
 import { SecurityEventError } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
 import type { Service } from '../projection/security-event.ts';
 import type { RawContext } from './event-context.ts';
 import type { EventContext, EventKind, MessageOverride } from './event-input.ts';
-import { ownProperties } from './own-properties.ts';
 
 /** One call of a reporter's method. */
 export interface EventCall {

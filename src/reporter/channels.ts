@@ -2,6 +2,7 @@
 import type { JsonObject } from '../contract/index.ts';
 import type { SecurityEventError } from '../errors.ts';
 import { writeFailed } from '../log/write-counters.ts';
+import { ownProperties } from '../own-properties.ts';
 import { CallPlace } from '../runtime/call-place.ts';
 import { calm } from '../runtime/ignore-rejection.ts';
 import type { DraftMessage } from './build-message.ts';
@@ -9,7 +10,6 @@ import type { EventCall, ReadEvent } from './build-record.ts';
 import { InFlightLimit } from './in-flight-limit.ts';
 import type { HeldWriter } from './log-end.ts';
 import type { SentMessage } from './message-sink.ts';
-import { ownProperties } from './own-properties.ts';
 import type { Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
 import type { SendBatcher, SendListener } from './send-batcher.ts';
@@ -188,7 +188,7 @@ class PendingMessage extends MessageSettlement implements SendListener {
 /** A getter or a proxy of the caller's may throw anything. */
 const unread = (call: EventCall) => ({ detail: 'reading the event threw', input: call });
 
-const NOTHING_SELECTED = Object.freeze({});
+const NOTHING_SELECTED = Object.freeze(ownProperties({}));
 
 /** D60 */
 function selectionOf({ call, draft }: ReadEvent): {
@@ -199,8 +199,8 @@ function selectionOf({ call, draft }: ReadEvent): {
   const slug =
     call.kind === 'playbookTrigger' ? ownProperties(draft.payload)['playbook_slug'] : undefined;
   if (module === undefined && slug === undefined) return NOTHING_SELECTED;
-  return {
+  return ownProperties({
     ...(module === undefined ? {} : { module }),
     ...(typeof slug === 'string' ? { playbook: slug } : {}),
-  };
+  });
 }

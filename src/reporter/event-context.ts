@@ -1,9 +1,9 @@
 /** A record's context: what the call says, and for the rest what is known of the current request. */
 import type { Enrichment } from '../capture/enrichers.ts';
 import type { RequestContext } from '../capture/request-scope.ts';
+import { ownProperties } from '../own-properties.ts';
 import { described } from './described.ts';
 import type { ActorInput, EventContext } from './event-input.ts';
-import { ownProperties } from './own-properties.ts';
 
 /** Of the caller's: nothing of it is checked yet. */
 export interface RawContext {

@@ -3,6 +3,7 @@ import type { Enrichment } from '../capture/enrichers.ts';
 import { currentScope, type RequestContext, type RequestScope } from '../capture/request-scope.ts';
 import { copyJson } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { calm } from '../runtime/ignore-rejection.ts';
 import { isOwnWork } from '../runtime/untraced.ts';
@@ -24,7 +25,6 @@ import type { Channels } from './channels.ts';
 import { contextOfEvent } from './event-context.ts';
 import type { EventContext, MessageOverride } from './event-input.ts';
 import type { IncidentPipeline } from './incident-pipeline.ts';
-import { ownProperties } from './own-properties.ts';
 import { EventReceipt, type Receipt, type Reported } from './receipt.ts';
 import type { Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
@@ -83,7 +83,7 @@ export class EventPipeline {
     // Events caused by our own requests would go round in circles.
     if (isOwnWork()) {
       counters.count('ownWork');
-      return { receipt: skippedReceipt('own-work') };
+      return { receipt: skippedReceipt('own-work'), fault: undefined };
     }
     let event: ReadEvent | undefined;
     try {
@@ -96,7 +96,7 @@ export class EventPipeline {
     }
     if (event === undefined) {
       counters.count('dropped');
-      return { receipt: skippedReceipt('dropped') };
+      return { receipt: skippedReceipt('dropped'), fault: undefined };
     }
     return call.kind === 'incident' ? incidents.report(event) : this.#reportBoth(event);
   }

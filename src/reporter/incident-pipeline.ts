@@ -3,6 +3,7 @@ import type { Enrichment } from '../capture/enrichers.ts';
 import type { JsonObject } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { IncidentNews, IncidentReport } from '../incident/incident-store.ts';
+import { ownProperties } from '../own-properties.ts';
 import { incidentMessage } from '../projection/incident.ts';
 import type { IncidentWords } from '../projection/vocabulary-map.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -19,7 +20,6 @@ import type { ReadEvent } from './build-record.ts';
 import type { Channels } from './channels.ts';
 import { described } from './described.ts';
 import { type IncidentReports, storeFailed } from './incident-reports.ts';
-import { ownProperties } from './own-properties.ts';
 import { EventReceipt, type Reported } from './receipt.ts';
 import type { Rejections } from './rejections.ts';
 import {
@@ -53,11 +53,22 @@ interface IncidentDraft {
   readonly messageId: string;
 }
 
-interface SentIncident {
-  readonly messageId?: string;
-  readonly settlement: MessageSettlement | Settlement;
-  readonly fault?: Error;
+interface WrittenIncident {
+  record: JsonObject | undefined;
+  fault: Error | undefined;
 }
+
+interface SentIncident {
+  readonly messageId: string | undefined;
+  readonly settlement: MessageSettlement | Settlement;
+  readonly fault: Error | undefined;
+}
+
+const notSent = (settlement: Settlement, fault?: Error): SentIncident => ({
+  messageId: undefined,
+  settlement,
+  fault,
+});
 
 export class IncidentPipeline {
   readonly #parts: IncidentParts;
@@ -76,10 +87,10 @@ export class IncidentPipeline {
   }
 
   /** The record, where it was written at once. */
-  #write(event: ReadEvent): { record?: JsonObject; fault?: Error } {
+  #write(event: ReadEvent): WrittenIncident {
     const { channels, reports, rejections } = this.#parts;
     const { call, draft } = event;
-    const written: { record?: JsonObject; fault?: Error } = {};
+    const written: WrittenIncident = { record: undefined, fault: undefined };
     // Nobody is told on channel A: the store need not know of it.
     if (!channels.hasWriter) return written;
     const write = ({ isFirst }: IncidentNews): boolean => {
@@ -104,27 +115,27 @@ export class IncidentPipeline {
   #send(event: ReadEvent): SentIncident {
     const { channels, rejections } = this.#parts;
     const { call, message: override } = event;
-    if (!channels.hasSink) return { settlement: channels.skipped('no-webhook') };
-    if (override === false) return { settlement: channels.skipped('not-wanted') };
+    if (!channels.hasSink) return notSent(channels.skipped('no-webhook'));
+    if (override === false) return notSent(channels.skipped('not-wanted'));
     try {
       const source = messageSource(event, override);
       // Without an id there is no incident to create.
       textIn(source.payload, 'incident_id');
       checkEventType(source.payload);
       const words = incidentWordsFor(source, this.#parts.rules);
-      if (words === undefined) return { settlement: channels.skipped('no-message-type') };
+      if (words === undefined) return notSent(channels.skipped('no-message-type'));
       const messageId = override.message_id ?? this.#parts.rules.newId();
       const related = this.#related.read(call.payload, source.actor);
       const names = carried(words, related, override.message);
       const message = { event: source, words, related, names, messageId };
       const settlement = new MessageSettlement();
       void this.#sendInOrder(event, message, settlement);
-      return { messageId, settlement };
+      return { messageId, settlement, fault: undefined };
     } catch (thrown) {
       const detail = 'reading the event threw';
       const error = wrapHostError(thrown, 'ERR_INVALID_MESSAGE', { detail });
       const fault = rejections.add('webhook', call, error);
-      return { settlement: { outcome: 'rejected', reason: fault.code }, fault };
+      return notSent({ outcome: 'rejected', reason: fault.code }, fault);
     }
   }
 

@@ -20,7 +20,7 @@ export interface Receipt {
 /** The receipt of a call; with a fault, for whoever wants it thrown. */
 export interface Reported {
   readonly receipt: Receipt;
-  readonly fault?: Error | undefined;
+  readonly fault: Error | undefined;
 }
 
 export class EventReceipt implements Receipt {

@@ -3,8 +3,8 @@ import { normaliseAddress } from '../address/normalise.ts';
 import { EVENT_VERSION, type LogActor, type LogRecord } from '../contract/index.ts';
 import { copyJson } from '../contract/json-value.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
 import type { CompromisedAccount } from '../projection/incident.ts';
-import { ownProperties } from './own-properties.ts';
 import { RecordValidator } from './validate-record.ts';
 
 export interface Related {

@@ -24,9 +24,9 @@ export interface FailedAttempt {
   /** How many failures counted before this one; 0 for the first. */
   readonly step: number;
   /** See {@link Judgement}. */
-  readonly maxAttempts?: number | undefined;
+  readonly maxAttempts: number | undefined;
   /** What the receiver asked for. */
-  readonly retryAfterMs?: number | undefined;
+  readonly retryAfterMs: number | undefined;
   readonly acceptedAt: number;
   readonly now: number;
 }

@@ -67,7 +67,14 @@ export async function sendNow(call: SendCall, system: SendSystem): Promise<SendR
   try {
     const acceptedAt = clock.monotonicMs();
     const backlog = new Backlog({ ...settings, messages, acceptedAt, random });
-    return await sendAll({ ...settings, backlog, poster, clock, signal: stop.signal });
+    return await sendAll({
+      ...settings,
+      tls: undefined,
+      backlog,
+      poster,
+      clock,
+      signal: stop.signal,
+    });
   } finally {
     letGo?.();
     await poster.close();

@@ -72,8 +72,8 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a redirect counts as delivered',
     file: 'webhook/outcome.ts',
-    from: "{ from: 200, to: 299, outcome: 'delivered' }",
-    to: "{ from: 200, to: 399, outcome: 'delivered' }",
+    from: "{ from: 200, to: 299, ...PLAIN, outcome: 'delivered' }",
+    to: "{ from: 200, to: 399, ...PLAIN, outcome: 'delivered' }",
     by: 'delivered-was-confirmed',
     withinSeeds: 300,
   },

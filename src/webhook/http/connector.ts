@@ -10,6 +10,7 @@ import { type LookupAddress, type LookupAllOptions, lookup as systemLookup } fro
 import { isIP, type LookupFunction, connect as openSocket, type Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import { SecurityEventError } from '../../errors.ts';
+import { ownProperties } from '../../own-properties.ts';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { NOT_NEEDED } from '../../runtime/not-needed.ts';
 import { onAbort } from '../../runtime/on-abort.ts';
@@ -17,7 +18,6 @@ import type { PhaseTimings } from '../outcome.ts';
 import { judgeAddress, type NetworkPolicy } from './ssrf-guard.ts';
 import type { TlsCredentials } from './tls.ts';
 import { createTlsUpgrade } from './tls-upgrade.ts';
-import { uninherited } from './uninherited.ts';
 
 /** `dns.lookup`, asked for all answers. */
 export type LookupAll = (
@@ -177,7 +177,7 @@ interface TcpWay {
 
 function openTcp(target: Target, { addresses, signal, addressMs }: TcpWay): Promise<Socket> {
   return new Promise((settle, reject) => {
-    const options = uninherited({
+    const options = ownProperties({
       ...SOCKET_OPTIONS,
       host: target.hostname,
       port: Number(target.port || (target.protocol === 'https:' ? 443 : 80)),
