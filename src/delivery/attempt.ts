@@ -11,11 +11,15 @@ import { parseRetryAfter } from '../webhook/retry-after.ts';
 import { checkSecret, sign } from '../webhook/signature.ts';
 import { inTime, type TimeLimit } from './with-timeout.ts';
 
-/** Where one application's requests go. */
-export interface Destination {
+/** Where requests go. */
+export interface Target {
   readonly url: URL;
   readonly secret: string;
-  readonly tls: PostRequest['tls'];
+  readonly tls?: PostRequest['tls'];
+}
+
+/** Where one application's requests go. */
+export interface Destination extends Target {
   /** Whose it is. */
   readonly application: ResolvedApplication;
 }
@@ -85,7 +89,7 @@ export interface AttemptEndOfWire {
 
 export async function postBody(
   body: Buffer,
-  { url, secret, tls }: Destination,
+  { url, secret, tls }: Target,
   { poster, clock, headers, signal, onHeaders }: Sending & Pick<PostRequest, 'onHeaders'>,
 ): Promise<AttemptEndOfWire> {
   const signed = { ...headers, [SIGNATURE_HEADER]: sign(body, secret) };

@@ -1,8 +1,8 @@
 /** The public face of the delivery engine: what a caller may ask of it. */
 import type { Dialect } from '../contract/index.ts';
+import type { SendReport } from '../delivery/report.ts';
 import type { DeadLetterFilter, QueueStats } from '../queue/queue.ts';
 import type { MessageToSend } from '../webhook/read-messages.ts';
-import type { SendReport } from '../webhook/report.ts';
 import type { SendSelection } from './intake.ts';
 import type { DeadMessage, KeptMessage } from './kept-message.ts';
 import type { Taken } from './send-each.ts';

@@ -20,7 +20,7 @@ import {
   updateOf,
 } from './circuit-breaker.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
-import { progressOf, type RequestEnd, resultsOf } from './verdicts.ts';
+import { progressOf, type RequestEnd, resultsOf, type Verdict } from './verdicts.ts';
 
 export interface Attempted {
   readonly claim: Claim;
@@ -35,7 +35,7 @@ export interface Attempted {
 
 export interface Settlement {
   readonly outcome: Outcome | 'aborted';
-  readonly results: readonly MessageResult[];
+  readonly results: readonly Verdict[];
   readonly state: ApplicationUpdate;
   readonly changes: readonly BreakerChange[];
 }
@@ -56,6 +56,8 @@ export function settle(attempted: Attempted, policy: DeliveryPolicy, random: Ran
     {
       outcome: judgement.outcome,
       bodyBytes: attempted.bodyBytes,
+      messageCount: messages.length,
+      isTimeout: isTimeout(result),
       counts: !failedAlone && !(isBisection && isContent),
       isBisection: isBisection && isContent,
       retryAfterMs: attempted.retryAfterMs,
@@ -84,6 +86,9 @@ export function settle(attempted: Attempted, policy: DeliveryPolicy, random: Ran
 function agedBy(messages: readonly ClaimedMessage[], elapsedMs: number): ClaimedMessage[] {
   return messages.map((message) => ({ ...message, ageMs: message.ageMs + elapsedMs }));
 }
+
+const isTimeout = (result: AttemptResult): boolean =>
+  result.kind === 'failure' && (result.code === 'headers-timeout' || result.code === 'deadline');
 
 /** Most have nothing behind them yet. */
 const isBisecting = (message: ClaimedMessage): boolean =>

@@ -48,7 +48,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'what is too large by itself counts as delivered',
     file: `${FOLDER}/verdicts.ts`,
-    from: "return dead('too-large', end);",
+    from: "return dead({ reason: 'too-large' }, end);",
     to: "return { kind: 'delivered' };",
     by: 'delivered-was-confirmed',
     withinSeeds: 50,

@@ -1,6 +1,6 @@
 /** What a call of the direct sender came to. Ids, statuses and words of ours; no received text. */
-import type { FailureCode, Outcome } from './outcome.ts';
-import type { GiveUpReason } from './retry.ts';
+import type { FailureCode, Outcome } from '../webhook/outcome.ts';
+import type { GiveUpReason } from '../webhook/retry.ts';
 
 export type UndeliveredReason =
   | GiveUpReason

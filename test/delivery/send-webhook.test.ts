@@ -3,6 +3,7 @@ import net from 'node:net';
 import { Agent } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { received } from '../../src/contract/index.ts';
+import { sendNow } from '../../src/delivery/send-webhook.ts';
 import {
   type MessageToSend,
   SecurityEventError,
@@ -14,7 +15,6 @@ import {
 import { newId } from '../../src/runtime/id.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { createPoster } from '../../src/webhook/http/client.ts';
-import { sendNow } from '../../src/webhook/send-webhook.ts';
 import { DRAFTS } from '../contract/samples.ts';
 import { clockSince } from '../helpers/clocks.ts';
 import {
