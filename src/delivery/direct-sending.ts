@@ -1,6 +1,6 @@
 /** One call of `sendWebhook`: the parts of the sender, over a queue of its own that ends with the call. */
-import { MemoryQueue } from '../queue/memory/memory-queue.ts';
-import type { Claim, ClaimedMessage } from '../queue/queue.ts';
+import { createMemoryQueue } from '../queue/memory.ts';
+import type { Claim, ClaimedMessage, MessageQueue } from '../queue/queue.ts';
 import type { Random } from '../runtime/random.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
 import type { AttemptResult } from '../webhook/outcome.ts';
@@ -55,8 +55,8 @@ export async function sendDirectly(call: DirectCall): Promise<SendReport> {
 const LEASE_MS = Number.MAX_SAFE_INTEGER;
 
 const UNBOUNDED = {
-  maxPendingBytes: Number.POSITIVE_INFINITY,
-  maxPendingMessages: Number.POSITIVE_INFINITY,
+  maxPendingBytes: Number.MAX_SAFE_INTEGER,
+  maxPendingMessages: Number.MAX_SAFE_INTEGER,
   maxDeadBytes: 0,
 };
 
@@ -70,7 +70,7 @@ interface Pending {
 
 class DirectSending {
   readonly #call: DirectCall;
-  readonly #queue: MemoryQueue;
+  readonly #queue: MessageQueue;
   readonly #pending = new Map<number, Pending>();
   readonly #delivered: DeliveredMessage[] = [];
   readonly #undelivered: UndeliveredMessage[] = [];
@@ -82,7 +82,7 @@ class DirectSending {
 
   constructor(call: DirectCall) {
     this.#call = call;
-    this.#queue = new MemoryQueue(UNBOUNDED, call.clock);
+    this.#queue = createMemoryQueue(UNBOUNDED, call.clock);
     this.#startedAt = call.clock.monotonicMs();
     this.#breaker = newCircuitBreaker('', call.policy);
   }
