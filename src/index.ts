@@ -25,6 +25,7 @@ export {
 } from './delivery/explain-schedule.ts';
 export type { SendSelection } from './delivery/intake.ts';
 export type { DeadMessage, KeptMessage } from './delivery/kept-message.ts';
+export type { DestinationFailure } from './delivery/last-failures.ts';
 export type {
   DeliveryOptions,
   ManyDestinations,

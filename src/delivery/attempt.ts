@@ -4,6 +4,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { ResolvedApplication } from '../settings/source.ts';
 import { encodeBody, formatTimestamp } from '../webhook/encoder.ts';
 import type { Poster, PostRequest } from '../webhook/http/client.ts';
+import { type NetworkPolicy, refuseLiteralAddress } from '../webhook/http/ssrf-guard.ts';
 import { parseWebhookUrl } from '../webhook/http/webhook-url.ts';
 import type { AttemptResult } from '../webhook/outcome.ts';
 import { SIGNATURE_HEADER } from '../webhook/request-headers.ts';
@@ -24,8 +25,8 @@ export interface Destination extends Target {
   readonly application: ResolvedApplication;
 }
 
-/** Why there is none: nothing was found, it cannot be used, or asking for it failed. */
-export type MissingDestination = 'unknown' | 'unusable' | 'failed';
+/** Why there is none: nothing was found, it cannot be used, its address is refused, or asking for it failed. */
+export type MissingDestination = 'unknown' | 'unusable' | 'refused' | 'failed';
 
 export type FindApplication = (applicationId: string) => Promise<ResolvedApplication | undefined>;
 
@@ -37,6 +38,16 @@ export async function findDestination(
 ): Promise<Destination | MissingDestination> {
   const found = await inTime(lookUp(applicationId, find), limit);
   return found?.value ?? 'failed';
+}
+
+/** A URL in settings may have an address that is refused: nothing is sent there (D82). */
+export function isRefused({ url }: Target, network: NetworkPolicy): boolean {
+  try {
+    refuseLiteralAddress(url, network);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 async function lookUp(

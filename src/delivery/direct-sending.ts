@@ -1,9 +1,10 @@
 /** One call of `sendWebhook`: the parts of the sender, over a queue of its own that ends with the call. */
+
+import { SecurityEventError } from '../errors.ts';
 import { createMemoryQueue } from '../queue/memory.ts';
 import type { Claim, ClaimedMessage, MessageQueue } from '../queue/queue.ts';
 import type { Random } from '../runtime/random.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
-import type { AttemptResult } from '../webhook/outcome.ts';
 import { nextTime } from '../webhook/retry.ts';
 import { encodeClaim, postBody, type Sending, type Target } from './attempt.ts';
 import {
@@ -12,8 +13,10 @@ import {
   newCircuitBreaker,
   updateOf,
 } from './circuit-breaker.ts';
+import { debugEvent } from './observe.ts';
 import {
   type AttemptEnd,
+  attemptEnd,
   type DeliveredMessage,
   type RequestReport,
   reportOf,
@@ -127,6 +130,10 @@ class DirectSending {
     const startedAt = clock.monotonicMs();
     const { body, maxRetryCount } = encodeClaim(claim, clock);
     const { result, retryAfterMs } = await postBody(body, destination, this.#call);
+    if (result.kind === 'failure' && result.code === 'undici-missing') {
+      // No retry mends a deployment.
+      throw new SecurityEventError('ERR_PEER_MISSING', { detail: result.detail });
+    }
     const now = claim.nowMs + (clock.monotonicMs() - startedAt);
     const bodyBytes = body.length;
     const breaker = this.#breaker;
@@ -138,9 +145,9 @@ class DirectSending {
     this.#breaker = settlement.state.circuitBreaker as CircuitBreaker;
     // A pause is the whole call's, and ends at `maxWaitMs` or at the horizon.
     await this.#queue.settle(claim, settlement.results, { ...settlement.state, pauseMs: 0 });
-    const end = endOf(result);
+    const end = attemptEnd(result);
     const { outcome } = settlement;
-    this.#requests.push({
+    const request: RequestReport = {
       ...end,
       outcome: outcome === 'aborted' ? 'later' : outcome,
       message_ids: claim.messages.map(({ stored }) => stored.messageId),
@@ -148,7 +155,9 @@ class DirectSending {
       bytes: bodyBytes,
       durationMs: result.timings.totalMs,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    });
+    };
+    this.#requests.push(request);
+    debugEvent('sendWebhook', request);
     this.#record(claim.messages, settlement, end);
     if (outcome === 'pause' && retryAfterMs !== undefined) this.#pause(retryAfterMs);
   }
@@ -184,10 +193,4 @@ class DirectSending {
     const wait = waitMs === undefined ? {} : { retryAfterMs: waitMs };
     this.#undelivered.push({ index, message_id, reason: why.reason, ...end, ...wait });
   }
-}
-
-function endOf(result: AttemptResult): AttemptEnd {
-  return result.kind === 'response'
-    ? { status: result.status }
-    : { failure: result.code, detail: result.detail };
 }

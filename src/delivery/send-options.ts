@@ -18,7 +18,7 @@ import {
   deadlinesOf,
 } from '../webhook/common-options.ts';
 import type { Deadlines, PosterOptions } from '../webhook/http/client.ts';
-import type { NetworkPolicy } from '../webhook/http/ssrf-guard.ts';
+import { type NetworkPolicy, refuseLiteralAddress } from '../webhook/http/ssrf-guard.ts';
 import { parseWebhookUrl } from '../webhook/http/webhook-url.ts';
 import { requestHeaders } from '../webhook/request-headers.ts';
 import type { RetrySchedule } from '../webhook/retry.ts';
@@ -57,8 +57,8 @@ export interface SendOptions<D extends Dialect = 'strict', F extends Format = 2>
    */
   readonly deadlineMs?: number;
   /**
-   * Which addresses may be connected to (D77). Default `'allow-private'`, since the URL is in your
-   * own code; give `'public'` where the URL is somebody else's.
+   * Which addresses may be connected to (D77). Default `'public'`. `'allow-private'` adds private and loopback
+   * addresses, for a receiver inside your network.
    */
   readonly network?: NetworkPolicy;
   /** An undici dispatcher of your own, for a proxy or for client certificates say. Needs `network: 'delegated'`. */
@@ -106,8 +106,8 @@ const OPTION_RULES: Rules<keyof SendOptions> = {
 /**
  * Checks everything but the messages.
  *
- * @throws SecurityEventError `ERR_INVALID_URL`, `ERR_INVALID_SECRET` or `ERR_INVALID_OPTION`; its
- * `path` names what is at fault.
+ * @throws SecurityEventError `ERR_INVALID_URL`, `ERR_INVALID_SECRET`, `ERR_ADDRESS_REFUSED` or `ERR_INVALID_OPTION`;
+ * its `path` names what is at fault.
  */
 export function readSettings(destination: unknown, options: unknown): SendSettings {
   const { url, secret } = check<WebhookDestination>(destination, DESTINATION_RULES, {
@@ -118,10 +118,12 @@ export function readSettings(destination: unknown, options: unknown): SendSettin
     name: 'the options',
     path: [],
   });
-  const network = given.network ?? 'allow-private';
+  const network = given.network ?? 'public';
   checkDispatcher(given.dispatcher, network);
+  const parsedUrl = parseWebhookUrl(url as string);
+  refuseLiteralAddress(parsedUrl, network);
   return {
-    url: parseWebhookUrl(url as string),
+    url: parsedUrl,
     secret: checkSecret(secret),
     format: given.format ?? 2,
     dialect: given.dialect ?? 'strict',

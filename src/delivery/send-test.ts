@@ -28,6 +28,7 @@ export interface TestParts extends Sending {
 const WHY_MISSING: Readonly<Record<MissingDestination, string>> = {
   unknown: 'the settings have no URL and secret for it',
   unusable: 'its URL or its secret cannot be used',
+  refused: 'its URL has an address that `network` refuses',
   failed: 'asking for its URL and secret failed, or took too long',
 };
 

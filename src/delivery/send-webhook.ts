@@ -24,12 +24,13 @@ import {
  * Sends messages to one receiver, with retries, and reports what became of each. One request is in
  * flight at a time; at most `maxMessages` messages of one application share one.
  *
- * What a receiver or the network does never makes it reject: see the report. Leave the messages as
+ * What a receiver or the network does never makes it reject: see the report. It rejects with `ERR_PEER_MISSING` if
+ * undici cannot be loaded. Leave the messages as
  * they are until the call has settled: a large batch is read while the event loop turns.
  *
  * @throws SecurityEventError, as a rejection and before anything is sent, for what the caller did
  * wrong: `ERR_INVALID_MESSAGE`, `ERR_MESSAGE_TOO_LARGE`, `ERR_INVALID_OPTION`, `ERR_INVALID_URL`,
- * `ERR_INVALID_SECRET`. `path` names what is at fault and `input` holds the messages.
+ * `ERR_INVALID_SECRET`, and `ERR_ADDRESS_REFUSED` for a URL with an address that `network` refuses. `path` names what is at fault and `input` holds the messages.
  */
 export function sendWebhook<D extends Dialect = 'strict', F extends Format = 2>(
   destination: WebhookDestination,
@@ -74,6 +75,8 @@ export async function sendNow(call: SendCall, system: SendSystem): Promise<SendR
       random,
       signal: stop.signal,
     });
+  } catch (error) {
+    throw withInput(error, call.messages);
   } finally {
     letGo?.();
     await poster.close();
@@ -95,6 +98,9 @@ async function readCall(
     const rules = { ...settings, newId: makeId };
     return { settings, entries: await acceptMessages(messages, rules, givingWay(clock)) };
   } catch (error) {
-    throw error instanceof SecurityEventError ? error.about(messages) : error;
+    throw withInput(error, messages);
   }
 }
+
+const withInput = (error: unknown, messages: unknown): unknown =>
+  error instanceof SecurityEventError ? error.about(messages) : error;

@@ -35,7 +35,7 @@ describe('settings', () => {
       maxBodyBytes: 1_048_576,
       maxMessages: 1000,
       deadlines: { headersMs: 15_000, totalMs: 20_000 },
-      network: 'allow-private',
+      network: 'public',
       dispatcher: undefined,
       headers: { 'Content-Type': 'application/json', 'User-Agent': DEFAULT_USER_AGENT },
       signal: undefined,

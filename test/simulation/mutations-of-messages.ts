@@ -80,8 +80,8 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'an attempt that was ended counts as never sent',
     file: `${FOLDER}/settlement.ts`,
-    from: "result.code === 'aborted')\n    return stopped(",
-    to: "result.code === 'deadline')\n    return stopped(",
+    from: "result.code === 'aborted') {",
+    to: "result.code === 'deadline') {",
     by: 'wait-of-destination',
     withinSeeds: 100,
   },

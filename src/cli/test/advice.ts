@@ -91,6 +91,7 @@ const BY_FAILURE: Readonly<Record<FailureCode, string>> = {
     'The receiver closed the connection: see its log. A port of https takes no http://.',
   protocol: 'What answers is no HTTP: is the port right, and should the URL begin with https://?',
   aborted: 'It was interrupted.',
+  'undici-missing': 'Install undici 7 beside this package.',
   network: 'The attempt failed on this machine.',
 };
 
