@@ -18,7 +18,9 @@ describe('the process of the caller', () => {
   }, 30_000);
 
   test('prints each attempt and its outcome with NODE_DEBUG=security-events', async () => {
-    const receiver = await startReceiver({ script: [respond({ status: 503 })] });
+    const receiver = await startReceiver({
+      script: [respond({ status: 503 }), respond({ status: 200 })],
+    });
     onTestFinished(() => receiver.close());
     const env = { NODE_DEBUG: 'security-events' };
     const { stderr } = await runFixture('host-that-sends-once.ts', [receiver.url], env);
