@@ -16,7 +16,8 @@ import { inTime, type TimeLimit } from './with-timeout.ts';
 export interface Target {
   readonly url: URL;
   readonly secret: string;
-  readonly tls?: PostRequest['tls'];
+  /** Given always: an attack on Object.prototype must not become credentials. */
+  readonly tls: PostRequest['tls'];
 }
 
 /** Where one application's requests go. */

@@ -22,8 +22,10 @@ import {
   reportOf,
   type SendReport,
   type UndeliveredMessage,
+  type UndeliveredReason,
 } from './report.ts';
 import { DEFAULT_POLICY, type DeliveryPolicy } from './retry-policy.ts';
+import { isClaim } from './scheduler.ts';
 import { type Settlement, settle } from './settlement.ts';
 import type { GaveUp } from './verdicts.ts';
 
@@ -63,6 +65,11 @@ const UNBOUNDED = {
   maxDeadBytes: 0,
 };
 
+interface GiveUp {
+  readonly reason: UndeliveredReason;
+  readonly waitMs: number | undefined;
+}
+
 /** A message that is neither delivered nor given up. */
 interface Pending {
   readonly index: number;
@@ -98,7 +105,7 @@ class DirectSending {
       if (pauseMs > 0) await clock.sleep(pauseMs, signal);
       else await this.#sendNext();
     }
-    this.#giveUpRest({ reason: 'aborted' });
+    this.#giveUpRest({ reason: 'aborted', waitMs: undefined });
   }
 
   report(): SendReport {
@@ -121,7 +128,7 @@ class DirectSending {
     const { maxMessages, maxBytes } = updateOf(step, policy);
     const limits = { maxMessages, maxBytes, leaseMs: LEASE_MS };
     const claim = await this.#queue.claim({ tiers: ['healthy', 'failing'], ...limits });
-    if ('id' in claim) await this.#attempt(claim);
+    if (isClaim(claim)) await this.#attempt(claim);
     else await clock.sleep(claim.dueInMs ?? 0, signal);
   }
 
@@ -169,8 +176,9 @@ class DirectSending {
       pending.end = end;
       if (result?.kind === 'retry') continue;
       this.#pending.delete(sequence);
-      if (result?.gaveUp !== undefined) this.#giveUp(pending, result.gaveUp);
-      else this.#delivered.push({ index: pending.index, message_id: pending.message_id });
+      const { index, message_id } = pending;
+      if (result?.kind === 'delivered') this.#delivered.push({ index, message_id });
+      else this.#giveUp(pending, result?.gaveUp as GaveUp);
     }
   }
 
@@ -183,14 +191,13 @@ class DirectSending {
     else this.#pausedUntil = next.at;
   }
 
-  #giveUpRest(why: GaveUp | { readonly reason: 'aborted' }): void {
+  #giveUpRest(why: GiveUp): void {
     for (const pending of this.#pending.values()) this.#giveUp(pending, why);
     this.#pending.clear();
   }
 
-  #giveUp({ index, message_id, end }: Pending, why: GaveUp | { readonly reason: 'aborted' }): void {
-    const waitMs = 'waitMs' in why ? why.waitMs : undefined;
+  #giveUp({ index, message_id, end }: Pending, { reason, waitMs }: GiveUp): void {
     const wait = waitMs === undefined ? {} : { retryAfterMs: waitMs };
-    this.#undelivered.push({ index, message_id, reason: why.reason, ...end, ...wait });
+    this.#undelivered.push({ index, message_id, reason, ...end, ...wait });
   }
 }

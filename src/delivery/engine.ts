@@ -1,5 +1,7 @@
 /** The delivery engine behind `createWebhookSender`: intake at one end, scheduler at the other. */
+
 import { SecurityEventError } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
 import type { EnqueueResult, MessageQueue } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
@@ -119,8 +121,10 @@ export class Engine implements WebhookSender, FollowingSender {
   async deadLetters(query: unknown = {}): Promise<DeadLetterList> {
     const { limit = DEFAULT_PAGE, ...rest } = readCall<DeadLetterQuery>(query, QUERY_RULES);
     await this.#parts.ready();
-    const { items, next } = await this.#parts.queue.listDeadLetters({ ...rest, limit });
-    const messages = items.map((letter) => new DeadMessage(letter));
+    const page = ownProperties({ ...rest, limit });
+    const found = ownProperties(await this.#parts.queue.listDeadLetters(page));
+    const messages = found.items.map((letter) => new DeadMessage(letter));
+    const { next } = found;
     return { items: messages, ...(next === undefined ? {} : { next }) };
   }
 

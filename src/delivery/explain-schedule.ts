@@ -90,7 +90,8 @@ function after(
   { attempt, now }: { readonly attempt: number; readonly now: number },
   random: () => number,
 ): NextAttempt {
-  return nextAttempt(schedule, { step: attempt - 1, acceptedAt: 0, now }, random);
+  const unasked = { maxAttempts: undefined, retryAfterMs: undefined };
+  return nextAttempt(schedule, { ...unasked, step: attempt - 1, acceptedAt: 0, now }, random);
 }
 
 function completeSchedule(what: unknown): EngineSchedule {

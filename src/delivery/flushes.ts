@@ -36,7 +36,7 @@ interface Flushing {
   readonly counts: () => FlushResult;
   readonly done: Promise<FlushResult>;
   /** The same for callers without a limit, for whom the process is held. */
-  held?: Promise<FlushResult>;
+  held: Promise<FlushResult> | undefined;
   /** Ends it, whatever is left. */
   readonly end: () => void;
   waiters: number;
@@ -92,7 +92,7 @@ export class Flushes {
       watch.end();
       return counts();
     };
-    return { callCount, counts, done: settleAll(), end, waiters: 0 };
+    return { callCount, counts, done: settleAll(), held: undefined, end, waiters: 0 };
   }
 
   /** Each wait holds the process for itself; after the last one nothing is left of the flush. */

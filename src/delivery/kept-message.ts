@@ -1,4 +1,5 @@
 /** A message that was accepted and not delivered, as it is handed back to the caller. */
+import { ownProperties } from '../own-properties.ts';
 import type { DeadLetter, DeadReason, Format, StoredMessage } from '../queue/queue.ts';
 import { encodeBody, formatTimestamp } from '../webhook/encoder.ts';
 import type { FailureCode } from '../webhook/outcome.ts';
@@ -40,6 +41,8 @@ export class KeptMessage {
   }
 }
 
+type Ending = Pick<DeadMessage, 'status' | 'failure'>;
+
 /** A message whose attempts are over, kept for `replay`. */
 export class DeadMessage extends KeptMessage {
   /** Names it in `replay` and `purge`. */
@@ -56,10 +59,7 @@ export class DeadMessage extends KeptMessage {
     super(letter);
     this.id = letter.id;
     this.reason = letter.reason;
-    const { status, failure } = (letter.lastAttempt ?? {}) as Pick<
-      DeadMessage,
-      'status' | 'failure'
-    >;
+    const { status, failure } = ownProperties(letter.lastAttempt as Ending);
     if (status !== undefined) this.status = status;
     if (failure !== undefined) this.failure = failure;
     this.acceptedAt = letter.acceptedAt;

@@ -118,6 +118,6 @@ export const DEFAULT_POLICY: DeliveryPolicy = {
 export function engineSchedule(options: unknown, horizonMs: number): EngineSchedule {
   const given = checkSchedule(options);
   const { delaysMs = DEFAULT_DELAYS_MS, repeatLast = given.delaysMs === undefined } = given;
-  // Not spread: without a prototype, so that no attack on Object.prototype sets `maxWaitMs`.
+  // Not spread: `given` has no prototype.
   return Object.assign(given, { delaysMs, repeatLast, horizonMs: given.horizonMs ?? horizonMs });
 }

@@ -126,7 +126,7 @@ export class Scheduler {
       const tiers = slots.free();
       if (tiers.length === 0) return MAX_WAIT_MS;
       const answer = await queue.claim({ tiers, maxMessages, maxBytes, leaseMs });
-      if (!('id' in answer)) {
+      if (!isClaim(answer)) {
         const dueInMs = answer.dueInMs ?? Number.POSITIVE_INFINITY;
         if (!this.#rest.isWoken) this.#nextDueAt = clock.monotonicMs() + dueInMs;
         return dueInMs;
@@ -157,3 +157,5 @@ export class Scheduler {
     for (const tell of waiting) tell();
   }
 }
+
+export const isClaim = (answer: Claim | object): answer is Claim => Object.hasOwn(answer, 'id');

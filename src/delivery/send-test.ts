@@ -15,6 +15,7 @@ import {
 import { directPolicy, sendDirectly } from './direct-sending.ts';
 import type { SendReport } from './report.ts';
 import { DEFAULT_POLICY } from './retry-policy.ts';
+import { directSchedule } from './send-options.ts';
 import { testMessage } from './test-message.ts';
 
 export interface TestParts extends Sending {
@@ -45,7 +46,7 @@ export async function sendTestMessage(
   const { application } = destination;
   const place = { index: 0, applicationId };
   const entry = new AcceptedEntry(place, stored(applicationId, application, parts), 0);
-  const schedule = { delaysMs: [], horizonMs: Number.POSITIVE_INFINITY };
+  const schedule = directSchedule({ delaysMs: [] });
   const { maxBodyBytes } = parts;
   return await sendDirectly({
     ...parts,

@@ -66,7 +66,7 @@ export async function sendNow(call: SendCall, system: SendSystem): Promise<SendR
   const poster = system.createPoster({ network, dispatcher, deadlines, clock });
   try {
     return await sendDirectly({
-      destination: settings,
+      destination: { url: settings.url, secret: settings.secret, tls: undefined },
       entries,
       policy: directPolicy(settings),
       headers: settings.headers,

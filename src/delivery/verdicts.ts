@@ -39,7 +39,7 @@ export interface RequestEnd extends Judgement {
 export interface GaveUp {
   readonly reason: GiveUpReason | 'too-large';
   /** The wait that was due, in ms. */
-  readonly waitMs?: number | undefined;
+  readonly waitMs: number | undefined;
 }
 
 export type Verdict = MessageResult & { readonly gaveUp?: GaveUp };
@@ -72,7 +72,7 @@ function resultOf(message: ClaimedMessage, context: Context): Verdict {
   const progress = progressOf(message);
   switch (end.outcome) {
     case 'dead':
-      return dead({ reason: 'too-large' }, end);
+      return dead({ reason: 'too-large', waitMs: undefined }, end);
     case 'smaller':
       return smaller(message, progress, context);
     default: {
@@ -108,9 +108,10 @@ function later(
   const isRefusal = end.maxAttempts !== undefined && !isShared;
   const refusals = progress.refusals + (isRefusal ? 1 : 0);
   if (isRefusal && refusals >= policy.refusedMaxAttempts)
-    return dead({ reason: 'attempts-exhausted' }, end);
+    return dead({ reason: 'attempts-exhausted', waitMs: undefined }, end);
   const failed = {
     step: progress.failures,
+    maxAttempts: undefined,
     retryAfterMs: end.retryAfterMs,
     acceptedAt: -message.ageMs,
     now: 0,
@@ -132,9 +133,9 @@ function later(
 function companyOf(
   { failedAlone, isBisecting }: Pick<Progress, 'failedAlone' | 'isBisecting'>,
   count: number,
-): { readonly maxMessages?: number } {
+): { readonly maxMessages: number | undefined } {
   if (failedAlone) return { maxMessages: 1 };
-  return isBisecting ? { maxMessages: count } : {};
+  return { maxMessages: isBisecting ? count : undefined };
 }
 
 function dead({ reason, waitMs }: GaveUp, { lastAttempt, retryAfterMs }: RequestEnd): Verdict {

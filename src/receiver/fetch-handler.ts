@@ -1,4 +1,5 @@
 import { SecurityEventError } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
 import { calm } from '../runtime/ignore-rejection.ts';
 import { nextTurn } from '../runtime/next-turn.ts';
 import type { WebhookReceiver, WebhookRequest } from './webhook-receiver.ts';
@@ -20,8 +21,9 @@ export interface FetchHandlerOptions {
  */
 export function fetchHandler(
   receiver: WebhookReceiver,
-  { waitUntil }: FetchHandlerOptions = {},
+  options: FetchHandlerOptions = {},
 ): (request: Request) => Promise<Response> {
+  const { waitUntil } = ownProperties(options);
   return async (request) => {
     const { status, headers, text, handle } = await receiver.receive(fetchRequest(request));
     if (handle !== undefined) {

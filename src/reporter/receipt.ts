@@ -55,7 +55,7 @@ export interface Receipt {
 /** What a call came to; with a fault, for whoever wants it thrown. */
 export interface Told {
   readonly receipt: Receipt;
-  readonly fault?: Error | undefined;
+  readonly fault: Error | undefined;
 }
 
 /** Of a message that is on its way. */

@@ -175,7 +175,8 @@ test('a message that always fails is sent within the bands, whatever chance says
       while (next.kind === 'retry' && times.length < attempts.length) {
         times.push(next.at);
         const step = times.length - 1;
-        const failed = { step, acceptedAt: 0, now: next.at };
+        const unasked = { maxAttempts: undefined, retryAfterMs: undefined };
+        const failed = { ...unasked, step, acceptedAt: 0, now: next.at };
         next = nextAttempt(
           what.schedule as RetrySchedule,
           failed,

@@ -17,6 +17,7 @@ const START: Progress = { failures: 0, refusals: 0, isBisecting: false, failedAl
 
 const END: RequestEnd = {
   outcome: 'later',
+  maxAttempts: undefined,
   blamesContent: false,
   retryAfterMs: undefined,
   isBisectionOver: false,
@@ -335,11 +336,7 @@ const anyEnd: fc.Arbitrary<RequestEnd> = fc
     retryAfterMs: fc.option(fc.nat({ max: 24 * HOUR_MS }), { nil: undefined }),
     isBisectionOver: fc.boolean(),
   })
-  .map(({ maxAttempts, ...rest }) => ({
-    ...rest,
-    ...(maxAttempts === undefined ? {} : { maxAttempts }),
-    lastAttempt: { status: 1 },
-  }));
+  .map((end) => ({ ...end, lastAttempt: { status: 1 } }));
 
 const anyChance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 

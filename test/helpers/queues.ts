@@ -214,7 +214,8 @@ export async function contentOf(file: string): Promise<{ dead: string[]; pending
 export const wrapQueue = (queue: MessageQueue, others: Partial<MessageQueue>): MessageQueue =>
   new Proxy(queue, {
     get: (target, name) => {
-      const value: unknown = Reflect.get(others, name) ?? Reflect.get(target, name, target);
+      const source = Object.hasOwn(others, name) ? others : target;
+      const value: unknown = Reflect.get(source, name, source);
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });

@@ -385,7 +385,7 @@ const rulesOf = (service: typeof SERVICE) => ({
 function draftOf(drafts: QuickDrafts, protection: string): QuickDraft | undefined {
   const kind = 'vulnerabilityExploit';
   const call = { kind, payload: {}, given: {}, context: {}, module: undefined } as const;
-  return drafts.of(call, { protection }, { request: sample, nowMs: AT });
+  return drafts.of(call, { protection }, { request: sample, scope: undefined, nowMs: AT });
 }
 
 const messageOf = (messages: QuickMessages, draft: QuickDraft | undefined) =>

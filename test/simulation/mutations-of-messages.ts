@@ -48,7 +48,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'what is too large by itself counts as delivered',
     file: `${FOLDER}/verdicts.ts`,
-    from: "return dead({ reason: 'too-large' }, end);",
+    from: "return dead({ reason: 'too-large', waitMs: undefined }, end);",
     to: "return { kind: 'delivered' };",
     by: 'delivered-was-confirmed',
     withinSeeds: 50,
@@ -72,8 +72,8 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a redirect counts as delivered',
     file: 'webhook/outcome.ts',
-    from: "{ from: 200, to: 299, outcome: 'delivered' }",
-    to: "{ from: 200, to: 399, outcome: 'delivered' }",
+    from: "{ from: 200, to: 299, ...PLAIN, outcome: 'delivered' }",
+    to: "{ from: 200, to: 399, ...PLAIN, outcome: 'delivered' }",
     by: 'delivered-was-confirmed',
     withinSeeds: 300,
   },

@@ -30,7 +30,9 @@ const QUEUE: RetrySchedule = {
 
 const DIRECT: RetrySchedule = { delaysMs: [500, 2000, 5000], maxWaitMs: 30_000 };
 
-const FIRST: FailedAttempt = { step: 0, acceptedAt: 1000, now: 1000 };
+/** No limit by the status, and no Retry-After. */
+const UNASKED = { maxAttempts: undefined, retryAfterMs: undefined };
+const FIRST: FailedAttempt = { ...UNASKED, step: 0, acceptedAt: 1000, now: 1000 };
 const least = () => 0;
 const most = () => 1 - Number.EPSILON / 2;
 
@@ -55,7 +57,7 @@ const anyFailure: fc.Arbitrary<FailedAttempt> = fc
     },
     { requiredKeys: ['step', 'acceptedAt', 'agoMs'] },
   )
-  .map(({ agoMs, ...rest }) => ({ ...rest, now: rest.acceptedAt + agoMs }));
+  .map(({ agoMs, ...rest }) => ({ ...UNASKED, ...rest, now: rest.acceptedAt + agoMs }));
 
 const anyRandom = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
@@ -69,7 +71,7 @@ describe('the next attempt', () => {
       DIRECT,
       { step: 3 },
       least,
-      { kind: 'dead', reason: 'attempts-exhausted' },
+      { kind: 'dead', reason: 'attempts-exhausted', waitMs: undefined },
     ],
     ['is up to a quarter later', DIRECT, {}, most, { kind: 'retry', at: 1625 }],
     ['is half as much later', DIRECT, { step: 1 }, () => 0.5, { kind: 'retry', at: 3250 }],
@@ -78,14 +80,14 @@ describe('the next attempt', () => {
       { delaysMs: [] },
       {},
       least,
-      { kind: 'dead', reason: 'attempts-exhausted' },
+      { kind: 'dead', reason: 'attempts-exhausted', waitMs: undefined },
     ],
     [
       'is none without delays, though the last were repeated',
       { delaysMs: [], repeatLast: true, horizonMs: HOUR_MS },
       {},
       least,
-      { kind: 'dead', reason: 'attempts-exhausted' },
+      { kind: 'dead', reason: 'attempts-exhausted', waitMs: undefined },
     ],
     ['comes at once after 0', { delaysMs: [0] }, {}, most, { kind: 'retry', at: 1000 }],
     [
@@ -149,7 +151,7 @@ describe('the next attempt', () => {
       { delaysMs: [10, 20], repeatLast: false },
       { step: 2 },
       least,
-      { kind: 'dead', reason: 'attempts-exhausted' },
+      { kind: 'dead', reason: 'attempts-exhausted', waitMs: undefined },
     ],
     [
       'may come at the horizon',
@@ -191,7 +193,7 @@ describe('the next attempt', () => {
       QUEUE,
       { step: 5, maxAttempts: 6 },
       least,
-      { kind: 'dead', reason: 'attempts-exhausted' },
+      { kind: 'dead', reason: 'attempts-exhausted', waitMs: undefined },
     ],
   ])('%s', (_title, schedule, failed, random, next) => {
     expect(nextAttempt(schedule, { ...FIRST, ...failed }, random)).toEqual(next);
@@ -236,7 +238,7 @@ describe('the next attempt', () => {
       let next: NextAttempt = { kind: 'retry', at: 0 };
       for (let step = 0; next.kind === 'retry'; step += 1) {
         times.push(next.at);
-        next = nextAttempt(QUEUE, { step, acceptedAt: 0, now: next.at }, random);
+        next = nextAttempt(QUEUE, { ...UNASKED, step, acceptedAt: 0, now: next.at }, random);
       }
       expect(next.reason).toBe('horizon-passed');
       expect(times.at(-1)).toBeLessThanOrEqual(72 * HOUR_MS);

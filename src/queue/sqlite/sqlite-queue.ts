@@ -22,6 +22,7 @@ import { reportDamage, type SqliteQueueDamage } from './damage.ts';
 import type { Answer } from './file-worker.ts';
 import { claimOf, deadLettersOf, entryTuple, resultTuples, stateOf, statsOf } from './messages.ts';
 import {
+  type ClaimAnswer,
   type EnqueueSettings,
   type Operation,
   type Operations,
@@ -41,6 +42,9 @@ interface Opened {
   readonly file: SharedFile;
   readonly settings: EnqueueSettings['settings'];
 }
+
+const isClaim = (answer: ClaimAnswer | NothingDue): answer is ClaimAnswer =>
+  Object.hasOwn(answer, 'messages');
 
 /** One handle of a file. All calls are done by the worker of the file, in the order of the calls. */
 export class SqliteQueue implements MessageQueue {
@@ -96,7 +100,7 @@ export class SqliteQueue implements MessageQueue {
     const { tiers, maxMessages, maxBytes, leaseMs } = request;
     const limits = { maxMessages: toWhole(maxMessages), maxBytes: toWhole(maxBytes) };
     const { value, bodies } = await this.#call('claim', { tiers: [...tiers], ...limits, leaseMs });
-    if (!('messages' in value)) return value;
+    if (!isClaim(value)) return value;
     this.#claims.add(value.id);
     return claimOf(value, bodies);
   }

@@ -6,6 +6,7 @@
  * second sending of what was answered with 200 would be a duplicate.
  */
 import type { Dispatcher } from 'undici';
+import { ownProperties } from '../../own-properties.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { nextTurn } from '../../runtime/next-turn.ts';
 import type { AttemptResult } from '../outcome.ts';
@@ -13,7 +14,6 @@ import type { AttemptLimits } from './attempt-limits.ts';
 import { type Failure, failure, failureOf } from './errors.ts';
 import type { TlsCredentials } from './tls.ts';
 import type { Line, Transport } from './transport.ts';
-import { uninherited } from './uninherited.ts';
 
 export interface PostRequest {
   readonly url: URL | string;
@@ -110,7 +110,7 @@ async function send(
   const { origin, pathname, search } = new URL(request.url);
   let interimResponses = 0;
   try {
-    const options: Dispatcher.RequestOptions = uninherited({
+    const options: Dispatcher.RequestOptions = ownProperties({
       origin,
       path: pathname + search,
       method: 'POST',

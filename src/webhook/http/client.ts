@@ -1,4 +1,5 @@
 /** Sends attempts, each as one POST of our own, and ends those under way when it is closed. */
+import { ownProperties } from '../../own-properties.ts';
 import { untraced } from '../../runtime/untraced.ts';
 import type { AttemptResult } from '../outcome.ts';
 import { attempt, type PostRequest } from './attempt.ts';
@@ -6,7 +7,6 @@ import { type AttemptLimits, startLimits } from './attempt-limits.ts';
 import { type Failure, failure } from './errors.ts';
 import { checkPosterOptions, type PosterOptions } from './post-options.ts';
 import { foreignTransport, ownTransport } from './transport.ts';
-import { uninherited } from './uninherited.ts';
 
 export type { PostRequest } from './attempt.ts';
 export type { Deadlines } from './attempt-limits.ts';
@@ -33,7 +33,7 @@ export function createPoster(options: PosterOptions): Poster {
   let closing: Promise<void> | undefined;
 
   const post = async (given: PostRequest): Promise<AttemptResult> => {
-    const request = uninherited(given);
+    const request = ownProperties(given);
     const limits = startLimits(clock, deadlines, request.signal);
     inFlight.add(limits);
     if (closing !== undefined) limits.reach(closedFailure());

@@ -4,9 +4,9 @@
  */
 import type { Socket } from 'node:net';
 import type { buildConnector, Client, Dispatcher } from 'undici';
+import { ownProperties } from '../../own-properties.ts';
 import type { ConnectPhases, ConnectWatch, GuardedConnect } from './connector.ts';
 import { tolerateContinue } from './unasked-continue.ts';
-import { uninherited } from './uninherited.ts';
 
 export interface ConnectionOptions {
   readonly Client: typeof Client;
@@ -66,7 +66,7 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   const client = new UndiciClient(
     origin,
-    uninherited({
+    ownProperties({
       connect,
       pipelining: 1,
       keepAliveTimeout: KEEP_ALIVE_MS,

@@ -9,6 +9,7 @@
 import { type LookupAddress, type LookupAllOptions, lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction, connect as openSocket, type Socket } from 'node:net';
 import type { buildConnector } from 'undici';
+import { ownProperties } from '../../own-properties.ts';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { NOT_NEEDED } from '../../runtime/not-needed.ts';
 import { onAbort } from '../../runtime/on-abort.ts';
@@ -16,7 +17,6 @@ import type { PhaseTimings } from '../outcome.ts';
 import { type NetworkPolicy, refuseAddress } from './ssrf-guard.ts';
 import type { TlsCredentials } from './tls.ts';
 import { createTlsUpgrade } from './tls-upgrade.ts';
-import { uninherited } from './uninherited.ts';
 
 /** `dns.lookup`, asked for all answers. */
 export type LookupAll = (
@@ -167,7 +167,7 @@ interface TcpWay {
 
 function openTcp(target: Target, { addresses, signal, addressMs }: TcpWay): Promise<Socket> {
   return new Promise((settle, reject) => {
-    const options = uninherited({
+    const options = ownProperties({
       ...SOCKET_OPTIONS,
       host: target.hostname,
       port: Number(target.port || (target.protocol === 'https:' ? 443 : 80)),

@@ -1,8 +1,8 @@
 /** TLS over a connection that is there, by undici's connector, which keeps the sessions. */
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
+import { ownProperties } from '../../own-properties.ts';
 import { secureContextOf, type TlsCredentials } from './tls.ts';
-import { uninherited } from './uninherited.ts';
 
 /** Rejects with OpenSSL's, Node's or the system's own error. */
 type TlsUpgrade = (target: buildConnector.Options, socket: Socket) => Promise<Socket>;
@@ -32,7 +32,7 @@ export function createTlsUpgrade(
 }
 
 function connectorOptions(credentials: TlsCredentials): buildConnector.BuildOptions {
-  return uninherited({
+  return ownProperties({
     ...NOT_INHERITED,
     secureContext: secureContextOf(credentials),
     // Said, so that a host's NODE_TLS_REJECT_UNAUTHORIZED=0 does not let anybody read its events.

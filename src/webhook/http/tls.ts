@@ -1,6 +1,7 @@
 /** What a destination's TLS connections are checked against, and what they show of ourselves. */
+
 import tls from 'node:tls';
-import { uninherited } from './uninherited.ts';
+import { ownProperties } from '../../own-properties.ts';
 
 type Pem = string | Buffer;
 
@@ -19,9 +20,9 @@ export interface TlsCredentials {
  * it cannot read them.
  */
 export function secureContextOf(credentials: TlsCredentials): tls.SecureContext {
-  const { ca, cert, key } = uninherited(credentials);
+  const { ca, cert, key } = ownProperties(credentials);
   return tls.createSecureContext(
-    uninherited({
+    ownProperties({
       ca: ca === undefined ? undefined : listOf(ca),
       cert,
       key,
@@ -42,7 +43,7 @@ function minTlsVersion(): tls.SecureVersion {
  */
 export function credentialsIdentity(credentials: TlsCredentials | undefined): string {
   if (credentials === undefined) return '';
-  const { ca, cert, key } = uninherited(credentials);
+  const { ca, cert, key } = ownProperties(credentials);
   // No CA at all is something else than none given.
   return JSON.stringify([ca, cert, key].map((pem) => pem && listOf(pem).map(String)));
 }
