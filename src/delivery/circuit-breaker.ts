@@ -158,10 +158,11 @@ const MESSAGE_GROWTH = 1;
 function budgetsAfterSuccess(
   { bytes, messages }: CircuitBreaker,
   { bodyBytes, messageCount }: AttemptEnd,
-  { maxBodyBytes, maxMessages, growAfterSuccesses }: DeliveryPolicy,
+  policy: DeliveryPolicy,
 ): Pick<CircuitBreaker, 'bytes' | 'messages'> {
-  const ofBytes = { max: maxBodyBytes, growAfterSuccesses, growth: BYTE_GROWTH };
-  const ofMessages = { max: maxMessages, growAfterSuccesses, growth: MESSAGE_GROWTH };
+  const { growAfterSuccesses } = policy;
+  const ofBytes = { max: policy.maxBodyBytes, growAfterSuccesses, growth: BYTE_GROWTH };
+  const ofMessages = { max: policy.maxMessages, growAfterSuccesses, growth: MESSAGE_GROWTH };
   return {
     bytes: afterPassed(bytes, bodyBytes, ofBytes),
     messages: afterPassed(messages, messageCount, ofMessages),

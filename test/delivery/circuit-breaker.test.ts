@@ -459,11 +459,12 @@ describe('the update of a state', () => {
   });
 });
 
+const learned = (max: number, passed = 0): Partial<CircuitBreaker> => ({
+  messages: { max, passed, successes: 0 },
+});
+
 describe('a request that is not answered in time', () => {
   const timeout = { isTimeout: true, messageCount: 1000 };
-  const learned = (max: number, passed = 0): Partial<CircuitBreaker> => ({
-    messages: { max, passed, successes: 0 },
-  });
 
   test('halves the messages of the next one, beside what a failure does', () => {
     const { breaker } = follow({}, timeout);

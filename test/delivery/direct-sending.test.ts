@@ -666,14 +666,20 @@ describe('the poster', () => {
   });
 });
 
-describe('a receiver that needs its time for each message', () => {
-  /** The time that a receiver takes which needs 14 ms for a message, with an attempt's deadline. */
-  const slow = (deadlineMs: number, postMs: (ms: number) => void) => (posted: Posted) => {
-    const ms = posted.messages.length * 14;
-    postMs(Math.min(ms, deadlineMs));
-    return ms > deadlineMs ? ('deadline' as const) : 200;
-  };
+/** A receiver that needs 14 ms for each message, and an attempt with a deadline. */
+const slow = (deadlineMs: number, elapse: (ms: number) => void) => (posted: Posted) => {
+  const ms = posted.messages.length * 14;
+  elapse(Math.min(ms, deadlineMs));
+  return ms > deadlineMs ? ('deadline' as const) : 200;
+};
 
+/** A receiver that refuses a request with this message. */
+const refusing =
+  (id: string) =>
+  ({ messages }: Posted) =>
+    messages.some((message) => message['message_id'] === id) ? 400 : 200;
+
+describe('a receiver that needs its time for each message', () => {
   test('is sent fewer messages after each deadline, and gets all of them', async () => {
     const clock = watchedClock();
     const steps = slow(3000, (ms) => clock.elapse(ms));
@@ -695,9 +701,7 @@ describe('a receiver that needs its time for each message', () => {
 
 describe('a message that the receiver cannot take', () => {
   test('is found by bisection: the others are delivered (D74)', async () => {
-    const steps = ({ messages }: Posted) =>
-      messages.some((message) => message['message_id'] === 'm2') ? 400 : 200;
-    const { report } = await play({ messages: batch(4), steps });
+    const { report } = await play({ messages: batch(4), steps: refusing('m2') });
     expect(report.delivered).toEqual(['m0', 'm1', 'm3']);
     expect(report.undelivered).toMatchObject([{ message_id: 'm2', status: 400 }]);
   });
