@@ -27,7 +27,7 @@ queue/memory | queue/message-classes.ts queue/queue.ts system/ | -
 queue/sqlite/worker/ | incident/ queue/queue.ts queue/sqlite/protocol.ts system/ | node:crypto node:fs node:module node:path node:process node:sqlite node:worker_threads node:zlib
 queue/sqlite | incident/ queue/message-classes.ts queue/queue.ts system/ | node:diagnostics_channel node:fs node:module node:path node:process node:worker_threads
 queue/postgres | incident/ queue/queue.ts system/ | pg
-queue/ | - | -
+queue/ | - | node:crypto
 webhook/wire/ | address/ system/ webhook/outcome.ts | node:dns node:net node:tls undici
 webhook/engine/create-sender.ts | contract/ queue/memory/ queue/queue.ts settings/ system/ webhook/ | -
 webhook/engine/ | contract/ projection/ queue/memory.ts queue/message-classes.ts queue/queue.ts settings/ system/ webhook/ | node:diagnostics_channel

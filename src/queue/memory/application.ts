@@ -27,6 +27,10 @@ export class Application {
     this.state = state;
   }
 
+  get notBeforeMs(): number {
+    return this.#notBeforeMs;
+  }
+
   get isClosed(): boolean {
     return this.state.tier === 'closed';
   }

@@ -1,4 +1,5 @@
 /** A batch on its way in, in parts that are taken in one go. */
+import type { GiveWay } from '../../system/giving-way.ts';
 import type { QueueEntry } from '../queue.ts';
 
 export const SLICE_MESSAGES = 100;
@@ -28,4 +29,18 @@ export function* slicesOf<T>(entries: readonly T[]): Iterable<readonly T[]> {
   for (let start = 0; start < entries.length; start += SLICE_MESSAGES) {
     yield entries.slice(start, start + SLICE_MESSAGES);
   }
+}
+
+/** Adds up a large batch, and gives way to the host in between. */
+export async function sizesOf(
+  entries: readonly QueueEntry[],
+  giveWay: GiveWay,
+): Promise<Map<string, number>> {
+  const sizes = new Map<string, number>();
+  for (const slice of slicesOf(entries)) {
+    addSizes(sizes, slice);
+    const pause = giveWay();
+    if (pause !== undefined) await pause;
+  }
+  return sizes;
 }

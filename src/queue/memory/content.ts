@@ -51,6 +51,8 @@ export class Content {
   readonly room: Room;
   readonly dead: DeadLetters;
   readonly turns = new Turns<Application>();
+  /** Keys of the items that were imported. */
+  readonly importedKeys = new Set<string>();
   lastSequence = 0;
   readonly #applications = new Map<string, Application>();
 
@@ -88,7 +90,7 @@ export class Content {
         application = this.ensure(entry.applicationId, initialState);
       }
       const count = runLength(entries, start);
-      const acceptance = { sequence: this.#nextSequence(count), nowMs: at.nowMs, dueMs };
+      const acceptance = { sequence: this.nextSequence(count), nowMs: at.nowMs, dueMs };
       application.counts.accepted += count;
       application.waiting.append(
         count === 1
@@ -120,6 +122,14 @@ export class Content {
     for (let index = 0; index < messages.length; index += 1) {
       const result = results[index] as MessageResult;
       this.#settle({ application, message: messages[index] as WaitingMessage }, result, at);
+    }
+  }
+
+  /** Puts back messages that were not sent. */
+  release({ application, taken }: LiveClaim): void {
+    for (const message of taken.messages()) {
+      message.sends -= 1;
+      application.waiting.putBack(message);
     }
   }
 
@@ -157,11 +167,17 @@ export class Content {
       ({ application, message }) => !application.isClosed && this.room.takeOne(message.sizeBytes),
     );
     for (const { application, message } of letters) {
-      renew(message, { sequence: this.#nextSequence(1), nowMs: at.nowMs, dueMs: at.nowMs });
+      renew(message, { sequence: this.nextSequence(1), nowMs: at.nowMs, dueMs: at.nowMs });
       application.waiting.append(message);
       this.place(application, at.nowMs);
     }
     return letters.length;
+  }
+
+  purge(filter: DeadLetterFilter): number {
+    const purged = this.dead.take(filter);
+    for (const { application } of purged) application.discard('purged');
+    return purged.length;
   }
 
   /** Ends the leases that are over, and gives those a turn whose time has come. */
@@ -182,10 +198,7 @@ export class Content {
   /** Hands back what waits, in slices; what was claimed was not sent (law 8). */
   *empty(sliceMessages: number): Iterable<ReturnedMessage[]> {
     for (const application of this.all()) {
-      for (const message of application.claim?.taken.messages() ?? []) {
-        message.sends -= 1;
-        application.waiting.putBack(message);
-      }
+      if (application.claim !== undefined) this.release(application.claim);
       application.claim = undefined;
       while (application.waiting.size > 0) yield this.#handBack(application, sliceMessages);
       this.place(application, 0);
@@ -252,7 +265,7 @@ export class Content {
   }
 
   /** Gives the first of `count` consecutive sequences. */
-  #nextSequence(count: number): number {
+  nextSequence(count: number): number {
     const sequence = this.lastSequence + 1;
     this.lastSequence += count;
     return sequence;

@@ -1,6 +1,7 @@
 import { SecurityEventError } from '../../errors.ts';
 import { type GiveWay, givingWay } from '../../system/giving-way.ts';
 import type {
+  ApplicationItem,
   ApplicationState,
   ApplicationUpdate,
   Backlog,
@@ -10,6 +11,8 @@ import type {
   DeadLetterPage,
   EnqueueResult,
   ExpiredMessage,
+  KeyedItem,
+  MessageItem,
   MessageQueue,
   MessageResult,
   NothingDue,
@@ -20,9 +23,10 @@ import type {
   SequenceRange,
 } from '../queue.ts';
 import type { Application, LiveClaim } from './application.ts';
-import { addSizes, SLICE_MESSAGES, slicesOf } from './batch.ts';
+import { addSizes, SLICE_MESSAGES, sizesOf, slicesOf } from './batch.ts';
 import { Content } from './content.ts';
 import type { PageRequest } from './dead-letters.ts';
+import { itemsOf, storeItems } from './items.ts';
 import type { MemoryQueueOptions } from './memory-options.ts';
 import { type Moment, momentOf, type QueueClock } from './moment.ts';
 import { within } from './taken.ts';
@@ -72,13 +76,7 @@ export class MemoryQueue implements MessageQueue {
   }
 
   async #takeInSlices(entries: readonly QueueEntry[], delayMs: number): Promise<EnqueueResult> {
-    const sizes = new Map<string, number>();
-    for (const slice of slicesOf(entries)) {
-      addSizes(sizes, slice);
-      const pause = this.#giveWay();
-      if (pause !== undefined) await pause;
-    }
-    const { open, closed } = this.#admit(entries, sizes);
+    const { open, closed } = this.#admit(entries, await sizesOf(entries, this.#giveWay));
     const sequences: number[] = [];
     for (const slice of slicesOf(open)) {
       const pause = this.#giveWay();
@@ -154,12 +152,8 @@ export class MemoryQueue implements MessageQueue {
     const { at } = this.#begin();
     const held = this.#held(claim);
     if (held === undefined) return 'lost';
-    const { application, taken } = held;
-    for (const message of taken.messages()) {
-      message.sends -= 1;
-      application.waiting.putBack(message);
-    }
-    this.#endClaim(application, state, at);
+    this.#content.release(held);
+    this.#endClaim(held.application, state, at);
     return 'released';
   }
 
@@ -232,9 +226,17 @@ export class MemoryQueue implements MessageQueue {
 
   async purgeDeadLetters(filter: DeadLetterFilter): Promise<number> {
     this.#begin();
-    const purged = this.#content.dead.take(filter);
-    for (const { application } of purged) application.discard('purged');
-    return purged.length;
+    return this.#content.purge(filter);
+  }
+
+  async *exportItems(): AsyncGenerator<ApplicationItem | MessageItem> {
+    yield* itemsOf(this.#content, this.#begin().at);
+  }
+
+  async importItems(items: readonly KeyedItem[]): Promise<number> {
+    const stored = storeItems(this.#content, items, this.#begin());
+    this.#tellListeners();
+    return stored;
   }
 
   /** Also after `close`: it tells what was handed back. */

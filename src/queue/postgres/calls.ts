@@ -86,12 +86,7 @@ export class Calls {
       maxPendingBytes,
       ...values,
     ]);
-    const bound = answer['passed'];
-    if (bound === 'maxPendingMessages' || bound === 'maxPendingBytes') {
-      const more = `${String(answer['messages'])} messages of ${String(answer['bytes'])} bytes`;
-      const detail = `${more} would pass ${bound} (${this.#bounds[bound]})`;
-      throw new SecurityEventError('ERR_QUEUE_FULL', { detail, path: [bound] });
-    }
+    refuseOverflow(answer, this.#bounds);
     return {
       sequences: ((answer['sequences'] ?? []) as string[]).map(Number),
       closed: ((answer['closed'] ?? []) as string[]).map(fromText),
@@ -110,12 +105,12 @@ export class Calls {
     return this.#database.one('claim', CLAIM_TYPES, values);
   }
 
-  /** How many messages the claim has; `undefined` where it is lost. Settles where there is a result for each. */
+  /** Returns false when the claim is lost. Rejects unless there is a result for each message. */
   async settle(
     { application, claim }: ClaimName,
     results: readonly MessageResult[],
     state: ApplicationUpdate,
-  ): Promise<number | undefined> {
+  ): Promise<boolean> {
     const { claimed } = await this.#database.one('settle', SETTLE_TYPES, [
       application,
       claim,
@@ -123,7 +118,10 @@ export class Calls {
       ...stateValues(state),
       state.pauseMs,
     ]);
-    return claimed === null ? undefined : Number(claimed);
+    if (claimed === null) return false;
+    if (Number(claimed) === results.length) return true;
+    const detail = `${results.length} results for ${Number(claimed)} messages`;
+    throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
   }
 
   async release({ application, claim }: ClaimName, state?: ApplicationUpdate): Promise<boolean> {
@@ -209,6 +207,14 @@ export class Calls {
   async waiting(): Promise<number> {
     return Number((await this.#database.one('waiting', [], []))['messages']);
   }
+}
+
+/** @throws SecurityEventError `ERR_QUEUE_FULL` when nothing was stored since there is no room */
+export function refuseOverflow({ passed: bound, messages, bytes }: Row, bounds: Bounds): void {
+  if (bound !== 'maxPendingMessages' && bound !== 'maxPendingBytes') return;
+  const more = `${String(messages)} messages of ${String(bytes)} bytes`;
+  const detail = `${more} would pass ${bound} (${bounds[bound]})`;
+  throw new SecurityEventError('ERR_QUEUE_FULL', { detail, path: [bound] });
 }
 
 const expiredOf = (rows: readonly Row[]): ExpiredMessage[] =>

@@ -1,6 +1,7 @@
 import { SecurityEventError } from '../../errors.ts';
 import type { Clock } from '../../system/clock.ts';
 import type {
+  ApplicationItem,
   ApplicationState,
   ApplicationUpdate,
   Backlog,
@@ -11,6 +12,8 @@ import type {
   Durability,
   EnqueueResult,
   ExpiredMessage,
+  KeyedItem,
+  MessageItem,
   MessageQueue,
   MessageResult,
   NothingDue,
@@ -26,6 +29,7 @@ import type { PageRequest } from './dead-letter-rows.ts';
 import { Doorbell } from './doorbell.ts';
 import { Folding } from './folding.ts';
 import { Intake } from './intake.ts';
+import { exportItems, importItems } from './items.ts';
 import type { LoadPg } from './load-pg.ts';
 import type { ReadOptions } from './postgres-options.ts';
 import { opened } from './schema.ts';
@@ -43,9 +47,7 @@ interface Opened {
   readonly intake: Intake;
 }
 
-interface Session extends Opened {
-  readonly initialState: ApplicationState;
-}
+type Session = Opened & { readonly initialState: ApplicationState };
 
 export class PostgresQueue implements MessageQueue {
   readonly #options: ReadOptions;
@@ -143,18 +145,14 @@ export class PostgresQueue implements MessageQueue {
     results: readonly MessageResult[],
     state: ApplicationUpdate,
   ): Promise<'settled' | 'lost'> {
-    const claimed = await this.#with(claim, async (name, { calls, folding }) => {
-      const count = await calls.settle(name, results, state);
+    const isSettled = await this.#with(claim, async (name, { calls, folding }) => {
+      const isLive = await calls.settle(name, results, state);
       // There all of ours may be busy, and others idle.
       if (state.tier !== claim.state.tier) folding.ask(true);
-      return count;
+      return isLive;
     });
-    if (claimed !== undefined && claimed !== results.length) {
-      const detail = `${results.length} results for ${claimed} messages`;
-      throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
-    }
     this.#ended(claim);
-    return claimed === undefined ? 'lost' : 'settled';
+    return isSettled === true ? 'settled' : 'lost';
   }
 
   async release(claim: Claim, state?: ApplicationUpdate): Promise<'released' | 'lost'> {
@@ -168,8 +166,8 @@ export class PostgresQueue implements MessageQueue {
   }
 
   async extend(claim: Claim, leaseMs: number): Promise<'extended' | 'lost'> {
-    const isExtended = await this.#with(claim, (name, { calls }) => calls.extend(name, leaseMs));
-    return isExtended === true ? 'extended' : 'lost';
+    const isLive = await this.#with(claim, (name, { calls }) => calls.extend(name, leaseMs));
+    return isLive === true ? 'extended' : 'lost';
   }
 
   /** `undefined` where no claim is called so. */
@@ -237,6 +235,19 @@ export class PostgresQueue implements MessageQueue {
     });
   }
 
+  async *exportItems(): AsyncGenerator<ApplicationItem | MessageItem> {
+    yield* await this.#run(async ({ database }) => exportItems(database));
+  }
+
+  async importItems(items: readonly KeyedItem[]): Promise<number> {
+    return await this.#run(async ({ database, folding, initialState }) => {
+      const bounds = this.#options;
+      const stored = await importItems(database, items, { initialState, bounds });
+      this.#tell(folding);
+      return stored;
+    });
+  }
+
   async stats(): Promise<QueueStats> {
     return await this.#run(({ calls }) => calls.stats());
   }
@@ -270,16 +281,13 @@ export class PostgresQueue implements MessageQueue {
     }
   }
 
+  /** `close` waits for what was begun. */
   async #run<T>(work: (session: Session) => Promise<T>): Promise<T> {
     const initialState = this.#initialState;
-    if (initialState === undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
-    return await this.#while((open) => work({ ...open, initialState }));
-  }
-
-  /** `close` waits for what was begun. */
-  async #while<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
-    if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
-    const running = this.#connected().then(work);
+    if (initialState === undefined || this.#closing !== undefined) {
+      throw new SecurityEventError('ERR_QUEUE_CLOSED');
+    }
+    const running = this.#connected().then((open) => work({ ...open, initialState }));
     this.#running.add(running);
     return await running.finally(() => this.#running.delete(running));
   }

@@ -6,6 +6,13 @@ import { ENQUEUE } from './enqueue.ts';
 import { FOLD } from './fold.ts';
 import { END_DELAYS, HOLD } from './hold.ts';
 import { INCIDENT_KEY, INCIDENT_TABLES, NEW_NAMES, RETRACT, TELL } from './incidents.ts';
+import {
+  CLAIMED,
+  EXPORT_APPLICATIONS,
+  EXPORT_MESSAGES,
+  IMPORT_ITEMS,
+  ITEM_TABLES,
+} from './items.ts';
 import { EXTEND, RELEASE } from './release.ts';
 import { SETTLE, TAKE_POSTINGS, TAKE_ROOM } from './settle.ts';
 import { BACKLOG, COUNT_PENDING, STATS } from './stats.ts';
@@ -50,6 +57,11 @@ const TEXTS = [
   STATS,
   COUNT_PENDING,
   BACKLOG,
+  ITEM_TABLES,
+  CLAIMED,
+  EXPORT_APPLICATIONS,
+  EXPORT_MESSAGES,
+  IMPORT_ITEMS,
   INCIDENT_TABLES,
   INCIDENT_KEY,
   NEW_NAMES,
