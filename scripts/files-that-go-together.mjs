@@ -27,13 +27,6 @@ const GROUPS = [
   ['address/classify', 'address/normalise', 'address/parse', 'capture/describe-address'],
   ['capture/own-text', 'capture/request-scope', 'capture/request-story'],
   ['contract/contract', 'contract/index'],
-  [
-    'queue/memory/batch',
-    'queue/memory/moment',
-    'queue/memory/queue-stats',
-    'queue/memory/room',
-    'queue/memory/turns',
-  ],
 ];
 
 const NAMESPACE = 'together';

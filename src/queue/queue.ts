@@ -241,7 +241,7 @@ export interface MessageQueue {
    * letters (`horizon-passed`), and returns them.
    */
   expire(olderThanMs: number, maxMessages: number): Promise<readonly ExpiredMessage[]>;
-  /** Counts the messages in the ranges that are not settled yet. */
+  /** Counts the messages in the ranges that are not settled yet. Ranges ascend and do not overlap. */
   countPending(ranges: readonly SequenceRange[]): Promise<number>;
   /** Returns the state of an application; `undefined` before anything was enqueued for it. */
   applicationState(applicationId: string): Promise<ApplicationState | undefined>;

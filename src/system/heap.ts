@@ -54,6 +54,11 @@ export class Heap<T> {
     return [...wanted.keys()];
   }
 
+  /** Iterates in no particular order. */
+  [Symbol.iterator](): Iterator<T> {
+    return this.#items.values();
+  }
+
   /** Puts `item` at `index`, or above it. */
   #rise(item: T, index: number): void {
     let at = index;

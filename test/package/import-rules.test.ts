@@ -29,7 +29,6 @@ queue/sqlite | incident/ queue/message-classes.ts queue/queue.ts system/ | node:
 queue/postgres | incident/ queue/queue.ts system/ | pg
 queue/ | - | node:crypto
 webhook/wire/ | address/ system/ webhook/outcome.ts | node:dns node:net node:tls undici
-webhook/engine/create-sender.ts | contract/ queue/memory/ queue/queue.ts settings/ system/ webhook/ | -
 webhook/engine/ | contract/ projection/ queue/memory.ts queue/message-classes.ts queue/queue.ts settings/ system/ webhook/ | node:diagnostics_channel
 webhook/ | contract/ queue/message-classes.ts queue/queue.ts system/ webhook/wire/ | node:crypto
 capture/ | address/ contract/ system/ | maxmind node:fs node:http node:util proxy-addr

@@ -150,9 +150,9 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'who came last is served first',
-    file: 'queue/memory/turns.ts',
-    from: 'this.#turn += 1',
-    to: 'this.#turn -= 1',
+    file: 'queue/memory/schedule.ts',
+    from: 'this.#lastTurn += 1',
+    to: 'this.#lastTurn -= 1',
     by: 'turns',
     withinSeeds: 100,
   },

@@ -9,27 +9,28 @@ import type {
   StoredMessage,
 } from '../queue.ts';
 import type { Application } from './application.ts';
-import type { Content } from './content.ts';
-import type { Moment } from './moment.ts';
-import { storedMessages, type WaitingMessage, waitingMessage } from './waiting-message.ts';
+import type { QueueTime } from './queue-time.ts';
+import type { MemoryStore } from './store.ts';
+import { storedMessages, WaitingMessage } from './waiting-messages.ts';
 
 /** @throws SecurityEventError `ERR_QUEUE_FAILED` while messages are claimed */
-export function* itemsOf(content: Content, at: Moment): Iterable<ApplicationItem | MessageItem> {
-  const applications = [...content.all()];
+export function* itemsOf(
+  store: MemoryStore,
+  at: QueueTime,
+): Iterable<ApplicationItem | MessageItem> {
+  const applications = [...store.all()];
   if (applications.some(({ claim }) => claim !== undefined)) {
     const detail = 'messages are claimed: close the senders, or wait until the leases expire';
     throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
   }
   const toEpoch = (ms: number): number => Math.max(0, ms + at.epochMs - at.nowMs);
-  for (const { id, state, notBeforeMs } of applications) {
-    const pausedUntil = toEpoch(notBeforeMs);
+  for (const { id, state, pausedUntilMs } of applications) {
+    const pausedUntil = toEpoch(pausedUntilMs);
     yield { kind: 'application', applicationId: id, state, pausedUntil };
   }
-  const messages = applications.flatMap(({ id, waiting }) => {
-    const all = waiting.takeFirst(Number.POSITIVE_INFINITY);
-    for (const message of all) waiting.putBack(message);
-    return all.map((message) => ({ applicationId: id, message }));
-  });
+  const messages = applications.flatMap(({ id, waiting }) =>
+    [...waiting].map((message) => ({ applicationId: id, message })),
+  );
   messages.sort((one, other) => one.message.sequence - other.message.sequence);
   for (const { applicationId, message } of messages) {
     yield {
@@ -49,45 +50,48 @@ export function* itemsOf(content: Content, at: Moment): Iterable<ApplicationItem
 
 /** Returns the number of items that were new. */
 export function storeItems(
-  content: Content,
+  store: MemoryStore,
   items: readonly KeyedItem[],
-  { initialState, at }: { readonly initialState: ApplicationState; readonly at: Moment },
+  { initialState, at }: { readonly initialState: ApplicationState; readonly at: QueueTime },
 ): number {
-  const added = items.filter(({ key }) => !content.importedKeys.has(key));
+  const added = items.filter(({ key }) => !store.importedKeys.has(key));
   const messages = added.flatMap(({ item }) => (item.kind === 'message' ? [item] : []));
-  const bytes = messages.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  content.room.take(messages.length, bytes);
+  store.reserve(
+    messages.length,
+    messages.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+  );
   for (const { key, item } of added) {
-    content.importedKeys.add(key);
-    const application = content.ensure(item.applicationId, initialState);
-    storeItem(content, item, { application, at });
-    content.place(application, at.nowMs);
+    store.importedKeys.add(key);
+    const application = store.ensure(item.applicationId, initialState);
+    storeItem(store, item, { application, at });
+    store.update(application, at.nowMs);
   }
   return added.length;
 }
 
 function storeItem(
-  content: Content,
+  store: MemoryStore,
   item: QueueItem,
-  { application, at }: { readonly application: Application; readonly at: Moment },
+  { application, at }: { readonly application: Application; readonly at: QueueTime },
 ): void {
   const fromEpoch = (ms: number): number => Math.floor(ms + at.nowMs - at.epochMs);
   if (item.kind === 'application') {
     application.reopen(item.state);
-    application.write({ ...item.state, pauseMs: 0 }, fromEpoch(item.pausedUntil));
+    application.update(item.state, fromEpoch(item.pausedUntil));
     return;
   }
   const isDead = item.kind === 'dead-letter';
-  const message: WaitingMessage = waitingMessage(item, {
-    sequence: isDead ? 0 : content.nextSequence(1),
+  if (!isDead) store.lastSequence += 1;
+  const message = new WaitingMessage(item, item.stored.bytes.toString('latin1'), {
+    sequence: store.lastSequence,
     nowMs: fromEpoch(item.acceptedAt),
     dueMs: isDead ? 0 : fromEpoch(item.dueAt),
   });
   message.sends = item.sends;
   application.counts.accepted += 1;
-  if (item.kind === 'dead-letter') {
+  if (isDead) {
     const { reason, lastAttempt, acceptedAt, diedAt } = item;
-    content.dead.add({ application, message, reason, lastAttempt, acceptedAt, diedAt });
+    store.dead.add({ application, message, reason, lastAttempt, acceptedAt, diedAt });
     return;
   }
   message.maxMessages = item.maxMessages ?? undefined;

@@ -1,7 +1,6 @@
 /** `createWebhookSender`: from options to a running engine. */
 import type { Dialect } from '../../contract/index.ts';
-import { readMemoryOptions } from '../../queue/memory/memory-options.ts';
-import { MemoryQueue } from '../../queue/memory/memory-queue.ts';
+import { createMemoryQueue } from '../../queue/memory.ts';
 import { createSettings } from '../../settings/source.ts';
 import { type Clock, systemClock } from '../../system/clock.ts';
 import { givingWay } from '../../system/giving-way.ts';
@@ -110,7 +109,7 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
   const { find } = createSettings(settings.source);
   const senderId = system.newId();
   const isDelivering = settings.role !== 'enqueue';
-  const queue = settings.queue ?? new MemoryQueue(readMemoryOptions(settings.memory), clock);
+  const queue = settings.queue ?? createMemoryQueue(settings.memory, clock);
   const tracker = new Tracker(isDelivering);
   const stopping = new AbortController();
   const poster = system.createPoster({ ...settings.wire, clock });

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { readMemoryOptions } from '../../../src/queue/memory/memory-options.ts';
+import { DEFAULT_BOUNDS } from '../../../src/queue/memory/store.ts';
 import { createMemoryQueue } from '../../../src/queue/memory.ts';
 import type { MessageQueue } from '../../../src/queue/queue.ts';
 import { createSettings } from '../../../src/settings/source.ts';
@@ -115,7 +115,7 @@ describe('the options of a sender', () => {
 
   test('have for the queue in memory the bounds that are documented', () => {
     const { maxPendingBytes, maxPendingMessages, maxDeadBytes } = SENDER_OPTION_TABLE;
-    const bounds = readMemoryOptions(read({}).memory);
+    const bounds = DEFAULT_BOUNDS;
     expect(String(bounds.maxPendingBytes)).toBe(maxPendingBytes.default);
     expect(String(bounds.maxPendingMessages)).toBe(maxPendingMessages.default);
     expect(String(bounds.maxDeadBytes)).toBe(maxDeadBytes.default);
