@@ -15,7 +15,8 @@ import { createSqliteQueue } from 'security-event-delivery/queue/sqlite';
 import { sampleMessageToSend } from 'security-event-delivery/testing';
 
 const WORKERS = ['worker-1', 'worker-2', 'worker-3'];
-const MESSAGES = 100; // that each worker accepts
+const TOTAL = 300; // messages, a third by each worker
+type Messages = readonly { readonly message_id: string }[];
 const say = (who: string, text: string): void => console.log(`${who.padEnd(9)} ${text}`);
 
 async function work(name: string, file: string, url: string): Promise<void> {
@@ -29,9 +30,9 @@ async function work(name: string, file: string, url: string): Promise<void> {
     deadlineMs: 1000,
     leaseMs: 2000, // a killed worker keeps its messages from the others for so long
   });
-  const ids = Array.from({ length: MESSAGES }, (_, index) => ({ message_id: `${name}-${index}` }));
+  const ids = Array.from({ length: TOTAL / 3 }, (_, index) => ({ message_id: `${name}-${index}` }));
   await sender.send(ids.map((id) => sampleMessageToSend('security_event', id)));
-  say(name, `accepted ${MESSAGES} messages: they are in the file`);
+  say(name, `accepted ${TOTAL / 3} messages: they are in the file`);
   process.send?.('accepted');
   await once(process, 'disconnect');
   await sender.close();
@@ -41,19 +42,19 @@ async function main(): Promise<void> {
   const workers = new Map<string, ChildProcess>();
   const counts = new Map<string, number>(); // by message id, how often it came
   const twice = () => [...counts.values()].filter((count) => count > 1).length;
-  const answer: RequestListener = async (request, response) => {
-    const messages = (await json(request)) as { message_id: string }[];
-    const name = request.headers['user-agent'] ?? '';
+  const take = (messages: Messages, name: string): void => {
     const before = twice();
     for (const { message_id: id } of messages) counts.set(id, (counts.get(id) ?? 0) + 1);
     if (twice() > before) say(name, `sent these ${messages.length} again, after the lease`);
-    if (ready.size === WORKERS.length) {
-      ready.clear(); // no other one is killed
-      workers.get(name)?.kill('SIGKILL');
-      workers.delete(name);
-      say(name, `killed: it sent ${messages.length} messages and has no answer yet`);
-    }
-    setTimeout(() => response.writeHead(204).end(), 20);
+    if (ready.size < WORKERS.length) return;
+    ready.clear(); // no other one is killed
+    workers.get(name)?.kill('SIGKILL');
+    workers.delete(name);
+    say(name, `killed: it sent ${messages.length} messages and has no answer yet`);
+  };
+  const answer: RequestListener = (request, response) => {
+    setTimeout(() => response.writeHead(204).end(), 50);
+    void json(request).then((body) => take(body as Messages, request.headers['user-agent'] ?? ''));
   };
   const server = createServer(answer).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -65,14 +66,13 @@ async function main(): Promise<void> {
     worker.once('message', () => ready.add(name));
     workers.set(name, worker);
   }
-  const sum = WORKERS.length * MESSAGES;
-  const isOver = () => counts.size === sum && twice() > 0;
+  const isOver = () => counts.size === TOTAL && twice() > 0;
   for (let tries = 0; !isOver() && tries < 400; tries += 1) await wait(50);
   for (const worker of workers.values()) worker.disconnect();
   await Promise.all([...workers.values()].map((worker) => once(worker, 'exit')));
   server.close();
   rmSync(folder, { recursive: true });
-  say('receiver', `has ${counts.size} of ${sum} messages, ${twice()} of them came twice`);
+  say('receiver', `has ${counts.size} of ${TOTAL} messages, ${twice()} of them came twice`);
   say('main', isOver() ? 'Nothing was lost.' : 'Messages were lost.');
 }
 
