@@ -508,6 +508,7 @@ function readProgress({ database }, sequence) {
 }
 function place(transaction, application, nowMs) {
   endDelaysIfFull(transaction, application, nowMs);
+  application.served_at = Math.min(application.served_at, nowMs);
   transaction.changed(application);
 }
 function endDelaysIfFull(transaction, application, nowMs) {

@@ -33,6 +33,8 @@ export function readProgress(
  */
 export function place(transaction: Transaction, application: Application, nowMs: number): void {
   endDelaysIfFull(transaction, application, nowMs);
+  // The clock was set back: its new messages do not wait until it is that time again.
+  application.served_at = Math.min(application.served_at, nowMs);
   transaction.changed(application);
 }
 
