@@ -174,7 +174,7 @@ export interface ApplicationItem {
   readonly kind: 'application';
   readonly applicationId: string;
   readonly state: ApplicationState;
-  /** Nothing of it may be claimed before. Milliseconds since the epoch. */
+  /** Nothing of it may be claimed before. Milliseconds since the epoch; 0 without a pause. */
   readonly pausedUntil: number;
 }
 

@@ -221,7 +221,7 @@ export class Book {
   }
 
   /** The queue's clock jumped: what it has a time for comes so much sooner. */
-  shift(byMs: number): void {
+  shift(byMs: number, now: number): void {
     for (const message of this.messages.values()) {
       message.acceptedAt -= byMs;
       message.dueAt -= byMs;
@@ -229,7 +229,8 @@ export class Book {
       message.diedAt -= byMs;
     }
     for (const application of this.applications.values()) {
-      application.notBefore -= byMs;
+      // A pause that is over stays so.
+      if (application.notBefore > now) application.notBefore -= byMs;
       application.readySince = undefined;
       if (application.claim !== undefined) application.claim.endsAt -= byMs;
     }

@@ -118,7 +118,7 @@ export class World {
 
   /** The queue's time jumps. Timers of the engine that were set before know nothing of it. */
   shiftQueueTime(byMs: number): void {
-    this.book.shift(byMs);
+    this.book.shift(byMs, this.now);
     const held = [...this.book.applications.values()].map(({ claim }) => claim?.destination);
     for (const destination of new Set([...this.destinations.values(), ...held])) {
       destination?.shift(byMs);

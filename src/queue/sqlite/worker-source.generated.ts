@@ -509,6 +509,7 @@ function readProgress({ database }, sequence) {
 function place(transaction, application, nowMs) {
   endDelaysIfFull(transaction, application, nowMs);
   application.served_at = Math.min(application.served_at, nowMs);
+  if (application.not_before <= nowMs) application.not_before = 0;
   transaction.changed(application);
 }
 function endDelaysIfFull(transaction, application, nowMs) {

@@ -27,7 +27,7 @@ test.runIf(postgresPrograms !== undefined)(
       const retry = { kind: 'retry', afterMs: round, progress: { round } } as const;
       const results = claim.messages.map((_, index) => (index % 2 === 0 ? DEAD : retry));
       const state = { ...INITIAL, tier: 'failing', circuitBreaker: { round } } as const;
-      await source.settle(claim, results, { ...state, pauseMs: round * 1000 });
+      await source.settle(claim, results, { ...state, pauseMs: round * 60_000 });
     }
     await source.closeApplication('shop-299', 2);
     const content = await contentOf(source);
