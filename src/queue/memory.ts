@@ -1,6 +1,6 @@
 /** A queue in the memory of this process. */
 import { check, integer, type Rules } from '../option-rules.ts';
-import { systemClock } from '../system/clock.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { MemoryQueue } from './memory/memory-queue.ts';
 import type { QueueClock } from './memory/queue-time.ts';
 import { DEFAULT_BOUNDS } from './memory/store.ts';

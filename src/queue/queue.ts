@@ -136,7 +136,7 @@ export type MessageResult =
       /** 0 keeps the due time, so that the message goes before what became due later. */
       readonly afterMs: number;
       /** Maximum size of a claim with this message. Absent: the application's alone. */
-      readonly maxMessages?: number;
+      readonly maxMessages?: number | undefined;
       /** The engine's own, as JSON. No queue reads it. */
       readonly progress: Json;
     };

@@ -1,13 +1,13 @@
 /** Bugs in what is sent. */
 import type { Mutation } from './mutation.ts';
 
-const ENGINE = 'webhook/engine';
+const FOLDER = 'delivery';
 const QUEUE = 'queue/memory';
 
 export const REQUEST_MUTATIONS: readonly Mutation[] = [
   {
     name: 'retry_count is always 0',
-    file: `${ENGINE}/attempt.ts`,
+    file: `${FOLDER}/attempt.ts`,
     from: 'encodeBody(messages,',
     to: 'encodeBody(messages.map((message) => ({ ...message, sends: 0 })),',
     by: 'retry-count',
@@ -15,7 +15,7 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'date_created is of another clock',
-    file: `${ENGINE}/attempt.ts`,
+    file: `${FOLDER}/attempt.ts`,
     from: 'formatTimestamp(clock.now())',
     to: 'formatTimestamp(clock.monotonicMs())',
     by: 'date-created',
@@ -23,7 +23,7 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the signature leaves out a byte',
-    file: `${ENGINE}/attempt.ts`,
+    file: `${FOLDER}/attempt.ts`,
     from: 'sign(body, secret)',
     to: 'sign(body.subarray(1), secret)',
     by: 'signature',
@@ -31,7 +31,7 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a request has its messages in another order',
-    file: `${ENGINE}/attempt.ts`,
+    file: `${FOLDER}/attempt.ts`,
     from: '{ body: encodeBody(messages',
     to: '{ body: encodeBody(messages.toReversed()',
     by: 'claimed-messages',
@@ -39,7 +39,7 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a request goes to the root of its receiver',
-    file: `${ENGINE}/attempt.ts`,
+    file: `${FOLDER}/attempt.ts`,
     from: 'poster.post({ url, body',
     to: 'poster.post({ url: new URL(url.origin), body',
     by: 'destination',
@@ -47,7 +47,7 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a secret that is a function counts as none',
-    file: `${ENGINE}/attempt.ts`,
+    file: `${FOLDER}/attempt.ts`,
     from: 'secret === undefined) return',
     to: "typeof application.secret === 'function') return",
     by: 'missing',

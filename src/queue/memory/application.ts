@@ -1,3 +1,4 @@
+import { ownProperties } from '../../own-properties.ts';
 import type { ApplicationState, Claim, ClaimRequest, DiscardReason, Ledger } from '../queue.ts';
 import type { QueueTime } from './queue-time.ts';
 import type { Scheduled, SchedulePlace } from './schedule.ts';
@@ -20,7 +21,7 @@ export class Application implements Scheduled {
   readonly waiting = new WaitingMessages();
   readonly place: SchedulePlace = { heap: undefined, index: 0, key: 0 };
   readonly counts = { accepted: 0, delivered: 0, dead: 0 };
-  readonly discarded: Partial<Record<DiscardReason, number>> = Object.create(null);
+  readonly discarded: Partial<Record<DiscardReason, number>> = ownProperties({});
   state: ApplicationState;
   claim: LiveClaim | undefined = undefined;
   /** Nothing may be claimed before this time. */

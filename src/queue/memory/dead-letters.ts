@@ -56,8 +56,9 @@ export class DeadLetters {
     }
   }
 
-  page({ limit, after, ...filter }: PageRequest): DeadLetterPage {
-    const isWanted = matching(filter);
+  page(request: PageRequest): DeadLetterPage {
+    const { limit, after } = request;
+    const isWanted = matching(request);
     const found: Kept[] = [];
     let index = after === undefined ? 0 : this.#indexAfter(Number(after));
     // One more than the page holds shows that there is another page.

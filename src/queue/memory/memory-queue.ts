@@ -1,5 +1,5 @@
 import { SecurityEventError } from '../../errors.ts';
-import { type GiveWay, givingWay } from '../../system/giving-way.ts';
+import { type GiveWay, givingWay } from '../../runtime/yield-to-event-loop.ts';
 import type {
   ApplicationItem,
   ApplicationState,

@@ -1,4 +1,4 @@
-import type { Clock } from '../../system/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 
 /** What the queue needs of a clock. It waits for nothing. */
 export type QueueClock = Pick<Clock, 'now' | 'monotonicMs'>;

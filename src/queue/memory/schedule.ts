@@ -1,4 +1,4 @@
-import { Heap } from '../../system/heap.ts';
+import { Heap } from '../../runtime/heap.ts';
 import type { Tier } from '../queue.ts';
 
 type OpenTier = Exclude<Tier, 'closed'>;

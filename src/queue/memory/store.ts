@@ -1,5 +1,7 @@
 /** What a memory queue holds. Each method keeps the ledger balanced. */
+
 import { SecurityEventError } from '../../errors.ts';
+import { ownProperties } from '../../own-properties.ts';
 import type {
   ApplicationState,
   DeadLetterFilter,
@@ -260,7 +262,7 @@ export class MemoryStore {
   stats(nowMs: number): QueueStats {
     const applications = new Map<string, Ledger & { readonly tier: Tier }>();
     const total = { accepted: 0, delivered: 0, pending: 0, dead: 0 };
-    const discarded: Partial<Record<DiscardReason, number>> = {};
+    const discarded: Partial<Record<DiscardReason, number>> = ownProperties({});
     let oldestDueMs = 0;
     for (const application of this.all()) {
       const ledger = application.ledger();
@@ -278,7 +280,8 @@ export class MemoryStore {
         oldestDueMs = Math.max(oldestDueMs, nowMs - sinceMs);
       }
     }
-    return { ...total, discarded, pendingBytes: this.#bytes, oldestDueMs, applications };
+    const pendingBytes = this.#bytes;
+    return { ...total, discarded: { ...discarded }, pendingBytes, oldestDueMs, applications };
   }
 }
 

@@ -1,5 +1,5 @@
 /** The waiting messages of one application, by due time and sequence. */
-import { Heap } from '../../system/heap.ts';
+import { Heap } from '../../runtime/heap.ts';
 import { Claimed, Stored } from '../message-classes.ts';
 import type {
   ApplicationState,

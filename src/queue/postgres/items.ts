@@ -1,24 +1,16 @@
-/** Items of an export, as rows of the schema's functions and back. */
+/** Items of an export, as arguments and rows of the schema's functions. */
 import { SecurityEventError } from '../../errors.ts';
-import type {
-  ApplicationItem,
-  ApplicationState,
-  Format,
-  KeyedItem,
-  MessageItem,
-  QueueItem,
-} from '../queue.ts';
-import { type Bounds, refuseOverflow } from './calls.ts';
-import { STATE_TYPES, stateOf, stateValues } from './claims.ts';
+import type { ApplicationItem, Format, Json, KeyedItem, MessageItem, QueueItem } from '../queue.ts';
 import type { Database, Row } from './database.ts';
-import { fromJsonText, fromText, toJsonText, toText, toWhole } from './words.ts';
+import { fromEscaped, toEscaped, toWhole } from './escaped-text.ts';
+import { type StateJson, stateJson, stateOf } from './rows.ts';
 
 const PAGE = 100;
 
 export async function* exportItems(
   database: Database,
 ): AsyncGenerator<ApplicationItem | MessageItem> {
-  if (Number((await database.one('claimed', [], []))['claimed']) > 0) {
+  if (Number(await database.call('claimed_applications')) > 0) {
     const detail = 'messages are claimed: close the senders, or wait until the leases expire';
     throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
   }
@@ -26,19 +18,20 @@ export async function* exportItems(
     ['export_applications', applicationItem],
     ['export_messages', messageItem],
   ] as const) {
-    for (let after: unknown = 0; ; ) {
-      const rows = await database.call(name, ['bigint', 'bigint'], [after, PAGE]);
+    for (let after = 0; ; ) {
+      const rows = await database.rows(name, { after, limit: PAGE });
       for (const row of rows) yield itemOf(row);
-      after = rows.at(-1)?.['id'];
-      if (after === undefined) break;
+      const last = rows.at(-1);
+      if (last === undefined) break;
+      after = Number(last['id']);
     }
   }
 }
 
 const applicationItem = (row: Row): ApplicationItem => ({
   kind: 'application',
-  applicationId: fromText(String(row['application'])),
-  state: stateOf(row),
+  applicationId: fromEscaped(String(row['application'])),
+  state: stateOf(row['state'] as StateJson),
   pausedUntil: Number(row['not_before']),
 });
 
@@ -46,10 +39,10 @@ function messageItem(row: Row): MessageItem {
   const { max_messages: maxMessages, progress, content } = row;
   return {
     kind: 'message',
-    applicationId: fromText(String(row['application'])),
+    applicationId: fromEscaped(String(row['application'])),
     id: String(row['id']),
     stored: {
-      messageId: fromText(String(row['message_id'])),
+      messageId: fromEscaped(String(row['message_id'])),
       format: Number(row['format']) as Format,
       bytes: content as Buffer,
       dateAt: Number(row['date_at']),
@@ -58,70 +51,48 @@ function messageItem(row: Row): MessageItem {
     sizeBytes: Number(row['size_bytes']),
     sends: Number(row['sends']),
     maxMessages: maxMessages === null ? null : Number(maxMessages),
-    progress: progress === null ? null : fromJsonText(progress as string),
+    progress: progress === null ? null : (JSON.parse(progress as string) as Json),
     acceptedAt: Number(row['accepted_at']),
     dueAt: Number(row['due']),
   };
 }
 
-const IMPORT_TYPES = ['text', 'bytea', ...STATE_TYPES, 'bigint', 'bigint'];
-
-export async function importItems(
-  database: Database,
-  items: readonly KeyedItem[],
-  { initialState, bounds }: { readonly initialState: ApplicationState; readonly bounds: Bounds },
-): Promise<number> {
+/** The items as JSON, and their bytes one after the other. */
+export function itemArguments(items: readonly KeyedItem[]) {
   const contents: Buffer[] = [];
   let start = 0;
   const rows = items.map(({ key, item }) => {
     const row = { key, start, ...rowOf(item) };
-    if (item.kind === 'application') return row;
-    contents.push(item.stored.bytes);
-    start += item.stored.bytes.length;
+    if (item.kind !== 'application') {
+      contents.push(item.stored.bytes);
+      start += item.stored.bytes.length;
+    }
     return row;
   });
-  const answer = await database.one('import_items', IMPORT_TYPES, [
-    JSON.stringify(rows),
-    Buffer.concat(contents),
-    ...stateValues(initialState),
-    bounds.maxPendingMessages,
-    bounds.maxPendingBytes,
-  ]);
-  refuseOverflow(answer, bounds);
-  return Number(answer['imported']);
+  return { items: rows, content: Buffer.concat(contents) };
 }
 
-function rowOf(item: QueueItem): Row {
+function rowOf(item: QueueItem): object {
   const { kind } = item;
-  const application = toText(item.applicationId);
+  const application = toEscaped(item.applicationId);
   if (item.kind === 'application') {
-    const [tier, maxMessages, maxBytes, breaker] = stateValues(item.state);
-    const state = {
-      tier,
-      max_messages: maxMessages,
-      max_bytes: maxBytes,
-      circuit_breaker: breaker,
-    };
-    return { kind, application, ...state, not_before: toWhole(item.pausedUntil) };
+    const pausedUntil = toWhole(item.pausedUntil);
+    return { kind, application, state: stateJson(item.state), pausedUntil };
   }
-  const { stored, sizeBytes, sends, acceptedAt } = item;
-  const facts = {
-    kind,
-    application,
-    message_id: toText(stored.messageId),
-    format: stored.format,
-    length: stored.bytes.length,
-    date_at: stored.dateAt,
-    count_at: stored.countAt,
-    size_bytes: sizeBytes,
-    sends,
-    accepted_at: Math.floor(acceptedAt),
-  };
+  const { stored, sizeBytes, sends } = item;
+  const { messageId, format, bytes, dateAt, countAt } = stored;
+  const acceptedAt = toWhole(item.acceptedAt);
+  const facts = { kind, application, sizeBytes, sends, acceptedAt, format, dateAt, countAt };
+  const message = { ...facts, messageId: toEscaped(messageId), length: bytes.length };
   if (item.kind === 'dead-letter') {
-    const { reason, lastAttempt, diedAt } = item;
-    const end = { reason, last_attempt: toJsonText(lastAttempt), died_at: Math.floor(diedAt) };
-    return { ...facts, ...end };
+    const lastAttempt = JSON.stringify(item.lastAttempt);
+    return { ...message, reason: item.reason, lastAttempt, diedAt: toWhole(item.diedAt) };
   }
-  const progress = item.progress === null ? null : toJsonText(item.progress);
-  return { ...facts, max_messages: item.maxMessages, progress, due: Math.floor(item.dueAt) };
+  const { maxMessages, progress, dueAt } = item;
+  return {
+    ...message,
+    maxMessages,
+    progress: progress === null ? null : JSON.stringify(progress),
+    dueAt: toWhole(dueAt),
+  };
 }

@@ -1,6 +1,6 @@
 /** Reports of a damaged file. They have counts and ids of applications: no content, no secret. */
 import { channel } from 'node:diagnostics_channel';
-import { calm } from '../../system/calm.ts';
+import { calm } from '../../runtime/ignore-rejection.ts';
 import type { LostMessages } from './protocol.ts';
 
 /** Damage that the queue found in its file. The intact messages are delivered. */

@@ -1,7 +1,7 @@
 /** The main thread's end of the worker of one file. */
 import { Worker } from 'node:worker_threads';
 import { SecurityEventError } from '../../errors.ts';
-import { untraced } from '../../system/untraced.ts';
+import { untraced } from '../../runtime/untraced.ts';
 import { peerPath } from './peer-path.ts';
 import {
   type CallTuple,

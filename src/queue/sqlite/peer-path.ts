@@ -10,11 +10,11 @@ const PEER = '@photostructure/sqlite';
 export function peerPath(): string | null {
   const places = [import.meta.url as string | undefined, process.argv[1], join(process.cwd(), '_')];
   // Not imported: webpack replaces calls of an imported `createRequire`, and they would find nothing.
-  const { createRequire } = process.getBuiltinModule('node:module');
+  const { createRequire: requireFrom } = process.getBuiltinModule('node:module');
   for (const place of places) {
     if (place === undefined) continue;
     try {
-      return createRequire(place).resolve(PEER);
+      return requireFrom(place).resolve(PEER);
     } catch {
       // Not from there.
     }

@@ -7,6 +7,7 @@ import {
   type Rules,
   usable,
 } from '../../option-rules.ts';
+import { ownProperties } from '../../own-properties.ts';
 import type { SqliteQueueDamage } from './damage.ts';
 import type { IncidentLimits } from './protocol.ts';
 
@@ -85,7 +86,7 @@ export function readQueueOptions(options: unknown): SqliteSettings {
   const { maxDeadBytes = 256 * MIB, onDamage } = given;
   const bounds = { maxPendingBytes, maxPendingMessages, maxDeadBytes };
   const handler = onDamage === undefined ? {} : { onDamage };
-  return { file: pathOf(given.file), sync, ...bounds, ...handler };
+  return ownProperties({ file: pathOf(given.file), sync, ...bounds, ...handler });
 }
 
 /** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option */

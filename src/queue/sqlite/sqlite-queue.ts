@@ -26,6 +26,7 @@ import type { Answer } from './file-worker.ts';
 import { bodiesOf, exportedItems, importedRow } from './items.ts';
 import { claimOf, deadLettersOf, entryTuple, resultTuples, stateOf, statsOf } from './messages.ts';
 import {
+  type ClaimAnswer,
   type EnqueueSettings,
   type Operation,
   type Operations,
@@ -45,6 +46,9 @@ interface Opened {
   readonly file: SharedFile;
   readonly settings: EnqueueSettings['settings'];
 }
+
+const isClaim = (answer: ClaimAnswer | NothingDue): answer is ClaimAnswer =>
+  Object.hasOwn(answer, 'messages');
 
 /** One handle of a file. All calls are done by the worker of the file, in the order of the calls. */
 export class SqliteQueue implements MessageQueue {
@@ -100,7 +104,7 @@ export class SqliteQueue implements MessageQueue {
     const { tiers, maxMessages, maxBytes, leaseMs } = request;
     const limits = { maxMessages: toWhole(maxMessages), maxBytes: toWhole(maxBytes) };
     const { value, bodies } = await this.#call('claim', { tiers: [...tiers], ...limits, leaseMs });
-    if (!('messages' in value)) return value;
+    if (!isClaim(value)) return value;
     this.#claims.add(value.id);
     return claimOf(value, bodies);
   }

@@ -36,7 +36,7 @@ __export(main_exports, {
 module.exports = __toCommonJS(main_exports);
 var import_node_worker_threads = require("node:worker_threads");
 
-// src/system/on-abort.ts
+// src/runtime/on-abort.ts
 var import_node_events = require("node:events");
 function onAbort(signal, listener) {
   if (signal.aborted) {
@@ -71,7 +71,7 @@ function listenerLimit(signal) {
   }
 }
 
-// src/system/clock.ts
+// src/runtime/clock.ts
 var wait = (start, signal) => new Promise((resolve) => {
   if (signal?.aborted === true) {
     resolve();
@@ -92,7 +92,7 @@ var systemClock = {
   idle: (ms, signal) => wait((finish2) => setTimeout(finish2, ms).unref(), signal)
 };
 
-// src/system/next-turn.ts
+// src/runtime/next-turn.ts
 var nextTurn = () => new Promise((resolve) => {
   setImmediate(resolve);
 });
@@ -1665,7 +1665,7 @@ function answer(storage, {
 var import_node_fs2 = require("node:fs");
 var import_node_path = require("node:path");
 
-// src/system/random.ts
+// src/runtime/random.ts
 var systemRandom = () => Math.random();
 
 // src/queue/sqlite/worker/database.ts

@@ -6,8 +6,12 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createSchema, type Migrations, schemaFile } from '../../../src/queue/postgres/schema.ts';
-import { schemaText } from '../../../src/queue/postgres/sql/schema-text.ts';
+import {
+  createSchema,
+  type Migrations,
+  schemaFile,
+  schemaText,
+} from '../../../src/queue/postgres/schema.ts';
 import {
   createPostgresQueue,
   createPostgresSchema,
@@ -57,9 +61,9 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
 
   afterEach(async () => {
     for (const queue of opened.splice(0)) await queue.close();
-    const tables = ['application', 'message', 'dead_letter', 'posting'];
+    const tables = ['application', 'message', 'dead_letter', 'counter_delta'];
     const text = tables.map((table) => `delete from ${SCHEMA}.${table};`).join('');
-    await control.query(`${text} update ${SCHEMA}.room set messages = 0, bytes = 0`);
+    await control.query(`${text} update ${SCHEMA}.pending_total set messages = 0, bytes = 0`);
   });
 
   afterAll(async () => {
@@ -284,6 +288,18 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     const { items } = await queue.listDeadLetters({ limit: 9 });
     expect(items.map(({ stored }) => stored.messageId)).toEqual(['29', '0']);
     expect(await queue.stats()).toMatchObject({ accepted: 4, dead: 2, discarded: { purged: 2 } });
+  });
+
+  test('answers the queries of the guide for fleets', async () => {
+    const guide = readFileSync(join(root, 'docs/fleet.md'), 'utf8');
+    const blocks = Array.from(guide.matchAll(/```sql\n([^`]*)```/g), ([, sql = '']) => sql);
+    expect(blocks).toHaveLength(7);
+    const queue = await open();
+    await queue.enqueue([entryOf('one')]);
+    await claimOf(queue);
+    for (const sql of blocks) await control.query(sql.replaceAll('security_events', SCHEMA));
+    const rights = `select has_table_privilege('${SCHEMA}_user', '${SCHEMA}.message', 'insert') as has`;
+    expect((await control.query(rights)).rows).toEqual([{ has: true }]);
   });
 
   test('needs rights on what is in the schema only, not the schema', async () => {

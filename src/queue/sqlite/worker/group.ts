@@ -1,5 +1,5 @@
 /** Group commit: calls that waited while a transaction ran are done together in the next one. */
-import { systemClock } from '../../../system/clock.ts';
+import { systemClock } from '../../../runtime/clock.ts';
 import type { AnswerTuple, CallTuple, LostMessages } from '../protocol.ts';
 import type { Database } from './database.ts';
 import type { DiskSpace } from './disk-space.ts';

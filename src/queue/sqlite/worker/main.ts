@@ -3,8 +3,8 @@
  * to start from every bundler's output: run `npm run generate` after a change in this folder.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { systemClock } from '../../../system/clock.ts';
-import { nextTurn } from '../../../system/next-turn.ts';
+import { systemClock } from '../../../runtime/clock.ts';
+import { nextTurn } from '../../../runtime/next-turn.ts';
 import type { LostMessages, Post, WorkerData, WorkerPost } from '../protocol.ts';
 import type { Database } from './database.ts';
 import { DiskSpace } from './disk-space.ts';
