@@ -83,6 +83,7 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
   './fastify': ['captureRequests'],
   './hono': ['captureRequests'],
   './passport': ['reportLogins'],
+  './queue': ['exportQueue', 'importQueue'],
   './queue/memory': ['createMemoryQueue'],
   './queue/postgres': ['createPostgresIncidents', 'createPostgresQueue', 'createPostgresSchema'],
   './queue/sqlite': ['createSqliteIncidents', 'createSqliteQueue'],
@@ -156,7 +157,7 @@ describe('the exports map', () => {
       './fastify',
       './hono',
       './passport',
-
+      './queue',
       './queue/memory',
       './queue/postgres',
       './queue/sqlite',
