@@ -26,7 +26,7 @@ describe('settings rotate', () => {
     expect(await run('rotate', [...NEXT, ...when], { ...env, clock })).toEqual({
       exitCode: 0,
       stdout: `shop-1: the new secret signs from ${nextFrom}\n`,
-      stderr: 'short-secret: The secret has fewer than 16 bytes: it can be guessed.\n',
+      stderr: 'short-secret: The secret has fewer than 16 bytes and can be guessed.\n',
     });
     expect(stored()).toEqual(
       withShop({ secret: { current: OLD_SECRET, next: 'the next secret', nextFrom } }),
@@ -58,7 +58,7 @@ describe('settings rotate', () => {
     const { exitCode, stdout, stderr } = await run('rotate', words);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 0,
-      stderr: `The secret is in ${out}: give it to the receiver.\n`,
+      stderr: `The secret is in ${out}. Give it to the receiver.\n`,
     });
     const secret = readFileSync(out, 'utf8').trim();
     expect(secret).toMatch(/^[0-9a-f]{64}$/);
@@ -89,35 +89,27 @@ describe('settings rotate', () => {
       exitCode: 2,
       stdout: '',
       stderr:
-        `security-events: ${file} has no such application, or none with a URL and a secret\n` +
-        `See \`security-events settings show ${file}\`.\n`,
+        `security-events: ${file} has no such application, or it has no URL and secret\n` +
+        `Run security-events settings show ${file}\n`,
     });
     expect(readdirSync(folder)).toEqual(['settings.json']);
     expect(text()).toBe(JSON.stringify(SAVED));
   });
 
   test.each<[string, readonly string[], string]>([
-    [
-      'two times',
-      [...NEXT, '--from', '2100-01-01', '--in', '1h'],
-      'expected --from or --in, and not both',
-    ],
+    ['two times', [...NEXT, '--from', '2100-01-01', '--in', '1h'], 'give --from or --in, not both'],
     [
       'no secret',
       [...SHOP_1],
-      'no new secret is named\nMake one with --secret-out PATH, or name it by --secret-env or --secret-file.',
+      'no new secret given\nGenerate one with --secret-out PATH, or use --secret-env or --secret-file.',
     ],
     [
       'a time without its zone',
       [...NEXT, '--from', '2100-01-01T08:00'],
-      '--from must be a day or a time with its zone, such as 2026-11-22 or 2026-11-22T08:00:00Z',
+      '--from needs a day or a time with its zone, such as 2026-11-22 or 2026-11-22T08:00:00Z',
     ],
-    ['no application', ['--show-secret'], '--application is missing: the id of the application'],
-    [
-      'an empty application',
-      ['--application=', '--show-secret'],
-      '--application is missing: the id of the application',
-    ],
+    ['no application', ['--show-secret'], '--application is missing'],
+    ['an empty application', ['--application=', '--show-secret'], '--application is missing'],
   ])('with %s is a wrong use', async (_what, words, message) => {
     const { run, text } = settingsFixture(SAVED);
     // The usual variable is no new secret: it may well be the old one.
@@ -152,14 +144,14 @@ describe('settings select', () => {
     [
       'nothing',
       [],
-      'nothing is selected\nGive --module, --playbook, --all-modules or --all-playbooks.',
+      'nothing selected\nGive --module, --playbook, --all-modules or --all-playbooks.',
     ],
-    ['no state', ['--module', 'waf'], '--module must be a name and on or off, such as waf=on'],
-    ['no name', ['--playbook', '=on'], '--playbook must be a name and on or off, such as waf=on'],
+    ['no state', ['--module', 'waf'], '--module needs NAME=on or NAME=off'],
+    ['no name', ['--playbook', '=on'], '--playbook needs NAME=on or NAME=off'],
     [
       'all and one',
       ['--all-modules', '--module', 'waf=on'],
-      'expected --module or --all-modules, and not both',
+      'give --module or --all-modules, not both',
     ],
   ])('with %s is a wrong use', async (_what, words, message) => {
     const { run } = settingsFixture(SAVED);
@@ -173,9 +165,13 @@ describe('settings select', () => {
 
 test('settings format upgrades the organisation, once', async () => {
   const { run, stored } = settingsFixture({ ...SAVED, format: 1 });
-  expect(await run('format')).toEqual({ exitCode: 0, stdout: 'format 2, was 1\n', stderr: '' });
+  expect(await run('format')).toEqual({
+    exitCode: 0,
+    stdout: 'upgraded from format 1 to format 2\n',
+    stderr: '',
+  });
   expect(stored()).toEqual(SAVED);
-  expect(await run('format')).toEqual({ exitCode: 0, stdout: 'format 2 already\n', stderr: '' });
+  expect(await run('format')).toEqual({ exitCode: 0, stdout: 'already format 2\n', stderr: '' });
 });
 
 describe('settings remove', () => {
@@ -191,7 +187,7 @@ describe('settings remove', () => {
     expect(stored()).toEqual({ format: 2, applications: {} });
     expect(await run('remove', SHOP_1)).toEqual({
       exitCode: 1,
-      stdout: 'shop-1: there is no application to remove\n',
+      stdout: 'shop-1: there is no application\n',
       stderr: '',
     });
   });
@@ -206,7 +202,7 @@ describe('settings remove', () => {
     expect(stored()).toEqual(SAVED);
     expect(await run('remove', [...SHOP_1, '--draft'])).toMatchObject({
       exitCode: 1,
-      stdout: 'shop-1: there is no draft to remove\n',
+      stdout: 'shop-1: there is no draft\n',
     });
   });
 });
@@ -227,7 +223,7 @@ describe('a file that is not there, or is none', () => {
     expect(await run(word, words)).toEqual({
       exitCode: 3,
       stdout: '',
-      stderr: `security-events: ${file}: no such file or folder\n`,
+      stderr: `security-events: ${file}: no such file or directory\n`,
     });
     expect(existsSync(file)).toBe(false);
   });
@@ -239,8 +235,8 @@ describe('a file that is not there, or is none', () => {
       exitCode: 3,
       stdout: '',
       stderr:
-        `security-events: ${file} is no valid settings file\n` +
-        `\`security-events settings check ${file}\` names its faults.\n`,
+        `security-events: ${file} is not a valid settings file\n` +
+        `Run security-events settings check ${file}\n`,
     });
     expect(text()).toBe(broken);
   });
@@ -250,7 +246,7 @@ describe('a file that is not there, or is none', () => {
     const { exitCode, stderr } = await runCommand(['settings', 'show', folder]);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 3,
-      stderr: `security-events: ${folder}: it is a folder\n`,
+      stderr: `security-events: ${folder}: is a directory\n`,
     });
   });
 });

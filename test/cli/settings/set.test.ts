@@ -9,7 +9,7 @@ import { modeOf, OLD_SECRET, SHOP, settingsFixture, URL_TEXT } from './settings-
 const SHOP_1 = ['--application', 'shop-1'] as const;
 const PRIVATE = ['--network', 'allow-private'] as const;
 const HTTP =
-  'plain-http: What is sent over http can be read on its way; the signature does not hide it.\n';
+  'plain-http: Others can read what is sent over http. The signature does not encrypt it.\n';
 const NEW_SECRET = /^[0-9a-f]{64}\n$/;
 
 const env = (secret: string) => ({ environment: { SECURITY_EVENTS_SECRET: secret } });
@@ -66,9 +66,11 @@ describe('settings set', () => {
       const { exitCode, stdout, stderr } = await run('set', words, env(OLD_SECRET));
       expect({ exitCode, stdout }).toEqual({
         exitCode: 1,
-        stdout: 'shop-1: nothing is saved; the file is as it was\n',
+        stdout: 'shop-1: not saved; the file is unchanged\n',
       });
-      expect(stderr).toMatch(/^Test message not delivered: 401 in .*\.\nThe signature did not fit/);
+      expect(stderr).toMatch(
+        /^Test message not delivered: 401 in .*\.\nThe receiver rejected the signature/,
+      );
       expect(existsSync(file) ? text() : undefined).toBe(
         how === 'there' ? JSON.stringify(before) : undefined,
       );
@@ -82,7 +84,7 @@ describe('settings set', () => {
     const words = [...SHOP_1, '--url', receiver.url, ...PRIVATE, '--json'];
     expect(JSON.parse((await run('set', words, env(OLD_SECRET))).stdout)).toEqual({
       application: 'shop-1',
-      end: 'nothing',
+      result: 'test-failed',
       test: { ok: false, tested: 'draft', status: 503, durationMs: expect.any(Number) as number },
     });
   });
@@ -93,7 +95,7 @@ describe('settings set', () => {
     expect(await run('set', words, env(OLD_SECRET))).toEqual({
       exitCode: 0,
       stdout: 'shop-1: saved\n',
-      stderr: 'NOT TESTED: nothing was sent to the URL, and what is saved may not work.\n',
+      stderr: 'NOT TESTED: nothing was sent to the URL.\n',
     });
     expect(stored()).toMatchObject({ applications: { 'shop-1': { url: URL_TEXT } } });
   });
@@ -106,9 +108,9 @@ describe('settings set', () => {
     expect(await run('set', words)).toEqual({
       exitCode: 0,
       stdout:
-        'shop-1: a draft; what is saved goes on delivering\n' +
-        `When the receiver has the secret: security-events settings save ${file} --application shop-1\n`,
-      stderr: `${HTTP}The secret is in ${out}: give it to the receiver.\n`,
+        'shop-1: kept as a draft; the saved URL stays in use\n' +
+        `Once the receiver has the secret, run security-events settings save ${file} --application shop-1\n`,
+      stderr: `${HTTP}The secret is in ${out}. Give it to the receiver.\n`,
     });
     const secret = readFileSync(out, 'utf8');
     expect(secret).toMatch(NEW_SECRET);
@@ -140,7 +142,7 @@ describe('settings set', () => {
     const json = await run('set', [...words, '--json', '--draft']);
     expect(JSON.parse(json.stdout)).toEqual({
       application: 'shop-1',
-      end: 'draft',
+      result: 'draft',
       secret: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
     });
   });
@@ -153,7 +155,7 @@ describe('settings set', () => {
     expect(await run('set', words)).toEqual({
       exitCode: 3,
       stdout: '',
-      stderr: `security-events: ${out}: it exists already\n`,
+      stderr: `security-events: ${out}: file already exists\n`,
     });
     expect(readFileSync(out, 'utf8')).toBe('the old one');
     expect(existsSync(file)).toBe(false);
@@ -178,29 +180,29 @@ describe('settings set', () => {
       exitCode: 2,
       stdout: '',
       stderr:
-        `security-events: the secret changes at ${nextFrom}, which a new URL would undo\n` +
-        'Wait until then, or name the secret to use by --secret-env or --secret-file.\n',
+        `security-events: the secret changes at ${nextFrom}; a new URL would cancel that\n` +
+        'Wait until then, or name the secret with --secret-env or --secret-file.\n',
     });
     expect(text()).toBe(JSON.stringify(before));
   });
 
   test.each<[string, readonly string[], string]>([
-    ['no application', ['--url', URL_TEXT], '--application is missing: the id of the application'],
-    ['no URL', SHOP_1, '--url is missing: where messages go'],
+    ['no application', ['--url', URL_TEXT], '--application is missing'],
+    ['no URL', SHOP_1, '--url is missing'],
     [
       'another network',
       [...SHOP_1, '--url', URL_TEXT, '--network', 'all'],
-      '--network must be one of public, allow-private',
+      '--network must be one of: public, allow-private',
     ],
     [
       'no secret',
       [...SHOP_1, '--url', URL_TEXT],
-      'there is no secret\nSet SECURITY_EVENTS_SECRET, use --secret-env NAME or --secret-file PATH, or make one with --secret-out PATH.',
+      'no secret given\nSet SECURITY_EVENTS_SECRET, use --secret-env NAME or --secret-file PATH, or generate one with --secret-out PATH.',
     ],
     [
       'two secrets',
       [...SHOP_1, '--url', URL_TEXT, '--secret-env', 'X', '--show-secret'],
-      'expected one secret: --secret-env, --secret-file, or a new one',
+      'give one secret: --secret-env, --secret-file or a new one',
     ],
   ])('with %s is a wrong use', async (_what, words, message) => {
     const { file, run } = settingsFixture();
@@ -255,7 +257,7 @@ describe('settings save', () => {
       exitCode: 1,
       stdout: 'shop-1: not saved; the draft stays\n',
     });
-    expect(stderr).toContain('Nothing is at this path');
+    expect(stderr).toContain('The receiver has no such path');
     expect(text()).toBe(JSON.stringify(before));
   });
 
@@ -268,7 +270,7 @@ describe('settings save', () => {
     });
     expect(await run('save', ['--application', 'constructor', '--json'])).toEqual({
       exitCode: 1,
-      stdout: '{"application":"constructor","end":"no-draft"}\n',
+      stdout: '{"application":"constructor","result":"no-draft"}\n',
       stderr: '',
     });
   });
