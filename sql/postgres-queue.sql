@@ -148,8 +148,7 @@ create function "security_events".numbers(list json) returns bigint[] language s
 $$;
 
 create function "security_events".texts(list json) returns text[] language sql immutable as $$
-  select array(select t.value from json_array_elements_text(list) with ordinality t(value, place)
-    order by t.place)
+  select array(select json_array_elements_text(list))
 $$;
 
 -- The state of an application as columns.
@@ -308,10 +307,10 @@ create function "security_events".enqueue(args json, contents bytea) returns jso
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-  ids text[] := "security_events".texts(args->'ids');
-  owners bigint[] := "security_events".numbers(args->'owners');
-  sizes bigint[] := "security_events".numbers(args->'sizes');
-  delay_ms double precision := args->>'delayMs';
+  given record;
+  ids text[];
+  owners bigint[];
+  sizes bigint[];
   open_numbers bigint[];
   closed text[];
   more_messages bigint;
@@ -323,11 +322,19 @@ declare
   undelayed bigint[] := '{}';
   sequences bigint[];
 begin
+  -- At once: each operator on the argument would parse all of it again.
+  select * into given from json_to_record(args) j(
+    ids json, owners json, sizes json, "messageIds" json, formats json, starts json, lengths json,
+    "dateAts" json, "countAts" json, "delayMs" double precision, "initialState" json,
+    "maxPendingMessages" bigint, "maxPendingBytes" bigint);
+  ids := "security_events".texts(given.ids);
+  owners := "security_events".numbers(given.owners);
+  sizes := "security_events".numbers(given.sizes);
   -- Closing an application waits for this transaction, and this one for that.
   lock table "security_events".enqueue_lock in row share mode;
   now_exact := "security_events".now_exact();
   now_ms := floor(now_exact);
-  later_ms := "security_events".time_after(now_exact, delay_ms);
+  later_ms := "security_events".time_after(now_exact, given."delayMs");
   select array_agg(a.id) into closed
     from unnest(ids) i(id) join "security_events".application a on a.id = i.id where a.tier = 'closed';
   select count(*), coalesce(sum(e.size_bytes), 0) into more_messages, more_bytes
@@ -335,16 +342,16 @@ begin
     where closed is null or ids[e.owner] <> all (closed);
   if more_messages > 0 then
     used := "security_events".pending_now();
-    if used.messages + more_messages > (args->>'maxPendingMessages')::bigint then
+    if used.messages + more_messages > given."maxPendingMessages" then
       return json_build_object('full', 'maxPendingMessages', 'messages', more_messages, 'bytes', more_bytes);
-    elsif used.bytes + more_bytes > (args->>'maxPendingBytes')::bigint then
+    elsif used.bytes + more_bytes > given."maxPendingBytes" then
       return json_build_object('full', 'maxPendingBytes', 'messages', more_messages, 'bytes', more_bytes);
     end if;
   end if;
   -- Sorted, so that two transactions that add the same applications cannot deadlock.
   insert into "security_events".application (id, tier, max_messages, max_bytes, circuit_breaker)
     select i.id, s.*
-      from unnest(ids) i(id), "security_events".state_of(args->'initialState') s
+      from unnest(ids) i(id), "security_events".state_of(given."initialState") s
       where not exists (select from "security_events".application a where a.id = i.id)
       order by i.id
     on conflict do nothing;
@@ -369,9 +376,9 @@ begin
           e.message_id, substring(contents from e.start + 1 for e.length)
         from (
           select open_numbers[e.owner] as application, e.*
-            from unnest(owners, sizes, "security_events".texts(args->'messageIds'), "security_events".numbers(args->'formats'),
-                "security_events".numbers(args->'starts')::integer[], "security_events".numbers(args->'lengths')::integer[],
-                "security_events".numbers(args->'dateAts'), "security_events".numbers(args->'countAts'))
+            from unnest(owners, sizes, "security_events".texts(given."messageIds"), "security_events".numbers(given.formats),
+                "security_events".numbers(given.starts)::integer[], "security_events".numbers(given.lengths)::integer[],
+                "security_events".numbers(given."dateAts"), "security_events".numbers(given."countAts"))
               with ordinality e(owner, size_bytes, message_id, format, start, length, date_at,
                 count_at, place)
             order by e.place) e
@@ -484,16 +491,34 @@ create function "security_events".next_messages(
   out dues bigint[], out sequences bigint[]
 ) language plpgsql as $$
 #variable_conflict use_column
+declare
+  whole record;
 begin
+  select array_agg(d.due) as dues, array_agg(d.sequence) as sequences, count(*) as messages,
+      sum(d.size_bytes) as bytes, min(d.max_messages) as own_limit,
+      min(d.format) = max(d.format) as is_one_format
+    into whole
+    from (
+      select due, sequence, size_bytes, max_messages, format from "security_events".message
+        where application = app.number and due >= app.first_due and due <= now_ms
+        order by due, sequence limit greatest(1, most_messages)) d;
+  if whole.messages <= least(most_messages, whole.own_limit) and whole.bytes <= most_bytes
+    and whole.is_one_format then
+    dues := whole.dues;
+    sequences := whole.sequences;
+    return;
+  end if;
+  -- Not all of them fit.
   select array_agg(m.due), array_agg(m.sequence) into dues, sequences
     from (
       select d.*, row_number() over due_order as place, sum(d.size_bytes) over due_order as bytes,
           min(d.max_messages) over due_order as own_limit,
           min(d.format) over due_order = max(d.format) over due_order as is_one_format
         from (
-          select due, sequence, size_bytes, max_messages, format from "security_events".message
-            where application = app.number and due >= app.first_due and due <= now_ms
-            order by due, sequence limit greatest(1, most_messages)) d
+          select k.due, k.sequence, m.size_bytes, m.max_messages, m.format
+            from unnest(whole.dues, whole.sequences) k(due, sequence)
+            join "security_events".message m on m.application = app.number and m.due = k.due
+              and m.sequence = k.sequence) d
         window due_order as (order by d.due, d.sequence rows unbounded preceding)
         order by d.due, d.sequence) m
     where m.place = 1 or (m.place <= least(most_messages, m.own_limit) and m.bytes <= most_bytes
@@ -508,9 +533,9 @@ set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
   return query
-    select string_agg(concat('[', m.sequence, ',"', m.message_id, '",', m.format, ',',
-          octet_length(m.content), ',', m.date_at, ',', m.count_at, ',', m.sends, ',',
-          now_ms - m.accepted_at, ',', coalesce(m.progress, 'null'), ']'), ','),
+    select string_agg('[' || m.sequence || ',"' || m.message_id || '",' || m.format || ',' ||
+          octet_length(m.content) || ',' || m.date_at || ',' || m.count_at || ',' || m.sends || ',' ||
+          (now_ms - m.accepted_at) || ',' || coalesce(m.progress, 'null') || ']', ','),
         string_agg(m.content, ''::bytea)
       from (
         select m.* from "security_events".application a
@@ -604,16 +629,18 @@ begin
       "security_events".numbers(args->'afters'), "security_events".numbers(args->'limits'), "security_events".texts(args->'progresses'),
       "security_events".texts(args->'reasons'), "security_events".texts(args->'lastAttempts'))
       v(due, sequence, kind, after_ms, max_messages, progress, reason, last_attempt)
-  ), ended as (
-    delete from "security_events".message m using result v
-      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind <> 'r'
-      returning m.*, v.kind, v.reason, v.last_attempt
   ), dead as (
     insert into "security_events".dead_letter (application, accepted_at, died_at, size_bytes, sends,
         date_at, count_at, format, message_id, reason, last_attempt, content)
-      select which, accepted_at, floor(now_exact), size_bytes, sends + 1,
-          date_at, count_at, format, message_id, reason, last_attempt, content
-        from (select * from ended where kind = 'd' order by due, sequence) e
+      select which, m.accepted_at, floor(now_exact), m.size_bytes, m.sends + 1,
+          m.date_at, m.count_at, m.format, m.message_id, v.reason, v.last_attempt, m.content
+        from result v
+        join "security_events".message m on m.application = which and m.due = v.due and m.sequence = v.sequence
+        where v.kind = 'd' order by m.due, m.sequence
+  ), ended as (
+    delete from "security_events".message m using result v
+      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind <> 'r'
+      returning m.size_bytes, v.kind
   ), retried as (
     update "security_events".message m set
         due = case when v.after_ms > 0 then "security_events".time_after(now_exact, v.after_ms) else m.due end,

@@ -12,7 +12,7 @@ import { sendNow } from '../../src/webhook/send-webhook.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 import { SECRET } from '../helpers/sender.ts';
-import { type Case, plain, throughout, withJson, withSchemas } from './law.ts';
+import { type Case, plain, throughout, withJson, withSchemas, withZod } from './law.ts';
 
 const ONE = { url: 'https://receiver.example/', secret: SECRET };
 const SHOP = { name: 'Shop', environment: 'test' };
@@ -83,28 +83,28 @@ const ofV1 = senderOf(1);
 const named = drafts.map((draft, index) => ({ ...draft, message_id: `m-${index}` })) as never[];
 
 export const SENDER_CASES = [
-  withSchemas(
+  withZod(
     throughout('reading its options', () => {
       const application = { ...SHOP, id: 'a' };
       const { source: _source, ...settings } = readSenderOptions({ ...ONE, application });
       return [settings, readBy(settings.policy.schedule)];
     }),
   ),
-  withSchemas(
+  withZod(
     plain(
       'sending to v2',
       ofV2((sender) => sender.send(named)),
     ),
   ),
   withJson(
-    withSchemas(
+    withZod(
       plain(
         'sending to v1',
         ofV1((sender) => sender.send(named)),
       ),
     ),
   ),
-  withSchemas(
+  withZod(
     plain(
       'sending no message',
       ofV2((sender) => sender.send([named[0], {}] as never)),

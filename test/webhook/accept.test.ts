@@ -29,20 +29,6 @@ const errorOf = (messages: unknown, changes: Partial<AcceptRules> = {}): Promise
     (error: unknown) => error,
   );
 
-const omit = (key: string, message: object): object =>
-  Object.fromEntries(Object.entries(message).filter(([name]) => name !== key));
-
-/** Accepts while every object inherits `keys`; once before, since a first parse builds schemas. */
-async function acceptPolluted(keys: object, messages: unknown, given: AcceptRules) {
-  await accept(messages, rules({ format: given.format }));
-  Object.assign(Object.prototype, keys);
-  try {
-    return await accept(messages, given);
-  } finally {
-    for (const key of Object.keys(keys)) Reflect.deleteProperty(Object.prototype, key);
-  }
-}
-
 describe('accepted messages', () => {
   test('are stored in order, with their index and their application', async () => {
     const accepted = await accept(Object.values(DRAFTS));
@@ -59,20 +45,6 @@ describe('accepted messages', () => {
     const accepted = await accept([draft, EVENT, draft]);
     expect(accepted.map(({ stored }) => stored.messageId)).toEqual(['new-1', 'msg-1', 'new-2']);
   });
-
-  test.each([
-    [2, omit('message_id', EVENT), omit('message_id', EVENT), ['new-1', 'new-2']],
-    [2, EVENT, { ...EVENT, message_id: undefined }, ['msg-1', 'new-1']],
-    [1, omit('id', ELEMENTS['security_event (v1)']), ELEMENTS.pulse, ['ev-1', 'inc-1']],
-    [1, omit('id', ELEMENTS['test (v1)']), ELEMENTS['test (v1)'], ['new-1', 'test-1']],
-  ] as const)(
-    'of format %i get no id that they only inherit, of a polluted prototype',
-    async (format, first, second, ids) => {
-      const keys = { message_id: 'all', id: 'all', event_id: 'all' };
-      const accepted = await acceptPolluted(keys, [first, second], rules({ format }));
-      expect(accepted.map(({ stored }) => stored.messageId)).toEqual(ids);
-    },
-  );
 
   test('of one id are two messages (D21)', async () => {
     expect(await accept([EVENT, EVENT])).toHaveLength(2);

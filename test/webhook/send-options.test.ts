@@ -85,30 +85,6 @@ describe('settings', () => {
     expect(settings.schedule.maxWaitMs).toBe(5);
   });
 
-  test.each<[string, unknown]>([
-    ['network', 'delegated'],
-    ['format', 1],
-    ['deadlineMs', 1],
-    ['headers', { 'x-a': '1' }],
-    ['schedule', { delaysMs: [] }],
-    ['delaysMs', []],
-    ['repeatLast', true],
-    ['horizonMs', 0],
-    ['maxWaitMs', 0],
-  ])('do not take %s from a polluted Object.prototype', (name, value) => {
-    const clean = readSettings(DESTINATION, {});
-    const expected: unknown = Reflect.get(clean.schedule, name);
-    Reflect.defineProperty(Object.prototype, name, { value, configurable: true, writable: true });
-    try {
-      const settings = readSettings(DESTINATION, {});
-      expect(settings).toEqual(clean);
-      // What `toEqual` does not see: whether the value is inherited.
-      expect(Reflect.get(settings.schedule, name)).toBe(expected);
-    } finally {
-      Reflect.deleteProperty(Object.prototype, name);
-    }
-  });
-
   test.each([['public'], ['allow-private'], ['delegated']])('take the network %s', (network) => {
     expect(readSettings(DESTINATION, { network }).network).toBe(network);
   });

@@ -278,13 +278,8 @@ export class MemoryStore {
         oldestDueMs = Math.max(oldestDueMs, nowMs - sinceMs);
       }
     }
-    return {
-      ...total,
-      discarded: { ...discarded },
-      pendingBytes: this.#bytes,
-      oldestDueMs,
-      applications,
-    };
+    const pendingBytes = this.#bytes;
+    return { ...total, discarded: { ...discarded }, pendingBytes, oldestDueMs, applications };
   }
 }
 

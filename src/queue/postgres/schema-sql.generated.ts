@@ -143,8 +143,7 @@ create function {s}.numbers(list json) returns bigint[] language sql immutable a
 $$;
 
 create function {s}.texts(list json) returns text[] language sql immutable as $$
-  select array(select t.value from json_array_elements_text(list) with ordinality t(value, place)
-    order by t.place)
+  select array(select json_array_elements_text(list))
 $$;
 
 -- The state of an application as columns.
@@ -297,10 +296,10 @@ end $$;
 -- they would have passed. \`ids\` names each application once; \`owners\` holds indexes in it, from 1.
 create function {s}.enqueue(args json, contents bytea) returns json language plpgsql {plans} as $$
 declare
-  ids text[] := {s}.texts(args->'ids');
-  owners bigint[] := {s}.numbers(args->'owners');
-  sizes bigint[] := {s}.numbers(args->'sizes');
-  delay_ms double precision := args->>'delayMs';
+  given record;
+  ids text[];
+  owners bigint[];
+  sizes bigint[];
   open_numbers bigint[];
   closed text[];
   more_messages bigint;
@@ -312,11 +311,19 @@ declare
   undelayed bigint[] := '{}';
   sequences bigint[];
 begin
+  -- At once: each operator on the argument would parse all of it again.
+  select * into given from json_to_record(args) j(
+    ids json, owners json, sizes json, "messageIds" json, formats json, starts json, lengths json,
+    "dateAts" json, "countAts" json, "delayMs" double precision, "initialState" json,
+    "maxPendingMessages" bigint, "maxPendingBytes" bigint);
+  ids := {s}.texts(given.ids);
+  owners := {s}.numbers(given.owners);
+  sizes := {s}.numbers(given.sizes);
   -- Closing an application waits for this transaction, and this one for that.
   lock table {s}.enqueue_lock in row share mode;
   now_exact := {s}.now_exact();
   now_ms := floor(now_exact);
-  later_ms := {s}.time_after(now_exact, delay_ms);
+  later_ms := {s}.time_after(now_exact, given."delayMs");
   select array_agg(a.id) into closed
     from unnest(ids) i(id) join {s}.application a on a.id = i.id where a.tier = 'closed';
   select count(*), coalesce(sum(e.size_bytes), 0) into more_messages, more_bytes
@@ -324,16 +331,16 @@ begin
     where closed is null or ids[e.owner] <> all (closed);
   if more_messages > 0 then
     used := {s}.pending_now();
-    if used.messages + more_messages > (args->>'maxPendingMessages')::bigint then
+    if used.messages + more_messages > given."maxPendingMessages" then
       return json_build_object('full', 'maxPendingMessages', 'messages', more_messages, 'bytes', more_bytes);
-    elsif used.bytes + more_bytes > (args->>'maxPendingBytes')::bigint then
+    elsif used.bytes + more_bytes > given."maxPendingBytes" then
       return json_build_object('full', 'maxPendingBytes', 'messages', more_messages, 'bytes', more_bytes);
     end if;
   end if;
   -- Sorted, so that two transactions that add the same applications cannot deadlock.
   insert into {s}.application (id, tier, max_messages, max_bytes, circuit_breaker)
     select i.id, s.*
-      from unnest(ids) i(id), {s}.state_of(args->'initialState') s
+      from unnest(ids) i(id), {s}.state_of(given."initialState") s
       where not exists (select from {s}.application a where a.id = i.id)
       order by i.id
     on conflict do nothing;
@@ -358,9 +365,9 @@ begin
           e.message_id, substring(contents from e.start + 1 for e.length)
         from (
           select open_numbers[e.owner] as application, e.*
-            from unnest(owners, sizes, {s}.texts(args->'messageIds'), {s}.numbers(args->'formats'),
-                {s}.numbers(args->'starts')::integer[], {s}.numbers(args->'lengths')::integer[],
-                {s}.numbers(args->'dateAts'), {s}.numbers(args->'countAts'))
+            from unnest(owners, sizes, {s}.texts(given."messageIds"), {s}.numbers(given.formats),
+                {s}.numbers(given.starts)::integer[], {s}.numbers(given.lengths)::integer[],
+                {s}.numbers(given."dateAts"), {s}.numbers(given."countAts"))
               with ordinality e(owner, size_bytes, message_id, format, start, length, date_at,
                 count_at, place)
             order by e.place) e
@@ -471,16 +478,34 @@ create function {s}.next_messages(
   out dues bigint[], out sequences bigint[]
 ) language plpgsql as $$
 #variable_conflict use_column
+declare
+  whole record;
 begin
+  select array_agg(d.due) as dues, array_agg(d.sequence) as sequences, count(*) as messages,
+      sum(d.size_bytes) as bytes, min(d.max_messages) as own_limit,
+      min(d.format) = max(d.format) as is_one_format
+    into whole
+    from (
+      select due, sequence, size_bytes, max_messages, format from {s}.message
+        where application = app.number and due >= app.first_due and due <= now_ms
+        order by due, sequence limit greatest(1, most_messages)) d;
+  if whole.messages <= least(most_messages, whole.own_limit) and whole.bytes <= most_bytes
+    and whole.is_one_format then
+    dues := whole.dues;
+    sequences := whole.sequences;
+    return;
+  end if;
+  -- Not all of them fit.
   select array_agg(m.due), array_agg(m.sequence) into dues, sequences
     from (
       select d.*, row_number() over due_order as place, sum(d.size_bytes) over due_order as bytes,
           min(d.max_messages) over due_order as own_limit,
           min(d.format) over due_order = max(d.format) over due_order as is_one_format
         from (
-          select due, sequence, size_bytes, max_messages, format from {s}.message
-            where application = app.number and due >= app.first_due and due <= now_ms
-            order by due, sequence limit greatest(1, most_messages)) d
+          select k.due, k.sequence, m.size_bytes, m.max_messages, m.format
+            from unnest(whole.dues, whole.sequences) k(due, sequence)
+            join {s}.message m on m.application = app.number and m.due = k.due
+              and m.sequence = k.sequence) d
         window due_order as (order by d.due, d.sequence rows unbounded preceding)
         order by d.due, d.sequence) m
     where m.place = 1 or (m.place <= least(most_messages, m.own_limit) and m.bytes <= most_bytes
@@ -493,9 +518,9 @@ create function {s}.claimed_messages(which bigint, claim_number bigint, now_ms b
 returns table (messages text, content bytea) language plpgsql stable {plans} as $$
 begin
   return query
-    select string_agg(concat('[', m.sequence, ',"', m.message_id, '",', m.format, ',',
-          octet_length(m.content), ',', m.date_at, ',', m.count_at, ',', m.sends, ',',
-          now_ms - m.accepted_at, ',', coalesce(m.progress, 'null'), ']'), ','),
+    select string_agg('[' || m.sequence || ',"' || m.message_id || '",' || m.format || ',' ||
+          octet_length(m.content) || ',' || m.date_at || ',' || m.count_at || ',' || m.sends || ',' ||
+          (now_ms - m.accepted_at) || ',' || coalesce(m.progress, 'null') || ']', ','),
         string_agg(m.content, ''::bytea)
       from (
         select m.* from {s}.application a
@@ -583,16 +608,18 @@ begin
       {s}.numbers(args->'afters'), {s}.numbers(args->'limits'), {s}.texts(args->'progresses'),
       {s}.texts(args->'reasons'), {s}.texts(args->'lastAttempts'))
       v(due, sequence, kind, after_ms, max_messages, progress, reason, last_attempt)
-  ), ended as (
-    delete from {s}.message m using result v
-      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind <> 'r'
-      returning m.*, v.kind, v.reason, v.last_attempt
   ), dead as (
     insert into {s}.dead_letter (application, accepted_at, died_at, size_bytes, sends,
         date_at, count_at, format, message_id, reason, last_attempt, content)
-      select which, accepted_at, floor(now_exact), size_bytes, sends + 1,
-          date_at, count_at, format, message_id, reason, last_attempt, content
-        from (select * from ended where kind = 'd' order by due, sequence) e
+      select which, m.accepted_at, floor(now_exact), m.size_bytes, m.sends + 1,
+          m.date_at, m.count_at, m.format, m.message_id, v.reason, v.last_attempt, m.content
+        from result v
+        join {s}.message m on m.application = which and m.due = v.due and m.sequence = v.sequence
+        where v.kind = 'd' order by m.due, m.sequence
+  ), ended as (
+    delete from {s}.message m using result v
+      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind <> 'r'
+      returning m.size_bytes, v.kind
   ), retried as (
     update {s}.message m set
         due = case when v.after_ms > 0 then {s}.time_after(now_exact, v.after_ms) else m.due end,
