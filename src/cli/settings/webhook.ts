@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { type Configuration, createConfiguration } from '../../settings/index.ts';
 import { flag, type OptionValues, option } from '../command.ts';
 import { usageError } from '../errors.ts';
-import { readSecrets, requireSecrets, SECRET_OPTIONS } from '../secrets.ts';
+import { readSecrets, requireSecrets } from '../secrets.ts';
 import { printable, type Terminal } from '../terminal.ts';
 import { durationOf } from '../values.ts';
 import {
@@ -16,6 +16,12 @@ import {
   testFacts,
   testOptionsOf,
 } from './frame.ts';
+
+/** The default depends on the command. */
+const SECRET_OPTIONS = {
+  'secret-env': option('NAME', 'Environment variable with the secret.'),
+  'secret-file': option('PATH', 'File with the secret.'),
+} as const;
 
 type SecretChoice = OptionValues<typeof SECRET_OPTIONS>;
 
@@ -68,7 +74,7 @@ const NO_TEST_OPTION = { 'no-test': flag('Save without sending a test message.')
 const NOT_TESTED = 'NOT TESTED: nothing was sent to the URL.\n';
 
 export const set = settingsCommand({
-  summary: "Sets an application's webhook URL: sends it a test message, then saves it.",
+  summary: 'Tests a webhook URL with a real message and saves it for an application.',
   creates: true,
   options: {
     ...APPLICATION_OPTION,
@@ -81,7 +87,7 @@ export const set = settingsCommand({
     ...NO_TEST_OPTION,
   },
   notes: [
-    "Without a secret option, uses the application's saved secret, or else SECURITY_EVENTS_SECRET. " +
+    "By default uses the application's saved secret, or else SECURITY_EVENTS_SECRET. " +
       'Use --draft if the receiver does not have the secret yet.',
     'Creates FILE if necessary (mode 0600). If the test fails, exits with 1 and changes nothing.',
   ],
