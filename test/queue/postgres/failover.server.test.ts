@@ -33,7 +33,7 @@ describe.runIf(canFollow)('the PostgreSQL queue with a standby', () => {
     const settings = { wal_keep_size: '256MB' };
     servers = [await PostgresServer.start(settings), await PostgresServer.start(settings)];
     const [primary, standby] = servers;
-    await createPostgresSchema({ connection: primary.connection as PostgresConnection });
+    await createPostgresSchema({ connection: primary.connection });
     await standby.follow(primary);
     await primary.waitForStandby();
   }, 60_000);
