@@ -147,7 +147,7 @@ describe('listen', () => {
     ]);
   });
 
-  it('shows twenty of a thousand messages, and the types of the others', async () => {
+  it('shows twenty of a thousand messages, and counts the others', async () => {
     const command = await listen();
     const messages = Array.from({ length: 1000 }, (_, index) =>
       sampleMessage(index % 2 === 0 ? 'test' : 'http_scan', { message_id: `id-${index}` }),
@@ -155,7 +155,7 @@ describe('listen', () => {
     await postSigned(command.url, bodyOf(...messages), SECRET);
     const [block = ''] = blocksOf(command);
     expect(block.match(/^ {2}(?:test|http_scan) {2}id-\d+$/gm)).toHaveLength(20);
-    expect(block.split('\n').at(-1)).toBe('  … and 980 more messages: 490 test, 490 http_scan');
+    expect(block.split('\n').at(-1)).toBe('  … and 980 more messages');
   });
 
   it('gives programs all of a thousand messages', async () => {
