@@ -6,6 +6,7 @@ import { SecurityEventError } from '../errors.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { openSink } from './destination.ts';
 import type { LineLost, LineOutcome, LineSink } from './line-sink.ts';
+import { createPinoLine } from './pino-line.ts';
 import { attributesFor } from './platform.ts';
 import { NO_ATTRIBUTES } from './platform-presets.ts';
 import type { WritableRecord } from './record-serializer.ts';
@@ -58,6 +59,7 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
   readonly #settings: WriterSettings;
   readonly #clock: Clock;
   readonly #counters = new WriteCounters();
+  readonly #lineOf = createPinoLine();
   readonly #sink: LineSink;
   /** A flush that covers every record so far. */
   #flushing: Promise<WriteReport> | undefined;
@@ -119,7 +121,7 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
     this.#flushing = undefined;
     let outcome: LineOutcome;
     try {
-      outcome = this.#sink.write(`${json}\n`, lost);
+      outcome = this.#sink.write(this.#lineOf(json), lost);
     } catch (cause) {
       throw this.#lost(writeFailed(cause, record));
     }
