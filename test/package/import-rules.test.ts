@@ -25,7 +25,7 @@ settings/configure/ | contract/ settings/ system/ webhook/ | node:crypto node:fs
 settings/ | contract/ system/ | node:diagnostics_channel node:fs node:path zod
 queue/memory | queue/message-classes.ts queue/queue.ts system/ | -
 queue/sqlite/worker/ | incident/ queue/queue.ts queue/sqlite/protocol.ts system/ | node:crypto node:fs node:module node:path node:process node:sqlite node:worker_threads node:zlib
-queue/sqlite | incident/ queue/message-classes.ts queue/queue.ts system/ | node:diagnostics_channel node:fs node:module node:path node:process node:worker_threads
+queue/sqlite | incident/ queue/message-classes.ts queue/queue.ts queue/sqlite/worker/ system/ | node:diagnostics_channel node:fs node:module node:path node:process node:worker_threads
 queue/postgres | incident/ queue/queue.ts system/ | pg
 queue/ | - | -
 webhook/wire/ | address/ system/ webhook/outcome.ts | node:dns node:net node:tls undici
@@ -67,7 +67,7 @@ const sourcesWith = (pattern: RegExp): string[] =>
 describe('the sources', () => {
   it('import only what the table allows', () => {
     // The worker of the SQLite queue loads the peer that the main thread has resolved.
-    const peer = 'queue/sqlite/worker/load-peer.ts may not import a computed name';
+    const peer = 'queue/sqlite/worker/engine.ts may not import a computed name';
     expect([...sources].flatMap(([path, text]) => refusedIn(path, text))).toEqual([peer]);
   });
 

@@ -4,7 +4,7 @@ export const APPLICATION_ID = 0x53454451;
 /** `PRAGMA user_version`. A newer one is refused. */
 export const SCHEMA_VERSION = 1;
 
-/** Times are milliseconds since the epoch; ids as text.ts writes them. */
+/** Times are the queue's, in milliseconds; ids are as `toText` of store.ts writes them. */
 export const SCHEMA = `
 create table queue_state (
   id integer primary key check (id = 1),
@@ -16,6 +16,9 @@ create table queue_state (
   dead_bytes integer not null default 0,
   -- Rises when a message may be due earlier than a claim said.
   due_changes integer not null default 0,
+  -- The queue's time: the machine's clock and this, so that it never goes back.
+  clock_offset real not null default 0,
+  last_time real not null default 0,
   incidents integer not null default 0,
   incident_names integer not null default 0
 ) strict;
@@ -43,8 +46,6 @@ create table application (
   -- When it can be claimed, or its lease ends; null when it is closed or empty.
   ready_at integer,
   pending integer not null default 0,
-  pending_bytes integer not null default 0,
-  accepted integer not null default 0,
   delivered integer not null default 0,
   dead integer not null default 0,
   purged integer not null default 0,
@@ -80,7 +81,9 @@ create table claim (
   number integer primary key,
   application integer not null,
   size_bytes integer not null,
-  sequences text not null
+  -- In the order of the claim, as "5-104,7".
+  sequences text not null,
+  checksum integer not null
 ) strict;
 
 create table dead_letter (

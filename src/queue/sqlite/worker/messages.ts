@@ -1,0 +1,226 @@
+/** The rows of waiting messages: their columns, their checksums, and what an attempt changes. */
+import { crc32 } from 'node:zlib';
+import type { DeadReason, Format } from '../../queue.ts';
+import type { Context } from './context.ts';
+import type { SqlValue } from './engine.ts';
+import type { Application, Store } from './store.ts';
+
+/** What a retry or an expired lease changes. */
+export interface Progress {
+  readonly sequence: number;
+  readonly due: number;
+  readonly accepted: number;
+  readonly sends: number;
+  readonly max_messages: number | null;
+  readonly progress: string | null;
+}
+
+/** What never changes while a message waits or is a dead letter. */
+export interface Content {
+  readonly message_id: string;
+  readonly format: Format;
+  readonly date_at: number;
+  readonly count_at: number;
+  readonly size_bytes: number;
+  readonly body: Uint8Array;
+}
+
+export interface MessageRow extends Progress, Content {
+  readonly application: number;
+  readonly progress_checksum: number;
+  readonly body_checksum: number;
+}
+
+/** The columns that `message` and `dead_letter` share, in the order of both tables. */
+export const CONTENT =
+  'message_id, format, date_at, count_at, size_bytes, body_checksum, body' as const;
+const PROGRESS = 'sequence, due, accepted, sends, max_messages, progress';
+export const MESSAGE = `application, ${PROGRESS}, progress_checksum, ${CONTENT}`;
+
+export const progressChecksum = (row: Progress): number =>
+  crc32(
+    `${row.sequence} ${row.due} ${row.accepted} ${row.sends} ${row.max_messages} ${row.progress}`,
+  );
+
+export function bodyChecksum(application: number, row: Content): number {
+  const { format, date_at: dateAt, count_at: countAt, size_bytes: sizeBytes, body } = row;
+  const start = crc32(
+    `${application} ${format} ${dateAt} ${countAt} ${sizeBytes} ${row.message_id}`,
+  );
+  // An empty blob of the peer has no memory, for which zlib forgets the start.
+  return body.length === 0 ? start : crc32(body, start);
+}
+
+type MessageValues = readonly [
+  application: number,
+  sequence: number,
+  due: number,
+  accepted: number,
+  sends: number,
+  maxMessages: number | null,
+  progress: string | null,
+  progressChecksum: number,
+  messageId: string,
+  format: Format,
+  dateAt: number,
+  countAt: number,
+  sizeBytes: number,
+  bodyChecksum: number,
+  body: Uint8Array,
+];
+
+/** Reads whole rows. Arrays cost the engine half as much as objects. */
+export const readMessages = (
+  { database }: Context,
+  condition: string,
+  ...values: SqlValue[]
+): MessageRow[] =>
+  database
+    .tuples<MessageValues>(`select ${MESSAGE} from message where ${condition}`, ...values)
+    .map((row) => ({
+      application: row[0],
+      sequence: row[1],
+      due: row[2],
+      accepted: row[3],
+      sends: row[4],
+      max_messages: row[5],
+      progress: row[6],
+      progress_checksum: row[7],
+      message_id: row[8],
+      format: row[9],
+      date_at: row[10],
+      count_at: row[11],
+      size_bytes: row[12],
+      body_checksum: row[13],
+      body: row[14],
+    }));
+
+export const isIntact = (row: MessageRow): boolean =>
+  progressChecksum(row) === row.progress_checksum &&
+  bodyChecksum(row.application, row) === row.body_checksum;
+
+/** Keeps a damaged row for a human, and counts its message as lost. */
+export function setAside({ database, store, nowMs }: Context, row: MessageRow): void {
+  database.run(
+    `insert into damaged_message
+     select sequence, application, ?, sends, message_id, body from message where sequence = ?`,
+    nowMs,
+    row.sequence,
+  );
+  database.run('delete from message where sequence = ?', row.sequence);
+  const application = store.byNumber(row.application);
+  if (application === undefined) return;
+  store.addPending(application, -1, 0);
+  store.addLost(application, 1);
+}
+
+export function writeProgress({ database }: Context, row: Progress): void {
+  database.run(
+    `update message set due = ?, sends = ?, max_messages = ?, progress = ?, progress_checksum = ?
+     where sequence = ?`,
+    row.due,
+    row.sends,
+    row.max_messages,
+    row.progress,
+    progressChecksum(row),
+    row.sequence,
+  );
+}
+
+export const readProgress = (
+  { database }: Context,
+  sequence: number,
+): (Progress & { readonly size_bytes: number }) | undefined =>
+  database.get(`select ${PROGRESS}, size_bytes from message where sequence = ?`, sequence);
+
+/** Updates when the application can be claimed, after a change to its messages, state or claim. */
+export function updateReadiness(context: Context, application: Application): void {
+  endDelaysIfFull(context, application, context.nowMs);
+  context.store.changed(application);
+}
+
+/** Makes delayed messages due once as many messages wait as one claim may have. */
+export function endDelaysIfFull(context: Context, application: Application, nowMs: number): void {
+  const waiting = application.pending - application.claimed;
+  if (application.delayed_until <= nowMs || waiting < application.max_messages) return;
+  // One that waits for another attempt was sent before, and is left alone.
+  const delayed = context.database.all<Progress>(
+    `select ${PROGRESS} from message where application = ? and due > ? and due <= ? and sends = 0`,
+    application.number,
+    nowMs,
+    application.delayed_until,
+  );
+  application.delayed_until = nowMs;
+  for (const row of delayed) writeProgress(context, { ...row, due: nowMs });
+  if (delayed.length > 0) application.first_due = Math.min(application.first_due ?? nowMs, nowMs);
+}
+
+/** Reads the first due time again. While there is a claim, it is not needed. */
+export function refreshFirstDue(store: Store, application: Application): void {
+  if (application.claim !== null) return;
+  let first = firstDue(store, application);
+  if (first === undefined) {
+    recount(store, application);
+    first = firstDue(store, application);
+  }
+  application.first_due = first ?? null;
+}
+
+/** Returns undefined when the index, the messages and their count disagree. */
+function firstDue({ database }: Store, application: Application): number | null | undefined {
+  const { number, pending } = application;
+  const entry = database.get<Progress>(
+    'select sequence, due from message where application = ? order by due, sequence limit 1',
+    number,
+  );
+  if (entry === undefined) return pending === 0 ? null : undefined;
+  const row = database.get<MessageRow>(
+    'select application, due from message where sequence = ?',
+    entry.sequence,
+  );
+  if (row?.application !== number || row.due !== entry.due) return undefined;
+  // Damage can make it greater than what can be stored again.
+  return Math.min(Math.max(entry.due, 0), Number.MAX_SAFE_INTEGER);
+}
+
+/** Rebuilds the index, and counts the waiting messages of an application again. */
+function recount(store: Store, application: Application): void {
+  const { database } = store;
+  database.exec('reindex message');
+  const found = database.number(
+    'select count(*) from message not indexed where application = ?',
+    application.number,
+  );
+  const missing = application.pending - found;
+  store.addPending(application, -missing, 0);
+  store.addLost(application, Math.max(0, missing));
+}
+
+export interface Death {
+  readonly reason: DeadReason;
+  /** JSON. */
+  readonly lastAttempt: string;
+}
+
+/** Makes a dead letter of a message. The caller evicts the oldest afterwards. */
+export function moveToDeadLetters(
+  { database, store, nowMs }: Context,
+  application: Application,
+  { sequence, sends, ...message }: Pick<MessageRow, 'sequence' | 'sends' | 'size_bytes'> & Death,
+): void {
+  database.run(
+    `insert into dead_letter
+     select ?, application, accepted, ?, ?, ?, ?, ${CONTENT} from message where sequence = ?`,
+    store.nextNumber(),
+    nowMs,
+    sends,
+    message.reason,
+    message.lastAttempt,
+    sequence,
+  );
+  database.run('delete from message where sequence = ?', sequence);
+  store.addPending(application, -1, -message.size_bytes);
+  store.state.dead_bytes += message.size_bytes;
+  application.dead += 1;
+  store.changed(application);
+}
