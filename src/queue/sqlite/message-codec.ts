@@ -5,16 +5,20 @@ import type {
   Claim,
   DeadLetter,
   DeadLetterPage,
+  DeadReason,
+  Format,
   Json,
   Ledger,
   MessageResult,
   QueueEntry,
   QueueStats,
+  Tier,
 } from '../queue.ts';
 import { type MessageTuple, type StoredState, toWhole } from './protocol.ts';
-import type { LedgerTuple, StatsAnswer } from './worker/applications.ts';
+import type { LedgerRow, StatsAnswer } from './worker/applications.ts';
 import type { ClaimAnswer } from './worker/claim.ts';
 import type { DeadLettersAnswer } from './worker/dead-letters.ts';
+import type { ContentRow } from './worker/schema.ts';
 import type { ResultTuple } from './worker/settle.ts';
 
 export const entryTuple = ({ applicationId, stored, sizeBytes }: QueueEntry): MessageTuple => [
@@ -53,16 +57,33 @@ function cutter({ buffer, byteOffset, byteLength }: Uint8Array): (length: number
   };
 }
 
-export function claimOf({ messages: tuples, bodies, ...claim }: ClaimAnswer): Claim {
+export function claimOf({ messages: rows, bodies, ...claim }: ClaimAnswer): Claim {
   const next = cutter(bodies);
-  const { format } = claim;
-  const messages = tuples.map((tuple) => {
-    const [sequence, messageId, length, dateAt, countAt, sends, ageMs, progress] = tuple;
-    const stored = new Stored({ messageId, format, bytes: next(length), dateAt, countAt });
-    return new Claimed({ sequence, stored, sends, ageMs, progress: parsed(progress) });
-  });
+  const messages = rows.map(
+    (row) =>
+      new Claimed({
+        sequence: row.sequence,
+        stored: storedOf(row, claim.format, next(row.length)),
+        sends: row.sends,
+        ageMs: claim.nowMs - row.accepted,
+        progress: parsed(row.progress),
+      }),
+  );
   return { ...claim, state: stateOf(claim.state), messages };
 }
+
+const storedOf = (
+  row: Pick<ContentRow, 'message_id' | 'date_at' | 'count_at'>,
+  format: Format,
+  bytes: Buffer,
+): Stored =>
+  new Stored({
+    messageId: row.message_id,
+    format,
+    bytes,
+    dateAt: row.date_at,
+    countAt: row.count_at,
+  });
 
 /** `null` when all were delivered. */
 export function resultTuples(results: readonly MessageResult[]): ResultTuple[] | null {
@@ -81,48 +102,41 @@ function resultTuple(result: MessageResult): ResultTuple {
 
 export function deadLettersOf({ letters, bodies, next }: DeadLettersAnswer): DeadLetterPage {
   const cut = cutter(bodies);
-  const items = letters.map((tuple): DeadLetter => {
-    const [id, applicationId, messageId, format, length, dateAt, countAt, sizeBytes] = tuple;
-    const [, , , , , , , , sends, reason, lastAttempt, acceptedAt, diedAt] = tuple;
-    const stored = new Stored({ messageId, format, bytes: cut(length), dateAt, countAt });
-    const age = { acceptedAt, diedAt };
-    const letter = { applicationId, stored, sizeBytes, sends, reason };
-    return { id: String(id), ...letter, lastAttempt: parsed(lastAttempt), ...age };
-  });
+  const items = letters.map(
+    (row): DeadLetter => ({
+      id: String(row.id),
+      applicationId: row.applicationId,
+      stored: storedOf(row, row.format as Format, cut(row.length)),
+      sizeBytes: row.size_bytes,
+      sends: row.sends,
+      reason: row.reason as DeadReason,
+      lastAttempt: parsed(row.last_attempt),
+      acceptedAt: row.accepted,
+      diedAt: row.died,
+    }),
+  );
   return next === undefined ? { items } : { items, next: String(next) };
 }
 
-type Counts = readonly [
-  delivered: number,
-  pending: number,
-  dead: number,
-  purged: number,
-  evicted: number,
-  lost: number,
-];
+type Counts = Omit<LedgerRow, 'id' | 'tier'>;
 
-function ledgerOf([delivered, pending, dead, purged, evicted, lost]: Counts): Ledger {
-  const counts = Object.entries({ purged, evicted, lost }).filter(([, count]) => count > 0);
-  return {
-    accepted: delivered + pending + dead + purged + evicted + lost,
-    delivered,
-    pending,
-    dead,
-    discarded: Object.fromEntries(counts),
-  };
+function ledgerOf({ delivered, pending, dead, ...discards }: Counts): Ledger {
+  const counts = Object.entries(discards).filter(([, count]) => count > 0);
+  const sum = counts.reduce((total, [, count]) => total + count, 0);
+  const accepted = delivered + pending + dead + sum;
+  return { accepted, delivered, pending, dead, discarded: Object.fromEntries(counts) };
 }
 
 export function statsOf({
-  applications: tuples,
+  applications: rows,
   pendingBytes,
   oldestDueMs,
 }: StatsAnswer): QueueStats {
-  const total: [number, number, number, number, number, number] = [0, 0, 0, 0, 0, 0];
-  const applications = new Map(
-    tuples.map(([id, tier, ...counts]: LedgerTuple) => {
-      for (const [index, count] of counts.entries()) total[index] = (total[index] ?? 0) + count;
-      return [id, { ...ledgerOf(counts), tier }] as const;
-    }),
-  );
+  const total = { delivered: 0, pending: 0, dead: 0, purged: 0, evicted: 0, lost: 0 };
+  const applications = new Map<string, Ledger & { readonly tier: Tier }>();
+  for (const { id, tier, ...counts } of rows) {
+    applications.set(id, { ...ledgerOf(counts), tier });
+    for (const name of Object.keys(total) as (keyof Counts)[]) total[name] += counts[name];
+  }
   return { ...ledgerOf(total), pendingBytes, oldestDueMs, applications };
 }

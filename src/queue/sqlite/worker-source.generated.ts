@@ -193,17 +193,33 @@ var Database = class {
   run(sql, ...values) {
     return Number(this.#prepared(sql).run(...values).changes);
   }
+  insert(table2, row) {
+    const names = Object.keys(row);
+    const sql = \`insert into \${table2} (\${names.join()}) values (?\${",?".repeat(names.length - 1)})\`;
+    this.run(sql, ...Object.values(row));
+  }
+  /** Updates the row whose key has that value. */
+  update(table2, row, key, value) {
+    const names = Object.keys(row);
+    const sql = \`update \${table2} set \${names.join(" = ?, ")} = ? where \${key} = ?\`;
+    this.run(sql, ...Object.values(row), value);
+  }
   get(sql, ...values) {
     return this.#read(sql, (statement) => statement.get(...values));
   }
   all(sql, ...values) {
     return this.#read(sql, (statement) => statement.all(...values));
   }
-  /** Returns rows as arrays, which cost less than objects. */
-  tuples(sql, ...values) {
-    return this.#read(sql, (statement) => {
+  /** Reads rows as arrays, which cost the engine less, and gives them the names. */
+  allNamed(names, sql, ...values) {
+    const rows = this.#read(sql, (statement) => {
       statement.setReturnArrays(true);
       return statement.all(...values);
+    });
+    return rows.map((row) => {
+      const named = {};
+      for (const [index, name] of names.entries()) named[name] = row[index];
+      return named;
     });
   }
   /** Returns the number in the only column of the only row. */
@@ -301,9 +317,139 @@ var import_node_zlib2 = require("node:zlib");
 
 // src/queue/sqlite/worker/messages.ts
 var import_node_zlib = require("node:zlib");
-var CONTENT = "message_id, format, date_at, count_at, size_bytes, body_checksum, body";
+
+// src/queue/sqlite/worker/schema.ts
+var APPLICATION_ID = 1397048401;
+var SCHEMA_VERSION = 1;
+var KEY = "integer primary key";
+var INTEGER = "integer not null";
+var COUNT = "integer not null default 0";
+var TEXT = "text not null";
+var BLOB = "blob not null";
+var QUEUE_STATE = {
+  id: "integer primary key check (id = 1)",
+  last_sequence: COUNT,
+  /** Numbers turns, claims and dead letters. */
+  last_number: COUNT,
+  pending: COUNT,
+  pending_bytes: COUNT,
+  dead_bytes: COUNT,
+  /** Rises when a message may be due earlier than a claim said. */
+  due_changes: COUNT,
+  /** The queue's time is the machine's clock and this, so that it never goes back. */
+  clock_offset: "real not null default 0",
+  last_time: "real not null default 0",
+  incidents: COUNT,
+  incident_names: COUNT
+};
+var APPLICATION = {
+  number: KEY,
+  id: "text not null unique",
+  tier: TEXT,
+  max_messages: INTEGER,
+  max_bytes: INTEGER,
+  circuit_breaker: TEXT,
+  not_before: COUNT,
+  /** When its last claim ended: it goes behind those that have waited since. */
+  served_at: COUNT,
+  turn: COUNT,
+  claim: "integer",
+  lease_end: "integer",
+  claimed: COUNT,
+  /** The first due time of its unclaimed messages. Not updated while there is a claim. */
+  first_due: "integer",
+  /** No message waits for others to come after this time. */
+  delayed_until: COUNT,
+  /** When it can be claimed, or its lease ends; null when it is closed or empty. */
+  ready_at: "integer",
+  pending: COUNT,
+  delivered: COUNT,
+  dead: COUNT,
+  purged: COUNT,
+  evicted: COUNT,
+  lost: COUNT
+};
+var CONTENT = {
+  message_id: TEXT,
+  format: INTEGER,
+  date_at: INTEGER,
+  count_at: INTEGER,
+  size_bytes: INTEGER,
+  body_checksum: INTEGER,
+  body: BLOB
+};
+var MESSAGE = {
+  sequence: KEY,
+  application: INTEGER,
+  due: INTEGER,
+  accepted: INTEGER,
+  sends: INTEGER,
+  max_messages: "integer",
+  progress: "text",
+  progress_checksum: INTEGER,
+  ...CONTENT
+};
+var CLAIM = {
+  number: KEY,
+  application: INTEGER,
+  size_bytes: INTEGER,
+  /** In the order of the claim, as "5-104,7". */
+  sequences: TEXT,
+  checksum: INTEGER
+};
+var DEAD_LETTER = {
+  id: KEY,
+  application: INTEGER,
+  accepted: INTEGER,
+  died: INTEGER,
+  sends: INTEGER,
+  reason: TEXT,
+  last_attempt: TEXT,
+  ...CONTENT
+};
+var DAMAGED_MESSAGE = {
+  sequence: "any",
+  application: "any",
+  found_at: "any",
+  sends: "any",
+  message_id: "any",
+  body: "any"
+};
+var INCIDENT = {
+  number: KEY,
+  key: "blob not null unique",
+  started_at: "real not null",
+  seen_at: INTEGER,
+  on_log: COUNT,
+  on_webhook: COUNT
+};
+var CONTENT_COLUMNS = Object.keys(CONTENT).join(", ");
+var MESSAGE_COLUMNS = Object.keys(MESSAGE);
+var table = (name, columns) => {
+  const parts = Object.entries(columns).map(([column, type]) => \`\${column} \${type}\`);
+  return \`create table \${name} (\${parts.join(", ")}) strict;\`;
+};
+var SCHEMA = \`
+\${table("queue_state", QUEUE_STATE)}
+insert into queue_state (id) values (1);
+\${table("application", APPLICATION)}
+create index application_ready on application (tier, ready_at, turn) where ready_at is not null;
+create index application_lease on application (lease_end) where claim is not null;
+\${table("message", MESSAGE)}
+create index message_due on message (application, due, sequence);
+\${table("claim", CLAIM)}
+\${table("dead_letter", DEAD_LETTER)}
+create index dead_letter_application on dead_letter (application, id);
+\${table("damaged_message", DAMAGED_MESSAGE)}
+\${table("incident", INCIDENT)}
+create index incident_seen_at on incident (seen_at, number);
+create table incident_name (
+  incident integer not null, digest blob not null, primary key (incident, digest)
+) strict, without rowid;
+\`;
+
+// src/queue/sqlite/worker/messages.ts
 var PROGRESS = "sequence, due, accepted, sends, max_messages, progress";
-var MESSAGE = \`application, \${PROGRESS}, progress_checksum, \${CONTENT}\`;
 var progressChecksum = (row) => (0, import_node_zlib.crc32)(
   \`\${row.sequence} \${row.due} \${row.accepted} \${row.sends} \${row.max_messages} \${row.progress}\`
 );
@@ -314,48 +460,25 @@ function bodyChecksum(application, row) {
   );
   return body.length === 0 ? start : (0, import_node_zlib.crc32)(body, start);
 }
-var readMessages = ({ database }, condition, ...values) => database.tuples(\`select \${MESSAGE} from message where \${condition}\`, ...values).map((row) => ({
-  application: row[0],
-  sequence: row[1],
-  due: row[2],
-  accepted: row[3],
-  sends: row[4],
-  max_messages: row[5],
-  progress: row[6],
-  progress_checksum: row[7],
-  message_id: row[8],
-  format: row[9],
-  date_at: row[10],
-  count_at: row[11],
-  size_bytes: row[12],
-  body_checksum: row[13],
-  body: row[14]
-}));
+var readMessages = ({ database }, condition, ...values) => {
+  const sql = \`select \${MESSAGE_COLUMNS.join()} from message where \${condition}\`;
+  return database.allNamed(MESSAGE_COLUMNS, sql, ...values);
+};
 var isIntact = (row) => progressChecksum(row) === row.progress_checksum && bodyChecksum(row.application, row) === row.body_checksum;
 function setAside({ database, store, nowMs }, row) {
-  database.run(
-    \`insert into damaged_message
-     select sequence, application, ?, sends, message_id, body from message where sequence = ?\`,
-    nowMs,
-    row.sequence
-  );
-  database.run("delete from message where sequence = ?", row.sequence);
-  const application = store.byNumber(row.application);
+  const { sequence, application: number, sends, message_id, body } = row;
+  const kept = { sequence, application: number, sends, message_id, body };
+  database.insert("damaged_message", { ...kept, found_at: nowMs });
+  database.run("delete from message where sequence = ?", sequence);
+  const application = store.byNumber(number);
   if (application === void 0) return;
   store.addPending(application, -1, 0);
   store.addLost(application, 1);
 }
 function writeProgress({ database }, row) {
-  database.run(
-    \`update message set due = ?, sends = ?, max_messages = ?, progress = ?, progress_checksum = ?
-     where sequence = ?\`,
-    row.due,
-    row.sends,
-    row.max_messages,
-    row.progress,
-    progressChecksum(row),
-    row.sequence
-  );
+  const { sequence, due, sends, max_messages, progress } = row;
+  const changed = { due, sends, max_messages, progress, progress_checksum: progressChecksum(row) };
+  database.update("message", changed, "sequence", sequence);
 }
 var readProgress = ({ database }, sequence) => database.get(\`select \${PROGRESS}, size_bytes from message where sequence = ?\`, sequence);
 function updateReadiness(context, application) {
@@ -412,7 +535,7 @@ function recount(store, application) {
 function moveToDeadLetters({ database, store, nowMs }, application, { sequence, sends, ...message }) {
   database.run(
     \`insert into dead_letter
-     select ?, application, accepted, ?, ?, ?, ?, \${CONTENT} from message where sequence = ?\`,
+     select ?, application, accepted, ?, ?, ?, ?, \${CONTENT_COLUMNS} from message where sequence = ?\`,
     store.nextNumber(),
     nowMs,
     sends,
@@ -433,14 +556,8 @@ function startLease(context, application, { messages, leaseMs }) {
   const number = store.nextNumber();
   const sizeBytes = messages.reduce((sum, message) => sum + message.size_bytes, 0);
   const sequences = rangesToText(messages.map(({ sequence }) => sequence));
-  database.run(
-    "insert into claim (number, application, size_bytes, sequences, checksum) values (?, ?, ?, ?, ?)",
-    number,
-    application.number,
-    sizeBytes,
-    sequences,
-    (0, import_node_zlib2.crc32)(\`\${sizeBytes} \${sequences}\`)
-  );
+  const row = { number, application: application.number, size_bytes: sizeBytes, sequences };
+  database.insert("claim", { ...row, checksum: claimChecksum(row) });
   application.claim = number;
   application.lease_end = context.after(leaseMs);
   application.claimed = messages.length;
@@ -463,15 +580,11 @@ var rangesOf = (text) => text.split(",").map((part) => {
 var sequencesIn = (ranges) => ranges.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at));
 function claimedRanges({ database }, { claim: number }) {
   if (number === null) return { ranges: [], sizeBytes: 0 };
-  const row = database.get(
-    "select size_bytes, sequences, checksum from claim where number = ?",
-    number
-  );
-  if (row === void 0) return void 0;
-  const { size_bytes: sizeBytes, sequences } = row;
-  if ((0, import_node_zlib2.crc32)(\`\${sizeBytes} \${sequences}\`) !== row.checksum) return void 0;
-  return { ranges: rangesOf(sequences), sizeBytes };
+  const row = database.get("select * from claim where number = ?", number);
+  if (row === void 0 || claimChecksum(row) !== row.checksum) return void 0;
+  return { ranges: rangesOf(row.sequences), sizeBytes: row.size_bytes };
 }
+var claimChecksum = (row) => (0, import_node_zlib2.crc32)(\`\${row.number} \${row.application} \${row.size_bytes} \${row.sequences}\`);
 function claimedSequences(context, application) {
   const known = claimedRanges(context, application);
   if (known !== void 0) return sequencesIn(known.ranges);
@@ -615,13 +728,15 @@ var Store = class {
   ensure(applicationId, state) {
     const known = this.find(applicationId);
     if (known !== void 0) return known;
-    this.database.run(
-      \`insert into application (id, tier, max_messages, max_bytes, circuit_breaker, turn)
-       values (?, ?, ?, ?, ?, ?)\`,
-      toText(applicationId),
-      ...state,
-      this.nextNumber()
-    );
+    const [tier, maxMessages, maxBytes, circuitBreaker] = state;
+    this.database.insert("application", {
+      id: toText(applicationId),
+      tier,
+      max_messages: maxMessages,
+      max_bytes: maxBytes,
+      circuit_breaker: circuitBreaker,
+      turn: this.nextNumber()
+    });
     return this.find(applicationId);
   }
   /** Sets the time at which the application can be claimed. To be called after each change to it. */
@@ -666,19 +781,20 @@ var Store = class {
       this.#hasDamagedSizes = false;
     }
     const entry = this.#state;
-    const names = changedNames(entry);
-    if (names.some((name) => name !== "last_time")) this.#write("queue_state", "id", entry);
+    if (Object.keys(changesOf(entry)).some((name) => name !== "last_time"))
+      this.#write("queue_state", "id", entry);
   }
   /** Writes the columns that have changed, so that only their indexes are updated. */
-  #write(table, key, { row, stored }) {
-    const names = changedNames({ row, stored });
-    if (names.length === 0) return;
-    const sql = \`update \${table} set \${names.join(" = ?, ")} = ? where \${key} = ?\`;
-    this.database.run(sql, ...names.map((name) => row[name]), row[key]);
-    Object.assign(stored, row);
+  #write(table2, key, entry) {
+    const changes = changesOf(entry);
+    if (Object.keys(changes).length === 0) return;
+    this.database.update(table2, changes, key, entry.row[key]);
+    Object.assign(entry.stored, changes);
   }
 };
-var changedNames = ({ row, stored }) => Object.keys(row).filter((name) => row[name] !== stored[name]);
+var changesOf = ({ row, stored }) => Object.fromEntries(
+  Object.entries(row).filter(([name, value]) => value !== stored[name])
+);
 function cached(row) {
   if (row === void 0) throw new Error("the row of the queue is missing");
   return { row: { ...row }, stored: { ...row } };
@@ -757,19 +873,19 @@ function answer(context, application, { messages, request }) {
   return {
     id: \`\${application.number}-\${number}\`,
     applicationId: application.id,
-    format: messages[0]?.format ?? 2,
+    format: messages[0]?.format,
     state: stateOf(application),
     nowMs,
-    messages: messages.map((row) => [
-      row.sequence,
-      fromText(row.message_id),
-      row.body.length,
-      row.date_at,
-      row.count_at,
-      row.sends,
-      nowMs - row.accepted,
-      row.progress
-    ]),
+    messages: messages.map((row) => ({
+      sequence: row.sequence,
+      message_id: fromText(row.message_id),
+      date_at: row.date_at,
+      count_at: row.count_at,
+      sends: row.sends,
+      accepted: row.accepted,
+      progress: row.progress,
+      length: row.body.length
+    })),
     bodies: context.join(messages.map(({ body }) => body))
   };
 }
@@ -829,33 +945,21 @@ function listDeadLetters(context, { filter, after, limit }) {
   const next = rows.length > limit ? page.at(-1)?.id : void 0;
   const { clock_offset: offset } = context.store.state;
   const intact = page.filter((row) => isIntact2(context, row));
-  const letters = intact.map(
-    (row) => [
-      row.id,
-      context.store.byNumber(row.application)?.id ?? "",
-      fromText(row.message_id),
-      row.format,
-      row.body.length,
-      row.date_at,
-      row.count_at,
-      row.size_bytes,
-      row.sends,
-      row.reason,
-      row.last_attempt,
-      row.accepted - offset,
-      row.died - offset
-    ]
-  );
+  const letters = intact.map(({ body, application, ...row }) => ({
+    ...row,
+    applicationId: context.store.byNumber(application)?.id ?? "",
+    message_id: fromText(row.message_id),
+    accepted: row.accepted - offset,
+    died: row.died - offset,
+    length: body.length
+  }));
   return { letters, bodies: context.join(intact.map(({ body }) => body)), next };
 }
 function isIntact2(context, row) {
   if (bodyChecksum(row.application, row) === row.body_checksum) return true;
-  context.database.run(
-    \`insert into damaged_message
-     select null, application, ?, sends, message_id, body from dead_letter where id = ?\`,
-    context.nowMs,
-    row.id
-  );
+  const { application: number, sends, message_id, body } = row;
+  const kept = { application: number, sends, message_id, body, found_at: context.nowMs };
+  context.database.insert("damaged_message", kept);
   const application = remove(context, row);
   if (application !== void 0) context.store.addLost(application, 1);
   return false;
@@ -885,8 +989,8 @@ function revive(context, application, row) {
   const { sends } = row;
   const age = { sequence, due: nowMs, accepted: nowMs };
   database.run(
-    \`insert into message (\${MESSAGE})
-     select application, ?, ?, ?, sends, null, null, ?, \${CONTENT} from dead_letter where id = ?\`,
+    \`insert into message (\${MESSAGE_COLUMNS.join()})
+     select ?, application, ?, ?, sends, null, null, ?, \${CONTENT_COLUMNS} from dead_letter where id = ?\`,
     sequence,
     nowMs,
     nowMs,
@@ -1097,9 +1201,9 @@ function open({ store, database, nowMs }) {
 }
 function stats({ store, database, nowMs }) {
   store.flushApplications();
-  const applications = database.tuples(
+  const applications = database.all(
     "select id, tier, delivered, pending, dead, purged, evicted, lost from application order by number"
-  ).map(([id, ...counts]) => [fromText(id), ...counts]);
+  ).map((row) => ({ ...row, id: fromText(row.id) }));
   const oldest = database.get(
     \`select min(max(first_due, not_before)) as since from application
      where tier <> 'closed' and claim is null and first_due is not null\`
@@ -1396,140 +1500,6 @@ function quietly(load) {
 // src/queue/sqlite/worker/open.ts
 var import_node_fs2 = require("node:fs");
 var import_node_path = require("node:path");
-
-// src/queue/sqlite/worker/schema.ts
-var APPLICATION_ID = 1397048401;
-var SCHEMA_VERSION = 1;
-var SCHEMA = \`
-create table queue_state (
-  id integer primary key check (id = 1),
-  last_sequence integer not null default 0,
-  -- Numbers turns, claims and dead letters.
-  last_number integer not null default 0,
-  pending integer not null default 0,
-  pending_bytes integer not null default 0,
-  dead_bytes integer not null default 0,
-  -- Rises when a message may be due earlier than a claim said.
-  due_changes integer not null default 0,
-  -- The queue's time: the machine's clock and this, so that it never goes back.
-  clock_offset real not null default 0,
-  last_time real not null default 0,
-  incidents integer not null default 0,
-  incident_names integer not null default 0
-) strict;
-
-insert into queue_state (id) values (1);
-
-create table application (
-  number integer primary key,
-  id text not null unique,
-  tier text not null,
-  max_messages integer not null,
-  max_bytes integer not null,
-  circuit_breaker text not null,
-  not_before integer not null default 0,
-  -- When its last claim ended: it goes behind those that have waited since.
-  served_at integer not null default 0,
-  turn integer not null default 0,
-  claim integer,
-  lease_end integer,
-  claimed integer not null default 0,
-  -- The first due time of its unclaimed messages. Not kept up while there is a claim.
-  first_due integer,
-  -- No message waits for others to come after this time.
-  delayed_until integer not null default 0,
-  -- When it can be claimed, or its lease ends; null when it is closed or empty.
-  ready_at integer,
-  pending integer not null default 0,
-  delivered integer not null default 0,
-  dead integer not null default 0,
-  purged integer not null default 0,
-  evicted integer not null default 0,
-  lost integer not null default 0
-) strict;
-
-create index application_ready on application (tier, ready_at, turn) where ready_at is not null;
-create index application_lease on application (lease_end) where claim is not null;
-
-create table message (
-  sequence integer primary key,
-  application integer not null,
-  due integer not null,
-  accepted integer not null,
-  sends integer not null,
-  max_messages integer,
-  progress text,
-  progress_checksum integer not null,
-  message_id text not null,
-  format integer not null,
-  date_at integer not null,
-  count_at integer not null,
-  size_bytes integer not null,
-  body_checksum integer not null,
-  body blob not null
-) strict;
-
-create index message_due on message (application, due, sequence);
-
--- The messages of a live claim. Each was sent once more than its row says.
-create table claim (
-  number integer primary key,
-  application integer not null,
-  size_bytes integer not null,
-  -- In the order of the claim, as "5-104,7".
-  sequences text not null,
-  checksum integer not null
-) strict;
-
-create table dead_letter (
-  id integer primary key,
-  application integer not null,
-  accepted integer not null,
-  died integer not null,
-  sends integer not null,
-  reason text not null,
-  last_attempt text not null,
-  message_id text not null,
-  format integer not null,
-  date_at integer not null,
-  count_at integer not null,
-  size_bytes integer not null,
-  body_checksum integer not null,
-  body blob not null
-) strict;
-
-create index dead_letter_application on dead_letter (application, id);
-
--- Rows whose checksum was wrong, for a human to look at. Nothing reads them.
-create table damaged_message (
-  sequence integer,
-  application integer,
-  found_at integer,
-  sends integer,
-  message_id text,
-  body blob
-);
-
--- Keys and names are digests: they may be of any length.
-create table incident (
-  number integer primary key,
-  key blob not null unique,
-  started_at real not null,
-  seen_at integer not null,
-  on_log integer not null default 0,
-  on_webhook integer not null default 0
-) strict;
-
-create index incident_seen_at on incident (seen_at, number);
-
-create table incident_name (
-  incident integer not null,
-  digest blob not null,
-  primary key (incident, digest)
-) strict, without rowid;
-\`;
-
-// src/queue/sqlite/worker/open.ts
 var MIB = 1024 * 1024;
 var SETTINGS = \`
 pragma journal_size_limit = \${16 * MIB};
@@ -1616,7 +1586,6 @@ function migrate(database) {
 }
 
 // src/queue/sqlite/worker/enqueue.ts
-var INSERT = \`insert into message (\${MESSAGE}) values (?\${", ?".repeat(14)})\`;
 function enqueue(context, entries, delayMs) {
   const { store, bytes, settings } = context;
   const closed = /* @__PURE__ */ new Set();
@@ -1664,24 +1633,13 @@ function insert({ store, database, nowMs }, application, { entry, due, body }) {
     size_bytes: sizeBytes,
     body
   };
-  database.run(
-    INSERT,
-    number,
-    sequence,
-    due,
-    nowMs,
-    0,
-    null,
-    null,
-    progressChecksum(progress),
-    content.message_id,
-    format,
-    dateAt,
-    countAt,
-    sizeBytes,
-    bodyChecksum(number, content),
-    body
-  );
+  database.insert("message", {
+    application: number,
+    ...progress,
+    ...content,
+    progress_checksum: progressChecksum(progress),
+    body_checksum: bodyChecksum(number, content)
+  });
   store.addPending(application, 1, sizeBytes);
   return sequence;
 }

@@ -13,14 +13,11 @@ import {
   setAside,
   updateReadiness,
 } from './messages.ts';
+import type { MessageRow } from './schema.ts';
 import { setState } from './settle.ts';
 import { type Application, fromText } from './store.ts';
 
-interface WaitingRow {
-  readonly sequence: number;
-  readonly application: number;
-  readonly accepted: number;
-}
+type WaitingRow = Pick<MessageRow, 'sequence' | 'application' | 'accepted'>;
 
 /** Rows that are read at a time to find messages that have expired. */
 const PAGE = 200;
@@ -152,30 +149,25 @@ export function open({ store, database, nowMs }: Context): Backlog {
   return { dueMessages: pending - later, lastSequence };
 }
 
-export type LedgerTuple = readonly [
-  applicationId: string,
-  tier: Tier,
-  delivered: number,
-  pending: number,
-  dead: number,
-  purged: number,
-  evicted: number,
-  lost: number,
-];
+/** The counts of one application. */
+export type LedgerRow = Pick<
+  Application,
+  'id' | 'tier' | 'delivered' | 'pending' | 'dead' | 'purged' | 'evicted' | 'lost'
+>;
 
 export interface StatsAnswer {
   readonly pendingBytes: number;
   readonly oldestDueMs: number;
-  readonly applications: readonly LedgerTuple[];
+  readonly applications: readonly LedgerRow[];
 }
 
 export function stats({ store, database, nowMs }: Context): StatsAnswer {
   store.flushApplications();
   const applications = database
-    .tuples<LedgerTuple>(
+    .all<LedgerRow>(
       'select id, tier, delivered, pending, dead, purged, evicted, lost from application order by number',
     )
-    .map(([id, ...counts]): LedgerTuple => [fromText(id), ...counts]);
+    .map((row) => ({ ...row, id: fromText(row.id) }));
   // Not since its first message was due: a pause that has just ended is nobody's delay.
   const oldest = database.get<{ readonly since: number | null }>(
     `select min(max(first_due, not_before)) as since from application

@@ -2,26 +2,15 @@ import type { ClaimRequest, Format } from '../../queue.ts';
 import { type StoredState, toWhole } from '../protocol.ts';
 import type { Context } from './context.ts';
 import { startLease } from './lease.ts';
-import {
-  isIntact,
-  type MessageRow,
-  readMessages,
-  refreshFirstDue,
-  setAside,
-  updateReadiness,
-} from './messages.ts';
+import { isIntact, readMessages, refreshFirstDue, setAside, updateReadiness } from './messages.ts';
+import type { MessageRow } from './schema.ts';
 import { type Application, fromText } from './store.ts';
 
-export type ClaimedTuple = readonly [
-  sequence: number,
-  messageId: string,
-  length: number,
-  dateAt: number,
-  countAt: number,
-  sends: number,
-  ageMs: number,
-  progress: string | null,
-];
+/** A claimed message; its body follows those before it in the buffer of the claim. */
+export type ClaimedRow = Pick<
+  MessageRow,
+  'sequence' | 'message_id' | 'date_at' | 'count_at' | 'sends' | 'accepted' | 'progress'
+> & { readonly length: number };
 
 export interface ClaimAnswer {
   readonly id: string;
@@ -29,7 +18,7 @@ export interface ClaimAnswer {
   readonly format: Format;
   readonly state: StoredState;
   readonly nowMs: number;
-  readonly messages: readonly ClaimedTuple[];
+  readonly messages: readonly ClaimedRow[];
   readonly bodies: Uint8Array;
 }
 
@@ -141,19 +130,19 @@ function answer(
   return {
     id: `${application.number}-${number}`,
     applicationId: application.id,
-    format: messages[0]?.format ?? 2,
+    format: messages[0]?.format as Format,
     state: stateOf(application),
     nowMs,
-    messages: messages.map((row) => [
-      row.sequence,
-      fromText(row.message_id),
-      row.body.length,
-      row.date_at,
-      row.count_at,
-      row.sends,
-      nowMs - row.accepted,
-      row.progress,
-    ]),
+    messages: messages.map((row) => ({
+      sequence: row.sequence,
+      message_id: fromText(row.message_id),
+      date_at: row.date_at,
+      count_at: row.count_at,
+      sends: row.sends,
+      accepted: row.accepted,
+      progress: row.progress,
+      length: row.body.length,
+    })),
     bodies: context.join(messages.map(({ body }) => body)),
   };
 }

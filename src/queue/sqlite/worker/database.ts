@@ -59,6 +59,19 @@ export class Database {
     return Number(this.#prepared(sql).run(...values).changes);
   }
 
+  insert(table: string, row: Row): void {
+    const names = Object.keys(row);
+    const sql = `insert into ${table} (${names.join()}) values (?${',?'.repeat(names.length - 1)})`;
+    this.run(sql, ...Object.values(row));
+  }
+
+  /** Updates the row whose key has that value. */
+  update(table: string, row: Row, key: string, value: SqlValue): void {
+    const names = Object.keys(row);
+    const sql = `update ${table} set ${names.join(' = ?, ')} = ? where ${key} = ?`;
+    this.run(sql, ...Object.values(row), value);
+  }
+
   get<T = Row>(sql: string, ...values: SqlValue[]): T | undefined {
     return this.#read(sql, (statement) => statement.get(...values)) as T | undefined;
   }
@@ -67,12 +80,17 @@ export class Database {
     return this.#read(sql, (statement) => statement.all(...values)) as T[];
   }
 
-  /** Returns rows as arrays, which cost less than objects. */
-  tuples<T extends readonly SqlValue[]>(sql: string, ...values: SqlValue[]): T[] {
-    return this.#read(sql, (statement) => {
+  /** Reads rows as arrays, which cost the engine less, and gives them the names. */
+  allNamed<T>(names: readonly string[], sql: string, ...values: SqlValue[]): T[] {
+    const rows = this.#read(sql, (statement) => {
       statement.setReturnArrays(true);
       return statement.all(...values);
-    }) as T[];
+    }) as SqlValue[][];
+    return rows.map((row) => {
+      const named: Record<string, SqlValue | undefined> = {};
+      for (const [index, name] of names.entries()) named[name] = row[index];
+      return named as T;
+    });
   }
 
   /** Returns the number in the only column of the only row. */

@@ -1,33 +1,15 @@
-import type { DeadLetterFilter, DeadReason, Format } from '../../queue.ts';
+import type { DeadLetterFilter } from '../../queue.ts';
 import type { Context } from './context.ts';
-import {
-  bodyChecksum,
-  CONTENT,
-  type Content,
-  MESSAGE,
-  progressChecksum,
-  updateReadiness,
-} from './messages.ts';
+import { bodyChecksum, progressChecksum, updateReadiness } from './messages.ts';
+import { CONTENT_COLUMNS, type DeadLetterRow, MESSAGE_COLUMNS } from './schema.ts';
 import { type Application, fromText } from './store.ts';
 
 /** Dead letters that one transaction replays, purges or evicts: other processes wait meanwhile. */
 const PAGE = 500;
 const MAX_EVICTED = 5000;
 
-interface DeadRow {
-  readonly id: number;
-  readonly application: number;
-  readonly size_bytes: number;
-  readonly sends: number;
-}
-
-interface FullDeadRow extends DeadRow, Content {
-  readonly accepted: number;
-  readonly died: number;
-  readonly reason: DeadReason;
-  readonly last_attempt: string;
-  readonly body_checksum: number;
-}
+/** What is needed to count a dead letter. */
+type DeadRow = Pick<DeadLetterRow, 'id' | 'application' | 'size_bytes' | 'sends'>;
 
 /** Discards the oldest dead letters while they are larger than the queue keeps. */
 export function evict(context: Context): void {
@@ -89,24 +71,14 @@ function search<T extends DeadRow>(
   );
 }
 
-export type DeadTuple = readonly [
-  id: number,
-  applicationId: string,
-  messageId: string,
-  format: Format,
-  length: number,
-  dateAt: number,
-  countAt: number,
-  sizeBytes: number,
-  sends: number,
-  reason: DeadReason,
-  lastAttempt: string,
-  acceptedAt: number,
-  diedAt: number,
-];
+/** A dead letter; its body follows those before it in the buffer of the page. */
+export type ListedLetter = Omit<DeadLetterRow, 'application' | 'body'> & {
+  readonly applicationId: string;
+  readonly length: number;
+};
 
 export interface DeadLettersAnswer {
-  readonly letters: readonly DeadTuple[];
+  readonly letters: readonly ListedLetter[];
   readonly bodies: Uint8Array;
   readonly next: number | undefined;
 }
@@ -117,40 +89,28 @@ export function listDeadLetters(
 ): DeadLettersAnswer {
   // One more than asked for tells whether there is another page.
   const given = { filter, after, limit: limit + 1, upTo: Number.MAX_SAFE_INTEGER };
-  const rows = search<FullDeadRow>(context, '*', given);
+  const rows = search<DeadLetterRow>(context, '*', given);
   const page = rows.slice(0, limit);
   const next = rows.length > limit ? page.at(-1)?.id : undefined;
   const { clock_offset: offset } = context.store.state;
   const intact = page.filter((row) => isIntact(context, row));
-  const letters = intact.map(
-    (row): DeadTuple => [
-      row.id,
-      context.store.byNumber(row.application)?.id ?? '',
-      fromText(row.message_id),
-      row.format,
-      row.body.length,
-      row.date_at,
-      row.count_at,
-      row.size_bytes,
-      row.sends,
-      row.reason,
-      row.last_attempt,
-      row.accepted - offset,
-      row.died - offset,
-    ],
-  );
+  const letters = intact.map(({ body, application, ...row }) => ({
+    ...row,
+    applicationId: context.store.byNumber(application)?.id ?? '',
+    message_id: fromText(row.message_id),
+    accepted: row.accepted - offset,
+    died: row.died - offset,
+    length: body.length,
+  }));
   return { letters, bodies: context.join(intact.map(({ body }) => body)), next };
 }
 
 /** Keeps a damaged letter for a human, and counts its message as lost. */
-function isIntact(context: Context, row: FullDeadRow): boolean {
+function isIntact(context: Context, row: DeadLetterRow): boolean {
   if (bodyChecksum(row.application, row) === row.body_checksum) return true;
-  context.database.run(
-    `insert into damaged_message
-     select null, application, ?, sends, message_id, body from dead_letter where id = ?`,
-    context.nowMs,
-    row.id,
-  );
+  const { application: number, sends, message_id, body } = row;
+  const kept = { application: number, sends, message_id, body, found_at: context.nowMs };
+  context.database.insert('damaged_message', kept);
   const application = remove(context, row);
   if (application !== undefined) context.store.addLost(application, 1);
   return false;
@@ -201,8 +161,8 @@ function revive(context: Context, application: Application, row: DeadRow): void 
   const { sends } = row;
   const age = { sequence, due: nowMs, accepted: nowMs };
   database.run(
-    `insert into message (${MESSAGE})
-     select application, ?, ?, ?, sends, null, null, ?, ${CONTENT} from dead_letter where id = ?`,
+    `insert into message (${MESSAGE_COLUMNS.join()})
+     select ?, application, ?, ?, sends, null, null, ?, ${CONTENT_COLUMNS} from dead_letter where id = ?`,
     sequence,
     nowMs,
     nowMs,

@@ -1,10 +1,8 @@
 import type { MessageTuple } from '../protocol.ts';
 import type { Context } from './context.ts';
 import { Rejection } from './failure.ts';
-import { bodyChecksum, MESSAGE, progressChecksum, updateReadiness } from './messages.ts';
+import { bodyChecksum, progressChecksum, updateReadiness } from './messages.ts';
 import { type Application, toText } from './store.ts';
-
-const INSERT = `insert into message (${MESSAGE}) values (?${', ?'.repeat(14)})`;
 
 /** Stores the entries of open applications, or rejects before anything is stored. */
 export function enqueue(
@@ -64,24 +62,13 @@ function insert(
     size_bytes: sizeBytes,
     body,
   };
-  database.run(
-    INSERT,
-    number,
-    sequence,
-    due,
-    nowMs,
-    0,
-    null,
-    null,
-    progressChecksum(progress),
-    content.message_id,
-    format,
-    dateAt,
-    countAt,
-    sizeBytes,
-    bodyChecksum(number, content),
-    body,
-  );
+  database.insert('message', {
+    application: number,
+    ...progress,
+    ...content,
+    progress_checksum: progressChecksum(progress),
+    body_checksum: bodyChecksum(number, content),
+  });
   store.addPending(application, 1, sizeBytes);
   return sequence;
 }

@@ -2,19 +2,12 @@
 import { createHash } from 'node:crypto';
 import type { IncidentNews, IncidentReport } from '../../../incident/incident-store.ts';
 import type { Context } from './context.ts';
+import type { IncidentRow } from './schema.ts';
 
 export interface IncidentLimits {
   readonly keptMs: number;
   readonly maxIncidents: number;
   readonly maxNames: number;
-}
-
-interface IncidentRow {
-  readonly number: number;
-  readonly started_at: number;
-  readonly seen_at: number;
-  readonly on_log: number;
-  readonly on_webhook: number;
 }
 
 /** Rows that one transaction forgets: other processes wait meanwhile. */

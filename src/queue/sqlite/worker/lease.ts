@@ -4,12 +4,12 @@ import type { SequenceRange } from '../../queue.ts';
 import type { Context } from './context.ts';
 import {
   endDelaysIfFull,
-  type MessageRow,
   readProgress,
   refreshFirstDue,
   updateReadiness,
   writeProgress,
 } from './messages.ts';
+import type { ClaimRow, MessageRow } from './schema.ts';
 import type { Application } from './store.ts';
 
 /** Leases the messages, and returns the number of the claim. */
@@ -22,14 +22,8 @@ export function startLease(
   const number = store.nextNumber();
   const sizeBytes = messages.reduce((sum, message) => sum + message.size_bytes, 0);
   const sequences = rangesToText(messages.map(({ sequence }) => sequence));
-  database.run(
-    'insert into claim (number, application, size_bytes, sequences, checksum) values (?, ?, ?, ?, ?)',
-    number,
-    application.number,
-    sizeBytes,
-    sequences,
-    crc32(`${sizeBytes} ${sequences}`),
-  );
+  const row = { number, application: application.number, size_bytes: sizeBytes, sequences };
+  database.insert('claim', { ...row, checksum: claimChecksum(row) });
   application.claim = number;
   application.lease_end = context.after(leaseMs);
   application.claimed = messages.length;
@@ -63,15 +57,13 @@ export function claimedRanges(
   { claim: number }: Application,
 ): { readonly ranges: readonly SequenceRange[]; readonly sizeBytes: number } | undefined {
   if (number === null) return { ranges: [], sizeBytes: 0 };
-  const row = database.get<{ size_bytes: number; sequences: string; checksum: number }>(
-    'select size_bytes, sequences, checksum from claim where number = ?',
-    number,
-  );
-  if (row === undefined) return undefined;
-  const { size_bytes: sizeBytes, sequences } = row;
-  if (crc32(`${sizeBytes} ${sequences}`) !== row.checksum) return undefined;
-  return { ranges: rangesOf(sequences), sizeBytes };
+  const row = database.get<ClaimRow>('select * from claim where number = ?', number);
+  if (row === undefined || claimChecksum(row) !== row.checksum) return undefined;
+  return { ranges: rangesOf(row.sequences), sizeBytes: row.size_bytes };
 }
+
+const claimChecksum = (row: Omit<ClaimRow, 'checksum'>): number =>
+  crc32(`${row.number} ${row.application} ${row.size_bytes} ${row.sequences}`);
 
 /** Returns the sequences of the application's live claim, or those that it most likely has. */
 export function claimedSequences(context: Context, application: Application): number[] {

@@ -1,48 +1,25 @@
 /** The rows of waiting messages: their columns, their checksums, and what an attempt changes. */
 import { crc32 } from 'node:zlib';
-import type { DeadReason, Format } from '../../queue.ts';
+import type { DeadReason } from '../../queue.ts';
 import type { Context } from './context.ts';
 import type { SqlValue } from './engine.ts';
+import { CONTENT_COLUMNS, type ContentRow, MESSAGE_COLUMNS, type MessageRow } from './schema.ts';
 import type { Application, Store } from './store.ts';
 
-/** What a retry or an expired lease changes. */
-export interface Progress {
-  readonly sequence: number;
-  readonly due: number;
-  readonly accepted: number;
-  readonly sends: number;
-  readonly max_messages: number | null;
-  readonly progress: string | null;
-}
+/** What a retry or an expired lease changes, and what it is counted by. */
+export type Progress = Pick<
+  MessageRow,
+  'sequence' | 'due' | 'accepted' | 'sends' | 'max_messages' | 'progress'
+>;
 
-/** What never changes while a message waits or is a dead letter. */
-export interface Content {
-  readonly message_id: string;
-  readonly format: Format;
-  readonly date_at: number;
-  readonly count_at: number;
-  readonly size_bytes: number;
-  readonly body: Uint8Array;
-}
-
-export interface MessageRow extends Progress, Content {
-  readonly application: number;
-  readonly progress_checksum: number;
-  readonly body_checksum: number;
-}
-
-/** The columns that `message` and `dead_letter` share, in the order of both tables. */
-export const CONTENT =
-  'message_id, format, date_at, count_at, size_bytes, body_checksum, body' as const;
 const PROGRESS = 'sequence, due, accepted, sends, max_messages, progress';
-export const MESSAGE = `application, ${PROGRESS}, progress_checksum, ${CONTENT}`;
 
 export const progressChecksum = (row: Progress): number =>
   crc32(
     `${row.sequence} ${row.due} ${row.accepted} ${row.sends} ${row.max_messages} ${row.progress}`,
   );
 
-export function bodyChecksum(application: number, row: Content): number {
+export function bodyChecksum(application: number, row: Omit<ContentRow, 'body_checksum'>): number {
   const { format, date_at: dateAt, count_at: countAt, size_bytes: sizeBytes, body } = row;
   const start = crc32(
     `${application} ${format} ${dateAt} ${countAt} ${sizeBytes} ${row.message_id}`,
@@ -51,49 +28,14 @@ export function bodyChecksum(application: number, row: Content): number {
   return body.length === 0 ? start : crc32(body, start);
 }
 
-type MessageValues = readonly [
-  application: number,
-  sequence: number,
-  due: number,
-  accepted: number,
-  sends: number,
-  maxMessages: number | null,
-  progress: string | null,
-  progressChecksum: number,
-  messageId: string,
-  format: Format,
-  dateAt: number,
-  countAt: number,
-  sizeBytes: number,
-  bodyChecksum: number,
-  body: Uint8Array,
-];
-
-/** Reads whole rows. Arrays cost the engine half as much as objects. */
 export const readMessages = (
   { database }: Context,
   condition: string,
   ...values: SqlValue[]
-): MessageRow[] =>
-  database
-    .tuples<MessageValues>(`select ${MESSAGE} from message where ${condition}`, ...values)
-    .map((row) => ({
-      application: row[0],
-      sequence: row[1],
-      due: row[2],
-      accepted: row[3],
-      sends: row[4],
-      max_messages: row[5],
-      progress: row[6],
-      progress_checksum: row[7],
-      message_id: row[8],
-      format: row[9],
-      date_at: row[10],
-      count_at: row[11],
-      size_bytes: row[12],
-      body_checksum: row[13],
-      body: row[14],
-    }));
+): MessageRow[] => {
+  const sql = `select ${MESSAGE_COLUMNS.join()} from message where ${condition}`;
+  return database.allNamed(MESSAGE_COLUMNS, sql, ...values);
+};
 
 export const isIntact = (row: MessageRow): boolean =>
   progressChecksum(row) === row.progress_checksum &&
@@ -101,30 +43,20 @@ export const isIntact = (row: MessageRow): boolean =>
 
 /** Keeps a damaged row for a human, and counts its message as lost. */
 export function setAside({ database, store, nowMs }: Context, row: MessageRow): void {
-  database.run(
-    `insert into damaged_message
-     select sequence, application, ?, sends, message_id, body from message where sequence = ?`,
-    nowMs,
-    row.sequence,
-  );
-  database.run('delete from message where sequence = ?', row.sequence);
-  const application = store.byNumber(row.application);
+  const { sequence, application: number, sends, message_id, body } = row;
+  const kept = { sequence, application: number, sends, message_id, body };
+  database.insert('damaged_message', { ...kept, found_at: nowMs });
+  database.run('delete from message where sequence = ?', sequence);
+  const application = store.byNumber(number);
   if (application === undefined) return;
   store.addPending(application, -1, 0);
   store.addLost(application, 1);
 }
 
 export function writeProgress({ database }: Context, row: Progress): void {
-  database.run(
-    `update message set due = ?, sends = ?, max_messages = ?, progress = ?, progress_checksum = ?
-     where sequence = ?`,
-    row.due,
-    row.sends,
-    row.max_messages,
-    row.progress,
-    progressChecksum(row),
-    row.sequence,
-  );
+  const { sequence, due, sends, max_messages, progress } = row;
+  const changed = { due, sends, max_messages, progress, progress_checksum: progressChecksum(row) };
+  database.update('message', changed, 'sequence', sequence);
 }
 
 export const readProgress = (
@@ -210,7 +142,7 @@ export function moveToDeadLetters(
 ): void {
   database.run(
     `insert into dead_letter
-     select ?, application, accepted, ?, ?, ?, ?, ${CONTENT} from message where sequence = ?`,
+     select ?, application, accepted, ?, ?, ?, ?, ${CONTENT_COLUMNS} from message where sequence = ?`,
     store.nextNumber(),
     nowMs,
     sends,

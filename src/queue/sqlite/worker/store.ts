@@ -5,47 +5,15 @@
 import type { Tier } from '../../queue.ts';
 import type { LostMessages, StoredState } from '../protocol.ts';
 import type { Database } from './database.ts';
-import type { SqlValue } from './engine.ts';
-
-/** A row of `queue_state`: see schema.ts. */
-interface QueueState {
-  readonly id: number;
-  last_sequence: number;
-  last_number: number;
-  pending: number;
-  pending_bytes: number;
-  dead_bytes: number;
-  due_changes: number;
-  clock_offset: number;
-  last_time: number;
-  incidents: number;
-  incident_names: number;
-}
+import type { Row, SqlValue } from './engine.ts';
+import type { ApplicationRow, QueueStateRow } from './schema.ts';
 
 /** A row of `application`: see schema.ts. */
-export interface Application {
+export type Application = Omit<ApplicationRow, 'number' | 'id' | 'tier'> & {
   readonly number: number;
   readonly id: string;
   tier: Tier;
-  max_messages: number;
-  max_bytes: number;
-  circuit_breaker: string;
-  not_before: number;
-  served_at: number;
-  turn: number;
-  claim: number | null;
-  lease_end: number | null;
-  claimed: number;
-  first_due: number | null;
-  delayed_until: number;
-  ready_at: number | null;
-  pending: number;
-  delivered: number;
-  dead: number;
-  purged: number;
-  evicted: number;
-  lost: number;
-}
+};
 
 /** A row in memory, and its values in the file. */
 interface Cached<T> {
@@ -63,7 +31,7 @@ export class Store {
   readonly database: Database;
   /** Messages whose row was damaged, by application. */
   readonly #lost = new Map<string, number>();
-  #state: Cached<QueueState> | undefined;
+  #state: Cached<QueueStateRow> | undefined;
   readonly #applications = new Map<number, Cached<Application>>();
   readonly #byId = new Map<string, Application>();
   readonly #changed = new Set<Application>();
@@ -97,7 +65,7 @@ export class Store {
     this.#dataVersion = version;
     this.#lost.clear();
     this.#isDue = false;
-    this.#state ??= cached(this.database.get<QueueState>('select * from queue_state'));
+    this.#state ??= cached(this.database.get<QueueStateRow>('select * from queue_state'));
   }
 
   #forget(): void {
@@ -108,8 +76,8 @@ export class Store {
     this.#hasDamagedSizes = false;
   }
 
-  get state(): QueueState {
-    return (this.#state as Cached<QueueState>).row;
+  get state(): QueueStateRow {
+    return (this.#state as Cached<QueueStateRow>).row;
   }
 
   /** Whether the transaction made a message due earlier than a claim said. */
@@ -169,13 +137,15 @@ export class Store {
   ensure(applicationId: string, state: StoredState): Application {
     const known = this.find(applicationId);
     if (known !== undefined) return known;
-    this.database.run(
-      `insert into application (id, tier, max_messages, max_bytes, circuit_breaker, turn)
-       values (?, ?, ?, ?, ?, ?)`,
-      toText(applicationId),
-      ...state,
-      this.nextNumber(),
-    );
+    const [tier, maxMessages, maxBytes, circuitBreaker] = state;
+    this.database.insert('application', {
+      id: toText(applicationId),
+      tier,
+      max_messages: maxMessages,
+      max_bytes: maxBytes,
+      circuit_breaker: circuitBreaker,
+      turn: this.nextNumber(),
+    });
     return this.find(applicationId) as Application;
   }
 
@@ -224,24 +194,25 @@ export class Store {
       this.state.dead_bytes = this.database.number(`${sum} dead_letter`);
       this.#hasDamagedSizes = false;
     }
-    const entry = this.#state as Cached<QueueState>;
-    const names = changedNames(entry);
     // A call that only looked at the time is no reason to write.
-    if (names.some((name) => name !== 'last_time')) this.#write('queue_state', 'id', entry);
+    const entry = this.#state as Cached<QueueStateRow>;
+    if (Object.keys(changesOf(entry)).some((name) => name !== 'last_time'))
+      this.#write('queue_state', 'id', entry);
   }
 
   /** Writes the columns that have changed, so that only their indexes are updated. */
-  #write<T extends object>(table: string, key: keyof T & string, { row, stored }: Cached<T>): void {
-    const names = changedNames({ row, stored });
-    if (names.length === 0) return;
-    const sql = `update ${table} set ${names.join(' = ?, ')} = ? where ${key} = ?`;
-    this.database.run(sql, ...names.map((name) => row[name] as SqlValue), row[key] as SqlValue);
-    Object.assign(stored, row);
+  #write<T extends object>(table: string, key: keyof T & string, entry: Cached<T>): void {
+    const changes = changesOf(entry);
+    if (Object.keys(changes).length === 0) return;
+    this.database.update(table, changes, key, entry.row[key] as SqlValue);
+    Object.assign(entry.stored, changes);
   }
 }
 
-const changedNames = <T extends object>({ row, stored }: Cached<T>): (keyof T & string)[] =>
-  (Object.keys(row) as (keyof T & string)[]).filter((name) => row[name] !== stored[name]);
+const changesOf = <T extends object>({ row, stored }: Cached<T>): Row =>
+  Object.fromEntries(
+    Object.entries(row).filter(([name, value]) => value !== stored[name as keyof T]),
+  );
 
 function cached<T extends object>(row: T | undefined): Cached<T> {
   if (row === undefined) throw new Error('the row of the queue is missing');
