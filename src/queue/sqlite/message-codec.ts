@@ -6,6 +6,7 @@ import type {
   DeadLetter,
   DeadLetterPage,
   DeadReason,
+  EnqueueResult,
   Format,
   Json,
   Ledger,
@@ -18,6 +19,7 @@ import { type MessageTuple, type StoredState, toWhole } from './protocol.ts';
 import type { LedgerRow, StatsAnswer } from './worker/applications.ts';
 import type { ClaimAnswer } from './worker/claim.ts';
 import type { DeadLettersAnswer } from './worker/dead-letters.ts';
+import type { Accepted } from './worker/enqueue.ts';
 import type { ContentRow } from './worker/schema.ts';
 import type { ResultTuple } from './worker/settle.ts';
 
@@ -30,6 +32,15 @@ export const entryTuple = ({ applicationId, stored, sizeBytes }: QueueEntry): Me
   stored.countAt,
   sizeBytes,
 ];
+
+/** Sequences are given one after the other. */
+export function acceptedOf(entries: readonly unknown[], accepted: Accepted): EnqueueResult {
+  const { first, closed, count } =
+    typeof accepted === 'number'
+      ? { first: accepted, closed: [], count: entries.length }
+      : accepted;
+  return { sequences: Array.from({ length: count }, (_, index) => first + index), closed };
+}
 
 /** JSON that the engine wrote; `null` for a text that is damaged. */
 function parsed(text: string | null): Json | null {

@@ -19,6 +19,7 @@ import type {
   SequenceRange,
 } from '../queue.ts';
 import {
+  acceptedOf,
   claimOf,
   deadLettersOf,
   entryTuple,
@@ -93,7 +94,8 @@ export class SqliteQueue implements MessageQueue {
 
   async enqueue(entries: readonly QueueEntry[], delayMs = 0): Promise<EnqueueResult> {
     const bodies = entries.map(({ stored }) => stored.bytes);
-    return await this.#call('enqueue', [entries.map(entryTuple), delayMs], bodies);
+    const tuples = entries.map(entryTuple);
+    return acceptedOf(tuples, await this.#call('enqueue', [tuples, delayMs], bodies));
   }
 
   async claim({ tiers, leaseMs, ...limits }: ClaimRequest): Promise<Claim | NothingDue> {

@@ -185,6 +185,7 @@ var Database = class {
   #connection;
   #gate;
   #statements = /* @__PURE__ */ new Map();
+  #inserts = /* @__PURE__ */ new Map();
   constructor(connection, gate) {
     this.#connection = connection;
     this.#gate = gate;
@@ -193,15 +194,21 @@ var Database = class {
   run(sql, ...values) {
     return Number(this.#prepared(sql).run(...values).changes);
   }
+  /** Inserts a row. Rows of a table that have as many columns have the same ones. */
   insert(table2, row) {
-    const names = Object.keys(row);
-    const sql = \`insert into \${table2} (\${names.join()}) values (?\${",?".repeat(names.length - 1)})\`;
-    this.run(sql, ...Object.values(row));
+    const values = Object.values(row);
+    const kind = \`\${table2} \${values.length}\`;
+    let sql = this.#inserts.get(kind);
+    if (sql === void 0) {
+      sql = \`insert into \${table2} (\${Object.keys(row).join()}) values (?\${",?".repeat(values.length - 1)})\`;
+      this.#inserts.set(kind, sql);
+    }
+    this.run(sql, ...values);
   }
-  /** Updates the row whose key has that value. */
-  update(table2, row, key, value) {
+  /** Updates the row with that value of a column. */
+  update(table2, row, [column, value]) {
     const names = Object.keys(row);
-    const sql = \`update \${table2} set \${names.join(" = ?, ")} = ? where \${key} = ?\`;
+    const sql = \`update \${table2} set \${names.join(" = ?, ")} = ? where \${column} = ?\`;
     this.run(sql, ...Object.values(row), value);
   }
   get(sql, ...values) {
@@ -478,7 +485,7 @@ function setAside({ database, store, nowMs }, row) {
 function writeProgress({ database }, row) {
   const { sequence, due, sends, max_messages, progress } = row;
   const changed = { due, sends, max_messages, progress, progress_checksum: progressChecksum(row) };
-  database.update("message", changed, "sequence", sequence);
+  database.update("message", changed, ["sequence", sequence]);
 }
 var readProgress = ({ database }, sequence) => database.get(\`select \${PROGRESS}, size_bytes from message where sequence = ?\`, sequence);
 function updateReadiness(context, application) {
@@ -788,7 +795,7 @@ var Store = class {
   #write(table2, key, entry) {
     const changes = changesOf(entry);
     if (Object.keys(changes).length === 0) return;
-    this.database.update(table2, changes, key, entry.row[key]);
+    this.database.update(table2, changes, [key, entry.row[key]]);
     Object.assign(entry.stored, changes);
   }
 };
@@ -1279,8 +1286,9 @@ var Context = class {
 
 // src/queue/sqlite/worker/reserve.ts
 var import_node_fs = require("node:fs");
+var import_node_zlib3 = require("node:zlib");
 var RESERVE_BYTES = 16 * 1024 * 1024;
-var NOTE_BYTES = 32;
+var NOTE_BYTES = 64;
 var Reserve = class {
   #path;
   #descriptor;
@@ -1319,8 +1327,9 @@ var Reserve = class {
   lastSequence() {
     const bytes = Buffer.alloc(NOTE_BYTES);
     ignoreFailure(() => void (0, import_node_fs.readSync)(this.#opened(), bytes, 0, NOTE_BYTES, 0));
-    const found = /^last sequence (\\d{1,15})\\n/.exec(bytes.toString("latin1"));
-    return Number(found?.[1] ?? 0);
+    const note = bytes.toString("latin1");
+    const sequence = Number(/^last sequence (\\d{1,15}) /.exec(note)?.[1] ?? 0);
+    return note === textOf(sequence) ? sequence : 0;
   }
   close() {
     if (this.#descriptor !== void 0) (0, import_node_fs.closeSync)(this.#descriptor);
@@ -1334,8 +1343,11 @@ var Reserve = class {
     return this.#descriptor;
   }
 };
-var textOf = (sequence) => \`last sequence \${sequence}
+function textOf(sequence) {
+  const text = \`last sequence \${sequence} \`;
+  return \`\${text}\${(0, import_node_zlib3.crc32)(text)}
 \`.padEnd(NOTE_BYTES, ".");
+}
 function ignoreFailure(work) {
   try {
     work();
@@ -1593,21 +1605,22 @@ function enqueue(context, entries, delayMs) {
   refuseOverflow(context, closed.size === 0 ? entries : entries.filter(([id]) => !closed.has(id)));
   const due = context.after(delayMs);
   const changed = /* @__PURE__ */ new Set();
-  const sequences = [];
+  const first = store.state.last_sequence + 1;
   let end = 0;
   for (const entry of entries) {
     const body = bytes.subarray(end, end + entry[3]);
     end += entry[3];
     if (closed.has(entry[0])) continue;
     const application = store.ensure(entry[0], settings.initialState);
-    sequences.push(insert(context, application, { entry, due, body }));
+    insert(context, application, { entry, due, body });
     application.first_due = Math.min(application.first_due ?? due, due);
     if (due > context.nowMs) application.delayed_until = Math.max(application.delayed_until, due);
     changed.add(application);
   }
   for (const application of changed) updateReadiness(context, application);
   if (changed.size > 0) store.announceDue();
-  return { sequences, closed: [...closed] };
+  const count = store.state.last_sequence - first + 1;
+  return closed.size === 0 ? first : { first, count, closed: [...closed] };
 }
 function refuseOverflow({ store, settings }, entries) {
   const { pending, pending_bytes: pendingBytes } = store.state;
@@ -1641,7 +1654,6 @@ function insert({ store, database, nowMs }, application, { entry, due, body }) {
     body_checksum: bodyChecksum(number, content)
   });
   store.addPending(application, 1, sizeBytes);
-  return sequence;
 }
 
 // src/queue/sqlite/worker/incidents.ts

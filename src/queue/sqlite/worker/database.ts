@@ -48,6 +48,7 @@ export class Database {
   readonly #connection: Connection;
   readonly #gate: Gate;
   readonly #statements = new Map<string, Statement>();
+  readonly #inserts = new Map<string, string>();
 
   constructor(connection: Connection, gate: Gate) {
     this.#connection = connection;
@@ -59,16 +60,22 @@ export class Database {
     return Number(this.#prepared(sql).run(...values).changes);
   }
 
+  /** Inserts a row. Rows of a table that have as many columns have the same ones. */
   insert(table: string, row: Row): void {
-    const names = Object.keys(row);
-    const sql = `insert into ${table} (${names.join()}) values (?${',?'.repeat(names.length - 1)})`;
-    this.run(sql, ...Object.values(row));
+    const values = Object.values(row);
+    const kind = `${table} ${values.length}`;
+    let sql = this.#inserts.get(kind);
+    if (sql === undefined) {
+      sql = `insert into ${table} (${Object.keys(row).join()}) values (?${',?'.repeat(values.length - 1)})`;
+      this.#inserts.set(kind, sql);
+    }
+    this.run(sql, ...values);
   }
 
-  /** Updates the row whose key has that value. */
-  update(table: string, row: Row, key: string, value: SqlValue): void {
+  /** Updates the row with that value of a column. */
+  update(table: string, row: Row, [column, value]: readonly [string, SqlValue]): void {
     const names = Object.keys(row);
-    const sql = `update ${table} set ${names.join(' = ?, ')} = ? where ${key} = ?`;
+    const sql = `update ${table} set ${names.join(' = ?, ')} = ? where ${column} = ?`;
     this.run(sql, ...Object.values(row), value);
   }
 

@@ -4,33 +4,43 @@ import { Rejection } from './failure.ts';
 import { bodyChecksum, progressChecksum, updateReadiness } from './messages.ts';
 import { type Application, toText } from './store.ts';
 
+/** The first sequence of the call, where the others follow; with the closed applications if any. */
+export type Accepted =
+  | number
+  | {
+      readonly first: number;
+      readonly count: number;
+      readonly closed: readonly string[];
+    };
+
 /** Stores the entries of open applications, or rejects before anything is stored. */
 export function enqueue(
   context: Context,
   entries: readonly MessageTuple[],
   delayMs: number,
-): { readonly sequences: readonly number[]; readonly closed: readonly string[] } {
+): Accepted {
   const { store, bytes, settings } = context;
   const closed = new Set<string>();
   for (const [id] of entries) if (store.find(id)?.tier === 'closed') closed.add(id);
   refuseOverflow(context, closed.size === 0 ? entries : entries.filter(([id]) => !closed.has(id)));
   const due = context.after(delayMs);
   const changed = new Set<Application>();
-  const sequences: number[] = [];
+  const first = store.state.last_sequence + 1;
   let end = 0;
   for (const entry of entries) {
     const body = bytes.subarray(end, end + entry[3]);
     end += entry[3];
     if (closed.has(entry[0])) continue;
     const application = store.ensure(entry[0], settings.initialState);
-    sequences.push(insert(context, application, { entry, due, body }));
+    insert(context, application, { entry, due, body });
     application.first_due = Math.min(application.first_due ?? due, due);
     if (due > context.nowMs) application.delayed_until = Math.max(application.delayed_until, due);
     changed.add(application);
   }
   for (const application of changed) updateReadiness(context, application);
   if (changed.size > 0) store.announceDue();
-  return { sequences, closed: [...closed] };
+  const count = store.state.last_sequence - first + 1;
+  return closed.size === 0 ? first : { first, count, closed: [...closed] };
 }
 
 function refuseOverflow({ store, settings }: Context, entries: readonly MessageTuple[]): void {
@@ -48,7 +58,7 @@ function insert(
   { store, database, nowMs }: Context,
   application: Application,
   { entry, due, body }: { entry: MessageTuple; due: number; body: Uint8Array },
-): number {
+): void {
   const [, messageId, format, , dateAt, countAt, sizeBytes] = entry;
   store.state.last_sequence += 1;
   const sequence = store.state.last_sequence;
@@ -70,5 +80,4 @@ function insert(
     body_checksum: bodyChecksum(number, content),
   });
   store.addPending(application, 1, sizeBytes);
-  return sequence;
 }

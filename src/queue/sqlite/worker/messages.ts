@@ -56,7 +56,7 @@ export function setAside({ database, store, nowMs }: Context, row: MessageRow): 
 export function writeProgress({ database }: Context, row: Progress): void {
   const { sequence, due, sends, max_messages, progress } = row;
   const changed = { due, sends, max_messages, progress, progress_checksum: progressChecksum(row) };
-  database.update('message', changed, 'sequence', sequence);
+  database.update('message', changed, ['sequence', sequence]);
 }
 
 export const readProgress = (

@@ -204,7 +204,7 @@ export class Store {
   #write<T extends object>(table: string, key: keyof T & string, entry: Cached<T>): void {
     const changes = changesOf(entry);
     if (Object.keys(changes).length === 0) return;
-    this.database.update(table, changes, key, entry.row[key] as SqlValue);
+    this.database.update(table, changes, [key, entry.row[key] as SqlValue]);
     Object.assign(entry.stored, changes);
   }
 }
