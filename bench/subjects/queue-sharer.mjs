@@ -4,9 +4,10 @@ import { enteringAll, entries, openFile } from './queue.mjs';
 
 const [file = '', callers = '1'] = process.argv.slice(2);
 const queue = await openFile(file);
-process.on('message', async (count) => {
+const enqueue = async (count) => {
   await enteringAll(queue, entries(count), Number(callers));
   process.send('done');
-});
-process.on('disconnect', async () => void (await queue.close()));
+};
+process.on('message', (count) => void enqueue(count));
+process.on('disconnect', () => void queue.close());
 process.send('open');

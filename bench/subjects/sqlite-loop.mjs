@@ -21,7 +21,7 @@ export const looping = (callers) => async () => {
     new Promise((resolve, reject) => {
       worker.once('error', reject);
       worker.once('message', resolve);
-      worker.postMessage(count);
+      worker.postMessage(count, []);
     });
   let stored = 0;
   await asked(callers);
@@ -70,7 +70,7 @@ function store({ file, callers }) {
       waiting = 0;
       database.exec('pragma wal_checkpoint(passive)');
     }
-    parentPort.postMessage(stored);
+    parentPort.postMessage(stored, []);
   });
 }
 

@@ -161,17 +161,18 @@ describe('the file of a process that ended while it created it', () => {
   });
 });
 
+async function die(queue: MessageQueue, count: number): Promise<void> {
+  await queue.enqueue(Array.from({ length: count }, () => entryOf('one')));
+  const claim = await queue.claim({ ...request, maxMessages: count });
+  if (!isClaim(claim)) throw new Error('nothing was claimed');
+  const results = claim.messages.map(() => DEAD);
+  await queue.settle(claim, results, { ...INITIAL, maxMessages: 10_000, pauseMs: 0 });
+}
+
 describe('dead letters that are too many after a change of the options', () => {
   test('are discarded a part at a time', async () => {
     const file = newFile();
     const first = await openedOn({ file, sync: false });
-    const die = async (queue: MessageQueue, count: number): Promise<void> => {
-      await queue.enqueue(Array.from({ length: count }, () => entryOf('one')));
-      const claim = await queue.claim({ ...request, maxMessages: count });
-      if (!isClaim(claim)) throw new Error('nothing was claimed');
-      const results = claim.messages.map(() => DEAD);
-      await queue.settle(claim, results, { ...INITIAL, maxMessages: 10_000, pauseMs: 0 });
-    };
     await die(first.queue, 1);
     for (let round = 0; round < 6; round += 1) await die(first.queue, 1000);
     await first.queue.close();

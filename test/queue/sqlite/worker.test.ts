@@ -146,7 +146,7 @@ describe('a full disk', () => {
     onTestFinished(() => space.close());
     const get = vi.spyOn(database, 'get').mockImplementation((sql) => {
       if (sql.includes('passive')) throw sqliteError(13);
-      return { busy: 0, log: 20_000, checkpointed: 0 } as never;
+      return { busy: 0, log: 20_000, checkpointed: 0 };
     });
     space.committed(1);
     expect(space.canGrow()).toBe(false);
