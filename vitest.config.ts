@@ -14,7 +14,7 @@ const SMOKE = [
 const ISOLATED_UNITS = [
   'test/contract/when-used.test.ts',
   'test/log/tracer.test.ts',
-  'test/webhook/wire/{connector-tls,transport}.test.ts',
+  'test/webhook/http/{connector-tls,transport}.test.ts',
 ];
 
 const UNITS = 'test/**/*.test.ts';

@@ -10,16 +10,13 @@ import { COMMANDS } from '../modules/cli/commands.js';
 import { EXIT_CODES } from '../modules/cli/failure.js';
 import { commandHelp } from '../modules/cli/help.js';
 import { PULSE_GENRES } from '../modules/contract/vocabulary.js';
+import { EVENT_WORDS, FIELD_TABLE } from '../modules/delivery/event-words.js';
+import { CHANNEL_PREFIX, EVENT_TABLE } from '../modules/delivery/events.js';
+import { DESTINATION_OPTION_TABLE, SENDER_OPTION_TABLE } from '../modules/delivery/option-table.js';
 import { ERROR_TABLE } from '../modules/errors.js';
 import * as vocabulary from '../modules/projection/vocabulary-map.js';
 import { schemaFile } from '../modules/queue/postgres/schema.js';
 import { SCHEDULE_RULES } from '../modules/webhook/common-options.js';
-import { EVENT_WORDS, FIELD_TABLE } from '../modules/webhook/engine/event-words.js';
-import { CHANNEL_PREFIX, EVENT_TABLE } from '../modules/webhook/engine/events.js';
-import {
-  DESTINATION_OPTION_TABLE,
-  SENDER_OPTION_TABLE,
-} from '../modules/webhook/engine/option-table.js';
 import { commandHelps, commandLinePage } from './pages/command-line.mjs';
 import { errorsPage } from './pages/errors.mjs';
 import { eventsPage } from './pages/events.mjs';

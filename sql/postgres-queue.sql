@@ -1,14 +1,14 @@
--- What security-event-delivery/queue/postgres needs in a database, version 1: run it once, for instance by
+-- What security-event-delivery/queue/postgres needs in a database, version 1. Run it once, for instance with
 -- psql -v ON_ERROR_STOP=1 -f <this file>. Written by `npm run docs`; createPostgresSchema does the same.
 begin;
 
 create schema "security_events";
 
--- Numbers what is accepted, turns, claims and dead letters: later is higher.
+-- Numbers messages, dead letters, counter deltas and turns. Later is higher.
 create sequence "security_events".turn_number cache 1;
 
--- One row an application: what may be claimed of it, its live claim, its share of the ledger.
--- Times are the server's, in milliseconds since the epoch. Texts are as within quotes in JSON.
+-- One row for each application: what can be claimed, the live claim, and the counters.
+-- Times are the server's, in milliseconds since the epoch. Texts are escaped as within quotes in JSON.
 create table "security_events".application (
   number bigint generated always as identity primary key,
   id text not null unique,
@@ -17,17 +17,17 @@ create table "security_events".application (
   max_bytes bigint not null,
   circuit_breaker text not null,
   not_before bigint not null default 0,
-  -- When its last claim ended: it goes behind those that have waited since.
+  -- When the last claim ended. Applications that have waited longer go first.
   served_at bigint not null default 0,
   turn bigint not null default 0,
-  -- The claim names its messages: for as long as it lives, each was sent once more than its row says.
+  -- The live claim names its messages: each was sent once more than its row says.
   claim bigint,
   lease_end bigint,
   claim_dues bigint[],
   claim_sequences bigint[],
-  -- Of what is not claimed; nothing of it is due before.
+  -- No unclaimed message is due earlier.
   first_due bigint,
-  -- No message of it waits for the end of a delay after this time.
+  -- No message waits for the end of a delay after this time.
   delayed_until bigint not null default 0,
   pending bigint not null default 0,
   pending_bytes bigint not null default 0,
@@ -43,6 +43,11 @@ create table "security_events".application (
       else greatest(first_due, not_before, served_at)
     end) stored
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+
+-- Compressing them costs more than writing them.
+alter table "security_events".application alter claim_dues set storage external;
+
+alter table "security_events".application alter claim_sequences set storage external;
 
 create index application_ready on "security_events".application (tier, ready_at, turn)
   where ready_at is not null;
@@ -86,9 +91,9 @@ create table "security_events".dead_letter (
 
 create index dead_letter_application on "security_events".dead_letter (application, id);
 
--- What has changed in the ledger and was not added up in the application's row yet. Whoever accepts
--- messages only inserts, so that many of them do not wait for one row.
-create table "security_events".posting (
+-- Changes of counters that are not in the application's row yet. An enqueue only inserts, so that the
+-- enqueues of several processes do not wait for each other's commits.
+create table "security_events".counter_delta (
   sequence bigint primary key default nextval('"security_events".turn_number'),
   application bigint not null,
   accepted bigint not null default 0,
@@ -97,51 +102,84 @@ create table "security_events".posting (
   dead bigint not null default 0,
   purged bigint not null default 0,
   first_due bigint,
-  -- When the messages came in, and the end of their delay.
+  -- When the messages were accepted, and the end of their delay.
   at bigint,
   delayed_until bigint
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
-create index posting_application on "security_events".posting (application);
+create index counter_delta_application on "security_events".counter_delta (application);
 
--- What waits in all applications, beside the postings: the sum of these rows. A connection changes
--- the one of its process number.
-create table "security_events".room (
+-- What is pending in all applications, apart from the counter deltas: the sum of these rows. Each
+-- connection changes the row of its process number.
+create table "security_events".pending_total (
   shard integer primary key,
   messages bigint not null default 0,
   bytes bigint not null default 0
 ) with (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
-insert into "security_events".room (shard) select generate_series(0, 63);
+insert into "security_events".pending_total (shard) select generate_series(0, 63);
 
--- Locked, never filled: by what accepts messages together, by what closes an application alone.
-create table "security_events".intake ();
+-- Locked, never filled: shared by enqueues, exclusive while an application is closed.
+create table "security_events".enqueue_lock ();
 
--- Locked, never filled: postings are added up by one at a time.
-create table "security_events".folding ();
+-- Locked, never filled: one transaction at a time flushes counter deltas.
+create table "security_events".flush_lock ();
 
+-- The only function that reads the time. Milliseconds, with fractions.
 create function "security_events".now_exact() returns double precision language sql volatile as $$
   select extract(epoch from clock_timestamp())::double precision * 1000
 $$;
 
-create function "security_events".after(now_exact double precision, ms double precision) returns bigint
+-- The time in so many milliseconds, rounded up so that nothing is due too early. 1e18 means never.
+create function "security_events".time_after(now_exact double precision, ms double precision) returns bigint
 language sql immutable as $$
   select (case when ms > 0 then ceil(least(now_exact + ms, 1e18)) else floor(now_exact) end)::bigint
 $$;
 
--- As whole numbers: an index on them is of no use to what has fractions.
-create function "security_events".before(now_ms bigint, ms double precision) returns bigint
+-- A whole number: an index on whole numbers is not used for fractions.
+create function "security_events".time_before(now_ms bigint, ms double precision) returns bigint
 language sql immutable as $$
   select ceil(greatest(now_ms - ms, -1e18))::bigint
 $$;
 
-create function "security_events".waiting(out messages bigint, out bytes bigint) language plpgsql set search_path = pg_catalog, pg_temp as $$
+-- The numbers of a JSON array. An array of PostgreSQL's is written the same, but for the brackets.
+create function "security_events".numbers(list json) returns bigint[] language sql immutable as $$
+  select translate(list::text, '[]', '{}')::bigint[]
+$$;
+
+create function "security_events".texts(list json) returns text[] language sql immutable as $$
+  select array(select t.value from json_array_elements_text(list) with ordinality t(value, place)
+    order by t.place)
+$$;
+
+-- The state of an application as columns.
+create function "security_events".state_of(
+  state json, out tier text, out max_messages bigint, out max_bytes bigint, out circuit_breaker text
+) language sql immutable as $$
+  select state->>'tier', (state->>'maxMessages')::bigint, (state->>'maxBytes')::bigint,
+    state->>'circuitBreaker'
+$$;
+
+-- What is pending, as the bounds count it.
+create function "security_events".pending_now(out messages bigint, out bytes bigint) language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  select sum(u.messages), sum(u.bytes) into waiting.messages, waiting.bytes from (
-    select r.messages, r.bytes from "security_events".room r
-    union all select p.pending, p.pending_bytes from "security_events".posting p) u;
+  select sum(u.messages), sum(u.bytes) into pending_now.messages, pending_now.bytes from (
+    select t.messages, t.bytes from "security_events".pending_total t
+    union all select d.pending, d.pending_bytes from "security_events".counter_delta d) u;
 end $$;
 
+-- Takes the last lock of a transaction.
+create function "security_events".add_pending(more_messages bigint, more_bytes bigint) returns void
+language plpgsql as $$
+begin
+  if more_messages <> 0 or more_bytes <> 0 then
+    update "security_events".pending_total set messages = messages + more_messages, bytes = bytes + more_bytes
+      where shard = pg_backend_pid() % 64;
+  end if;
+end $$;
+
+-- Makes delayed messages due at `at_ms` when a full claim of messages waits. The caller has locked the
+-- application. Messages that wait for another attempt have been sent, and keep their time.
 create function "security_events".end_delays(app "security_events".application, at_ms bigint) returns "security_events".application
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
@@ -157,19 +195,21 @@ begin
     where m.application = app.number and m.due > at_ms and m.due <= app.delayed_until
       and m.sends = 0 and (app.claim is null or m.sequence <> all (app.claim_sequences));
   update "security_events".application a set
-      delayed_until = 0, first_due = case when found then least(a.first_due, at_ms) else a.first_due end
+      delayed_until = 0,
+      first_due = case when found then least(a.first_due, at_ms) else a.first_due end
     where a.number = app.number returning * into changed;
   return changed;
 end $$;
 
-create function "security_events".hold(which bigint) returns "security_events".application language plpgsql as $$
+-- Locks an application. Ends an expired lease: its messages were sent once more.
+create function "security_events".lock_application(which bigint) returns "security_events".application language plpgsql as $$
 declare
   app "security_events".application;
-  ended bigint;
+  expired_at bigint;
 begin
   select * into app from "security_events".application where number = which for no key update;
   if app.lease_end <= "security_events".now_exact() then
-    ended := app.lease_end;
+    expired_at := app.lease_end;
     update "security_events".message m set sends = m.sends + 1
       from unnest(app.claim_dues, app.claim_sequences) c(due, sequence)
       where m.application = which and m.due = c.due and m.sequence = c.sequence;
@@ -177,21 +217,22 @@ begin
         claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
         first_due = least(a.first_due, app.claim_dues[1])
       where a.number = which returning * into app;
-    app := "security_events".end_delays(app, ended);
+    app := "security_events".end_delays(app, expired_at);
   end if;
   return app;
 end $$;
 
-create function "security_events".take_postings(
+-- Removes the counter deltas of an application that the caller has locked, and returns their sum.
+create function "security_events".take_counter_deltas(
   which bigint, out accepted bigint, out pending bigint, out pending_bytes bigint, out dead bigint,
   out purged bigint, out first_due bigint, out at bigint, out delayed_until bigint
 ) language plpgsql as $$
 #variable_conflict use_column
 begin
   with taken as (
-    delete from "security_events".posting p where p.sequence in (
-      select sequence from "security_events".posting where application = which for update skip locked)
-    returning p.*
+    delete from "security_events".counter_delta d where d.sequence in (
+      select sequence from "security_events".counter_delta where application = which for update skip locked)
+    returning d.*
   )
   select coalesce(sum(t.accepted), 0), coalesce(sum(t.pending), 0),
       coalesce(sum(t.pending_bytes), 0), coalesce(sum(t.dead), 0), coalesce(sum(t.purged), 0),
@@ -200,112 +241,31 @@ begin
     from taken t;
 end $$;
 
-create function "security_events".take_room(more_messages bigint, more_bytes bigint) returns void
-language plpgsql as $$
-begin
-  if more_messages <> 0 or more_bytes <> 0 then
-    update "security_events".room set messages = messages + more_messages, bytes = bytes + more_bytes
-      where shard = pg_backend_pid() % 64;
-  end if;
-end $$;
-
-create function "security_events".enqueue(
-  ids text[], new_tier text, new_max_messages bigint, new_max_bytes bigint,
-  new_circuit_breaker text, delay_ms double precision, bound_messages bigint, bound_bytes bigint,
-  contents bytea, owners text[], message_ids text[], formats smallint[], starts integer[],
-  lengths integer[], date_ats integer[], count_ats integer[], sizes bigint[],
-  out sequences bigint[], out closed text[], out passed text, out messages bigint, out bytes bigint
-) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+-- Adds counter deltas to the rows of their applications, except those that are being changed, and
+-- notifies other processes.
+--
+-- Does not wait for the disk: after a crash of the server the deltas are there again. It is a
+-- transaction of its own also because NOTIFY lets only one commit pass at a time.
+create function "security_events".flush_counters(args json) returns void language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-  now_exact double precision;
-  now_ms bigint;
-  later_ms bigint;
-  undelayed text[] := '{}';
-  used_messages bigint;
-  used_bytes bigint;
-begin
-  -- Closing an application waits for us, and we for it: what is open now stays so until we are done.
-  lock table "security_events".intake in row share mode;
-  now_exact := "security_events".now_exact();
-  now_ms := floor(now_exact);
-  later_ms := "security_events".after(now_exact, delay_ms);
-  select array_agg(a.id) into closed
-    from unnest(ids) i(id) join "security_events".application a on a.id = i.id
-    where a.tier = 'closed';
-  select count(*), coalesce(sum(e.size_bytes), 0) into messages, bytes
-    from unnest(owners, sizes) e(owner, size_bytes)
-    where closed is null or e.owner <> all (closed);
-  if messages > 0 then
-    select w.messages, w.bytes into used_messages, used_bytes from "security_events".waiting() w;
-    if used_messages + messages > bound_messages then
-      passed := 'maxPendingMessages';
-      return;
-    elsif used_bytes + bytes > bound_bytes then
-      passed := 'maxPendingBytes';
-      return;
-    end if;
-  end if;
-  -- In one order everywhere: of two that bring in the same applications one waits for the other.
-  insert into "security_events".application (id, tier, max_messages, max_bytes, circuit_breaker)
-    select i.id, new_tier, new_max_messages, new_max_bytes, new_circuit_breaker
-      from unnest(ids) i(id)
-      where not exists (select from "security_events".application a where a.id = i.id)
-      order by i.id
-    on conflict do nothing;
-  if later_ms > now_ms then
-    -- Those of which this call alone has a full claim.
-    select coalesce(array_agg(a.id), '{}') into undelayed
-      from (select o.owner, count(*) as messages from unnest(owners) o(owner) group by o.owner) c
-        join "security_events".application a on a.id = c.owner
-      where c.messages >= a.max_messages;
-  end if;
-  with entry as (
-    select a.number as application, e.*, substring(contents from e.start + 1 for e.length) as content,
-        case when e.owner = any (undelayed) then now_ms else later_ms end as due
-      from unnest(owners, message_ids, formats, starts, lengths, date_ats, count_ats, sizes)
-        with ordinality e(owner, message_id, format, start, length, date_at, count_at, size_bytes,
-          place)
-      join "security_events".application a on a.id = e.owner
-      where a.tier <> 'closed'
-  ), stored as (
-    insert into "security_events".message (application, due, sequence, accepted_at, size_bytes, sends, date_at,
-        count_at, format, message_id, content)
-      select application, due, nextval('"security_events".turn_number'), now_ms, size_bytes, 0, date_at,
-          count_at, format, message_id, content
-        from (select * from entry order by place) e
-      returning application, due, sequence, size_bytes
-  ), posted as (
-    insert into "security_events".posting (application, accepted, pending, pending_bytes, first_due, at,
-        delayed_until)
-      select application, count(*), count(*), sum(size_bytes), min(due), now_ms, max(due)
-        from stored group by application order by min(sequence)
-  )
-  select array_agg(s.sequence order by s.sequence) into sequences from stored s;
-end $$;
-
-create function "security_events".fold(channel text, caller text) returns boolean language plpgsql
-set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off
-set enable_hashjoin = off set enable_mergejoin = off as $$
-declare
-  held bigint[];
+  locked bigint[];
   delayed_numbers bigint[];
   delayed_ats bigint[];
   more_messages bigint;
   more_bytes bigint;
 begin
   perform set_config('synchronous_commit', 'off', true);
-  lock table "security_events".folding in share update exclusive mode;
-  select array_agg(number) into held from (
+  lock table "security_events".flush_lock in share update exclusive mode;
+  select array_agg(number) into locked from (
     select a.number from "security_events".application a
       where a.number = any (array(
-        select p.application from "security_events".posting p order by p.sequence limit 10000))
+        select d.application from "security_events".counter_delta d order by d.sequence limit 10000))
       order by a.number for no key update skip locked) a;
-  if held is not null then
+  if locked is not null then
     with taken as (
-      delete from "security_events".posting p where p.application = any (held) returning p.*
+      delete from "security_events".counter_delta d where d.application = any (locked) returning d.*
     ), total as (
       select application, min(sequence) as turn, min(first_due) as first_due,
           sum(accepted) as accepted, sum(pending) as pending, sum(pending_bytes) as pending_bytes,
@@ -335,14 +295,167 @@ begin
     perform "security_events".end_delays(a, d.at)
       from unnest(delayed_numbers, delayed_ats) d(number, at)
       join "security_events".application a on a.number = d.number;
-    perform "security_events".take_room(more_messages, more_bytes);
+    perform "security_events".add_pending(more_messages, more_bytes);
   end if;
-  if channel is not null then
-    perform pg_notify(channel, caller);
+  if args->>'channel' is not null then
+    perform pg_notify(args->>'channel', args->>'caller');
   end if;
-  return exists (select from "security_events".posting);
 end $$;
 
+-- Stores messages, all or none. Returns their sequences and the closed applications, or the bound that
+-- they would have passed. `ids` names each application once; `owners` holds indexes in it, from 1.
+create function "security_events".enqueue(args json, contents bytea) returns json language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  ids text[] := "security_events".texts(args->'ids');
+  owners bigint[] := "security_events".numbers(args->'owners');
+  sizes bigint[] := "security_events".numbers(args->'sizes');
+  delay_ms double precision := args->>'delayMs';
+  open_numbers bigint[];
+  closed text[];
+  more_messages bigint;
+  more_bytes bigint;
+  used record;
+  now_exact double precision;
+  now_ms bigint;
+  later_ms bigint;
+  undelayed bigint[] := '{}';
+  sequences bigint[];
+begin
+  -- Closing an application waits for this transaction, and this one for that.
+  lock table "security_events".enqueue_lock in row share mode;
+  now_exact := "security_events".now_exact();
+  now_ms := floor(now_exact);
+  later_ms := "security_events".time_after(now_exact, delay_ms);
+  select array_agg(a.id) into closed
+    from unnest(ids) i(id) join "security_events".application a on a.id = i.id where a.tier = 'closed';
+  select count(*), coalesce(sum(e.size_bytes), 0) into more_messages, more_bytes
+    from unnest(owners, sizes) e(owner, size_bytes)
+    where closed is null or ids[e.owner] <> all (closed);
+  if more_messages > 0 then
+    used := "security_events".pending_now();
+    if used.messages + more_messages > (args->>'maxPendingMessages')::bigint then
+      return json_build_object('full', 'maxPendingMessages', 'messages', more_messages, 'bytes', more_bytes);
+    elsif used.bytes + more_bytes > (args->>'maxPendingBytes')::bigint then
+      return json_build_object('full', 'maxPendingBytes', 'messages', more_messages, 'bytes', more_bytes);
+    end if;
+  end if;
+  -- Sorted, so that two transactions that add the same applications cannot deadlock.
+  insert into "security_events".application (id, tier, max_messages, max_bytes, circuit_breaker)
+    select i.id, s.*
+      from unnest(ids) i(id), "security_events".state_of(args->'initialState') s
+      where not exists (select from "security_events".application a where a.id = i.id)
+      order by i.id
+    on conflict do nothing;
+  -- By their places in `ids`; null for closed ones.
+  open_numbers := array(
+    select case when a.tier <> 'closed' then a.number end
+      from unnest(ids) with ordinality i(id, place) join "security_events".application a on a.id = i.id
+      order by i.place);
+  if later_ms > now_ms then
+    -- These have a full claim in this call alone.
+    undelayed := array(
+      select a.number
+        from (select o.owner, count(*) as messages from unnest(owners) o(owner) group by o.owner) c
+          join "security_events".application a on a.number = open_numbers[c.owner]
+        where c.messages >= a.max_messages);
+  end if;
+  with stored as (
+    insert into "security_events".message (application, due, sequence, accepted_at, size_bytes, sends, date_at,
+        count_at, format, message_id, content)
+      select e.application, case when e.application = any (undelayed) then now_ms else later_ms end,
+          nextval('"security_events".turn_number'), now_ms, e.size_bytes, 0, e.date_at, e.count_at, e.format,
+          e.message_id, substring(contents from e.start + 1 for e.length)
+        from (
+          select open_numbers[e.owner] as application, e.*
+            from unnest(owners, sizes, "security_events".texts(args->'messageIds'), "security_events".numbers(args->'formats'),
+                "security_events".numbers(args->'starts')::integer[], "security_events".numbers(args->'lengths')::integer[],
+                "security_events".numbers(args->'dateAts'), "security_events".numbers(args->'countAts'))
+              with ordinality e(owner, size_bytes, message_id, format, start, length, date_at,
+                count_at, place)
+            order by e.place) e
+        where e.application is not null
+      returning application, due, sequence, size_bytes
+  ), counted as (
+    insert into "security_events".counter_delta (application, accepted, pending, pending_bytes, first_due, at,
+        delayed_until)
+      select application, count(*), count(*), sum(size_bytes), min(due), now_ms, max(due)
+        from stored group by application order by min(sequence)
+  )
+  select array_agg(s.sequence order by s.sequence) into sequences from stored s;
+  return json_build_object('sequences', coalesce(sequences, '{}'), 'closed', coalesce(closed, '{}'),
+    'fsync', current_setting('fsync'), 'commit', current_setting('synchronous_commit'),
+    'standbys', current_setting('synchronous_standby_names'));
+end $$;
+
+-- Claims messages for one request, and returns the claim. `claimed_messages` returns its messages, in
+-- another transaction: a dispatcher that stops while it reads them must not hold locks. Without a claim,
+-- `dueIn` is the time until a message of these tiers is due, and `hasDeltas` says that counter deltas may
+-- change that.
+create function "security_events".claim(args json) returns json language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off
+set lock_timeout = '500ms' as $$
+#variable_conflict use_variable
+declare
+  tiers text[] := "security_events".texts(args->'tiers');
+  has_deltas boolean := exists (select from "security_events".counter_delta);
+  has_waited boolean := false;
+  now_exact double precision;
+  now_ms bigint;
+  candidate bigint;
+  due_in bigint;
+  app "security_events".application;
+  taken record;
+  next_due bigint;
+  -- Not from a sequence: a standby without the last transactions would issue a number again.
+  claim_number bigint := floor(random() * 9e15);
+begin
+  loop
+    now_exact := "security_events".now_exact();
+    now_ms := floor(now_exact);
+    candidate := "security_events".next_application(tiers, now_ms);
+    if candidate is null then
+      due_in := null;
+      select h.number, h.ready_at - now_ms into candidate, due_in from unnest(tiers) t(tier)
+        cross join lateral (
+          select a.number, a.ready_at from "security_events".application a
+            where a.tier = t.tier and a.ready_at is not null
+            order by a.ready_at, a.turn limit 1) h
+        order by h.ready_at limit 1;
+      if has_waited or due_in is null or due_in > 0 then
+        return json_build_object('dueIn', due_in, 'hasDeltas', has_deltas);
+      end if;
+      -- Other transactions have locked all that is ready, and may be about to end.
+      has_waited := true;
+    end if;
+    app := "security_events".lock_application(candidate);
+    continue when app.claim is not null or app.ready_at is null or app.ready_at > now_ms
+      or app.tier <> all (tiers);
+    taken := "security_events".next_messages(app, least((args->>'maxMessages')::bigint, app.max_messages),
+      least((args->>'maxBytes')::bigint, app.max_bytes), now_ms);
+    exit when taken.dues is not null;
+    -- Its first message is gone: closed, expired, or claimed before its counter delta was added.
+    update "security_events".application a set first_due = (
+        select m.due from "security_events".message m where m.application = candidate
+          order by m.due, m.sequence limit 1)
+      where a.number = candidate;
+  end loop;
+  select m.due into next_due from "security_events".message m
+    where m.application = candidate and (m.due, m.sequence) >
+      (taken.dues[cardinality(taken.dues)], taken.sequences[cardinality(taken.dues)])
+    order by m.due, m.sequence limit 1;
+  update "security_events".application a set
+      claim = claim_number, lease_end = "security_events".time_after(now_exact, (args->>'leaseMs')::double precision),
+      first_due = next_due, claim_dues = taken.dues, claim_sequences = taken.sequences
+    where a.number = candidate;
+  return json_build_object('number', candidate, 'claim', claim_number, 'application', app.id,
+    'tier', app.tier, 'maxMessages', app.max_messages, 'maxBytes', app.max_bytes,
+    'circuitBreaker', app.circuit_breaker, 'nowMs', now_ms, 'hasDeltas', has_deltas);
+end $$;
+
+-- Locks and returns the application whose turn it is, except those that are locked.
 create function "security_events".next_application(tiers text[], now_ms bigint) returns bigint
 language plpgsql as $$
 declare
@@ -365,188 +478,64 @@ begin
   return found_number;
 end $$;
 
+-- Selects the messages of a claim: as many of the first due ones as fit all limits.
 create function "security_events".next_messages(
   app "security_events".application, most_messages bigint, most_bytes bigint, now_ms bigint,
-  out dues bigint[], out sequences bigint[], out messages text, out content bytea
+  out dues bigint[], out sequences bigint[]
 ) language plpgsql as $$
 #variable_conflict use_column
 begin
-  select array_agg(m.due order by m.due, m.sequence),
-      array_agg(m.sequence order by m.due, m.sequence),
-      json_agg(json_build_array(m.sequence, m.message_id, m.format, octet_length(m.content),
-        m.date_at, m.count_at, m.sends, now_ms - m.accepted_at, m.progress::json)
-        order by m.due, m.sequence)::text,
-      string_agg(m.content, ''::bytea order by m.due, m.sequence)
-    into dues, sequences, messages, content
+  select array_agg(m.due), array_agg(m.sequence) into dues, sequences
     from (
       select d.*, row_number() over due_order as place, sum(d.size_bytes) over due_order as bytes,
           min(d.max_messages) over due_order as own_limit,
           min(d.format) over due_order = max(d.format) over due_order as is_one_format
         from (
-          select * from "security_events".message
+          select due, sequence, size_bytes, max_messages, format from "security_events".message
             where application = app.number and due >= app.first_due and due <= now_ms
             order by due, sequence limit greatest(1, most_messages)) d
-        window due_order as (order by d.due, d.sequence rows unbounded preceding)) m
+        window due_order as (order by d.due, d.sequence rows unbounded preceding)
+        order by d.due, d.sequence) m
     where m.place = 1 or (m.place <= least(most_messages, m.own_limit) and m.bytes <= most_bytes
       and m.is_one_format);
 end $$;
 
-create function "security_events".claim(
-  tiers text[], most_messages bigint, most_bytes bigint, lease_ms double precision,
-  out claim text, out application text, out tier text, out max_messages bigint,
-  out max_bytes bigint, out circuit_breaker text, out now_ms bigint, out messages text, out content bytea,
-  out due_in bigint, out unfolded boolean
-) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+-- Returns the messages of a live claim: what is known of each as JSON, and their bytes one after the other.
+-- No row: the claim is lost.
+create function "security_events".claimed_messages(which bigint, claim_number bigint, now_ms bigint)
+returns table (messages text, content bytea) language plpgsql stable set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
-#variable_conflict use_column
-declare
-  now_exact double precision;
-  candidate bigint;
-  app "security_events".application;
-  taken record;
-  next_due bigint;
-  claim_number bigint;
-  has_waited boolean := false;
 begin
-  unfolded := exists (select from "security_events".posting);
-  loop
-    now_exact := "security_events".now_exact();
-    now_ms := floor(now_exact);
-    candidate := "security_events".next_application(tiers, now_ms);
-    if candidate is null then
-      due_in := null;
-      select h.number, h.ready_at - now_ms into candidate, due_in from unnest(tiers) t(tier)
-        cross join lateral (
-          select a.number, a.ready_at from "security_events".application a
-            where a.tier = t.tier and a.ready_at is not null
-            order by a.ready_at, a.turn limit 1) h
-        order by h.ready_at limit 1;
-      if has_waited or due_in is null or due_in > 0 then
-        return;
-      end if;
-      -- All that is ready is held by others, who may be about to let go of it.
-      has_waited := true;
-    end if;
-    app := "security_events".hold(candidate);
-    continue when app.claim is not null or app.ready_at is null or app.ready_at > now_ms
-      or app.tier <> all (tiers);
-    taken := "security_events".next_messages(app, least(most_messages, app.max_messages),
-      least(most_bytes, app.max_bytes), now_ms);
-    if taken.dues is null then
-      -- What it was said to have is gone: closed, expired, or claimed before it was added up.
-      update "security_events".application a set first_due = (
-          select m.due from "security_events".message m where m.application = candidate
-            order by m.due, m.sequence limit 1)
-        where a.number = candidate;
-      continue;
-    end if;
-    exit;
-  end loop;
-  select m.due into next_due from "security_events".message m
-    where m.application = candidate and (m.due, m.sequence) >
-      (taken.dues[cardinality(taken.dues)], taken.sequences[cardinality(taken.dues)])
-    order by m.due, m.sequence limit 1;
-  claim_number := nextval('"security_events".turn_number');
-  update "security_events".application a set
-      claim = claim_number, lease_end = "security_events".after(now_exact, lease_ms), first_due = next_due,
-      claim_dues = taken.dues, claim_sequences = taken.sequences
-    where a.number = candidate;
-  claim := candidate || '-' || claim_number;
-  application := app.id;
-  tier := app.tier;
-  max_messages := app.max_messages;
-  max_bytes := app.max_bytes;
-  circuit_breaker := app.circuit_breaker;
-  messages := taken.messages;
-  content := taken.content;
+  return query
+    select string_agg(concat('[', m.sequence, ',"', m.message_id, '",', m.format, ',',
+          octet_length(m.content), ',', m.date_at, ',', m.count_at, ',', m.sends, ',',
+          now_ms - m.accepted_at, ',', coalesce(m.progress, 'null'), ']'), ','),
+        string_agg(m.content, ''::bytea)
+      from (
+        select m.* from "security_events".application a
+          cross join lateral unnest(a.claim_dues, a.claim_sequences)
+            with ordinality c(due, sequence, place)
+          join "security_events".message m
+            on m.application = which and m.due = c.due and m.sequence = c.sequence
+          where a.number = which and a.claim = claim_number
+          order by c.place) m
+      having count(*) > 0;
 end $$;
 
-create function "security_events".settle(
-  which bigint, claim_number bigint, kinds text, afters double precision[], limits bigint[],
-  progresses text[], reasons text[], last_attempts text[], new_tier text, new_max_messages bigint,
-  new_max_bytes bigint, new_circuit_breaker text, pause_ms double precision,
-  out claimed bigint
-) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+-- Releases a claim: its messages are due as before. Writes the state if one is given. Returns whether the
+-- claim was live.
+create function "security_events".release(args json) returns boolean language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_variable
 declare
-  now_exact double precision;
+  which bigint := args->>'number';
   app "security_events".application;
-  over record;
-  news record;
-begin
-  app := "security_events".hold(which);
-  if app.claim is distinct from claim_number or app.claim is null then
-    return;
-  end if;
-  claimed := cardinality(app.claim_sequences);
-  if claimed <> length(kinds) then
-    return;
-  end if;
-  now_exact := "security_events".now_exact();
-  with result as (
-    select * from unnest(app.claim_dues, app.claim_sequences, string_to_array(kinds, null), afters,
-      limits, progresses, reasons, last_attempts)
-      v(due, sequence, kind, after_ms, max_messages, progress, reason, last_attempt)
-  ), gone as (
-    delete from "security_events".message m using result v
-      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind <> 'r'
-      returning m.*, v.kind, v.reason, v.last_attempt
-  ), buried as (
-    insert into "security_events".dead_letter (application, accepted_at, died_at, size_bytes, sends,
-        date_at, count_at, format, message_id, reason, last_attempt, content)
-      select which, accepted_at, floor(now_exact), size_bytes, sends + 1,
-          date_at, count_at, format, message_id, reason, last_attempt, content
-        from (select * from gone where kind = 'd' order by due, sequence) g
-  ), retried as (
-    update "security_events".message m set
-        due = case when v.after_ms > 0 then "security_events".after(now_exact, v.after_ms) else m.due end,
-        sends = m.sends + 1, max_messages = v.max_messages, progress = v.progress
-      from result v
-      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind = 'r'
-  )
-  select count(*) as messages, coalesce(sum(size_bytes), 0)::bigint as bytes,
-      count(*) filter (where kind = 'v') as delivered, count(*) filter (where kind = 'd') as dead
-    into over from gone;
-  news := "security_events".take_postings(which);
-  update "security_events".application a set
-      claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
-      tier = case when a.tier = 'closed' then a.tier else new_tier end,
-      max_messages = new_max_messages, max_bytes = new_max_bytes, 
-      circuit_breaker = new_circuit_breaker,
-      not_before = "security_events".after(now_exact, pause_ms),
-      served_at = floor(now_exact), turn = nextval('"security_events".turn_number'),
-      accepted = a.accepted + news.accepted,
-      pending = a.pending + news.pending - over.messages,
-      pending_bytes = a.pending_bytes + news.pending_bytes - over.bytes,
-      delivered = a.delivered + over.delivered,
-      dead = a.dead + news.dead + over.dead,
-      purged = a.purged + news.purged,
-      delayed_until = greatest(a.delayed_until, news.delayed_until),
-      first_due = (
-        select m.due from "security_events".message m
-          where m.application = which
-            and m.due >= least(app.first_due, app.claim_dues[1], news.first_due)
-          order by m.due, m.sequence limit 1)
-    where a.number = which;
-  perform "security_events".end_delays(a, coalesce(news.at, floor(now_exact)::bigint))
-    from "security_events".application a where a.number = which;
-  perform "security_events".take_room(news.pending - over.messages, news.pending_bytes - over.bytes);
-end $$;
-
-create function "security_events".release(
-  which bigint, claim_number bigint, new_tier text, new_max_messages bigint, new_max_bytes bigint,
-  new_circuit_breaker text, pause_ms double precision
-) returns boolean language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off
-set enable_hashjoin = off set enable_mergejoin = off as $$
-declare
   now_exact double precision;
-  app "security_events".application;
 begin
-  app := "security_events".hold(which);
-  if app.claim is distinct from claim_number or app.claim is null then
+  app := "security_events".lock_application(which);
+  if app.claim is distinct from (args->>'claim')::bigint or app.claim is null then
     return false;
   end if;
   now_exact := "security_events".now_exact();
@@ -555,40 +544,115 @@ begin
       first_due = least(a.first_due, app.claim_dues[1]),
       served_at = floor(now_exact), turn = nextval('"security_events".turn_number')
     where a.number = which;
-  if new_tier is not null then
+  if args->'state' is not null then
     update "security_events".application a set
-        tier = case when a.tier = 'closed' then a.tier else new_tier end,
-        max_messages = new_max_messages, max_bytes = new_max_bytes, 
-        circuit_breaker = new_circuit_breaker,
-        not_before = "security_events".after(now_exact, pause_ms)
-      where a.number = which;
+        tier = case when a.tier = 'closed' then a.tier else s.tier end,
+        max_messages = s.max_messages, max_bytes = s.max_bytes, circuit_breaker = s.circuit_breaker,
+        not_before = "security_events".time_after(now_exact, (args->>'pauseMs')::double precision)
+      from "security_events".state_of(args->'state') s where a.number = which;
   end if;
   perform "security_events".end_delays(a, floor(now_exact)::bigint)
     from "security_events".application a where a.number = which;
   return true;
 end $$;
 
-create function "security_events".extend(which bigint, claim_number bigint, lease_ms double precision)
-returns boolean language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+-- Extends a lease. Returns whether the claim was live.
+create function "security_events".extend(args json) returns boolean language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
+  which bigint := args->>'number';
   app "security_events".application;
 begin
-  app := "security_events".hold(which);
-  if app.claim is distinct from claim_number or app.claim is null then
+  app := "security_events".lock_application(which);
+  if app.claim is distinct from (args->>'claim')::bigint or app.claim is null then
     return false;
   end if;
-  update "security_events".application set lease_end = "security_events".after("security_events".now_exact(), lease_ms) where number = which;
+  update "security_events".application
+    set lease_end = "security_events".time_after("security_events".now_exact(), (args->>'leaseMs')::double precision)
+    where number = which;
   return true;
 end $$;
 
-create function "security_events".bury(
+-- Records a result for each message of a claim: `kinds` has a letter for each (v delivered, d dead,
+-- r retry), and the other arrays run along. Returns the size of the claim, and changes nothing if that is
+-- not the number of results. Null: the claim is lost.
+create function "security_events".settle(args json) returns bigint language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_variable
+declare
+  which bigint := args->>'number';
+  kinds text := args->>'kinds';
+  now_exact double precision;
+  app "security_events".application;
+  claimed bigint;
+  gone record;
+  news record;
+begin
+  app := "security_events".lock_application(which);
+  if app.claim is distinct from (args->>'claim')::bigint or app.claim is null then
+    return null;
+  end if;
+  claimed := cardinality(app.claim_sequences);
+  if claimed <> length(kinds) then
+    return claimed;
+  end if;
+  now_exact := "security_events".now_exact();
+  with result as (
+    select * from unnest(app.claim_dues, app.claim_sequences, string_to_array(kinds, null),
+      "security_events".numbers(args->'afters'), "security_events".numbers(args->'limits'), "security_events".texts(args->'progresses'),
+      "security_events".texts(args->'reasons'), "security_events".texts(args->'lastAttempts'))
+      v(due, sequence, kind, after_ms, max_messages, progress, reason, last_attempt)
+  ), ended as (
+    delete from "security_events".message m using result v
+      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind <> 'r'
+      returning m.*, v.kind, v.reason, v.last_attempt
+  ), dead as (
+    insert into "security_events".dead_letter (application, accepted_at, died_at, size_bytes, sends,
+        date_at, count_at, format, message_id, reason, last_attempt, content)
+      select which, accepted_at, floor(now_exact), size_bytes, sends + 1,
+          date_at, count_at, format, message_id, reason, last_attempt, content
+        from (select * from ended where kind = 'd' order by due, sequence) e
+  ), retried as (
+    update "security_events".message m set
+        due = case when v.after_ms > 0 then "security_events".time_after(now_exact, v.after_ms) else m.due end,
+        sends = m.sends + 1, max_messages = v.max_messages, progress = v.progress
+      from result v
+      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind = 'r'
+      returning m.due
+  )
+  select count(*) as messages, coalesce(sum(size_bytes), 0)::bigint as bytes,
+      count(*) filter (where kind = 'v') as delivered, count(*) filter (where kind = 'd') as dead,
+      (select min(due) from retried) as first_due
+    into gone from ended;
+  news := "security_events".take_counter_deltas(which);
+  update "security_events".application a set
+      claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
+      tier = case when a.tier = 'closed' then a.tier else s.tier end,
+      max_messages = s.max_messages, max_bytes = s.max_bytes, circuit_breaker = s.circuit_breaker,
+      not_before = "security_events".time_after(now_exact, (args->>'pauseMs')::double precision),
+      served_at = floor(now_exact), turn = nextval('"security_events".turn_number'),
+      accepted = a.accepted + news.accepted,
+      pending = a.pending + news.pending - gone.messages,
+      pending_bytes = a.pending_bytes + news.pending_bytes - gone.bytes,
+      delivered = a.delivered + gone.delivered,
+      dead = a.dead + news.dead + gone.dead,
+      purged = a.purged + news.purged,
+      delayed_until = greatest(a.delayed_until, news.delayed_until),
+      first_due = least(a.first_due, gone.first_due, news.first_due)
+    from "security_events".state_of(args->'state') s where a.number = which;
+  perform "security_events".end_delays(a, coalesce(news.at, floor(now_exact)::bigint))
+    from "security_events".application a where a.number = which;
+  perform "security_events".add_pending(news.pending - gone.messages, news.pending_bytes - gone.bytes);
+  return claimed;
+end $$;
+
+-- Makes dead letters of unclaimed messages of an application that the caller has locked.
+create function "security_events".move_to_dead_letters(
   app "security_events".application, dues bigint[], sequences bigint[], why text, now_ms bigint
 ) returns table (application text, message_id text, sequence bigint) language plpgsql as $$
 #variable_conflict use_column
-declare
-  over record;
 begin
   return query
     with gone as (
@@ -596,7 +660,7 @@ begin
         where m.application = app.number and m.due = k.due and m.sequence = k.sequence
           and (app.claim is null or m.sequence <> all (app.claim_sequences))
         returning m.*
-    ), buried as (
+    ), dead as (
       insert into "security_events".dead_letter (application, accepted_at, died_at, size_bytes, sends,
           date_at, count_at, format, message_id, reason, last_attempt, content)
         select g.application, g.accepted_at, now_ms, g.size_bytes, g.sends,
@@ -609,12 +673,11 @@ begin
           pending = a.pending - t.messages, pending_bytes = a.pending_bytes - t.bytes,
           dead = a.dead + t.messages
         from total t where a.number = app.number
-    ), room as (
-      update "security_events".room r set messages = r.messages - t.messages, bytes = r.bytes - t.bytes
-        from total t where r.shard = pg_backend_pid() % 64
+    ), pending as (
+      update "security_events".pending_total p set messages = p.messages - t.messages, bytes = p.bytes - t.bytes
+        from total t where p.shard = pg_backend_pid() % 64
     )
     select app.id, g.message_id, g.sequence from gone g;
-  -- Nothing of it is due before that which was the first one.
   update "security_events".application a set first_due = (
       select m.due from "security_events".message m
         where m.application = app.number
@@ -624,14 +687,15 @@ begin
     where a.number = app.number;
 end $$;
 
-create function "security_events".expire(older_than_ms double precision, most bigint)
+-- Makes dead letters of at most `limit` unclaimed messages that were accepted more than `olderThanMs` ago.
+create function "security_events".expire(args json)
 returns table (application text, message_id text, sequence bigint) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   now_ms bigint := floor("security_events".now_exact());
-  too_old bigint := "security_events".before(now_ms, older_than_ms);
+  too_old bigint := "security_events".time_before(now_ms, (args->>'olderThanMs')::double precision);
   owners bigint[];
   dues bigint[];
   sequences bigint[];
@@ -644,35 +708,36 @@ begin
         join "security_events".application a on a.number = m.application
         where m.accepted_at < too_old
           and (a.claim is null or a.lease_end <= now_ms or m.sequence <> all (a.claim_sequences))
-        order by m.accepted_at limit most) o;
-  -- In one order everywhere, and all before the room is changed, which is locked last.
-  perform "security_events".hold(o.number) from (
+        order by m.accepted_at limit (args->>'limit')::bigint) o;
+  -- Sorted, and all before `pending_total` is changed, which is locked last.
+  perform "security_events".lock_application(o.number) from (
     select distinct u.number from unnest(owners) u(number) order by u.number) o;
   for page in
     select k.application, array_agg(k.due order by k.due) as dues,
         array_agg(k.sequence order by k.due) as sequences
       from unnest(owners, dues, sequences) k(application, due, sequence) group by k.application
   loop
-    return query select b.* from "security_events".bury(
-      "security_events".hold(page.application), page.dues, page.sequences, 'horizon-passed', now_ms) b;
+    return query select d.* from "security_events".move_to_dead_letters(
+      "security_events".lock_application(page.application), page.dues, page.sequences, 'horizon-passed', now_ms) d;
   end loop;
 end $$;
 
-create function "security_events".shut(
-  which text, new_max_messages bigint, new_max_bytes bigint, new_circuit_breaker text
-) returns bigint language plpgsql set search_path = pg_catalog, pg_temp as $$
+-- Closes an application, and returns its number. Enqueues that are under way end first.
+create function "security_events".close_application(args json) returns bigint language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   found_number bigint;
 begin
-  lock table "security_events".intake in exclusive mode;
+  lock table "security_events".enqueue_lock in exclusive mode;
   insert into "security_events".application (id, tier, max_messages, max_bytes, circuit_breaker)
-    values (which, 'closed', new_max_messages, new_max_bytes, new_circuit_breaker)
+    select args->>'id', 'closed', s.max_messages, s.max_bytes, s.circuit_breaker
+      from "security_events".state_of(args->'initialState') s
     on conflict (id) do update set tier = 'closed'
     returning number into found_number;
   return found_number;
 end $$;
 
-create function "security_events".close_page(which bigint, most bigint)
+-- Makes dead letters of at most `limit` unclaimed messages of a closed application.
+create function "security_events".expire_closed(args json)
 returns table (application text, message_id text, sequence bigint) language plpgsql
 set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
@@ -682,132 +747,69 @@ declare
   app "security_events".application;
   page record;
 begin
-  app := "security_events".hold(which);
-  select array_agg(m.due order by m.due, m.sequence) as dues,
-      array_agg(m.sequence order by m.due, m.sequence) as sequences into page
+  app := "security_events".lock_application((args->>'number')::bigint);
+  select array_agg(m.due) as dues, array_agg(m.sequence) as sequences into page
     from (
       select due, sequence from "security_events".message
-        where application = which
+        where application = app.number
           and (app.claim is null or sequence <> all (app.claim_sequences))
-        order by due, sequence limit most) m;
+        order by due, sequence limit (args->>'limit')::bigint) m;
   if page.dues is not null then
-    return query select b.* from "security_events".bury(
-      app, page.dues, page.sequences, 'destination-closed', floor("security_events".now_exact())::bigint) b;
+    return query select d.* from "security_events".move_to_dead_letters(
+      app, page.dues, page.sequences, 'destination-closed', floor("security_events".now_exact())::bigint) d;
   end if;
 end $$;
 
-create function "security_events".reopen(
-  which text, new_tier text, new_max_messages bigint, new_max_bytes bigint,
-  new_circuit_breaker text
-) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+create function "security_events".reopen_application(args json) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
 declare
   app "security_events".application;
 begin
-  update "security_events".application set tier = new_tier, max_messages = new_max_messages,
-      max_bytes = new_max_bytes, circuit_breaker = new_circuit_breaker, not_before = 0
-    where id = which returning * into app;
+  update "security_events".application a set tier = s.tier, max_messages = s.max_messages,
+      max_bytes = s.max_bytes, circuit_breaker = s.circuit_breaker, not_before = 0
+    from "security_events".state_of(args->'initialState') s
+    where a.id = args->>'id' returning a.* into app;
   if found then
     perform "security_events".end_delays(app, floor("security_events".now_exact())::bigint);
   end if;
 end $$;
 
-create function "security_events".application_state(which text)
-returns table (tier text, max_messages bigint, max_bytes bigint, circuit_breaker text)
-language sql stable set search_path = pg_catalog, pg_temp as $$
-  select a.tier, a.max_messages, a.max_bytes, a.circuit_breaker
-    from "security_events".application a where a.id = which
+-- Returns null for an application that is not known.
+create function "security_events".application_state(args json) returns json language sql stable set search_path = pg_catalog, pg_temp as $$
+  select json_build_object('tier', a.tier, 'maxMessages', a.max_messages, 'maxBytes', a.max_bytes,
+      'circuitBreaker', a.circuit_breaker)
+    from "security_events".application a where a.id = args->>'id'
 $$;
 
-create function "security_events".letters(of_id text, named bigint[], behind bigint, most bigint) returns bigint[]
-language plpgsql stable as $$
+-- The ids of a page of dead letters: of all, of an application, or of those in `ids`.
+create function "security_events".dead_letter_page(args json) returns bigint[] language plpgsql stable as $$
 declare
+  which text := args->>'application';
+  after_id bigint := coalesce((args->>'after')::bigint, 0);
+  most bigint := args->>'limit';
   owner_number bigint;
 begin
-  if of_id is not null then
-    select a.number into owner_number from "security_events".application a where a.id = of_id;
+  if which is not null then
+    select a.number into owner_number from "security_events".application a where a.id = which;
     if owner_number is null then
       return '{}';
     end if;
   end if;
-  if named is not null then
+  if args->>'ids' is not null then
     return array(
       select d.id from "security_events".dead_letter d
-        where d.id = any (named) and d.id > behind and (of_id is null or d.application = owner_number)
+        where d.id = any ("security_events".numbers(args->'ids')) and d.id > after_id
+          and (which is null or d.application = owner_number)
         order by d.id limit most);
-  elsif of_id is not null then
+  elsif which is not null then
     return array(
-      select d.id from "security_events".dead_letter d where d.application = owner_number and d.id > behind
+      select d.id from "security_events".dead_letter d where d.application = owner_number and d.id > after_id
         order by d.id limit most);
   end if;
-  return array(
-    select d.id from "security_events".dead_letter d where d.id > behind order by d.id limit most);
+  return array(select d.id from "security_events".dead_letter d where d.id > after_id order by d.id limit most);
 end $$;
 
-create function "security_events".purge(
-  of_id text, named bigint[], behind bigint, most bigint,
-  out discarded bigint, out looked_at bigint
-) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off
-set enable_hashjoin = off set enable_mergejoin = off as $$
-declare
-  page bigint[] := "security_events".letters(of_id, named, behind, most);
-begin
-  with gone as (
-    delete from "security_events".dead_letter d where d.id = any (page) returning d.application
-  ), posted as (
-    insert into "security_events".posting (application, dead, purged)
-      select g.application, -count(*), count(*) from gone g group by g.application
-  )
-  select count(*) into discarded from gone;
-  if cardinality(page) = most then
-    looked_at := page[cardinality(page)];
-  end if;
-end $$;
-
-create function "security_events".replay(
-  of_id text, named bigint[], bound_messages bigint, bound_bytes bigint, behind bigint, most bigint,
-  out replayed bigint, out looked_at bigint
-) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off
-set enable_hashjoin = off set enable_mergejoin = off as $$
-declare
-  page bigint[];
-  now_ms bigint;
-  free_messages bigint;
-  free_bytes bigint;
-begin
-  lock table "security_events".intake in row share mode;
-  page := "security_events".letters(of_id, named, behind, most);
-  now_ms := floor("security_events".now_exact());
-  select bound_messages - w.messages, bound_bytes - w.bytes into free_messages, free_bytes
-    from "security_events".waiting() w;
-  with fitting as (
-    select o.id from (
-      select d.id, row_number() over oldest as messages, sum(d.size_bytes) over oldest as bytes
-        from "security_events".dead_letter d join "security_events".application a on a.number = d.application
-        where d.id = any (page) and a.tier <> 'closed'
-        window oldest as (order by d.id rows unbounded preceding)) o
-      where o.messages <= free_messages and o.bytes <= free_bytes
-  ), gone as (
-    delete from "security_events".dead_letter d where d.id in (select id from fitting) returning d.*
-  ), stored as (
-    insert into "security_events".message (application, due, sequence, accepted_at, size_bytes, sends,
-        date_at, count_at, format, message_id, content)
-      select application, now_ms, nextval('"security_events".turn_number'), now_ms, size_bytes, sends,
-          date_at, count_at, format, message_id, content
-        from (select * from gone order by id) g
-  ), posted as (
-    insert into "security_events".posting (application, pending, pending_bytes, dead, first_due, at)
-      select g.application, count(*), sum(g.size_bytes), -count(*), now_ms, now_ms
-        from gone g group by g.application order by min(g.id)
-  )
-  select count(*) into replayed from gone;
-  if cardinality(page) = most then
-    looked_at := page[cardinality(page)];
-  end if;
-end $$;
-
-create function "security_events".dead_letters(of_id text, named bigint[], behind bigint, most bigint)
+create function "security_events".dead_letters(args json)
 returns table (id bigint, application text, message_id text, format smallint, content bytea,
   date_at integer, count_at integer, size_bytes bigint,
   sends integer, reason text, last_attempt text, accepted_at bigint, died_at bigint)
@@ -817,58 +819,130 @@ set enable_hashjoin = off set enable_mergejoin = off as $$
   select d.id, a.id, d.message_id, d.format, d.content, d.date_at, d.count_at, d.size_bytes,
       d.sends, d.reason, d.last_attempt, d.accepted_at, d.died_at
     from "security_events".dead_letter d join "security_events".application a on a.number = d.application
-    where d.id = any ("security_events".letters(of_id, named, behind, most)) order by d.id
+    where d.id = any ("security_events".dead_letter_page(args)) order by d.id
 $$;
 
-create function "security_events".stats()
+-- Discards a page of dead letters. Returns their number, and the cursor of the next page or null.
+create function "security_events".purge_dead_letters(args json) returns json language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  page bigint[] := "security_events".dead_letter_page(args);
+  purged bigint;
+begin
+  with gone as (
+    delete from "security_events".dead_letter d where d.id = any (page) returning d.application
+  ), counted as (
+    insert into "security_events".counter_delta (application, dead, purged)
+      select g.application, -count(*), count(*) from gone g group by g.application
+  )
+  select count(*) into purged from gone;
+  return json_build_object('count', purged,
+    'next', case when cardinality(page) = (args->>'limit')::bigint then page[cardinality(page)] end);
+end $$;
+
+-- Makes a page of dead letters due again: of open applications, the oldest, as many as the bounds allow.
+-- Returns as purge_dead_letters.
+create function "security_events".replay_dead_letters(args json) returns json language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_variable
+declare
+  page bigint[];
+  now_ms bigint;
+  used record;
+  replayed bigint;
+begin
+  lock table "security_events".enqueue_lock in row share mode;
+  page := "security_events".dead_letter_page(args);
+  now_ms := floor("security_events".now_exact());
+  used := "security_events".pending_now();
+  with fitting as (
+    select o.id from (
+      select d.id, row_number() over oldest as messages, sum(d.size_bytes) over oldest as bytes
+        from "security_events".dead_letter d join "security_events".application a on a.number = d.application
+        where d.id = any (page) and a.tier <> 'closed'
+        window oldest as (order by d.id rows unbounded preceding)) o
+      where o.messages + used.messages <= (args->>'maxPendingMessages')::bigint
+        and o.bytes + used.bytes <= (args->>'maxPendingBytes')::bigint
+  ), gone as (
+    -- An array, so that rows are locked in the order of their ids.
+    delete from "security_events".dead_letter d where d.id = any (array(select id from fitting order by id))
+      returning d.*
+  ), stored as (
+    insert into "security_events".message (application, due, sequence, accepted_at, size_bytes, sends,
+        date_at, count_at, format, message_id, content)
+      select application, now_ms, nextval('"security_events".turn_number'), now_ms, size_bytes, sends,
+          date_at, count_at, format, message_id, content
+        from (select * from gone order by id) g
+  ), counted as (
+    insert into "security_events".counter_delta (application, pending, pending_bytes, dead, first_due, at)
+      select g.application, count(*), sum(g.size_bytes), -count(*), now_ms, now_ms
+        from gone g group by g.application order by min(g.id)
+  )
+  select count(*) into replayed from gone;
+  return json_build_object('count', replayed,
+    'next', case when cardinality(page) = (args->>'limit')::bigint then page[cardinality(page)] end);
+end $$;
+
+-- One row for each application: its counters, and for how long a message has been claimable.
+create function "security_events".stats(args json default null)
 returns table (id text, tier text, accepted bigint, delivered bigint, pending bigint,
   pending_bytes bigint, dead bigint, purged bigint, waiting_ms bigint)
 language sql volatile set search_path = pg_catalog, pg_temp as $$
-  with posted as (
+  with delta as (
     select application, sum(accepted) as accepted, sum(pending) as pending,
         sum(pending_bytes) as pending_bytes, sum(dead) as dead, sum(purged) as purged,
         min(first_due) as first_due
-      from "security_events".posting group by application
+      from "security_events".counter_delta group by application
   ), at as (
     select floor("security_events".now_exact())::bigint as now_ms
   )
-  select a.id, a.tier, (a.accepted + coalesce(p.accepted, 0))::bigint, a.delivered,
-      (a.pending + coalesce(p.pending, 0))::bigint,
-      (a.pending_bytes + coalesce(p.pending_bytes, 0))::bigint,
-      (a.dead + coalesce(p.dead, 0))::bigint, (a.purged + coalesce(p.purged, 0))::bigint,
+  select a.id, a.tier, (a.accepted + coalesce(d.accepted, 0))::bigint, a.delivered,
+      (a.pending + coalesce(d.pending, 0))::bigint,
+      (a.pending_bytes + coalesce(d.pending_bytes, 0))::bigint,
+      (a.dead + coalesce(d.dead, 0))::bigint, (a.purged + coalesce(d.purged, 0))::bigint,
       case
         when a.tier <> 'closed' and (a.claim is null or a.lease_end <= at.now_ms)
-          and coalesce(a.first_due, p.first_due, a.claim_dues[1]) is not null
+          and coalesce(a.first_due, d.first_due, a.claim_dues[1]) is not null
         then at.now_ms - greatest(a.not_before,
-          least(a.first_due, p.first_due, a.claim_dues[1]))
+          least(a.first_due, d.first_due, a.claim_dues[1]))
       end
-    from "security_events".application a left join posted p on p.application = a.number cross join at
+    from "security_events".application a left join delta d on d.application = a.number cross join at
 $$;
 
-create function "security_events".count_pending(froms bigint[], tos bigint[]) returns bigint
-language sql stable set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+-- Counts the messages with sequences in the ranges that wait or are claimed.
+create function "security_events".count_pending(args json) returns bigint language sql stable set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
-  select coalesce(sum(c.messages), 0)::bigint from unnest(froms, tos) r(first, last)
+  select coalesce(sum(c.messages), 0)::bigint
+    from unnest("security_events".numbers(args->'froms'), "security_events".numbers(args->'tos')) r(first, last)
     cross join lateral (
       select count(*) as messages from "security_events".message m where m.sequence between r.first and r.last) c
 $$;
 
-create function "security_events".backlog(out due_messages bigint, out last_sequence bigint)
-language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+-- What a queue holds when it is opened. A claimed message was due before.
+create function "security_events".backlog(args json) returns json language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   now_ms bigint := floor("security_events".now_exact());
 begin
-  select (select w.messages from "security_events".waiting() w) - coalesce(sum(l.messages), 0) into due_messages
-    from "security_events".application a cross join lateral (
-      select count(*) as messages from "security_events".message m
-        where m.application = a.number and m.due > now_ms) l;
-  select coalesce(max(m.sequence), 0) into last_sequence from "security_events".message m;
+  return (
+    select json_build_object(
+        'dueMessages', (select w.messages from "security_events".pending_now() w) - coalesce(sum(l.messages), 0),
+        'lastSequence', (select coalesce(max(m.sequence), 0) from "security_events".message m))
+      from "security_events".application a cross join lateral (
+        select count(*) as messages from "security_events".message m
+          where m.application = a.number and m.due > now_ms) l);
 end $$;
 
--- What was told of which incident. Keys and names are digests: they may be longer than an index takes.
+create function "security_events".pending_messages(args json) returns bigint language sql volatile set search_path = pg_catalog, pg_temp as $$
+  select p.messages from "security_events".pending_now() p
+$$;
+
+-- What was reported of each incident. Keys and names are digests, since they can be longer than an index
+-- allows.
 create table "security_events".incident (
   number bigint generated always as identity primary key,
   key bytea not null unique,
@@ -887,11 +961,58 @@ create table "security_events".incident_name (
   primary key (incident, channel, name)
 );
 
+-- Neither text holds a line break.
 create function "security_events".digest(one text, other text) returns bytea language sql immutable as $$
   select sha256(convert_to(one || E'\n' || other, 'UTF8'))
 $$;
 
-create function "security_events".new_names(which bigint, through text, kind text, names text[]) returns text[]
+-- Records a report, and returns what is new in it. Forgets incidents that were last seen `keptMs` ago.
+create function "security_events".report_incident(args json) returns json language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_variable
+declare
+  which bytea := "security_events".digest(args->>'application', args->>'incident');
+  channel text := args->>'channel';
+  found_number bigint;
+  now_ms bigint := floor("security_events".now_exact());
+  over_before bigint := "security_events".time_before(now_ms, (args->>'keptMs')::double precision);
+  began_at double precision;
+  is_first boolean;
+begin
+  -- A part of them at a time, however many names they have.
+  with over as (
+    select i.number from "security_events".incident i where i.seen_at < over_before
+      order by i.seen_at limit 10 for update skip locked
+  ), names as (
+    delete from "security_events".incident_name n where (n.incident, n.channel, n.name) in (
+      select m.incident, m.channel, m.name
+        from over o join "security_events".incident_name m on m.incident = o.number limit 1000)
+  )
+  delete from "security_events".incident i where i.number in (select o.number from over o)
+    and not exists (select from "security_events".incident_name n where n.incident = i.number);
+  -- Another incident of this name begins: the old row gets a key that nobody looks for.
+  update "security_events".incident i set key = sha256(i.key || int8send(i.number))
+    where i.key = which and i.seen_at < over_before;
+  -- Of two at the same time one waits here for the other.
+  insert into "security_events".incident as i (key, started_at, seen_at)
+    values (which, (args->>'at')::double precision, now_ms)
+    on conflict (key) do update set seen_at = now_ms
+    returning i.number, i.started_at,
+      case when channel = 'log' then not i.on_log else not i.on_webhook end
+    into found_number, began_at, is_first;
+  if is_first then
+    update "security_events".incident i set on_log = i.on_log or channel = 'log',
+        on_webhook = i.on_webhook or channel <> 'log'
+      where i.number = found_number;
+  end if;
+  return json_build_object('isFirst', is_first, 'startedAt', began_at,
+    'addresses', "security_events".add_names(found_number, channel, 'ip', "security_events".texts(args->'addresses')),
+    'accounts', "security_events".add_names(found_number, channel, 'account', "security_events".texts(args->'accounts')));
+end $$;
+
+-- Adds names, and returns those that are new, each once, in the order given.
+create function "security_events".add_names(which bigint, through text, kind text, names text[]) returns text[]
 language plpgsql as $$
 declare
   added bytea[];
@@ -908,70 +1029,27 @@ begin
       group by n.name order by min(n.place));
 end $$;
 
-create function "security_events".tell(
-  application text, incident text, channel text, at double precision, addresses text[],
-  accounts text[], kept_ms double precision,
-  out is_first boolean, out began_at double precision, out new_addresses text[],
-  out new_accounts text[]
-) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+-- Undoes what a report changed: what it named first is new again.
+create function "security_events".retract_incident(args json) returns void language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_variable
 declare
-  which bytea := "security_events".digest(application, incident);
-  found_number bigint;
-  now_ms bigint := floor("security_events".now_exact());
-  over_before bigint := "security_events".before(now_ms, kept_ms);
-begin
-  -- A part of what is over at a time, however many names that has.
-  with over as (
-    select i.number from "security_events".incident i where i.seen_at < over_before
-      order by i.seen_at limit 10 for update skip locked
-  ), names as (
-    delete from "security_events".incident_name n where (n.incident, n.channel, n.name) in (
-      select m.incident, m.channel, m.name
-        from over o join "security_events".incident_name m on m.incident = o.number limit 1000)
-  )
-  delete from "security_events".incident i where i.number in (select o.number from over o)
-    and not exists (select from "security_events".incident_name n where n.incident = i.number);
-  -- One that is over and still there is another incident: nobody finds it by this key.
-  update "security_events".incident i set key = sha256(i.key || int8send(i.number))
-    where i.key = which and i.seen_at < over_before;
-  -- Of two at the same time one waits here for the other.
-  insert into "security_events".incident as i (key, started_at, seen_at) values (which, at, now_ms)
-    on conflict (key) do update set seen_at = now_ms
-    returning i.number, i.started_at,
-      case when channel = 'log' then not i.on_log else not i.on_webhook end
-    into found_number, began_at, is_first;
-  if is_first then
-    update "security_events".incident i set on_log = i.on_log or channel = 'log',
-        on_webhook = i.on_webhook or channel <> 'log'
-      where i.number = found_number;
-  end if;
-  new_addresses := "security_events".new_names(found_number, channel, 'ip', addresses);
-  new_accounts := "security_events".new_names(found_number, channel, 'account', accounts);
-end $$;
-
-create function "security_events".retract(
-  application text, incident text, through text, was_first boolean, addresses text[],
-  accounts text[]
-) returns void language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off
-set enable_hashjoin = off set enable_mergejoin = off as $$
-declare
   which bigint;
+  through text := args->>'channel';
 begin
   select i.number into which from "security_events".incident i
-    where i.key = "security_events".digest(application, retract.incident) for update;
-  if was_first then
+    where i.key = "security_events".digest(args->>'application', args->>'incident') for update;
+  if (args->>'isFirst')::boolean then
     update "security_events".incident i set on_log = i.on_log and through <> 'log',
         on_webhook = i.on_webhook and through = 'log'
       where i.number = which;
   end if;
   delete from "security_events".incident_name o
     where o.incident = which and o.channel = through and o.name in (
-      select "security_events".digest('ip', n.name) from unnest(addresses) n(name)
-      union all select "security_events".digest('account', n.name) from unnest(accounts) n(name));
+      select "security_events".digest('ip', n.name) from unnest("security_events".texts(args->'addresses')) n(name)
+      union all
+      select "security_events".digest('account', n.name) from unnest("security_events".texts(args->'accounts')) n(name));
 end $$;
 
 create table "security_events".schema_version (version integer primary key);

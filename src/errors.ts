@@ -4,6 +4,7 @@
  * A message is built from the table and from names of fields, options and rules. It never holds a
  * secret, a payload or a received body, so it may be logged as it is.
  */
+import { ownProperties } from './own-properties.ts';
 
 /** Who can mend it: the calling code, the surroundings (disk, network), or the order of calls. */
 export type ErrorKind = 'caller' | 'environment' | 'lifecycle';
@@ -202,19 +203,21 @@ export class SecurityEventError extends Error {
 
   constructor(code: SecurityEventErrorCode, details: ErrorDetails = {}) {
     const row: ErrorRow = ERROR_TABLE[code];
-    const text = details.detail ?? describe(details.issues?.[0]);
+    const given = ownProperties(details);
+    const { issues = [], path = issues[0]?.path ?? [] } = given;
+    const text = given.detail ?? describe(issues[0]);
     const detail = text === undefined ? '' : `: ${text}`;
     super(
       `${row.what}${detail}. ${row.hint}`,
-      'cause' in details ? { cause: details.cause } : undefined,
+      'cause' in given ? { cause: given.cause } : undefined,
     );
     this.code = code;
     this.kind = row.kind;
     this.hint = row.hint;
-    this.issues = details.issues ?? [];
-    this.path = details.path ?? this.issues[0]?.path ?? [];
-    this.#detail = details.detail;
-    this.#input = details.input;
+    this.issues = issues;
+    this.path = path;
+    this.#detail = given.detail;
+    this.#input = given.input;
   }
 
   /** What the caller passed in. Not enumerable: loggers that print the error do not print it. */
@@ -240,7 +243,7 @@ export class SecurityEventError extends Error {
       issues: this.issues,
       path,
       ...(this.#detail === undefined ? {} : { detail: this.#detail }),
-      ...('cause' in this ? { cause: this.cause } : {}),
+      ...(Object.hasOwn(this, 'cause') ? { cause: this.cause } : {}),
     });
   }
 }

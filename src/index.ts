@@ -15,6 +15,34 @@ export {
   type WebhookMessageV1,
   type WebhookMessageV2,
 } from './contract/index.ts';
+export { createWebhookSender } from './delivery/create-sender.ts';
+export type { DeliveryEvent, DeliveryEventName, DeliveryEvents } from './delivery/events.ts';
+export {
+  type ExplainedAttempt,
+  type ExplainedSchedule,
+  explainSchedule,
+  type ScheduleToExplain,
+} from './delivery/explain-schedule.ts';
+export type { SendSelection } from './delivery/intake.ts';
+export type { DeadMessage, KeptMessage } from './delivery/kept-message.ts';
+export type {
+  DeliveryOptions,
+  ManyDestinations,
+  OneDestination,
+  SenderRole,
+  WebhookSenderOptions,
+} from './delivery/options.ts';
+export type {
+  CloseResult,
+  DeadLetterList,
+  DeadLetterQuery,
+  DeadLetterSelection,
+  FlushResult,
+  SenderStats,
+  SendResult,
+  WebhookSender,
+} from './delivery/sender.ts';
+export type { SkippedMessage, SkipReason } from './delivery/skip.ts';
 export {
   type ErrorKind,
   type InputIssue,
@@ -84,34 +112,7 @@ export type {
   Settings,
 } from './settings/schema.ts';
 export type { SettingsFunction, SettingsSource } from './settings/source.ts';
-export { createWebhookSender } from './webhook/engine/create-sender.ts';
-export type { DeliveryEvent, DeliveryEventName, DeliveryEvents } from './webhook/engine/events.ts';
-export {
-  type ExplainedAttempt,
-  type ExplainedSchedule,
-  explainSchedule,
-  type ScheduleToExplain,
-} from './webhook/engine/explain-schedule.ts';
-export type { SendSelection } from './webhook/engine/intake.ts';
-export type { DeadMessage, KeptMessage } from './webhook/engine/kept-message.ts';
-export type {
-  DeliveryOptions,
-  ManyDestinations,
-  OneDestination,
-  SenderRole,
-  WebhookSenderOptions,
-} from './webhook/engine/options.ts';
-export type {
-  CloseResult,
-  DeadLetterList,
-  DeadLetterQuery,
-  DeadLetterSelection,
-  FlushResult,
-  SenderStats,
-  SendResult,
-  WebhookSender,
-} from './webhook/engine/sender.ts';
-export type { SkippedMessage, SkipReason } from './webhook/engine/skip.ts';
+export type { NetworkPolicy } from './webhook/http/ssrf-guard.ts';
 export type { FailureCode, Outcome, PhaseTimings } from './webhook/outcome.ts';
 export type { MessageToSend } from './webhook/read-messages.ts';
 export type {
@@ -121,7 +122,6 @@ export type {
   UndeliveredReason,
 } from './webhook/report.ts';
 export type { GiveUpReason, RetrySchedule } from './webhook/retry.ts';
-export { sendWebhook } from './webhook/send-now.ts';
 export type { SendOptions, WebhookDestination } from './webhook/send-options.ts';
+export { sendWebhook } from './webhook/send-webhook.ts';
 export { generateSecret, sign, verify } from './webhook/signature.ts';
-export type { NetworkPolicy } from './webhook/wire/network-guard.ts';

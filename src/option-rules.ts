@@ -1,5 +1,7 @@
 /** Options as a caller gives them: rules as data, and one check that names what is at fault. */
+
 import { SecurityEventError } from './errors.ts';
+import { ownProperties } from './own-properties.ts';
 
 /** The longest wait that a timer of Node's can hold; a longer one would be over at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -53,10 +55,7 @@ export interface Subject {
 
 const THE_OPTIONS: Subject = { name: 'the options', path: [] };
 
-/**
- * Gives a copy, so that later changes and getters of the original do not count. It has no prototype:
- * what an attack put on Object.prototype must not become an option, `network` for one.
- */
+/** Returns a copy without a prototype: later changes and getters of the original do not count. */
 export function check<T>(
   given: unknown,
   rules: Rules<keyof T & string>,
@@ -65,7 +64,7 @@ export function check<T>(
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw invalidOption(`expected ${name} to be an object`, path);
   }
-  const copy: object = Object.assign(Object.create(null), given);
+  const copy: object = ownProperties(given);
   for (const [key, value] of Object.entries(copy)) {
     const rule = Object.entries<Rule>(rules).find(([known]) => known === key)?.[1];
     if (rule === undefined) {

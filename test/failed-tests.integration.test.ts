@@ -14,7 +14,7 @@ const UNHANDLED = [
   '',
   '⎯⎯⎯⎯ Unhandled Rejection ⎯⎯⎯⎯⎯',
   'Error: the socket is gone',
-  ' ❯ src/webhook/wire/post.ts:1:1',
+  ' ❯ src/webhook/http/client.ts:1:1',
 ];
 const SUMMARY = [
   ' Test Files  450 passed (450)',

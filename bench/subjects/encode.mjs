@@ -23,8 +23,8 @@ const drafts = securityEvents(MESSAGE_COUNT);
 async function accepting() {
   const { acceptMessages } = await built('webhook/accept.js');
   const rules = { format: 2, dialect: 'strict', maxBodyBytes: 1 << 20, newId: randomUUID };
-  const { systemClock } = await built('system/clock.js');
-  const { givingWay } = await built('system/giving-way.js');
+  const { systemClock } = await built('runtime/clock.js');
+  const { givingWay } = await built('runtime/yield-to-event-loop.js');
   return () => acceptMessages(drafts, rules, givingWay(systemClock));
 }
 

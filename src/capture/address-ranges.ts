@@ -59,12 +59,12 @@ function holds(spans: readonly Span[], number: bigint): boolean {
   return candidate !== undefined && number <= candidate[1];
 }
 
-/** The set, or the index of the first text that is neither a CIDR nor an address. */
-export function addressRanges(texts: readonly string[]): AddressRanges | { fault: number } {
+/** Returns the set, or the index of the first text that is neither a CIDR nor an address. */
+export function addressRanges(texts: readonly string[]): AddressRanges | number {
   const spans: { readonly v4: Span[]; readonly v6: Span[] } = { v4: [], v6: [] };
   for (const [index, text] of texts.entries()) {
     const network = networkOf(text);
-    if (network === undefined) return { fault: index };
+    if (network === undefined) return index;
     spans[network.isIPv4 ? 'v4' : 'v6'].push(network.span);
   }
   const v4 = merged(spans.v4);

@@ -1,4 +1,5 @@
 /** What becomes of a request that was blocked, on hosts whose responses are like node:http's. */
+import { readProperty } from '../own-properties.ts';
 import { blockedBody } from './request-blocked-error.ts';
 import type { RequestScope } from './request-scope.ts';
 import type { Block } from './request-story.ts';
@@ -56,6 +57,7 @@ export function answerBlock(
 
 /** A connection of HTTP/1.1 ends with its answer; one of HTTP/2 has other requests under way. */
 function breakOff(response: NodeResponse): void {
-  if (response.stream) response.stream.close(INTERNAL_ERROR);
+  const stream = readProperty(response, 'stream') as NodeResponse['stream'];
+  if (stream) stream.close(INTERNAL_ERROR);
   else response.destroy();
 }

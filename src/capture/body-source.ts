@@ -1,5 +1,4 @@
 /** Which of the contract's parameters a parsed body is (D9). */
-import type { ParameterSources } from './plain-parameters.ts';
 
 const FORMS = new Set(['application/x-www-form-urlencoded', 'multipart/form-data']);
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/;
@@ -23,7 +22,12 @@ export function bodyKindOf(contentType: string | undefined): 'form' | 'json' | u
 export function bodySource(
   body: unknown,
   contentType: string | undefined,
-): Pick<ParameterSources, 'form' | 'json'> & { readonly rest?: unknown } {
-  if (body === undefined || body === null) return {};
-  return { [bodyKindOf(contentType) ?? 'rest']: body };
+): Readonly<Record<'form' | 'json' | 'rest', unknown>> {
+  const kind = bodyKindOf(contentType);
+  const given = body ?? undefined;
+  return {
+    form: kind === 'form' ? given : undefined,
+    json: kind === 'json' ? given : undefined,
+    rest: kind === undefined ? given : undefined,
+  };
 }

@@ -1,6 +1,8 @@
 /** Who is calling: the walk from the direct peer back over the proxies that are trusted. */
+
 import { normaliseAddress } from '../address/normalise.ts';
 import { SecurityEventError } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
 import { forwardedHops, type Refusal } from './forwarded-for.ts';
 import { headerOf, peerOf, type RequestLike } from './request-like.ts';
 import { compileTrust, type Trust, type TrustedProxies } from './trusted-proxies.ts';
@@ -65,8 +67,7 @@ export interface Walk {
  * `trustedProxies`. Other keys are not looked at.
  */
 export function readClientAddressOptions(options: ClientAddressOptions = {}): ClientAddressPolicy {
-  // Without a prototype: what an attack put on Object.prototype must not become a trusted proxy.
-  const given: ClientAddressOptions = Object.assign(Object.create(null), options);
+  const given = ownProperties(options);
   return {
     isTrusted: compileTrust(given.trustedProxies ?? []),
     addressHeader: readHeaderName(given.addressHeader ?? 'x-forwarded-for'),
@@ -116,12 +117,11 @@ function* hopsOfHeader(
 ): Generator<Hop, void, void> {
   let hop = 1;
   for (const found of forwardedHops(source, headerOf(request, source) ?? '')) {
-    const { token } = found;
-    if ('refusal' in found) {
-      yield { hop, source, token, address: undefined, port: undefined, verdict: found.refusal };
+    const { token, address, port, refusal } = found;
+    if (refusal !== undefined) {
+      yield { hop, source, token, address, port, verdict: refusal };
       return;
     }
-    const { address, port } = found;
     const verdict = isTrusted(address, hop) ? 'trusted' : 'untrusted';
     yield { hop, source, token, address, port, verdict };
     if (verdict === 'untrusted') return;

@@ -1,8 +1,10 @@
 /** The contract's `actor.ip` of an address (D12, D13, D14, D19). */
+
 import { classifyAddress } from '../address/classify.ts';
 import { normaliseAddress } from '../address/normalise.ts';
 import { type Address, parseAddress } from '../address/parse.ts';
 import type { LogActor } from '../contract/index.ts';
+import { ownProperties } from '../own-properties.ts';
 import type { Enrichment } from './enrichers.ts';
 import type { AddressEnrichment } from './enrichment.ts';
 import { ownText } from './own-text.ts';
@@ -22,8 +24,9 @@ export interface DescribeAddressOptions {
  */
 export function describeAddress(
   address: string,
-  { enrichment }: DescribeAddressOptions = {},
+  options: DescribeAddressOptions = {},
 ): ActorIp | undefined {
+  const { enrichment } = ownProperties(options);
   const normal = normaliseAddress(address);
   return normal === undefined ? undefined : describeNormal(normal, enrichment);
 }
@@ -33,7 +36,9 @@ export function describeNormal(spelt: string, enrichment: Enrichment | undefined
   // Enrichers keep addresses for hours.
   const normal = ownText(spelt);
   const { metadata } = classifyAddress(parseAddress(normal) as Address);
-  const { geo, datacenter, proxy, tor, vpn } = ownFacts(enrichment?.factsOf(normal));
+  const { geo, datacenter, proxy, tor, vpn } = ownProperties(
+    enrichment?.factsOf(normal) ?? NO_FACTS,
+  );
   return {
     address: normal,
     // Copies: what is cached for later events must not change with a record.
@@ -56,6 +61,4 @@ export function describeNormal(spelt: string, enrichment: Enrichment | undefined
   };
 }
 
-/** What an attack put on Object.prototype is no fact. */
-const ownFacts = (facts: AddressEnrichment | undefined): AddressEnrichment =>
-  Object.assign(Object.create(null), facts);
+const NO_FACTS: AddressEnrichment = {};

@@ -5,9 +5,9 @@
  */
 
 import { A_FUNCTION, check, integer, invalidOption, listOf, usable } from '../option-rules.ts';
-import { type Clock, systemClock } from '../system/clock.ts';
-import { untraced } from '../system/untraced.ts';
-import { type AddressEnrichment, readEnrichment } from './enrichment.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
+import { untraced } from '../runtime/untraced.ts';
+import { type AddressEnrichment, noFacts, readEnrichment } from './enrichment.ts';
 import { LateAnswers } from './late-answers.ts';
 
 /**
@@ -83,7 +83,7 @@ export function createEnrichment(options: EnrichmentOptions): Enrichment {
   });
   return {
     factsOf: (address) => {
-      const facts: AddressEnrichment = {};
+      const facts = noFacts();
       for (const source of sources) add(facts, ask(source, address));
       return facts;
     },
@@ -105,12 +105,12 @@ function askNow({ enricher, failures, late }: Source, address: string): AddressE
     const given: unknown = enricher(address);
     if (isThenable(given)) {
       late.await(address, given);
-      return {};
+      return noFacts();
     }
     return failures.read(given);
   } catch (error) {
     failures.tell('failed', error);
-    return {};
+    return noFacts();
   }
 }
 

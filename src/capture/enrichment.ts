@@ -1,4 +1,5 @@
 /** The facts that an enricher may give, checked: what it says ends up in a record of the contract. */
+import { ownProperties } from '../own-properties.ts';
 import { cleanText, cutText } from './clean-text.ts';
 
 /** D12: complete, or not given at all. */
@@ -20,6 +21,9 @@ export interface AddressEnrichment {
   vpn?: boolean;
   datacenter?: { name: string; url: string };
 }
+
+/** They are read by name, so they inherit nothing. */
+export const noFacts = (): AddressEnrichment => ownProperties({});
 
 export interface ReadEnrichment {
   readonly facts: AddressEnrichment;
@@ -66,17 +70,14 @@ const READERS = {
   datacenter: asDatacenter,
 } satisfies Record<keyof AddressEnrichment, Read<unknown>>;
 
-/** A copy that inherits nothing; empty for what is no object. */
 const ownOf = (given: unknown): Record<string, unknown> =>
-  typeof given === 'object' && given !== null
-    ? Object.assign(Object.create(null) as Record<string, unknown>, given)
-    : {};
+  ownProperties(given as Record<string, unknown>);
 
 /** Throws only what a getter of `given` throws. */
 export function readEnrichment(given: unknown): ReadEnrichment {
-  if (given === undefined || given === null) return { facts: {}, isSound: true };
+  if (given === undefined || given === null) return { facts: noFacts(), isSound: true };
   const own = ownOf(given);
-  const facts: Record<string, unknown> = {};
+  const facts: Record<string, unknown> = ownProperties({});
   let isSound = typeof given === 'object' && !Array.isArray(given);
   for (const [key, value] of Object.entries(own)) {
     if (value === undefined || value === null) continue;

@@ -1,4 +1,5 @@
 /** `security-event-delivery/fastify`: requests of Fastify 5, over HTTP/1.1 and HTTP/2. */
+import { readProperty } from '../own-properties.ts';
 import { answerBlock, type NodeResponse, statusOf } from './blocked-answer.ts';
 import type { CaptureOptions } from './capture-options.ts';
 import type { HttpRequest } from './http-request.ts';
@@ -114,15 +115,15 @@ class CapturedFastifyRequest implements HttpRequest {
 
   /** As it was before the option `rewriteUrl`. */
   get originalUrl(): string | undefined {
-    return this.#request.raw.originalUrl;
+    return readProperty(this.#request.raw, 'originalUrl') as string | undefined;
   }
 
   get body(): unknown {
-    return this.#request.body;
+    return readProperty(this.#request, 'body');
   }
 
   get params(): unknown {
-    return this.#request.params;
+    return readProperty(this.#request, 'params');
   }
 }
 
@@ -144,7 +145,7 @@ interface Stream {
 /** A stream that nobody will read holds what it reads from: Node's, a web one, or a Response's. */
 function discard(payload: unknown): void {
   if (typeof payload !== 'object' || payload === null) return;
-  const stream = (Reflect.get(payload, 'body') ?? payload) as Stream;
-  if (stream.destroy !== undefined) stream.destroy();
-  else stream.cancel?.().catch(() => {});
+  const stream = (readProperty(payload, 'body') ?? payload) as Stream;
+  if (readProperty(stream, 'destroy') !== undefined) stream.destroy?.();
+  else if (readProperty(stream, 'cancel') !== undefined) stream.cancel?.().catch(() => {});
 }

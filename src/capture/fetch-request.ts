@@ -1,4 +1,5 @@
 /** A Fetch `Request` as capture reads requests. */
+import { ownProperties } from '../own-properties.ts';
 import type { HttpRequest } from './http-request.ts';
 import type { HeadersLike, SocketLike } from './request-like.ts';
 
@@ -39,7 +40,7 @@ class CapturedFetchRequest implements HttpRequest {
 
   constructor(request: FetchRequest, details: FetchDetails) {
     this.#request = request;
-    this.#details = details;
+    this.#details = ownProperties(details);
   }
 
   /** A `Request` that was not made by a server need not have a `host`; its URL always has one. */

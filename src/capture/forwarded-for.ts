@@ -29,10 +29,20 @@ export type Refusal =
   | 'too-long'
   | 'too-many';
 
-/** One element: an address in D14's spelling, with its port where it names one, or a refusal. */
-export type ForwardedHop =
-  | { readonly token: string; readonly address: string; readonly port: number | undefined }
-  | { readonly token: string; readonly refusal: Refusal };
+/** One element: an address in D14's spelling, with its port if it names one, or a refusal. */
+export interface ForwardedHop {
+  readonly token: string;
+  readonly address: string | undefined;
+  readonly port: number | undefined;
+  readonly refusal: Refusal | undefined;
+}
+
+const refused = (token: string, refusal: Refusal): ForwardedHop => ({
+  token,
+  address: undefined,
+  port: undefined,
+  refusal,
+});
 
 /**
  * Hops from the nearest proxy's on, each read when it is asked for; nothing follows a refusal that
@@ -54,14 +64,14 @@ function readToken(token: ListElement): ForwardedHop {
 function readElement(element: ListElement): ForwardedHop {
   if (typeof element !== 'string') return unread(element);
   const parameters = readForwardedElement(element);
-  if (parameters === undefined) return { token: element, refusal: 'malformed' };
+  if (parameters === undefined) return refused(element, 'malformed');
   const node = parameters.get('for');
-  if (node === undefined) return { token: element, refusal: 'no-for' };
+  if (node === undefined) return refused(element, 'no-for');
   return readNode(node, element);
 }
 
 function unread(element: typeof TOO_LONG | typeof TOO_MANY): ForwardedHop {
-  return { token: '', refusal: element === TOO_LONG ? 'too-long' : 'too-many' };
+  return refused('', element === TOO_LONG ? 'too-long' : 'too-many');
 }
 
 const SURROUNDING_QUOTES = /^"(.*)"$/;
@@ -71,11 +81,11 @@ const IPV6_IN_BRACKETS = /^\[([^\]:]*:[^\]]*)\](?::(\d{1,5}|_[\w.-]+))?$/;
 const IPV4_WITH_PORT = /^([\d.]+):(\d{1,5}|_[\w.-]+)$/;
 
 function readNode(node: string, token: string): ForwardedHop {
-  if (UNKNOWN.test(node)) return { token, refusal: 'unknown' };
-  if (node.startsWith('_')) return { token, refusal: 'obfuscated' };
+  if (UNKNOWN.test(node)) return refused(token, 'unknown');
+  if (node.startsWith('_')) return refused(token, 'obfuscated');
   const [, text = node, portText = ''] =
     IPV6_IN_BRACKETS.exec(node) ?? IPV4_WITH_PORT.exec(node) ?? [];
   const address = normaliseAddress(text);
-  if (address === undefined) return { token, refusal: 'not-an-address' };
-  return { token, address, port: readPort(portText) };
+  if (address === undefined) return refused(token, 'not-an-address');
+  return { token, address, port: readPort(portText), refusal: undefined };
 }

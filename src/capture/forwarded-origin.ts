@@ -19,10 +19,12 @@ interface Authority {
 }
 
 interface Forwarded {
-  readonly scheme?: RequestOrigin['scheme'] | undefined;
-  readonly authority?: Authority | undefined;
-  readonly port?: number | undefined;
+  readonly scheme: RequestOrigin['scheme'] | undefined;
+  readonly authority: Authority | undefined;
+  readonly port: number | undefined;
 }
+
+const NOT_FORWARDED: Forwarded = { scheme: undefined, authority: undefined, port: undefined };
 
 /**
  * Forwarded values count only when the direct peer is trusted, and then those that the proxy which
@@ -36,7 +38,7 @@ export function forwardedOrigin(
   walk: Walk,
 ): RequestOrigin {
   const isTrusted = walk.hops[0].verdict === 'trusted';
-  const forwarded = isTrusted ? readForwarded(request, policy.addressHeader, walk) : {};
+  const forwarded = isTrusted ? readForwarded(request, policy.addressHeader, walk) : NOT_FORWARDED;
   const scheme = forwarded.scheme ?? ownScheme(request, isTrusted);
   const authority = forwarded.authority ?? ownAuthority(request);
   const port = forwarded.port ?? authority?.port ?? DEFAULT_PORTS[scheme];
@@ -56,6 +58,7 @@ function readElement({ hops }: Walk): Forwarded {
   return {
     scheme: readScheme(parameters?.get('proto')),
     authority: readAuthority(parameters?.get('host')),
+    port: undefined,
   };
 }
 

@@ -1,4 +1,5 @@
 /** A request of Hono's as capture reads requests. */
+import { readProperty } from '../own-properties.ts';
 import { bodyKindOf } from './body-source.ts';
 import { type FetchRequest, fetchRequest } from './fetch-request.ts';
 import type { HttpRequest } from './http-request.ts';
@@ -111,4 +112,4 @@ function incomingOf(env: unknown): HttpRequest | undefined {
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 const propertyOf = (value: unknown, name: string): unknown =>
-  isObject(value) ? Reflect.get(value, name) : undefined;
+  isObject(value) ? readProperty(value, name) : undefined;

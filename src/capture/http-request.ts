@@ -1,5 +1,7 @@
 /** A request as the contract has it: `context.http.request`, and who sent it. */
+
 import type { LogHttp } from '../contract/index.ts';
+import { readProperty } from '../own-properties.ts';
 import { bodySource } from './body-source.ts';
 import type { CaptureSettings } from './capture-options.ts';
 import { cleanText, cutText } from './clean-text.ts';
@@ -9,7 +11,7 @@ import { ownValue } from './foreign-value.ts';
 import { forwardedOrigin } from './forwarded-origin.ts';
 import type { ParameterSources, RequestParameters } from './plain-parameters.ts';
 import { REDACTED, type Redactor } from './redaction.ts';
-import { fieldOf, headerOf, peerOf, type RequestLike } from './request-like.ts';
+import { headerOf, peerOf, type RequestLike } from './request-like.ts';
 import { pathOf, queryTextOf, userAgentOf } from './request-text.ts';
 
 /**
@@ -121,7 +123,7 @@ function secretsIn(params: unknown, { isSensitiveKey }: Redactor): readonly stri
 /** A host's getters may throw: then there is nothing yet. */
 function readSafely(request: HttpRequest, name: keyof HttpRequest): unknown {
   try {
-    return fieldOf(request, name);
+    return readProperty(request, name);
   } catch {
     return undefined;
   }

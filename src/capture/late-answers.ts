@@ -1,6 +1,6 @@
 /** What promises of an enricher resolved with, for the later events of the same address. */
-import type { Clock } from '../system/clock.ts';
-import type { AddressEnrichment } from './enrichment.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { type AddressEnrichment, noFacts } from './enrichment.ts';
 
 /** Promises of one enricher that may be open at a time. */
 const MAX_PENDING = 100;
@@ -42,7 +42,7 @@ export class LateAnswers {
   answerOf(address: string): AddressEnrichment | undefined {
     const now = this.#limits.clock.monotonicMs();
     this.#giveUp(now);
-    if (this.#pending.has(address)) return {};
+    if (this.#pending.has(address)) return noFacts();
     const answer = this.#answers.get(address);
     if (answer !== undefined) {
       this.#answers.delete(address);
@@ -53,7 +53,7 @@ export class LateAnswers {
     }
     if (this.#pending.size < MAX_PENDING) return undefined;
     this.#faults.tell('skipped');
-    return {};
+    return noFacts();
   }
 
   await(address: string, answer: PromiseLike<unknown>): void {
@@ -62,7 +62,7 @@ export class LateAnswers {
       .then((given) => this.#keep(address, this.#faults.read(given), this.#limits.cachedMs))
       .catch((error: unknown) => {
         this.#faults.tell('failed', error);
-        this.#keep(address, {}, REJECTED_MS);
+        this.#keep(address, noFacts(), REJECTED_MS);
       });
   }
 

@@ -1,6 +1,6 @@
 /** Who logged in, or who was said to: what may stand in `actor.identifiers` (D10). */
+import { readProperty } from '../own-properties.ts';
 import type { Redactor } from './redaction.ts';
-import { fieldOf } from './request-like.ts';
 import type { Identifiers } from './request-story.ts';
 import { fittedText } from './request-text.ts';
 
@@ -22,7 +22,7 @@ export function identifiersOfUser(user: unknown): Known | null {
   if (typeof user !== 'object' || user === null) return null;
   const known: Known = {};
   for (const name of OF_A_USER) {
-    const value = scalarOf(fieldOf(user, name));
+    const value = scalarOf(readProperty(user, name));
     if (value !== undefined) known[name] = value;
   }
   return Object.keys(known).length === 0 ? null : known;

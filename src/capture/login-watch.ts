@@ -1,8 +1,8 @@
 /** Sees what strategies of Passport decide, and reports what of it are logins. */
+import { readProperty } from '../own-properties.ts';
 import { identifiersOfUser, triedIdentifiers } from './login-identifiers.ts';
 import { type LoginReporter, reportLogin } from './login-reporter.ts';
 import { createRedactor } from './redaction.ts';
-import { fieldOf } from './request-like.ts';
 import { currentContext, currentScope, identify, runInScope } from './request-scope.ts';
 import type { Identifiers } from './request-story.ts';
 
@@ -150,7 +150,7 @@ export class LoginWatch {
   }
 
   #triedBy(strategy: Strategy, request: object): Identifiers {
-    const sources = [fieldOf(request, 'body'), fieldOf(request, 'query')];
+    const sources = [readProperty(request, 'body'), readProperty(request, 'query')];
     return triedIdentifiers(sources, usernameField(strategy), this.#redactor);
   }
 }
@@ -167,17 +167,17 @@ function isStrategy(value: unknown): value is Strategy {
 
 /** `authorize`: the user that there is connects an account. */
 const isOfAnotherAccount = (options: unknown): boolean =>
-  fieldOf(Object(options) as object, 'assignProperty') !== undefined;
+  readProperty(Object(options) as object, 'assignProperty') !== undefined;
 
 /** Passport's own strategy of sessions leaves the user in the request before it lets it pass. */
 function restoredUser({ name }: Strategy, request: object): unknown {
   if (name !== 'session') return undefined;
-  const property = fieldOf(request, '_userProperty');
-  return fieldOf(request, typeof property === 'string' ? property : 'user') ?? undefined;
+  const property = readProperty(request, '_userProperty');
+  return readProperty(request, typeof property === 'string' ? property : 'user') ?? undefined;
 }
 
 /** Of passport-local, and of what is made after it. */
-const usernameField = (strategy: Strategy): unknown => fieldOf(strategy, '_usernameField');
+const usernameField = (strategy: Strategy): unknown => readProperty(strategy, '_usernameField');
 
 /** `Basic realm="…"` (RFC 9110 11.3), and not the words of an application. */
 const CHALLENGE = /^[\w-]+(?: +[\w-]+ *=.*)?$/;
@@ -197,7 +197,7 @@ function lacksCredentials(
 }
 
 function hasAuthorization(request: object): boolean {
-  const headers = guarded(() => fieldOf(request, 'headers'));
+  const headers = guarded(() => readProperty(request, 'headers'));
   return typeof headers === 'object' && headers !== null && Object.hasOwn(headers, 'authorization');
 }
 

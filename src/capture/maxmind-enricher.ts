@@ -1,7 +1,7 @@
 /** Facts from a database in MaxMind's format, by the optional peer `maxmind`. */
 import { SecurityEventError } from '../errors.ts';
 import { check, invalidOption, usable } from '../option-rules.ts';
-import { optionalImport } from '../system/optional-import.ts';
+import { optionalImport } from '../runtime/optional-import.ts';
 import { ALPHA_3_CODES } from './country-codes.ts';
 import type { Enricher } from './enrichers.ts';
 import type { AddressEnrichment, Geo } from './enrichment.ts';

@@ -72,7 +72,7 @@ function rangesOf(lines: readonly string[]): AddressRanges {
     .map((line, index) => ({ text: line.trim().split(/[\s,;#]/, 1)[0] ?? '', line: index + 1 }))
     .filter(({ text }) => text !== '');
   const ranges = addressRanges(numbered.map(({ text }) => text));
-  if (!('fault' in ranges)) return ranges;
-  const { line } = numbered[ranges.fault] as { line: number };
+  if (typeof ranges !== 'number') return ranges;
+  const { line } = numbered[ranges] as { line: number };
   throw invalidOption(`line ${line} of networks is neither a CIDR nor an address`, ['networks']);
 }

@@ -1,5 +1,7 @@
 /** `security-event-delivery/passport`: logins of Passport, reported without code of the application. */
+
 import { A_FUNCTION, check, invalidOption, object } from '../option-rules.ts';
+import { ownProperties } from '../own-properties.ts';
 import { type LoginOptions, LoginWatch } from './login-watch.ts';
 
 export type { LoginReporter } from './login-reporter.ts';
@@ -37,7 +39,7 @@ export function reportLogins(passport: PassportLike, options: LoginOptions): voi
   if (typeof lookUp !== 'function') {
     throw invalidOption('expected an instance of Passport', ['passport']);
   }
-  const watch = new LoginWatch({ reporter, ...given });
+  const watch = new LoginWatch(ownProperties({ reporter, ...given }));
   // By this alone `authenticate` finds a strategy, whenever and by whomever either was made.
   Object.defineProperty(passport, LOOK_UP, {
     configurable: true,

@@ -1,4 +1,5 @@
 /** What capture reads of a request: enough for node:http, node:http2 and an adapter of Fetch. */
+import { readProperty } from '../own-properties.ts';
 
 /** Header values by lower-case name; HTTP/2's pseudo-headers (`:authority`, `:scheme`) among them. */
 export type HeadersLike = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -21,20 +22,6 @@ export interface RequestLike {
   readonly socket?: SocketLike | null | undefined;
 }
 
-/**
- * What an object or its class has, and not what an attack put on Object.prototype. Runs getters, which
- * may throw.
- */
-export function fieldOf(source: object, name: string): unknown {
-  if (!Object.hasOwn(Object.prototype, name)) return Reflect.get(source, name);
-  let owner: object | null = source;
-  while (owner !== null && owner !== Object.prototype) {
-    if (Object.hasOwn(owner, name)) return Reflect.get(source, name);
-    owner = Object.getPrototypeOf(owner) as object | null;
-  }
-  return undefined;
-}
-
 /** What was read of the direct peer; `address` as the socket spells it. */
 export interface Peer {
   readonly address: string | undefined;
@@ -45,14 +32,14 @@ export interface Peer {
 /** `undefined` where the socket is absent or gone: node:http2's throws once its session is over. */
 export function peerOf(request: RequestLike): Peer | undefined {
   try {
-    const socket = fieldOf(request, 'socket');
+    const socket = readProperty(request, 'socket');
     if (typeof socket !== 'object' || socket === null) return undefined;
-    const remoteAddress = fieldOf(socket, 'remoteAddress');
-    const remotePort = fieldOf(socket, 'remotePort');
+    const remoteAddress = readProperty(socket, 'remoteAddress');
+    const remotePort = readProperty(socket, 'remotePort');
     return {
       address: typeof remoteAddress === 'string' ? remoteAddress : undefined,
       port: isPort(remotePort) ? remotePort : undefined,
-      isEncrypted: fieldOf(socket, 'encrypted') === true,
+      isEncrypted: readProperty(socket, 'encrypted') === true,
     };
   } catch {
     return undefined;
@@ -66,7 +53,7 @@ export function peerOf(request: RequestLike): Peer | undefined {
  */
 export function headerOf(request: RequestLike, name: string): string | undefined {
   try {
-    const headers = fieldOf(request, 'headers');
+    const headers = readProperty(request, 'headers');
     if (typeof headers !== 'object' || headers === null || !Object.hasOwn(headers, name)) {
       return undefined;
     }

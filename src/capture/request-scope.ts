@@ -4,7 +4,7 @@
  */
 import { type Frozen, frozen } from '../contract/frozen.ts';
 import type { LogActor, LogHttp } from '../contract/index.ts';
-import { currentSurroundings, runWithin } from '../system/ambient.ts';
+import { currentSurroundings, runWithin } from '../runtime/async-context.ts';
 import {
   type Block,
   type Identifiers,

@@ -5,7 +5,7 @@ import {
   datadogTracer,
   guarded,
   type OtelSpan,
-} from '../system/tracers.ts';
+} from '../runtime/tracers.ts';
 
 /** One for all copies of this library: what one has recorded, another does not record again. */
 const RECORDED = Symbol.for('security-event-delivery.recorded');

@@ -1,6 +1,6 @@
 /** The terminal of a real process: its streams, its environment, its signals. */
 import { fstatSync } from 'node:fs';
-import { systemClock } from '../system/clock.ts';
+import { systemClock } from '../runtime/clock.ts';
 import {
   CommandEnded,
   type FileIdentity,

@@ -1,6 +1,8 @@
 /** The readings of the contract by name, each built when it is first used (D0). */
+
 import type * as z from 'zod';
 import { SecurityEventError } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
 import type { Dialect, Mode, Reading } from './dialect.ts';
 import { type LogLineSchema, logLine } from './log-line.ts';
 import { type LogRecordSchema, logRecord } from './log-record.ts';
@@ -66,7 +68,7 @@ export interface ContractOptions<D extends Dialect, R extends Reading> {
 export function contract<D extends Dialect = 'strict', R extends Reading = 'emitted'>(
   options: ContractOptions<D, R> = {},
 ): Contract<D, R> {
-  const { dialect = 'strict', reading = 'emitted' } = options;
+  const { dialect = 'strict', reading = 'emitted' } = ownProperties(options);
   if (!Object.hasOwn(READINGS, dialect)) refuse('dialect', "'strict' or 'open'");
   if (!Object.hasOwn(READINGS.strict, reading)) refuse('reading', "'emitted' or 'received'");
   return READINGS[dialect][reading]() as Contract<D, R>;

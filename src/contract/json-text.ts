@@ -144,7 +144,7 @@ const lazyText: Maker = ({ getter }, compile) => {
 const pipeText: Maker = ({ freeForm }) => {
   if (freeForm === undefined) return REFUSE;
   const { accepts, onlyScalars = false } = freeForm;
-  const textOf = textOfJson({ onlyScalars });
+  const textOf = textOfJson({ onlyScalars, areFit: undefined });
   return (value) => (accepts(value) ? textOf(value) : undefined);
 };
 

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
 import { type Contract, type ContractOptions, contract } from './contract.ts';
 import type { Dialect, Reading } from './dialect.ts';
 
@@ -34,7 +35,7 @@ export function parseLogLine<D extends Dialect = 'open', R extends Reading = 're
   line: string,
   options: ContractOptions<D, R> = {},
 ): ParsedLogLine<D, R> {
-  const { dialect = 'open', reading = 'received' } = options;
+  const { dialect = 'open', reading = 'received' } = ownProperties(options);
   const value = parseJson(line);
   const result = contract({ dialect, reading }).LogLine.safeParse(value);
   if (result.success) return result.data as ParsedLogLine<D, R>;

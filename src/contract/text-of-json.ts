@@ -41,7 +41,7 @@ interface Rules {
   /** What it holds has to be strings, numbers and booleans (D10). */
   readonly onlyScalars: boolean;
   /** Whether an object may have these keys, at the top: asked before they are read. */
-  readonly areFit?: (keys: readonly string[]) => boolean;
+  readonly areFit: ((keys: readonly string[]) => boolean) | undefined;
 }
 
 class Text {

@@ -1,6 +1,6 @@
 /** What was told of incidents, in the memory of one process: bounded, and forgotten with it. */
 import { check, integer } from '../option-rules.ts';
-import { type Clock, systemClock } from '../system/clock.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
 import type {
   IncidentChannel,
   IncidentNews,

@@ -1,5 +1,5 @@
 /** The span that is active when an event happens (D18), read synchronously. */
-import { activeOtelSpan, datadogTracer, guarded } from '../system/tracers.ts';
+import { activeOtelSpan, datadogTracer, guarded } from '../runtime/tracers.ts';
 
 /** A span's ids, as OpenTelemetry's `span.spanContext()` gives them. */
 export interface SpanIds {

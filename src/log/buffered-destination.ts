@@ -8,7 +8,7 @@
  */
 import { writev } from 'node:fs';
 import { promisify } from 'node:util';
-import type { Clock } from '../system/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { LINE_FEED, type LineFile } from './line-file.ts';
 import { type LateOutcomes, type LineOutcome, type LineSink, systemCode } from './line-sink.ts';
 import { TRY_AGAIN } from './sync-destination.ts';

@@ -1,6 +1,6 @@
 /** Where log lines go: from the caller's `destination` to the sink that writes there. */
 import { SecurityEventError } from '../errors.ts';
-import type { Clock } from '../system/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { BufferedDestination } from './buffered-destination.ts';
 import { LentDestination } from './lent-destination.ts';
 import { LineFile } from './line-file.ts';

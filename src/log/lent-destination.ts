@@ -5,7 +5,8 @@
  * While the writer lives, one listener for errors sits on each stream, since an 'error' event that
  * nobody listens to would end the host.
  */
-import { isPromiseLike } from '../system/is-promise-like.ts';
+import { readProperty } from '../own-properties.ts';
+import { isPromiseLike } from '../runtime/is-promise-like.ts';
 import { type LateOutcomes, type LineOutcome, type LineSink, systemCode } from './line-sink.ts';
 import { flushStream } from './stream-flush.ts';
 import { kindOf, type LentStream, leavesOf, WANTS_METADATA } from './stream-kind.ts';
@@ -43,11 +44,11 @@ export class LentDestination implements LineSink {
 
   write(line: string): LineOutcome {
     if (this.#isMuted) throw new Error('the pino destination ignores writes since its pipe broke');
-    if (this.#leaves.some(({ destroyed }) => destroyed === true)) {
+    if (this.#leaves.some((leaf) => readProperty(leaf, 'destroyed') === true)) {
       throw new Error('the stream is destroyed');
     }
     // Writing to it all the same would destroy it, with what the host's own writes left in it.
-    if (this.#leaves.some(({ writableEnded }) => writableEnded === true)) {
+    if (this.#leaves.some((leaf) => readProperty(leaf, 'writableEnded') === true)) {
       throw new Error('the stream has been ended');
     }
     if (!this.#options.sync && !this.#hasRoomFor(line)) return 'dropped';
@@ -103,7 +104,7 @@ export class LentDestination implements LineSink {
   }
 
   #hasRoomFor(line: string): boolean {
-    const queued = this.#leaves.map(({ writableLength }) => writableLength);
+    const queued = this.#leaves.map((leaf) => readProperty(leaf, 'writableLength'));
     const waiting = queued.reduce<number>(
       (sum, bytes) => sum + (typeof bytes === 'number' ? bytes : 0),
       this.#pendingBytes,
@@ -132,7 +133,7 @@ export class LentDestination implements LineSink {
   }
 
   #watch(leaf: LentStream): () => void {
-    if (typeof leaf.on !== 'function' || typeof leaf.off !== 'function') return () => {};
+    if (!isEmitter(leaf)) return () => {};
     const write: unknown = Reflect.get(leaf, 'write');
     const onError = (cause: unknown): void => {
       // pino.destination swallows everything after a broken pipe by replacing its `write`.
@@ -149,12 +150,17 @@ export class LentDestination implements LineSink {
     leaf.on('drop', onDrop);
     return () => {
       // Node tells of a failed write by the callback first, and by an 'error' event in a later turn.
-      if (leaf.errored instanceof Error) return;
-      leaf.off?.('error', onError);
-      leaf.off?.('drop', onDrop);
+      if (readProperty(leaf, 'errored') instanceof Error) return;
+      leaf.off('error', onError);
+      leaf.off('drop', onDrop);
     };
   }
 }
+
+type Emitter = LentStream & Required<Pick<LentStream, 'on' | 'off'>>;
+
+const isEmitter = (stream: LentStream): stream is Emitter =>
+  ['on', 'off'].every((name) => typeof readProperty(stream, name) === 'function');
 
 /**
  * pino.multistream chooses by the level of the line, which a record has not: the highest number

@@ -3,7 +3,7 @@
  * wrong costs its attributes, never the record.
  */
 import { copyJson, isPlain, type JsonObject, type JsonValue } from '../contract/json-value.ts';
-import { calm } from '../system/calm.ts';
+import { calm } from '../runtime/ignore-rejection.ts';
 
 /** Gives the attributes for one record, which it must not and cannot change. */
 export type PlatformFunction<R> = (record: R) => Readonly<Record<string, unknown>>;

@@ -1,4 +1,5 @@
 /** How each kind of stream that was lent to the writer is flushed. */
+import { readProperty } from '../own-properties.ts';
 import { systemCode } from './line-sink.ts';
 import { kindOf, type LentStream, type StreamKind } from './stream-kind.ts';
 
@@ -19,7 +20,7 @@ export function flushStream(stream: LentStream): Promise<void> {
 type Flush = (stream: LentStream, done: (error?: unknown) => void) => void;
 
 const flushByCallback: Flush = (stream, done) =>
-  typeof stream.flush === 'function' ? stream.flush(done) : done();
+  typeof readProperty(stream, 'flush') === 'function' ? stream.flush?.(done) : done();
 
 /** A fault is an end as well; the listener for faults has told of it. */
 function whenWritten(stream: LentStream, event: 'drain' | 'finish', done: () => void): void {
@@ -32,14 +33,18 @@ function whenWritten(stream: LentStream, event: 'drain' | 'finish', done: () => 
 
 const FLUSHES: Readonly<Record<StreamKind, Flush>> = {
   node: (stream, done) => {
-    if (Number(stream.writableLength) === 0 || stream.destroyed === true) done();
+    if (
+      Number(readProperty(stream, 'writableLength')) === 0 ||
+      readProperty(stream, 'destroyed') === true
+    )
+      done();
     // A write after the end would destroy the stream with what it still holds.
-    else if (stream.writableEnded === true) whenWritten(stream, 'finish', done);
+    else if (readProperty(stream, 'writableEnded') === true) whenWritten(stream, 'finish', done);
     // An empty chunk is answered after all that came before it.
     else stream.write('', done);
   },
   'sonic-boom': (stream, done) => {
-    if (Number(stream.minLength) > 0) flushByCallback(stream, done);
+    if (Number(readProperty(stream, 'minLength')) > 0) flushByCallback(stream, done);
     // Without `minLength` its flush answers at once, whatever is still being written.
     else if (Reflect.get(stream, '_writing') === true) whenWritten(stream, 'drain', done);
     else done();

@@ -2,6 +2,7 @@
  * What a stream that was lent to the writer is, told by its shape: a host may have another copy of
  * pino, sonic-boom or thread-stream than ours, so `instanceof` would not know them.
  */
+import { readProperty } from '../own-properties.ts';
 
 /** Anything with a `write`; what else it has decides its {@link StreamKind}. */
 export interface LentStream {
@@ -30,21 +31,19 @@ export type StreamKind =
   | 'plain';
 
 export function kindOf(stream: LentStream): StreamKind {
-  if (typeof stream.writableLength === 'number') return 'node';
-  if (typeof stream.flushSync !== 'function') return 'plain';
-  return typeof stream.sync === 'boolean' ? 'sonic-boom' : 'worker';
+  if (typeof readProperty(stream, 'writableLength') === 'number') return 'node';
+  if (typeof readProperty(stream, 'flushSync') !== 'function') return 'plain';
+  return typeof readProperty(stream, 'sync') === 'boolean' ? 'sonic-boom' : 'worker';
 }
 
 export const isStream = (value: unknown): value is LentStream =>
-  typeof value === 'object' &&
-  value !== null &&
-  'write' in value &&
-  typeof value.write === 'function';
+  typeof value === 'object' && value !== null && typeof readProperty(value, 'write') === 'function';
 
 /** The streams behind `pino.multistream`, or the stream itself. */
 export function leavesOf(stream: LentStream): LentStream[] {
-  if (!Array.isArray(stream.streams)) return [stream];
-  return stream.streams
+  const streams = readProperty(stream, 'streams');
+  if (!Array.isArray(streams)) return [stream];
+  return streams
     .map((entry: { readonly stream?: unknown }) => entry.stream)
     .filter(isStream)
     .flatMap(leavesOf);
@@ -61,10 +60,12 @@ export function reasonItWritesLater(stream: LentStream): string | undefined {
 
 const REASONS: Readonly<Record<StreamKind, (stream: LentStream) => string | undefined>> = {
   node: () => 'a node:stream Writable queues what it is given',
-  'sonic-boom': ({ sync, minLength }) => {
+  'sonic-boom': (stream) => {
     // pino() and pino.destination() are asynchronous unless they are told otherwise.
-    if (sync !== true) return 'the pino destination was not made with `sync: true`';
-    return Number(minLength) > 0 ? 'the pino destination keeps `minLength` bytes back' : undefined;
+    if (readProperty(stream, 'sync') !== true)
+      return 'the pino destination was not made with `sync: true`';
+    const keepsBytes = Number(readProperty(stream, 'minLength')) > 0;
+    return keepsBytes ? 'the pino destination keeps `minLength` bytes back' : undefined;
   },
   worker: () => 'a pino transport writes in a worker thread',
   plain: () => undefined,

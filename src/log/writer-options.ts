@@ -1,6 +1,8 @@
 /** The options of the log writer, checked when it is made. */
+
 import type { Dialect, JsonObject } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
 import type { SpanReader } from './active-span.ts';
 import type { LogDestination } from './destination.ts';
 import type { PlatformFunction } from './platform.ts';
@@ -131,12 +133,11 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof LogWriterOptions>([
   'maxBufferBytes',
 ]);
 
-/** What an attack put on Object.prototype must not become an option, `validate` for one. */
 function ownOptions<T extends object>(options: T): T {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw refusal('expected the options to be an object', []);
   }
-  const own = Object.assign(Object.create(null) as T, options);
+  const own = ownProperties(options);
   const unknown = Object.keys(own).find((key) => !OPTIONS.has(key));
   if (unknown === undefined) return own;
   throw refusal(`unknown key ${JSON.stringify(unknown)} in the options`, [unknown]);

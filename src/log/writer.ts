@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { frozen } from '../contract/frozen.ts';
 import type { Dialect, JsonObject } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
-import { type Clock, systemClock } from '../system/clock.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
 import { openSink } from './destination.ts';
 import type { LineOutcome, LineSink } from './line-sink.ts';
 import { isPolluted, lineAround, literal, UNSET_OPTIONS, withoutFirstComma } from './literal.ts';

@@ -1,4 +1,5 @@
 /** An incident as the pulse of format v1: what the caller says of it, and the rest derived (D43). */
+
 import {
   type Contract,
   contract,
@@ -7,6 +8,7 @@ import {
   type WebhookMessageV2,
 } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
 
 type Genre = (typeof PULSE_GENRES)[number];
 
@@ -69,7 +71,7 @@ const MAX_NAMED = 5;
  */
 export function pulseHints(given: object = {}): PulseHints {
   const hints = Object.entries(given).filter(([, value]) => value !== undefined);
-  return own(Object.fromEntries(hints));
+  return ownProperties(Object.fromEntries(hints));
 }
 
 /** The genre the caller named, or the message type's; undefined where there is none (D43). */
@@ -92,7 +94,7 @@ export function pulse(
   { application, dialect }: PulseContext,
 ): Pulse {
   const id = hints['id'] === undefined ? incident.incident_thread : textOf(hints['id']);
-  const { new_compromised_accounts: accounts = [] } = own(incident);
+  const { new_compromised_accounts: accounts = [] } = ownProperties(incident);
   const ips = incident.new_related_ips;
   const derived: Pulse = {
     svc_payload_type: 'pulse',
@@ -132,11 +134,6 @@ function checked(element: Pulse, dialect: Dialect): Pulse {
 type Ips = Incident['new_related_ips'];
 type Accounts = NonNullable<Incident['new_compromised_accounts']>;
 
-/** A copy that inherits nothing: what is absent must not be found on a polluted prototype. */
-function own<T extends object>(value: T): T {
-  return Object.assign(Object.create(null) as T, value);
-}
-
 /** `SQL injection from 203.0.113.9`, `Account takeover on 2 accounts from 3 IP addresses`. */
 function title(genre: string, ips: Ips, accounts: number): string {
   // The open dialect has genres of its own; their words are all that is known of them.
@@ -157,7 +154,9 @@ function identifier({ user_identifiers: identifiers }: Accounts[number]): string
 
 /** `Lyon, FRA`, or the country alone. */
 function place({ geo }: Ips[number]): string[] {
-  const { city, code } = own<{ city?: string | undefined; code?: string | undefined }>(geo);
+  const { city, code } = ownProperties<{ city?: string | undefined; code?: string | undefined }>(
+    geo,
+  );
   const parts = [city, code].filter((part) => part !== undefined && part !== '');
   return parts.length === 0 ? [] : [parts.join(', ')];
 }

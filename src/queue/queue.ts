@@ -135,7 +135,7 @@ export type MessageResult =
       /** 0 keeps the due time, so that the message goes before what became due later. */
       readonly afterMs: number;
       /** Maximum size of a claim with this message. Absent: the application's alone. */
-      readonly maxMessages?: number;
+      readonly maxMessages?: number | undefined;
       /** The engine's own, as JSON. No queue reads it. */
       readonly progress: Json;
     };
@@ -201,7 +201,7 @@ export interface MessageQueue {
    * letters (`horizon-passed`), and returns them.
    */
   expire(olderThanMs: number, maxMessages: number): Promise<readonly ExpiredMessage[]>;
-  /** Counts the messages in the ranges that are not settled yet. */
+  /** Counts the messages in the ranges that are not settled yet. Ranges ascend and do not overlap. */
   countPending(ranges: readonly SequenceRange[]): Promise<number>;
   /** Returns the state of an application; `undefined` before anything was enqueued for it. */
   applicationState(applicationId: string): Promise<ApplicationState | undefined>;

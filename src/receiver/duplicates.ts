@@ -1,7 +1,7 @@
 /** Which messages were handled before: a sender that saw no answer sends again, by the same id (D21). */
 import { createHash } from 'node:crypto';
 import { check, integer } from '../option-rules.ts';
-import { type Clock, systemClock } from '../system/clock.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
 
 /** Where handled ids are kept. For several processes give one of your own, in what they share. */
 export interface DuplicateStore {

@@ -1,3 +1,4 @@
+import { readProperty } from '../own-properties.ts';
 import {
   type NodeRequestLike,
   type NodeResponseLike,
@@ -30,7 +31,7 @@ export function expressHandler(
   next: (error?: unknown) => void,
 ) => void {
   return (request, response, next) => {
-    const kept = [request.rawBody, request.body].find(isRaw);
+    const kept = ['rawBody', 'body'].map((name) => readProperty(request, name)).find(isRaw);
     const answer = async (): Promise<void> => {
       try {
         const found = await receiver.receive(nodeRequest(request, request, kept));

@@ -1,3 +1,4 @@
+import { ownProperties, readProperty } from '../own-properties.ts';
 import {
   type BodyStream,
   type NodeRequestLike,
@@ -47,12 +48,14 @@ export interface FastifyPluginOptions {
 export function fastifyPlugin(
   receiver: WebhookReceiver,
 ): (app: FastifyLike, options?: FastifyPluginOptions) => Promise<void> {
-  return async (app, { path = '/' } = {}) => {
+  return async (app, options = {}) => {
+    const { path = '/' } = ownProperties(options);
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
-    app.post(path, async ({ raw, body }, reply) => {
+    app.post(path, async (request, reply) => {
+      const { raw } = request;
       // There is none where a request has no body: its own stream is then at its end.
-      const stream = (body ?? raw) as BodyStream;
+      const stream = (readProperty(request, 'body') ?? raw) as BodyStream;
       const answer = await receiver.receive(nodeRequest(raw, stream));
       reply.hijack();
       writeAnswer(reply.raw, answer, raw);

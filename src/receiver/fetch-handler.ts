@@ -1,6 +1,7 @@
 import { SecurityEventError } from '../errors.ts';
-import { calm } from '../system/calm.ts';
-import { nextTurn } from '../system/next-turn.ts';
+import { ownProperties } from '../own-properties.ts';
+import { calm } from '../runtime/ignore-rejection.ts';
+import { nextTurn } from '../runtime/next-turn.ts';
 import type { WebhookReceiver, WebhookRequest } from './webhook-receiver.ts';
 
 export interface FetchHandlerOptions {
@@ -20,8 +21,9 @@ export interface FetchHandlerOptions {
  */
 export function fetchHandler(
   receiver: WebhookReceiver,
-  { waitUntil }: FetchHandlerOptions = {},
+  options: FetchHandlerOptions = {},
 ): (request: Request) => Promise<Response> {
+  const { waitUntil } = ownProperties(options);
   return async (request) => {
     const { status, headers, text, handle } = await receiver.receive(fetchRequest(request));
     if (handle !== undefined) {

@@ -1,6 +1,8 @@
 /** Against requests that somebody recorded and sends again: the time of sending is signed (D23). */
+
 import { invalidOption, isInteger } from '../option-rules.ts';
-import { systemClock } from '../system/clock.ts';
+import { ownProperties } from '../own-properties.ts';
+import { systemClock } from '../runtime/clock.ts';
 import type { ReceivedV2 } from './parse-body.ts';
 
 export interface FreshnessOptions {
@@ -22,8 +24,9 @@ const DEFAULT_TOLERANCE_MS = 300_000;
  */
 export function isFresh(
   message: Pick<ReceivedV2, 'date_created'>,
-  { toleranceMs = DEFAULT_TOLERANCE_MS, now = systemClock.now() }: FreshnessOptions = {},
+  options: FreshnessOptions = {},
 ): boolean {
+  const { toleranceMs = DEFAULT_TOLERANCE_MS, now = systemClock.now() } = ownProperties(options);
   if (!isInteger(toleranceMs, 0, Number.MAX_SAFE_INTEGER)) {
     throw invalidOption('expected toleranceMs to be an integer from 0', ['toleranceMs']);
   }

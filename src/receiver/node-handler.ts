@@ -17,7 +17,8 @@ export function nodeHandler(
     receiver.receive(nodeRequest(request, request)).then(
       (answer) => writeAnswer(response, answer, request),
       // Its raw body is gone, which `onError` was told.
-      () => writeAnswer(response, { status: 500, headers: {}, text: '' }, request),
+      () =>
+        writeAnswer(response, { status: 500, headers: {}, text: '', handle: undefined }, request),
     );
   };
 }

@@ -1,6 +1,8 @@
 /** Requests and responses of Node's HTTP servers, and of frameworks on top of them. */
+
 import { SecurityEventError } from '../errors.ts';
-import { nextTurn } from '../system/next-turn.ts';
+import { readProperty } from '../own-properties.ts';
+import { nextTurn } from '../runtime/next-turn.ts';
 import type { WebhookAnswer, WebhookRequest } from './webhook-receiver.ts';
 
 /** What is used of a stream of Node's. */
@@ -42,7 +44,7 @@ function readStream(stream: BodyStream, maxBytes: number): Promise<Buffer | unde
   return new Promise((resolve, reject) => {
     const gone = (): void => reject(senderWentAway());
     // Its events are over: waiting for them would be for ever.
-    if (stream.destroyed === true) return gone();
+    if (readProperty(stream, 'destroyed') === true) return gone();
     let chunks: Uint8Array[] = [];
     let bytes = 0;
     const take = (chunk: Uint8Array): void => {
@@ -71,7 +73,7 @@ async function readRequest(
 ): Promise<Buffer | undefined> {
   if (isAborted(request)) throw senderWentAway();
   const body = await readStream(stream, maxBytes);
-  if (request.httpVersionMajor !== 2) return body;
+  if (!isHttp2(request)) return body;
   // Clients such as Node's end a body that they cancel, and that they cancel it is told after that.
   await nextTurn();
   if (isAborted(request)) throw senderWentAway();
@@ -79,7 +81,7 @@ async function readRequest(
 }
 
 /** It changes while a body is read. */
-const isAborted = ({ aborted }: NodeRequestLike): boolean => aborted === true;
+const isAborted = (request: NodeRequestLike): boolean => readProperty(request, 'aborted') === true;
 
 const senderWentAway = (): Error => new Error('the sender went away');
 
@@ -102,18 +104,25 @@ export function nodeRequest(
         const bytes = typeof kept === 'string' ? Buffer.from(kept) : kept;
         return bytes.length > maxBytes ? undefined : bytes;
       }
-      if (stream.readableDidRead === true) throw new SecurityEventError('ERR_RAW_BODY_GONE');
+      if (readProperty(stream, 'readableDidRead') === true)
+        throw new SecurityEventError('ERR_RAW_BODY_GONE');
       return await readRequest(request, stream, maxBytes);
     },
   };
 }
 
 /** A body that nobody has read, of a length that nobody knows: Node would take in all of it. */
-const isUnannounced = ({ headers, readableDidRead }: NodeRequestLike): boolean =>
-  readableDidRead !== true && headerOf(headers, 'transfer-encoding') !== undefined;
+const isUnannounced = (request: NodeRequestLike): boolean =>
+  readProperty(request, 'readableDidRead') !== true &&
+  headerOf(request.headers, 'transfer-encoding') !== undefined;
 
-const isGone = ({ destroyed, stream }: NodeResponseLike): boolean =>
-  destroyed === true || stream?.destroyed === true;
+function isGone(response: NodeResponseLike): boolean {
+  const stream = readProperty(response, 'stream') as NodeResponseLike['stream'];
+  return readProperty(response, 'destroyed') === true || stream?.destroyed === true;
+}
+
+const isHttp2 = (request: NodeRequestLike): boolean =>
+  readProperty(request, 'httpVersionMajor') === 2;
 
 /**
  * Writes the answer, and handles what came in when it is on its way: in the next turn, since neither
@@ -126,11 +135,11 @@ export function writeAnswer(
 ): void {
   if (handle !== undefined) void nextTurn().then(handle);
   // Somebody has answered, such as a limit of time, or nobody hears it: writing would throw.
-  if (response.headersSent === true || isGone(response)) return;
+  if (readProperty(response, 'headersSent') === true || isGone(response)) return;
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   // What is left of its body is not waited for; HTTP/2 knows no such header.
   const isOpenEnded = status === 413 || isUnannounced(request);
-  if (isOpenEnded && request.httpVersionMajor !== 2) response.setHeader('connection', 'close');
+  if (isOpenEnded && !isHttp2(request)) response.setHeader('connection', 'close');
   response.end(text);
 }

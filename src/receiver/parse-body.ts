@@ -73,7 +73,7 @@ export function parseBody(body: string | Uint8Array): ParsedBody {
   const refused: RefusedElement[] = [];
   for (const [index, element] of elementsOf(body).entries()) {
     const found = readElement(element, index);
-    if ('issues' in found) refused.push(found);
+    if (isRefused(found)) refused.push(found);
     else messages.push(found);
   }
   return { messages, refused };
@@ -111,19 +111,24 @@ function unusable(detail: string, input: unknown): SecurityEventError {
 function readElement(element: unknown, index: number): ReceivedMessage | RefusedElement {
   // The key that only format v1 has decides of which format an error speaks.
   if (isObject(element) && Object.hasOwn(element, 'svc_payload_type')) {
-    const { data, error } = WebhookMessageV1.safeParse(element);
-    if (data === undefined) return { index, element, issues: inputIssues(error) };
+    const read = WebhookMessageV1.safeParse(element);
+    if (!read.success) return { index, element, issues: inputIssues(read.error) };
+    const { data } = read;
     const id = idOfV1(data);
     return { index, format: 1, id, isKnownType: true, unknown: unknownOfV1(data), message: data };
   }
-  const { data, error } = WebhookMessageV2.safeParse(element);
-  if (data === undefined) return { index, element, issues: inputIssues(error) };
+  const read = WebhookMessageV2.safeParse(element);
+  if (!read.success) return { index, element, issues: inputIssues(read.error) };
+  const { data } = read;
   const found = { index, format: 2, id: data.message_id } as const;
   const unknown = unknownOfV2(data);
   return isOfKnownType(data)
     ? { ...found, isKnownType: true, unknown, message: data }
     : { ...found, isKnownType: false, unknown, message: data };
 }
+
+const isRefused = (found: ReceivedMessage | RefusedElement): found is RefusedElement =>
+  Object.hasOwn(found, 'issues');
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 

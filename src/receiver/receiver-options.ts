@@ -1,4 +1,5 @@
 /** What a receiver is made with, checked. */
+
 import {
   A_FUNCTION,
   check,
@@ -9,6 +10,7 @@ import {
   oneOf,
   usable,
 } from '../option-rules.ts';
+import { ownProperties } from '../own-properties.ts';
 import { checkSecret } from '../webhook/signature.ts';
 import { createMemoryDuplicates, type DuplicateStore } from './duplicates.ts';
 import type { ReceivedMessage, RefusedElement } from './parse-body.ts';
@@ -116,7 +118,7 @@ export function readReceiverOptions(given: ReceiverOptions): Settings {
   }
   const secretsOf =
     typeof secret === 'function' ? async () => listOf(await secret()) : constantly(listOf(secret));
-  return {
+  return ownProperties({
     ...rest,
     secret: secretsOf,
     onMessages,
@@ -124,7 +126,7 @@ export function readReceiverOptions(given: ReceiverOptions): Settings {
     maxBodyBytes,
     maxInHandBytes,
     duplicates,
-  };
+  });
 }
 
 function constantly<T>(value: T): () => T {

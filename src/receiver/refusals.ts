@@ -1,10 +1,10 @@
 /** Why a request is answered with something else than success, and with what. */
 import { headerVariant } from './signature-variants.ts';
 
-interface RefusalRow {
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
-}
+const refusal = (status: number, headers: Readonly<Record<string, string>> = {}) => ({
+  status,
+  headers,
+});
 
 /**
  * Statuses are chosen by what this library's sender does with them: it tries again after all of them,
@@ -13,25 +13,25 @@ interface RefusalRow {
  */
 export const REFUSALS = {
   /** Another method than POST. */
-  method: { status: 405, headers: { allow: 'POST' } },
+  method: refusal(405, { allow: 'POST' }),
   /** Not `application/json` in UTF-8, or a content coding. */
-  'content-type': { status: 415 },
-  'body-too-large': { status: 413 },
-  'signature-missing': { status: 401 },
-  'signature-wrong': { status: 401 },
+  'content-type': refusal(415),
+  'body-too-large': refusal(413),
+  'signature-missing': refusal(401),
+  'signature-wrong': refusal(401),
   /** The sender went away before its body was read: nobody hears this answer. */
-  incomplete: { status: 400 },
+  incomplete: refusal(400),
   /** No array of 1 to 1000 messages. */
-  'body-invalid': { status: 400 },
+  'body-invalid': refusal(400),
   /** At least one message breaks the contract, and there is no `onInvalid`. */
-  'message-invalid': { status: 400 },
+  'message-invalid': refusal(400),
   /** Sent too long ago, or in the future: `toleranceMs`. */
-  stale: { status: 401 },
+  stale: refusal(401),
   /** More is being handled than `maxInHandBytes`. */
-  busy: { status: 503, headers: { 'retry-after': '5' } },
+  busy: refusal(503, { 'retry-after': '5' }),
   /** `onMessages`, `secret` or the store of duplicates failed; `onError` has the error. */
-  failed: { status: 500 },
-} as const satisfies Record<string, RefusalRow>;
+  failed: refusal(500),
+} as const;
 
 export type RefusalReason = keyof typeof REFUSALS;
 

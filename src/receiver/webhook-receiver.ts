@@ -1,7 +1,7 @@
 /** The other end of channel B: from a request to its answer, and to messages that are handled once. */
 import { SecurityEventError } from '../errors.ts';
-import { calm } from '../system/calm.ts';
-import { isPromiseLike } from '../system/is-promise-like.ts';
+import { calm } from '../runtime/ignore-rejection.ts';
+import { isPromiseLike } from '../runtime/is-promise-like.ts';
 import { verify } from '../webhook/signature.ts';
 import { isFresh } from './is-fresh.ts';
 import { OnceEach } from './once-each.ts';
@@ -31,7 +31,7 @@ export interface WebhookAnswer {
    * it then, whatever became of the answer: until it is called, the body counts as in hand, and `idle`
    * waits. It resolves when the messages are handled, and never rejects.
    */
-  readonly handle?: () => Promise<void>;
+  readonly handle?: (() => Promise<void>) | undefined;
 }
 
 export interface WebhookReceiver {
@@ -182,11 +182,11 @@ class Receiver implements WebhookReceiver {
     reason: RefusalReason,
     seen: { readonly body?: Uint8Array; readonly signature?: string | undefined } = {},
   ): WebhookAnswer {
-    const row: { readonly status: number; readonly headers?: Readonly<Record<string, string>> } =
-      REFUSALS[reason];
+    const { status, headers } = REFUSALS[reason];
     const { onRefused } = this.#settings;
-    quietly(() => onRefused?.({ reason, status: row.status, ...seen }));
-    return { status: row.status, headers: { ...PLAIN, ...row.headers }, text: `${reason}\n` };
+    quietly(() => onRefused?.({ reason, status, ...seen }));
+    const text = `${reason}\n`;
+    return { status, headers: { ...PLAIN, ...headers }, text, handle: undefined };
   }
 
   #tell(error: unknown, messages: readonly ReceivedMessage[]): void {
@@ -196,7 +196,7 @@ class Receiver implements WebhookReceiver {
 
 const PLAIN = { 'content-type': 'text/plain; charset=utf-8' };
 
-const TAKEN: WebhookAnswer = { status: 204, headers: {}, text: '' };
+const TAKEN: WebhookAnswer = { status: 204, headers: {}, text: '', handle: undefined };
 
 const headOf = (request: WebhookRequest) => ({
   method: request.method,

@@ -2,8 +2,9 @@
 import type { JsonObject } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { RecordText } from '../log/record-check.ts';
-import { CallPlace } from '../system/call-place.ts';
-import { calm } from '../system/calm.ts';
+import { ownProperties } from '../own-properties.ts';
+import { CallPlace } from '../runtime/call-place.ts';
+import { calm } from '../runtime/ignore-rejection.ts';
 import { asOurs } from './as-ours.ts';
 import { type EventCall, type EventOnItsWay, QuickDraft, type RecordDraft } from './event-draft.ts';
 import { EventFate, ended, fateOf, type Standing } from './event-fate.ts';
@@ -11,7 +12,6 @@ import type { HandOver, Hearer } from './hand-over.ts';
 import { InHand } from './in-hand.ts';
 import type { DraftMessage } from './message-for.ts';
 import type { SentMessage } from './message-sink.ts';
-import { own } from './own.ts';
 import type { SkippedReason, Written } from './receipt.ts';
 import type { CheckRecord, Writer, WriteText } from './record-sink.ts';
 import type { Rejections } from './rejections.ts';
@@ -186,7 +186,7 @@ class HandedEvent extends EventFate implements Hearer {
 /** A getter or a proxy of the caller's may throw anything. */
 const unread = (call: EventCall) => ({ detail: 'reading the event threw', input: call });
 
-const NOTHING_SELECTED = Object.freeze({});
+const NOTHING_SELECTED = Object.freeze(ownProperties({}));
 
 /** D60 */
 function selectionOf(
@@ -194,10 +194,10 @@ function selectionOf(
   { payload }: RecordDraft | QuickDraft,
 ): { readonly module?: string; readonly playbook?: string } {
   const { module = byDefault } = context;
-  const slug = kind === 'playbookTrigger' ? own(payload)['playbook_slug'] : undefined;
+  const slug = kind === 'playbookTrigger' ? ownProperties(payload)['playbook_slug'] : undefined;
   if (module === undefined && slug === undefined) return NOTHING_SELECTED;
-  return {
+  return ownProperties({
     ...(module === undefined ? {} : { module }),
     ...(typeof slug === 'string' ? { playbook: slug } : {}),
-  };
+  });
 }

@@ -1,14 +1,14 @@
 /** `createReporter`: from options to a reporter, with the writer and the sender that it needs. */
 import type { JsonObject } from '../contract/index.ts';
+import { createWebhookSender } from '../delivery/create-sender.ts';
 import { createMemoryIncidents } from '../incident/memory-incidents.ts';
 import { recordText } from '../log/record-check.ts';
 import { RecordWriter } from '../log/writer.ts';
 import { settingsOf } from '../log/writer-options.ts';
 import { urnOf } from '../projection/security-event-text.ts';
-import { calm } from '../system/calm.ts';
-import { type Clock, systemClock } from '../system/clock.ts';
-import { newId } from '../system/id.ts';
-import { createWebhookSender } from '../webhook/engine/create-sender.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
+import { newId } from '../runtime/id.ts';
+import { calm } from '../runtime/ignore-rejection.ts';
 import { Channels } from './channels.ts';
 import { createDisabledReporter } from './disabled-reporter.ts';
 import { EventTelling } from './event-reporter.ts';

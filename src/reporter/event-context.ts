@@ -1,9 +1,9 @@
 /** A record's context: what the call says, and for the rest what is known of the current request. */
 import type { Enrichment } from '../capture/enrichers.ts';
 import type { RequestContext } from '../capture/request-scope.ts';
+import { ownProperties } from '../own-properties.ts';
 import { described } from './described.ts';
 import type { ActorInput, EventContext } from './event-input.ts';
-import { own } from './own.ts';
 
 /** Of the caller's: nothing of it is checked yet. */
 export interface RawContext {
@@ -35,7 +35,7 @@ function merged(
 ): object {
   // What is no object is the contract's to refuse.
   if (typeof actor !== 'object' || actor === null) return actor;
-  const { ip: given = known?.ip, ...rest } = own(actor);
+  const { ip: given = known?.ip, ...rest } = ownProperties(actor);
   const ip =
     typeof given === 'string' ? (described(given, enrichment) ?? { address: given }) : given;
   // Another address is another actor: the user of this request has nothing to do with it.

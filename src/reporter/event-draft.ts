@@ -3,13 +3,13 @@ import { isIP } from 'node:net';
 import { EVENT_VERSION, type JsonObject, type LogActor, slugify } from '../contract/index.ts';
 import { copyJson } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
 import type { Service } from '../projection/security-event.ts';
 import type { AddressTexts } from '../projection/security-event-text.ts';
 import { formatTimestamp } from '../webhook/encoder.ts';
 import type { RawContext } from './event-context.ts';
 import type { EventContext, EventKind, MessageChoice } from './event-input.ts';
 import type { TellableEvent } from './message-for.ts';
-import { own } from './own.ts';
 
 /** One call of a reporter's method. */
 export interface EventCall {
@@ -68,7 +68,7 @@ export interface EventOnItsWay<D = RecordDraft> {
 export const NOTHING_SAID: EventContext = Object.freeze({});
 
 /** The same, once it was read. */
-export const NOTHING_OWN: EventContext = Object.freeze(own({}));
+export const NOTHING_OWN: EventContext = Object.freeze(ownProperties({}));
 
 export const EVENT_NAME = {
   attack: 'svc.ev0.threat.attack',
@@ -117,7 +117,7 @@ export function payloadOf({ kind, payload }: EventCall): unknown {
     return Object.fromEntries(Object.entries(payload).filter(([key]) => !MESSAGE_KEYS.has(key)));
   }
   if (kind !== 'playbookTrigger') return payload;
-  const { name, ...rest } = own<{ readonly name?: unknown }>(payload);
+  const { name, ...rest } = ownProperties<{ readonly name?: unknown }>(payload);
   // D16
   const slug = typeof name === 'string' ? { playbook_slug: slugify(name) } : {};
   return { ...slug, name, ...defined(rest) };
@@ -129,7 +129,7 @@ const defined = (given: object): object =>
 /** D1: the name of an exploit with its protection, where it has one. */
 export function suffixed(draft: RecordDraft): RecordDraft {
   const { event_name, payload } = draft;
-  const { protection } = own(payload);
+  const { protection } = ownProperties(payload);
   if (event_name !== EVENT_NAME.vulnerabilityExploit) return draft;
   if (typeof protection !== 'string' || protection === '') return draft;
   return { ...draft, event_name: `${event_name}.${protection}` };
@@ -157,7 +157,7 @@ export function tellable(
   return {
     kind,
     payload: isObject(draft.payload) ? draft.payload : {},
-    actor: knownActor(own(draft.context)['actor']),
+    actor: knownActor(ownProperties(draft.context)['actor']),
     // D23; what is no time is the contract's to refuse.
     occurredAt: Number.isNaN(at) ? draft.detected_at : formatTimestamp(at),
     choice,

@@ -1,6 +1,6 @@
 /** The methods of a reporter that tell: its own, and those of reporters that are derived from it. */
 import { check, SIGNAL, usable } from '../option-rules.ts';
-import { onAbort } from '../system/on-abort.ts';
+import { onAbort } from '../runtime/on-abort.ts';
 import type { Channels } from './channels.ts';
 import { NOTHING_OWN, NOTHING_SAID } from './event-draft.ts';
 import type {

@@ -4,9 +4,10 @@ import { currentScope, type RequestContext, type RequestScope } from '../capture
 import type { JsonObject } from '../contract/index.ts';
 import { copyJson } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
-import { calm } from '../system/calm.ts';
-import type { Clock } from '../system/clock.ts';
-import { isOwnWork } from '../system/untraced.ts';
+import { ownProperties } from '../own-properties.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { calm } from '../runtime/ignore-rejection.ts';
+import { isOwnWork } from '../runtime/untraced.ts';
 import { asOurs } from './as-ours.ts';
 import type { Channels } from './channels.ts';
 import { contextOfEvent } from './event-context.ts';
@@ -25,7 +26,6 @@ import {
 import type { EventContext, MessageChoice } from './event-input.ts';
 import type { IncidentTelling } from './incident-telling.ts';
 import { type DraftMessage, type MessageRules, messageFor } from './message-for.ts';
-import { own } from './own.ts';
 import type { QuickDrafts, QuickSurroundings } from './quick-draft.ts';
 import type { QuickMessages } from './quick-message.ts';
 import { EventReceipt, type Receipt, type SkippedReason, type Told } from './receipt.ts';
@@ -83,7 +83,7 @@ export class EventTelling {
     // What our own requests cause would go round in circles.
     if (isOwnWork()) {
       counters.count('ownWork');
-      return { receipt: skippedReceipt('own-work') };
+      return { receipt: skippedReceipt('own-work'), fault: undefined };
     }
     let event: ReadEvent | undefined;
     try {
@@ -96,7 +96,7 @@ export class EventTelling {
     }
     if (event === undefined) {
       counters.count('dropped');
-      return { receipt: skippedReceipt('dropped') };
+      return { receipt: skippedReceipt('dropped'), fault: undefined };
     }
     return isIncident(event) ? incidents.tell(event) : this.#tellBoth(event);
   }
@@ -108,7 +108,7 @@ export class EventTelling {
     const around = this.#around(clock.now());
     const { payload, quick } = this.#readQuickly(call, around);
     if (quick !== undefined) return { call, draft: quick, choice: choiceOf(call.context) };
-    const context = contextOfEvent(call.context, own(around.request), enrichment);
+    const context = contextOfEvent(call.context, ownProperties(around.request), enrichment);
     const { service } = rules;
     const draft = draftOf(call, { service, context, nowMs: around.nowMs, payload });
     const choice = choiceOf(call.context);
@@ -124,9 +124,9 @@ export class EventTelling {
       if (request === undefined) return aroundIn(currentScope(), nowMs);
       const known = request();
       calm(known);
-      return { request: known ?? NOTHING, nowMs };
+      return { request: known ?? NOTHING, scope: undefined, nowMs };
     } catch {
-      return { request: NOTHING, nowMs };
+      return { request: NOTHING, scope: undefined, nowMs };
     }
   }
 
@@ -134,12 +134,12 @@ export class EventTelling {
   #readQuickly(
     call: EventCall,
     around: QuickSurroundings,
-  ): { readonly payload: unknown; readonly quick?: QuickDraft | undefined } {
+  ): { readonly payload: unknown; readonly quick: QuickDraft | undefined } {
     const payload = payloadOf(call);
     const { quick } = this.#parts;
-    if (quick === undefined || call.kind === 'incident') return { payload };
+    if (quick === undefined || call.kind === 'incident') return { payload, quick: undefined };
     const copy = copyJson(payload);
-    if (!copy.ok) return { payload };
+    if (!copy.ok) return { payload, quick: undefined };
     return { payload: copy.value, quick: quick.of(call, copy.value as JsonObject, around) };
   }
 
@@ -183,13 +183,18 @@ type ReadEvent = EventOnItsWay<RecordDraft | QuickDraft>;
 
 const NOTHING: RequestContext = Object.freeze({});
 
-const aroundIn = (scope: RequestScope | undefined, nowMs: number): QuickSurroundings =>
-  scope === undefined ? { request: NOTHING, nowMs } : { request: scope.context(), scope, nowMs };
+const aroundIn = (scope: RequestScope | undefined, nowMs: number): QuickSurroundings => ({
+  request: scope === undefined ? NOTHING : scope.context(),
+  scope,
+  nowMs,
+});
 
 /** With the own keys of its context. Runs getters, which may throw. */
 function read(call: EventCall): EventCall {
   const { kind, payload, given, module } = call;
-  return given === NOTHING_SAID ? call : { kind, payload, given, context: own(given), module };
+  return given === NOTHING_SAID
+    ? call
+    : { kind, payload, given, context: ownProperties(given), module };
 }
 
 /** They are never drafted quickly. */
@@ -219,7 +224,7 @@ const skippedReceipt = (reason: SkippedReason): Receipt =>
 const rejectedReceipt = ({ code: reason }: SecurityEventError): Receipt =>
   new EventReceipt({ outcome: 'rejected', reason });
 
-const NO_CHOICE: MessageChoice = Object.freeze(own({}));
+const NO_CHOICE: MessageChoice = Object.freeze(ownProperties({}));
 
 /** @throws SecurityEventError `ERR_INVALID_MESSAGE`, and what a getter throws. */
 function choiceOf({ webhook }: EventContext): MessageChoice | false {
@@ -227,7 +232,7 @@ function choiceOf({ webhook }: EventContext): MessageChoice | false {
   if (webhook === false) return false;
   const copy = copyJson(webhook);
   const isObject = copy.ok && typeof copy.value === 'object' && copy.value !== null;
-  if (copy.ok && isObject && !Array.isArray(copy.value)) return own(copy.value);
+  if (copy.ok && isObject && !Array.isArray(copy.value)) return ownProperties(copy.value);
   const fault = copy.ok ? { path: [], message: 'expected false or an object' } : copy;
   const issues = [{ path: ['webhook', ...fault.path], message: fault.message }];
   throw new SecurityEventError('ERR_INVALID_MESSAGE', { issues });

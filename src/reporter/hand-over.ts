@@ -5,12 +5,13 @@
  *
  * The call begins with its first message, so that whoever flushes or closes the sender meanwhile waits
  * for all of them, and they are given when the run is over, before any timer or I/O. Each fares as if it
- * had gone alone: webhook/engine/send-each.ts sees to that.
+ * had gone alone: delivery/send-each.ts sees to that.
  */
+
+import type { SendSelection } from '../delivery/intake.ts';
+import { refusals } from '../delivery/send-each.ts';
 import { SecurityEventError } from '../errors.ts';
-import { Underway } from '../system/underway.ts';
-import type { SendSelection } from '../webhook/engine/intake.ts';
-import { refusals } from '../webhook/engine/send-each.ts';
+import { Underway } from '../runtime/underway.ts';
 import type { DraftMessage } from './message-for.ts';
 import type { MessageSink, SendTogether, SentMessage } from './message-sink.ts';
 

@@ -1,7 +1,7 @@
 /** Incidents in their order: what is told first creates, and what could not be told has created nothing. */
 import type { SecurityEventError } from '../errors.ts';
 import type { IncidentNews, IncidentReport, IncidentStore } from '../incident/incident-store.ts';
-import { isPromiseLike } from '../system/is-promise-like.ts';
+import { isPromiseLike } from '../runtime/is-promise-like.ts';
 import { asOurs } from './as-ours.ts';
 import { InHand } from './in-hand.ts';
 

@@ -2,9 +2,10 @@
 import type { Enrichment } from '../capture/enrichers.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { IncidentNews, IncidentReport } from '../incident/incident-store.ts';
+import { ownProperties } from '../own-properties.ts';
 import { incidentMessage } from '../projection/incident.ts';
 import type { IncidentWords } from '../projection/vocabulary-map.ts';
-import type { Clock } from '../system/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { formatTimestamp } from '../webhook/encoder.ts';
 import { asOurs } from './as-ours.ts';
 import type { Channels } from './channels.ts';
@@ -19,7 +20,6 @@ import {
   type TellableEvent,
   textIn,
 } from './message-for.ts';
-import { own } from './own.ts';
 import { EventReceipt, type Told, type Written } from './receipt.ts';
 import type { Rejections } from './rejections.ts';
 import {
@@ -50,11 +50,22 @@ interface IncidentDraft {
   readonly messageId: string;
 }
 
-interface IncidentStanding {
-  readonly messageId?: string;
-  readonly standing: Standing | Promise<Standing>;
-  readonly fault?: Error;
+interface WrittenIncident {
+  record: Written | undefined;
+  fault: Error | undefined;
 }
+
+interface IncidentStanding {
+  readonly messageId: string | undefined;
+  readonly standing: Standing | Promise<Standing>;
+  readonly fault: Error | undefined;
+}
+
+const notSent = (standing: Standing, fault?: Error): IncidentStanding => ({
+  messageId: undefined,
+  standing,
+  fault,
+});
 
 export class IncidentTelling {
   readonly #parts: IncidentParts;
@@ -73,14 +84,14 @@ export class IncidentTelling {
   }
 
   /** The record, where it was written at once. */
-  #write(event: EventOnItsWay): { record?: Written; fault?: Error } {
+  #write(event: EventOnItsWay): WrittenIncident {
     const { channels, reports, rejections } = this.#parts;
     const { call, draft } = event;
-    const written: { record?: Written; fault?: Error } = {};
+    const written: WrittenIncident = { record: undefined, fault: undefined };
     // Nobody is told on channel A: the store need not know of it.
     if (!channels.hasWriter) return written;
     const write = ({ isFirst }: IncidentNews): boolean => {
-      const { event_type = isFirst ? 'create' : 'update' } = own(draft.payload);
+      const { event_type = isFirst ? 'create' : 'update' } = ownProperties(draft.payload);
       // What is no object is the contract's to refuse: a text would have a key for each character.
       const payload = isPayload(draft.payload) ? { ...draft.payload, event_type } : draft.payload;
       const record = channels.write(call, { ...draft, payload });
@@ -101,25 +112,25 @@ export class IncidentTelling {
   #send(event: EventOnItsWay): IncidentStanding {
     const { channels, rejections } = this.#parts;
     const { call, draft, choice } = event;
-    if (!channels.hasSink) return { standing: channels.skipped('no-webhook') };
-    if (choice === false) return { standing: channels.skipped('not-wanted') };
+    if (!channels.hasSink) return notSent(channels.skipped('no-webhook'));
+    if (choice === false) return notSent(channels.skipped('not-wanted'));
     try {
       const told = tellable(call.kind, draft, choice);
       // Without an id there is no incident to create.
       textIn(told.payload, 'incident_id');
       checkEventType(told.payload);
       const words = incidentWordsFor(told, this.#parts.rules);
-      if (words === undefined) return { standing: channels.skipped('no-message-type') };
+      if (words === undefined) return notSent(channels.skipped('no-message-type'));
       const messageId = choice.message_id ?? this.#parts.rules.newId();
       const related = this.#related.read(call.payload, told.actor);
       const names = carried(words, related, choice.message);
       const message = { event: told, words, related, names, messageId };
-      return { messageId, standing: this.#sendInOrder(event, message) };
+      return { messageId, standing: this.#sendInOrder(event, message), fault: undefined };
     } catch (thrown) {
       const detail = 'reading the event threw';
       const error = asOurs(thrown, 'ERR_INVALID_MESSAGE', { detail });
       const fault = rejections.add('webhook', call, error);
-      return { standing: ended({ outcome: 'rejected', reason: fault.code }), fault };
+      return notSent(ended({ outcome: 'rejected', reason: fault.code }), fault);
     }
   }
 
@@ -146,7 +157,7 @@ export class IncidentTelling {
     const { service, urlOf, hasUrls } = this.#parts.rules;
     const id = textIn(payload, 'incident_id');
     const isNew = new Set([...news.newAddresses, ...news.newAccounts]);
-    const { event_type } = own(payload);
+    const { event_type } = ownProperties(payload);
     const isCreated = event_type === undefined ? news.isFirst : event_type === 'create';
     const message = choice.message ?? {
       ...incidentMessage({
@@ -179,7 +190,7 @@ export class IncidentTelling {
     const at = Date.parse(draft.detected_at);
     return {
       applicationId: rules.service.svc_id,
-      incidentId: JSON.stringify(own(draft.payload)['incident_id']) ?? '',
+      incidentId: JSON.stringify(ownProperties(draft.payload)['incident_id']) ?? '',
       channel,
       at: Number.isNaN(at) ? clock.now() : at,
       ...names,
@@ -204,7 +215,7 @@ const isPayload = (payload: unknown): boolean => typeof payload === 'object' && 
 
 /** A misspelt state would be told as the other one. */
 function checkEventType(payload: TellableEvent['payload']): void {
-  const { event_type } = own(payload);
+  const { event_type } = ownProperties(payload);
   if (event_type === undefined || event_type === 'create' || event_type === 'update') return;
   const issues = [{ path: ['payload', 'event_type'], message: 'expected create or update' }];
   throw new SecurityEventError('ERR_INVALID_MESSAGE', { issues });

@@ -1,6 +1,7 @@
 /** What channel B is told of an event, or why it is told nothing (D46). */
 import type { LogActor } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
 import { type SecurityEvent, type Service, securityEvent } from '../projection/security-event.ts';
 import { securityResponse } from '../projection/security-response.ts';
 import {
@@ -12,7 +13,6 @@ import {
   incidentWords,
 } from '../projection/vocabulary-map.ts';
 import type { EventKind, MessageChoice } from './event-input.ts';
-import { own } from './own.ts';
 
 /** The tables, and what else is the same for all events of a reporter. */
 export interface MessageRules {
@@ -68,18 +68,18 @@ export function messageFor(event: TellableEvent, rules: MessageRules): DraftMess
   }
 }
 
-export const MESSAGE_TYPES: Partial<Record<EventKind, string>> = {
-  attack: 'security_event',
-  vulnerabilityExploit: 'security_event',
-  playbookTrigger: 'security_response',
-};
+export const MESSAGE_TYPES: ReadonlyMap<EventKind, string> = new Map([
+  ['attack', 'security_event'],
+  ['vulnerabilityExploit', 'security_event'],
+  ['playbookTrigger', 'security_response'],
+]);
 
 function draft(
   { kind, choice }: TellableEvent,
   message: object,
   { newId }: MessageRules,
 ): DraftMessage | MessageSkip {
-  const message_type = choice.message_type ?? MESSAGE_TYPES[kind];
+  const message_type = choice.message_type ?? MESSAGE_TYPES.get(kind);
   if (message_type === undefined) return 'no-message-type';
   const { message_id = newId(), v1 } = choice;
   return { message_id, message_type, message, ...(v1 === undefined ? {} : { v1 }) };
@@ -124,6 +124,6 @@ export function incidentWordsFor(
   const row = incidentWords(textIn(payload, 'incident_type'), rules.incidentWords);
   const message_type = choice.message_type ?? row?.message_type;
   if (message_type === undefined) return undefined;
-  const pulse_genre = choice.pulse_genre ?? (row && own(row).pulse_genre);
+  const pulse_genre = choice.pulse_genre ?? (row && ownProperties(row).pulse_genre);
   return { message_type, ...(pulse_genre === undefined ? {} : { pulse_genre }) };
 }

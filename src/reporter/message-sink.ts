@@ -1,7 +1,7 @@
 /** Channel B of a reporter: what it needs of a sender. */
-import type { SendSelection } from '../webhook/engine/intake.ts';
-import type { Taken } from '../webhook/engine/send-each.ts';
-import type { CloseResult, FlushResult } from '../webhook/engine/sender.ts';
+import type { SendSelection } from '../delivery/intake.ts';
+import type { Taken } from '../delivery/send-each.ts';
+import type { CloseResult, FlushResult } from '../delivery/sender.ts';
 import type { DraftMessage } from './message-for.ts';
 
 /** Accepted, and then perhaps followed to its end; or not to be told, and why. */

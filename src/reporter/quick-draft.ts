@@ -12,6 +12,7 @@ import type { RequestContext, RequestScope, ScopeNote } from '../capture/request
 import type { JsonObject } from '../contract/index.ts';
 import { inheritedKey } from '../contract/own-keys.ts';
 import { type PartsOf, type RecordParts, recordParts } from '../contract/record-parts.ts';
+import { ownProperties } from '../own-properties.ts';
 import type { Service } from '../projection/security-event.ts';
 import { formatTimestamp } from '../webhook/encoder.ts';
 import {
@@ -21,14 +22,13 @@ import {
   knownActor,
   QuickDraft,
 } from './event-draft.ts';
-import { own } from './own.ts';
 
 /** What an event says nothing of. */
 export interface QuickSurroundings {
   /** A scope's, which never changes it. */
   readonly request: RequestContext;
-  /** Whose it is; absent where there is none. */
-  readonly scope?: RequestScope | undefined;
+  /** Whose it is; `undefined` outside of every request. */
+  readonly scope: RequestScope | undefined;
   readonly nowMs: number;
 }
 
@@ -81,7 +81,7 @@ export class QuickDrafts {
     const note = scope === undefined ? this.#outside : scope.note;
     // Of another reporter, or of what the context was before.
     if (note?.by === this && note.of === request) return note as Known;
-    const { actor, http } = own(request);
+    const { actor, http } = ownProperties(request);
     const text = parts.context({ actor, http, service: this.#service });
     // The address too, if only for a key of its own: a polluted prototype may have one.
     const known: Known = {

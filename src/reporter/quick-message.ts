@@ -7,6 +7,7 @@
  * Making the message as an object, and checking and serialising that, took a quarter of what an event costs.
  */
 import { inheritedKey } from '../contract/own-keys.ts';
+import { CheckedDraft } from '../delivery/validated-message.ts';
 import {
   type SecurityEventText,
   securityEventText,
@@ -14,7 +15,6 @@ import {
   type WordTexts,
 } from '../projection/security-event-text.ts';
 import { eventWords } from '../projection/vocabulary-map.ts';
-import { CheckedDraft } from '../webhook/engine/checked-draft.ts';
 import type { QuickDraft } from './event-draft.ts';
 import type { EventKind } from './event-input.ts';
 import { MESSAGE_TYPES, type MessageRules } from './message-for.ts';
@@ -23,10 +23,10 @@ import { MESSAGE_TYPES, type MessageRules } from './message-for.ts';
 const MAX_WORDS = 200;
 
 /** By what a payload names what has found the event. */
-const WORD_KEYS: Partial<Record<EventKind, string>> = {
-  attack: 'ruleset',
-  vulnerabilityExploit: 'protection',
-};
+const WORD_KEYS: ReadonlyMap<EventKind, string> = new Map([
+  ['attack', 'ruleset'],
+  ['vulnerabilityExploit', 'protection'],
+]);
 
 const makerOf = ({ service }: MessageRules): SecurityEventText | false =>
   securityEventText(service) ?? false;
@@ -52,7 +52,7 @@ export class QuickMessages {
     // while one is, and that `join` asks for that of the id each time, whatever else is known already.
     this.#maker ??= makerOf(this.#rules);
     const maker = this.#maker;
-    const key = WORD_KEYS[kind];
+    const key = WORD_KEYS.get(kind);
     const word = key === undefined ? undefined : payload[key];
     if (maker === false || typeof word !== 'string') return undefined;
     const words = this.#wordsOf(word, maker);
@@ -65,7 +65,7 @@ export class QuickMessages {
     const url = hasUrls ? urlOf(id) : undefined;
     const message = maker.join({ words, address, time, id, url });
     if (message === undefined) return undefined;
-    const messageType = MESSAGE_TYPES[kind] as string;
+    const messageType = MESSAGE_TYPES.get(kind) as string;
     return new CheckedDraft({
       messageId: newId(),
       messageType,

@@ -1,10 +1,10 @@
 /** What became of one event: at once, and in the end. */
 import { inspect } from 'node:util';
 import type { JsonObject } from '../contract/index.ts';
+import type { SkipReason } from '../delivery/skip.ts';
 import type { SecurityEventErrorCode } from '../errors.ts';
 import type { WrittenRecord } from '../log/record-check.ts';
 import type { DeadReason, DiscardReason } from '../queue/queue.ts';
-import type { SkipReason } from '../webhook/engine/skip.ts';
 import type { MessageSkip } from './message-for.ts';
 
 /** Why an event was not to be told on channel B. */
@@ -55,7 +55,7 @@ export interface Receipt {
 /** What a call came to; with a fault, for whoever wants it thrown. */
 export interface Told {
   readonly receipt: Receipt;
-  readonly fault?: Error | undefined;
+  readonly fault: Error | undefined;
 }
 
 /** Of a message that is on its way. */

@@ -1,7 +1,7 @@
 /** What could not be told: handed back, published and counted, so that nothing refused disappears. */
 import { channel } from 'node:diagnostics_channel';
 import type { SecurityEventError } from '../errors.ts';
-import { calm } from '../system/calm.ts';
+import { calm } from '../runtime/ignore-rejection.ts';
 import type { EventCall } from './event-draft.ts';
 import type { EventContext, EventKind } from './event-input.ts';
 import type { RejectedChannel, ReporterCounters } from './reporter-stats.ts';

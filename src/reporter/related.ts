@@ -3,8 +3,8 @@ import { normaliseAddress } from '../address/normalise.ts';
 import { EVENT_VERSION, type LogActor, type LogRecord } from '../contract/index.ts';
 import { copyJson } from '../contract/json-value.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
 import type { CompromisedAccount } from '../projection/incident.ts';
-import { own } from './own.ts';
 import { recordChecker } from './record-sink.ts';
 
 export interface Related {
@@ -29,7 +29,7 @@ export class RelatedReader {
 
   /** @throws SecurityEventError `ERR_INVALID_MESSAGE`; its `path` begins with `payload`. */
   read(payload: unknown, actor: LogActor | undefined): Related {
-    const { related_ips, compromised_accounts } = own(payload as Record<string, unknown>);
+    const { related_ips, compromised_accounts } = ownProperties(payload as Record<string, unknown>);
     const ips = listOf('related_ips', related_ips)?.map((ip, index) => this.#ip(ip, index));
     const accounts = listOf('compromised_accounts', compromised_accounts) ?? [];
     return {
@@ -99,9 +99,10 @@ export const nameOfAccount = (account: unknown): string => JSON.stringify(accoun
 
 /** What a whole message of the caller's names: its check comes later. */
 export function namesIn(message: object): RelatedNames {
-  const { new_related_ips: ips, new_compromised_accounts: accounts } = own<Carrying>(message);
+  const { new_related_ips: ips, new_compromised_accounts: accounts } =
+    ownProperties<Carrying>(message);
   const addresses = Array.isArray(ips)
-    ? ips.map((ip) => own<{ address?: unknown }>(ip).address)
+    ? ips.map((ip) => ownProperties<{ address?: unknown }>(ip).address)
     : [];
   return {
     addresses: addresses.filter(isText).map((text) => normaliseAddress(text) ?? text),

@@ -1,6 +1,6 @@
 /** A reporter, with its end. */
 import { check, integer, MAX_TIMER_MS } from '../option-rules.ts';
-import type { Clock } from '../system/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { EventFace, type EventFaceParts } from './event-face.ts';
 import { NO_FATES } from './message-sink.ts';
 import type { Reporter, ReporterCloseResult } from './reporter.ts';

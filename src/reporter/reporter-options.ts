@@ -2,6 +2,8 @@
 import type { Enrichment } from '../capture/enrichers.ts';
 import type { RequestContext } from '../capture/request-scope.ts';
 import type { Dialect } from '../contract/index.ts';
+import type { WebhookSenderOptions } from '../delivery/options.ts';
+import type { WebhookSender } from '../delivery/sender.ts';
 import type { IncidentStore } from '../incident/incident-store.ts';
 import type { LogWriterOptions } from '../log/writer-options.ts';
 import {
@@ -14,12 +16,10 @@ import {
   type Rules,
   usable,
 } from '../option-rules.ts';
+import { ownProperties, readProperty } from '../own-properties.ts';
 import type { Service } from '../projection/security-event.ts';
 import type { EventWordsTable, IncidentWordsTable } from '../projection/vocabulary-map.ts';
-import type { WebhookSenderOptions } from '../webhook/engine/options.ts';
-import type { WebhookSender } from '../webhook/engine/sender.ts';
 import type { BeforeSend } from './event-reporter.ts';
-import { own } from './own.ts';
 import type { Writer } from './record-sink.ts';
 import type { RejectedEvent } from './rejections.ts';
 import { readEventWords, readIncidentWords } from './word-tables.ts';
@@ -78,7 +78,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
 const hasMethods = (value: unknown, ...names: readonly string[]): boolean =>
-  isObject(value) && names.every((name) => typeof Reflect.get(value, name) === 'function');
+  isObject(value) && names.every((name) => typeof readProperty(value, name) === 'function');
 
 const RULES: Rules<keyof ReporterOptions> = {
   service: object('an object with svc_id, name and env', () => true),
@@ -137,8 +137,7 @@ export function readReporterOptions(options: ReporterOptions): CheckedOptions {
   for (const [key, value] of Object.entries({ svc_id, name, env })) {
     if (value === undefined) throw invalidOption(`expected service.${key}`, ['service', key]);
   }
-  // Without a prototype, as `check` gives them: what an attack put there is no option.
-  return own({
+  return ownProperties({
     ...given,
     service: { svc_id, name, env } as Service,
     eventWords: readEventWords(given.eventWords),

@@ -1,7 +1,7 @@
 /** What an application agent imports: one method an event. */
 
+import type { CloseResult, FlushResult } from '../delivery/sender.ts';
 import type { SecurityEventError } from '../errors.ts';
-import type { CloseResult, FlushResult } from '../webhook/engine/sender.ts';
 import type {
   AttackPayload,
   CustomOptions,

@@ -1,6 +1,7 @@
 /** A webhook sender as channel B of a reporter. */
-import { TAKES_CHECKED } from '../webhook/engine/checked-draft.ts';
-import { type FollowingSender, SEND_EACH, type WebhookSender } from '../webhook/engine/sender.ts';
+
+import { type FollowingSender, SEND_EACH, type WebhookSender } from '../delivery/sender.ts';
+import { TAKES_CHECKED } from '../delivery/validated-message.ts';
 import { type MessageSink, NO_FATES, type SendTogether } from './message-sink.ts';
 
 type Sender = Pick<WebhookSender<'open'>, 'send' | 'flush' | 'close'>;

@@ -2,10 +2,12 @@
  * What a file of settings says, application by application: thousands of them must not hold the event
  * loop, and most of them are what they were before. Pure.
  */
+
 import * as z from 'zod';
 import { expecting } from '../contract/wording.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
-import type { GiveWay } from '../system/giving-way.ts';
+import { ownProperties } from '../own-properties.ts';
+import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
 import {
   type ApplicationTls,
   format,
@@ -95,12 +97,11 @@ export class FileSettings {
 }
 
 /**
- * Shared by all who ask. Without a prototype, as whatever is read: what an attack put on
- * Object.prototype must not become a URL, a selection or a certificate. Not by the contract's `frozen`, to
- * the leaves: a certificate may be a Buffer, which cannot be frozen, and nothing else lies as deep.
+ * Shared by all who ask. Not frozen to the leaves by the contract's `frozen`: a certificate may be a
+ * Buffer, which cannot be frozen, and nothing else lies as deep.
  */
 function frozen(given: OrganisedApplication): OrganisedApplication {
-  const application = Object.assign(Object.create(null), given) as OrganisedApplication;
+  const application = ownProperties(given);
   if (application.tls?.key !== undefined) hideKey(application.tls);
   for (const value of Object.values(application)) Object.freeze(value);
   return Object.freeze(application);

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { expecting } from '../contract/wording.ts';
 import { SecurityEventError } from '../errors.ts';
-import { type Clock, systemClock } from '../system/clock.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
 import { readWith } from './schema.ts';
 
 /**

@@ -94,7 +94,7 @@ export const organisedApplicationSchema = (): SettingsSchema<OrganisedApplicatio
 
 export const format = () => z.literal([1, 2]).default(2);
 
-/** Whether the URL can be used is judged by `parseWebhookUrl` of src/webhook/wire, when sending. */
+/** Whether the URL can be used is judged by `parseWebhookUrl` of src/webhook/http, when sending. */
 export const applicationShape = () => ({
   name: z.string(),
   environment: z.string(),

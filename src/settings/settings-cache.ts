@@ -8,9 +8,9 @@ import {
   MAX_TIMER_MS,
   type Rules,
 } from '../option-rules.ts';
-import { calm } from '../system/calm.ts';
-import { type Clock, systemClock } from '../system/clock.ts';
-import { untraced } from '../system/untraced.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
+import { calm } from '../runtime/ignore-rejection.ts';
+import { untraced } from '../runtime/untraced.ts';
 import type { OrganisedApplication } from './schema.ts';
 import { tell } from './settings-events.ts';
 import {

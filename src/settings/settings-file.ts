@@ -8,8 +8,8 @@ import {
   MAX_TIMER_MS,
   type Rules,
 } from '../option-rules.ts';
-import { type Clock, systemClock } from '../system/clock.ts';
-import { untraced } from '../system/untraced.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
+import { untraced } from '../runtime/untraced.ts';
 import type { OrganisedApplication } from './schema.ts';
 import { IS_CHECKED } from './source.ts';
 import { WatchedSettings } from './watched-settings.ts';

@@ -1,5 +1,7 @@
 /** Where settings come from: an object, or a function of yours, asked when they are needed. */
+
 import { SecurityEventError } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
 import {
   type OrganisationFormat,
   type OrganisedApplication,
@@ -61,7 +63,7 @@ function holding(settings: Settings): SettingsReader {
   const byId = new Map(
     Object.entries(applications).map(([id, application]) => [
       id,
-      Object.assign(Object.create(null), application, { format }) as ResolvedApplication,
+      ownProperties({ ...application, format } as ResolvedApplication),
     ]),
   );
   return { find: (applicationId) => Promise.resolve(byId.get(applicationId)) };

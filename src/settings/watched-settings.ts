@@ -1,9 +1,9 @@
 /** A JSON file of settings: what was read last, looks at whether there is more, and what is told of it. */
 import { resolve } from 'node:path';
 import { SecurityEventError } from '../errors.ts';
-import { calm } from '../system/calm.ts';
-import type { Clock } from '../system/clock.ts';
-import { type GiveWay, givingWay } from '../system/giving-way.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { calm } from '../runtime/ignore-rejection.ts';
+import { type GiveWay, givingWay } from '../runtime/yield-to-event-loop.ts';
 import {
   type CheckedApplications,
   FileSettings,

@@ -1,6 +1,6 @@
 /** Those who wait for something to come in. */
 import { SecurityEventError } from '../errors.ts';
-import { systemClock } from '../system/clock.ts';
+import { systemClock } from '../runtime/clock.ts';
 
 /** The longest wait that a timer of Node's can hold: 24.8 days; a longer one would be over at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;

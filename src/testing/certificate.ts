@@ -1,8 +1,10 @@
 /** Certificates for tests, made with node:crypto alone. RFC 5280. */
+
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import { SecurityEventError } from '../errors.ts';
-import { systemClock } from '../system/clock.ts';
+import { ownProperties } from '../own-properties.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { bitString, der, integer, objectId, sequence, TAG, time } from './der.ts';
 
 /** PEM texts, as `tls.createServer` takes them. The certificate is also what a client trusts (`ca`). */
@@ -40,8 +42,9 @@ const HOST = /^[!-9;-~]+$/;
  * name that is not ASCII, and for times that are none.
  */
 export function createCertificate(options: CertificateOptions = {}): Certificate {
-  const { hosts = ['localhost', '127.0.0.1'] } = options;
-  const { validFrom = systemClock.now() - HOUR_MS, validTo = systemClock.now() + DAY_MS } = options;
+  const given = ownProperties(options);
+  const { hosts = ['localhost', '127.0.0.1'] } = given;
+  const { validFrom = systemClock.now() - HOUR_MS, validTo = systemClock.now() + DAY_MS } = given;
   if (hosts.length === 0 || !hosts.every((host) => HOST.test(host))) {
     throw refusal('hosts', 'at least one name or IPv4 address, in ASCII');
   }

@@ -7,7 +7,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { systemClock } from '../system/clock.ts';
+import { systemClock } from '../runtime/clock.ts';
 import type { ConnectionFault } from './step.ts';
 
 export interface Connection {

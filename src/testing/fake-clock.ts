@@ -1,8 +1,8 @@
 /** A clock that stands still until a test moves it. */
 import { SecurityEventError } from '../errors.ts';
-import type { Clock } from '../system/clock.ts';
-import { Heap } from '../system/heap.ts';
-import { onAbort } from '../system/on-abort.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { Heap } from '../runtime/heap.ts';
+import { onAbort } from '../runtime/on-abort.ts';
 import { settled } from './settled.ts';
 
 /**

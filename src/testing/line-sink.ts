@@ -1,5 +1,7 @@
 /** A log writer's destination in memory. */
+
 import { type ParsedLogLine, parseLogLine } from '../contract/index.ts';
+import { ownProperties } from '../own-properties.ts';
 
 export interface MemoryLineSink {
   /** A destination of `createLogWriter`. */
@@ -23,12 +25,13 @@ export interface MemoryLineSinkOptions {
 
 /** Keeps the lines of a log writer: `createLogWriter({ destination: createLineSink() })`. */
 export function createLineSink(options: MemoryLineSinkOptions = {}): MemoryLineSink {
+  const { failWith } = ownProperties(options);
   const lines: string[] = [];
   let writes = 0;
   return {
     lines,
     write: (line) => {
-      const failure = options.failWith?.(line, writes);
+      const failure = failWith?.(line, writes);
       writes += 1;
       if (failure !== undefined) throw failure;
       lines.push(line);

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { createSecureContext, TLSSocket, type TlsOptions } from 'node:tls';
 import { SecurityEventError } from '../errors.ts';
-import { systemClock } from '../system/clock.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { type Certificate, createCertificate } from './certificate.ts';
 
 /**

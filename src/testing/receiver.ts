@@ -1,7 +1,9 @@
 /** A receiver of webhooks on a real socket, which does to each request what its script says. */
+
 import type { IncomingMessage } from 'node:http';
 import { SecurityEventError } from '../errors.ts';
-import { systemClock } from '../system/clock.ts';
+import { ownProperties } from '../own-properties.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { answer } from './answer.ts';
 import { Arrivals } from './arrivals.ts';
 import { type Arrival, Connections } from './connections.ts';
@@ -72,12 +74,13 @@ export interface Receiver extends AsyncDisposable {
  * Rejects with `ERR_INVALID_OPTION` for a step that cannot be played, and for a path that is none.
  */
 export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
-  const { path = '/hook' } = options;
+  const given = ownProperties(options);
+  const { path = '/hook' } = given;
   if (!path.startsWith('/')) {
     const detail = 'path: expected a path that begins with /';
     throw new SecurityEventError('ERR_INVALID_OPTION', { detail, path: ['path'] });
   }
-  const receiver = new SocketReceiver(options);
+  const receiver = new SocketReceiver(given);
   await receiver.listen(path);
   return receiver;
 }
@@ -128,8 +131,9 @@ class SocketReceiver implements Receiver {
 
   async waitForRequests(
     count: number,
-    { timeoutMs = DEFAULT_TIMEOUT_MS }: { readonly timeoutMs?: number } = {},
+    options: { readonly timeoutMs?: number } = {},
   ): Promise<readonly ReceivedRequest[]> {
+    const { timeoutMs = DEFAULT_TIMEOUT_MS } = ownProperties(options);
     const progress = (): string => `${this.requests.length} of ${count} requests`;
     await this.#arrivals.until(() => this.requests.length >= count, timeoutMs, progress);
     return this.requests;

@@ -1,10 +1,12 @@
 /** Valid messages of channel B: on the wire, as a sender takes them, and in format v1. */
+
 import {
   API_VERSION,
   type WebhookMessageToSend,
   type WebhookMessageV1,
   type WebhookMessageV2,
 } from '../contract/index.ts';
+import { ownProperties } from '../own-properties.ts';
 import { type Overrides, override } from './override.ts';
 
 /** The message types, `injection_` and a word among them (D25). */
@@ -127,7 +129,7 @@ const ELEMENTS: {
 const contentOf = (type: SampleMessageType): object =>
   Object.hasOwn(CONTENTS, type) ? CONTENTS[type as keyof typeof CONTENTS] : INCIDENT;
 
-const idOf = (options: SampleOptions): string => options.newId?.() ?? MESSAGE_ID;
+const idOf = (options: SampleOptions): string => ownProperties(options).newId?.() ?? MESSAGE_ID;
 
 /**
  * A valid v2 message as it is on the wire, new at each call and always the same: the smallest of its

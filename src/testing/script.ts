@@ -18,18 +18,18 @@ export interface Steps {
 }
 
 /** Throws ERR_INVALID_OPTION for a step that cannot be played. */
-export function createSteps(script: Script = [], otherwise: Step = OK): Steps {
-  checkStep(otherwise, ['otherwise']);
+export function createSteps(script: Script = [], last: Step = OK): Steps {
+  const otherwise = checkStep(last, ['otherwise']);
   if (typeof script === 'function') return decidedBy(script, otherwise);
-  for (const [index, step] of script.entries()) checkStep(step, ['script', index]);
+  const steps = script.map((step, index) => checkStep(step, ['script', index]));
   let position = 0;
   const next = (): Step => {
     position += 1;
-    return script[position - 1] ?? otherwise;
+    return steps[position - 1] ?? otherwise;
   };
   return {
     ofConnection: () => {
-      const step = script[position] ?? otherwise;
+      const step = steps[position] ?? otherwise;
       if (!isConnectionFault(step)) return undefined;
       position += 1;
       return step;

@@ -1,6 +1,6 @@
 /** Chance that can be told again: the same seed gives the same numbers, on every machine. */
 import { SecurityEventError } from '../errors.ts';
-import type { Random } from '../system/random.ts';
+import type { Random } from '../runtime/random.ts';
 
 /** Callable like `Math.random`: numbers in [0, 1). */
 export interface SeededRandom extends Random {

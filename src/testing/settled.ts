@@ -1,4 +1,4 @@
-import { nextTurn } from '../system/next-turn.ts';
+import { nextTurn } from '../runtime/next-turn.ts';
 
 const MAX_TURNS = 100;
 

@@ -1,6 +1,8 @@
 /** What a receiver does to one request, as plain data. */
+
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { SecurityEventError } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
 
 /** An answer, whole and in order. */
 export interface Reply {
@@ -117,14 +119,15 @@ const MOST = {
  * @throws SecurityEventError `ERR_INVALID_OPTION` for an unknown fault, a status or another number out
  * of range, and headers or a body that are not fit to be sent.
  */
-export function checkStep(step: Step, path: readonly PropertyKey[]): Step {
+export function checkStep(given: Step, path: readonly PropertyKey[]): Step {
+  const step = isObject(given) ? ownProperties(given) : given;
   const detail = mistakeIn(step);
   if (detail !== undefined) throw new SecurityEventError('ERR_INVALID_OPTION', { detail, path });
   return step;
 }
 
 function mistakeIn(step: Step): string | undefined {
-  if (typeof step !== 'object' || step === null) return 'expected an object';
+  if (!isObject(step)) return 'expected an object';
   if ('fault' in step && !Object.hasOwn(IS_OF_CONNECTING, step.fault)) return 'an unknown fault';
   for (const [name, most] of Object.entries(MOST)) {
     if (!isWithin(Reflect.get(step, name), most)) return `${name}: expected 0 to ${most}`;
@@ -147,6 +150,8 @@ function mistakeInReply(reply: Reply): string | undefined {
   }
   return undefined;
 }
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 const isWithin = (value: unknown, most: number): boolean =>
   value === undefined || (typeof value === 'number' && value >= 0 && value <= most);

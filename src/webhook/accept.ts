@@ -2,7 +2,7 @@
 import { contract, type Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { Format, StoredMessage } from '../queue/queue.ts';
-import type { GiveWay } from '../system/giving-way.ts';
+import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
 import { draftReader, type ReadDraft } from './draft-reader.ts';
 import { bodyBytes, elementBytes, storeText, storeV1 } from './encoder.ts';
 import { readMessages } from './read-messages.ts';

@@ -1,6 +1,6 @@
 /** What one call of the direct sender has left to send, and when. No I/O: times are arguments. */
 import { MAX_MESSAGES_PER_REQUEST } from '../contract/index.ts';
-import type { Random } from '../system/random.ts';
+import type { Random } from '../runtime/random.ts';
 import type { AcceptedMessage } from './accept.ts';
 import { elementBytes } from './encoder.ts';
 import type { Judgement } from './outcome.ts';
@@ -39,6 +39,8 @@ export interface PendingRequest {
 /** What follows from an attempt that ended at `now`. */
 export interface Verdict extends Judgement {
   readonly end: AttemptEnd;
+  /** Whether the caller's signal ended it. */
+  readonly isAborted: boolean;
   /** What the receiver asked for. */
   readonly retryAfterMs: number | undefined;
   readonly now: number;
@@ -86,7 +88,7 @@ export class Backlog {
       for (const { index, stored } of request.messages) {
         this.delivered.push({ index, message_id: stored.messageId });
       }
-    } else if (verdict.end.failure === 'aborted') {
+    } else if (verdict.isAborted) {
       this.#giveUp(request, { reason: 'aborted' });
     } else if (outcome === 'dead') {
       this.#giveUp(request, { reason: 'too-large', retryAfterMs });

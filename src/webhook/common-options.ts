@@ -10,9 +10,9 @@ import {
   oneOf,
   type Rules,
 } from '../option-rules.ts';
+import type { Deadlines, PosterOptions } from './http/client.ts';
+import type { NetworkPolicy } from './http/ssrf-guard.ts';
 import type { RetrySchedule } from './retry.ts';
-import type { NetworkPolicy } from './wire/network-guard.ts';
-import type { Deadlines, PosterOptions } from './wire/post.ts';
 
 /** D73 */
 export const DEFAULT_MAX_BODY_BYTES = 1_048_576;

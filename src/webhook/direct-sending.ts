@@ -1,18 +1,18 @@
 /** The loop of `sendWebhook`: wait until something is due, send it, see what follows. */
-import type { Clock } from '../system/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Backlog, PendingRequest, Verdict } from './backlog.ts';
 import { encodeBody, formatTimestamp } from './encoder.ts';
-import { type AttemptResult, judgeAttempt } from './outcome.ts';
+import type { Poster, PostRequest } from './http/client.ts';
+import { type AttemptResult, judgeAttempt, LARGE_BODY_BYTES } from './outcome.ts';
 import { type AttemptEnd, type RequestReport, reportOf, type SendReport } from './report.ts';
 import { SIGNATURE_HEADER } from './request-headers.ts';
 import { parseRetryAfter } from './retry-after.ts';
 import { sign } from './signature.ts';
-import type { Poster, PostRequest } from './wire/post.ts';
 
 export interface DirectSending {
   readonly url: URL;
   readonly secret: string;
-  readonly tls?: PostRequest['tls'];
+  readonly tls: PostRequest['tls'];
   /** All but the signature. */
   readonly headers: Readonly<Record<string, string>>;
   readonly backlog: Backlog;
@@ -60,11 +60,16 @@ async function attempt(request: PendingRequest, sending: DirectSending): Promise
   const result = await poster.post({ url, body, headers, signal, tls: sending.tls });
 
   const bytes = body.length;
-  const judgement = judgeAttempt(result, { bytes, messageCount: messages.length });
+  const judgement = judgeAttempt(result, {
+    bytes,
+    messageCount: messages.length,
+    largeBodyBytes: LARGE_BODY_BYTES,
+  });
   const end = endOf(result);
+  const isAborted = result.kind === 'failure' && result.code === 'aborted';
   const retryAfterMs = retryAfterOf(result, clock.now());
   return {
-    verdict: { ...judgement, end, retryAfterMs, now: clock.monotonicMs() },
+    verdict: { ...judgement, isAborted, end, retryAfterMs, now: clock.monotonicMs() },
     report: {
       ...end,
       outcome: judgement.outcome,

@@ -87,17 +87,17 @@ export type Outcome =
 
 export interface Judgement {
   readonly outcome: Outcome;
-  /** The attempts a message has in all if they end like this; no limit where absent (D72). */
-  readonly maxAttempts?: number;
+  /** The attempts that a message has in all if they end like this; `undefined`: no limit (D72). */
+  readonly maxAttempts: number | undefined;
 }
 
 interface StatusRow extends Judgement {
   readonly from: number;
   readonly to: number;
   /** Said of a body above {@link LARGE_BODY_BYTES} it means the size, whatever the status says. */
-  readonly blamesSize?: true;
+  readonly blamesSize: boolean;
   /** One message may be the fault: a request that keeps failing so is bisected (D74). */
-  readonly blamesContent?: true;
+  readonly blamesContent: boolean;
 }
 
 /**
@@ -106,50 +106,53 @@ interface StatusRow extends Judgement {
  */
 export const LARGE_BODY_BYTES = 100_000;
 
+/** Each row has every key: one that is absent would be looked up on `Object.prototype`. */
+const PLAIN = { maxAttempts: undefined, blamesSize: false, blamesContent: false } as const;
+
 /** D72: other refusals of what was sent are not going to change in 72 hours of asking. */
-const REFUSED = { outcome: 'later', maxAttempts: 6 } as const;
+const REFUSED = { ...PLAIN, outcome: 'later', maxAttempts: 6 } as const;
 
 /** The first row that holds the status counts. */
 const STATUS_TABLE: readonly StatusRow[] = [
-  { from: 200, to: 299, outcome: 'delivered' },
+  { from: 200, to: 299, ...PLAIN, outcome: 'delivered' },
   { from: 400, to: 400, ...REFUSED, blamesSize: true, blamesContent: true },
   { from: 401, to: 401, ...REFUSED, blamesSize: true },
   { from: 403, to: 403, ...REFUSED, blamesSize: true },
-  { from: 408, to: 408, outcome: 'later' },
-  { from: 410, to: 410, outcome: 'close', maxAttempts: 6 },
-  { from: 413, to: 413, outcome: 'smaller' },
+  { from: 408, to: 408, ...PLAIN, outcome: 'later' },
+  { from: 410, to: 410, ...PLAIN, outcome: 'close', maxAttempts: 6 },
+  { from: 413, to: 413, ...PLAIN, outcome: 'smaller' },
   { from: 422, to: 422, ...REFUSED, blamesContent: true },
-  { from: 425, to: 425, outcome: 'later' },
-  { from: 429, to: 429, outcome: 'pause' },
+  { from: 425, to: 425, ...PLAIN, outcome: 'later' },
+  { from: 429, to: 429, ...PLAIN, outcome: 'pause' },
   { from: 400, to: 499, ...REFUSED },
-  { from: 500, to: 500, outcome: 'later', blamesSize: true, blamesContent: true },
-  { from: 503, to: 503, outcome: 'pause' },
+  { from: 500, to: 500, ...PLAIN, outcome: 'later', blamesSize: true, blamesContent: true },
+  { from: 503, to: 503, ...PLAIN, outcome: 'pause' },
 ];
 
 /**
  * No response: whatever ended an attempt may be over the next time; a name may even lead to another
  * address. And 3xx, which is never followed (D34), other 5xx, numbers that HTTP does not know.
  */
-const ANYTHING_ELSE: Judgement = { outcome: 'later' };
+const ANYTHING_ELSE: Judgement = { outcome: 'later', maxAttempts: undefined };
 
 /** What was sent: how large the body was, and how many messages it held. */
 export interface AttemptSize {
   readonly bytes: number;
   readonly messageCount: number;
-  /** Above it a refusal may mean the size. Default 100000. */
-  readonly largeBodyBytes?: number;
+  /** Above it a refusal may mean the size. */
+  readonly largeBodyBytes: number;
 }
 
 /** Pure: what follows from an attempt. */
 export function judgeAttempt(result: AttemptResult, size: AttemptSize): Judgement {
   const row = result.kind === 'response' ? rowOf(result.status) : undefined;
   if (row === undefined) return ANYTHING_ELSE;
-  const { largeBodyBytes = LARGE_BODY_BYTES } = size;
   const isAlone = size.messageCount === 1;
-  if (row.outcome === 'smaller') return { outcome: isAlone ? 'dead' : 'smaller' };
-  if (row.blamesSize && size.bytes > largeBodyBytes && !isAlone) return { outcome: 'smaller' };
-  const { outcome, maxAttempts } = row;
-  return maxAttempts === undefined ? { outcome } : { outcome, maxAttempts };
+  if (row.outcome === 'smaller')
+    return { outcome: isAlone ? 'dead' : 'smaller', maxAttempts: undefined };
+  const isLarge = size.bytes > size.largeBodyBytes && !isAlone;
+  if (row.blamesSize && isLarge) return { outcome: 'smaller', maxAttempts: undefined };
+  return { outcome: row.outcome, maxAttempts: row.maxAttempts };
 }
 
 /** Whether the answer may be the fault of one message among those sent (D74). */

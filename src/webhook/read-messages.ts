@@ -3,8 +3,8 @@ import type { Contract, Dialect, WebhookMessageToSend } from '../contract/index.
 import { kindOf } from '../contract/wording.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
 import type { Format } from '../queue/queue.ts';
-import type { GiveWay } from '../system/giving-way.ts';
-import { isPromiseLike } from '../system/is-promise-like.ts';
+import { isPromiseLike } from '../runtime/is-promise-like.ts';
+import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
 
 /** What the senders take in each format. */
 export type MessageToSend<D extends Dialect = 'strict', F extends Format = 2> = F extends 2

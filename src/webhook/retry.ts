@@ -2,7 +2,7 @@
  * When a message that failed is sent again. Pure: the same for the direct sender, whose schedule is
  * over in seconds, and for a queue's, which takes days (D71).
  */
-import type { Random } from '../system/random.ts';
+import type { Random } from '../runtime/random.ts';
 
 /** When to send again what failed. */
 export interface RetrySchedule {
@@ -24,9 +24,9 @@ export interface FailedAttempt {
   /** How many failures counted before this one; 0 for the first. */
   readonly step: number;
   /** See {@link Judgement}. */
-  readonly maxAttempts?: number | undefined;
+  readonly maxAttempts: number | undefined;
   /** What the receiver asked for. */
-  readonly retryAfterMs?: number | undefined;
+  readonly retryAfterMs: number | undefined;
   readonly acceptedAt: number;
   readonly now: number;
 }

@@ -9,12 +9,12 @@ import {
   DEFAULT_MAX_BODY_BYTES,
   deadlinesOf,
 } from './common-options.ts';
+import type { Deadlines, PosterOptions } from './http/client.ts';
+import type { NetworkPolicy } from './http/ssrf-guard.ts';
+import { parseWebhookUrl } from './http/webhook-url.ts';
 import { requestHeaders } from './request-headers.ts';
 import type { RetrySchedule } from './retry.ts';
 import { checkSecret } from './signature.ts';
-import type { NetworkPolicy } from './wire/network-guard.ts';
-import type { Deadlines, PosterOptions } from './wire/post.ts';
-import { parseWebhookUrl } from './wire/webhook-url.ts';
 
 /** An application's URL and secret. */
 export interface WebhookDestination {

@@ -59,10 +59,10 @@ export function halve<T>(request: readonly T[]): [T[], T[]] {
  * `application`.
  */
 export function applicationOf(content: object): string | undefined {
-  const { application_id: id, application } = content as Named;
+  const named: Named = content;
   // An inherited one, of a polluted prototype, would mix the messages of all applications.
-  if (Object.hasOwn(content, 'application_id')) return id;
-  return Object.hasOwn(content, 'application') ? application?.id : undefined;
+  if (Object.hasOwn(named, 'application_id')) return named.application_id;
+  return Object.hasOwn(named, 'application') ? named.application?.id : undefined;
 }
 
 /** The parts of the contract's messages that say whose they are; every schema has one of them. */

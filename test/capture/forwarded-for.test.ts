@@ -7,10 +7,11 @@ const hops = (header: string, value: string): ForwardedHop[] => [...forwardedHop
 type Reading = string | readonly [address: string, port: number];
 
 const hopOf = (token: string, reading: Reading): ForwardedHop => {
-  if (typeof reading !== 'string') return { token, address: reading[0], port: reading[1] };
+  const hop = { token, address: undefined, port: undefined, refusal: undefined };
+  if (typeof reading !== 'string') return { ...hop, address: reading[0], port: reading[1] };
   return /^[a-z]+(-[a-z]+)*$/.test(reading)
-    ? { token, refusal: reading as 'unknown' }
-    : { token, address: reading, port: undefined };
+    ? { ...hop, refusal: reading as 'unknown' }
+    : { ...hop, address: reading };
 };
 
 /** Nodes as they may stand in either header, there within quotes. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { bar, startProgress } from '../../src/cli/progress.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { deferred } from '../helpers/promises.ts';
 import { fakeTerminal } from '../helpers/terminal.ts';
 

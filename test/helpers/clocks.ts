@@ -1,5 +1,5 @@
 /** Clocks that a test watches or holds back. */
-import { type Clock, systemClock } from '../../src/system/clock.ts';
+import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 
 const abortionOf = (signal: AbortSignal | undefined): Promise<void> =>

@@ -3,17 +3,13 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setImmediate as turn } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import { makeSender } from '../../src/delivery/create-sender.ts';
+import { CHANNEL_PREFIX, type DeliveryEventName, EVENT_TABLE } from '../../src/delivery/events.ts';
+import type { DeliveryOptions } from '../../src/delivery/options.ts';
+import type { WebhookSender } from '../../src/delivery/sender.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
-import { makeSender } from '../../src/webhook/engine/create-sender.ts';
-import {
-  CHANNEL_PREFIX,
-  type DeliveryEventName,
-  EVENT_TABLE,
-} from '../../src/webhook/engine/events.ts';
-import type { DeliveryOptions } from '../../src/webhook/engine/options.ts';
-import type { WebhookSender } from '../../src/webhook/engine/sender.ts';
+import type { Poster, PosterOptions, PostRequest } from '../../src/webhook/http/client.ts';
 import type { AttemptResult, FailureCode } from '../../src/webhook/outcome.ts';
-import type { Poster, PosterOptions, PostRequest } from '../../src/webhook/wire/post.ts';
 
 /** What one post comes to: a status, or more. */
 export type PostStep = number | Answer | FailureCode;

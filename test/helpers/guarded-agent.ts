@@ -8,7 +8,7 @@ import {
   createGuardedConnect,
   type GuardedConnectOptions,
   type LookupAll,
-} from '../../src/webhook/wire/connector.ts';
+} from '../../src/webhook/http/connector.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
 /** Answers from a table, and counts how often it was asked. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, chown, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -32,6 +32,10 @@ function findPrograms(): string | undefined {
 }
 
 export const postgresPrograms = findPrograms();
+
+/** The programs of some distributions are the server's alone. */
+export const canFollow =
+  postgresPrograms !== undefined && existsSync(join(postgresPrograms, 'pg_basebackup'));
 
 if (postgresPrograms === undefined) {
   const reason = 'no PostgreSQL server is installed (Debian: apt-get install postgresql)';
@@ -135,6 +139,34 @@ export class PostgresServer {
     const over = new Promise((resolve) => server.once('exit', resolve));
     server.kill(signal);
     await over;
+  }
+
+  /** Makes this server a standby of another one, with a copy of its data. */
+  async follow(primary: PostgresServer): Promise<void> {
+    await this.kill('SIGKILL');
+    await rm(this.#data, { recursive: true, force: true });
+    const from = ['-h', primary.#folder, '-U', SERVER_USER, '-R', '--checkpoint=fast', '--no-sync'];
+    const program = join(postgresPrograms ?? '', 'pg_basebackup');
+    const args = [...asServer, '--', program, '-D', this.#data, ...from];
+    await promisify(execFile)('setpriv', args);
+    // Of the primary: after the promotion there is no standby at first.
+    await appendFile(join(this.#data, 'postgresql.auto.conf'), "synchronous_standby_names = ''\n");
+    await this.start();
+  }
+
+  /** From now on commits wait for a standby, which has to be there. */
+  async waitForStandby(): Promise<void> {
+    const streaming = `select from pg_stat_replication where state = 'streaming'`;
+    for (let tries = 0; (await this.query(streaming)).length === 0; tries += 1) {
+      if (tries === MAX_TRIES) throw new Error('no standby');
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await this.query(`alter system set synchronous_standby_names = '*'`);
+    await this.query('select pg_reload_conf()');
+    const isSet = `select from pg_stat_replication where sync_state = 'sync'`;
+    while ((await this.query(isSet)).length === 0) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
   }
 
   async stop(): Promise<void> {

@@ -2,6 +2,8 @@
 
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { initialState, newCircuitBreaker } from '../../src/delivery/circuit-breaker.ts';
+import { DEFAULT_POLICY } from '../../src/delivery/retry-policy.ts';
 import { SecurityEventError } from '../../src/errors.ts';
 import type {
   ApplicationState,
@@ -16,8 +18,6 @@ import type {
 import { createSqliteQueue } from '../../src/queue/sqlite.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import { storeV2 } from '../../src/webhook/encoder.ts';
-import { initialState, newCircuitBreaker } from '../../src/webhook/engine/circuit-breaker.ts';
-import { DEFAULT_POLICY } from '../../src/webhook/engine/policy.ts';
 import { message } from './sender.ts';
 import { temporaryFolder } from './temporary-files.ts';
 
@@ -214,7 +214,8 @@ export async function contentOf(file: string): Promise<{ dead: string[]; pending
 export const wrapQueue = (queue: MessageQueue, others: Partial<MessageQueue>): MessageQueue =>
   new Proxy(queue, {
     get: (target, name) => {
-      const value: unknown = Reflect.get(others, name) ?? Reflect.get(target, name, target);
+      const source = Object.hasOwn(others, name) ? others : target;
+      const value: unknown = Reflect.get(source, name, source);
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });

@@ -1,6 +1,7 @@
 /** Senders and receivers that a test opens and that are closed when it is over. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { onTestFinished } from 'vitest';
+import { CHANNEL_PREFIX, EVENT_TABLE } from '../../src/delivery/events.ts';
 import {
   createWebhookSender,
   type DeliveryEventName,
@@ -11,7 +12,6 @@ import {
   type WebhookSenderOptions,
 } from '../../src/index.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../src/testing/index.ts';
-import { CHANNEL_PREFIX, EVENT_TABLE } from '../../src/webhook/engine/events.ts';
 
 export const SECRET = 'a secret nobody sees';
 

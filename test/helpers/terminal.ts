@@ -8,7 +8,7 @@ import {
   type Terminal,
   type TerminalOutput,
 } from '../../src/cli/terminal.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 
 // A terminal in memory: what a command reads is given, what it writes is kept.
 

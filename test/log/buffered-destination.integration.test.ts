@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
 import { settingsOf } from '../../src/log/writer-options.ts';
-import { type Clock, systemClock } from '../../src/system/clock.ts';
+import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { parseLines, smallRecord } from '../helpers/log-records.ts';
 import { namedPipe, stalledPipe, temporaryFolder } from '../helpers/temporary-files.ts';
 

@@ -7,7 +7,7 @@ import { SecurityEventError } from '../../src/errors.ts';
 import type { LogDestination } from '../../src/log/destination.ts';
 import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
 import { settingsOf } from '../../src/log/writer-options.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { smallRecord } from '../helpers/log-records.ts';
 import { temporaryFolder } from '../helpers/temporary-files.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { recordCheck, uncheckedText } from '../../src/log/record-check.ts';
 import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
 import { settingsOf } from '../../src/log/writer-options.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { smallRecord } from '../helpers/log-records.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 

@@ -5,7 +5,7 @@ import { parseLogLine } from '../../src/contract/index.ts';
 import { SecurityEventError } from '../../src/errors.ts';
 import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
 import { type LogWriterOptions, settingsOf } from '../../src/log/writer-options.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { customRecord, smallRecord } from '../helpers/log-records.ts';
 
 /** A destination that keeps its lines. */

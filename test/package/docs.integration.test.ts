@@ -2,14 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { EVENT_WORDS, FIELD_TABLE } from '../../src/delivery/event-words.ts';
+import { CHANNEL_PREFIX, EVENT_TABLE } from '../../src/delivery/events.ts';
+import { DESTINATION_OPTION_TABLE, SENDER_OPTION_TABLE } from '../../src/delivery/option-table.ts';
 import { ERROR_TABLE } from '../../src/errors.ts';
 import { SCHEDULE_RULES } from '../../src/webhook/common-options.ts';
-import { EVENT_WORDS, FIELD_TABLE } from '../../src/webhook/engine/event-words.ts';
-import { CHANNEL_PREFIX, EVENT_TABLE } from '../../src/webhook/engine/events.ts';
-import {
-  DESTINATION_OPTION_TABLE,
-  SENDER_OPTION_TABLE,
-} from '../../src/webhook/engine/option-table.ts';
 import { root } from '../helpers/package-files.ts';
 
 interface Page {

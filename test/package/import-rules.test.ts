@@ -12,31 +12,30 @@ const sources = new Map([...allSources].filter(([path]) => !path.endsWith('.gene
  * file may import those of the first row. An import of a type counts like any other.
  */
 const TABLE = `
-errors.ts once.ts option-rules.ts | - | -
-index.ts | contract/ incident/ log/ projection/ queue/queue.ts reporter/ settings/ webhook/ | -
-system/ | - | node:async_hooks node:crypto node:diagnostics_channel node:events uuid
+errors.ts once.ts option-rules.ts own-properties.ts | - | -
+index.ts | contract/ delivery/ incident/ log/ projection/ queue/queue.ts reporter/ settings/ webhook/ | -
+runtime/ | - | node:async_hooks node:crypto node:diagnostics_channel node:events uuid
 address/ | - | ipaddr.js node:net
 contract/ | - | zod
 projection/ | contract/ | -
-incident/ | system/ | node:crypto
-log/ | contract/ system/ | node:fs node:util pino
+incident/ | runtime/ | node:crypto
+log/ | contract/ runtime/ | node:fs node:util pino
 settings/index.ts | settings/ | -
-settings/configure/ | contract/ settings/ system/ webhook/ | node:crypto node:fs/promises node:os node:path
-settings/ | contract/ system/ | node:diagnostics_channel node:fs node:path zod
-queue/memory | queue/message-classes.ts queue/queue.ts system/ | -
-queue/sqlite/worker/ | incident/ queue/queue.ts queue/sqlite/protocol.ts system/ | node:crypto node:fs node:module node:path node:process node:sqlite node:worker_threads node:zlib
-queue/sqlite | incident/ queue/message-classes.ts queue/queue.ts queue/sqlite/worker/ system/ | node:diagnostics_channel node:fs node:module node:path node:process node:worker_threads
-queue/postgres | incident/ queue/queue.ts system/ | pg
+settings/configure/ | contract/ delivery/ settings/ runtime/ webhook/ | node:crypto node:fs/promises node:os node:path
+settings/ | contract/ runtime/ | node:diagnostics_channel node:fs node:path zod
+queue/memory | queue/message-classes.ts queue/queue.ts runtime/ | -
+queue/sqlite/worker/ | incident/ queue/queue.ts queue/sqlite/protocol.ts runtime/ | node:crypto node:fs node:module node:path node:process node:sqlite node:worker_threads node:zlib
+queue/sqlite | incident/ queue/message-classes.ts queue/queue.ts queue/sqlite/worker/ runtime/ | node:diagnostics_channel node:fs node:module node:path node:process node:worker_threads
+queue/postgres | incident/ queue/queue.ts runtime/ | pg
 queue/ | - | -
-webhook/wire/ | address/ system/ webhook/outcome.ts | node:dns node:net node:tls undici
-webhook/engine/create-sender.ts | contract/ queue/memory/ queue/queue.ts settings/ system/ webhook/ | -
-webhook/engine/ | contract/ projection/ queue/memory.ts queue/message-classes.ts queue/queue.ts settings/ system/ webhook/ | node:diagnostics_channel
-webhook/ | contract/ queue/message-classes.ts queue/queue.ts system/ webhook/wire/ | node:crypto
-capture/ | address/ contract/ system/ | maxmind node:fs node:http node:util proxy-addr
-reporter/ | address/ capture/ contract/ incident/ log/ projection/ queue/queue.ts system/ webhook/encoder.ts webhook/engine/ | node:diagnostics_channel node:net node:util
-receiver/ | contract/ system/ webhook/signature.ts | node:crypto node:zlib
-testing/ | contract/index.ts system/ webhook/signature.ts | node:crypto node:events node:http node:net node:stream node:tls node:zlib
-cli/ | index.ts contract/index.ts queue/postgres.ts queue/sqlite.ts receiver/index.ts settings/index.ts system/clock.ts | node:buffer node:events node:fs node:http node:https node:net node:os node:path node:stream node:util
+webhook/http/ | address/ runtime/ webhook/outcome.ts | node:dns node:net node:tls undici
+delivery/ | contract/ projection/ queue/memory.ts queue/message-classes.ts queue/queue.ts settings/ runtime/ webhook/ | node:diagnostics_channel
+webhook/ | contract/ queue/message-classes.ts queue/queue.ts runtime/ webhook/http/ | node:crypto
+capture/ | address/ contract/ runtime/ | maxmind node:fs node:http node:util proxy-addr
+reporter/ | address/ capture/ contract/ incident/ log/ projection/ queue/queue.ts runtime/ webhook/encoder.ts delivery/ | node:diagnostics_channel node:net node:util
+receiver/ | contract/ runtime/ webhook/signature.ts | node:crypto node:zlib
+testing/ | contract/index.ts runtime/ webhook/signature.ts | node:crypto node:events node:http node:net node:stream node:tls node:zlib
+cli/ | index.ts contract/index.ts queue/postgres.ts queue/sqlite.ts receiver/index.ts settings/index.ts runtime/clock.ts | node:buffer node:events node:fs node:http node:https node:net node:os node:path node:stream node:util
 `;
 const rows = TABLE.trim()
   .split('\n')
@@ -99,15 +98,15 @@ describe('the sources', () => {
     expect(sourcesWith(pattern)).toEqual([]);
   });
 
-  it('make one source of ids, in system/id.ts', () => {
-    expect(sourcesWith(/^\S.*= createIdSource\(/m)).toEqual(['system/id.ts']);
+  it('make one source of ids, in runtime/id.ts', () => {
+    expect(sourcesWith(/^\S.*= createIdSource\(/m)).toEqual(['runtime/id.ts']);
   });
 });
 
 describe('the judge of imports', () => {
   it.each([
     ['an allowed package', 'log/a.ts', "import pino from 'pino';"],
-    ['an allowed folder', 'log/a.ts', "export { b } from '../system/clock.ts';"],
+    ['an allowed folder', 'log/a.ts', "export { b } from '../runtime/clock.ts';"],
     ['a file of the same row', 'queue/sqlite/a.ts', "import { b } from '../sqlite.ts';"],
     ['the root index.ts for the command line', 'cli/a.ts', "import { b } from '../index.ts';"],
     ['a name in a comment', 'contract/a.ts', " * import { b } from 'pino';"],

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { AcceptedEntry, takeIn } from '../../src/delivery/intake.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { Claimed, Stored } from '../../src/queue/message-classes.ts';
 import type { Claim, ClaimedMessage } from '../../src/queue/queue.ts';
@@ -6,7 +7,6 @@ import type { ResolvedApplication } from '../../src/settings/source.ts';
 import { sampleMessageToSend } from '../../src/testing/index.ts';
 import { BlankDraft, plainDraft, quickReader } from '../../src/webhook/draft-reader.ts';
 import { storeV1, storeV2 } from '../../src/webhook/encoder.ts';
-import { AcceptedEntry, takeIn } from '../../src/webhook/engine/intake.ts';
 
 const stored = () =>
   storeV2({ message_id: 'id-1', message_type: 'test', message: { application_id: 'one' } });

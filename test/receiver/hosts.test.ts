@@ -11,7 +11,7 @@ import {
   type ReceiverOptions,
 } from '../../src/receiver/index.ts';
 import { sampleMessageToSend } from '../../src/testing/index.ts';
-import { sendWebhook } from '../../src/webhook/send-now.ts';
+import { sendWebhook } from '../../src/webhook/send-webhook.ts';
 import { sign } from '../../src/webhook/signature.ts';
 import { express4, expressApp, HOSTS, HOSTS_BEHIND_PARSERS, listening } from '../helpers/hosts.ts';
 

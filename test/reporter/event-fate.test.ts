@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { FollowedMessage } from '../../src/delivery/followed-message.ts';
 import { EventFate, ended, fateOf } from '../../src/reporter/event-fate.ts';
 import { EventReceipt, type Settlement } from '../../src/reporter/receipt.ts';
-import { FollowedMessage } from '../../src/webhook/engine/followed-message.ts';
 
 const SKIPPED: Settlement = { outcome: 'skipped', reason: 'log-only' };
 const ACCEPTED: Settlement = { outcome: 'accepted' };

@@ -7,7 +7,7 @@ import type { Receipt, Settlement } from '../../src/reporter/receipt.ts';
 import { REJECTED_CHANNEL, type RejectedEvent } from '../../src/reporter/rejections.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
 import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
-import { untraced } from '../../src/system/untraced.ts';
+import { untraced } from '../../src/runtime/untraced.ts';
 import { createFakeClock, createLineSink } from '../../src/testing/index.ts';
 import { openReceiver, openSender, SECRET } from '../helpers/sender.ts';
 

@@ -139,7 +139,7 @@ describe('an event that is drafted quickly', () => {
   ] as const)('may be of the kind %s', (kind, payload) => {
     const call = { kind, payload, given: {}, context: {}, module: undefined };
     const drafts = new QuickDrafts(SERVICE);
-    const draft = drafts.of(call, payload, { request: sample, nowMs: AT });
+    const draft = drafts.of(call, payload, { request: sample, scope: undefined, nowMs: AT });
     const context = { ...sample, service: SERVICE };
     expect(JSON.parse(draft?.text ?? '')).toMatchObject({ context, payload });
   });

@@ -3,6 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RequestScope, runInScope } from '../../src/capture/request-scope.ts';
 import type { LogActor, LogHttp } from '../../src/contract/index.ts';
+import { type FollowingSender, SEND_EACH, type WebhookSender } from '../../src/delivery/sender.ts';
+import { CheckedDraft } from '../../src/delivery/validated-message.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { QueueEntry } from '../../src/queue/queue.ts';
 import { makeReporter } from '../../src/reporter/create-reporter.ts';
@@ -13,12 +15,6 @@ import type { RejectedEvent } from '../../src/reporter/rejections.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
 import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
-import { CheckedDraft } from '../../src/webhook/engine/checked-draft.ts';
-import {
-  type FollowingSender,
-  SEND_EACH,
-  type WebhookSender,
-} from '../../src/webhook/engine/sender.ts';
 import { RECORDS } from '../contract/samples.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
@@ -389,7 +385,7 @@ const rulesOf = (service: typeof SERVICE) => ({
 function draftOf(drafts: QuickDrafts, protection: string): QuickDraft | undefined {
   const kind = 'vulnerabilityExploit';
   const call = { kind, payload: {}, given: {}, context: {}, module: undefined } as const;
-  return drafts.of(call, { protection }, { request: sample, nowMs: AT });
+  return drafts.of(call, { protection }, { request: sample, scope: undefined, nowMs: AT });
 }
 
 const messageOf = (messages: QuickMessages, draft: QuickDraft | undefined) =>

@@ -18,6 +18,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import {
   type SettingsFile,
   type SettingsFileOptions,
@@ -25,7 +26,6 @@ import {
   watchSettings,
 } from '../../src/settings/settings-file.ts';
 import { createSettings } from '../../src/settings/source.ts';
-import { systemClock } from '../../src/system/clock.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import { rejectingListener } from '../helpers/promises.ts';
 

@@ -1,6 +1,5 @@
 /** The queue that the processes of a world share: what keeps it, and when nothing is under way in it. */
-import { readMemoryOptions } from '../../src/queue/memory/memory-options.ts';
-import { MemoryQueue } from '../../src/queue/memory/memory-queue.ts';
+import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import type { FakeClock } from '../../src/testing/index.ts';
 import type { Scenario } from './scenario.ts';
@@ -43,7 +42,7 @@ export interface MakeBacking {
 export const inMemory: MakeBacking = {
   kind: 'memory',
   make: (clock, { maxPendingMessages }) => {
-    const queue = new MemoryQueue(readMemoryOptions({ maxPendingMessages }), clock);
+    const queue = createMemoryQueue({ maxPendingMessages }, clock);
     return {
       kind: 'memory',
       hearsLateMs: 0,

@@ -1,5 +1,5 @@
 /** What is checked of a request when it is sent. */
-import type { PostRequest } from '../../src/webhook/wire/post.ts';
+import type { PostRequest } from '../../src/webhook/http/client.ts';
 import type { BookedClaim } from './book.ts';
 import { applicationIdOf, isV1, keyOf, type WireElement } from './messages.ts';
 import type { Tracked } from './tracked.ts';

@@ -1,6 +1,7 @@
 /** What goes wrong in a world beside its receivers, and what its people do. */
+
+import type { SenderRole } from '../../src/delivery/options.ts';
 import type { SeededRandom } from '../../src/testing/index.ts';
-import type { SenderRole } from '../../src/webhook/engine/options.ts';
 import { chance, times } from './chance.ts';
 import type { ApplicationScenario, Happening } from './scenario.ts';
 import type { Theme } from './themes.ts';

@@ -4,7 +4,7 @@
  * world stands until they have arrived.
  */
 import pg from 'pg';
-import { readQueueOptions } from '../../src/queue/postgres/postgres-options.ts';
+import { readQueueOptions } from '../../src/queue/postgres/options.ts';
 import { PostgresQueue } from '../../src/queue/postgres/postgres-queue.ts';
 import { createPostgresSchema } from '../../src/queue/postgres.ts';
 import type { FakeClock } from '../../src/testing/index.ts';

@@ -1,12 +1,12 @@
 /** Bugs in how destinations are treated: lanes, budgets, slots and turns. */
 import type { Mutation } from './mutation.ts';
 
-const ENGINE = 'webhook/engine';
+const FOLDER = 'delivery';
 
 export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a pause is forgotten',
-    file: `${ENGINE}/circuit-breaker.ts`,
+    file: `${FOLDER}/circuit-breaker.ts`,
     from: "outcome === 'pause' ? retryAfterMs : 0",
     to: "outcome === 'pause' ? 0 : 0",
     by: 'pause',
@@ -14,7 +14,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a message that fails alone counts against its destination',
-    file: `${ENGINE}/settlement.ts`,
+    file: `${FOLDER}/settlement.ts`,
     from: 'counts: !failedAlone &&',
     to: 'counts: true &&',
     by: 'wait-of-destination',
@@ -22,7 +22,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a bisection counts against its destination',
-    file: `${ENGINE}/settlement.ts`,
+    file: `${FOLDER}/settlement.ts`,
     from: '!(isBisection && isContent)',
     to: '!(isBisection && !isContent)',
     by: 'wait-of-destination',
@@ -30,7 +30,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a destination opens one failure late',
-    file: `${ENGINE}/circuit-breaker.ts`,
+    file: `${FOLDER}/circuit-breaker.ts`,
     from: 'failures >= policy.openAfterFailures',
     to: 'failures > policy.openAfterFailures',
     by: 'wait-of-destination',
@@ -38,7 +38,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an open destination gets more than one message',
-    file: `${ENGINE}/circuit-breaker.ts`,
+    file: `${FOLDER}/circuit-breaker.ts`,
     from: 'if (isOpen) return 1;',
     to: 'if (isOpen) return 2;',
     by: 'probes',
@@ -46,7 +46,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a probe has no least wait',
-    file: `${ENGINE}/circuit-breaker.ts`,
+    file: `${FOLDER}/circuit-breaker.ts`,
     from: 'Math.max(delayMs, minProbeWaitMs)',
     to: 'delayMs',
     by: 'wait-of-destination',
@@ -54,7 +54,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'there is no slow start',
-    file: `${ENGINE}/circuit-breaker.ts`,
+    file: `${FOLDER}/circuit-breaker.ts`,
     from: 'breaker.isOpen ? attempt.now : breaker.recoveredAt',
     to: 'breaker.isOpen ? null : breaker.recoveredAt',
     by: 'slow-start',
@@ -62,7 +62,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the first 410 closes a destination',
-    file: `${ENGINE}/circuit-breaker.ts`,
+    file: `${FOLDER}/circuit-breaker.ts`,
     from: 'now - (goneAt ?? now) >= policy.goneConfirmMs',
     to: 'now - (goneAt ?? now) >= 0',
     by: 'tier-of-slots',
@@ -70,7 +70,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'another URL inherits the circuit breaker of the old one',
-    file: `${ENGINE}/circuit-breaker.ts`,
+    file: `${FOLDER}/circuit-breaker.ts`,
     from: 'stored.urlHash !== urlHash) return fresh',
     to: 'stored.urlHash === null) return fresh',
     by: 'wait-of-destination',
@@ -78,7 +78,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a destination that was once good is trusted for ever',
-    file: `${ENGINE}/circuit-breaker.ts`,
+    file: `${FOLDER}/circuit-breaker.ts`,
     from: "tier === 'healthy' && isProven ?",
     to: 'isProven ?',
     by: 'cautious',
@@ -86,7 +86,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a destination that is missing is asked for without a break',
-    file: `${ENGINE}/circuit-breaker.ts`,
+    file: `${FOLDER}/circuit-breaker.ts`,
     from: 'pauseMs: jittered(probeWait(missing, policy), random)',
     to: 'pauseMs: jittered(0, random)',
     by: 'wait-of-destination',
@@ -94,7 +94,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a recovery is not told',
-    file: `${ENGINE}/circuit-breaker.ts`,
+    file: `${FOLDER}/circuit-breaker.ts`,
     from: "breaker.isOpen ? ['recovered'] : []",
     to: '[]',
     by: 'events',
@@ -102,7 +102,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'what was too large is sent again as large',
-    file: `${ENGINE}/byte-budget.ts`,
+    file: `${FOLDER}/byte-budget.ts`,
     from: 'Math.floor(bodyBytes / 2)',
     to: 'Math.floor(bodyBytes)',
     by: 'byte-budget',
@@ -110,7 +110,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a byte budget grows too fast',
-    file: `${ENGINE}/byte-budget.ts`,
+    file: `${FOLDER}/byte-budget.ts`,
     from: 'const GROWTH = 0.1;',
     to: 'const GROWTH = 4;',
     by: 'byte-budget',
@@ -118,7 +118,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'slots are not counted',
-    file: `${ENGINE}/slots.ts`,
+    file: `${FOLDER}/slots.ts`,
     from: 'let isHeld = true;\n    free[pool] -= 1;',
     to: 'let isHeld = true;\n    free[pool] -= 0;',
     by: 'slots',
@@ -126,7 +126,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a slot is not given back',
-    file: `${ENGINE}/scheduler.ts`,
+    file: `${FOLDER}/scheduler.ts`,
     from: 'slot.release();',
     to: '',
     by: 'held-up',
@@ -134,7 +134,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a late attempt keeps its slot',
-    file: `${ENGINE}/slots.ts`,
+    file: `${FOLDER}/slots.ts`,
     from: "!isHeld || pool === 'failing' || free.failing === 0",
     to: "!isHeld || pool !== 'failing' || free.failing === 0",
     by: 'held-up',
@@ -142,17 +142,17 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'nobody looks again when a slot is free',
-    file: `${ENGINE}/scheduler.ts`,
-    from: 'this.#running.delete(work);\n      this.wake();',
+    file: `${FOLDER}/scheduler.ts`,
+    from: 'this.#running.delete(work);\n        this.wake();',
     to: 'this.#running.delete(work);',
     by: 'held-up',
     withinSeeds: 100,
   },
   {
     name: 'who came last is served first',
-    file: 'queue/memory/turns.ts',
-    from: 'this.#turn += 1',
-    to: 'this.#turn -= 1',
+    file: 'queue/memory/schedule.ts',
+    from: 'this.#lastTurn += 1',
+    to: 'this.#lastTurn -= 1',
     by: 'turns',
     withinSeeds: 100,
   },

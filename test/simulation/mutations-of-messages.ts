@@ -1,13 +1,13 @@
 /** Bugs in what becomes of a message. */
 import type { Mutation } from './mutation.ts';
 
-const ENGINE = 'webhook/engine';
+const FOLDER = 'delivery';
 const QUEUE = 'queue/memory';
 
 export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a request is not halved',
-    file: `${ENGINE}/message-results.ts`,
+    file: `${FOLDER}/verdicts.ts`,
     from: 'Math.floor(count / 2)',
     to: 'count',
     by: 'halving',
@@ -15,7 +15,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'nothing is bisected',
-    file: `${ENGINE}/message-results.ts`,
+    file: `${FOLDER}/verdicts.ts`,
     from: 'isShared && (progress.isBisecting || progress.failures > 0)',
     to: 'isShared && progress.isBisecting',
     by: 'schedule',
@@ -23,7 +23,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a bisection never ends',
-    file: `${ENGINE}/settlement.ts`,
+    file: `${FOLDER}/settlement.ts`,
     from: 'step.breaker.bisectionFailures >= policy.bisectionMaxFailures',
     to: 'step.breaker.bisectionFailures >= policy.bisectionMaxFailures * 9',
     by: 'schedule',
@@ -31,7 +31,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a message that failed alone goes with others again',
-    file: `${ENGINE}/message-results.ts`,
+    file: `${FOLDER}/verdicts.ts`,
     from: 'if (failedAlone) return { maxMessages: 1 };',
     to: 'if (failedAlone) return {};',
     by: 'halving',
@@ -39,7 +39,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a refused message has one attempt too many',
-    file: `${ENGINE}/message-results.ts`,
+    file: `${FOLDER}/verdicts.ts`,
     from: 'refusals >= policy.refusedMaxAttempts',
     to: 'refusals > policy.refusedMaxAttempts',
     by: 'attempts',
@@ -47,7 +47,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'what is too large by itself counts as delivered',
-    file: `${ENGINE}/message-results.ts`,
+    file: `${FOLDER}/verdicts.ts`,
     from: "return dead('too-large', end);",
     to: "return { kind: 'delivered' };",
     by: 'delivered-was-confirmed',
@@ -72,14 +72,14 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a redirect counts as delivered',
     file: 'webhook/outcome.ts',
-    from: "{ from: 200, to: 299, outcome: 'delivered' }",
-    to: "{ from: 200, to: 399, outcome: 'delivered' }",
+    from: "{ from: 200, to: 299, ...PLAIN, outcome: 'delivered' }",
+    to: "{ from: 200, to: 399, ...PLAIN, outcome: 'delivered' }",
     by: 'delivered-was-confirmed',
     withinSeeds: 300,
   },
   {
     name: 'an attempt that was ended counts as never sent',
-    file: `${ENGINE}/settlement.ts`,
+    file: `${FOLDER}/settlement.ts`,
     from: "result.code === 'aborted')\n    return stopped(",
     to: "result.code === 'deadline')\n    return stopped(",
     by: 'wait-of-destination',
@@ -87,7 +87,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'messages die before their horizon',
-    file: `${ENGINE}/upkeep.ts`,
+    file: `${FOLDER}/maintenance.ts`,
     from: 'queue.expire(horizonMs + GRACE_MS, PAGE)',
     to: 'queue.expire(horizonMs / 8, PAGE)',
     by: 'dead-reason',
@@ -95,7 +95,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'nothing dies of its horizon',
-    file: `${ENGINE}/upkeep.ts`,
+    file: `${FOLDER}/maintenance.ts`,
     from: 'queue.expire(horizonMs + GRACE_MS, PAGE)',
     to: 'queue.expire(horizonMs * 9, PAGE)',
     by: 'horizon',
@@ -103,7 +103,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a dead letter tells another reason',
-    file: `${QUEUE}/content.ts`,
+    file: `${QUEUE}/store.ts`,
     from: '{ application, message, reason, lastAttempt, acceptedAt, diedAt }',
     to: "{ application, message, reason: 'too-large', lastAttempt, acceptedAt, diedAt }",
     by: 'one-fate',
@@ -111,17 +111,17 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'what was delivered keeps its room',
-    file: `${QUEUE}/content.ts`,
-    from: 'this.room.give(taken.sizeBytes, taken.size);',
+    file: `${QUEUE}/store.ts`,
+    from: 'this.#addPending(-messages.length, -sizeBytes);',
     to: '',
     by: 'ledger',
     withinSeeds: 5,
   },
   {
     name: 'what a dead process had claimed is lost',
-    file: `${QUEUE}/content.ts`,
-    from: 'for (const message of claim.taken.messages()) application.waiting.putBack(message);',
-    to: '',
+    file: `${QUEUE}/store.ts`,
+    from: 'application.putBackClaim(0);',
+    to: 'application.claim = undefined;',
     by: 'all-delivered',
     withinSeeds: 50,
   },

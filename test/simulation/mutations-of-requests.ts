@@ -1,13 +1,13 @@
 /** Bugs in what is sent. */
 import type { Mutation } from './mutation.ts';
 
-const ENGINE = 'webhook/engine';
+const FOLDER = 'delivery';
 const QUEUE = 'queue/memory';
 
 export const REQUEST_MUTATIONS: readonly Mutation[] = [
   {
     name: 'retry_count is always 0',
-    file: `${ENGINE}/attempt.ts`,
+    file: `${FOLDER}/attempt.ts`,
     from: 'encodeBody(messages,',
     to: 'encodeBody(messages.map((message) => ({ ...message, sends: 0 })),',
     by: 'retry-count',
@@ -15,7 +15,7 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'date_created is of another clock',
-    file: `${ENGINE}/attempt.ts`,
+    file: `${FOLDER}/attempt.ts`,
     from: 'formatTimestamp(clock.now())',
     to: 'formatTimestamp(clock.monotonicMs())',
     by: 'date-created',
@@ -23,7 +23,7 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the signature leaves out a byte',
-    file: `${ENGINE}/attempt.ts`,
+    file: `${FOLDER}/attempt.ts`,
     from: 'sign(body, secret)',
     to: 'sign(body.subarray(1), secret)',
     by: 'signature',
@@ -31,7 +31,7 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a request has its messages in another order',
-    file: `${ENGINE}/attempt.ts`,
+    file: `${FOLDER}/attempt.ts`,
     from: '{ body: encodeBody(messages',
     to: '{ body: encodeBody(messages.toReversed()',
     by: 'claimed-messages',
@@ -39,7 +39,7 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a request goes to the root of its receiver',
-    file: `${ENGINE}/attempt.ts`,
+    file: `${FOLDER}/attempt.ts`,
     from: 'poster.post({ url, body',
     to: 'poster.post({ url: new URL(url.origin), body',
     by: 'destination',
@@ -47,7 +47,7 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a secret that is a function counts as none',
-    file: `${ENGINE}/attempt.ts`,
+    file: `${FOLDER}/attempt.ts`,
     from: 'secret === undefined) return',
     to: "typeof application.secret === 'function') return",
     by: 'missing',
@@ -55,49 +55,49 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'text waits as ASCII',
-    file: `${QUEUE}/waiting-message.ts`,
-    from: "stored.bytes.toString('latin1')",
-    to: "stored.bytes.toString('ascii')",
+    file: `${QUEUE}/waiting-messages.ts`,
+    from: "source.toString('latin1')",
+    to: "source.toString('ascii')",
     by: 'message-id',
     withinSeeds: 20,
   },
   {
     name: 'formats are mixed in a request',
-    file: `${QUEUE}/due-order.ts`,
-    from: 'taken.format === next.format',
-    to: 'taken.format !== undefined',
+    file: `${QUEUE}/waiting-messages.ts`,
+    from: 'next.format === messages[0]?.format',
+    to: 'next.format !== undefined',
     by: 'one-kind',
     withinSeeds: 300,
   },
   {
     name: 'a request has one message too many',
-    file: `${QUEUE}/due-order.ts`,
-    from: 'taken.size < maxMessages',
-    to: 'taken.size <= maxMessages',
+    file: `${QUEUE}/waiting-messages.ts`,
+    from: 'messages.length < maxMessages',
+    to: 'messages.length <= maxMessages',
     by: 'request-limits',
     withinSeeds: 20,
   },
   {
     name: 'of the bytes of a request only the last message counts',
-    file: `${QUEUE}/due-order.ts`,
-    from: 'bytes = taken.sizeBytes + next.sizeBytes',
-    to: 'bytes = next.sizeBytes',
+    file: `${QUEUE}/waiting-messages.ts`,
+    from: 'sizeBytes + next.sizeBytes <= maxBytes',
+    to: 'next.sizeBytes <= maxBytes',
     by: 'request-limits',
     withinSeeds: 50,
   },
   {
     name: 'an application that is claimed is claimed again',
     file: `${QUEUE}/memory-queue.ts`,
-    from: 'turns.place(application, at.nowMs);\n    const messages',
+    from: 'schedule.update(application, at.nowMs);\n    const messages',
     to: 'const messages',
     by: 'one-in-flight',
     withinSeeds: 50,
   },
   {
     name: 'a claim does not count as a sending',
-    file: `${QUEUE}/taken.ts`,
-    from: 'message.sends += 1;\n    this.#add(',
-    to: 'this.#add(',
+    file: `${QUEUE}/waiting-messages.ts`,
+    from: 'next.sends += 1;',
+    to: '',
     by: 'ledger',
     withinSeeds: 5,
   },

@@ -1,12 +1,12 @@
 /** Bugs in a sender as a whole: what it takes in, what it tells, when it waits and how it ends. */
 import type { Mutation } from './mutation.ts';
 
-const ENGINE = 'webhook/engine';
+const FOLDER = 'delivery';
 
 export const SENDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'an own message_id is not kept',
-    file: `${ENGINE}/intake.ts`,
+    file: `${FOLDER}/intake.ts`,
     from: 'const { messageId = rules.newId(), application',
     to: 'const messageId = rules.newId();\n    const { application',
     by: 'send-result',
@@ -22,7 +22,7 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a scheduler that never waits',
-    file: `${ENGINE}/scheduler.ts`,
+    file: `${FOLDER}/scheduler.ts`,
     from: 'await this.#rest.wait(Math.min(waitMs, MAX_WAIT_MS));',
     to: '',
     by: 'no-standstill',
@@ -30,7 +30,7 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'waiting for a retry keeps the process alive',
-    file: `${ENGINE}/rest.ts`,
+    file: `${FOLDER}/wakeable-timer.ts`,
     from: 'void this.#clock.idle(ms',
     to: 'void this.#clock.sleep(ms',
     by: 'not-held-open',
@@ -38,7 +38,7 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'flush counts what was accepted after it',
-    file: `${ENGINE}/watches.ts`,
+    file: `${FOLDER}/watches.ts`,
     from: 'if (epoch > mark.epoch) continue;',
     to: '',
     by: 'flush',
@@ -46,7 +46,7 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a timer outlives its attempt',
-    file: `${ENGINE}/delivery.ts`,
+    file: `${FOLDER}/delivery.ts`,
     from: '} finally {\n      inTime.abort(NOT_NEEDED);',
     to: '} finally {',
     by: 'nothing-after-end',
@@ -54,7 +54,7 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'close takes its time',
-    file: `${ENGINE}/lifecycle.ts`,
+    file: `${FOLDER}/shutdown.ts`,
     from: 'clock.sleep(deadlineMs, done.signal)',
     to: 'clock.sleep(2 * deadlineMs, done.signal)',
     by: 'close-report',
@@ -62,7 +62,7 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'what is handed back was never sent',
-    file: `${ENGINE}/kept-message.ts`,
+    file: `${FOLDER}/kept-message.ts`,
     from: 'this.sends = sends;',
     to: 'this.sends = 0;',
     by: 'close-report',
@@ -70,7 +70,7 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an attempt is not told',
-    file: `${ENGINE}/delivery.ts`,
+    file: `${FOLDER}/delivery.ts`,
     from: "observe('attempt-started', () => started);",
     to: '',
     by: 'events',

@@ -1,6 +1,6 @@
 /** What the engine tells on its diagnostics channels, beside what was seen to happen. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { CHANNEL_PREFIX, EVENT_TABLE } from '../../src/webhook/engine/events.ts';
+import { CHANNEL_PREFIX, EVENT_TABLE } from '../../src/delivery/events.ts';
 import type { World } from './world.ts';
 
 /** Events by name, of the world's senders. */

@@ -1,6 +1,7 @@
 /** Sets of numbers that make worlds of different length: limits are reached with few messages. */
+
+import { DEFAULT_POLICY } from '../../src/delivery/retry-policy.ts';
 import type { SeededRandom } from '../../src/testing/index.ts';
-import { DEFAULT_POLICY } from '../../src/webhook/engine/policy.ts';
 import type { Policy } from './scenario.ts';
 
 const SECOND_MS = 1000;

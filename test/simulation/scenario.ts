@@ -1,6 +1,7 @@
 /** What one seed stands for: a world as plain data. Times are in ms since its beginning. */
+
+import type { DeliveryOptions, SenderRole } from '../../src/delivery/options.ts';
 import type { Format } from '../../src/queue/queue.ts';
-import type { DeliveryOptions, SenderRole } from '../../src/webhook/engine/options.ts';
 import type { FaultName } from './faults.ts';
 
 export type RetryAfterForm = 'none' | 'seconds' | 'date' | 'garbage';

@@ -1,10 +1,10 @@
 /** One life of a process with a sender in it. */
 
+import { makeSender } from '../../src/delivery/create-sender.ts';
+import type { SenderRole } from '../../src/delivery/options.ts';
+import type { CloseResult, FlushResult, WebhookSender } from '../../src/delivery/sender.ts';
 import type { Tier } from '../../src/queue/queue.ts';
-import type { Clock } from '../../src/system/clock.ts';
-import { makeSender } from '../../src/webhook/engine/create-sender.ts';
-import type { SenderRole } from '../../src/webhook/engine/options.ts';
-import type { CloseResult, FlushResult, WebhookSender } from '../../src/webhook/engine/sender.ts';
+import type { Clock } from '../../src/runtime/clock.ts';
 import { settingsOf } from './settings.ts';
 import { WatchedQueue } from './watched-queue.ts';
 import { createWire } from './wire.ts';

@@ -1,6 +1,7 @@
 /** Sends a batch by a process, and checks what comes of it. */
+
+import type { SendResult } from '../../src/delivery/sender.ts';
 import { SecurityEventError } from '../../src/errors.ts';
-import type { SendResult } from '../../src/webhook/engine/sender.ts';
 import { type ComposedMessage, compose } from './messages.ts';
 import type { Batch, MessagePlan } from './scenario.ts';
 import type { SenderProcess } from './sender-process.ts';

@@ -1,6 +1,7 @@
 /** The wire of one process: modelled receivers behind what the engine takes for its poster. */
+
+import type { Poster, PostRequest } from '../../src/webhook/http/client.ts';
 import type { AttemptResult } from '../../src/webhook/outcome.ts';
-import type { Poster, PostRequest } from '../../src/webhook/wire/post.ts';
 import { type Attempt, isSuccess } from './attempt.ts';
 import { checkRequest } from './check-request.ts';
 import type { WireElement } from './messages.ts';

@@ -1,7 +1,7 @@
 /** What all parts of a simulated world share. */
 import { createHmac } from 'node:crypto';
+import type { DeliveryEvents } from '../../src/delivery/events.ts';
 import { createFakeClock, createSeededRandom } from '../../src/testing/index.ts';
-import type { DeliveryEvents } from '../../src/webhook/engine/events.ts';
 import type { Attempt } from './attempt.ts';
 import { type Backing, inMemory, type MakeBacking } from './backing.ts';
 import { Book } from './book.ts';

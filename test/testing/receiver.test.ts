@@ -3,7 +3,7 @@ import net from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../src/system/clock.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import {
   type Receiver,
   type ReceiverOptions,

@@ -2,8 +2,8 @@
 import type { LogRecord, WebhookMessageV1, WebhookMessageV2 } from '../../src/contract/index.ts';
 import { sendWebhook } from '../../src/index.ts';
 import { createLogWriter } from '../../src/log/writer.ts';
-import type { Clock } from '../../src/system/clock.ts';
-import type { Random } from '../../src/system/random.ts';
+import type { Clock } from '../../src/runtime/clock.ts';
+import type { Random } from '../../src/runtime/random.ts';
 import {
   createFakeClock,
   createLineSink,

@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import type { SendReport } from '../../src/webhook/report.ts';
-import { sendNow } from '../../src/webhook/send-now.ts';
 import type { SendOptions } from '../../src/webhook/send-options.ts';
+import { sendNow } from '../../src/webhook/send-webhook.ts';
 import { verify } from '../../src/webhook/signature.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
 import { type WatchedClock, type WatchedClockOptions, watchedClock } from '../helpers/clocks.ts';

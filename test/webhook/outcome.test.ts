@@ -8,12 +8,18 @@ import {
   LARGE_BODY_BYTES,
 } from '../../src/webhook/outcome.ts';
 
-const BATCH = { bytes: 5000, messageCount: 7 };
-const ALONE = { bytes: 5000, messageCount: 1 };
-const LARGE = { bytes: 100_001, messageCount: 7 };
-const NOT_QUITE_LARGE = { bytes: 100_000, messageCount: 7 };
-const LARGE_PAIR = { bytes: 100_001, messageCount: 2 };
-const LARGE_ALONE = { bytes: 100_001, messageCount: 1 };
+const sizeOf = (bytes: number, messageCount: number) => ({
+  bytes,
+  messageCount,
+  largeBodyBytes: LARGE_BODY_BYTES,
+});
+
+const BATCH = sizeOf(5000, 7);
+const ALONE = sizeOf(5000, 1);
+const LARGE = sizeOf(100_001, 7);
+const NOT_QUITE_LARGE = sizeOf(100_000, 7);
+const LARGE_PAIR = sizeOf(100_001, 2);
+const LARGE_ALONE = sizeOf(100_001, 1);
 
 const answered = (status: number): AttemptResult => ({
   kind: 'response',
@@ -22,12 +28,12 @@ const answered = (status: number): AttemptResult => ({
   timings: { totalMs: 1 },
 });
 
-const DELIVERED: Judgement = { outcome: 'delivered' };
-const LATER: Judgement = { outcome: 'later' };
+const DELIVERED: Judgement = { outcome: 'delivered', maxAttempts: undefined };
+const LATER: Judgement = { outcome: 'later', maxAttempts: undefined };
 const REFUSED: Judgement = { outcome: 'later', maxAttempts: 6 };
-const PAUSE: Judgement = { outcome: 'pause' };
+const PAUSE: Judgement = { outcome: 'pause', maxAttempts: undefined };
 const CLOSE: Judgement = { outcome: 'close', maxAttempts: 6 };
-const SMALLER: Judgement = { outcome: 'smaller' };
+const SMALLER: Judgement = { outcome: 'smaller', maxAttempts: undefined };
 
 /** Every status that a receiver may send, by what it means for an ordinary request. */
 const EXPECTED: readonly (readonly [from: number, to: number, judgement: Judgement])[] = [
@@ -109,7 +115,7 @@ describe('judgeAttempt', () => {
   test('ends a message that is refused for its size alone', () => {
     expect(judgeAttempt(answered(413), ALONE)).toEqual({ outcome: 'dead' });
     expect(judgeAttempt(answered(413), LARGE_ALONE)).toEqual({ outcome: 'dead' });
-    expect(judgeAttempt(answered(413), { bytes: 10, messageCount: 2 })).toEqual(SMALLER);
+    expect(judgeAttempt(answered(413), sizeOf(10, 2))).toEqual(SMALLER);
   });
 
   test('takes as large what the caller says', () => {

@@ -30,7 +30,9 @@ const QUEUE: RetrySchedule = {
 
 const DIRECT: RetrySchedule = { delaysMs: [500, 2000, 5000], maxWaitMs: 30_000 };
 
-const FIRST: FailedAttempt = { step: 0, acceptedAt: 1000, now: 1000 };
+/** No limit by the status, and no Retry-After. */
+const UNASKED = { maxAttempts: undefined, retryAfterMs: undefined };
+const FIRST: FailedAttempt = { ...UNASKED, step: 0, acceptedAt: 1000, now: 1000 };
 const least = () => 0;
 const most = () => 1 - Number.EPSILON / 2;
 
@@ -55,7 +57,7 @@ const anyFailure: fc.Arbitrary<FailedAttempt> = fc
     },
     { requiredKeys: ['step', 'acceptedAt', 'agoMs'] },
   )
-  .map(({ agoMs, ...rest }) => ({ ...rest, now: rest.acceptedAt + agoMs }));
+  .map(({ agoMs, ...rest }) => ({ ...UNASKED, ...rest, now: rest.acceptedAt + agoMs }));
 
 const anyRandom = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
@@ -236,7 +238,7 @@ describe('the next attempt', () => {
       let next: NextAttempt = { kind: 'retry', at: 0 };
       for (let step = 0; next.kind === 'retry'; step += 1) {
         times.push(next.at);
-        next = nextAttempt(QUEUE, { step, acceptedAt: 0, now: next.at }, random);
+        next = nextAttempt(QUEUE, { ...UNASKED, step, acceptedAt: 0, now: next.at }, random);
       }
       expect(next.reason).toBe('horizon-passed');
       expect(times.at(-1)).toBeLessThanOrEqual(72 * HOUR_MS);

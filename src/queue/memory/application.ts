@@ -1,26 +1,25 @@
-import type { ApplicationState, ApplicationUpdate, DiscardReason, Ledger } from '../queue.ts';
-import { DueOrder } from './due-order.ts';
-import type { Taken } from './taken.ts';
-import { nowhere } from './turns.ts';
+import { ownProperties } from '../../own-properties.ts';
+import type { ApplicationState, DiscardReason, Ledger } from '../queue.ts';
+import type { Scheduled, SchedulePlace } from './schedule.ts';
+import { type TakenMessages, WaitingMessages } from './waiting-messages.ts';
 
-export interface LiveClaim {
+export interface LiveClaim extends TakenMessages {
   readonly id: string;
   readonly application: Application;
-  readonly taken: Taken;
   endsAtMs: number;
 }
 
-/** One application: its state, its waiting and claimed messages, and what became of the others. */
-export class Application {
+/** One application: its state, its waiting and claimed messages, and its ledger. */
+export class Application implements Scheduled {
   readonly id: string;
-  readonly waiting = new DueOrder();
-  readonly place = nowhere();
+  readonly waiting = new WaitingMessages();
+  readonly place: SchedulePlace = { heap: undefined, index: 0, key: 0 };
   readonly counts = { accepted: 0, delivered: 0, dead: 0 };
+  readonly discarded: Partial<Record<DiscardReason, number>> = ownProperties({});
   state: ApplicationState;
-  claim: LiveClaim | undefined;
-  /** Nothing may be claimed before. */
-  #notBeforeMs = Number.NEGATIVE_INFINITY;
-  readonly #discarded: Partial<Record<DiscardReason, number>> = {};
+  claim: LiveClaim | undefined = undefined;
+  /** Nothing may be claimed before this time. */
+  #pausedUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(id: string, state: ApplicationState) {
     this.id = id;
@@ -31,11 +30,10 @@ export class Application {
     return this.state.tier === 'closed';
   }
 
-  /** Writes what a claim leaves behind. It does not open a closed application: only `reopen` does. */
-  write(update: ApplicationUpdate, notBeforeMs: number): void {
-    const { tier, maxMessages, maxBytes, circuitBreaker } = update;
+  /** Writes the state after a claim. A closed application stays closed: only `reopen` opens it. */
+  update({ tier, maxMessages, maxBytes, circuitBreaker }: ApplicationState, untilMs: number): void {
     this.state = { tier: this.isClosed ? 'closed' : tier, maxMessages, maxBytes, circuitBreaker };
-    this.#notBeforeMs = notBeforeMs;
+    this.#pausedUntilMs = untilMs;
   }
 
   close(): void {
@@ -44,29 +42,37 @@ export class Application {
 
   reopen(state: ApplicationState): void {
     this.state = state;
-    this.#notBeforeMs = Number.NEGATIVE_INFINITY;
+    this.#pausedUntilMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Makes delayed messages due once as many messages wait as one claim may have. */
+  /** Makes delayed messages due once as many wait as one claim may have. */
   endDelaysIfFull(nowMs: number): void {
     if (this.waiting.size >= this.state.maxMessages) this.waiting.endDelays(nowMs);
   }
 
-  /** When something of it can be claimed; `undefined` while nothing can, whatever the time. */
+  /** Ends the claim without results: its messages wait again. */
+  putBackClaim(sendsToUndo: 0 | 1): void {
+    for (const message of this.claim?.messages ?? []) {
+      message.sends -= sendsToUndo;
+      this.waiting.putBack(message);
+    }
+    this.claim = undefined;
+  }
+
+  /** Returns when a message can be claimed or the lease ends; `undefined` if nothing waits for a time. */
   claimableAtMs(): number | undefined {
-    // A claim blocks the whole application. Its messages are due again when the lease is over.
     if (this.claim !== undefined) return this.claim.endsAtMs;
     const first = this.waiting.first();
     if (first === undefined || this.isClosed) return undefined;
-    return Math.max(first.dueMs, this.#notBeforeMs);
+    return Math.max(first.dueMs, this.#pausedUntilMs);
   }
 
   discard(reason: DiscardReason): void {
-    this.#discarded[reason] = (this.#discarded[reason] ?? 0) + 1;
+    this.discarded[reason] = (this.discarded[reason] ?? 0) + 1;
   }
 
   ledger(): Ledger {
-    const pending = this.waiting.size + (this.claim?.taken.size ?? 0);
-    return { ...this.counts, pending, discarded: { ...this.#discarded } };
+    const pending = this.waiting.size + (this.claim?.messages.length ?? 0);
+    return { ...this.counts, pending, discarded: { ...this.discarded } };
   }
 }

@@ -8,15 +8,11 @@ import type {
 } from '../queue.ts';
 import type { Application } from './application.ts';
 import { Fifo } from './fifo.ts';
-import { keepAlone, storedMessages, type WaitingMessage } from './waiting-message.ts';
+import { storedMessages, type WaitingMessage } from './waiting-messages.ts';
 
-/** A message, and whose it is. */
-export interface Owned {
+interface Death {
   readonly application: Application;
   readonly message: WaitingMessage;
-}
-
-interface Death extends Owned {
   readonly reason: DeadReason;
   readonly lastAttempt: Json;
   /** Milliseconds since the epoch. */
@@ -24,8 +20,8 @@ interface Death extends Owned {
   readonly diedAt: number;
 }
 
-interface Numbered extends Death {
-  /** Ascending; as text, the letter's id. */
+interface Kept extends Death {
+  /** Ascending. As text it is the letter's id. */
   readonly id: number;
 }
 
@@ -34,9 +30,9 @@ export interface PageRequest extends DeadLetterFilter {
   readonly after?: string;
 }
 
-/** Dead letters in the order of death, up to so many bytes: past them the oldest are discarded. */
+/** Dead letters in the order of their deaths, bounded in bytes: the oldest are evicted. */
 export class DeadLetters {
-  readonly #letters = new Fifo<Numbered>();
+  readonly #letters = new Fifo<Kept>();
   readonly #maxBytes: number;
   #bytes = 0;
   #lastId = 0;
@@ -47,37 +43,38 @@ export class DeadLetters {
 
   add({ application, message, reason, lastAttempt, acceptedAt, diedAt }: Death): void {
     this.#lastId += 1;
+    message.detach();
+    // Property by property: a spread takes most of the time when thousands die at once.
     const id = this.#lastId;
-    keepAlone(message);
-    // Named one by one: for thousands at a time a spread is most of the work.
     this.#letters.push({ id, application, message, reason, lastAttempt, acceptedAt, diedAt });
     this.#bytes += message.sizeBytes;
     application.counts.dead += 1;
     while (this.#bytes > this.#maxBytes) {
-      const oldest = this.#letters.shift() as Numbered;
+      const oldest = this.#letters.shift() as Kept;
       this.#forget(oldest);
       oldest.application.discard('evicted');
     }
   }
 
-  page({ limit, after, ...filter }: PageRequest): DeadLetterPage {
-    const isMeant = matching(filter);
-    const found: Numbered[] = [];
-    let index = after === undefined ? 0 : this.#indexBehind(Number(after));
-    // One more than is shown tells whether there is another page.
+  page(request: PageRequest): DeadLetterPage {
+    const { limit, after } = request;
+    const isWanted = matching(request);
+    const found: Kept[] = [];
+    let index = after === undefined ? 0 : this.#indexAfter(Number(after));
+    // One more than the page holds shows that there is another page.
     for (; index < this.#letters.size && found.length <= limit; index += 1) {
-      const letter = this.#letters.at(index) as Numbered;
-      if (isMeant(letter)) found.push(letter);
+      const letter = this.#letters.at(index) as Kept;
+      if (isWanted(letter)) found.push(letter);
     }
-    const items = shown(found.slice(0, limit));
+    const items = publicForms(found.slice(0, limit));
     const next = found.length > limit ? items.at(-1)?.id : undefined;
     return next === undefined ? { items } : { items, next };
   }
 
-  /** Takes out what the filter means and `mayLeave` lets go, oldest first. */
-  take(filter: DeadLetterFilter, mayLeave: (death: Death) => boolean = () => true): Death[] {
-    const isMeant = matching(filter);
-    const taken = this.#letters.extract((letter) => isMeant(letter) && mayLeave(letter));
+  /** Takes out the letters that match the filter and `mayLeave`, oldest first. */
+  take(filter: DeadLetterFilter, mayLeave: (letter: Death) => boolean = () => true): Death[] {
+    const isWanted = matching(filter);
+    const taken = this.#letters.extract((letter) => isWanted(letter) && mayLeave(letter));
     for (const letter of taken) this.#forget(letter);
     return taken;
   }
@@ -87,27 +84,27 @@ export class DeadLetters {
     application.counts.dead -= 1;
   }
 
-  /** The letter of that id need not be there any more. */
-  #indexBehind(id: number): number {
+  /** The letter with this id may be gone. */
+  #indexAfter(id: number): number {
     let low = 0;
     let high = this.#letters.size;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((this.#letters.at(middle) as Numbered).id > id) high = middle;
+      if ((this.#letters.at(middle) as Kept).id > id) high = middle;
       else low = middle + 1;
     }
     return low;
   }
 }
 
-function matching({ applicationId, ids }: DeadLetterFilter): (letter: Numbered) => boolean {
+function matching({ applicationId, ids }: DeadLetterFilter): (letter: Kept) => boolean {
   const wanted = ids === undefined ? undefined : new Set(ids);
   return ({ id, application }) =>
     (applicationId === undefined || applicationId === application.id) &&
     (wanted === undefined || wanted.has(String(id)));
 }
 
-function shown(letters: readonly Numbered[]): DeadLetter[] {
+function publicForms(letters: readonly Kept[]): DeadLetter[] {
   const stored = storedMessages(letters.map(({ message }) => message));
   return letters.map(({ id, application, message, ...death }, index) => ({
     id: String(id),

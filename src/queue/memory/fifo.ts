@@ -1,17 +1,25 @@
-/** Below this the gap at the front is not worth a copy. */
+/** Below this size the gap at the front is not worth a copy. */
 const MIN_GAP = 32;
 
-/** First in, first out, in constant time: `Array.shift` moves all that is behind. */
+/** First in, first out, in constant time. `Array.shift` moves all items behind the first. */
 export class Fifo<T> {
   #items: (T | undefined)[] = [];
-  /** What is before it was taken out. */
+  /** Index of the first item; those before it were taken out. */
   #head = 0;
 
   get size(): number {
     return this.#items.length - this.#head;
   }
 
-  /** `undefined` past the end. */
+  first(): T | undefined {
+    return this.#items[this.#head];
+  }
+
+  last(): T | undefined {
+    return this.#items[this.#items.length - 1];
+  }
+
+  /** Returns the item at `index`; `undefined` past the end. */
   at(index: number): T | undefined {
     return this.#items[this.#head + index];
   }
@@ -27,25 +35,28 @@ export class Fifo<T> {
     this.#head += 1;
     if (this.size === 0) this.#reset([]);
     else if (this.#head >= MIN_GAP && this.#head >= this.size) {
-      this.#reset(this.#items.slice(this.#head) as T[]);
+      this.#reset(this.#items.slice(this.#head));
     }
     return first;
   }
 
-  /** Takes out what is wanted, in order. Visits all. */
+  /** Takes out the items that `isWanted` accepts, in order. Visits every item. */
   extract(isWanted: (item: T) => boolean): T[] {
     const taken: T[] = [];
     const kept: T[] = [];
-    for (let index = 0; index < this.size; index += 1) {
-      const item = this.at(index) as T;
-      (isWanted(item) ? taken : kept).push(item);
-    }
+    for (const item of this) (isWanted(item) ? taken : kept).push(item);
     this.#reset(kept);
     return taken;
   }
 
-  /** A new array, so that the room of a burst is given back. */
-  #reset(items: T[]): void {
+  *[Symbol.iterator](): Iterator<T> {
+    for (let index = this.#head; index < this.#items.length; index += 1) {
+      yield this.#items[index] as T;
+    }
+  }
+
+  /** A new array, so that the memory of a burst is released. */
+  #reset(items: (T | undefined)[]): void {
     this.#items = items;
     this.#head = 0;
   }

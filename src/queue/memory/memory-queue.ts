@@ -1,5 +1,5 @@
 import { SecurityEventError } from '../../errors.ts';
-import { type GiveWay, givingWay } from '../../system/giving-way.ts';
+import { type GiveWay, givingWay } from '../../runtime/yield-to-event-loop.ts';
 import type {
   ApplicationState,
   ApplicationUpdate,
@@ -20,116 +20,121 @@ import type {
   SequenceRange,
 } from '../queue.ts';
 import type { Application, LiveClaim } from './application.ts';
-import { addSizes, SLICE_MESSAGES, slicesOf } from './batch.ts';
-import { Content } from './content.ts';
 import type { PageRequest } from './dead-letters.ts';
-import type { MemoryQueueOptions } from './memory-options.ts';
-import { type Moment, momentOf, type QueueClock } from './moment.ts';
-import { within } from './taken.ts';
+import { type QueueClock, type QueueTime, readTime } from './queue-time.ts';
+import { type MemoryBounds, MemoryStore } from './store.ts';
+import { claimedMessages, type WaitingMessage } from './waiting-messages.ts';
+
+/** A large batch yields to the event loop between slices of this size. */
+const SLICE_MESSAGES = 100;
 
 /**
- * Each method but `enqueue` and `close`, and what has to wait for an `enqueue`, does all it does in
- * one go, so that none sees half of another. There is no timer: what time changes is noticed by the next call.
+ * Every method except `enqueue` and `close` does its work synchronously, so that no call sees half of
+ * another. There are no timers: each call first applies what time has changed.
  */
 export class MemoryQueue implements MessageQueue {
   readonly durability = 'memory';
   readonly #clock: QueueClock;
-  readonly #content: Content;
+  readonly #store: MemoryStore;
   readonly #giveWay: GiveWay;
   readonly #listeners = new Set<() => void>();
-  #initialState: ApplicationState | undefined;
-  /** Calls of `enqueue` that are not over. */
+  /** Enqueues in progress. */
   readonly #entering = new Set<Promise<unknown>>();
-  #closing: Promise<QueueClosing> | undefined;
+  #initialState: ApplicationState | undefined = undefined;
+  #closing: Promise<QueueClosing> | undefined = undefined;
   #lastClaim = 0;
 
-  constructor(options: Required<MemoryQueueOptions>, clock: QueueClock) {
+  constructor(bounds: MemoryBounds, clock: QueueClock) {
     this.#clock = clock;
     this.#giveWay = givingWay(clock);
-    this.#content = new Content(options);
+    this.#store = new MemoryStore(bounds);
   }
 
   async open(initialState: ApplicationState): Promise<Backlog> {
     if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
     this.#initialState = initialState;
-    const { nowMs } = momentOf(this.#clock);
-    const { lastSequence } = this.#content;
-    return { dueMessages: this.#content.countDue(nowMs), lastSequence };
+    const { nowMs } = readTime(this.#clock);
+    const { lastSequence } = this.#store;
+    return { dueMessages: this.#store.countDue(nowMs), lastSequence };
   }
 
-  /** Room is taken for all of it first; a large batch then comes in in slices (D80). */
   async enqueue(entries: readonly QueueEntry[], delayMs = 0): Promise<EnqueueResult> {
     this.#begin();
-    if (entries.length <= SLICE_MESSAGES) {
-      const { open, closed } = this.#admit(entries, addSizes(new Map(), entries));
-      const sequences = this.#accept(open, delayMs);
-      if (open.length > 0) this.#tellListeners();
+    const { open, closed } = this.#reserve(entries);
+    if (open.length === 0) return { sequences: [], closed };
+    if (open.length > SLICE_MESSAGES) {
+      const entering = this.#acceptInSlices(open, delayMs);
+      this.#entering.add(entering);
+      const sequences = await entering.finally(() => this.#entering.delete(entering));
       return { sequences, closed };
     }
-    const entering = this.#takeInSlices(entries, delayMs);
-    this.#entering.add(entering);
-    return await entering.finally(() => this.#entering.delete(entering));
-  }
-
-  async #takeInSlices(entries: readonly QueueEntry[], delayMs: number): Promise<EnqueueResult> {
-    const sizes = new Map<string, number>();
-    for (const slice of slicesOf(entries)) {
-      addSizes(sizes, slice);
-      const pause = this.#giveWay();
-      if (pause !== undefined) await pause;
-    }
-    const { open, closed } = this.#admit(entries, sizes);
-    const sequences: number[] = [];
-    for (const slice of slicesOf(open)) {
-      const pause = this.#giveWay();
-      if (pause !== undefined) {
-        // Not slice by slice: whoever listens would claim a hundred at a time.
-        this.#tellListeners();
-        await pause;
-      }
-      for (const sequence of this.#accept(slice, delayMs)) sequences.push(sequence);
-    }
-    if (open.length > 0) this.#tellListeners();
+    const sequences = this.#accept(open, delayMs);
+    this.#notify();
     return { sequences, closed };
   }
 
-  /** Takes room for the entries of open applications. */
-  #admit(entries: readonly QueueEntry[], sizes: Map<string, number>) {
-    const isClosed = (id: string): boolean => this.#content.find(id)?.isClosed === true;
-    const closed = [...sizes.keys()].filter(isClosed);
-    const isAllOpen = closed.length === 0;
-    const open = isAllOpen ? entries : entries.filter((one) => !isClosed(one.applicationId));
-    const taken = isAllOpen ? sizes : addSizes(new Map(), open);
-    const bytes = [...taken.values()].reduce((sum, size) => sum + size, 0);
-    this.#content.room.take(open.length, bytes);
-    return { open, closed };
+  /** Counts all entries of open applications as pending, or none. */
+  #reserve(entries: readonly QueueEntry[]) {
+    const closed = new Set<string>();
+    let messages = 0;
+    let bytes = 0;
+    for (const { applicationId, sizeBytes } of entries) {
+      if (this.#store.find(applicationId)?.isClosed === true) closed.add(applicationId);
+      else {
+        messages += 1;
+        bytes += sizeBytes;
+      }
+    }
+    this.#store.reserve(messages, bytes);
+    const open =
+      closed.size === 0 ? entries : entries.filter((entry) => !closed.has(entry.applicationId));
+    return { open, closed: [...closed] };
+  }
+
+  async #acceptInSlices(entries: readonly QueueEntry[], delayMs: number): Promise<number[]> {
+    const sequences: number[] = [];
+    for (let start = 0; start < entries.length; start += SLICE_MESSAGES) {
+      const pause = this.#giveWay();
+      if (pause !== undefined) {
+        // Once a turn, not once a slice: otherwise claims would have a hundred messages each.
+        this.#notify();
+        await pause;
+      }
+      const slice = entries.slice(start, start + SLICE_MESSAGES);
+      for (const sequence of this.#accept(slice, delayMs)) sequences.push(sequence);
+    }
+    this.#notify();
+    return sequences;
   }
 
   #accept(entries: readonly QueueEntry[], delayMs: number): number[] {
-    const at = momentOf(this.#clock);
-    this.#content.wake(at);
+    const at = readTime(this.#clock);
+    this.#store.advance(at.nowMs);
     const initialState = this.#initialState as ApplicationState;
-    const first = this.#content.accept(entries, { initialState, delayMs, at });
-    return Array.from(entries, (_, index) => first + index);
+    return this.#store.accept(entries, { initialState, delayMs, at });
   }
 
   async claim(request: ClaimRequest): Promise<Claim | NothingDue> {
     const { at } = this.#begin();
-    const { turns } = this.#content;
-    const application = turns.next(request.tiers);
+    const { schedule } = this.#store;
+    const application = schedule.next(request.tiers);
     if (application === undefined) {
-      const nextAtMs = turns.nextAtMs(request.tiers);
+      const nextAtMs = schedule.nextAtMs(request.tiers);
       return nextAtMs === undefined ? {} : { dueInMs: nextAtMs - at.nowMs };
     }
     const { id: applicationId, state, waiting } = application;
-    const taken = waiting.take(within(state, request), at.nowMs);
+    const limits = {
+      maxMessages: Math.min(state.maxMessages, request.maxMessages),
+      maxBytes: Math.min(state.maxBytes, request.maxBytes),
+    };
+    const taken = waiting.take(limits, at.nowMs);
     this.#lastClaim += 1;
     const id = String(this.#lastClaim);
-    const endsAtMs = at.after(request.leaseMs);
-    application.claim = { id, application, taken, endsAtMs };
-    turns.place(application, at.nowMs);
-    const messages = taken.claimed(at.nowMs);
-    return { id, applicationId, format: taken.format, state, nowMs: at.nowMs, messages };
+    application.claim = { id, application, ...taken, endsAtMs: at.after(request.leaseMs) };
+    schedule.update(application, at.nowMs);
+    const messages = claimedMessages(taken.messages, at.nowMs);
+    const { format } = taken.messages[0] as WaitingMessage;
+    return { id, applicationId, format, state, nowMs: at.nowMs, messages };
   }
 
   async settle(
@@ -138,110 +143,108 @@ export class MemoryQueue implements MessageQueue {
     state: ApplicationUpdate,
   ): Promise<'settled' | 'lost'> {
     const { at } = this.#begin();
-    const held = this.#held(claim);
-    if (held === undefined) return 'lost';
-    const { application, taken } = held;
-    if (results.length !== taken.size) {
-      const detail = `${results.length} results for ${taken.size} messages`;
+    const live = this.#liveClaim(claim);
+    if (live === undefined) return 'lost';
+    const { application, messages } = live;
+    if (results.length !== messages.length) {
+      const detail = `${results.length} results for ${messages.length} messages`;
       throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
     }
-    this.#content.settle(held, results, at);
-    this.#endClaim(application, state, at);
+    this.#store.settle(live, results, at);
+    application.claim = undefined;
+    this.#afterClaim(application, state, at);
     return 'settled';
   }
 
   async release(claim: Claim, state?: ApplicationUpdate): Promise<'released' | 'lost'> {
     const { at } = this.#begin();
-    const held = this.#held(claim);
-    if (held === undefined) return 'lost';
-    const { application, taken } = held;
-    for (const message of taken.messages()) {
-      message.sends -= 1;
-      application.waiting.putBack(message);
-    }
-    this.#endClaim(application, state, at);
+    const live = this.#liveClaim(claim);
+    if (live === undefined) return 'lost';
+    live.application.putBackClaim(1);
+    this.#afterClaim(live.application, state, at);
     return 'released';
   }
 
   async extend(claim: Claim, leaseMs: number): Promise<'extended' | 'lost'> {
     const { at } = this.#begin();
-    const held = this.#held(claim);
-    if (held === undefined) return 'lost';
-    held.endsAtMs = at.after(leaseMs);
-    this.#content.turns.place(held.application, at.nowMs);
+    const live = this.#liveClaim(claim);
+    if (live === undefined) return 'lost';
+    live.endsAtMs = at.after(leaseMs);
+    this.#store.schedule.update(live.application, at.nowMs);
     return 'extended';
   }
 
   async expire(olderThanMs: number, maxMessages: number): Promise<readonly ExpiredMessage[]> {
     const { at } = this.#begin();
     const expired: ExpiredMessage[] = [];
-    for (const application of this.#content.all()) {
+    for (const application of this.#store.all()) {
       const left = maxMessages - expired.length;
       if (left <= 0) break;
       const messages = application.waiting.takeOlder(at.nowMs - olderThanMs, left);
-      const expiry = { application, messages, reason: 'horizon-passed' } as const;
-      for (const message of this.#content.expire(expiry, at)) expired.push(message);
+      const reason = 'horizon-passed';
+      for (const message of this.#store.expire(application, { messages, reason }, at)) {
+        expired.push(message);
+      }
     }
     return expired;
   }
 
   async countPending(ranges: readonly SequenceRange[]): Promise<number> {
     this.#begin();
-    return this.#content.countPending(ranges);
+    return this.#store.countPending(ranges);
   }
 
   async applicationState(applicationId: string): Promise<ApplicationState | undefined> {
     this.#begin();
-    return this.#content.find(applicationId)?.state;
+    return this.#store.find(applicationId)?.state;
   }
 
   async closeApplication(
     applicationId: string,
     maxMessages: number,
   ): Promise<readonly ExpiredMessage[]> {
-    const application = this.#content.ensure(applicationId, this.#begin().initialState);
+    const application = this.#store.ensure(applicationId, this.#begin().initialState);
     application.close();
-    // What was admitted before it was closed comes in yet, and is not to wait for nobody.
+    // Messages that were admitted before the close still come in.
     if (this.#entering.size > 0) await Promise.allSettled(this.#entering);
     const { at } = this.#begin();
     const messages = application.waiting.takeFirst(maxMessages);
-    return this.#content.expire({ application, messages, reason: 'destination-closed' }, at);
+    return this.#store.expire(application, { messages, reason: 'destination-closed' }, at);
   }
 
   async reopenApplication(applicationId: string): Promise<void> {
     const { at, initialState } = this.#begin();
-    const application = this.#content.find(applicationId);
+    const application = this.#store.find(applicationId);
     if (application === undefined) return;
     application.reopen(initialState);
-    this.#content.place(application, at.nowMs);
-    this.#tellListeners();
+    this.#store.update(application, at.nowMs);
+    this.#notify();
   }
 
   async listDeadLetters(page: PageRequest): Promise<DeadLetterPage> {
     this.#begin();
-    return this.#content.dead.page(page);
+    return this.#store.dead.page(page);
   }
 
-  /** As many as there is room for: the oldest of them. */
   async replayDeadLetters(filter: DeadLetterFilter): Promise<number> {
     const { at } = this.#begin();
-    const revived = this.#content.revive(filter, at);
-    if (revived > 0) this.#tellListeners();
-    return revived;
+    const replayed = this.#store.replay(filter, at);
+    if (replayed > 0) this.#notify();
+    return replayed;
   }
 
   async purgeDeadLetters(filter: DeadLetterFilter): Promise<number> {
     this.#begin();
-    const purged = this.#content.dead.take(filter);
+    const purged = this.#store.dead.take(filter);
     for (const { application } of purged) application.discard('purged');
     return purged.length;
   }
 
-  /** Also after `close`: it tells what was handed back. */
+  /** Answers after `close` too: the ledger shows what was handed back. */
   async stats(): Promise<QueueStats> {
-    const at = momentOf(this.#clock);
-    this.#content.wake(at);
-    return this.#content.stats(at);
+    const { nowMs } = readTime(this.#clock);
+    this.#store.advance(nowMs);
+    return this.#store.stats(nowMs);
   }
 
   onDue(listener: () => void): () => void {
@@ -255,44 +258,41 @@ export class MemoryQueue implements MessageQueue {
     return await this.#closing;
   }
 
-  /** What was being accepted is accepted first (law 8). */
+  /** Enqueues in progress end first, so that their messages are handed back too. */
   async #end(): Promise<QueueClosing> {
     await Promise.allSettled(this.#entering);
     this.#listeners.clear();
     const returned: ReturnedMessage[] = [];
-    for (const slice of this.#content.empty(SLICE_MESSAGES)) {
+    for (const slice of this.#store.empty(SLICE_MESSAGES)) {
       for (const message of slice) returned.push(message);
       await this.#giveWay();
     }
     return { returned, left: 0 };
   }
 
-  /** What every call begins with: it sees no lease that is over. */
-  #begin(): { readonly at: Moment; readonly initialState: ApplicationState } {
+  /** Begins a call: it sees no expired lease. */
+  #begin(): { readonly at: QueueTime; readonly initialState: ApplicationState } {
     const initialState = this.#initialState;
     if (initialState === undefined || this.#closing !== undefined) {
       throw new SecurityEventError('ERR_QUEUE_CLOSED');
     }
-    const at = momentOf(this.#clock);
-    this.#content.wake(at);
+    const at = readTime(this.#clock);
+    this.#store.advance(at.nowMs);
     return { at, initialState };
   }
 
-  /** The claim as it is kept, while it is live. */
-  #held({ id, applicationId }: Claim): LiveClaim | undefined {
-    const held = this.#content.find(applicationId)?.claim;
-    return held?.id === id ? held : undefined;
+  #liveClaim({ id, applicationId }: Claim): LiveClaim | undefined {
+    const claim = this.#store.find(applicationId)?.claim;
+    return claim?.id === id ? claim : undefined;
   }
 
-  /** Its messages have gone where they belong. */
-  #endClaim(application: Application, state: ApplicationUpdate | undefined, at: Moment): void {
-    application.claim = undefined;
-    if (state !== undefined) application.write(state, at.after(state.pauseMs));
-    this.#content.place(application, at.nowMs);
-    this.#tellListeners();
+  #afterClaim(application: Application, state: ApplicationUpdate | undefined, at: QueueTime): void {
+    if (state !== undefined) application.update(state, at.after(state.pauseMs));
+    this.#store.update(application, at.nowMs);
+    this.#notify();
   }
 
-  #tellListeners(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 }

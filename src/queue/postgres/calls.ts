@@ -1,231 +1,236 @@
-/** The schema's functions, each as a call. */
+/** The schema's functions, each as a method. */
 import { SecurityEventError } from '../../errors.ts';
 import type {
   ApplicationState,
   ApplicationUpdate,
   Backlog,
+  Claim,
   ClaimRequest,
   DeadLetterFilter,
   DeadLetterPage,
   EnqueueResult,
   ExpiredMessage,
   MessageResult,
+  NothingDue,
   QueueEntry,
   QueueStats,
   SequenceRange,
 } from '../queue.ts';
+import type { Database } from './database.ts';
+import { fromEscaped, toDuration, toEscaped, toWhole } from './escaped-text.ts';
+import { isLockTimeout } from './failure.ts';
 import {
+  type ClaimAnswer,
   type ClaimName,
-  RESULT_TYPES,
-  resultArrays,
-  STATE_TYPES,
-  stateOf,
-  stateValues,
-} from './claims.ts';
-import type { Database, Row } from './database.ts';
-import {
-  behind,
+  claimOf,
+  cursorOf,
   deadLetterPage,
-  FILTER_TYPES,
-  filterValues,
-  type PageRequest,
-} from './dead-letter-rows.ts';
-import { ENTRY_TYPES, entryArrays } from './entries.ts';
-import { statsOf } from './postgres-stats.ts';
-import { fromText, toText, toWhole } from './words.ts';
+  entryArguments,
+  expiredOf,
+  filterArguments,
+  resultArguments,
+  type StateJson,
+  stateJson,
+  stateOf,
+  statsOf,
+  updateJson,
+} from './rows.ts';
+import type { Settings } from './schema.ts';
 
 export interface Bounds {
   readonly maxPendingMessages: number;
   readonly maxPendingBytes: number;
 }
 
+type EnqueueAnswer =
+  | { readonly full: keyof Bounds; readonly messages: number; readonly bytes: number }
+  | (Settings & { readonly full?: never; readonly sequences: number[]; readonly closed: string[] });
+
 /** Dead letters in one transaction of a `replay` or `purge`. */
 const PAGE = 1000;
 
-const ENQUEUE_TYPES = [
-  'text[]',
-  ...STATE_TYPES,
-  'double precision',
-  'bigint',
-  'bigint',
-  ...ENTRY_TYPES,
-];
-
-const CLAIM_TYPES = ['text[]', 'bigint', 'bigint', 'double precision'];
-
-const SETTLE_TYPES = ['bigint', 'bigint', ...RESULT_TYPES, ...STATE_TYPES, 'double precision'];
-
-const RELEASE_TYPES = ['bigint', 'bigint', ...STATE_TYPES, 'double precision'];
-
-const REPLAY_TYPES = [...FILTER_TYPES, 'bigint', 'bigint', 'bigint', 'bigint'];
-
-const PURGE_TYPES = [...FILTER_TYPES, 'bigint', 'bigint'];
+/** When to claim again if others have locked what is due. In milliseconds. */
+const SOON_MS = 5;
 
 export class Calls {
   readonly #database: Database;
   readonly #bounds: Bounds;
 
-  constructor(database: Database, bounds: Bounds) {
+  /** Of an application before its first settle. Set before any call that needs it. */
+  initialState: ApplicationState | undefined;
+
+  constructor(database: Database, { maxPendingMessages, maxPendingBytes }: Bounds) {
     this.#database = database;
-    this.#bounds = bounds;
+    this.#bounds = { maxPendingMessages, maxPendingBytes };
   }
 
-  /** Rejects with ERR_QUEUE_FULL where there is no room. */
+  /** Rejects with ERR_QUEUE_FULL if a bound would be passed. */
   async enqueue(
     entries: readonly QueueEntry[],
     delayMs: number,
-    initialState: ApplicationState,
+    timeoutMs: number,
   ): Promise<EnqueueResult> {
-    const { ids, values } = entryArrays(entries);
-    const { maxPendingMessages, maxPendingBytes } = this.#bounds;
-    const answer = await this.#database.one('enqueue', ENQUEUE_TYPES, [
-      ids,
-      ...stateValues(initialState),
-      delayMs,
-      maxPendingMessages,
-      maxPendingBytes,
-      ...values,
-    ]);
-    const bound = answer['passed'];
-    if (bound === 'maxPendingMessages' || bound === 'maxPendingBytes') {
-      const more = `${String(answer['messages'])} messages of ${String(answer['bytes'])} bytes`;
+    const { args, content } = entryArguments(entries);
+    const given = {
+      ...args,
+      ...this.#bounds,
+      delayMs: toDuration(delayMs),
+      initialState: this.#initialJson(),
+    };
+    const answer = (await this.#database.call('enqueue', given, {
+      content,
+      timeoutMs,
+    })) as EnqueueAnswer;
+    if (answer.full !== undefined) {
+      const bound = answer.full;
+      const more = `${answer.messages} messages of ${answer.bytes} bytes`;
       const detail = `${more} would pass ${bound} (${this.#bounds[bound]})`;
       throw new SecurityEventError('ERR_QUEUE_FULL', { detail, path: [bound] });
     }
-    return {
-      sequences: ((answer['sequences'] ?? []) as string[]).map(Number),
-      closed: ((answer['closed'] ?? []) as string[]).map(fromText),
-    };
+    this.#database.noteSettings(answer);
+    return { sequences: answer.sequences, closed: answer.closed.map(fromEscaped) };
   }
 
-  /** Rings on that channel, where there is one, in the name of that caller. */
-  async fold(channel: string | null, caller: string): Promise<void> {
-    await this.#database.one('fold', ['text', 'text'], [channel, caller]);
+  #initialJson(): StateJson {
+    return stateJson(this.initialState as ApplicationState);
   }
 
-  /** Where nothing can be claimed its `claim` is null. */
-  claim(request: ClaimRequest): Promise<Row> {
-    const { tiers, maxMessages, maxBytes, leaseMs } = request;
-    const values = [tiers, toWhole(maxMessages), toWhole(maxBytes), leaseMs];
-    return this.#database.one('claim', CLAIM_TYPES, values);
+  /** Notifies the channel, if there is one, in the name of the caller. */
+  async flushCounters(channel: string | null, caller: string): Promise<void> {
+    await this.#database.call('flush_counters', { channel, caller });
   }
 
-  /** How many messages the claim has; `undefined` where it is lost. Settles where there is a result for each. */
+  /** `hasDeltas`: counter deltas can change what is due. */
+  async claim(
+    { tiers, maxMessages, maxBytes, leaseMs }: ClaimRequest,
+    timeoutMs: number,
+  ): Promise<{ readonly claimed: Claim | NothingDue; readonly hasDeltas: boolean }> {
+    const limits = { maxMessages: toWhole(maxMessages), maxBytes: toWhole(maxBytes) };
+    const request = { tiers, ...limits, leaseMs: toDuration(leaseMs) };
+    const answer = await this.#database
+      .call('claim', request, { timeoutMs })
+      .catch((error: unknown): ClaimAnswer | { dueIn: number; hasDeltas: boolean } => {
+        if (isLockTimeout(error)) return { dueIn: 0, hasDeltas: false };
+        throw error;
+      });
+    const { hasDeltas } = answer as ClaimAnswer;
+    if ('claim' in (answer as object)) {
+      const claimed = await this.#messagesOf(answer as ClaimAnswer, timeoutMs);
+      return { claimed, hasDeltas };
+    }
+    const { dueIn } = answer as ClaimAnswer;
+    if (dueIn === null && !hasDeltas) return { claimed: {}, hasDeltas };
+    const isSoon = hasDeltas || dueIn === null || dueIn <= 0;
+    return { claimed: { dueInMs: isSoon ? SOON_MS : dueIn }, hasDeltas };
+  }
+
+  /** Reads the messages of a claim. Releases it if that fails: nothing of it was sent. */
+  async #messagesOf(answer: ClaimAnswer, timeoutMs: number): Promise<Claim | NothingDue> {
+    const { number, claim, nowMs } = answer;
+    try {
+      const columns = await this.#database.bytes(
+        'claimed_messages',
+        [number, claim, nowMs],
+        timeoutMs,
+      );
+      // Its lease has expired.
+      return columns === undefined ? { dueInMs: SOON_MS } : claimOf(answer, columns);
+    } catch (error) {
+      await this.release({ number, claim }, undefined, timeoutMs).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Returns the number of messages of the claim; `undefined` if it is lost. Settles if each has a result. */
   async settle(
-    { application, claim }: ClaimName,
+    name: ClaimName,
     results: readonly MessageResult[],
     state: ApplicationUpdate,
   ): Promise<number | undefined> {
-    const { claimed } = await this.#database.one('settle', SETTLE_TYPES, [
-      application,
-      claim,
-      ...resultArrays(results),
-      ...stateValues(state),
-      state.pauseMs,
-    ]);
-    return claimed === null ? undefined : Number(claimed);
+    const args = { ...name, ...resultArguments(results), ...updateJson(state) };
+    return (await this.#database.call('settle', args)) as number | undefined;
   }
 
-  async release({ application, claim }: ClaimName, state?: ApplicationUpdate): Promise<boolean> {
-    const values = state === undefined ? STATE_TYPES.map(() => null) : stateValues(state);
-    const args = [application, claim, ...values, state?.pauseMs ?? null];
-    return (await this.#database.one('release', RELEASE_TYPES, args))['release'] === true;
+  async release(name: ClaimName, state?: ApplicationUpdate, timeoutMs?: number): Promise<boolean> {
+    const args = { ...name, ...(state && updateJson(state)) };
+    return (await this.#database.call('release', args, { timeoutMs })) === true;
   }
 
-  async extend({ application, claim }: ClaimName, leaseMs: number): Promise<boolean> {
-    const types = ['bigint', 'bigint', 'double precision'];
-    const answer = await this.#database.one('extend', types, [application, claim, leaseMs]);
-    return answer['extend'] === true;
+  async extend(name: ClaimName, leaseMs: number): Promise<boolean> {
+    const args = { ...name, leaseMs: toDuration(leaseMs) };
+    return (await this.#database.call('extend', args)) === true;
   }
 
   async expire(olderThanMs: number, maxMessages: number): Promise<ExpiredMessage[]> {
-    const values = [olderThanMs, toWhole(maxMessages)];
-    return expiredOf(await this.#database.call('expire', ['double precision', 'bigint'], values));
+    const args = { olderThanMs: toDuration(olderThanMs), limit: toWhole(maxMessages) };
+    return expiredOf(await this.#database.rows('expire', args));
   }
 
-  async closeApplication(
-    applicationId: string,
-    initialState: ApplicationState,
-    maxMessages: number,
-  ): Promise<ExpiredMessage[]> {
-    const types = ['text', ...STATE_TYPES.slice(1)];
-    const values = [toText(applicationId), ...stateValues(initialState).slice(1)];
-    // Its own transaction: what comes in is kept waiting for no longer than this.
-    const { shut } = await this.#database.one('shut', types, values);
-    const page = [shut, toWhole(maxMessages)];
-    return expiredOf(await this.#database.call('close_page', ['bigint', 'bigint'], page));
+  async closeApplication(applicationId: string, maxMessages: number): Promise<ExpiredMessage[]> {
+    const args = { id: toEscaped(applicationId), initialState: this.#initialJson() };
+    // A transaction of its own: enqueues wait for it, and must not wait for more.
+    const number = await this.#database.call('close_application', args);
+    const page = { number, limit: toWhole(maxMessages) };
+    return expiredOf(await this.#database.rows('expire_closed', page));
   }
 
-  async reopen(applicationId: string, initialState: ApplicationState): Promise<void> {
-    const values = [toText(applicationId), ...stateValues(initialState)];
-    await this.#database.call('reopen', ['text', ...STATE_TYPES], values);
+  async reopen(applicationId: string): Promise<void> {
+    const args = { id: toEscaped(applicationId), initialState: this.#initialJson() };
+    await this.#database.call('reopen_application', args);
   }
 
   async applicationState(applicationId: string): Promise<ApplicationState | undefined> {
-    const rows = await this.#database.call('application_state', ['text'], [toText(applicationId)]);
-    return rows[0] && stateOf(rows[0]);
+    const answer = await this.#database.call('application_state', { id: toEscaped(applicationId) });
+    return answer === undefined ? undefined : stateOf(answer as StateJson);
   }
 
-  async deadLetters({ limit, after, ...filter }: PageRequest): Promise<DeadLetterPage> {
-    const values = [...filterValues(filter), behind(after), toWhole(limit) + 1];
-    const types = [...FILTER_TYPES, 'bigint', 'bigint'];
-    return deadLetterPage(await this.#database.call('dead_letters', types, values), limit);
+  async deadLetters(
+    page: DeadLetterFilter & { readonly limit: number; readonly after?: string },
+  ): Promise<DeadLetterPage> {
+    const { limit, after } = page;
+    const args = { ...filterArguments(page), after: cursorOf(after), limit: toWhole(limit) + 1 };
+    return deadLetterPage(await this.#database.rows('dead_letters', args), limit);
   }
 
   async replay(filter: DeadLetterFilter): Promise<number> {
-    const { maxPendingMessages, maxPendingBytes } = this.#bounds;
-    return await inPages('replayed', (after) => {
-      const values = [...filterValues(filter), maxPendingMessages, maxPendingBytes, after, PAGE];
-      return this.#database.one('replay', REPLAY_TYPES, values);
+    return await this.#inPages('replay_dead_letters', {
+      ...filterArguments(filter),
+      ...this.#bounds,
     });
   }
 
   async purge(filter: DeadLetterFilter): Promise<number> {
-    return await inPages('discarded', (after) => {
-      const values = [...filterValues(filter), after, PAGE];
-      return this.#database.one('purge', PURGE_TYPES, values);
-    });
+    return await this.#inPages('purge_dead_letters', filterArguments(filter));
+  }
+
+  /** Each page is a transaction. Returns the sum of their counts. */
+  async #inPages(name: string, filter: object): Promise<number> {
+    let sum = 0;
+    for (let after: number | null = 0; after !== null; ) {
+      const args = { ...filter, after, limit: PAGE };
+      const answer = await this.#database.call(name, args);
+      const { count, next } = answer as { readonly count: number; readonly next: number | null };
+      sum += count;
+      after = next;
+    }
+    return sum;
   }
 
   async stats(): Promise<QueueStats> {
-    return statsOf(await this.#database.call('stats', [], []));
+    return statsOf(await this.#database.rows('stats'));
   }
 
   async countPending(ranges: readonly SequenceRange[]): Promise<number> {
-    const values = [ranges.map(({ from }) => from), ranges.map(({ to }) => to)];
-    const answer = await this.#database.one('count_pending', ['bigint[]', 'bigint[]'], values);
-    return Number(answer['count_pending']);
+    const args = { froms: ranges.map(({ from }) => from), tos: ranges.map(({ to }) => to) };
+    return (await this.#database.call('count_pending', args)) as number;
   }
 
   async backlog(): Promise<Backlog> {
-    const answer = await this.#database.one('backlog', [], []);
-    return {
-      dueMessages: Number(answer['due_messages']),
-      lastSequence: Number(answer['last_sequence']),
-    };
+    return (await this.#database.call('backlog')) as Backlog;
   }
 
-  /** How many messages wait in all. */
-  async waiting(): Promise<number> {
-    return Number((await this.#database.one('waiting', [], []))['messages']);
+  /** Returns the number of pending messages. */
+  async pending(): Promise<number> {
+    return (await this.#database.call('pending_messages')) as number;
   }
-}
-
-const expiredOf = (rows: readonly Row[]): ExpiredMessage[] =>
-  rows.map((row) => ({
-    applicationId: fromText(String(row['application'])),
-    messageId: fromText(String(row['message_id'])),
-    sequence: Number(row['sequence']),
-  }));
-
-/** Each page is a transaction; the sum of what they tell. */
-async function inPages(count: string, page: (after: unknown) => Promise<Row>): Promise<number> {
-  let sum = 0;
-  let after: unknown = 0;
-  while (after !== null) {
-    const answer = await page(after);
-    sum += Number(answer[count]);
-    after = answer['looked_at'];
-  }
-  return sum;
 }

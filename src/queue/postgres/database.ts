@@ -1,129 +1,141 @@
-/** Calls of the schema's functions: connections, timeouts and errors. */
-import type { Client, ClientConfig, Pool, PoolClient } from 'pg';
-import { SecurityEventError } from '../../errors.ts';
-import { optionalImport } from '../../system/optional-import.ts';
-import { untraced } from '../../system/untraced.ts';
-import type { LoadPg } from './load-pg.ts';
-import { failure, isRetryable } from './postgres-failure.ts';
-import type { ReadOptions } from './postgres-options.ts';
-import { quoted } from './sql/schema-text.ts';
+/** Calls of the schema's functions: arguments, timeouts and errors. */
+import type { Client, PoolClient, QueryConfig } from 'pg';
+import { untraced } from '../../runtime/untraced.ts';
+import type { Durability } from '../queue.ts';
+import { copyOut } from './copy-out.ts';
+import { failure, isRetryable } from './failure.ts';
+import type { ReadOptions } from './options.ts';
+import { durabilityOf, quoted, readSettings, type Settings } from './schema.ts';
+import { Servers, type Surroundings } from './servers.ts';
 
-/** So many times is a call begun anew of which the server says that it did nothing. */
+/** How often a call is tried of which the server says that it did nothing. */
 const MAX_TRIES = 4;
 
-/** The server cuts longer names of statements, so that two of them may be one. */
+/** The server cuts longer names of prepared statements, so that two of them could be the same. */
 const MAX_NAME = 63;
 
 export type Row = Readonly<Record<string, unknown>>;
 
-export interface Connected {
-  readonly pool: Pool;
-  /** Whether it is ours to end. */
-  readonly isOwn: boolean;
-  /** A connection outside the pool; absent where nobody can know to which server. */
-  readonly newClient: (() => Client) | undefined;
+interface CallOptions {
+  readonly content?: Buffer;
+  /** Default `callTimeoutMs`. */
+  readonly timeoutMs?: number | undefined;
 }
 
-export async function connected(options: ReadOptions, load: LoadPg): Promise<Connected> {
-  const { Pool, Client } = await optionalImport('pg', load);
-  if (options.pool !== undefined) {
-    // Not by type: the caller's `pg` may be another copy.
-    const pool = options.pool as Pool;
-    const { options: config } = pool as { readonly options?: Pool['options'] };
-    return { pool, isOwn: false, newClient: config && (() => new Client(config)) };
-  }
-  const config = configOf(options);
-  const pool = new Pool({ ...config, max: options.maxConnections, allowExitOnIdle: true });
-  // Of a connection that is idle: the call that uses the next one is told, or finds it mended.
-  pool.on('error', () => {});
-  return { pool, isOwn: true, newClient: () => new Client(config) };
+interface Given extends CallOptions {
+  readonly args: object;
 }
 
-/** Of a connection, by what is under way on it: that fails, and tells. Unheard it would end the host. */
-const unheard = (): void => {};
-
-/** A connection that failed within a transaction is not used again. */
-export async function withClient<T>(
-  pool: Pool,
-  work: (client: PoolClient) => Promise<T>,
-): Promise<T> {
-  const client = await untraced(() => pool.connect()).catch((error: unknown) => {
-    throw failure(error);
-  });
-  client.on('error', unheard);
-  try {
-    const result = await work(client);
-    client.off('error', unheard);
-    client.release();
-    return result;
-  } catch (error) {
-    client.release(true);
-    throw error;
-  }
-}
-
-function configOf({ connection, callTimeoutMs, transactionPooling }: ReadOptions): ClientConfig {
-  const given = typeof connection === 'string' ? { connectionString: connection } : connection;
-  return {
-    connectionTimeoutMillis: callTimeoutMs,
-    keepAlive: true,
-    fallback_application_name: 'security-event-delivery',
-    // A proxy refuses connections that ask for it; there the calls end on our side alone.
-    ...(transactionPooling ? {} : { statement_timeout: callTimeoutMs }),
-    ...given,
-  };
-}
+type Run<T> = (client: PoolClient, remainingMs: number) => Promise<T>;
 
 export class Database {
-  readonly #connected: Connected;
   readonly #options: ReadOptions;
+  readonly #servers: Servers;
+  #durability: Durability = 'process-crash';
 
-  constructor(connection: Connected, options: ReadOptions) {
-    this.#connected = connection;
+  constructor(options: ReadOptions, surroundings: Surroundings) {
     this.#options = options;
+    this.#servers = new Servers(options, surroundings, async (client) => {
+      this.noteSettings(await readSettings(client, options));
+    });
   }
 
-  get newClient(): (() => Client) | undefined {
-    return this.#connected.newClient;
+  /** What the settings of the server keep, as they were last read; until then the least. */
+  get durability(): Durability {
+    return this.#durability;
   }
 
-  /** Calls a function of the schema with arguments of these types. */
-  async call(name: string, types: readonly string[], values: readonly unknown[]): Promise<Row[]> {
+  noteSettings(settings: Settings): void {
+    this.#durability = durabilityOf(settings);
+  }
+
+  /** Makes a connection to listen on; `undefined` if nobody can know to which server. */
+  newClient(): Client | undefined {
+    return this.#servers.newClient();
+  }
+
+  /** Calls a function that returns one value. */
+  async call(name: string, args: object = {}, options: CallOptions = {}): Promise<unknown> {
+    const holders = options.content === undefined ? '$1::json' : '$1::json, $2::bytea';
+    const text = `select ${this.#nameOf(name)}(${holders})::text as answer`;
+    const [row] = await this.#query(name, text, { ...options, args });
+    const answer = row?.['answer'];
+    return typeof answer === 'string' && answer !== ''
+      ? (JSON.parse(answer) as unknown)
+      : undefined;
+  }
+
+  /** Calls a function that returns rows. */
+  async rows(name: string, args: object = {}): Promise<Row[]> {
+    return await this.#query(name, `select * from ${this.#nameOf(name)}($1::json)`, { args });
+  }
+
+  /** Reads the row of a function without encoding its bytes; `undefined` if there is none. */
+  async bytes(
+    name: string,
+    args: readonly number[],
+    timeoutMs?: number,
+  ): Promise<Buffer[] | undefined> {
+    const text = `copy (select * from ${this.#nameOf(name)}(${args.join(', ')})) to stdout (format binary)`;
+    return await this.#run((client, remainingMs) => copyOut(client, text, remainingMs), timeoutMs);
+  }
+
+  /** Makes a connection, which checks the schema and the settings of the server. */
+  async connect(): Promise<void> {
+    await this.#run(() => Promise.resolve());
+  }
+
+  async end(): Promise<void> {
+    await this.#servers.end();
+  }
+
+  #nameOf(name: string): string {
+    return `${quoted(this.#options.schema)}.${name}`;
+  }
+
+  async #query(name: string, text: string, given: Given): Promise<Row[]> {
     const { schema, transactionPooling } = this.#options;
-    const holders = types.map((type, index) => `$${index + 1}::${type}`).join(', ');
-    const text = `select * from ${quoted(schema)}.${name}(${holders})`;
+    const { args, content, timeoutMs } = given;
     const prepared = `${schema}.${name}`;
     const isPrepared = !transactionPooling && prepared.length <= MAX_NAME;
-    return await this.query(text, values, isPrepared ? prepared : undefined);
+    const config: QueryConfig = {
+      text,
+      values: [JSON.stringify(args), ...(content === undefined ? [] : [content])],
+      ...(isPrepared ? { name: prepared } : {}),
+    };
+    return await this.#run(async (client, remainingMs) => {
+      // Not in the types of the client, which reads it. The pool can be the caller's.
+      const timed = { ...config, query_timeout: remainingMs } as QueryConfig;
+      return (await client.query<Row>(timed)).rows;
+    }, timeoutMs);
   }
 
-  async query(text: string, values: readonly unknown[] = [], name?: string): Promise<Row[]> {
-    const { callTimeoutMs } = this.#options;
-    const config = {
-      text,
-      values: [...values],
-      // In no type of the client's, but read by it: the pool may be the caller's.
-      query_timeout: callTimeoutMs,
-      ...(name === undefined ? {} : { name }),
-    };
+  async #run<T>(work: Run<T>, timeoutMs = this.#options.callTimeoutMs): Promise<T> {
+    const endsAt = this.#servers.monotonicMs() + timeoutMs;
     for (let tries = 1; ; tries += 1) {
       try {
-        const { rows } = await untraced(() => this.#connected.pool.query<Row>(config));
-        return rows;
+        const leftMs = endsAt - this.#servers.monotonicMs();
+        return await this.#servers.withClient(leftMs, (client, remainingMs) =>
+          untraced(() => work(client, remainingMs)),
+        );
       } catch (error) {
         if (!isRetryable(error) || tries === MAX_TRIES) throw failure(error);
       }
     }
   }
+}
 
-  /** The only row of an answer. */
-  async one(name: string, types: readonly string[], values: readonly unknown[]): Promise<Row> {
-    const [row] = await this.call(name, types, values);
-    if (row === undefined) throw new SecurityEventError('ERR_QUEUE_FAILED');
-    return row;
-  }
-
-  async end(): Promise<void> {
-    if (this.#connected.isOwn) await untraced(() => this.#connected.pool.end());
+/** Rejects if no server that takes writes can be reached, or the schema does not fit. */
+export async function openDatabase(
+  options: ReadOptions,
+  surroundings: Surroundings,
+): Promise<Database> {
+  const database = new Database(options, surroundings);
+  try {
+    await database.connect();
+    return database;
+  } catch (error) {
+    await database.end();
+    throw error;
   }
 }

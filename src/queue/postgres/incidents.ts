@@ -1,85 +1,75 @@
 import { SecurityEventError } from '../../errors.ts';
 import type { IncidentNews, IncidentReport, IncidentStore } from '../../incident/incident-store.ts';
-import type { Database } from './database.ts';
-import type { LoadPg } from './load-pg.ts';
-import type { ReadOptions } from './postgres-options.ts';
-import { type OpenedDatabase, opened } from './schema.ts';
-import { fromText, toText } from './words.ts';
+import { type Database, openDatabase } from './database.ts';
+import { fromEscaped, toEscaped } from './escaped-text.ts';
+import type { ReadOptions } from './options.ts';
+import type { Surroundings } from './servers.ts';
 
-/** How long an incident is known since it was last told of. */
+/** How long an incident is known after its last report. */
 const KEPT_MS = 30 * 86_400_000;
 
-const TELL_TYPES = [
-  'text',
-  'text',
-  'text',
-  'double precision',
-  'text[]',
-  'text[]',
-  'double precision',
-];
+interface ReportAnswer {
+  readonly isFirst: boolean;
+  readonly startedAt: number;
+  readonly addresses: readonly string[];
+  readonly accounts: readonly string[];
+}
 
-const RETRACT_TYPES = ['text', 'text', 'text', 'boolean', 'text[]', 'text[]'];
-
-/** What was told of incidents by whichever process. It connects with the first call. */
+/** What was reported of incidents by all processes. Connects with the first call. */
 export class PostgresIncidents implements IncidentStore {
   readonly #options: ReadOptions;
-  readonly #load: LoadPg;
-  #opening: Promise<OpenedDatabase> | undefined;
+  readonly #surroundings: Surroundings;
+  #opening: Promise<Database> | undefined;
   #isClosed = false;
 
-  constructor(options: ReadOptions, load: LoadPg) {
+  constructor(options: ReadOptions, surroundings: Surroundings) {
     this.#options = options;
-    this.#load = load;
+    this.#surroundings = surroundings;
   }
 
   async tell(report: IncidentReport): Promise<IncidentNews> {
-    const { applicationId, incidentId, channel, at, addresses, accounts } = report;
+    const { at, addresses, accounts } = report;
     const database = await this.#database();
-    const row = await database.one('tell', TELL_TYPES, [
-      toText(applicationId),
-      toText(incidentId),
-      channel,
+    const answer = await database.call('report_incident', {
+      ...keyOf(report),
       at,
-      addresses.map(toText),
-      accounts.map(toText),
-      KEPT_MS,
-    ]);
+      addresses: addresses.map(toEscaped),
+      accounts: accounts.map(toEscaped),
+      keptMs: KEPT_MS,
+    });
+    const news = answer as ReportAnswer;
     return {
-      isFirst: row['is_first'] === true,
-      startedAt: Number(row['began_at']),
-      newAddresses: (row['new_addresses'] as string[]).map(fromText),
-      newAccounts: (row['new_accounts'] as string[]).map(fromText),
+      isFirst: news.isFirst,
+      startedAt: news.startedAt,
+      newAddresses: news.addresses.map(fromEscaped),
+      newAccounts: news.accounts.map(fromEscaped),
     };
   }
 
   async retract(report: IncidentReport, news: IncidentNews): Promise<void> {
-    const { applicationId, incidentId, channel } = report;
     const { isFirst, newAddresses, newAccounts } = news;
     const database = await this.#database();
-    await database.call('retract', RETRACT_TYPES, [
-      toText(applicationId),
-      toText(incidentId),
-      channel,
+    await database.call('retract_incident', {
+      ...keyOf(report),
       isFirst,
-      newAddresses.map(toText),
-      newAccounts.map(toText),
-    ]);
+      addresses: newAddresses.map(toEscaped),
+      accounts: newAccounts.map(toEscaped),
+    });
   }
 
   /** Ends the connections that are its own. Later calls reject with `ERR_QUEUE_CLOSED`. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const opening = await this.#opening?.catch(() => undefined);
+    const database = await this.#opening?.catch(() => undefined);
     this.#opening = undefined;
-    await opening?.database.end();
+    await database?.end();
   }
 
   async #database(): Promise<Database> {
     if (this.#isClosed) throw new SecurityEventError('ERR_QUEUE_CLOSED');
-    this.#opening ??= opened(this.#options, this.#load);
+    this.#opening ??= openDatabase(this.#options, this.#surroundings);
     try {
-      return (await this.#opening).database;
+      return await this.#opening;
     } catch (error) {
       // The next call tries again.
       this.#opening = undefined;
@@ -87,3 +77,9 @@ export class PostgresIncidents implements IncidentStore {
     }
   }
 }
+
+const keyOf = ({ applicationId, incidentId, channel }: IncidentReport) => ({
+  application: toEscaped(applicationId),
+  incident: toEscaped(incidentId),
+  channel,
+});

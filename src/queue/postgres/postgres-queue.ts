@@ -1,5 +1,4 @@
 import { SecurityEventError } from '../../errors.ts';
-import type { Clock } from '../../system/clock.ts';
 import type {
   ApplicationState,
   ApplicationUpdate,
@@ -20,67 +19,64 @@ import type {
   SequenceRange,
 } from '../queue.ts';
 import { Calls } from './calls.ts';
-import { type ClaimName, claimName, claimOf, nothingOf } from './claims.ts';
-import type { Database } from './database.ts';
-import type { PageRequest } from './dead-letter-rows.ts';
-import { Doorbell } from './doorbell.ts';
-import { Folding } from './folding.ts';
-import { Intake } from './intake.ts';
-import type { LoadPg } from './load-pg.ts';
-import type { ReadOptions } from './postgres-options.ts';
-import { opened } from './schema.ts';
+import { CounterFlusher } from './counter-flusher.ts';
+import { type Database, openDatabase } from './database.ts';
+import { EnqueueBatcher } from './enqueue-batcher.ts';
+import { Notifier } from './notifier.ts';
+import type { ReadOptions } from './options.ts';
+import { type ClaimName, claimName } from './rows.ts';
+import type { Surroundings } from './servers.ts';
 
-export interface Surroundings {
-  readonly clock: Pick<Clock, 'idle'>;
+export interface QueueSurroundings extends Surroundings {
   readonly newId: () => string;
-  readonly load: LoadPg;
 }
 
 interface Opened {
   readonly database: Database;
   readonly calls: Calls;
-  readonly folding: Folding;
-  readonly intake: Intake;
+  readonly flusher: CounterFlusher;
+  readonly batcher: EnqueueBatcher;
 }
 
-interface Session extends Opened {
-  readonly initialState: ApplicationState;
+interface LiveClaim {
+  readonly name: ClaimName;
+  readonly leaseEndsAt: number;
 }
 
 export class PostgresQueue implements MessageQueue {
   readonly #options: ReadOptions;
-  readonly #surroundings: Surroundings;
-  readonly #doorbell: Doorbell;
-  /** Names this handle among those that ring. */
+  readonly #surroundings: QueueSurroundings;
+  readonly #notifier: Notifier;
+  /** Names this queue among those that notify. */
   readonly #caller: string;
-  #durability: Durability = 'process-crash';
-  #initialState: ApplicationState | undefined;
+  #opened: Opened | undefined;
   #opening: Promise<Opened> | undefined;
   #closing: Promise<QueueClosing> | undefined;
-  /** Calls that are not over. */
+  /** Calls that have not ended. */
   readonly #running = new Set<Promise<unknown>>();
-  /** What this handle claimed and did not settle. */
-  readonly #claims = new Map<string, Claim>();
+  /** Claims of this queue that are neither settled nor expired, oldest lease first. */
+  readonly #claims = new Map<string, LiveClaim>();
 
-  constructor(options: ReadOptions, surroundings: Surroundings) {
-    const { pollMs, schema } = options;
+  constructor(options: ReadOptions, surroundings: QueueSurroundings) {
+    const { pollMs, schema, callTimeoutMs } = options;
     const { clock, newId } = surroundings;
     this.#options = options;
     this.#surroundings = surroundings;
     this.#caller = newId();
-    this.#doorbell = new Doorbell({ clock, pollMs, channel: schema, caller: this.#caller });
+    const caller = this.#caller;
+    this.#notifier = new Notifier({ clock, pollMs, callTimeoutMs, channel: schema, caller });
   }
 
-  /** As the server's settings were when it was opened; before, the least that they can be. */
+  /** What the server's settings keep, as they were last read; `process-crash` before that. */
   get durability(): Durability {
-    return this.#durability;
+    return this.#opened?.database.durability ?? 'process-crash';
   }
 
   async open(initialState: ApplicationState): Promise<Backlog> {
     if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
     const { calls } = await this.#connected();
     const backlog = await calls.backlog();
-    this.#initialState = initialState;
+    calls.initialState = initialState;
     return backlog;
   }
 
@@ -96,46 +92,59 @@ export class PostgresQueue implements MessageQueue {
   }
 
   async #connect(): Promise<Opened> {
-    const { schema, listen } = this.#options;
-    const { database, durability } = await opened(this.#options, this.#surroundings.load);
-    this.#durability = durability;
+    const { schema, listen, callTimeoutMs } = this.#options;
+    const { clock } = this.#surroundings;
+    const database = await openDatabase(this.#options, this.#surroundings);
     const calls = new Calls(database, this.#options);
-    const folding = new Folding((rings) =>
-      calls.fold(rings && listen ? schema : null, this.#caller),
+    const flusher = new CounterFlusher((notifies) =>
+      calls.flushCounters(notifies && listen ? schema : null, this.#caller),
     );
-    const intake = new Intake((entries, delayMs) =>
-      calls.enqueue(entries, delayMs, this.#initialState as ApplicationState),
-    );
-    this.#doorbell.open(listen ? database.newClient : undefined);
-    return { database, calls, folding, intake };
+    const batcher = new EnqueueBatcher({
+      store: (entries, delayMs, timeoutMs) => calls.enqueue(entries, delayMs, timeoutMs),
+      callTimeoutMs,
+      monotonicMs: () => clock.monotonicMs(),
+    });
+    this.#notifier.open(listen ? () => database.newClient() : undefined);
+    this.#opened = { database, calls, flusher, batcher };
+    return this.#opened;
   }
 
   async enqueue(entries: readonly QueueEntry[], delayMs = 0): Promise<EnqueueResult> {
-    return await this.#run(async ({ folding, intake }) => {
+    return await this.#run(async ({ flusher, batcher }) => {
       if (entries.length === 0) return { sequences: [], closed: [] };
-      const enqueued = await intake.enqueue(entries, delayMs);
-      this.#tell(folding);
+      const enqueued = await batcher.enqueue(entries, delayMs);
+      this.#notifyAll(flusher);
       return enqueued;
     });
   }
 
   async claim(request: ClaimRequest): Promise<Claim | NothingDue> {
-    return await this.#run(async ({ calls, folding }) => {
-      // Of what this process brought in it must not be said that it is not there.
-      await folding.done();
-      let answer = await calls.claim(request);
-      if (answer['unfolded'] === true) {
-        folding.ask(false);
-        if (answer['claim'] === null) {
-          await folding.done();
-          answer = await calls.claim(request);
+    return await this.#run(async ({ calls, flusher }) => {
+      const { clock } = this.#surroundings;
+      const endsAt = clock.monotonicMs() + this.#options.callTimeoutMs;
+      const attempt = () => calls.claim(request, Math.max(1, endsAt - clock.monotonicMs()));
+      let { claimed, hasDeltas } = await attempt();
+      if (hasDeltas) {
+        flusher.request(false);
+        if (!('messages' in claimed)) {
+          await flusher.done();
+          ({ claimed, hasDeltas } = await attempt());
         }
       }
-      if (answer['claim'] === null) return nothingOf(answer);
-      const claim = claimOf(answer);
-      this.#claims.set(claim.id, claim);
-      return claim;
+      if ('messages' in claimed) this.#keep(claimed.id, request.leaseMs);
+      return claimed;
     });
+  }
+
+  #keep(id: string, leaseMs: number): void {
+    const now = this.#surroundings.clock.monotonicMs();
+    for (const [old, { leaseEndsAt }] of this.#claims) {
+      if (leaseEndsAt > now) break;
+      this.#claims.delete(old);
+    }
+    this.#claims.delete(id);
+    const name = claimName({ id });
+    if (name !== undefined) this.#claims.set(id, { name, leaseEndsAt: now + leaseMs });
   }
 
   async settle(
@@ -143,25 +152,25 @@ export class PostgresQueue implements MessageQueue {
     results: readonly MessageResult[],
     state: ApplicationUpdate,
   ): Promise<'settled' | 'lost'> {
-    const claimed = await this.#with(claim, async (name, { calls, folding }) => {
-      const count = await calls.settle(name, results, state);
-      // There all of ours may be busy, and others idle.
-      if (state.tier !== claim.state.tier) folding.ask(true);
-      return count;
+    const count = await this.#with(claim, async (name, { calls, flusher }) => {
+      const settled = await calls.settle(name, results, state);
+      // Dispatchers of the other tier can be idle while all of this process are busy.
+      if (state.tier !== claim.state.tier) flusher.request(true);
+      return settled;
     });
-    if (claimed !== undefined && claimed !== results.length) {
-      const detail = `${results.length} results for ${claimed} messages`;
+    if (count !== undefined && count !== results.length) {
+      const detail = `${results.length} results for ${count} messages`;
       throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
     }
     this.#ended(claim);
-    return claimed === undefined ? 'lost' : 'settled';
+    return count === undefined ? 'lost' : 'settled';
   }
 
   async release(claim: Claim, state?: ApplicationUpdate): Promise<'released' | 'lost'> {
-    const isReleased = await this.#with(claim, async (name, { calls, folding }) => {
-      const isDue = await calls.release(name, state);
-      if (isDue) folding.ask(true);
-      return isDue;
+    const isReleased = await this.#with(claim, async (name, { calls, flusher }) => {
+      const wasLive = await calls.release(name, state);
+      if (wasLive) flusher.request(true);
+      return wasLive;
     });
     this.#ended(claim);
     return isReleased === true ? 'released' : 'lost';
@@ -169,24 +178,26 @@ export class PostgresQueue implements MessageQueue {
 
   async extend(claim: Claim, leaseMs: number): Promise<'extended' | 'lost'> {
     const isExtended = await this.#with(claim, (name, { calls }) => calls.extend(name, leaseMs));
-    return isExtended === true ? 'extended' : 'lost';
+    if (isExtended !== true) return 'lost';
+    this.#keep(claim.id, leaseMs);
+    return 'extended';
   }
 
-  /** `undefined` where no claim is called so. */
-  #with<T>(
+  /** Resolves to `undefined` if no claim has this id. */
+  async #with<T>(
     claim: Claim,
-    work: (name: ClaimName, session: Session) => Promise<T>,
+    work: (name: ClaimName, opened: Opened) => Promise<T>,
   ): Promise<T | undefined> {
-    return this.#run(async (session) => {
+    return await this.#run(async (opened) => {
       const name = claimName(claim);
-      return name === undefined ? undefined : await work(name, session);
+      return name === undefined ? undefined : await work(name, opened);
     });
   }
 
-  /** Other processes are not told: who settled has a slot for what is left, and they look now and then. */
+  /** Does not notify other processes: this one has a slot for what is left, and they poll. */
   #ended({ id }: Claim): void {
     this.#claims.delete(id);
-    this.#doorbell.ring();
+    this.#notifier.notify();
   }
 
   async expire(olderThanMs: number, maxMessages: number): Promise<readonly ExpiredMessage[]> {
@@ -205,34 +216,34 @@ export class PostgresQueue implements MessageQueue {
     applicationId: string,
     maxMessages: number,
   ): Promise<readonly ExpiredMessage[]> {
-    return await this.#run(({ calls, initialState }) =>
-      calls.closeApplication(applicationId, initialState, maxMessages),
-    );
+    return await this.#run(({ calls }) => calls.closeApplication(applicationId, maxMessages));
   }
 
   async reopenApplication(applicationId: string): Promise<void> {
-    await this.#run(async ({ calls, folding, initialState }) => {
-      await calls.reopen(applicationId, initialState);
-      this.#tell(folding);
+    await this.#run(async ({ calls, flusher }) => {
+      await calls.reopen(applicationId);
+      this.#notifyAll(flusher);
     });
   }
 
-  async listDeadLetters(page: PageRequest): Promise<DeadLetterPage> {
+  async listDeadLetters(
+    page: DeadLetterFilter & { readonly limit: number; readonly after?: string },
+  ): Promise<DeadLetterPage> {
     return await this.#run(({ calls }) => calls.deadLetters(page));
   }
 
   async replayDeadLetters(filter: DeadLetterFilter): Promise<number> {
-    return await this.#run(async ({ calls, folding }) => {
+    return await this.#run(async ({ calls, flusher }) => {
       const replayed = await calls.replay(filter);
-      if (replayed > 0) this.#tell(folding);
+      if (replayed > 0) this.#notifyAll(flusher);
       return replayed;
     });
   }
 
   async purgeDeadLetters(filter: DeadLetterFilter): Promise<number> {
-    return await this.#run(async ({ calls, folding }) => {
+    return await this.#run(async ({ calls, flusher }) => {
       const purged = await calls.purge(filter);
-      folding.ask(false);
+      flusher.request(false);
       return purged;
     });
   }
@@ -242,7 +253,7 @@ export class PostgresQueue implements MessageQueue {
   }
 
   onDue(listener: () => void): () => void {
-    return this.#doorbell.onRing(listener);
+    return this.#notifier.onDue(listener);
   }
 
   async close(): Promise<QueueClosing> {
@@ -250,42 +261,38 @@ export class PostgresQueue implements MessageQueue {
     return await this.#closing;
   }
 
-  /** What was begun is done first; what is claimed was not sent (law 8). */
+  /** Waits for calls that have begun. Claims that are left were not sent (law 8). */
   async #end(): Promise<QueueClosing> {
-    this.#doorbell.stop();
+    this.#notifier.stop();
     const open = await this.#opening?.catch(() => undefined);
     if (open === undefined) return { returned: [], left: 0 };
-    const { database, calls, folding } = open;
+    const { database, calls, flusher } = open;
     try {
       await Promise.allSettled(this.#running);
-      for (const claim of this.#claims.values()) {
-        await calls.release(claimName(claim) as ClaimName);
-      }
-      // What is left is for others now.
-      folding.ask(true);
-      await folding.done();
-      return { returned: [], left: await calls.waiting() };
+      const claims = Array.from(this.#claims.values(), ({ name }) => calls.release(name));
+      const released = await Promise.allSettled(claims);
+      if (claims.length > 0) flusher.request(true);
+      await flusher.done();
+      const failed = released.find(({ status }) => status === 'rejected');
+      if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+      return { returned: [], left: await calls.pending() };
     } finally {
       await database.end();
     }
   }
 
-  async #run<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    const initialState = this.#initialState;
-    if (initialState === undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
-    return await this.#while((open) => work({ ...open, initialState }));
-  }
-
-  /** `close` waits for what was begun. */
-  async #while<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
-    if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
-    const running = this.#connected().then(work);
+  /** `close` waits for calls that have begun. */
+  async #run<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
+    if (this.#opened?.calls.initialState === undefined || this.#closing !== undefined) {
+      throw new SecurityEventError('ERR_QUEUE_CLOSED');
+    }
+    const running = work(this.#opened);
     this.#running.add(running);
     return await running.finally(() => this.#running.delete(running));
   }
 
-  #tell(folding: Folding): void {
-    folding.ask(true);
-    this.#doorbell.ring();
+  #notifyAll(flusher: CounterFlusher): void {
+    flusher.request(true);
+    this.#notifier.notify();
   }
 }

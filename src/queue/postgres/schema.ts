@@ -1,23 +1,63 @@
-/** The schema: made once, and looked at before it is used. */
-import type { ClientBase } from 'pg';
+/** The schema: made once, and checked with the server's settings on each new connection. */
+import type { ClientBase, QueryConfig } from 'pg';
 import { SecurityEventError } from '../../errors.ts';
-import { untraced } from '../../system/untraced.ts';
+import { untraced } from '../../runtime/untraced.ts';
 import type { Durability } from '../queue.ts';
-import { connected, Database, type Row } from './database.ts';
-import type { LoadPg } from './load-pg.ts';
-import { failure } from './postgres-failure.ts';
-import type { ReadOptions } from './postgres-options.ts';
-import { quoted, SCHEMA_VERSION, schemaText } from './sql/schema-text.ts';
+import { failure } from './failure.ts';
+import type { ReadOptions } from './options.ts';
+import { SCHEMA_SQL } from './schema-sql.generated.ts';
+
+/**
+ * Raised with every change of the SQL after it was published, together with a migration. A queue works only
+ * with a schema of its own version.
+ */
+const SCHEMA_VERSION = 1;
 
 type SchemaChange = 'created' | 'migrated' | 'present';
 
-/** What a schema of a version needs to be of the next one; `{s}` stands for its quoted name. */
+/** By the version that each begins with: what changes it to the next one. `{s}` is the schema's quoted name. */
 export type Migrations = Readonly<Record<number, string>>;
 
-/** By the version that each begins with: none was published before {@link SCHEMA_VERSION}. */
 const MIGRATIONS: Migrations = {};
 
-/** Makes or migrates the schema in one transaction, one process after the other; what is there stays. */
+/**
+ * A plan is made once and kept, since making it takes longer than running it. It has to use the indexes, also
+ * if the tables were empty when it was made. JIT is off: the plans have a high estimated cost but run for
+ * microseconds.
+ */
+const PLANS = `{path} set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off`;
+
+/** Functions and operators are the server's own, whatever the search path of the caller has. */
+const PATH = 'set search_path = pg_catalog, pg_temp';
+
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+/** Returns the SQL for all that a new, empty schema holds. */
+export function schemaText(schema: string): string {
+  const version = `create table {s}.schema_version (version integer primary key);
+
+insert into {s}.schema_version values (${SCHEMA_VERSION});`;
+  const text = `${SCHEMA_SQL}\n\n${version}\n`
+    .replaceAll('{plans}', PLANS)
+    .replaceAll('{path}', PATH);
+  return text.replaceAll('{s}', () => quoted(schema));
+}
+
+/** Returns the SQL file for those who do not run {@link createSchema}. */
+export const schemaFile = (schema: string): string => `\
+-- What security-event-delivery/queue/postgres needs in a database, version ${SCHEMA_VERSION}. Run it once, for instance with
+-- psql -v ON_ERROR_STOP=1 -f <this file>. Written by \`npm run docs\`; createPostgresSchema does the same.
+begin;
+
+create schema ${quoted(schema)};
+
+${schemaText(schema)}
+commit;
+`;
+
+/** Makes or migrates the schema in one transaction, one process at a time. What is there stays. */
 export async function createSchema(
   client: ClientBase,
   { schema, callTimeoutMs }: Pick<ReadOptions, 'schema' | 'callTimeoutMs'>,
@@ -28,7 +68,7 @@ export async function createSchema(
     return untraced(() => client.query<Record<string, unknown>>(config));
   };
   try {
-    // Whatever the defaults are: what another process has made meanwhile has to be seen.
+    // Whatever the defaults are: what another process has just made has to be visible.
     await run('begin isolation level read committed read write');
     await run('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${schema} schema`]);
     const found = await run('select to_regclass($1) is not null as found', [
@@ -43,7 +83,7 @@ export async function createSchema(
       for (const step of steps ?? []) await run(step.replaceAll('{s}', () => quoted(schema)));
       change = steps === undefined ? 'present' : 'migrated';
     } else {
-      // Where there is one no right to create schemas is needed.
+      // If the schema exists, no right to create schemas is needed.
       const { rows } = await run('select to_regnamespace($1) is null as missing', [quoted(schema)]);
       if (rows[0]?.['missing'] === true) await run(`create schema ${quoted(schema)}`);
       await run(schemaText(schema));
@@ -55,7 +95,7 @@ export async function createSchema(
   }
 }
 
-/** In their order, with the version last; `undefined` where they do not lead from this version to ours. */
+/** Returns the migrations in order, then the new version; `undefined` if they do not lead to ours. */
 function stepsFrom(version: unknown, migrations: Migrations): string[] | undefined {
   if (typeof version !== 'number' || !(version < SCHEMA_VERSION)) return undefined;
   const steps: string[] = [];
@@ -67,18 +107,6 @@ function stepsFrom(version: unknown, migrations: Migrations): string[] | undefin
   return [...steps, `update {s}.schema_version set version = ${SCHEMA_VERSION}`];
 }
 
-/** What {@link createSchema} runs where there is nothing yet, for who has no program do it. */
-export const schemaFile = (schema: string): string => `\
--- What security-event-delivery/queue/postgres needs in a database, version ${SCHEMA_VERSION}: run it once, for instance by
--- psql -v ON_ERROR_STOP=1 -f <this file>. Written by \`npm run docs\`; createPostgresSchema does the same.
-begin;
-
-create schema ${quoted(schema)};
-
-${schemaText(schema)}
-commit;
-`;
-
 function checkVersion(version: unknown, schema: string): void {
   if (version === SCHEMA_VERSION) return;
   const versions = `is of version ${String(version)}, not ${SCHEMA_VERSION}`;
@@ -88,20 +116,11 @@ function checkVersion(version: unknown, schema: string): void {
   throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
 }
 
-export interface OpenedDatabase {
-  readonly database: Database;
-  readonly durability: Durability;
-}
-
-/** Connects to a database whose schema and settings fit. */
-export async function opened(options: ReadOptions, load: LoadPg): Promise<OpenedDatabase> {
-  const database = new Database(await connected(options, load), options);
-  try {
-    return { database, durability: await lookedAt(database, options.schema) };
-  } catch (error) {
-    await database.end();
-    throw error;
-  }
+/** The settings of the server that say what a commit survives. */
+export interface Settings {
+  readonly fsync: string;
+  readonly commit: string;
+  readonly standbys: string;
 }
 
 const SETTINGS = `select (select version from {s}.schema_version) as version,
@@ -112,40 +131,51 @@ const SETTINGS = `select (select version from {s}.schema_version) as version,
   current_setting('server_encoding') as encoding,
   current_setting('transaction_isolation') as isolation`;
 
-/** Refuses a schema of another version and a server that would not keep the laws; tells what it keeps. */
-async function lookedAt(database: Database, schema: string): Promise<Durability> {
-  const [row] = await database.query(SETTINGS.replace('{s}', () => quoted(schema)));
-  checkVersion(row?.['version'], schema);
-  const unfit = unfitness(row ?? {});
-  if (unfit !== undefined) throw new SecurityEventError('ERR_QUEUE_FAILED', { detail: unfit });
-  return durabilityOf({
-    fsync: String(row?.['fsync']),
-    commit: String(row?.['commit']),
-    standbys: String(row?.['standbys']),
-  });
+/** Rejects if the schema has another version, or the server cannot keep the laws of the queue. */
+export async function readSettings(
+  client: ClientBase,
+  { schema, callTimeoutMs }: ReadOptions,
+): Promise<Settings> {
+  const text = SETTINGS.replace('{s}', () => quoted(schema));
+  const config = { text, query_timeout: callTimeoutMs } as QueryConfig;
+  const { rows } = await untraced(() => client.query<Record<string, unknown>>(config));
+  const row = rows[0] ?? {};
+  const setting = (name: string): string => String(row[name]);
+  // First: the other servers of a cluster are tried for this alone.
+  const problem = problemOf(setting);
+  if (problem !== undefined) throw unfit(problem);
+  checkVersion(row['version'], schema);
+  return { fsync: setting('fsync'), commit: setting('commit'), standbys: setting('standbys') };
 }
 
-/** In others there is no place for what ids may hold. */
+/** Rejects if the server is a standby. */
+export async function checkWritable(client: ClientBase): Promise<void> {
+  const { rows } = await untraced(() => client.query(`select pg_is_in_recovery() as found`));
+  if (rows[0]?.found === true) throw unfit(READ_ONLY);
+}
+
+/** Other encodings cannot store all ids. */
 const ENCODINGS = new Set(['UTF8', 'SQL_ASCII']);
 
-function unfitness({ isolation, read_only: readOnly, encoding }: Row): string | undefined {
-  if (readOnly === 'on') return 'the server takes no writes: it is a standby, or set to read only';
-  if (!ENCODINGS.has(String(encoding))) {
-    return `the encoding of the database is ${String(encoding)}, expected UTF8`;
+const READ_ONLY = 'the server takes no writes: it is a standby, or set to read only';
+
+const unfit = (detail: string): SecurityEventError =>
+  new SecurityEventError('ERR_QUEUE_FAILED', { detail });
+
+function problemOf(setting: (name: string) => string): string | undefined {
+  if (setting('read_only') === 'on') return READ_ONLY;
+  if (!ENCODINGS.has(setting('encoding'))) {
+    return `the encoding of the database is ${setting('encoding')}, expected UTF8`;
   }
-  if (isolation === 'read committed') return undefined;
-  return `default_transaction_isolation is ${String(isolation)}, expected read committed`;
+  if (setting('isolation') === 'read committed') return undefined;
+  return `default_transaction_isolation is ${setting('isolation')}, expected read committed`;
 }
 
 /** Values of synchronous_commit with which a standby has what is committed. */
 const WAITS_FOR_STANDBY = new Set(['on', 'remote_write', 'remote_apply']);
 
-/** Of the server's settings; in doubt the least. */
-export function durabilityOf({
-  fsync,
-  commit,
-  standbys,
-}: Readonly<Record<'fsync' | 'commit' | 'standbys', string>>): Durability {
+/** Returns what a commit survives with these settings; the least if in doubt. */
+export function durabilityOf({ fsync, commit, standbys }: Settings): Durability {
   const isOnDisk = commit === 'local' || WAITS_FOR_STANDBY.has(commit);
   if (fsync !== 'on' || !isOnDisk) return 'process-crash';
   return standbys.trim() !== '' && WAITS_FOR_STANDBY.has(commit) ? 'replicated' : 'server';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 import { SecurityEventError } from '../../errors.ts';
-import { untraced } from '../../system/untraced.ts';
+import { untraced } from '../../runtime/untraced.ts';
 import {
   type CallTuple,
   type FailureAnswer,
@@ -33,7 +33,7 @@ interface PendingCall {
 export interface CallOptions {
   readonly nowMs: number | null;
   readonly settings: HandleSettings | null;
-  readonly bodies?: readonly Uint8Array[] | undefined;
+  readonly bodies: readonly Uint8Array[];
 }
 
 interface WorkerSettings {
@@ -93,7 +93,6 @@ export class FileWorker {
       this.#pending.set(this.#lastId, { resolve: resolve as PendingCall['resolve'], reject });
       if (this.#calls.length === 0) process.nextTick(() => this.#flush());
       this.#calls.push([this.#lastId, operation, nowMs, settings, args, this.#bytes]);
-      if (bodies === undefined) return;
       for (const body of bodies) {
         this.#bodies.push(body);
         this.#bytes += body.length;

@@ -59,7 +59,8 @@ export class SqliteIncidents implements SqliteIncidentStore {
       this.#file = sharedFile(this.#settings.file);
       this.#file.add(this.#listener);
     }
-    return this.#file.call(operation, args, { nowMs: this.#clock?.now() ?? null, settings: null });
+    const nowMs = this.#clock?.now() ?? null;
+    return this.#file.call(operation, args, { nowMs, settings: null, bodies: [] });
   }
 }
 

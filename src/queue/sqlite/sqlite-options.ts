@@ -7,7 +7,7 @@ import {
   type Rules,
   usable,
 } from '../../option-rules.ts';
-import { calm } from '../../system/calm.ts';
+import { calm } from '../../runtime/ignore-rejection.ts';
 import type { LostMessages } from './protocol.ts';
 import type { IncidentLimits } from './worker/incidents.ts';
 

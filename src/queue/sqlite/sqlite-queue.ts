@@ -30,6 +30,7 @@ import {
 import { type HandleSettings, storedState, toWhole } from './protocol.ts';
 import { type FileListener, type SharedFile, sharedFile } from './shared-file.ts';
 import type { SqliteSettings } from './sqlite-options.ts';
+import type { ClaimAnswer } from './worker/claim.ts';
 import type { PageAnswer, PageRequest } from './worker/dead-letters.ts';
 import type { Operation, Operations } from './worker/operations.ts';
 import type { StateUpdate } from './worker/settle.ts';
@@ -83,7 +84,7 @@ export class SqliteQueue implements MessageQueue {
     const settings = { ...this.#settings.bounds, initialState: storedState(initialState) };
     file.add(this.#listener);
     try {
-      const backlog = await file.call('open', [], { nowMs: this.#nowMs(), settings });
+      const backlog = await file.call('open', [], { nowMs: this.#nowMs(), settings, bodies: [] });
       this.#opened = { file, settings };
       return backlog;
     } catch (error) {
@@ -103,11 +104,11 @@ export class SqliteQueue implements MessageQueue {
     const request = { tiers: [...tiers], leaseMs, maxMessages, maxBytes: toWhole(limits.maxBytes) };
     const answer = await this.#tracked(
       this.#call('claim', [request]).then((found) => {
-        if ('messages' in found) this.#claims.add(found.id);
+        if (isClaim(found)) this.#claims.add(found.id);
         return found;
       }),
     );
-    return 'messages' in answer ? claimOf(answer) : answer;
+    return isClaim(answer) ? claimOf(answer) : answer;
   }
 
   async settle(
@@ -216,7 +217,7 @@ export class SqliteQueue implements MessageQueue {
     if (this.#opened === undefined) return { returned: [], left: 0 };
     const { file, settings } = this.#opened;
     try {
-      const options = { nowMs: this.#nowMs(), settings };
+      const options = { nowMs: this.#nowMs(), settings, bodies: [] };
       return { returned: [], left: await file.call('closeHandle', [[...this.#claims]], options) };
     } finally {
       await file.remove(this.#listener);
@@ -226,7 +227,7 @@ export class SqliteQueue implements MessageQueue {
   #call<Name extends Operation>(
     operation: Name,
     args: Operations[Name][0],
-    bodies?: readonly Uint8Array[],
+    bodies: readonly Uint8Array[] = [],
   ): Promise<Operations[Name][1]> {
     if (this.#opened === undefined || this.#closing !== undefined) {
       throw new SecurityEventError('ERR_QUEUE_CLOSED');
@@ -248,6 +249,9 @@ export class SqliteQueue implements MessageQueue {
     return this.#clock?.now() ?? null;
   }
 }
+
+const isClaim = (answer: ClaimAnswer | NothingDue): answer is ClaimAnswer =>
+  Object.hasOwn(answer, 'messages');
 
 const updateOf = (update: ApplicationUpdate): StateUpdate => ({
   state: storedState(update),

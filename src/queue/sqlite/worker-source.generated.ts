@@ -36,7 +36,7 @@ __export(main_exports, {
 module.exports = __toCommonJS(main_exports);
 var import_node_worker_threads = require("node:worker_threads");
 
-// src/system/on-abort.ts
+// src/runtime/on-abort.ts
 var import_node_events = require("node:events");
 function onAbort(signal, listener) {
   if (signal.aborted) {
@@ -71,7 +71,7 @@ function listenerLimit(signal) {
   }
 }
 
-// src/system/clock.ts
+// src/runtime/clock.ts
 var wait = (start, signal) => new Promise((resolve) => {
   if (signal?.aborted === true) {
     resolve();
@@ -92,7 +92,7 @@ var systemClock = {
   idle: (ms, signal) => wait((finish2) => setTimeout(finish2, ms).unref(), signal)
 };
 
-// src/system/random.ts
+// src/runtime/random.ts
 var systemRandom = () => Math.random();
 
 // src/queue/sqlite/protocol.ts

@@ -1,6 +1,8 @@
 /** What each step of configuring makes of the settings. Pure; settings that come back as they were given need not be written. */
+
 import { slugify } from '../../contract/slug.ts';
 import { SecurityEventError } from '../../errors.ts';
+import { ownProperties } from '../../own-properties.ts';
 import { type ScheduledSecret, type StoredSecret, secretAt } from '../scheduled-secret.ts';
 import type { StoredApplication, StoredDraft, StoredSettings } from '../stored-settings.ts';
 
@@ -11,9 +13,8 @@ export interface Changed<T> {
 
 export type Change<T> = (settings: StoredSettings) => Changed<T>;
 
-/** Without a prototype, as settings that are read: an attack may have put `drafts` on Object.prototype. */
 export const NO_SETTINGS: StoredSettings = Object.freeze(
-  Object.assign(Object.create(null), { format: 2, applications: {} }) as StoredSettings,
+  ownProperties<StoredSettings>({ format: 2, applications: {} }),
 );
 
 type Named = Readonly<Record<string, unknown>>;
@@ -84,7 +85,7 @@ export function removeApplication(id: string): Change<boolean> {
 }
 
 function withoutDraft(settings: StoredSettings, id: string): StoredSettings {
-  const { drafts, ...rest } = settings;
+  const { drafts, ...rest } = ownProperties(settings);
   const left = Object.entries(drafts ?? {}).filter(([other]) => other !== id);
   return left.length === 0 ? rest : { ...rest, drafts: Object.fromEntries(left) };
 }

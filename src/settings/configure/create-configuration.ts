@@ -1,6 +1,6 @@
 /** `createConfiguration`: the configure flow over a file, or a store of the caller's. */
 import { ANYTHING, check, invalidOption, object, type Rules, usable } from '../../option-rules.ts';
-import { systemClock } from '../../system/clock.ts';
+import { systemClock } from '../../runtime/clock.ts';
 import { generateSecret } from '../../webhook/signature.ts';
 import type { Configuration, ConfigurationOptions } from './configuration.ts';
 import { fileStore } from './file-store.ts';

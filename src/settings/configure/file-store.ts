@@ -3,8 +3,8 @@ import type { FileHandle } from 'node:fs/promises';
 import * as nodeFiles from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { SecurityEventError } from '../../errors.ts';
-import { systemClock } from '../../system/clock.ts';
-import { systemRandom } from '../../system/random.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { systemRandom } from '../../runtime/random.ts';
 import { ignoreMissing, type Lock, type LockSystem, lockFile, removeFile } from './file-lock.ts';
 import type { SettingsStore } from './store.ts';
 

@@ -1,9 +1,9 @@
 /** The configure flow over a store: each call reads, or changes, what is stored, and keeps nothing. */
 import { SecurityEventError } from '../../errors.ts';
 import { ANYTHING, check, oneOf, type Rules, usable } from '../../option-rules.ts';
-import type { Clock } from '../../system/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { parseWebhookUrl } from '../../webhook/http/webhook-url.ts';
 import { checkSecret } from '../../webhook/signature.ts';
-import { parseWebhookUrl } from '../../webhook/wire/webhook-url.ts';
 import { secretAt } from '../scheduled-secret.ts';
 import type { SettingsSchema } from '../schema.ts';
 import {

@@ -1,7 +1,7 @@
 /** Sends one `test` message to a destination, which nothing else knows of. */
-import { createWebhookSender } from '../../webhook/engine/create-sender.ts';
-import type { DeliveryOptions } from '../../webhook/engine/options.ts';
-import { readSenderOptions } from '../../webhook/engine/read-options.ts';
+import { createWebhookSender } from '../../delivery/create-sender.ts';
+import type { DeliveryOptions } from '../../delivery/options.ts';
+import { readSenderOptions } from '../../delivery/read-options.ts';
 import type { SendReport } from '../../webhook/report.ts';
 import { secretAt } from '../scheduled-secret.ts';
 import type { OrganisedApplication } from '../schema.ts';

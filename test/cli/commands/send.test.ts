@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
-import { systemClock } from '../../../src/system/clock.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { sampleMessage, sampleMessageToSend, sampleMessageV1 } from '../../../src/testing/index.ts';
 import { verify } from '../../../src/webhook/signature.ts';
 import { deferred } from '../../helpers/promises.ts';

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Delivery } from '../../../src/cli/listen/delivery.ts';
 import { createListener, type ListenerOptions } from '../../../src/cli/listen/listener.ts';
 import { createMemoryDuplicates } from '../../../src/receiver/index.ts';
-import { systemClock } from '../../../src/system/clock.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { postSigned } from '../../helpers/http.ts';
 
 test('a request that nobody thought of is dropped and told of, and the next one comes in', async () => {

@@ -12,7 +12,7 @@ import { describeQueueConformance } from '../conformance/describe-queue-conforma
 import type { QueueBounds, QueueHarness, QueueUnderTest } from '../conformance/harness.ts';
 import { holdCall } from './hold-call.ts';
 
-const TABLES = ['application', 'message', 'dead_letter', 'posting'];
+const TABLES = ['application', 'message', 'dead_letter', 'counter_delta'];
 
 /** A way to a server, maybe through something that stands before it. */
 export interface Way {
@@ -57,7 +57,7 @@ export function describePostgresConformance({
   async function underTest(bounds: QueueBounds = {}): Promise<QueueUnderTest> {
     const clear = TABLES.map((table) => `delete from security_events.${table};`);
     await control.query(`${clear.join('')}
-      update security_events.room set messages = 0, bytes = 0 where messages <> 0 or bytes <> 0;
+      update security_events.pending_total set messages = 0, bytes = 0 where messages <> 0 or bytes <> 0;
       update security_events.time set ms = ${Date.now()};`);
     const handles: MessageQueue[] = [];
     const handle = (): MessageQueue => {

@@ -45,7 +45,7 @@ describe.runIf(postgresPrograms !== undefined)('a queue in PostgreSQL', () => {
     await queue.open(INITIAL);
     await journalOf(schema).judge(queue, unseen);
     const [room] = await server.query(
-      `select sum(messages) as m, sum(bytes) as b from ${schema}.room`,
+      `select sum(messages) as m, sum(bytes) as b from ${schema}.pending_total`,
     );
     expect(room).toEqual({ m: '0', b: '0' });
     await queue.close();
@@ -80,6 +80,26 @@ describe.runIf(postgresPrograms !== undefined)('a queue in PostgreSQL', () => {
     expect(journalOf(schema).told('failed')).toEqual([]);
     // Three steps of each at a time.
     await judge(schema, generations * LIVES * 3);
+  }, 200_000);
+
+  test('counts every send when a dispatcher stops past its lease and goes on', async () => {
+    const random = createSeededRandom(4);
+    const schema = 'stopped';
+    await createPostgresSchema({ connection: server.connection, schema });
+    const lives = await generation(schema, 0);
+    const stops = quickOrNightly(3, 20);
+    for (let count = 0; count < stops; count += 1) {
+      await journalOf(schema).busy(count + 1);
+      await new Promise((resolve) => setTimeout(resolve, random() * 100));
+      const child = lives[count % LIVES];
+      child?.kill('SIGSTOP');
+      // The lease is 300 ms.
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      child?.kill('SIGCONT');
+    }
+    await Promise.all(lives.map(kill));
+    expect(journalOf(schema).told('failed')).toEqual([]);
+    await judge(schema, (LIVES + stops) * 3);
   }, 200_000);
 
   test('has all that was accepted after its server was killed again and again', async () => {

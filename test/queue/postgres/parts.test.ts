@@ -1,18 +1,19 @@
 /** What the PostgreSQL queue decides without a server. */
 import { describe, expect, test } from 'vitest';
 import { SecurityEventError } from '../../../src/errors.ts';
-import { claimName } from '../../../src/queue/postgres/claims.ts';
-import { Folding } from '../../../src/queue/postgres/folding.ts';
-import { Intake } from '../../../src/queue/postgres/intake.ts';
-import { failure } from '../../../src/queue/postgres/postgres-failure.ts';
-import { readQueueOptions } from '../../../src/queue/postgres/postgres-options.ts';
+import { CounterFlusher } from '../../../src/queue/postgres/counter-flusher.ts';
+import { EnqueueBatcher } from '../../../src/queue/postgres/enqueue-batcher.ts';
+import { fromEscaped, toEscaped, toWhole } from '../../../src/queue/postgres/escaped-text.ts';
+import { failure } from '../../../src/queue/postgres/failure.ts';
+import { readQueueOptions } from '../../../src/queue/postgres/options.ts';
 import { PostgresQueue } from '../../../src/queue/postgres/postgres-queue.ts';
+import { claimName } from '../../../src/queue/postgres/rows.ts';
 import { durabilityOf } from '../../../src/queue/postgres/schema.ts';
-import { fromText, toText, toWhole } from '../../../src/queue/postgres/words.ts';
 import { createPostgresQueue } from '../../../src/queue/postgres.ts';
-import type { Claim, EnqueueResult, QueueEntry } from '../../../src/queue/queue.ts';
-import { nextTurn } from '../../../src/system/next-turn.ts';
-import { isOwnWork } from '../../../src/system/untraced.ts';
+import type { EnqueueResult, QueueEntry } from '../../../src/queue/queue.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { nextTurn } from '../../../src/runtime/next-turn.ts';
+import { isOwnWork } from '../../../src/runtime/untraced.ts';
 import { entryOf, INITIAL } from '../conformance/trial.ts';
 
 const connection = 'postgres://queue@localhost/events';
@@ -24,11 +25,14 @@ const notInstalled = () => Promise.reject(new Error('no such module'));
 
 describe('the options of a PostgreSQL queue', () => {
   test.each<[object, readonly string[], string]>([
-    [{}, ['connection'], 'expected connection or pool, and not both'],
-    [{ connection, pool: { query: 1, connect: 1 } }, ['connection'], 'not both'],
-    [{ connection: '' }, ['connection'], 'a connection string or an object'],
-    [{ connection: [] }, ['connection'], 'a connection string or an object'],
-    [{ connection: null }, ['connection'], 'a connection string or an object'],
+    [{}, ['connection'], 'expected exactly one of connection, connect and pool'],
+    [{ connection, pool: { query: 1, connect: 1 } }, ['connection'], 'exactly one of'],
+    [{ connection, connect: () => connection }, ['connection'], 'exactly one of'],
+    [{ connect: connection }, ['connect'], 'a function'],
+    [{ connection: [connection, ''] }, ['connection'], 'an object or a list of them'],
+    [{ connection: '' }, ['connection'], 'a connection string, an object'],
+    [{ connection: [] }, ['connection'], 'a connection string, an object'],
+    [{ connection: null }, ['connection'], 'a connection string, an object'],
     [{ pool: { query: 1 } }, ['pool'], 'a pool of pg'],
     [{ connection, schema: '1st' }, ['schema'], 'does not begin with a digit'],
     [{ connection, schema: 'a"b' }, ['schema'], 'letters, digits and _'],
@@ -83,8 +87,8 @@ describe('a text in the database', () => {
     "'; drop table x; --",
     '{a,b}',
   ])('of %j comes back as it was, without what PostgreSQL cannot hold', (word) => {
-    const text = toText(word);
-    expect(fromText(text)).toBe(word);
+    const text = toEscaped(word);
+    expect(fromEscaped(text)).toBe(word);
     expect(text).not.toContain('\u0000');
     expect(Buffer.from(text).toString()).toBe(text);
   });
@@ -150,24 +154,32 @@ describe('what PostgreSQL throws', () => {
 interface Batch {
   readonly entries: readonly QueueEntry[];
   readonly delayMs: number;
+  readonly timeoutMs: number;
   readonly end: (enqueued: EnqueueResult) => void;
   readonly fail: (error: unknown) => void;
 }
 
 const NONE: EnqueueResult = { sequences: [], closed: [] };
 
-/** Each is stored when the test says so. */
+/** Each is stored when the test says so. The time stands still until the test moves it. */
 function gathered() {
   const batches: Batch[] = [];
-  const intake = new Intake(
-    (entries, delayMs) => new Promise((end, fail) => batches.push({ entries, delayMs, end, fail })),
-  );
+  let nowMs = 0;
+  const intake = new EnqueueBatcher({
+    store: (entries, delayMs, timeoutMs) =>
+      new Promise((end, fail) => batches.push({ entries, delayMs, timeoutMs, end, fail })),
+    callTimeoutMs: 1000,
+    monotonicMs: () => nowMs,
+  });
+  const advance = (ms: number): void => {
+    nowMs += ms;
+  };
   const sizes = () => batches.map(({ entries }) => entries.length);
   const batch = async (index: number): Promise<Batch> => {
     while (batches[index] === undefined) await nextTurn();
     return batches[index];
   };
-  return { intake, batch, sizes };
+  return { intake, batch, sizes, advance };
 }
 
 describe('calls that come while others are being stored', () => {
@@ -248,35 +260,85 @@ describe('calls that come while others are being stored', () => {
   });
 });
 
-test('adding up goes on as long as it was asked for meanwhile, one at a time, and may fail', async () => {
-  let running = 0;
-  const ringing: boolean[] = [];
-  const folding = new Folding(async (rings) => {
-    ringing.push(rings);
-    running += 1;
-    expect(running).toBe(1);
-    await Promise.resolve();
-    running -= 1;
-    if (ringing.length === 1) folding.ask(false);
-    throw new Error('no connection');
+test('calls that have waited too long are rejected, and others have the time that is left to them', async () => {
+  const { intake, batch, sizes, advance } = gathered();
+  const first = intake.enqueue([entryOf('one')], 0);
+  advance(50);
+  const second = intake.enqueue([entryOf('two')], 0);
+  advance(500);
+  const third = intake.enqueue([entryOf('three')], 0);
+  advance(450);
+  const error = new SecurityEventError('ERR_QUEUE_FAILED');
+  (await batch(0)).fail(error);
+  await expect(first).rejects.toBe(error);
+  await expect(second).rejects.toMatchObject({
+    code: 'ERR_QUEUE_FAILED',
+    message: expect.stringContaining('nothing of this call was stored') as string,
   });
-  await folding.done();
-  expect(ringing).toEqual([]);
-  folding.ask(true);
-  folding.ask(false);
-  await folding.done();
-  expect(ringing).toEqual([true, false]);
+  expect((await batch(1)).timeoutMs).toBe(550);
+  (await batch(1)).end({ sequences: [3], closed: [] });
+  expect(await third).toEqual({ sequences: [3], closed: [] });
+  expect(sizes()).toEqual([1, 1]);
+});
+
+/** Each flush ends when the test says so. */
+function flushing() {
+  const flushes: { readonly notifies: boolean; readonly end: (error?: Error) => void }[] = [];
+  const flusher = new CounterFlusher(
+    (notifies) =>
+      new Promise<void>((resolve, reject) => {
+        const end = (error?: Error): void => (error === undefined ? resolve() : reject(error));
+        flushes.push({ notifies, end });
+      }),
+  );
+  const flush = async (index: number) => {
+    while (flushes[index] === undefined) await nextTurn();
+    return flushes[index];
+  };
+  return { flusher, flush, flushes };
+}
+
+describe('a counter flusher', () => {
+  test('flushes once for all requests that arrive meanwhile, and after a failure', async () => {
+    const { flusher, flush, flushes } = flushing();
+    await flusher.done();
+    flusher.request(true);
+    const first = await flush(0);
+    flusher.request(false);
+    flusher.request(false);
+    await nextTurn();
+    expect(flushes).toHaveLength(1);
+    first?.end(new Error('no connection'));
+    (await flush(1))?.end();
+    await flusher.done();
+    expect(flushes.map(({ notifies }) => notifies)).toEqual([true, false]);
+  });
+
+  test('is done when what was requested before is flushed, however much is requested after', async () => {
+    const { flusher, flush, flushes } = flushing();
+    flusher.request(true);
+    await flush(0);
+    flusher.request(true);
+    const done = flusher.done();
+    (await flush(0))?.end();
+    await flush(1);
+    flusher.request(true);
+    (await flush(1))?.end();
+    await done;
+    expect(flushes).toHaveLength(3);
+    (await flush(2))?.end();
+  });
 });
 
 test.each(['', '1', '1-2-3', '1-x', ' 1-2', '1-2;', `1-${'9'.repeat(19)}`])(
   'no claim is called %j',
   (id) => {
-    expect(claimName({ id } as Claim)).toBeUndefined();
+    expect(claimName({ id })).toBeUndefined();
   },
 );
 
 describe('a queue', () => {
-  const surroundings = { clock: { idle: () => Promise.resolve() }, newId: () => 'id' };
+  const surroundings = { clock: systemClock, newId: () => 'id' };
 
   test('says how to install the package that is missing', async () => {
     const queue = new PostgresQueue(readQueueOptions({ connection }), {
@@ -313,12 +375,13 @@ describe('a queue', () => {
         read_only: 'off',
         encoding: 'UTF8',
       };
-      const backlog = { due_messages: '2', last_sequence: '7' };
-      if (text.includes('.backlog')) return Promise.resolve({ rows: [backlog] });
+      const answer = JSON.stringify({ dueMessages: 2, lastSequence: 7 });
+      if (text.includes('.backlog')) return Promise.resolve({ rows: [{ answer }] });
       return Promise.resolve({ rows: text.includes('current_setting') ? [settings] : [] });
     };
     for (const transactionPooling of [false, true]) {
-      const pool = { query, connect: () => {}, options: {} };
+      const client = { query, on: () => {}, off: () => {}, release: () => {} };
+      const pool = { connect: () => Promise.resolve(client), options: {} };
       const queue = createPostgresQueue({ pool, transactionPooling, listen: false });
       expect(await queue.open(INITIAL)).toEqual({ dueMessages: 2, lastSequence: 7 });
       expect(queue.durability).toBe('server');

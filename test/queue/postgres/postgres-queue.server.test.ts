@@ -6,8 +6,12 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createSchema, type Migrations, schemaFile } from '../../../src/queue/postgres/schema.ts';
-import { schemaText } from '../../../src/queue/postgres/sql/schema-text.ts';
+import {
+  createSchema,
+  type Migrations,
+  schemaFile,
+  schemaText,
+} from '../../../src/queue/postgres/schema.ts';
 import {
   createPostgresQueue,
   createPostgresSchema,
@@ -57,9 +61,9 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
 
   afterEach(async () => {
     for (const queue of opened.splice(0)) await queue.close();
-    const tables = ['application', 'message', 'dead_letter', 'posting'];
+    const tables = ['application', 'message', 'dead_letter', 'counter_delta'];
     const text = tables.map((table) => `delete from ${SCHEMA}.${table};`).join('');
-    await control.query(`${text} update ${SCHEMA}.room set messages = 0, bytes = 0`);
+    await control.query(`${text} update ${SCHEMA}.pending_total set messages = 0, bytes = 0`);
   });
 
   afterAll(async () => {

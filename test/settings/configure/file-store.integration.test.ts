@@ -1,5 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   mkdirSync,
@@ -15,11 +14,10 @@ import {
 import * as nodeFiles from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import type { LockSystem } from '../../../src/settings/configure/file-lock.ts';
 import { fileStore } from '../../../src/settings/configure/file-store.ts';
-import { systemClock } from '../../../src/system/clock.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
 import { fixtureCommand, runFixture } from '../../helpers/child-programs.ts';
 
@@ -40,6 +38,10 @@ const system = (files: Partial<LockSystem['files']> = {}): LockSystem => ({
 const failing = (code: string) => async (): Promise<never> => {
   throw Object.assign(new Error(code), { code });
 };
+
+/** Only the settings: the lock beside them can be read. */
+const unreadable = (name: string, options?: BufferEncoding): Promise<unknown> =>
+  name.endsWith('.json') ? failing('EIO')() : nodeFiles.readFile(name, options);
 
 const openFilesAlone: LockSystem['files']['open'] = async (path, flags, mode) => {
   if (flags === 'r') throw new Error('EISDIR');
@@ -176,8 +178,7 @@ describe('a file', () => {
   test.each<[string, Partial<LockSystem['files']>]>([
     ['cannot be written', { rename: failing('EACCES') }],
     ['is on a disk that is full', { open: failing('ENOSPC') }],
-    ['is in a folder that cannot be read', { readdir: failing('EACCES') }],
-    ['cannot be read', { readFile: failing('EIO') }],
+    ['cannot be read', { readFile: unreadable as LockSystem['files']['readFile'] }],
   ])('that %s is as it was; the error says why, and nothing is left', async (_what, files) => {
     const path = folder();
     writeFileSync(fileIn(path), 'old');
@@ -189,19 +190,14 @@ describe('a file', () => {
     expect(readFileSync(fileIn(path), 'utf8')).toBe('old');
   });
 
-  test('in a folder that can be read no more leaves no lock there', async () => {
+  test('is as it was if the lock file cannot be written, and no lock is left', async () => {
     const path = folder();
-    let reads = 0;
-    const readdir = async (name: string): Promise<string[]> => {
-      reads += 1;
-      return reads === 1 ? nodeFiles.readdir(name) : failing('EIO')();
-    };
-    const files = { readdir } as Partial<LockSystem['files']>;
-    await expect(fileStore(fileIn(path), system(files)).update(() => 'new')).rejects.toMatchObject({
-      code: 'ERR_CONFIGURATION_FAILED',
-      cause: { code: 'EIO' },
-    });
-    expect([reads, readdirSync(path)]).toEqual([2, []]);
+    const open: LockSystem['files']['open'] = async (name, flags, mode) =>
+      Object.assign(await nodeFiles.open(name, flags, mode), { writeFile: failing('ENOSPC') });
+    await expect(
+      fileStore(fileIn(path), system({ open })).update(() => 'new'),
+    ).rejects.toMatchObject({ code: 'ERR_CONFIGURATION_FAILED', cause: { code: 'ENOSPC' } });
+    expect(readdirSync(path)).toEqual([]);
   });
 
   test('in a folder that is missing is told so', async () => {
@@ -247,6 +243,16 @@ describe('a file', () => {
     expect(readFileSync(file, 'utf8')).toBe('new');
   });
 });
+
+/** A clock on which each wait takes a second, and no time. */
+function hurried(waits: number[] = []) {
+  const clock = createFakeClock();
+  const sleep = async (ms: number): Promise<void> => {
+    waits.push(ms);
+    clock.elapse(1000);
+  };
+  return { ...clock, sleep };
+}
 
 const ofKilled = (name: string): boolean => name.startsWith('killed-');
 
@@ -310,8 +316,7 @@ describe('writers at a time', () => {
     expect(told.length).toBeGreaterThan(0);
     expect(made.filter(ofKilled).slice(0, told.length)).toEqual(told);
     expect(made.filter(ofKilled).length - told.length).toBeLessThan(2);
-    expect(readdirSync(path).filter((name) => name.includes('.lock-')).length).toBeLessThan(2);
-    await fileStore(fileIn(path), { ...system(), clock: createFakeClock() }).update((text) => text);
+    await fileStore(fileIn(path), { ...system(), clock: hurried() }).update((text) => text);
     expect(readdirSync(path)).toEqual(['settings.json']);
   });
 });
@@ -324,8 +329,7 @@ const run = async (killAt: number) => {
   const { exitCode, stdout } = await runFixture('crashing-settings-writer', [file, String(killAt)]);
   const text = readFileSync(file, 'utf8');
   const left = readdirSync(path).map((name) => name.split('-')[0]);
-  // At once: its process is gone, and that is known.
-  await fileStore(file, { ...system(), clock: createFakeClock() }).update(() => 'next');
+  await fileStore(file, { ...system(), clock: hurried() }).update(() => 'next');
   const end = [readFileSync(file, 'utf8'), readdirSync(path)];
   return { exitCode, stdout, text, left, end };
 };
@@ -347,78 +351,17 @@ describe('a writer that is killed', () => {
   });
 });
 
-const lockIn = (path: string, host: string, pid: number): string => {
-  const name = `settings.json.lock-${host}-${pid}-${randomBytes(8).toString('hex')}`;
-  writeFileSync(join(path, name), '');
-  return join(path, name);
-};
-
-/** Who has a lock: `host-pid-start-random`, as this process has one. */
-async function ownLockId(): Promise<readonly string[]> {
-  const path = folder();
-  let id = '';
-  await fileStore(fileIn(path)).update(() => {
-    id = readdirSync(path)[0]?.split('.lock-')[1] ?? '';
-    return undefined;
-  });
-  return id.split('-');
+/** Puts the lock of another writer into the folder. */
+function lockIn(path: string, token = 'another'): string {
+  const lock = join(path, 'settings.json.lock');
+  writeFileSync(lock, token);
+  return lock;
 }
-
-/** Each look but the first would be after a wait. */
-const impatient: LockSystem = {
-  ...system(),
-  clock: { ...createFakeClock(), sleep: () => Promise.reject(new Error('waited')) },
-};
-
-const isTaken = (path: string): Promise<boolean> =>
-  fileStore(fileIn(path), impatient)
-    .update(() => 'new')
-    .then(
-      () => false,
-      () => true,
-    );
-
-const lockOf = (path: string, id: readonly unknown[]): void => {
-  writeFileSync(join(path, `settings.json.lock-${id.join('-')}`), '');
-};
-
-describe.skipIf(process.platform !== 'linux')('a lock of this machine', () => {
-  test.each<[string, boolean, (own: readonly string[]) => readonly unknown[]]>([
-    ['this process', true, (own) => own],
-    ['a process of its id that ended before it', false, ([host, pid]) => [host, pid, '1', 'x']],
-    [
-      'a process of its id that began nobody knows when',
-      true,
-      ([host, pid]) => [host, pid, '', 'x'],
-    ],
-    ['a process that ended', false, ([host]) => [host, 2 ** 22 + 1, '1', 'x']],
-    ['a process of that id elsewhere', true, ([, pid]) => ['elsewhere', pid, '1', 'x']],
-  ])('by %s is waited for: %s', async (_whose, isWaitedFor, idOf) => {
-    const path = folder();
-    lockOf(path, idOf(await ownLockId()));
-    expect(await isTaken(path)).toBe(isWaitedFor);
-  });
-
-  test('by a process that ended, and whose end its parent has not seen, is not waited for', async () => {
-    const path = folder();
-    // The shell becomes one that waits for no children; not before that its child ends.
-    const child = '(while read name </proc/$$/comm && [ "$name" != sleep ]; do :; done)';
-    const parent = execFile('sh', ['-c', `${child} & echo $!; exec sleep 60`]);
-    onTestFinished(() => void parent.kill('SIGKILL'));
-    const [pid] = (await once(parent.stdout ?? parent, 'data')) as [string];
-    const facts = (): string => readFileSync(`/proc/${pid.trim()}/stat`, 'utf8');
-    while (!facts().includes(') Z ')) await nextTurn();
-    const [host] = await ownLockId();
-    const startedAt = facts().split(') ')[1]?.split(' ')[19];
-    lockOf(path, [host, pid.trim(), startedAt, 'x']);
-    expect(await isTaken(path)).toBe(false);
-  });
-});
 
 describe('a lock of others', () => {
   test('is waited for until they take it away', async () => {
     const path = folder();
-    const lock = lockIn(path, 'elsewhere', 1);
+    const lock = lockIn(path);
     const store = fileStore(fileIn(path), {
       ...system(),
       clock: { ...systemClock, sleep: () => nodeFiles.unlink(lock) },
@@ -427,90 +370,86 @@ describe('a lock of others', () => {
     expect(readdirSync(path)).toEqual(['settings.json']);
   });
 
-  test('is of the dead once it was there for 20 s, and is removed with what they wrote', async () => {
+  test.each(['another', ''])('is removed after 20 s with what they wrote: %j', async (token) => {
     const path = folder();
-    const lock = lockIn(path, 'elsewhere', 1);
-    writeFileSync(lock.replace('.lock-', '.tmp-'), 'half');
+    lockIn(path, token);
+    writeFileSync(join(path, `settings.json.tmp-${token}`), 'half');
     const waits: number[] = [];
-    const clock = createFakeClock();
-    const sleep = async (ms: number): Promise<void> => {
-      waits.push(ms);
-      clock.elapse(1000);
-    };
-    await fileStore(fileIn(path), { ...system(), clock: { ...clock, sleep } }).update(() => 'new');
-    expect(waits).toEqual(Array.from({ length: 20 }, () => 16));
+    await fileStore(fileIn(path), { ...system(), clock: hurried(waits) }).update(() => 'new');
+    expect(waits).toEqual(Array.from({ length: 21 }, () => 16));
     expect(readdirSync(path)).toEqual(['settings.json']);
   });
 
-  test('that come one after the other are waited for, for a minute', async () => {
+  test('is put back if another writer was quicker to replace a stale one', async () => {
+    const path = folder();
+    const lock = lockIn(path, 'stale');
+    const tokens: string[] = [];
+    const rename: LockSystem['files']['rename'] = async (from, to) => {
+      if (tokens.length === 0 && from === lock) writeFileSync(lock, 'living');
+      await nodeFiles.rename(from, to);
+    };
+    const clock = hurried();
+    const sleep = async (ms: number): Promise<void> => {
+      await clock.sleep(ms);
+      const token = readFileSync(lock, 'utf8');
+      if (token === 'living') tokens.push(token);
+      if (tokens.length === 3) await nodeFiles.unlink(lock);
+    };
+    const store = fileStore(fileIn(path), {
+      ...system({ rename }),
+      clock: { ...clock, sleep },
+    });
+    await store.update(() => 'new');
+    expect(tokens).toEqual(['living', 'living', 'living']);
+    expect(readdirSync(path)).toEqual(['settings.json']);
+  });
+
+  test('is no error if it is gone when it should be removed', async () => {
+    const path = folder();
+    lockIn(path);
+    const rename: LockSystem['files']['rename'] = async (from, to) => {
+      if (String(from).endsWith('.lock')) await nodeFiles.unlink(from);
+      await nodeFiles.rename(from, to);
+    };
+    const store = fileStore(fileIn(path), { ...system({ rename }), clock: hurried() });
+    await store.update(() => 'new');
+    expect(readdirSync(path)).toEqual(['settings.json']);
+  });
+
+  test('that is held by one after the other is waited for, for a minute', async () => {
     const path = folder();
     const clock = createFakeClock();
-    let lock = lockIn(path, 'elsewhere', 1);
+    lockIn(path);
     let waits = 0;
     const sleep = async (): Promise<void> => {
-      await nodeFiles.unlink(lock);
-      lock = lockIn(path, 'elsewhere', 1);
-      clock.elapse(1000);
       waits += 1;
+      lockIn(path, `another ${waits}`);
+      clock.elapse(1000);
     };
     const store = fileStore(fileIn(path), { ...system(), clock: { ...clock, sleep } });
     await expect(store.update(() => 'new')).rejects.toMatchObject({
       code: 'ERR_CONFIGURATION_FAILED',
-      message: expect.stringContaining('others have been writing for a minute') as string,
+      message: expect.stringContaining('have held its lock for a minute') as string,
     });
     expect(waits).toBe(60);
-    expect(readdirSync(path)).toEqual([lock.slice(path.length + 1)]);
+    expect(readdirSync(path)).toEqual(['settings.json.lock']);
   });
 
-  test('made at the same time makes both take theirs back and try again', async () => {
-    const path = folder();
-    let rival = '';
-    const open: LockSystem['files']['open'] = async (name, flags, mode) => {
-      const handle = await nodeFiles.open(name, flags, mode);
-      if (rival === '') rival = lockIn(path, 'elsewhere', 1);
-      return handle;
-    };
-    const during: string[][] = [];
-    const sleep = async (): Promise<void> => {
-      during.push(readdirSync(path));
-      await nodeFiles.unlink(rival);
-    };
-    const store = fileStore(fileIn(path), {
-      ...system({ open }),
-      clock: { ...systemClock, sleep },
-    });
-    await store.update(() => 'new');
-    expect(during).toEqual([[rival.slice(path.length + 1)]]);
-    expect(readFileSync(fileIn(path), 'utf8')).toBe('new');
-  });
-
-  test('who took ours for that of the dead keep us from writing', async () => {
+  test('keeps us from writing if it has replaced ours, and stays', async () => {
     const path = folder();
     writeFileSync(fileIn(path), 'old');
     const store = fileStore(fileIn(path));
-    const takeAway = (): string => {
-      for (const name of readdirSync(path).filter((one) => one.includes('.lock-'))) {
-        rmSync(join(path, name));
-      }
+    const replaceLock = (): string => {
+      lockIn(path);
       return 'new';
     };
-    await expect(store.update(takeAway)).rejects.toMatchObject({
+    await expect(store.update(replaceLock)).rejects.toMatchObject({
       code: 'ERR_CONFIGURATION_FAILED',
       message: expect.stringContaining('writing took too long') as string,
     });
     expect([readFileSync(fileIn(path), 'utf8'), readdirSync(path)]).toEqual([
       'old',
-      ['settings.json'],
+      ['settings.json', 'settings.json.lock'],
     ]);
   });
-
-  test.each(['settings.json.locks', 'settings.json.lock', 'other.json.lock-x-1-y'])(
-    'is none where it is called %s',
-    async (name) => {
-      const path = folder();
-      writeFileSync(join(path, name), '');
-      await fileStore(fileIn(path), { ...system(), clock: createFakeClock() }).update(() => 'new');
-      expect(readdirSync(path).toSorted()).toEqual([name, 'settings.json'].toSorted());
-    },
-  );
 });

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { createWebhookSender } from '../../../src/delivery/create-sender.ts';
 import { verify } from '../../../src/index.ts';
 import { createConfiguration } from '../../../src/settings/configure/create-configuration.ts';
 import type { TestOptions } from '../../../src/settings/configure/test-destination.ts';
@@ -13,7 +14,6 @@ import {
   type Receiver,
   startReceiver,
 } from '../../../src/testing/index.ts';
-import { createWebhookSender } from '../../../src/webhook/engine/create-sender.ts';
 
 function configurationOf(options: TestOptions = { network: 'allow-private' }) {
   const folder = mkdtempSync(join(tmpdir(), 'configure-flow-'));

@@ -1,5 +1,5 @@
-import { systemClock } from '../../../system/clock.ts';
-import { systemRandom } from '../../../system/random.ts';
+import { systemClock } from '../../../runtime/clock.ts';
+import { systemRandom } from '../../../runtime/random.ts';
 import { GATE_BUSY, GATE_STOP } from '../protocol.ts';
 import type { Connection, Row, SqlValue, Statement } from './engine.ts';
 import { isBusy, Rejection } from './failure.ts';

@@ -1,5 +1,5 @@
 /** The space that the database takes: checkpoints of its WAL, free pages, and a full disk. */
-import { systemClock } from '../../../system/clock.ts';
+import { systemClock } from '../../../runtime/clock.ts';
 import { type Database, Stopped } from './database.ts';
 import { isDiskFull } from './failure.ts';
 import { Reserve } from './reserve.ts';

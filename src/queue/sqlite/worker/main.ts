@@ -8,7 +8,7 @@ import {
   receiveMessageOnPort,
   workerData,
 } from 'node:worker_threads';
-import { systemClock } from '../../../system/clock.ts';
+import { systemClock } from '../../../runtime/clock.ts';
 import type { Post, WorkerData, WorkerPost } from '../protocol.ts';
 import { Stopped } from './database.ts';
 import { QueueFile, type WaitingCall } from './queue-file.ts';

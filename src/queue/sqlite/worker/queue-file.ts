@@ -1,5 +1,5 @@
 /** The open file, and the groups of calls that share a transaction. */
-import { systemClock } from '../../../system/clock.ts';
+import { systemClock } from '../../../runtime/clock.ts';
 import type {
   AnswerTuple,
   CallTuple,

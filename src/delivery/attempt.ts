@@ -1,0 +1,96 @@
+/** One attempt of a claim: find its destination, encode, sign, POST. */
+import type { Claim } from '../queue/queue.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { ResolvedApplication } from '../settings/source.ts';
+import { encodeBody, formatTimestamp } from '../webhook/encoder.ts';
+import type { Poster, PostRequest } from '../webhook/http/client.ts';
+import { parseWebhookUrl } from '../webhook/http/webhook-url.ts';
+import type { AttemptResult } from '../webhook/outcome.ts';
+import { SIGNATURE_HEADER } from '../webhook/request-headers.ts';
+import { parseRetryAfter } from '../webhook/retry-after.ts';
+import { checkSecret, sign } from '../webhook/signature.ts';
+import { inTime, type TimeLimit } from './with-timeout.ts';
+
+/** Where one application's requests go. */
+export interface Destination {
+  readonly url: URL;
+  readonly secret: string;
+  readonly tls: PostRequest['tls'];
+  /** Whose it is. */
+  readonly application: ResolvedApplication;
+}
+
+/** Why there is none: nothing was found, it cannot be used, or asking for it failed. */
+export type MissingDestination = 'unknown' | 'unusable' | 'failed';
+
+export type FindApplication = (applicationId: string) => Promise<ResolvedApplication | undefined>;
+
+/** Total: what the settings are is not the sender's fault, and may be mended (D72). */
+export async function findDestination(
+  applicationId: string,
+  find: FindApplication,
+  limit: TimeLimit,
+): Promise<Destination | MissingDestination> {
+  const found = await inTime(lookUp(applicationId, find), limit);
+  return found?.value ?? 'failed';
+}
+
+async function lookUp(
+  applicationId: string,
+  find: FindApplication,
+): Promise<Destination | MissingDestination> {
+  let application: ResolvedApplication | undefined;
+  let secret: string | undefined;
+  try {
+    application = await find(applicationId);
+    secret =
+      typeof application?.secret === 'function' ? await application.secret() : application?.secret;
+  } catch {
+    return 'failed';
+  }
+  if (application?.url === undefined || secret === undefined) return 'unknown';
+  try {
+    const { url, tls } = application;
+    return { url: parseWebhookUrl(url), secret: checkSecret(secret), tls, application };
+  } catch {
+    return 'unusable';
+  }
+}
+
+export interface Sending {
+  readonly poster: Poster;
+  readonly clock: Clock;
+  /** All but the signature. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+export interface Encoded {
+  readonly body: Buffer;
+  readonly maxRetryCount: number;
+}
+
+/** Anew for every attempt: `date_created` and `retry_count` are this one's (D23, D24). */
+export function encodeClaim({ messages }: Claim, clock: Clock): Encoded {
+  let maxRetryCount = 0;
+  for (const { sends } of messages) if (sends > maxRetryCount) maxRetryCount = sends;
+  return { body: encodeBody(messages, formatTimestamp(clock.now())), maxRetryCount };
+}
+
+export interface AttemptEndOfWire {
+  readonly result: AttemptResult;
+  /** What the receiver asked for. */
+  readonly retryAfterMs: number | undefined;
+}
+
+export async function postBody(
+  body: Buffer,
+  { url, secret, tls }: Destination,
+  { poster, clock, headers, signal, onHeaders }: Sending & Pick<PostRequest, 'onHeaders'>,
+): Promise<AttemptEndOfWire> {
+  const signed = { ...headers, [SIGNATURE_HEADER]: sign(body, secret) };
+  const result = await poster.post({ url, body, headers: signed, signal, tls, onHeaders });
+  const retryAfterMs =
+    result.kind === 'response' ? parseRetryAfter(result.retryAfter, clock.now()) : undefined;
+  return { result, retryAfterMs };
+}

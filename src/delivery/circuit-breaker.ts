@@ -1,0 +1,248 @@
+/**
+ * One destination's delivery state and its transitions (D72, D73, D75). Pure: times are the queue's,
+ * chance is an argument. The state is plain JSON, since it is stored with the queue.
+ */
+import type { ApplicationState, ApplicationUpdate, Tier } from '../queue/queue.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Outcome } from '../webhook/outcome.ts';
+import { jittered } from '../webhook/retry.ts';
+import { sign } from '../webhook/signature.ts';
+import { BRACKET_BYTES } from '../webhook/split.ts';
+import { afterPassed, afterTooLarge, type ByteBudget, startBudget } from './byte-budget.ts';
+import type { Decision, DeliveryPolicy } from './retry-policy.ts';
+
+/** How a destination behaves. Stored as JSON in the state of its application. */
+export type CircuitBreaker = {
+  readonly tier: Tier;
+  /** Tells a new URL from the one that this state is about. */
+  readonly urlHash: string;
+  /** Whether it has taken a request: until then it is untried, whatever it has answered (D75). */
+  readonly isProven: boolean;
+  /** Failed requests in a row, those that count (D75). */
+  readonly failures: number;
+  /** No more than one message at a time, and rarely, to see whether the destination is back. */
+  readonly isOpen: boolean;
+  /** Failed probes since it opened. */
+  readonly probes: number;
+  /** Requests of bisections that failed in a row, without a success of any kind (D74). */
+  readonly bisectionFailures: number;
+  /** When 410 was first said, without a success since (D72). */
+  readonly goneAt: number | null;
+  /** When it recovered; `null` where slow start is over. */
+  readonly recoveredAt: number | null;
+  /** How often in a row there was no URL or secret when its turn came. */
+  readonly missing: number;
+  readonly budget: ByteBudget;
+};
+
+/** Returns the hash of a URL. The URL itself is not stored: it may have a token in it. */
+export function hashOfUrl(url: URL): string {
+  return sign(url.href, 'circuit-breaker');
+}
+
+/** Returns the circuit breaker of a destination to which nothing was sent yet. */
+export function newCircuitBreaker(urlHash: string, policy: DeliveryPolicy): CircuitBreaker {
+  return {
+    tier: 'healthy',
+    urlHash,
+    isProven: false,
+    failures: 0,
+    isOpen: false,
+    probes: 0,
+    bisectionFailures: 0,
+    goneAt: null,
+    recoveredAt: null,
+    missing: 0,
+    budget: startBudget(policy),
+  };
+}
+
+/** Returns the state of an application to which nothing was sent yet. */
+export function initialState(policy: DeliveryPolicy): ApplicationState {
+  return {
+    tier: 'healthy',
+    maxMessages: policy.cautiousMaxMessages,
+    maxBytes: policy.maxBodyBytes,
+    circuitBreaker: null,
+  };
+}
+
+/** Reads the circuit breaker of a stored state. Returns a new one without it, or for another URL. */
+export function circuitBreakerOf(
+  state: ApplicationState,
+  urlHash: string,
+  policy: DeliveryPolicy,
+): CircuitBreaker {
+  const fresh = newCircuitBreaker(urlHash, policy);
+  const stored = state.circuitBreaker as Partial<CircuitBreaker> | null;
+  if (stored === null || stored.urlHash !== urlHash) return fresh;
+  return { ...fresh, ...stored };
+}
+
+/** Tells whether the state is about a URL that is not this one. */
+export function isOfAnotherUrl({ circuitBreaker }: ApplicationState, urlHash: string): boolean {
+  return circuitBreaker !== null && (circuitBreaker as Partial<CircuitBreaker>).urlHash !== urlHash;
+}
+
+/** What happened to a request, as far as its destination is concerned. */
+export interface AttemptEnd {
+  readonly outcome: Outcome;
+  readonly bodyBytes: number;
+  /** Whether a failure counts towards those that open the destination (D75). */
+  readonly counts: boolean;
+  /** Whether it was a request of a bisection (D74). */
+  readonly isBisection: boolean;
+  readonly retryAfterMs: number | undefined;
+  /** When it ended, in the queue's time. */
+  readonly now: number;
+}
+
+export type BreakerChange = 'paused' | 'opened' | 'recovered' | 'closed';
+
+export interface BreakerStep {
+  readonly breaker: CircuitBreaker;
+  /** Time for which nothing goes to the destination. */
+  readonly pauseMs: number;
+  readonly changes: readonly BreakerChange[];
+}
+
+export function afterAttempt(
+  breaker: CircuitBreaker,
+  attempt: AttemptEnd,
+  decision: Decision,
+): BreakerStep {
+  const { policy } = decision;
+  const { outcome, bodyBytes } = attempt;
+  if (outcome === 'delivered') return afterSuccess(breaker, attempt, policy);
+  if (outcome === 'smaller' || outcome === 'dead') {
+    // 413, the answer of a receiver that works: no failure of the destination's, and no recovery.
+    const budget = afterTooLarge(breaker.budget, bodyBytes);
+    const probes = breaker.isOpen ? breaker.probes + 1 : 0;
+    const probeMs = breaker.isOpen ? jittered(probeWait(probes, policy), decision.random) : 0;
+    const pauseMs = Math.max(probeMs, slowStartWait(breaker.recoveredAt, attempt.now, policy));
+    return { breaker: { ...breaker, missing: 0, probes, budget }, pauseMs, changes: [] };
+  }
+  return afterFailure(breaker, attempt, decision);
+}
+
+function afterSuccess(
+  breaker: CircuitBreaker,
+  attempt: AttemptEnd,
+  policy: DeliveryPolicy,
+): BreakerStep {
+  const recoveredAt = breaker.isOpen ? attempt.now : breaker.recoveredAt;
+  const pauseMs = slowStartWait(recoveredAt, attempt.now, policy);
+  return {
+    breaker: {
+      ...newCircuitBreaker(breaker.urlHash, policy),
+      isProven: true,
+      budget: afterPassed(breaker.budget, attempt.bodyBytes, policy),
+      recoveredAt: pauseMs === 0 ? null : recoveredAt,
+    },
+    pauseMs,
+    changes: breaker.isOpen ? ['recovered'] : [],
+  };
+}
+
+/** Slow start is over when its requests would be closer than this. */
+const MIN_SPACING_MS = 2;
+
+/** One request in the first step after a recovery, two in the second, four in the third … (D75) */
+function slowStartWait(
+  recoveredAt: number | null,
+  now: number,
+  { slowStartStepMs }: DeliveryPolicy,
+): number {
+  if (recoveredAt === null) return 0;
+  const doublings = Math.floor(Math.max(0, now - recoveredAt) / slowStartStepMs);
+  const spacingMs = slowStartStepMs / 2 ** doublings;
+  return spacingMs < MIN_SPACING_MS ? 0 : Math.ceil(spacingMs);
+}
+
+function afterFailure(
+  breaker: CircuitBreaker,
+  attempt: AttemptEnd,
+  { policy, random }: Decision,
+): BreakerStep {
+  const { outcome, counts, isBisection, retryAfterMs = 0, now } = attempt;
+  const goneAt = outcome === 'close' ? (breaker.goneAt ?? now) : breaker.goneAt;
+  if (outcome === 'close' && now - (goneAt ?? now) >= policy.goneConfirmMs) {
+    return { breaker: { ...breaker, goneAt, tier: 'closed' }, pauseMs: 0, changes: ['closed'] };
+  }
+  const failures = breaker.failures + (counts ? 1 : 0);
+  const isOpen = breaker.isOpen || failures >= policy.openAfterFailures;
+  const probes = isOpen ? breaker.probes + 1 : 0;
+  const askedMs = outcome === 'pause' ? retryAfterMs : 0;
+  const probeMs = isOpen ? probeWait(probes, policy) : 0;
+  // What fails again while it is being brought back begins anew, at one request.
+  const recoveredAt = breaker.recoveredAt === null ? null : now;
+  const slowMs = slowStartWait(recoveredAt, now, policy);
+  const changes: BreakerChange[] = isOpen && !breaker.isOpen ? ['opened'] : [];
+  if (askedMs > 0) changes.push('paused');
+  return {
+    breaker: {
+      ...breaker,
+      tier: 'failing',
+      failures,
+      isOpen,
+      probes,
+      bisectionFailures: breaker.bisectionFailures + (isBisection ? 1 : 0),
+      goneAt,
+      recoveredAt,
+      missing: 0,
+    },
+    pauseMs: jittered(Math.max(askedMs, probeMs, slowMs), random),
+    changes,
+  };
+}
+
+/**
+ * D75: probes come at the schedule's times, but never rarer than `maxProbeWaitMs`; nor, where it has no
+ * waits, more often than `minProbeWaitMs`.
+ */
+function probeWait(probes: number, policy: DeliveryPolicy): number {
+  const { schedule, minProbeWaitMs, maxProbeWaitMs } = policy;
+  const { delaysMs } = schedule;
+  const delayMs = delaysMs[probes - 1] ?? delaysMs.at(-1) ?? maxProbeWaitMs;
+  return Math.min(Math.max(delayMs, minProbeWaitMs), maxProbeWaitMs);
+}
+
+/** No URL or secret when its turn came: nothing was sent, and it is asked again later (D72). */
+export function afterMissing(
+  breaker: CircuitBreaker,
+  policy: DeliveryPolicy,
+  random: Random,
+): BreakerStep {
+  const missing = breaker.missing + 1;
+  return {
+    breaker: { ...breaker, missing },
+    pauseMs: jittered(probeWait(missing, policy), random),
+    changes: [],
+  };
+}
+
+/** Returns what the queue stores of a step. */
+export function updateOf(
+  { breaker, pauseMs }: BreakerStep,
+  policy: DeliveryPolicy,
+): ApplicationUpdate {
+  return {
+    tier: breaker.tier,
+    maxMessages: maxMessages(breaker, policy),
+    pauseMs,
+    ...limits(breaker),
+  };
+}
+
+/** The budget is of a whole body; the limit of the state is of what stands between the brackets. */
+function limits(breaker: CircuitBreaker): Pick<ApplicationState, 'maxBytes' | 'circuitBreaker'> {
+  return {
+    maxBytes: Math.max(1, breaker.budget.maxBytes - BRACKET_BYTES),
+    circuitBreaker: breaker,
+  };
+}
+
+function maxMessages({ isOpen, isProven, tier }: CircuitBreaker, policy: DeliveryPolicy): number {
+  if (isOpen) return 1;
+  return tier === 'healthy' && isProven ? policy.maxMessages : policy.cautiousMaxMessages;
+}

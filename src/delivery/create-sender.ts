@@ -1,0 +1,188 @@
+/** `createWebhookSender`: from options to a running engine. */
+import type { Dialect } from '../contract/index.ts';
+import { createMemoryQueue } from '../queue/memory.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
+import { newId } from '../runtime/id.ts';
+import { type Random, systemRandom } from '../runtime/random.ts';
+import { untraced } from '../runtime/untraced.ts';
+import { givingWay } from '../runtime/yield-to-event-loop.ts';
+import { createSettings } from '../settings/source.ts';
+import { draftReader } from '../webhook/draft-reader.ts';
+import { createPoster, type Poster, type PosterOptions } from '../webhook/http/client.ts';
+import { findDestination } from './attempt.ts';
+import { flushBeforeExit } from './before-exit.ts';
+import { hashOfUrl, isOfAnotherUrl } from './circuit-breaker.ts';
+import { Delivery } from './delivery.ts';
+import { Engine } from './engine.ts';
+import { Upkeep } from './maintenance.ts';
+import { createObserver } from './observe.ts';
+import { opener, openQueue } from './open-queue.ts';
+import type { WebhookSenderOptions } from './options.ts';
+import { readSenderOptions, type SenderSettings } from './read-options.ts';
+import { Scheduler } from './scheduler.ts';
+import { sendTestMessage } from './send-test.ts';
+import type { FollowingSender, WebhookSender } from './sender.ts';
+import { Lifecycle } from './shutdown.ts';
+import { Slots } from './slots.ts';
+import { Tracker } from './tracker.ts';
+import { untracedSender } from './untraced-sender.ts';
+import { answeredInTime } from './with-timeout.ts';
+
+/**
+ * Makes a sender that delivers in the background, at least once, until it is closed. It starts at
+ * once; what waits in a durable queue is delivered without a call.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`, `ERR_INVALID_URL`, `ERR_INVALID_SECRET` or
+ * `ERR_SETTINGS_FAILED`; its `path` names what is at fault.
+ */
+export function createWebhookSender<D extends Dialect = 'strict'>(
+  options: WebhookSenderOptions<D>,
+): WebhookSender<D> {
+  const system = { clock: systemClock, random: systemRandom, newId, createPoster };
+  return makeSender(options, system) as WebhookSender<D>;
+}
+
+/** What a sender needs of the world. */
+export interface SenderSystem {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly newId: () => string;
+  readonly createPoster: (options: PosterOptions) => Poster;
+}
+
+/**
+ * All of it is our own work, from the first promise that the sender keeps to what a call starts: it may
+ * be made, and called, within requests that it outlives.
+ */
+export function makeSender(
+  options: unknown,
+  system: SenderSystem,
+): WebhookSender & FollowingSender {
+  return untracedSender(untraced(() => makeEngine(options, system)));
+}
+
+function makeEngine(options: unknown, system: SenderSystem): Engine {
+  const core = makeCore(readSenderOptions(options), system);
+  const { settings, clock, tracker } = core;
+  const dispatch = makeDispatch(core);
+  const lifecycle: Lifecycle = new Lifecycle({
+    ...core,
+    quiet: dispatch.quiet,
+    isInFlight: dispatch.isInFlight,
+    disconnect: () => core.wire.poster.close(),
+    stop: async () => {
+      stopBeforeExit();
+      await dispatch.stop();
+    },
+  });
+  const stopBeforeExit = flushBeforeExit({
+    budgetMs: settings.flushBeforeExitMs,
+    clock,
+    lastNumber: () => tracker.acceptedCount,
+    pending: () => tracker.pending,
+    flush: (signal) => lifecycle.flush({ signal }),
+  });
+  // Now, and not at the first message, which may be told of in a host's request: making what reads it takes
+  // milliseconds, and while a prototype is polluted, zod makes no schema.
+  if (settings.role !== 'deliver') draftReader(settings.dialect).safeParse(undefined);
+  if (core.isDelivering) dispatch.start();
+  const intake = { ...settings, ...settings.policy, newId: system.newId };
+  const test = { ...intake, ...core.wire, find: core.find };
+  return new Engine({
+    ...core,
+    find: settings.isAsked ? answeredInTime(core.find, core.wire) : core.find,
+    intake,
+    delayMs: settings.lingerMs,
+    lifecycle,
+    attempts: dispatch.attempts,
+    hasMoved: dispatch.hasMoved,
+    sendTest: (applicationId) => sendTestMessage(applicationId, test),
+  });
+}
+
+type Core = ReturnType<typeof makeCore>;
+
+/** What intake and delivery share. */
+function makeCore(settings: SenderSettings, system: SenderSystem) {
+  const { clock } = system;
+  const { find } = createSettings(settings.source);
+  const senderId = system.newId();
+  const isDelivering = settings.role !== 'enqueue';
+  const queue = settings.queue ?? createMemoryQueue(settings.memory, clock);
+  const tracker = new Tracker(isDelivering);
+  const stopping = new AbortController();
+  const poster = system.createPoster({ ...settings.wire, clock });
+  return {
+    ...system,
+    settings,
+    find,
+    isDelivering,
+    queue,
+    stopping,
+    wire: { poster, clock, headers: settings.headers, signal: stopping.signal },
+    ready: opener(() => openQueue(queue, { tracker, isDelivering, policy: settings.policy })),
+    observe: createObserver(senderId),
+    tracker,
+    slots: new Slots(settings.slots),
+    giveWay: givingWay(clock),
+  };
+}
+
+interface Dispatch {
+  readonly start: () => void;
+  readonly stop: () => Promise<void>;
+  readonly quiet: (untilMs: number, signal: AbortSignal) => Promise<void>;
+  readonly isInFlight: () => boolean;
+  readonly attempts: () => number;
+  readonly hasMoved: (applicationId: string) => Promise<boolean>;
+}
+
+/** The end of the queue at which messages are claimed. */
+function makeDispatch(core: Core): Dispatch {
+  const { settings, queue, find, stopping, wire, isDelivering } = core;
+  const hasMoved = async (applicationId: string): Promise<boolean> => {
+    const state = await queue.applicationState(applicationId);
+    const destination = await findDestination(applicationId, find, wire);
+    if (state === undefined || typeof destination === 'string') return false;
+    return isOfAnotherUrl(state, hashOfUrl(destination.url));
+  };
+  const parts = { ...settings, ...core };
+  const scheduler: Scheduler = new Scheduler({
+    ...parts,
+    deliver: (claim, slot) => delivery.deliver(claim, slot),
+  });
+  const wake = (): void => scheduler.wake();
+  const upkeep = new Upkeep({ ...parts, ...upkeepTimes(settings), hasMoved, wake });
+  const delivery = new Delivery({
+    ...parts,
+    ...wire,
+    onSlotMoved: wake,
+    onClosed: (applicationId) => upkeep.closeApplication(applicationId),
+  });
+  const stopListening = isDelivering ? queue.onDue(wake) : nothing;
+  return {
+    start: () => {
+      scheduler.start();
+      upkeep.start();
+    },
+    stop: async () => {
+      stopping.abort();
+      stopListening();
+      // In this order: the last attempt may leave a destination closed, which is upkeep's.
+      await scheduler.stop();
+      await upkeep.stop();
+    },
+    quiet: async (untilMs, signal) => {
+      if (isDelivering) await scheduler.quiet(untilMs, signal);
+    },
+    isInFlight: () => scheduler.isInFlight,
+    attempts: () => delivery.attempts,
+    hasMoved,
+  };
+}
+
+function upkeepTimes({ policy, upkeepMs, stalledAfterMs }: SenderSettings) {
+  return { horizonMs: policy.schedule.horizonMs, everyMs: upkeepMs, stalledAfterMs };
+}
+
+const nothing = (): void => {};

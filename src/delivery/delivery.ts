@@ -1,0 +1,278 @@
+/** From a claim to its settling: what the scheduler runs for each claim. */
+import type {
+  ApplicationUpdate,
+  Claim,
+  ClaimedMessage,
+  MessageQueue,
+  MessageResult,
+} from '../queue/queue.ts';
+import { NOT_NEEDED } from '../runtime/not-needed.ts';
+import type { Random } from '../runtime/random.ts';
+import { jittered } from '../webhook/retry.ts';
+import {
+  type Destination,
+  encodeClaim,
+  type FindApplication,
+  findDestination,
+  type MissingDestination,
+  postBody,
+  type Sending,
+} from './attempt.ts';
+import {
+  afterMissing,
+  type CircuitBreaker,
+  circuitBreakerOf,
+  hashOfUrl,
+  initialState,
+  isOfAnotherUrl,
+  newCircuitBreaker,
+  updateOf,
+} from './circuit-breaker.ts';
+import type { DeliveryEvents, QueueOperation } from './events.ts';
+import type { Observe } from './observe.ts';
+import type { DeliveryPolicy } from './retry-policy.ts';
+import { type Attempted, type Settlement, settle } from './settlement.ts';
+import type { Slot } from './slots.ts';
+import type { Tracker } from './tracker.ts';
+
+export interface DeliveryParts extends Sending {
+  readonly queue: MessageQueue;
+  readonly find: FindApplication;
+  readonly policy: DeliveryPolicy;
+  readonly random: Random;
+  readonly observe: Observe;
+  readonly tracker: Tracker;
+  /** Without settings, or then without response headers, for so long it moves to the failing slots, in ms (D75). */
+  readonly lateHeadersMs: number;
+  readonly leaseMs: number;
+  /** Of one attempt, in ms (D76). */
+  readonly deadlineMs: number;
+  readonly onSlotMoved: () => void;
+  /** A destination has closed: what waits for it is to become dead letters. */
+  readonly onClosed: (applicationId: string) => void;
+}
+
+/** How long to wait before the queue is told again what became of a claim, in ms. */
+const SETTLE_DELAYS_MS = [100, 500, 2000, 5000, 10_000] as const;
+
+export class Delivery {
+  readonly #parts: DeliveryParts;
+  #attempts = 0;
+
+  constructor(parts: DeliveryParts) {
+    this.#parts = parts;
+  }
+
+  /** How many attempts were started. */
+  get attempts(): number {
+    return this.#attempts;
+  }
+
+  /** Rejects only if the claim cannot be read. */
+  async deliver(claim: Claim, slot: Slot): Promise<void> {
+    const { clock, find, signal, queue } = this.#parts;
+    const startedAt = clock.monotonicMs();
+    const destination = await this.#inSlot(slot, () =>
+      findDestination(claim.applicationId, find, this.#parts),
+    );
+    if (signal.aborted) {
+      await this.#tell('release', () => queue.release(claim));
+      return;
+    }
+    if (typeof destination === 'string') {
+      await this.#release(claim, destination);
+      return;
+    }
+    const heldSince = await this.#hold(claim, startedAt);
+    if (heldSince !== undefined) {
+      await this.#attempt({ claim, destination, slot, startedAt, heldSince });
+    }
+  }
+
+  /**
+   * Since when the lease runs; `undefined` where the claim is lost. Settings that took long may have
+   * left less of it than an attempt may take, after which the messages would be sent again, and again.
+   */
+  async #hold(claim: Claim, startedAt: number): Promise<number | undefined> {
+    const { queue, clock, leaseMs, deadlineMs } = this.#parts;
+    const now = clock.monotonicMs();
+    if (now - startedAt + deadlineMs < leaseMs) return startedAt;
+    const answer = await this.#tell('extend', () => queue.extend(claim, leaseMs));
+    return answer === 'extended' ? now : undefined;
+  }
+
+  async #attempt({ claim, destination, slot, startedAt, heldSince }: Attempt): Promise<void> {
+    const { policy, random, clock, observe, queue, tracker } = this.#parts;
+    const { applicationId, format, messages, state } = claim;
+    const breaker = circuitBreakerOf(state, hashOfUrl(destination.url), policy);
+    if (isOfAnotherUrl(state, breaker.urlHash) && messages.length > policy.cautiousMaxMessages) {
+      // Claimed by what the old URL was good for: the new one is untried (D75).
+      await this.#tell('release', () =>
+        queue.release(claim, { ...initialState(policy), pauseMs: 0 }),
+      );
+      return;
+    }
+    const { body, maxRetryCount } = encodeClaim(claim, clock);
+    this.#attempts += 1;
+    const started = {
+      applicationId,
+      attempt: this.#attempts,
+      format,
+      messageCount: messages.length,
+      bytes: body.length,
+      maxRetryCount,
+      isProbe: breaker.isOpen,
+    };
+    if (breaker.isOpen) observe('destination-probing', () => ({ applicationId }));
+    observe('attempt-started', () => started);
+    const { result, retryAfterMs } = await this.#inSlot(slot, (onHeaders) =>
+      postBody(body, destination, { ...this.#parts, onHeaders }),
+    );
+    const now = claim.nowMs + (clock.monotonicMs() - startedAt);
+    const attempted: Attempted = {
+      claim,
+      breaker,
+      result,
+      bodyBytes: body.length,
+      retryAfterMs,
+      now,
+    };
+    const settlement = settle(attempted, policy, random);
+    await tracker.settling(async () => {
+      const answer = await this.#settle(claim, settlement, heldSince);
+      this.#report({ attempted, settlement, started, isLost: answer !== 'settled' });
+    });
+  }
+
+  /** What takes long, be it the host's settings or the receiver, holds no slot of those that work (D75). */
+  async #inSlot<T>(slot: Slot, work: (isInTime: () => void) => Promise<T>): Promise<T> {
+    const { clock, lateHeadersMs, onSlotMoved } = this.#parts;
+    const inTime = new AbortController();
+    void clock.idle(lateHeadersMs, inTime.signal).then(() => {
+      if (!inTime.signal.aborted && slot.moveToFailing()) onSlotMoved();
+    });
+    try {
+      return await work(() => inTime.abort(NOT_NEEDED));
+    } finally {
+      inTime.abort(NOT_NEEDED);
+    }
+  }
+
+  async #settle(
+    claim: Claim,
+    { results, state }: Settlement,
+    heldSince: number,
+  ): Promise<'settled' | 'lost' | undefined> {
+    const { queue, clock, leaseMs } = this.#parts;
+    let calls = 0;
+    return await this.#tell('settle', async () => {
+      calls += 1;
+      const answer = await queue.settle(claim, results, state);
+      // Before its lease is over a claim is lost to nobody but a call of ours whose answer was lost.
+      const isOurs = calls > 1 && clock.monotonicMs() - heldSince < leaseMs;
+      return isOurs ? 'settled' : answer;
+    });
+  }
+
+  /** Nothing was sent: the destination's turn comes again later (D72). */
+  async #release(claim: Claim, because: MissingDestination): Promise<void> {
+    const { policy, random, observe, queue } = this.#parts;
+    const { applicationId, state } = claim;
+    const stored = state.circuitBreaker as Partial<CircuitBreaker> | null;
+    const breaker =
+      stored === null
+        ? newCircuitBreaker('', policy)
+        : circuitBreakerOf(state, stored.urlHash ?? '', policy);
+    const step = afterMissing(breaker, policy, random);
+    const update: ApplicationUpdate = {
+      ...updateOf(step, policy),
+      tier: state.tier,
+      maxMessages: state.maxMessages,
+    };
+    observe('destination-missing', () => ({ applicationId, waitMs: step.pauseMs, because }));
+    await this.#tell('release', () => queue.release(claim, update));
+  }
+
+  /** Again until the lease is over: then the messages are due again by themselves (law 3). */
+  async #tell<T>(operation: QueueOperation, call: () => Promise<T>): Promise<T | undefined> {
+    const { clock, random, observe, leaseMs, signal } = this.#parts;
+    const startedAt = clock.monotonicMs();
+    for (let failures = 0; ; failures += 1) {
+      try {
+        return await call();
+      } catch {
+        const delayMs = SETTLE_DELAYS_MS[failures] ?? SETTLE_DELAYS_MS.at(-1) ?? 0;
+        const retryInMs = jittered(delayMs, random);
+        observe('queue-failed', () => ({ operation, retryInMs }));
+        // Once the sender is being closed a queue that fails must not hold it up (D79).
+        const isOver = clock.monotonicMs() - startedAt + retryInMs > leaseMs;
+        if (isOver || signal.aborted) return undefined;
+        await clock.idle(retryInMs, signal);
+      }
+    }
+  }
+
+  #report({ attempted, settlement, started, isLost }: Report): void {
+    const { observe } = this.#parts;
+    const { claim, result, retryAfterMs } = attempted;
+    const { applicationId } = claim;
+    const { outcome, state } = settlement;
+    const { reusedConnection } = result;
+    observe('attempt-settled', () => ({
+      ...started,
+      outcome,
+      ...(result.kind === 'response' ? { status: result.status } : { failure: result.code }),
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      timings: result.timings,
+      ...(reusedConnection === undefined ? {} : { reusedConnection }),
+    }));
+    // What another process has settled meanwhile is that process's to tell.
+    if (isLost) return;
+    for (const change of settlement.changes) {
+      const { pauseMs: waitMs } = state;
+      if (change === 'paused' || change === 'opened') {
+        observe(`destination-${change}`, () => ({ applicationId, waitMs }));
+      } else {
+        observe(`destination-${change}`, () => ({ applicationId }));
+      }
+      if (change === 'closed') this.#parts.onClosed(applicationId);
+    }
+    const { messages } = claim;
+    const { results } = settlement;
+    for (let index = 0; index < messages.length; index += 1) {
+      this.#settled(
+        applicationId,
+        messages[index] as ClaimedMessage,
+        results[index] as MessageResult,
+      );
+    }
+  }
+
+  #settled(
+    applicationId: string,
+    { sequence, stored }: ClaimedMessage,
+    result: MessageResult,
+  ): void {
+    const { tracker, observe } = this.#parts;
+    if (result.kind === 'delivered') tracker.settled(sequence, 'delivered');
+    if (result.kind !== 'dead') return;
+    const { reason } = result;
+    tracker.settled(sequence, 'dead', reason);
+    observe('dead', () => ({ applicationId, message_id: stored.messageId, reason }));
+  }
+}
+
+interface Attempt {
+  readonly claim: Claim;
+  readonly destination: Destination;
+  readonly slot: Slot;
+  readonly startedAt: number;
+  readonly heldSince: number;
+}
+
+interface Report {
+  readonly attempted: Attempted;
+  readonly settlement: Settlement;
+  readonly started: DeliveryEvents['attempt-started'];
+  readonly isLost: boolean;
+}

@@ -1,0 +1,162 @@
+/**
+ * What the delivery engine tells while it works: one table of events, published on
+ * `node:diagnostics_channel` under `security-event-delivery:<name>`. Ids, counts, times and words of
+ * closed vocabularies; never a secret, a URL, a payload or a received text.
+ */
+import type { DeadReason, DiscardReason, Format } from '../queue/queue.ts';
+import type { FailureCode, Outcome, PhaseTimings } from '../webhook/outcome.ts';
+import type { SkipReason } from './skip.ts';
+
+interface OfApplication {
+  readonly applicationId: string;
+}
+
+/** What every event has. */
+export interface DeliveryEvent {
+  /** Tells senders of one process apart. */
+  readonly senderId: string;
+}
+
+interface AttemptStarted extends OfApplication {
+  /** Counts the attempts of this sender. */
+  readonly attempt: number;
+  readonly format: Format;
+  readonly messageCount: number;
+  /** Of the body. */
+  readonly bytes: number;
+  /** The largest `retry_count` in it. */
+  readonly maxRetryCount: number;
+  /** Whether it probes a destination that is open. */
+  readonly isProbe: boolean;
+}
+
+interface AttemptSettled extends AttemptStarted {
+  readonly outcome: Outcome | 'aborted';
+  readonly status?: number;
+  readonly failure?: FailureCode;
+  readonly retryAfterMs?: number;
+  readonly timings: PhaseTimings;
+  readonly reusedConnection?: boolean;
+}
+
+interface Paused extends OfApplication {
+  readonly waitMs: number;
+}
+
+interface OfMessage extends OfApplication {
+  readonly message_id: string;
+}
+
+export interface DeliveryEvents {
+  readonly accepted: OfApplication & { readonly format: Format; readonly count: number };
+  readonly skipped: OfApplication & { readonly reason: SkipReason; readonly count: number };
+  readonly 'attempt-started': AttemptStarted;
+  readonly 'attempt-settled': AttemptSettled;
+  readonly 'destination-paused': Paused;
+  readonly 'destination-opened': Paused;
+  readonly 'destination-probing': OfApplication;
+  readonly 'destination-recovered': OfApplication;
+  readonly 'destination-closed': OfApplication;
+  readonly 'destination-missing': Paused & { readonly because: 'unknown' | 'unusable' | 'failed' };
+  readonly dead: OfMessage & { readonly reason: DeadReason };
+  readonly discarded: { readonly reason: DiscardReason; readonly count: number };
+  readonly stalled: { readonly oldestDueMs: number };
+  readonly 'queue-failed': { readonly operation: QueueOperation; readonly retryInMs: number };
+}
+
+/** What was asked of a queue that failed; `upkeep`, `close` and `count` are about what became of messages in it. */
+export type QueueOperation =
+  | 'claim'
+  | 'extend'
+  | 'settle'
+  | 'release'
+  | 'upkeep'
+  | 'close'
+  | 'count';
+
+export type DeliveryEventName = keyof DeliveryEvents;
+
+type EventTable = {
+  readonly [Name in DeliveryEventName]: {
+    /** When it is told. */
+    readonly when: string;
+    /** Its fields beside `senderId`, as its type has them. */
+    readonly fields: readonly (keyof DeliveryEvents[Name])[];
+  };
+};
+
+const ATTEMPT = [
+  'applicationId',
+  'attempt',
+  'format',
+  'messageCount',
+  'bytes',
+  'maxRetryCount',
+  'isProbe',
+] as const;
+
+export const EVENT_TABLE: EventTable = {
+  accepted: {
+    when: 'messages of one application were put into the queue',
+    fields: ['applicationId', 'format', 'count'],
+  },
+  skipped: {
+    when: 'messages were not put into the queue, for a reason that is no error',
+    fields: ['applicationId', 'reason', 'count'],
+  },
+  'attempt-started': { when: 'a request is about to be sent', fields: ATTEMPT },
+  'attempt-settled': {
+    when: 'a request has ended, and the queue was told',
+    fields: [
+      ...ATTEMPT,
+      'outcome',
+      'status',
+      'failure',
+      'retryAfterMs',
+      'timings',
+      'reusedConnection',
+    ],
+  },
+  'destination-paused': {
+    when: 'a receiver asked with 429 or 503 for nothing to be sent for a while',
+    fields: ['applicationId', 'waitMs'],
+  },
+  'destination-opened': {
+    when: 'a destination has failed so often that it is only probed',
+    fields: ['applicationId', 'waitMs'],
+  },
+  'destination-probing': {
+    when: 'one message is sent to see whether an open destination is back',
+    fields: ['applicationId'],
+  },
+  'destination-recovered': {
+    when: 'a probe was delivered; slow start begins',
+    fields: ['applicationId'],
+  },
+  'destination-closed': {
+    when: 'a receiver has said 410 twice: what waits for it becomes dead letters',
+    fields: ['applicationId'],
+  },
+  'destination-missing': {
+    when: 'there is no usable URL or secret for what waits',
+    fields: ['applicationId', 'waitMs', 'because'],
+  },
+  dead: {
+    when: 'a message has become a dead letter',
+    fields: ['applicationId', 'message_id', 'reason'],
+  },
+  discarded: {
+    when: 'accepted messages were discarded: neither delivered nor kept',
+    fields: ['reason', 'count'],
+  },
+  stalled: {
+    when: 'a message has been due for long and nobody picked it up',
+    fields: ['oldestDueMs'],
+  },
+  'queue-failed': {
+    when: 'the queue failed at an operation, which will be tried again',
+    fields: ['operation', 'retryInMs'],
+  },
+};
+
+export const CHANNEL_PREFIX = 'security-event-delivery:';

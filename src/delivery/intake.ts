@@ -1,0 +1,192 @@
+/**
+ * A batch on its way into the queue: checked, routed, projected to its destination's format and
+ * serialised, once. Later changes by the caller change nothing.
+ */
+import { type Dialect, slugify } from '../contract/index.ts';
+import { SecurityEventError } from '../errors.ts';
+import { check, type Rule, type Rules } from '../option-rules.ts';
+import { downgrade } from '../projection/downgrade.ts';
+import type { QueueEntry, StoredMessage } from '../queue/queue.ts';
+import { type GiveWay, inStep } from '../runtime/yield-to-event-loop.ts';
+import { type Routing, route } from '../settings/routing.ts';
+import type { ResolvedApplication } from '../settings/source.ts';
+import { checkSize } from '../webhook/accept.ts';
+import type { ReadDraft } from '../webhook/draft-reader.ts';
+import { elementBytes, formatTimestamp, storeText, storeV1 } from '../webhook/encoder.ts';
+import { readMessages } from '../webhook/read-messages.ts';
+import { type BytesOf, sharedBytes } from '../webhook/shared-bytes.ts';
+import type { SkippedMessage, SkipReason } from './skip.ts';
+import { unlessChecked } from './validated-message.ts';
+
+export interface IntakeRules {
+  readonly dialect: Dialect;
+  readonly maxBodyBytes: number;
+  /** Whether v1 elements also have the names that real receivers read (D41). */
+  readonly v1Aliases: boolean;
+  readonly newId: () => string;
+  /** The settings of an application; `undefined` where it is unknown. */
+  readonly find: (applicationId: string) => Promise<ResolvedApplication | undefined>;
+  readonly giveWay: GiveWay;
+  /** Whether more comes in than goes out. */
+  readonly isBehind: () => boolean;
+}
+
+/** Of one call: what its messages were detected by, and for which playbook (D60). */
+export interface SendSelection {
+  readonly module?: string | undefined;
+  /** Its name or its slug. */
+  readonly playbook?: string | undefined;
+}
+
+export interface Intake {
+  readonly entries: readonly AcceptedEntry[];
+  readonly skipped: readonly SkippedMessage[];
+}
+
+/** An entry for the queue, and the index of its message in the call. */
+export class AcceptedEntry implements QueueEntry {
+  readonly index: number;
+  readonly applicationId: string;
+  readonly stored: StoredMessage;
+  readonly sizeBytes: number;
+
+  // A class, for the reason of queue/message-classes.ts.
+  constructor({ index, applicationId }: Place, stored: StoredMessage, sizeBytes: number) {
+    this.index = index;
+    this.applicationId = applicationId;
+    this.stored = stored;
+    this.sizeBytes = sizeBytes;
+  }
+}
+
+type Place = Pick<Routed, 'index' | 'applicationId'>;
+
+type Read = AcceptedEntry | SkippedMessage;
+
+/** A later sending has a longer `retry_count`; and each element but the first has a comma. */
+const MAX_RETRY_COUNT = 9_999_999_999;
+const COMMA_BYTES = 1;
+
+/** One call of `send`. */
+export interface IntakeCall {
+  readonly messages: unknown;
+  readonly selection: unknown;
+  /** Milliseconds since the epoch. */
+  readonly acceptedAtMs: number;
+}
+
+const NAME: Rule = { expected: 'a string', isUsable: (value) => typeof value === 'string' };
+const SELECTION_RULES: Rules<keyof SendSelection> = { module: NAME, playbook: NAME };
+
+/**
+ * All messages, or an error and none.
+ *
+ * @throws SecurityEventError `ERR_INVALID_MESSAGE`, `ERR_MESSAGE_TOO_LARGE` or
+ * `ERR_UNKNOWN_APPLICATION`, whose `path` begins with the message's index, `ERR_INVALID_OPTION` for
+ * the selection, or what `find` rejects with.
+ */
+export async function takeIn(
+  { messages, selection: given, acceptedAtMs }: IntakeCall,
+  rules: IntakeRules,
+): Promise<Intake> {
+  const subject = { name: 'the selection', path: ['selection'] };
+  const selection = check<SendSelection>(given, SELECTION_RULES, subject);
+  const acceptedAt = formatTimestamp(acceptedAtMs);
+  const known = new Map<string, ResolvedApplication>();
+  const entries: AcceptedEntry[] = [];
+  const skipped: SkippedMessage[] = [];
+  const toBytes = sharedBytes(Array.isArray(messages) ? messages.length : 0);
+  const projection = { selection, acceptedAt, rules, toBytes };
+  const take = (routed: Routed): void => {
+    const read = project(routed, projection);
+    if (read instanceof AcceptedEntry) entries.push(read);
+    else skipped.push(read);
+  };
+  const store = (draft: ReadDraft, index: number): void | Promise<void> => {
+    // The id is fixed here, before the first attempt, and never changes (D21).
+    const { messageId = rules.newId(), application: applicationId = '' } = draft;
+    const application = known.get(applicationId);
+    if (application !== undefined) {
+      take({ index, applicationId, application, messageId, draft });
+      return undefined;
+    }
+    return rules.find(applicationId).then((found) => {
+      if (found === undefined) throw unknownApplication(index, draft);
+      known.set(applicationId, found);
+      take({ index, applicationId, application: found, messageId, draft });
+    });
+  };
+  const schema = unlessChecked(rules.dialect);
+  await readMessages(messages, { schema, store, giveWay: inStep(rules.giveWay, rules.isBehind) });
+  return { entries, skipped };
+}
+
+interface Routed {
+  readonly index: number;
+  readonly applicationId: string;
+  readonly application: ResolvedApplication;
+  readonly messageId: string;
+  readonly draft: ReadDraft;
+}
+
+interface Projection {
+  readonly selection: SendSelection;
+  readonly acceptedAt: string;
+  readonly rules: IntakeRules;
+  readonly toBytes: BytesOf;
+}
+
+function project(routed: Routed, { selection, acceptedAt, rules, toBytes }: Projection): Read {
+  const { application, messageId, draft } = routed;
+  const way = route(application, routingOf(selection, draft));
+  if (way.kind === 'skip') return skip(routed, way.reason);
+  const { messageType, message } = draft;
+  if (application.format !== 1) {
+    const text = { message_id: messageId, message_type: messageType, message };
+    return entry(routed, storeText(text, toBytes), rules);
+  }
+  const { name, environment } = application;
+  const given = { message_id: messageId, message_type: messageType, ...parsed(draft) };
+  const { dialect, v1Aliases } = rules;
+  const context = { application: { name, environment }, acceptedAt, dialect, v1Aliases };
+  const v1 = downgrade(given, context);
+  if (v1.kind === 'skipped') return skip(routed, v1.reason);
+  return entry(routed, storeV1(messageId, v1.element), rules);
+}
+
+function skip({ index, applicationId }: Routed, reason: SkipReason): SkippedMessage {
+  return { index, applicationId, reason };
+}
+
+/** Few receivers read format v1, so that the message is made anew from its JSON for them. */
+function parsed({ message, v1 }: ReadDraft): {
+  readonly message: object;
+  readonly v1: object | undefined;
+} {
+  const hints = v1 === undefined ? undefined : (JSON.parse(v1) as object);
+  return { message: JSON.parse(message) as object, v1: hints };
+}
+
+/** D60: a response is of the playbook that it names, unless the call says otherwise. */
+function routingOf({ module, playbook }: SendSelection, draft: ReadDraft): Routing {
+  const name = playbook ?? draft.playbook;
+  return { module, playbookSlug: name === undefined ? undefined : slugify(name) };
+}
+
+function entry(
+  routed: Routed,
+  stored: StoredMessage,
+  { maxBodyBytes }: IntakeRules,
+): AcceptedEntry {
+  const bytes = elementBytes({ stored, sends: MAX_RETRY_COUNT });
+  checkSize(routed.index, bytes, maxBodyBytes);
+  return new AcceptedEntry(routed, stored, bytes + COMMA_BYTES);
+}
+
+function unknownApplication(index: number, { messageType }: ReadDraft): SecurityEventError {
+  const field = messageType === 'security_response' ? ['application', 'id'] : ['application_id'];
+  return new SecurityEventError('ERR_UNKNOWN_APPLICATION', {
+    detail: `message ${index} is of an application that the settings do not have`,
+    path: [index, 'message', ...field],
+  });
+}

@@ -1,0 +1,161 @@
+/**
+ * Whose turn it is: claims whatever is due while there are slots, and otherwise waits. Fair, because
+ * the queue lets applications take turns; bounded by the slots; driven by the clock it is given.
+ */
+import type { Claim, MessageQueue } from '../queue/queue.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { onAbort } from '../runtime/on-abort.ts';
+import type { Random } from '../runtime/random.ts';
+import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
+import { jittered } from '../webhook/retry.ts';
+import { BRACKET_BYTES } from '../webhook/split.ts';
+import type { Observe } from './observe.ts';
+import type { DeliveryPolicy } from './retry-policy.ts';
+import type { Pool, Slot, Slots } from './slots.ts';
+import { Rest } from './wakeable-timer.ts';
+
+export interface SchedulerParts {
+  readonly queue: MessageQueue;
+  readonly slots: Slots;
+  /** Resolves when the queue can be used. */
+  readonly ready: () => Promise<void> | undefined;
+  readonly policy: DeliveryPolicy;
+  readonly leaseMs: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly observe: Observe;
+  /** Awaited between two claims, so that starting many attempts does not hold the event loop. */
+  readonly giveWay: GiveWay;
+  /** Rejects only if the claim cannot be read. */
+  readonly deliver: (claim: Claim, slot: Slot) => Promise<void>;
+}
+
+/** A queue that fails is asked again after this, in ms, and then ever later. */
+const QUEUE_DELAYS_MS = [100, 500, 2000, 10_000, 30_000] as const;
+
+/** Even if nobody says that something is due, it is looked for this often, in ms. */
+const MAX_WAIT_MS = 30_000;
+
+export class Scheduler {
+  readonly #parts: SchedulerParts;
+  readonly #running = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+  readonly #rest: Rest;
+  /** When something is due next, on the monotonic clock, while nothing could be claimed. */
+  #nextDueAt: number | undefined;
+  #idle: (() => void)[] = [];
+  #loop: Promise<void> | undefined;
+
+  constructor(parts: SchedulerParts) {
+    this.#parts = parts;
+    this.#rest = new Rest(parts.clock);
+  }
+
+  start(): void {
+    this.#loop ??= this.#run();
+  }
+
+  /** Tells whether a claim is not settled yet. */
+  get isInFlight(): boolean {
+    return this.#running.size > 0;
+  }
+
+  /** Something may be due, or a slot is free. */
+  wake(): void {
+    this.#nextDueAt = undefined;
+    this.#rest.wake();
+  }
+
+  /**
+   * Resolves once nothing is in flight and nothing will be due before `untilMs` on the monotonic
+   * clock, or when `signal` is aborted.
+   */
+  async quiet(untilMs: number, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !this.#isQuiet(untilMs)) {
+      await new Promise<void>((resolve) => {
+        const letGo = onAbort(signal, resolve);
+        this.#idle.push(() => {
+          letGo();
+          resolve();
+        });
+      });
+    }
+  }
+
+  /** Claims nothing more; resolves once nothing is in flight. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.wake();
+    await this.#loop;
+    await Promise.all(this.#running);
+  }
+
+  #isQuiet(untilMs: number): boolean {
+    const isWaiting = this.#nextDueAt !== undefined && this.#nextDueAt > untilMs;
+    return this.#running.size === 0 && isWaiting;
+  }
+
+  async #run(): Promise<void> {
+    const { clock, random, observe, ready } = this.#parts;
+    let failures = 0;
+    while (!this.#stop.signal.aborted) {
+      this.#rest.begin();
+      try {
+        await ready();
+        const waitMs = await this.#claimAll();
+        failures = 0;
+        this.#tellIdle();
+        await this.#rest.wait(Math.min(waitMs, MAX_WAIT_MS));
+      } catch {
+        const retryInMs = jittered(QUEUE_DELAYS_MS[failures] ?? MAX_WAIT_MS, random);
+        failures += 1;
+        observe('queue-failed', () => ({ operation: 'claim', retryInMs }));
+        // Not to be woken: whatever becomes due meanwhile, a failing queue is not asked more often.
+        await clock.idle(retryInMs, this.#stop.signal);
+      }
+    }
+    this.#rest.end();
+  }
+
+  /** For how long there is nothing to claim. */
+  async #claimAll(): Promise<number> {
+    const { queue, slots, policy, leaseMs, clock, giveWay } = this.#parts;
+    const { maxMessages, maxBodyBytes } = policy;
+    const maxBytes = maxBodyBytes - BRACKET_BYTES;
+    while (!this.#stop.signal.aborted) {
+      const tiers = slots.free();
+      if (tiers.length === 0) return MAX_WAIT_MS;
+      const answer = await queue.claim({ tiers, maxMessages, maxBytes, leaseMs });
+      if (!isClaim(answer)) {
+        const dueInMs = answer.dueInMs ?? Number.POSITIVE_INFINITY;
+        if (!this.#rest.isWoken) this.#nextDueAt = clock.monotonicMs() + dueInMs;
+        return dueInMs;
+      }
+      this.#begin(answer);
+      await giveWay();
+    }
+    return 0;
+  }
+
+  #begin(claim: Claim): void {
+    const { slots, deliver, observe, leaseMs } = this.#parts;
+    const slot = slots.take(claim.state.tier as Pool);
+    const work = deliver(claim, slot)
+      // A claim that the queue has damaged must not end the host's process. It is due again after its lease.
+      .catch(() => observe('queue-failed', () => ({ operation: 'claim', retryInMs: leaseMs })))
+      .finally(() => {
+        slot.release();
+        this.#running.delete(work);
+        this.wake();
+      });
+    this.#running.add(work);
+  }
+
+  #tellIdle(): void {
+    const waiting = this.#idle;
+    this.#idle = [];
+    for (const tell of waiting) tell();
+  }
+}
+
+const isClaim = (answer: Claim | object): answer is Claim => Object.hasOwn(answer, 'id');

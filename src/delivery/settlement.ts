@@ -1,0 +1,110 @@
+/** What follows from one attempt for its messages, its destination and the queue. Pure. */
+import type {
+  ApplicationUpdate,
+  Claim,
+  ClaimedMessage,
+  Json,
+  MessageResult,
+} from '../queue/queue.ts';
+import type { Random } from '../runtime/random.ts';
+import {
+  type AttemptResult,
+  blamesContent,
+  judgeAttempt,
+  type Outcome,
+} from '../webhook/outcome.ts';
+import {
+  afterAttempt,
+  type BreakerChange,
+  type CircuitBreaker,
+  updateOf,
+} from './circuit-breaker.ts';
+import type { DeliveryPolicy } from './retry-policy.ts';
+import { progressOf, type RequestEnd, resultsOf } from './verdicts.ts';
+
+export interface Attempted {
+  readonly claim: Claim;
+  readonly breaker: CircuitBreaker;
+  readonly result: AttemptResult;
+  readonly bodyBytes: number;
+  /** What the receiver asked for. */
+  readonly retryAfterMs: number | undefined;
+  /** When it ended, in the queue's time. */
+  readonly now: number;
+}
+
+export interface Settlement {
+  readonly outcome: Outcome | 'aborted';
+  readonly results: readonly MessageResult[];
+  readonly state: ApplicationUpdate;
+  readonly changes: readonly BreakerChange[];
+}
+
+export function settle(attempted: Attempted, policy: DeliveryPolicy, random: Random): Settlement {
+  const { claim, breaker, result } = attempted;
+  if (result.kind === 'failure' && result.code === 'aborted')
+    return stopped(claim, breaker, policy);
+  const { messages } = claim;
+  const size = { messageCount: messages.length, bytes: attempted.bodyBytes };
+  const judgement = judgeAttempt(result, { ...size, largeBodyBytes: policy.largeBodyBytes });
+  const isContent = blamesContent(result);
+  const isBisection = messages.some(isBisecting);
+  const [first] = messages;
+  const failedAlone = messages.length === 1 && first !== undefined && progressOf(first).failedAlone;
+  const step = afterAttempt(
+    breaker,
+    {
+      outcome: judgement.outcome,
+      bodyBytes: attempted.bodyBytes,
+      counts: !failedAlone && !(isBisection && isContent),
+      isBisection: isBisection && isContent,
+      retryAfterMs: attempted.retryAfterMs,
+      now: attempted.now,
+    },
+    { policy, random },
+  );
+  const end: RequestEnd = {
+    ...judgement,
+    blamesContent: isContent,
+    retryAfterMs: attempted.retryAfterMs,
+    isBisectionOver: step.breaker.bisectionFailures >= policy.bisectionMaxFailures,
+    lastAttempt: lastAttemptOf(result),
+  };
+  const aged =
+    end.outcome === 'delivered' ? messages : agedBy(messages, attempted.now - claim.nowMs);
+  return {
+    outcome: judgement.outcome,
+    results: resultsOf(aged, end, { policy, random }),
+    state: updateOf(step, policy),
+    changes: step.changes,
+  };
+}
+
+/** As old as they are now: an attempt takes time, and the horizon is measured from its end (D71). */
+function agedBy(messages: readonly ClaimedMessage[], elapsedMs: number): ClaimedMessage[] {
+  return messages.map((message) => ({ ...message, ageMs: message.ageMs + elapsedMs }));
+}
+
+/** Most have nothing behind them yet. */
+const isBisecting = (message: ClaimedMessage): boolean =>
+  message.progress !== null && progressOf(message).isBisecting;
+
+/**
+ * We ended it: the receiver may have taken it, so it stays counted as sent (D24), and says nothing
+ * about the destination.
+ */
+function stopped({ messages }: Claim, breaker: CircuitBreaker, policy: DeliveryPolicy): Settlement {
+  const results = messages.map((message): MessageResult => {
+    const progress = progressOf(message);
+    const isAlone = progress.failedAlone || progress.isBisecting;
+    const company = isAlone ? { maxMessages: messages.length } : {};
+    return { kind: 'retry', afterMs: 0, ...company, progress };
+  });
+  const state = updateOf({ breaker, pauseMs: 0, changes: [] }, policy);
+  return { outcome: 'aborted', results, state, changes: [] };
+}
+
+/** For the dead letters: a status or a word of ours. */
+function lastAttemptOf(result: AttemptResult): Json {
+  return result.kind === 'response' ? { status: result.status } : { failure: result.code };
+}

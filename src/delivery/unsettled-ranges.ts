@@ -1,0 +1,114 @@
+/** Sequences of a queue as ranges, with the number of unsettled messages in each. */
+import type { SequenceRange } from '../queue/queue.ts';
+
+/** Each sequence in it is, or was, a message of this sender. */
+export interface UnsettledRange extends SequenceRange {
+  readonly from: number;
+  readonly to: number;
+  /** Number of its messages that are not settled; at least 1. */
+  readonly unsettled: number;
+  /** Ranges of different epochs do not merge. */
+  readonly epoch: number;
+  /** Whether another process has settled some of its messages. */
+  readonly hasSettledElsewhere: boolean;
+}
+
+type Range = { -readonly [Key in keyof UnsettledRange]: UnsettledRange[Key] };
+
+/** Sorted ranges. A million messages of consecutive sequences take one of them. */
+export class UnsettledRanges {
+  /** Some are empty: they are removed together, since each removal moves what follows. */
+  #ranges: Range[] = [];
+  #emptyCount = 0;
+  #unsettled = 0;
+
+  /** Number of unsettled messages in all ranges. */
+  get unsettled(): number {
+    return this.#unsettled;
+  }
+
+  /** Number of ranges. */
+  get size(): number {
+    return this.#ranges.length - this.#emptyCount;
+  }
+
+  /** Adds an unsettled message. Merges it with adjacent ranges of the same epoch. */
+  add(sequence: number, epoch: number): void {
+    this.#unsettled += 1;
+    const index = this.#indexAfter(sequence);
+    const before = this.#ranges[index - 1];
+    const after = this.#ranges[index];
+    const joinsAfter = isOpen(after, epoch) && after.from === sequence + 1;
+    if (isOpen(before, epoch) && before.to === sequence - 1) {
+      before.to = sequence;
+      before.unsettled += 1;
+      if (!joinsAfter) return;
+      before.to = after.to;
+      before.unsettled += after.unsettled;
+      this.#ranges.splice(index, 1);
+    } else if (joinsAfter) {
+      after.from = sequence;
+      after.unsettled += 1;
+    } else {
+      this.#insert(index, {
+        from: sequence,
+        to: sequence,
+        unsettled: 1,
+        epoch,
+        hasSettledElsewhere: false,
+      });
+    }
+  }
+
+  /** Removes a settled message. Returns the range that it was in; `undefined` without one. */
+  settle(sequence: number): UnsettledRange | undefined {
+    const range = this.#ranges[this.#indexAfter(sequence) - 1];
+    if (range === undefined || range.to < sequence || range.unsettled === 0) return undefined;
+    this.#remove(range, 1);
+    return range;
+  }
+
+  /** Removes `count` messages of a range, whichever they are. */
+  removeSettledElsewhere(range: UnsettledRange, count: number): void {
+    (range as Range).hasSettledElsewhere = true;
+    this.#remove(range, count);
+  }
+
+  #remove(range: Range, count: number): void {
+    range.unsettled -= count;
+    this.#unsettled -= count;
+    if (range.unsettled > 0) return;
+    this.#emptyCount += 1;
+    if (this.#emptyCount * 2 < this.#ranges.length) return;
+    this.#ranges = this.#ranges.filter(({ unsettled }) => unsettled > 0);
+    this.#emptyCount = 0;
+  }
+
+  /** Returns the ranges of the epochs before `epoch`. */
+  before(epoch: number): UnsettledRange[] {
+    return this.#ranges.filter((range) => range.epoch < epoch && range.unsettled > 0);
+  }
+
+  #insert(index: number, range: Range): void {
+    if (index === this.#ranges.length) this.#ranges.push(range);
+    else this.#ranges.splice(index, 0, range);
+  }
+
+  /** Returns the index of the first range that begins after the sequence. */
+  #indexAfter(sequence: number): number {
+    const last = this.#ranges.at(-1);
+    // Most messages are new ones, which have the highest sequence.
+    if (last === undefined || last.from <= sequence) return this.#ranges.length;
+    let [low, high] = [0, this.#ranges.length - 1];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      if ((this.#ranges[middle] as Range).from <= sequence) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+/** Tells whether a message of the epoch may be added to the range. */
+const isOpen = (range: Range | undefined, epoch: number): range is Range =>
+  range !== undefined && range.epoch === epoch && range.unsettled > 0;

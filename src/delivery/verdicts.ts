@@ -1,0 +1,137 @@
+/**
+ * What becomes of each message of a request that was sent (D71-D74). Pure: ages and waits instead of
+ * times, chance is an argument.
+ */
+import type { ClaimedMessage, DeadReason, Json, MessageResult } from '../queue/queue.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Judgement } from '../webhook/outcome.ts';
+import { nextAttempt, nextTime } from '../webhook/retry.ts';
+import type { Decision, DeliveryPolicy } from './retry-policy.ts';
+
+/** What a message has behind it; stored with it, so plain JSON. */
+export type Progress = {
+  /** Failures that count as steps of the schedule. */
+  readonly failures: number;
+  /** Those that count towards the attempts which its status allows (D72, D74). */
+  readonly refusals: number;
+  /** It is within a bisection (D74). */
+  readonly isBisecting: boolean;
+  /** It failed in a request of its own: it goes alone, and says nothing about its destination (D75). */
+  readonly failedAlone: boolean;
+};
+
+const START: Progress = { failures: 0, refusals: 0, isBisecting: false, failedAlone: false };
+
+export function progressOf({ progress }: Pick<ClaimedMessage, 'progress'>): Progress {
+  return { ...START, ...(progress as Partial<Progress> | null) };
+}
+
+export interface RequestEnd extends Judgement {
+  readonly blamesContent: boolean;
+  readonly retryAfterMs: number | undefined;
+  /** Whether the requests of this destination's bisections failed too often in a row (D74). */
+  readonly isBisectionOver: boolean;
+  /** How the attempt ended, for the dead letters. */
+  readonly lastAttempt: Json;
+}
+
+/** One for all: a request has up to a thousand messages, and this is how most of them end. */
+const DELIVERED: MessageResult = Object.freeze({ kind: 'delivered' });
+
+/** One result a message, in order. What failed together is due again together: one chance for all. */
+export function resultsOf(
+  messages: readonly ClaimedMessage[],
+  end: RequestEnd,
+  { policy, random }: Decision,
+): MessageResult[] {
+  if (end.outcome === 'delivered') return messages.map(() => DELIVERED);
+  const chance = random();
+  const context = { end, policy, count: messages.length, random: () => chance };
+  return messages.map((message) => resultOf(message, context));
+}
+
+interface Context {
+  readonly end: RequestEnd;
+  readonly policy: DeliveryPolicy;
+  /** Of the request. */
+  readonly count: number;
+  readonly random: Random;
+}
+
+function resultOf(message: ClaimedMessage, context: Context): MessageResult {
+  const { end, count } = context;
+  const progress = progressOf(message);
+  switch (end.outcome) {
+    case 'dead':
+      return dead('too-large', end);
+    case 'smaller':
+      return smaller(message, progress, context);
+    default: {
+      const isShared = end.blamesContent && count > 1 && !end.isBisectionOver;
+      if (isShared && (progress.isBisecting || progress.failures > 0)) {
+        return smaller(message, { ...progress, isBisecting: true }, context);
+      }
+      return later(message, progress, { ...context, isShared });
+    }
+  }
+}
+
+/** Due again at once, or when the receiver said, with half of the company (D73, D74). */
+function smaller(message: ClaimedMessage, progress: Progress, context: Context): MessageResult {
+  const { end, policy, count, random } = context;
+  const maxMessages = Math.max(1, Math.floor(count / 2));
+  const { retryAfterMs } = end;
+  if (retryAfterMs === undefined) return { kind: 'retry', afterMs: 0, maxMessages, progress };
+  const wait = { waitMs: retryAfterMs, acceptedAt: -message.ageMs, now: 0 };
+  const next = nextTime(policy.schedule, wait, random);
+  if (next.kind === 'dead') return dead('horizon-passed', end);
+  return { kind: 'retry', afterMs: next.at, maxMessages, progress };
+}
+
+/** By the schedule (D71), as often as the status allows (D72). */
+function later(
+  message: ClaimedMessage,
+  progress: Progress,
+  context: Context & { readonly isShared: boolean },
+): MessageResult {
+  const { end, policy, count, isShared, random } = context;
+  // A failure that may be another message's fault is not held against this one (D74).
+  const isRefusal = end.maxAttempts !== undefined && !isShared;
+  const refusals = progress.refusals + (isRefusal ? 1 : 0);
+  if (isRefusal && refusals >= policy.refusedMaxAttempts) return dead('attempts-exhausted', end);
+  const failed = {
+    step: progress.failures,
+    maxAttempts: undefined,
+    retryAfterMs: end.retryAfterMs,
+    acceptedAt: -message.ageMs,
+    now: 0,
+  };
+  const next = nextAttempt(policy.schedule, failed, random);
+  if (next.kind === 'dead') return dead(deadReason(next.reason), end);
+  const failedAlone = progress.failedAlone || (count === 1 && end.blamesContent);
+  const isBisecting = progress.isBisecting && !end.blamesContent;
+  return {
+    kind: 'retry',
+    // Even where the schedule says at once, others have their turn first (D72).
+    afterMs: Math.max(1, next.at),
+    ...companyOf({ failedAlone, isBisecting }, count),
+    progress: { failures: progress.failures + 1, refusals, isBisecting, failedAlone },
+  };
+}
+
+/** A message that may spoil a request goes alone, or with those it was with. */
+function companyOf(
+  { failedAlone, isBisecting }: Pick<Progress, 'failedAlone' | 'isBisecting'>,
+  count: number,
+): { readonly maxMessages: number | undefined } {
+  if (failedAlone) return { maxMessages: 1 };
+  return { maxMessages: isBisecting ? count : undefined };
+}
+
+function deadReason(reason: 'attempts-exhausted' | 'horizon-passed' | 'wait-too-long'): DeadReason {
+  return reason === 'attempts-exhausted' ? reason : 'horizon-passed';
+}
+
+function dead(reason: DeadReason, { lastAttempt }: RequestEnd): MessageResult {
+  return { kind: 'dead', reason, lastAttempt };
+}

@@ -1,0 +1,76 @@
+import { SecurityEventError } from '../errors.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { NOT_NEEDED } from '../runtime/not-needed.ts';
+import { onAbort } from '../runtime/on-abort.ts';
+
+/** The host's own code may be asked, which may never answer; so may a queue whose server is away. */
+const MAX_MS = 10_000;
+
+export interface TimeLimit {
+  readonly clock: Clock;
+  /** Ends the wait, too. */
+  readonly signal: AbortSignal;
+  /** Default 10 s. */
+  readonly ms?: number;
+  /** Of many waits for one signal: see {@link listeningTogether}. Default: each listens itself. */
+  readonly listen?: (listener: () => void) => () => void;
+}
+
+/** What `work` gives, or `undefined` where that takes longer. Its rejection is passed on. */
+export async function inTime<T>(
+  work: Promise<T>,
+  limit: TimeLimit,
+): Promise<{ readonly value: T } | undefined> {
+  const { clock, signal, ms = MAX_MS, listen = (listener) => onAbort(signal, listener) } = limit;
+  const decided = new AbortController();
+  const letGo = listen(() => decided.abort(NOT_NEEDED));
+  const late = clock.idle(ms, decided.signal).then(() => undefined);
+  try {
+    return await Promise.race([work.then((value) => ({ value })), late]);
+  } finally {
+    letGo();
+    decided.abort(NOT_NEEDED);
+  }
+}
+
+type Ask<T> = (applicationId: string) => Promise<T>;
+
+/** The cause of the error that tells so. */
+export const noAnswer = (ms = MAX_MS): Error => new Error(`no answer within ${ms / 1000} s`);
+
+/**
+ * Asks the host while messages come in: what waits for its answer is held in memory, which has to be
+ * bounded (D78), and by no bound of the queue's yet.
+ *
+ * The function it makes rejects like `ask`, with `ERR_SETTINGS_FAILED` where there is no answer, and
+ * with `ERR_SENDER_CLOSED` where the sender does not wait for one any more.
+ */
+export function answeredInTime<T>(ask: Ask<T>, limit: TimeLimit): Ask<T> {
+  const listen = listeningTogether(limit.signal);
+  return async (applicationId) => {
+    const answer = await inTime(ask(applicationId), { ...limit, listen });
+    if (answer !== undefined) return answer.value;
+    if (limit.signal.aborted) throw new SecurityEventError('ERR_SENDER_CLOSED');
+    const path = ['settings', 'applications', applicationId];
+    throw new SecurityEventError('ERR_SETTINGS_FAILED', { path, cause: noAnswer() });
+  };
+}
+
+/**
+ * One listener on the signal, however many wait: Node compares a new listener with all that are there,
+ * so that ten thousand of their own would hold up the host for seconds.
+ */
+function listeningTogether(signal: AbortSignal): (listener: () => void) => () => void {
+  const listeners = new Set<() => void>();
+  let isListening = false;
+  return (listener) => {
+    listeners.add(listener);
+    if (!isListening || signal.aborted) {
+      isListening = true;
+      onAbort(signal, () => {
+        for (const one of listeners) one();
+      });
+    }
+    return () => void listeners.delete(listener);
+  };
+}

@@ -1,0 +1,116 @@
+/** Calls listeners when something may be due: after calls of this process, notifications of others, and polls. */
+import type { Client, Notification, QueryConfig } from 'pg';
+import type { Clock } from '../../runtime/clock.ts';
+import { untraced } from '../../runtime/untraced.ts';
+import { quoted } from './schema.ts';
+
+export interface NotifierParts {
+  readonly clock: Pick<Clock, 'idle'>;
+  readonly pollMs: number;
+  readonly callTimeoutMs: number;
+  readonly channel: string;
+  /** The name of this process in notifications. Its own are ignored. */
+  readonly caller: string;
+}
+
+/** Time from the end of a connection to the next one, in milliseconds. */
+const RECONNECT_MS = 1000;
+
+/** How often to check that the server still answers: a cut network says nothing. In milliseconds. */
+const CHECK_MS = 5000;
+
+type Unreferenced = Client & { readonly unref?: () => void };
+
+export class Notifier {
+  readonly #parts: NotifierParts;
+  readonly #listeners = new Set<() => void>();
+  readonly #stop = new AbortController();
+  #isOpen = false;
+  #isStarted = false;
+  #newClient: (() => Client | undefined) | undefined;
+
+  constructor(parts: NotifierParts) {
+    this.#parts = parts;
+  }
+
+  onDue(listener: () => void): () => void {
+    const call = (): void => listener();
+    this.#listeners.add(call);
+    this.#start();
+    return () => void this.#listeners.delete(call);
+  }
+
+  /** Called when the queue is open. Without `newClient` it only polls. */
+  open(newClient: (() => Client | undefined) | undefined): void {
+    this.#isOpen = true;
+    this.#newClient = newClient;
+    this.#start();
+  }
+
+  /** A queue without listeners has no connection for them. */
+  #start(): void {
+    const isNeeded = this.#isOpen && this.#listeners.size > 0 && !this.#stop.signal.aborted;
+    if (this.#isStarted || !isNeeded) return;
+    this.#isStarted = true;
+    void this.#poll();
+    if (this.#newClient !== undefined) void this.#listen(this.#newClient);
+  }
+
+  notify(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  stop(): void {
+    this.#listeners.clear();
+    this.#stop.abort();
+  }
+
+  async #poll(): Promise<void> {
+    const { clock, pollMs } = this.#parts;
+    for (;;) {
+      await clock.idle(pollMs, this.#stop.signal);
+      if (this.#stop.signal.aborted) return;
+      this.notify();
+    }
+  }
+
+  async #listen(newClient: () => Client | undefined): Promise<void> {
+    const { clock } = this.#parts;
+    while (!this.#stop.signal.aborted) {
+      const client = newClient();
+      if (client === undefined) return;
+      await this.#listenOn(client).catch(() => {});
+      await clock.idle(RECONNECT_MS, this.#stop.signal);
+    }
+  }
+
+  /** Resolves or rejects when the connection has ended. */
+  async #listenOn(client: Unreferenced): Promise<void> {
+    const { channel, caller, clock, callTimeoutMs } = this.#parts;
+    const query = (text: string): Promise<unknown> =>
+      client.query({ text, query_timeout: callTimeoutMs } as QueryConfig);
+    const over = new AbortController();
+    const signal = AbortSignal.any([this.#stop.signal, over.signal]);
+    client.on('error', () => over.abort());
+    client.on('end', () => over.abort());
+    client.on('notification', ({ payload }: Notification) => {
+      if (payload !== caller) this.notify();
+    });
+    try {
+      // Before, for a server that does not answer, and after, since TLS has another socket.
+      client.unref?.();
+      await untraced(() => client.connect());
+      client.unref?.();
+      await untraced(() => query(`listen ${quoted(channel)}`));
+      // For what was enqueued before this connection listened.
+      this.notify();
+      for (;;) {
+        await clock.idle(CHECK_MS, signal);
+        if (signal.aborted) return;
+        await untraced(() => query('select 1'));
+      }
+    } finally {
+      void untraced(() => client.end()).catch(() => {});
+    }
+  }
+}

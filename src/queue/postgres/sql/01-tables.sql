@@ -1,0 +1,120 @@
+-- Numbers messages, dead letters, counter deltas and turns. Later is higher.
+create sequence {s}.turn_number cache 1;
+
+-- One row for each application: what can be claimed, the live claim, and the counters.
+-- Times are the server's, in milliseconds since the epoch. Texts are escaped as within quotes in JSON.
+create table {s}.application (
+  number bigint generated always as identity primary key,
+  id text not null unique,
+  tier text not null,
+  max_messages bigint not null,
+  max_bytes bigint not null,
+  circuit_breaker text not null,
+  not_before bigint not null default 0,
+  -- When the last claim ended. Applications that have waited longer go first.
+  served_at bigint not null default 0,
+  turn bigint not null default 0,
+  -- The live claim names its messages: each was sent once more than its row says.
+  claim bigint,
+  lease_end bigint,
+  claim_dues bigint[],
+  claim_sequences bigint[],
+  -- No unclaimed message is due earlier.
+  first_due bigint,
+  -- No message waits for the end of a delay after this time.
+  delayed_until bigint not null default 0,
+  pending bigint not null default 0,
+  pending_bytes bigint not null default 0,
+  accepted bigint not null default 0,
+  delivered bigint not null default 0,
+  dead bigint not null default 0,
+  purged bigint not null default 0,
+  ready_at bigint generated always as (
+    case
+      when tier = 'closed' then null
+      when claim is not null then lease_end
+      when first_due is null then null
+      else greatest(first_due, not_before, served_at)
+    end) stored
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+
+-- Compressing them costs more than writing them.
+alter table {s}.application alter claim_dues set storage external;
+
+alter table {s}.application alter claim_sequences set storage external;
+
+create index application_ready on {s}.application (tier, ready_at, turn)
+  where ready_at is not null;
+
+create table {s}.message (
+  application bigint not null,
+  due bigint not null,
+  sequence bigint not null,
+  accepted_at bigint not null,
+  size_bytes bigint not null,
+  max_messages bigint,
+  sends integer not null,
+  date_at integer not null,
+  count_at integer not null,
+  format smallint not null,
+  message_id text not null,
+  progress text,
+  content bytea not null,
+  primary key (application, due, sequence)
+) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000);
+
+create index message_accepted_at on {s}.message (accepted_at);
+
+create unique index message_sequence on {s}.message (sequence);
+
+create table {s}.dead_letter (
+  id bigint primary key default nextval('{s}.turn_number'),
+  application bigint not null,
+  accepted_at bigint not null,
+  died_at bigint not null,
+  size_bytes bigint not null,
+  sends integer not null,
+  date_at integer not null,
+  count_at integer not null,
+  format smallint not null,
+  message_id text not null,
+  reason text not null,
+  last_attempt text not null,
+  content bytea not null
+);
+
+create index dead_letter_application on {s}.dead_letter (application, id);
+
+-- Changes of counters that are not in the application's row yet. An enqueue only inserts, so that the
+-- enqueues of several processes do not wait for each other's commits.
+create table {s}.counter_delta (
+  sequence bigint primary key default nextval('{s}.turn_number'),
+  application bigint not null,
+  accepted bigint not null default 0,
+  pending bigint not null default 0,
+  pending_bytes bigint not null default 0,
+  dead bigint not null default 0,
+  purged bigint not null default 0,
+  first_due bigint,
+  -- When the messages were accepted, and the end of their delay.
+  at bigint,
+  delayed_until bigint
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+
+create index counter_delta_application on {s}.counter_delta (application);
+
+-- What is pending in all applications, apart from the counter deltas: the sum of these rows. Each
+-- connection changes the row of its process number.
+create table {s}.pending_total (
+  shard integer primary key,
+  messages bigint not null default 0,
+  bytes bigint not null default 0
+) with (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+
+insert into {s}.pending_total (shard) select generate_series(0, 63);
+
+-- Locked, never filled: shared by enqueues, exclusive while an application is closed.
+create table {s}.enqueue_lock ();
+
+-- Locked, never filled: one transaction at a time flushes counter deltas.
+create table {s}.flush_lock ();

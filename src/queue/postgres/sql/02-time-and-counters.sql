@@ -1,0 +1,172 @@
+-- The only function that reads the time. Milliseconds, with fractions.
+create function {s}.now_exact() returns double precision language sql volatile as $$
+  select extract(epoch from clock_timestamp())::double precision * 1000
+$$;
+
+-- The time in so many milliseconds, rounded up so that nothing is due too early. 1e18 means never.
+create function {s}.time_after(now_exact double precision, ms double precision) returns bigint
+language sql immutable as $$
+  select (case when ms > 0 then ceil(least(now_exact + ms, 1e18)) else floor(now_exact) end)::bigint
+$$;
+
+-- A whole number: an index on whole numbers is not used for fractions.
+create function {s}.time_before(now_ms bigint, ms double precision) returns bigint
+language sql immutable as $$
+  select ceil(greatest(now_ms - ms, -1e18))::bigint
+$$;
+
+-- The numbers of a JSON array. An array of PostgreSQL's is written the same, but for the brackets.
+create function {s}.numbers(list json) returns bigint[] language sql immutable as $$
+  select translate(list::text, '[]', '{}')::bigint[]
+$$;
+
+create function {s}.texts(list json) returns text[] language sql immutable as $$
+  select array(select t.value from json_array_elements_text(list) with ordinality t(value, place)
+    order by t.place)
+$$;
+
+-- The state of an application as columns.
+create function {s}.state_of(
+  state json, out tier text, out max_messages bigint, out max_bytes bigint, out circuit_breaker text
+) language sql immutable as $$
+  select state->>'tier', (state->>'maxMessages')::bigint, (state->>'maxBytes')::bigint,
+    state->>'circuitBreaker'
+$$;
+
+-- What is pending, as the bounds count it.
+create function {s}.pending_now(out messages bigint, out bytes bigint) language plpgsql {path} as $$
+begin
+  select sum(u.messages), sum(u.bytes) into pending_now.messages, pending_now.bytes from (
+    select t.messages, t.bytes from {s}.pending_total t
+    union all select d.pending, d.pending_bytes from {s}.counter_delta d) u;
+end $$;
+
+-- Takes the last lock of a transaction.
+create function {s}.add_pending(more_messages bigint, more_bytes bigint) returns void
+language plpgsql as $$
+begin
+  if more_messages <> 0 or more_bytes <> 0 then
+    update {s}.pending_total set messages = messages + more_messages, bytes = bytes + more_bytes
+      where shard = pg_backend_pid() % 64;
+  end if;
+end $$;
+
+-- Makes delayed messages due at `at_ms` when a full claim of messages waits. The caller has locked the
+-- application. Messages that wait for another attempt have been sent, and keep their time.
+create function {s}.end_delays(app {s}.application, at_ms bigint) returns {s}.application
+language plpgsql {plans} as $$
+declare
+  changed {s}.application;
+begin
+  if app.delayed_until <= at_ms
+    or app.pending - coalesce(cardinality(app.claim_sequences), 0) < app.max_messages then
+    return app;
+  end if;
+  update {s}.message m set due = greatest(at_ms, m.accepted_at)
+    where m.application = app.number and m.due > at_ms and m.due <= app.delayed_until
+      and m.sends = 0 and (app.claim is null or m.sequence <> all (app.claim_sequences));
+  update {s}.application a set
+      delayed_until = 0,
+      first_due = case when found then least(a.first_due, at_ms) else a.first_due end
+    where a.number = app.number returning * into changed;
+  return changed;
+end $$;
+
+-- Locks an application. Ends an expired lease: its messages were sent once more.
+create function {s}.lock_application(which bigint) returns {s}.application language plpgsql as $$
+declare
+  app {s}.application;
+  expired_at bigint;
+begin
+  select * into app from {s}.application where number = which for no key update;
+  if app.lease_end <= {s}.now_exact() then
+    expired_at := app.lease_end;
+    update {s}.message m set sends = m.sends + 1
+      from unnest(app.claim_dues, app.claim_sequences) c(due, sequence)
+      where m.application = which and m.due = c.due and m.sequence = c.sequence;
+    update {s}.application a set
+        claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
+        first_due = least(a.first_due, app.claim_dues[1])
+      where a.number = which returning * into app;
+    app := {s}.end_delays(app, expired_at);
+  end if;
+  return app;
+end $$;
+
+-- Removes the counter deltas of an application that the caller has locked, and returns their sum.
+create function {s}.take_counter_deltas(
+  which bigint, out accepted bigint, out pending bigint, out pending_bytes bigint, out dead bigint,
+  out purged bigint, out first_due bigint, out at bigint, out delayed_until bigint
+) language plpgsql as $$
+#variable_conflict use_column
+begin
+  with taken as (
+    delete from {s}.counter_delta d where d.sequence in (
+      select sequence from {s}.counter_delta where application = which for update skip locked)
+    returning d.*
+  )
+  select coalesce(sum(t.accepted), 0), coalesce(sum(t.pending), 0),
+      coalesce(sum(t.pending_bytes), 0), coalesce(sum(t.dead), 0), coalesce(sum(t.purged), 0),
+      min(t.first_due), max(t.at), max(t.delayed_until)
+    into accepted, pending, pending_bytes, dead, purged, first_due, at, delayed_until
+    from taken t;
+end $$;
+
+-- Adds counter deltas to the rows of their applications, except those that are being changed, and
+-- notifies other processes.
+--
+-- Does not wait for the disk: after a crash of the server the deltas are there again. It is a
+-- transaction of its own also because NOTIFY lets only one commit pass at a time.
+create function {s}.flush_counters(args json) returns void language plpgsql {plans} as $$
+declare
+  locked bigint[];
+  delayed_numbers bigint[];
+  delayed_ats bigint[];
+  more_messages bigint;
+  more_bytes bigint;
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  lock table {s}.flush_lock in share update exclusive mode;
+  select array_agg(number) into locked from (
+    select a.number from {s}.application a
+      where a.number = any (array(
+        select d.application from {s}.counter_delta d order by d.sequence limit 10000))
+      order by a.number for no key update skip locked) a;
+  if locked is not null then
+    with taken as (
+      delete from {s}.counter_delta d where d.application = any (locked) returning d.*
+    ), total as (
+      select application, min(sequence) as turn, min(first_due) as first_due,
+          sum(accepted) as accepted, sum(pending) as pending, sum(pending_bytes) as pending_bytes,
+          sum(dead) as dead, sum(purged) as purged, max(at) as at,
+          max(delayed_until) as delayed_until
+        from taken group by application
+    ), added as (
+      update {s}.application a set
+          turn = case when a.ready_at is null then t.turn else a.turn end,
+          first_due = least(a.first_due, t.first_due),
+          accepted = a.accepted + t.accepted, pending = a.pending + t.pending,
+          pending_bytes = a.pending_bytes + t.pending_bytes, dead = a.dead + t.dead,
+          purged = a.purged + t.purged,
+          delayed_until = greatest(a.delayed_until, t.delayed_until)
+        from total t where a.number = t.application
+        returning a.number, t.at, a.delayed_until
+    ), delayed as (
+      select array_agg(number) as numbers, array_agg(at) as ats
+        from added where delayed_until > at
+    )
+    select d.numbers, d.ats, t.pending, t.pending_bytes
+      into delayed_numbers, delayed_ats, more_messages, more_bytes
+      from delayed d, (
+        select coalesce(sum(pending), 0)::bigint as pending,
+            coalesce(sum(pending_bytes), 0)::bigint as pending_bytes
+          from total) t;
+    perform {s}.end_delays(a, d.at)
+      from unnest(delayed_numbers, delayed_ats) d(number, at)
+      join {s}.application a on a.number = d.number;
+    perform {s}.add_pending(more_messages, more_bytes);
+  end if;
+  if args->>'channel' is not null then
+    perform pg_notify(args->>'channel', args->>'caller');
+  end if;
+end $$;

@@ -1,0 +1,84 @@
+-- Stores messages, all or none. Returns their sequences and the closed applications, or the bound that
+-- they would have passed. `ids` names each application once; `owners` holds indexes in it, from 1.
+create function {s}.enqueue(args json, contents bytea) returns json language plpgsql {plans} as $$
+declare
+  ids text[] := {s}.texts(args->'ids');
+  owners bigint[] := {s}.numbers(args->'owners');
+  sizes bigint[] := {s}.numbers(args->'sizes');
+  delay_ms double precision := args->>'delayMs';
+  open_numbers bigint[];
+  closed text[];
+  more_messages bigint;
+  more_bytes bigint;
+  used record;
+  now_exact double precision;
+  now_ms bigint;
+  later_ms bigint;
+  undelayed bigint[] := '{}';
+  sequences bigint[];
+begin
+  -- Closing an application waits for this transaction, and this one for that.
+  lock table {s}.enqueue_lock in row share mode;
+  now_exact := {s}.now_exact();
+  now_ms := floor(now_exact);
+  later_ms := {s}.time_after(now_exact, delay_ms);
+  select array_agg(a.id) into closed
+    from unnest(ids) i(id) join {s}.application a on a.id = i.id where a.tier = 'closed';
+  select count(*), coalesce(sum(e.size_bytes), 0) into more_messages, more_bytes
+    from unnest(owners, sizes) e(owner, size_bytes)
+    where closed is null or ids[e.owner] <> all (closed);
+  if more_messages > 0 then
+    used := {s}.pending_now();
+    if used.messages + more_messages > (args->>'maxPendingMessages')::bigint then
+      return json_build_object('full', 'maxPendingMessages', 'messages', more_messages, 'bytes', more_bytes);
+    elsif used.bytes + more_bytes > (args->>'maxPendingBytes')::bigint then
+      return json_build_object('full', 'maxPendingBytes', 'messages', more_messages, 'bytes', more_bytes);
+    end if;
+  end if;
+  -- Sorted, so that two transactions that add the same applications cannot deadlock.
+  insert into {s}.application (id, tier, max_messages, max_bytes, circuit_breaker)
+    select i.id, s.*
+      from unnest(ids) i(id), {s}.state_of(args->'initialState') s
+      where not exists (select from {s}.application a where a.id = i.id)
+      order by i.id
+    on conflict do nothing;
+  -- By their places in `ids`; null for closed ones.
+  open_numbers := array(
+    select case when a.tier <> 'closed' then a.number end
+      from unnest(ids) with ordinality i(id, place) join {s}.application a on a.id = i.id
+      order by i.place);
+  if later_ms > now_ms then
+    -- These have a full claim in this call alone.
+    undelayed := array(
+      select a.number
+        from (select o.owner, count(*) as messages from unnest(owners) o(owner) group by o.owner) c
+          join {s}.application a on a.number = open_numbers[c.owner]
+        where c.messages >= a.max_messages);
+  end if;
+  with stored as (
+    insert into {s}.message (application, due, sequence, accepted_at, size_bytes, sends, date_at,
+        count_at, format, message_id, content)
+      select e.application, case when e.application = any (undelayed) then now_ms else later_ms end,
+          nextval('{s}.turn_number'), now_ms, e.size_bytes, 0, e.date_at, e.count_at, e.format,
+          e.message_id, substring(contents from e.start + 1 for e.length)
+        from (
+          select open_numbers[e.owner] as application, e.*
+            from unnest(owners, sizes, {s}.texts(args->'messageIds'), {s}.numbers(args->'formats'),
+                {s}.numbers(args->'starts')::integer[], {s}.numbers(args->'lengths')::integer[],
+                {s}.numbers(args->'dateAts'), {s}.numbers(args->'countAts'))
+              with ordinality e(owner, size_bytes, message_id, format, start, length, date_at,
+                count_at, place)
+            order by e.place) e
+        where e.application is not null
+      returning application, due, sequence, size_bytes
+  ), counted as (
+    insert into {s}.counter_delta (application, accepted, pending, pending_bytes, first_due, at,
+        delayed_until)
+      select application, count(*), count(*), sum(size_bytes), min(due), now_ms, max(due)
+        from stored group by application order by min(sequence)
+  )
+  select array_agg(s.sequence order by s.sequence) into sequences from stored s;
+  return json_build_object('sequences', coalesce(sequences, '{}'), 'closed', coalesce(closed, '{}'),
+    'fsync', current_setting('fsync'), 'commit', current_setting('synchronous_commit'),
+    'standbys', current_setting('synchronous_standby_names'));
+end $$;

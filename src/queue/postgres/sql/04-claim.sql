@@ -1,0 +1,176 @@
+-- Claims messages for one request, and returns the claim. `claimed_messages` returns its messages, in
+-- another transaction: a dispatcher that stops while it reads them must not hold locks. Without a claim,
+-- `dueIn` is the time until a message of these tiers is due, and `hasDeltas` says that counter deltas may
+-- change that.
+create function {s}.claim(args json) returns json language plpgsql {plans}
+set lock_timeout = '500ms' as $$
+#variable_conflict use_variable
+declare
+  tiers text[] := {s}.texts(args->'tiers');
+  has_deltas boolean := exists (select from {s}.counter_delta);
+  has_waited boolean := false;
+  now_exact double precision;
+  now_ms bigint;
+  candidate bigint;
+  due_in bigint;
+  app {s}.application;
+  taken record;
+  next_due bigint;
+  -- Not from a sequence: a standby without the last transactions would issue a number again.
+  claim_number bigint := floor(random() * 9e15);
+begin
+  loop
+    now_exact := {s}.now_exact();
+    now_ms := floor(now_exact);
+    candidate := {s}.next_application(tiers, now_ms);
+    if candidate is null then
+      due_in := null;
+      select h.number, h.ready_at - now_ms into candidate, due_in from unnest(tiers) t(tier)
+        cross join lateral (
+          select a.number, a.ready_at from {s}.application a
+            where a.tier = t.tier and a.ready_at is not null
+            order by a.ready_at, a.turn limit 1) h
+        order by h.ready_at limit 1;
+      if has_waited or due_in is null or due_in > 0 then
+        return json_build_object('dueIn', due_in, 'hasDeltas', has_deltas);
+      end if;
+      -- Other transactions have locked all that is ready, and may be about to end.
+      has_waited := true;
+    end if;
+    app := {s}.lock_application(candidate);
+    continue when app.claim is not null or app.ready_at is null or app.ready_at > now_ms
+      or app.tier <> all (tiers);
+    taken := {s}.next_messages(app, least((args->>'maxMessages')::bigint, app.max_messages),
+      least((args->>'maxBytes')::bigint, app.max_bytes), now_ms);
+    exit when taken.dues is not null;
+    -- Its first message is gone: closed, expired, or claimed before its counter delta was added.
+    update {s}.application a set first_due = (
+        select m.due from {s}.message m where m.application = candidate
+          order by m.due, m.sequence limit 1)
+      where a.number = candidate;
+  end loop;
+  select m.due into next_due from {s}.message m
+    where m.application = candidate and (m.due, m.sequence) >
+      (taken.dues[cardinality(taken.dues)], taken.sequences[cardinality(taken.dues)])
+    order by m.due, m.sequence limit 1;
+  update {s}.application a set
+      claim = claim_number, lease_end = {s}.time_after(now_exact, (args->>'leaseMs')::double precision),
+      first_due = next_due, claim_dues = taken.dues, claim_sequences = taken.sequences
+    where a.number = candidate;
+  return json_build_object('number', candidate, 'claim', claim_number, 'application', app.id,
+    'tier', app.tier, 'maxMessages', app.max_messages, 'maxBytes', app.max_bytes,
+    'circuitBreaker', app.circuit_breaker, 'nowMs', now_ms, 'hasDeltas', has_deltas);
+end $$;
+
+-- Locks and returns the application whose turn it is, except those that are locked.
+create function {s}.next_application(tiers text[], now_ms bigint) returns bigint
+language plpgsql as $$
+declare
+  found_number bigint;
+  next_tier text;
+begin
+  for next_tier in
+    select t.tier from unnest(tiers) t(tier)
+      cross join lateral (
+        select a.ready_at, a.turn from {s}.application a
+          where a.tier = t.tier and a.ready_at <= now_ms
+          order by a.ready_at, a.turn limit 1) h
+      order by h.ready_at, h.turn
+  loop
+    select a.number into found_number from {s}.application a
+      where a.tier = next_tier and a.ready_at <= now_ms
+      order by a.ready_at, a.turn limit 1 for no key update skip locked;
+    exit when found_number is not null;
+  end loop;
+  return found_number;
+end $$;
+
+-- Selects the messages of a claim: as many of the first due ones as fit all limits.
+create function {s}.next_messages(
+  app {s}.application, most_messages bigint, most_bytes bigint, now_ms bigint,
+  out dues bigint[], out sequences bigint[]
+) language plpgsql as $$
+#variable_conflict use_column
+begin
+  select array_agg(m.due), array_agg(m.sequence) into dues, sequences
+    from (
+      select d.*, row_number() over due_order as place, sum(d.size_bytes) over due_order as bytes,
+          min(d.max_messages) over due_order as own_limit,
+          min(d.format) over due_order = max(d.format) over due_order as is_one_format
+        from (
+          select due, sequence, size_bytes, max_messages, format from {s}.message
+            where application = app.number and due >= app.first_due and due <= now_ms
+            order by due, sequence limit greatest(1, most_messages)) d
+        window due_order as (order by d.due, d.sequence rows unbounded preceding)
+        order by d.due, d.sequence) m
+    where m.place = 1 or (m.place <= least(most_messages, m.own_limit) and m.bytes <= most_bytes
+      and m.is_one_format);
+end $$;
+
+-- Returns the messages of a live claim: what is known of each as JSON, and their bytes one after the other.
+-- No row: the claim is lost.
+create function {s}.claimed_messages(which bigint, claim_number bigint, now_ms bigint)
+returns table (messages text, content bytea) language plpgsql stable {plans} as $$
+begin
+  return query
+    select string_agg(concat('[', m.sequence, ',"', m.message_id, '",', m.format, ',',
+          octet_length(m.content), ',', m.date_at, ',', m.count_at, ',', m.sends, ',',
+          now_ms - m.accepted_at, ',', coalesce(m.progress, 'null'), ']'), ','),
+        string_agg(m.content, ''::bytea)
+      from (
+        select m.* from {s}.application a
+          cross join lateral unnest(a.claim_dues, a.claim_sequences)
+            with ordinality c(due, sequence, place)
+          join {s}.message m
+            on m.application = which and m.due = c.due and m.sequence = c.sequence
+          where a.number = which and a.claim = claim_number
+          order by c.place) m
+      having count(*) > 0;
+end $$;
+
+-- Releases a claim: its messages are due as before. Writes the state if one is given. Returns whether the
+-- claim was live.
+create function {s}.release(args json) returns boolean language plpgsql {plans} as $$
+#variable_conflict use_variable
+declare
+  which bigint := args->>'number';
+  app {s}.application;
+  now_exact double precision;
+begin
+  app := {s}.lock_application(which);
+  if app.claim is distinct from (args->>'claim')::bigint or app.claim is null then
+    return false;
+  end if;
+  now_exact := {s}.now_exact();
+  update {s}.application a set
+      claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
+      first_due = least(a.first_due, app.claim_dues[1]),
+      served_at = floor(now_exact), turn = nextval('{s}.turn_number')
+    where a.number = which;
+  if args->'state' is not null then
+    update {s}.application a set
+        tier = case when a.tier = 'closed' then a.tier else s.tier end,
+        max_messages = s.max_messages, max_bytes = s.max_bytes, circuit_breaker = s.circuit_breaker,
+        not_before = {s}.time_after(now_exact, (args->>'pauseMs')::double precision)
+      from {s}.state_of(args->'state') s where a.number = which;
+  end if;
+  perform {s}.end_delays(a, floor(now_exact)::bigint)
+    from {s}.application a where a.number = which;
+  return true;
+end $$;
+
+-- Extends a lease. Returns whether the claim was live.
+create function {s}.extend(args json) returns boolean language plpgsql {plans} as $$
+declare
+  which bigint := args->>'number';
+  app {s}.application;
+begin
+  app := {s}.lock_application(which);
+  if app.claim is distinct from (args->>'claim')::bigint or app.claim is null then
+    return false;
+  end if;
+  update {s}.application
+    set lease_end = {s}.time_after({s}.now_exact(), (args->>'leaseMs')::double precision)
+    where number = which;
+  return true;
+end $$;

@@ -1,0 +1,71 @@
+-- Records a result for each message of a claim: `kinds` has a letter for each (v delivered, d dead,
+-- r retry), and the other arrays run along. Returns the size of the claim, and changes nothing if that is
+-- not the number of results. Null: the claim is lost.
+create function {s}.settle(args json) returns bigint language plpgsql {plans} as $$
+#variable_conflict use_variable
+declare
+  which bigint := args->>'number';
+  kinds text := args->>'kinds';
+  now_exact double precision;
+  app {s}.application;
+  claimed bigint;
+  gone record;
+  news record;
+begin
+  app := {s}.lock_application(which);
+  if app.claim is distinct from (args->>'claim')::bigint or app.claim is null then
+    return null;
+  end if;
+  claimed := cardinality(app.claim_sequences);
+  if claimed <> length(kinds) then
+    return claimed;
+  end if;
+  now_exact := {s}.now_exact();
+  with result as (
+    select * from unnest(app.claim_dues, app.claim_sequences, string_to_array(kinds, null),
+      {s}.numbers(args->'afters'), {s}.numbers(args->'limits'), {s}.texts(args->'progresses'),
+      {s}.texts(args->'reasons'), {s}.texts(args->'lastAttempts'))
+      v(due, sequence, kind, after_ms, max_messages, progress, reason, last_attempt)
+  ), ended as (
+    delete from {s}.message m using result v
+      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind <> 'r'
+      returning m.*, v.kind, v.reason, v.last_attempt
+  ), dead as (
+    insert into {s}.dead_letter (application, accepted_at, died_at, size_bytes, sends,
+        date_at, count_at, format, message_id, reason, last_attempt, content)
+      select which, accepted_at, floor(now_exact), size_bytes, sends + 1,
+          date_at, count_at, format, message_id, reason, last_attempt, content
+        from (select * from ended where kind = 'd' order by due, sequence) e
+  ), retried as (
+    update {s}.message m set
+        due = case when v.after_ms > 0 then {s}.time_after(now_exact, v.after_ms) else m.due end,
+        sends = m.sends + 1, max_messages = v.max_messages, progress = v.progress
+      from result v
+      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind = 'r'
+      returning m.due
+  )
+  select count(*) as messages, coalesce(sum(size_bytes), 0)::bigint as bytes,
+      count(*) filter (where kind = 'v') as delivered, count(*) filter (where kind = 'd') as dead,
+      (select min(due) from retried) as first_due
+    into gone from ended;
+  news := {s}.take_counter_deltas(which);
+  update {s}.application a set
+      claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
+      tier = case when a.tier = 'closed' then a.tier else s.tier end,
+      max_messages = s.max_messages, max_bytes = s.max_bytes, circuit_breaker = s.circuit_breaker,
+      not_before = {s}.time_after(now_exact, (args->>'pauseMs')::double precision),
+      served_at = floor(now_exact), turn = nextval('{s}.turn_number'),
+      accepted = a.accepted + news.accepted,
+      pending = a.pending + news.pending - gone.messages,
+      pending_bytes = a.pending_bytes + news.pending_bytes - gone.bytes,
+      delivered = a.delivered + gone.delivered,
+      dead = a.dead + news.dead + gone.dead,
+      purged = a.purged + news.purged,
+      delayed_until = greatest(a.delayed_until, news.delayed_until),
+      first_due = least(a.first_due, gone.first_due, news.first_due)
+    from {s}.state_of(args->'state') s where a.number = which;
+  perform {s}.end_delays(a, coalesce(news.at, floor(now_exact)::bigint))
+    from {s}.application a where a.number = which;
+  perform {s}.add_pending(news.pending - gone.messages, news.pending_bytes - gone.bytes);
+  return claimed;
+end $$;

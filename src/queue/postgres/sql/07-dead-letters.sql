@@ -1,0 +1,97 @@
+-- The ids of a page of dead letters: of all, of an application, or of those in `ids`.
+create function {s}.dead_letter_page(args json) returns bigint[] language plpgsql stable as $$
+declare
+  which text := args->>'application';
+  after_id bigint := coalesce((args->>'after')::bigint, 0);
+  most bigint := args->>'limit';
+  owner_number bigint;
+begin
+  if which is not null then
+    select a.number into owner_number from {s}.application a where a.id = which;
+    if owner_number is null then
+      return '{}';
+    end if;
+  end if;
+  if args->>'ids' is not null then
+    return array(
+      select d.id from {s}.dead_letter d
+        where d.id = any ({s}.numbers(args->'ids')) and d.id > after_id
+          and (which is null or d.application = owner_number)
+        order by d.id limit most);
+  elsif which is not null then
+    return array(
+      select d.id from {s}.dead_letter d where d.application = owner_number and d.id > after_id
+        order by d.id limit most);
+  end if;
+  return array(select d.id from {s}.dead_letter d where d.id > after_id order by d.id limit most);
+end $$;
+
+create function {s}.dead_letters(args json)
+returns table (id bigint, application text, message_id text, format smallint, content bytea,
+  date_at integer, count_at integer, size_bytes bigint,
+  sends integer, reason text, last_attempt text, accepted_at bigint, died_at bigint)
+language sql stable {plans} as $$
+  select d.id, a.id, d.message_id, d.format, d.content, d.date_at, d.count_at, d.size_bytes,
+      d.sends, d.reason, d.last_attempt, d.accepted_at, d.died_at
+    from {s}.dead_letter d join {s}.application a on a.number = d.application
+    where d.id = any ({s}.dead_letter_page(args)) order by d.id
+$$;
+
+-- Discards a page of dead letters. Returns their number, and the cursor of the next page or null.
+create function {s}.purge_dead_letters(args json) returns json language plpgsql {plans} as $$
+declare
+  page bigint[] := {s}.dead_letter_page(args);
+  purged bigint;
+begin
+  with gone as (
+    delete from {s}.dead_letter d where d.id = any (page) returning d.application
+  ), counted as (
+    insert into {s}.counter_delta (application, dead, purged)
+      select g.application, -count(*), count(*) from gone g group by g.application
+  )
+  select count(*) into purged from gone;
+  return json_build_object('count', purged,
+    'next', case when cardinality(page) = (args->>'limit')::bigint then page[cardinality(page)] end);
+end $$;
+
+-- Makes a page of dead letters due again: of open applications, the oldest, as many as the bounds allow.
+-- Returns as purge_dead_letters.
+create function {s}.replay_dead_letters(args json) returns json language plpgsql {plans} as $$
+#variable_conflict use_variable
+declare
+  page bigint[];
+  now_ms bigint;
+  used record;
+  replayed bigint;
+begin
+  lock table {s}.enqueue_lock in row share mode;
+  page := {s}.dead_letter_page(args);
+  now_ms := floor({s}.now_exact());
+  used := {s}.pending_now();
+  with fitting as (
+    select o.id from (
+      select d.id, row_number() over oldest as messages, sum(d.size_bytes) over oldest as bytes
+        from {s}.dead_letter d join {s}.application a on a.number = d.application
+        where d.id = any (page) and a.tier <> 'closed'
+        window oldest as (order by d.id rows unbounded preceding)) o
+      where o.messages + used.messages <= (args->>'maxPendingMessages')::bigint
+        and o.bytes + used.bytes <= (args->>'maxPendingBytes')::bigint
+  ), gone as (
+    -- An array, so that rows are locked in the order of their ids.
+    delete from {s}.dead_letter d where d.id = any (array(select id from fitting order by id))
+      returning d.*
+  ), stored as (
+    insert into {s}.message (application, due, sequence, accepted_at, size_bytes, sends,
+        date_at, count_at, format, message_id, content)
+      select application, now_ms, nextval('{s}.turn_number'), now_ms, size_bytes, sends,
+          date_at, count_at, format, message_id, content
+        from (select * from gone order by id) g
+  ), counted as (
+    insert into {s}.counter_delta (application, pending, pending_bytes, dead, first_due, at)
+      select g.application, count(*), sum(g.size_bytes), -count(*), now_ms, now_ms
+        from gone g group by g.application order by min(g.id)
+  )
+  select count(*) into replayed from gone;
+  return json_build_object('count', replayed,
+    'next', case when cardinality(page) = (args->>'limit')::bigint then page[cardinality(page)] end);
+end $$;

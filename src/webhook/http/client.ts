@@ -1,0 +1,59 @@
+/** Sends attempts, each as one POST of our own, and ends those under way when it is closed. */
+import { ownProperties } from '../../own-properties.ts';
+import { untraced } from '../../runtime/untraced.ts';
+import type { AttemptResult } from '../outcome.ts';
+import { attempt, type PostRequest } from './attempt.ts';
+import { type AttemptLimits, startLimits } from './attempt-limits.ts';
+import { type Failure, failure } from './errors.ts';
+import { checkPosterOptions, type PosterOptions } from './post-options.ts';
+import { foreignTransport, ownTransport } from './transport.ts';
+
+export type { PostRequest } from './attempt.ts';
+export type { Deadlines } from './attempt-limits.ts';
+export type { PosterOptions } from './post-options.ts';
+export type { TlsCredentials } from './tls.ts';
+
+export interface Poster {
+  /** Never rejects: what goes wrong is told by the result. */
+  post(request: PostRequest): Promise<AttemptResult>;
+  /**
+   * Ends the attempts in flight as `aborted` and closes idle connections, but not a foreign
+   * dispatcher's. Later posts are `aborted`. Idempotent.
+   */
+  close(): Promise<void>;
+}
+
+/** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option. */
+export function createPoster(options: PosterOptions): Poster {
+  const settings = checkPosterOptions(options);
+  const { clock, deadlines, dispatcher, maxResponseBytes } = settings;
+  const transport =
+    dispatcher === undefined ? ownTransport(settings) : foreignTransport(dispatcher);
+  const inFlight = new Set<AttemptLimits>();
+  let closing: Promise<void> | undefined;
+
+  const post = async (given: PostRequest): Promise<AttemptResult> => {
+    const request = ownProperties(given);
+    const limits = startLimits(clock, deadlines, request.signal);
+    inFlight.add(limits);
+    if (closing !== undefined) limits.reach(closedFailure());
+    const result = await attempt({ transport, request, limits, maxResponseBytes, clock });
+    inFlight.delete(limits);
+    limits.end();
+    return result;
+  };
+
+  return {
+    // For each attempt: a tracer may have come after what the attempt is part of had begun.
+    post: (given) => untraced(() => post(given)),
+    close: () => {
+      for (const limits of inFlight) limits.reach(closedFailure());
+      closing ??= transport.close();
+      return closing;
+    },
+  };
+}
+
+function closedFailure(): Failure {
+  return failure('aborted', 'closed');
+}

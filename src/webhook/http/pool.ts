@@ -1,0 +1,79 @@
+/** Who gets which connection, and how long one is kept. */
+import type { Dispatcher } from 'undici';
+import type { Clock } from '../../runtime/clock.ts';
+import type { ConnectCourse, Connection } from './connection.ts';
+import { createIdleList } from './idle-list.ts';
+
+/** A connection for one request. */
+export interface Lease {
+  readonly dispatcher: Dispatcher;
+  /** What is known by now. */
+  course(): ConnectCourse;
+  /**
+   * To be called once, when the attempt is over. `clean`: the response was read to its end, so that
+   * the connection may serve another request.
+   */
+  end(how: 'clean' | 'broken'): void;
+}
+
+export interface ConnectionPool {
+  /** `make` is called where no connection of this key is idle. */
+  lease(key: string, make: MakeConnection): Lease;
+  /** Destroys all connections, in use or not; resolves when their sockets are closed. */
+  close(): Promise<void>;
+}
+
+export type MakeConnection = (onLost: () => void) => Connection;
+
+/** A connection is given up some time, so that the host's name is looked up again. */
+const MAX_AGE_MS = 600_000;
+
+interface Pooled {
+  readonly key: string;
+  readonly madeAtMs: number;
+  readonly connection: Connection;
+  /** Set once it is being destroyed. */
+  destroyed?: Promise<void>;
+}
+
+/** `maxIdle` counts all keys together; the longest idle goes first. */
+export function createConnectionPool(clock: Clock, maxIdle: number): ConnectionPool {
+  const idle = createIdleList<Pooled>(maxIdle);
+  const all = new Set<Pooled>();
+
+  const discard = (pooled: Pooled): Promise<void> => {
+    pooled.destroyed ??= pooled.connection.destroy().finally(() => all.delete(pooled));
+    return pooled.destroyed;
+  };
+  const open = (key: string, make: MakeConnection): Pooled => {
+    const connection = make(() => {
+      if (idle.remove(pooled)) void discard(pooled);
+    });
+    const pooled: Pooled = { key, madeAtMs: clock.monotonicMs(), connection };
+    all.add(pooled);
+    return pooled;
+  };
+  const giveBack = (pooled: Pooled): void => {
+    const isOld = clock.monotonicMs() - pooled.madeAtMs > MAX_AGE_MS;
+    const isKept = !isOld && pooled.connection.isConnected;
+    const surplus = isKept ? idle.add(pooled) : pooled;
+    if (surplus !== undefined) void discard(surplus);
+  };
+
+  return {
+    lease: (key, make) => {
+      const pooled = idle.take(key) ?? open(key, make);
+      return {
+        dispatcher: pooled.connection.dispatcher,
+        course: pooled.connection.begin(),
+        end: (how) => {
+          if (how === 'clean') giveBack(pooled);
+          else void discard(pooled);
+        },
+      };
+    },
+    close: async () => {
+      await Promise.all([...all].map(discard));
+    },
+  };
+}

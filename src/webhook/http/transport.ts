@@ -1,0 +1,109 @@
+/** Where a request goes out: over connections of ours, or over the host's own dispatcher. */
+import type { Dispatcher } from 'undici';
+import { createConnection } from './connection.ts';
+import { createGuardedConnect, type GuardedConnect } from './connector.ts';
+import { loadUndici, type Undici } from './load-undici.ts';
+import { createConnectionPool, type Lease } from './pool.ts';
+import type { PosterSettings } from './post-options.ts';
+import { credentialsIdentity, type TlsCredentials } from './tls.ts';
+
+export interface Destination {
+  readonly origin: string;
+  readonly tls: TlsCredentials | undefined;
+}
+
+/** What one request goes out over. */
+export interface Line extends Pick<Lease, 'course' | 'end'> {
+  send(options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData>;
+}
+
+export interface Transport {
+  /** Apart from taking a line, so that an attempt that ends meanwhile connects to nothing. */
+  open(): Promise<TakeLine>;
+  close(): Promise<void>;
+}
+
+export type TakeLine = (destination: Destination) => Line;
+
+/** How many credentials are remembered; what is forgotten costs a full TLS handshake. */
+const MAX_CREDENTIALS = 256;
+
+/** Built when first opened: a poster that never sends never loads undici. */
+export function ownTransport(settings: PosterSettings): Transport {
+  const { clock, maxIdleConnections, maxResponseBytes } = settings;
+  const pool = createConnectionPool(clock, maxIdleConnections);
+  const build = async (): Promise<TakeLine> => {
+    const undici = await loadUndici();
+    const connectWith = connectsByCredentials(settings, undici);
+    return ({ origin, tls }) => {
+      const { id, connect } = connectWith(tls);
+      const { Client } = undici;
+      const lease = pool.lease(`${id} ${origin}`, (onLost) =>
+        createConnection({ Client, origin, connect, maxResponseBytes, onLost }),
+      );
+      return { ...lease, send: (options) => undici.request(lease.dispatcher, options) };
+    };
+  };
+  let built: Promise<TakeLine> | undefined;
+
+  return {
+    open: () => {
+      built ??= build();
+      return built;
+    },
+    close: () => pool.close(),
+  };
+}
+
+interface SharedConnect {
+  /** Tells those of other credentials apart. */
+  readonly id: number;
+  readonly connect: GuardedConnect;
+}
+
+/** One connect for all who have the same credentials, since it keeps their TLS sessions. */
+function connectsByCredentials(settings: PosterSettings, { buildConnector }: Undici) {
+  const { network, deadlines, clock } = settings;
+  const connects = new Map<string, SharedConnect>();
+  let count = 0;
+  return (tls: TlsCredentials | undefined): SharedConnect => {
+    const identity = credentialsIdentity(tls);
+    const known = connects.get(identity);
+    if (known !== undefined) return known;
+    const options = { network, connectTimeoutMs: deadlines.connectMs, tls, clock };
+    const made = { id: count, connect: createGuardedConnect(buildConnector, options) };
+    count += 1;
+    const [oldest] = connects.keys();
+    if (connects.size >= MAX_CREDENTIALS && oldest !== undefined) connects.delete(oldest);
+    connects.set(identity, made);
+    return made;
+  };
+}
+
+/**
+ * Asked through its own method: it may be of another copy, or another major, of undici. TLS and
+ * connections are its own affair.
+ */
+export function foreignTransport(dispatcher: Dispatcher): Transport {
+  const line: Line = {
+    send: async (options) => {
+      const response: unknown = await dispatcher.request(options);
+      if (isResponse(response)) return response;
+      throw Object.assign(new TypeError('the dispatcher resolved with something else'), {
+        code: 'ERR_INVALID_RETURN_VALUE',
+      });
+    },
+    course: () => ({ phases: {} }),
+    end: () => {},
+  };
+  return { open: () => Promise.resolve(() => line), close: () => Promise.resolve() };
+}
+
+/** What an attempt uses of a response. */
+function isResponse(value: unknown): value is Dispatcher.ResponseData {
+  const { statusCode, headers, body } = (value ?? {}) as Partial<Dispatcher.ResponseData>;
+  const isReadable = typeof body?.on === 'function' && typeof body.destroy === 'function';
+  return (
+    Number.isInteger(statusCode) && typeof headers === 'object' && headers !== null && isReadable
+  );
+}

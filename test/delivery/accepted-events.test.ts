@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { createMemoryQueue } from '../../src/queue/memory.ts';
+import { ENGINE_SECRET, ENGINE_URL, startEngine } from '../helpers/fake-engine.ts';
+import { message, messages } from '../helpers/sender.ts';
+
+test('one call tells of each application how many of its messages were accepted, and skipped why', async () => {
+  const application = { name: 'shop', environment: 'test', url: ENGINE_URL, secret: ENGINE_SECRET };
+  const { sender, told } = startEngine({
+    where: {
+      settings: (id: string) =>
+        id === 'silent' ? { ...application, modules: { waf: false } } : application,
+    },
+    options: () => ({ role: 'enqueue', queue: createMemoryQueue() }),
+  });
+  const given = [...messages(2, 'shop-1'), message('other', 'shop-2'), ...messages(3, 'silent')];
+  await sender.send(given, { module: 'waf' });
+  const counts = told
+    .filter(([name]) => name === 'accepted' || name === 'skipped')
+    .map(([name, event]) => [name, event]);
+  expect(counts).toMatchObject([
+    ['accepted', { applicationId: 'shop-1', format: 2, count: 2 }],
+    ['accepted', { applicationId: 'shop-2', format: 2, count: 1 }],
+    ['skipped', { applicationId: 'silent', reason: 'module-not-selected', count: 3 }],
+  ]);
+});

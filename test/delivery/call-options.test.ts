@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import type { WebhookSender } from '../../src/index.ts';
+import {
+  messages,
+  openReceiver,
+  openSender,
+  rejection,
+  SECRET,
+  senderTo,
+} from '../helpers/sender.ts';
+
+type Call = 'flush' | 'close' | 'deadLetters' | 'replay' | 'purge';
+
+const call = (sender: WebhookSender, name: Call, options: unknown): Promise<unknown> =>
+  sender[name](options as never);
+
+const REFUSED: readonly (readonly [Call, unknown, readonly string[]])[] = [
+  ['flush', null, []],
+  ['flush', { signal: 5 }, ['signal']],
+  ['flush', { signal: null }, ['signal']],
+  ['flush', { deadlineMs: -1 }, ['deadlineMs']],
+  ['flush', { timeoutMs: 5 }, ['timeoutMs']],
+  ['close', null, []],
+  ['close', 1000, []],
+  ['close', { deadlineMs: null }, ['deadlineMs']],
+  ['close', { timeoutMs: 5 }, ['timeoutMs']],
+  ['deadLetters', [], []],
+  ['deadLetters', { limit: null }, ['limit']],
+  ['deadLetters', { after: 5 }, ['after']],
+  ['deadLetters', { applicationId: 5 }, ['applicationId']],
+  ['deadLetters', { ids: '1' }, ['ids']],
+  ['replay', 'shop-1', []],
+  ['replay', { ids: 'm-1' }, ['ids']],
+  ['replay', { ids: [1] }, ['ids']],
+  ['replay', { ids: ['1', 2] }, ['ids']],
+  ['purge', null, []],
+  ['purge', { application: 'shop-1' }, ['application']],
+  ['purge', { applicationId: null }, ['applicationId']],
+];
+
+describe('what a call is given beside messages', () => {
+  test.each(REFUSED)('%s refuses %j by a rejection', async (name, options, path) => {
+    const sender = openSender({ url: 'https://receiver.example', secret: SECRET });
+    const error = await rejection(call(sender, name, options));
+    expect(error).toMatchObject({ code: 'ERR_INVALID_OPTION', path });
+  });
+
+  test.each(['flush', 'deadLetters', 'replay', 'purge', 'close'] as const)(
+    '%s takes an object without anything in it, and undefined as nothing',
+    async (name) => {
+      const sender = openSender({ url: 'https://receiver.example', secret: SECRET });
+      const key = { flush: 'signal', close: 'deadlineMs' }[name as string] ?? 'applicationId';
+      expect(await rejection(call(sender, name, {}))).toBeUndefined();
+      expect(await rejection(call(sender, name, { [key]: undefined }))).toBeUndefined();
+    },
+  );
+
+  test('does not discard every dead letter where a filter is misspelt', async () => {
+    const receiver = await openReceiver({ otherwise: { status: 404 } });
+    const sender = senderTo(receiver, { refusedMaxAttempts: 1 });
+    await sender.send(messages(2));
+    await sender.flush();
+    expect(await rejection(call(sender, 'purge', { id: ['1'] }))).toBeDefined();
+    expect(await sender.stats()).toMatchObject({ dead: 2, discarded: {} });
+    expect(await call(sender, 'purge', { ids: ['1'] })).toBe(1);
+    expect(await sender.stats()).toMatchObject({ dead: 1, discarded: { purged: 1 } });
+  });
+
+  test('is not what an attack has put on Object.prototype', async () => {
+    const sender = openSender({ url: 'https://receiver.example', secret: SECRET });
+    const polluted = Object.prototype as { limit?: number };
+    polluted.limit = -1;
+    try {
+      expect(await sender.deadLetters({})).toEqual({ items: [] });
+    } finally {
+      delete polluted.limit;
+    }
+  });
+});

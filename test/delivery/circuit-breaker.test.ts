@@ -1,0 +1,456 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type AttemptEnd,
+  afterAttempt,
+  afterMissing,
+  type BreakerStep,
+  type CircuitBreaker,
+  circuitBreakerOf,
+  hashOfUrl,
+  initialState,
+  isOfAnotherUrl,
+  newCircuitBreaker,
+  updateOf,
+} from '../../src/delivery/circuit-breaker.ts';
+import { DEFAULT_POLICY, type DeliveryPolicy } from '../../src/delivery/retry-policy.ts';
+import { BREAKER, HASH, POLICY } from '../helpers/queues.ts';
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60_000;
+const NOW = 10_000_000;
+
+const least = () => 0;
+const most = () => 1 - Number.EPSILON / 2;
+
+const FAILURE: AttemptEnd = {
+  outcome: 'later',
+  bodyBytes: 500,
+  counts: true,
+  isBisection: false,
+  retryAfterMs: undefined,
+  now: NOW,
+};
+const SUCCESS: AttemptEnd = { ...FAILURE, outcome: 'delivered' };
+
+const follow = (
+  breaker: Partial<CircuitBreaker>,
+  attempt: Partial<AttemptEnd>,
+  random = least,
+): BreakerStep =>
+  afterAttempt(
+    { ...BREAKER, ...breaker },
+    { ...FAILURE, ...attempt },
+    { policy: POLICY, random: random },
+  );
+
+const OPEN: Partial<CircuitBreaker> = { tier: 'failing', isOpen: true, failures: 5, probes: 1 };
+
+describe('a new circuit breaker', () => {
+  test('is healthy, untried, and may have the largest body', () => {
+    expect(newCircuitBreaker('h', POLICY)).toEqual({
+      tier: 'healthy',
+      urlHash: 'h',
+      isProven: false,
+      failures: 0,
+      isOpen: false,
+      probes: 0,
+      bisectionFailures: 0,
+      goneAt: null,
+      recoveredAt: null,
+      missing: 0,
+      budget: { maxBytes: 1_048_576, passedBytes: 0, successes: 0 },
+    });
+  });
+
+  test('has the state that a queue is opened with: cautious, and without a state', () => {
+    expect(initialState(POLICY)).toEqual({
+      tier: 'healthy',
+      maxMessages: 100,
+      maxBytes: 1_048_576,
+      circuitBreaker: null,
+    });
+  });
+
+  test('knows its URL by a hash that does not hold it', () => {
+    const url = new URL('https://receiver.example/hook?token=hunter2');
+    expect(hashOfUrl(url)).toMatch(/^[0-9a-f]{64}$/);
+    expect(hashOfUrl(url)).toBe(hashOfUrl(new URL(url.href)));
+    expect(hashOfUrl(url)).not.toBe(hashOfUrl(new URL(`${url.href}x`)));
+  });
+
+  test('survives being stored as JSON', () => {
+    for (const step of [follow({}, {}), follow(OPEN, SUCCESS), follow({}, { outcome: 'close' })]) {
+      expect(JSON.parse(JSON.stringify(step.breaker))).toEqual(step.breaker);
+    }
+  });
+});
+
+const stateWith = (breaker: object | null) => ({
+  ...initialState(POLICY),
+  circuitBreaker: breaker as never,
+});
+
+describe('the circuit breaker of a state', () => {
+  test('is new where nothing was settled', () => {
+    expect(circuitBreakerOf(stateWith(null), HASH, POLICY)).toEqual(BREAKER);
+    expect(isOfAnotherUrl(stateWith(null), HASH)).toBe(false);
+  });
+
+  test('is what was left there', () => {
+    const stored = { ...BREAKER, failures: 3, tier: 'failing' };
+    expect(circuitBreakerOf(stateWith(stored), HASH, POLICY)).toEqual(stored);
+    expect(isOfAnotherUrl(stateWith(stored), HASH)).toBe(false);
+  });
+
+  test('is new where the URL is another: it has not failed yet (D72)', () => {
+    const stored = { ...BREAKER, failures: 3, urlHash: 'of another' };
+    expect(circuitBreakerOf(stateWith(stored), HASH, POLICY)).toEqual(BREAKER);
+    expect(isOfAnotherUrl(stateWith(stored), HASH)).toBe(true);
+  });
+
+  test('is completed where an older version of this library left it', () => {
+    expect(circuitBreakerOf(stateWith({ urlHash: HASH, failures: 2 }), HASH, POLICY)).toEqual({
+      ...BREAKER,
+      failures: 2,
+    });
+  });
+});
+
+describe('a success', () => {
+  test('makes the destination proven and forgets its failures', () => {
+    const breaker = {
+      tier: 'failing',
+      failures: 4,
+      bisectionFailures: 7,
+      goneAt: 5,
+      missing: 2,
+    } as const;
+    expect(follow(breaker, SUCCESS)).toEqual({
+      breaker: {
+        ...BREAKER,
+        isProven: true,
+        budget: { maxBytes: 1_048_576, passedBytes: 500, successes: 0 },
+      },
+      pauseMs: 0,
+      changes: [],
+    });
+  });
+
+  test('of a probe brings an open destination back, slowly', () => {
+    const { breaker, pauseMs, changes } = follow(OPEN, SUCCESS);
+    expect(changes).toEqual(['recovered']);
+    expect(pauseMs).toBe(SECOND_MS);
+    expect(breaker).toMatchObject({
+      tier: 'healthy',
+      isOpen: false,
+      isProven: true,
+      failures: 0,
+      probes: 0,
+      recoveredAt: NOW,
+    });
+  });
+
+  test.each([
+    [0, 1000],
+    [999, 1000],
+    [1000, 500],
+    [1999, 500],
+    [2000, 250],
+    [3000, 125],
+    [4000, 63],
+    [5000, 32],
+    [6000, 16],
+    [7000, 8],
+    [8000, 4],
+    [8999, 4],
+    [9000, 0],
+    [MINUTE_MS, 0],
+    [-500, 1000],
+  ])('%i ms after a recovery is followed by a wait of %i ms (D75)', (sinceMs, pauseMs) => {
+    const recoveredAt = NOW - sinceMs;
+    const step = follow({ isProven: true, recoveredAt }, SUCCESS);
+    expect(step.pauseMs).toBe(pauseMs);
+    expect(step.breaker.recoveredAt).toBe(pauseMs === 0 ? null : recoveredAt);
+    expect(step.changes).toEqual([]);
+  });
+
+  test('has a slow start of the length that the policy says', () => {
+    const policy = { ...POLICY, slowStartStepMs: 8 };
+    const start = { ...BREAKER, ...OPEN };
+    expect(afterAttempt(start, SUCCESS, { policy: policy, random: least }).pauseMs).toBe(8);
+    const later = { ...BREAKER, recoveredAt: NOW - 16 };
+    expect(afterAttempt(later, SUCCESS, { policy: policy, random: least })).toMatchObject({
+      pauseMs: 2,
+    });
+    const end = { ...BREAKER, recoveredAt: NOW - 24 };
+    expect(afterAttempt(end, SUCCESS, { policy: policy, random: least })).toMatchObject({
+      pauseMs: 0,
+    });
+  });
+});
+
+describe('a failure', () => {
+  test('moves the destination to the failing ones, at first without a wait', () => {
+    expect(follow({ missing: 3 }, {})).toEqual({
+      breaker: { ...BREAKER, tier: 'failing', failures: 1 },
+      pauseMs: 0,
+      changes: [],
+    });
+  });
+
+  test('opens it where it is the fifth in a row, and not before', () => {
+    expect(follow({ failures: 3 }, {})).toMatchObject({
+      breaker: { failures: 4, isOpen: false, probes: 0 },
+      pauseMs: 0,
+      changes: [],
+    });
+    expect(follow({ failures: 4 }, {})).toMatchObject({
+      breaker: { failures: 5, isOpen: true, probes: 1, tier: 'failing' },
+      pauseMs: 5 * SECOND_MS,
+      changes: ['opened'],
+    });
+  });
+
+  test('does not open it where it is the message that fails (D74, D75)', () => {
+    const { breaker, pauseMs, changes } = follow({ failures: 4 }, { counts: false });
+    expect(breaker).toMatchObject({ failures: 4, isOpen: false, tier: 'failing' });
+    expect([pauseMs, changes]).toEqual([0, []]);
+  });
+
+  test('leaves it open, whatever failed', () => {
+    expect(follow(OPEN, { counts: false })).toMatchObject({
+      breaker: { isOpen: true, probes: 2, failures: 5 },
+      pauseMs: 30 * SECOND_MS,
+      changes: [],
+    });
+  });
+
+  test.each([
+    [0, 5],
+    [1, 30],
+    [2, 120],
+    [3, 300],
+    [4, 300],
+    [9, 300],
+    [500, 300],
+  ])('after %i probes waits for the next one %i s: by the schedule, at most 5 min', (probes, s) => {
+    const step = follow({ ...OPEN, probes }, {});
+    expect(step.pauseMs).toBe(s * SECOND_MS);
+    expect(step.breaker.probes).toBe(probes + 1);
+    expect(follow({ ...OPEN, probes }, {}, most).pauseMs).toBe(s * 1250);
+  });
+
+  test.each<[string, Partial<DeliveryPolicy>, number]>([
+    [
+      'the last delay of a short schedule',
+      { schedule: { delaysMs: [1, 7000], horizonMs: 1 } },
+      7000,
+    ],
+    ['1 s where the delay is 0', { schedule: { delaysMs: [0], horizonMs: 1 } }, 1000],
+    ['1 s where the delay is 999 ms', { schedule: { delaysMs: [999], horizonMs: 1 } }, 1000],
+    ['a delay above 1 s', { schedule: { delaysMs: [1001], horizonMs: 1 } }, 1001],
+    [
+      'the shortest wait that is set',
+      { minProbeWaitMs: 40, schedule: { delaysMs: [0], horizonMs: 1 } },
+      40,
+    ],
+    ['the longest wait where the shortest is longer', { maxProbeWaitMs: 999 }, 999],
+    ['the longest wait without delays', { schedule: { delaysMs: [], horizonMs: 1 } }, 300_000],
+    ['the longest wait that is set', { maxProbeWaitMs: 50 }, 50],
+  ])('probes after %s', (_title, own, pauseMs) => {
+    const policy = { ...POLICY, ...own };
+    const breaker = { ...BREAKER, ...OPEN, probes: 3 };
+    expect(afterAttempt(breaker, FAILURE, { policy: policy, random: least }).pauseMs).toBe(pauseMs);
+  });
+
+  test('counts as one of a bisection where it was one', () => {
+    expect(follow({ bisectionFailures: 3 }, { isBisection: true }).breaker.bisectionFailures).toBe(
+      4,
+    );
+    expect(follow({ bisectionFailures: 3 }, {}).breaker.bisectionFailures).toBe(3);
+  });
+
+  test('while it is being brought back begins the slow start anew', () => {
+    const step = follow({ recoveredAt: NOW - 3500, isProven: true }, {});
+    expect(step).toMatchObject({ breaker: { recoveredAt: NOW, failures: 1 }, pauseMs: SECOND_MS });
+  });
+});
+
+describe('a receiver that asks for a pause', () => {
+  test.each<[string, Partial<CircuitBreaker>, Partial<AttemptEnd>, number, readonly string[]]>([
+    ['gets it', {}, { outcome: 'pause', retryAfterMs: 7000 }, 7000, ['paused']],
+    ['gets none for 0', {}, { outcome: 'pause', retryAfterMs: 0 }, 0, []],
+    ['gets none without Retry-After', {}, { outcome: 'pause' }, 0, []],
+    ['gets none with another status', {}, { retryAfterMs: 7000 }, 0, []],
+    [
+      'gets the longer wait of a probe',
+      OPEN,
+      { outcome: 'pause', retryAfterMs: 9 },
+      30_000,
+      ['paused'],
+    ],
+    ['gets the longer pause', OPEN, { outcome: 'pause', retryAfterMs: 31_000 }, 31_000, ['paused']],
+    [
+      'is opened and paused',
+      { failures: 4 },
+      { outcome: 'pause', retryAfterMs: 6000 },
+      6000,
+      ['opened', 'paused'],
+    ],
+  ])('%s', (_title, breaker, attempt, pauseMs, changes) => {
+    expect(follow(breaker, attempt)).toMatchObject({ pauseMs, changes });
+  });
+
+  test('never waits less than it asked for, and at most a quarter more', () => {
+    fc.assert(
+      fc.property(
+        fc.nat({ max: 86_400_000 }),
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        (retryAfterMs, chance) => {
+          const { pauseMs } = follow({}, { outcome: 'pause', retryAfterMs }, () => chance);
+          expect(pauseMs).toBeGreaterThanOrEqual(retryAfterMs);
+          expect(pauseMs).toBeLessThanOrEqual(retryAfterMs * 1.25);
+        },
+      ),
+    );
+  });
+});
+
+describe('410', () => {
+  test('said once is a failure that is remembered (D72)', () => {
+    expect(follow({}, { outcome: 'close' })).toMatchObject({
+      breaker: { goneAt: NOW, tier: 'failing', failures: 1 },
+      changes: [],
+    });
+  });
+
+  test.each([
+    [59_999, 'failing', []],
+    [60_000, 'closed', ['closed']],
+    [3_600_000, 'closed', ['closed']],
+  ])('said again after %i ms leaves it %s', (sinceMs, tier, changes) => {
+    const goneAt = NOW - sinceMs;
+    const step = follow({ tier: 'failing', goneAt }, { outcome: 'close' });
+    expect(step).toMatchObject({ breaker: { tier, goneAt }, pauseMs: 0, changes });
+  });
+
+  test('is remembered over other failures, and forgotten after a success', () => {
+    const goneAt = NOW - 1;
+    expect(follow({ goneAt }, {}).breaker.goneAt).toBe(goneAt);
+    expect(follow({ goneAt }, { outcome: 'smaller' }).breaker.goneAt).toBe(goneAt);
+    expect(follow({ goneAt }, SUCCESS).breaker.goneAt).toBeNull();
+  });
+
+  test('closes at once where no second one is to be waited for', () => {
+    const policy = { ...POLICY, goneConfirmMs: 0 };
+    const gone = { ...FAILURE, outcome: 'close' } as const;
+    expect(afterAttempt(BREAKER, gone, { policy: policy, random: least }).changes).toEqual([
+      'closed',
+    ]);
+  });
+});
+
+describe('a body that was too large', () => {
+  test.each(['smaller', 'dead'] as const)(
+    '(%s) teaches the budget and is no failure',
+    (outcome) => {
+      expect(follow({ missing: 1, failures: 2 }, { outcome, bodyBytes: 8000 })).toEqual({
+        breaker: {
+          ...BREAKER,
+          failures: 2,
+          budget: { maxBytes: 4000, passedBytes: 0, successes: 0 },
+        },
+        pauseMs: 0,
+        changes: [],
+      });
+    },
+  );
+
+  test('waits its turn while the destination is brought back', () => {
+    const recoveredAt = NOW - 2500;
+    const step = follow({ isProven: true, recoveredAt }, { outcome: 'smaller' });
+    expect(step).toMatchObject({ breaker: { recoveredAt }, pauseMs: 250 });
+  });
+});
+
+describe('an open destination that answers 413', () => {
+  test('stays open, and is probed at the times of a failing one', () => {
+    const step = follow(OPEN, { outcome: 'dead' });
+    expect(step.breaker).toMatchObject({ isOpen: true, probes: 2, failures: 5 });
+    expect(step.pauseMs).toBe(30 * SECOND_MS);
+    expect(step.changes).toEqual([]);
+  });
+});
+
+describe('a destination that is missing', () => {
+  test.each([
+    [0, 5],
+    [1, 30],
+    [8, 300],
+  ])('for the time after %i others is asked again after %i s (D72)', (missing, s) => {
+    expect(afterMissing({ ...BREAKER, missing }, POLICY, least)).toEqual({
+      breaker: { ...BREAKER, missing: missing + 1 },
+      pauseMs: s * SECOND_MS,
+      changes: [],
+    });
+  });
+});
+
+test('a destination that is missing is asked for at most once a second, whatever the schedule', () => {
+  const policy = { ...POLICY, schedule: { delaysMs: [0], horizonMs: 1 } };
+  expect(afterMissing(BREAKER, policy, least).pauseMs).toBe(SECOND_MS);
+});
+
+describe('the update of a state', () => {
+  test.each<[string, Partial<CircuitBreaker>, number]>([
+    ['untried', {}, 100],
+    ['proven', { isProven: true }, 1000],
+    ['failing, though it was proven', { tier: 'failing', isProven: true }, 100],
+    ['open', { ...OPEN, isProven: true }, 1],
+    ['closed', { tier: 'closed', isProven: true }, 100],
+  ])('of a destination that is %s', (_title, own, maxMessages) => {
+    const breaker = { ...BREAKER, ...own, budget: { maxBytes: 77, passedBytes: 1, successes: 2 } };
+    expect(updateOf({ breaker, pauseMs: 9, changes: [] }, POLICY)).toEqual({
+      tier: breaker.tier,
+      maxMessages,
+      // Without the brackets of the body.
+      maxBytes: 75,
+      pauseMs: 9,
+      circuitBreaker: breaker,
+    });
+  });
+
+  const anyAttempt: fc.Arbitrary<Partial<AttemptEnd>> = fc.record({
+    outcome: fc.constantFrom('delivered', 'later', 'smaller', 'pause', 'close', 'dead'),
+    bodyBytes: fc.integer({ min: 2, max: DEFAULT_POLICY.maxBodyBytes }),
+    counts: fc.boolean(),
+    isBisection: fc.boolean(),
+    retryAfterMs: fc.option(fc.nat({ max: 86_400_000 }), { nil: undefined }),
+  });
+
+  test('is within the limits of the policy, whatever happens and whenever', () => {
+    const happening = fc.tuple(anyAttempt, fc.nat({ max: 400_000 }));
+    fc.assert(
+      fc.property(fc.array(happening, { maxLength: 40 }), (happenings) => {
+        let breaker: CircuitBreaker = BREAKER;
+        let now = NOW;
+        for (const [attempt, laterMs] of happenings) {
+          now += laterMs;
+          const step = follow(breaker, { ...attempt, now }, most);
+          const update = updateOf(step, POLICY);
+          breaker = step.breaker;
+          expect(update.maxBytes).toBeGreaterThanOrEqual(1);
+          expect(update.maxBytes).toBeLessThanOrEqual(POLICY.maxBodyBytes);
+          expect([1, POLICY.cautiousMaxMessages, POLICY.maxMessages]).toContain(update.maxMessages);
+          expect(update.maxMessages > POLICY.cautiousMaxMessages).toBe(
+            update.tier === 'healthy' && breaker.isProven,
+          );
+          expect(update.pauseMs).toBeGreaterThanOrEqual(0);
+          expect(Number.isInteger(update.pauseMs)).toBe(true);
+          expect(breaker.isOpen && update.tier === 'healthy').toBe(false);
+        }
+      }),
+    );
+  });
+});

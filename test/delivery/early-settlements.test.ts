@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest';
+import { EarlySettlements } from '../../src/delivery/early-settlements.ts';
+
+const DELIVERED = { fate: 'delivered' } as const;
+
+describe('early settlements', () => {
+  test('keep nothing while no call is under way', () => {
+    const early = new EarlySettlements();
+    early.keep(1, DELIVERED);
+    expect(early.size).toBe(0);
+  });
+
+  test('keep a message until it is taken', () => {
+    const early = new EarlySettlements();
+    early.begin();
+    early.keep(1, DELIVERED);
+    expect(early.take(2)).toBeUndefined();
+    expect(early.take(1)).toEqual(DELIVERED);
+    expect(early.take(1)).toBeUndefined();
+  });
+
+  test('keep a message as long as a call goes on that had begun before it', () => {
+    const early = new EarlySettlements();
+    const [first, second] = [early.begin(), early.begin()];
+    early.keep(1, DELIVERED);
+    second();
+    early.begin()();
+    expect(early.take(1)).toEqual(DELIVERED);
+    early.keep(2, DELIVERED);
+    first();
+    expect(early.size).toBe(0);
+  });
+
+  test('do not pile up when there always is a call under way', () => {
+    const early = new EarlySettlements();
+    let end = early.begin();
+    let most = 0;
+    for (let sequence = 1; sequence <= 1000; sequence += 1) {
+      const next = early.begin();
+      early.keep(sequence, DELIVERED);
+      end();
+      end = next;
+      most = Math.max(most, early.size);
+    }
+    expect(most).toBeLessThan(5);
+    end();
+    expect(early.size).toBe(0);
+  });
+});

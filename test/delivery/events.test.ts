@@ -1,0 +1,392 @@
+import { describe, expect, test } from 'vitest';
+import { EVENT_WORDS, FIELD_TABLE } from '../../src/delivery/event-words.ts';
+import { type DeliveryEventName, EVENT_TABLE } from '../../src/delivery/events.ts';
+import { createMemoryQueue } from '../../src/queue/memory.ts';
+import type { ClaimRequest, MessageQueue } from '../../src/queue/queue.ts';
+import { type FakeClock, sampleMessageToSend } from '../../src/testing/index.ts';
+import type { MessageToSend } from '../../src/webhook/read-messages.ts';
+import {
+  ENGINE_SECRET,
+  ENGINE_URL,
+  startEngine,
+  type ToldEngine,
+  type ToldEvent,
+} from '../helpers/fake-engine.ts';
+
+const PAYLOAD = 'a secret word of the payload';
+const SETTINGS_ERROR = 'an error of the settings with hunter2 in it';
+
+const message = (id: string): MessageToSend =>
+  sampleMessageToSend('security_response', {
+    message_id: id,
+    message: { application: { id: 'shop-1' }, playbook: { name: PAYLOAD } },
+  });
+
+const shop = { applicationId: 'shop-1' };
+
+const started = (attempt: number, more: object = {}): object => ({
+  ...shop,
+  attempt,
+  format: 2,
+  messageCount: 1,
+  bytes: expect.any(Number),
+  maxRetryCount: attempt - 1,
+  isProbe: false,
+  ...more,
+});
+
+const settled = (attempt: number, end: object, more: object = {}): object => ({
+  ...started(attempt, more),
+  timings: { totalMs: 0 },
+  reusedConnection: false,
+  ...end,
+});
+
+interface Story {
+  readonly start: () => ToldEngine;
+  readonly act: (engine: ToldEngine) => Promise<unknown>;
+  readonly told: readonly (readonly [DeliveryEventName, object])[];
+}
+
+const flushed = async ({ sender, clock }: ToldEngine): Promise<unknown> =>
+  await clock.runUntilSettled(sender.flush(), 100 * 3_600_000);
+
+type Method = 'claim' | 'settle' | 'release' | 'expire' | 'closeApplication';
+
+/** A queue in memory whose method fails the first time. */
+function failingOnce(method: Method, clock: FakeClock): MessageQueue {
+  const queue = createMemoryQueue({}, clock);
+  const works = queue[method].bind(queue) as (...args: readonly unknown[]) => Promise<unknown>;
+  let calls = 0;
+  const fails = async (...args: readonly unknown[]): Promise<unknown> => {
+    calls += 1;
+    if (calls === 1) throw new Error(ENGINE_SECRET);
+    return await works(...args);
+  };
+  return Object.assign(queue, { [method]: fails });
+}
+
+/** A queue in memory that says that nothing is due, and of nothing when it is, for a while. */
+function deaf(clock: FakeClock): MessageQueue {
+  const queue = createMemoryQueue({}, clock);
+  const hears = clock.now() + 15_000;
+  const claim = queue.claim.bind(queue);
+  return Object.assign(queue, {
+    claim: async (request: ClaimRequest) => (clock.now() < hears ? {} : await claim(request)),
+    onDue: () => () => {},
+  });
+}
+
+const STORIES: Readonly<Record<string, Story>> = {
+  'a message that is delivered': {
+    start: () => startEngine({}),
+    act: async (engine) => {
+      await engine.sender.send([message('m-1')]);
+      await flushed(engine);
+    },
+    told: [
+      ['accepted', { ...shop, format: 2, count: 1 }],
+      ['attempt-started', started(1)],
+      ['attempt-settled', settled(1, { outcome: 'delivered', status: 200 })],
+    ],
+  },
+  'a receiver that asks for a pause': {
+    start: () => startEngine({ steps: [{ status: 429, retryAfter: '7' }, 200] }),
+    act: async (engine) => {
+      await engine.sender.send([message('m-1')]);
+      await flushed(engine);
+    },
+    told: [
+      ['accepted', { ...shop, format: 2, count: 1 }],
+      ['attempt-started', started(1)],
+      ['attempt-settled', settled(1, { outcome: 'pause', status: 429, retryAfterMs: 7000 })],
+      ['destination-paused', { ...shop, waitMs: 7000 }],
+      ['attempt-started', started(2)],
+      ['attempt-settled', settled(2, { outcome: 'delivered', status: 200 })],
+    ],
+  },
+  'a destination that opens, is probed in vain, and recovers': {
+    start: () => startEngine({ steps: ['dns', 'tls', 200], options: { openAfterFailures: 1 } }),
+    act: async (engine) => {
+      await engine.sender.send([message('m-1')]);
+      await flushed(engine);
+    },
+    told: [
+      ['accepted', { ...shop, format: 2, count: 1 }],
+      ['attempt-started', started(1)],
+      ['attempt-settled', settled(1, { outcome: 'later', failure: 'dns' })],
+      ['destination-opened', { ...shop, waitMs: 5000 }],
+      ['destination-probing', shop],
+      ['attempt-started', started(2, { isProbe: true })],
+      ['attempt-settled', settled(2, { outcome: 'later', failure: 'tls' }, { isProbe: true })],
+      ['destination-probing', shop],
+      ['attempt-started', started(3, { isProbe: true })],
+      ['attempt-settled', settled(3, { outcome: 'delivered', status: 200 }, { isProbe: true })],
+      ['destination-recovered', shop],
+    ],
+  },
+  'a destination that closes itself': {
+    start: () => startEngine({ steps: [410], options: { goneConfirmMs: 5000 } }),
+    act: async (engine) => {
+      await engine.sender.send([message('m-1')]);
+      await flushed(engine);
+      await engine.sender.send([message('m-2'), message('m-3')]);
+    },
+    told: [
+      ['accepted', { ...shop, format: 2, count: 1 }],
+      ['attempt-started', started(1)],
+      ['attempt-settled', settled(1, { outcome: 'close', status: 410 })],
+      ['attempt-started', started(2)],
+      ['attempt-settled', settled(2, { outcome: 'close', status: 410 })],
+      ['destination-closed', shop],
+      ['dead', { ...shop, message_id: 'm-1', reason: 'destination-closed' }],
+      ['skipped', { ...shop, reason: 'destination-closed', count: 2 }],
+    ],
+  },
+  'messages that are skipped, dead, purged and handed back': {
+    start: () =>
+      startEngine({
+        where: {
+          settings: {
+            applications: {
+              'shop-1': {
+                name: 'Shop',
+                environment: 'test',
+                url: ENGINE_URL,
+                secret: ENGINE_SECRET,
+                modules: { waf: true },
+              },
+            },
+          },
+        },
+        steps: [404, 404, { status: 503, retryAfter: '60' }],
+        options: { refusedMaxAttempts: 2 },
+      }),
+    act: async (engine) => {
+      const { sender, clock } = engine;
+      await sender.send([message('no')], { module: 'rasp' });
+      await sender.send([message('m-1')], { module: 'waf' });
+      await flushed(engine);
+      await sender.purge();
+      await sender.purge();
+      await sender.send([message('m-2'), message('m-3')]);
+      await clock.advance(1);
+      await clock.runUntilSettled(sender.close({ deadlineMs: 0 }));
+    },
+    told: [
+      ['skipped', { ...shop, reason: 'module-not-selected', count: 1 }],
+      ['accepted', { ...shop, format: 2, count: 1 }],
+      ['attempt-started', started(1)],
+      ['attempt-settled', settled(1, { outcome: 'later', status: 404 })],
+      ['attempt-started', started(2)],
+      ['attempt-settled', settled(2, { outcome: 'later', status: 404 })],
+      ['dead', { ...shop, message_id: 'm-1', reason: 'attempts-exhausted' }],
+      ['discarded', { reason: 'purged', count: 1 }],
+      ['accepted', { ...shop, format: 2, count: 2 }],
+      ['attempt-started', started(3, { messageCount: 2, maxRetryCount: 0 })],
+      [
+        'attempt-settled',
+        settled(
+          3,
+          { outcome: 'pause', status: 503, retryAfterMs: 60_000 },
+          { messageCount: 2, maxRetryCount: 0 },
+        ),
+      ],
+      ['destination-paused', { ...shop, waitMs: 60_000 }],
+      ['discarded', { reason: 'returned', count: 2 }],
+    ],
+  },
+  'a message whose destination is missing until its horizon': {
+    start: () => {
+      let asked = 0;
+      const settings = (): object | undefined => {
+        asked += 1;
+        if (asked === 1) return { name: '', environment: '' };
+        if (asked === 3) throw new Error(SETTINGS_ERROR);
+        return asked === 2
+          ? { name: '', environment: '', url: 'ftp://hunter2.example', secret: ENGINE_SECRET }
+          : undefined;
+      };
+      const schedule = { delaysMs: [40_000], horizonMs: 1000 };
+      return startEngine({ where: { settings }, options: { schedule } });
+    },
+    act: async (engine) => {
+      await engine.sender.send([message('m-1')]);
+      await flushed(engine);
+    },
+    told: [
+      ['accepted', { ...shop, format: 2, count: 1 }],
+      ['destination-missing', { ...shop, waitMs: 40_000, because: 'unusable' }],
+      ['destination-missing', { ...shop, waitMs: 40_000, because: 'failed' }],
+      ['destination-missing', { ...shop, waitMs: 40_000, because: 'unknown' }],
+      ['dead', { ...shop, message_id: 'm-1', reason: 'horizon-passed' }],
+    ],
+  },
+  'a message that is due and nobody picks up': {
+    start: () =>
+      startEngine({
+        options: (clock) => ({ queue: deaf(clock), upkeepMs: 10_000, stalledAfterMs: 9000 }),
+      }),
+    act: async (engine) => {
+      await engine.sender.send([message('m-1')]);
+      await flushed(engine);
+    },
+    told: [
+      ['accepted', { ...shop, format: 2, count: 1 }],
+      ['stalled', { oldestDueMs: 10_000 }],
+      ['stalled', { oldestDueMs: 20_000 }],
+      ['attempt-started', started(1)],
+      ['attempt-settled', settled(1, { outcome: 'delivered', status: 200 })],
+    ],
+  },
+  'a queue that fails at a claim': {
+    start: () => startEngine({ options: (clock) => ({ queue: failingOnce('claim', clock) }) }),
+    act: async (engine) => {
+      await engine.sender.send([message('m-1')]);
+      await flushed(engine);
+    },
+    told: [
+      ['queue-failed', { operation: 'claim', retryInMs: 100 }],
+      ['accepted', { ...shop, format: 2, count: 1 }],
+      ['attempt-started', started(1)],
+      ['attempt-settled', settled(1, { outcome: 'delivered', status: 200 })],
+    ],
+  },
+  'a queue that fails when it is told what became of a request': {
+    start: () => startEngine({ options: (clock) => ({ queue: failingOnce('settle', clock) }) }),
+    act: async (engine) => {
+      await engine.sender.send([message('m-1')]);
+      await flushed(engine);
+    },
+    told: [
+      ['accepted', { ...shop, format: 2, count: 1 }],
+      ['attempt-started', started(1)],
+      ['queue-failed', { operation: 'settle', retryInMs: 100 }],
+      ['attempt-settled', settled(1, { outcome: 'delivered', status: 200 })],
+    ],
+  },
+  'a queue that fails at a release': {
+    start: () => {
+      let asked = 0;
+      const settings = (): object => {
+        asked += 1;
+        const names = { name: '', environment: '' };
+        return asked < 3 ? names : { ...names, url: ENGINE_URL, secret: ENGINE_SECRET };
+      };
+      return startEngine({
+        where: { settings },
+        options: (clock) => ({ queue: failingOnce('release', clock) }),
+      });
+    },
+    act: async (engine) => {
+      await engine.sender.send([message('m-1')]);
+      await flushed(engine);
+    },
+    told: [
+      ['accepted', { ...shop, format: 2, count: 1 }],
+      ['destination-missing', { ...shop, waitMs: 5000, because: 'unknown' }],
+      ['queue-failed', { operation: 'release', retryInMs: 100 }],
+      ['attempt-started', started(1)],
+      ['attempt-settled', settled(1, { outcome: 'delivered', status: 200 })],
+    ],
+  },
+  'a queue that fails at its upkeep': {
+    start: () => startEngine({ options: (clock) => ({ queue: failingOnce('expire', clock) }) }),
+    act: async ({ clock }) => await clock.advance(200_000),
+    told: [['queue-failed', { operation: 'upkeep', retryInMs: 60_000 }]],
+  },
+  'a queue that fails when a destination is closed, and is asked again': {
+    start: () =>
+      startEngine({
+        steps: [410],
+        options: (clock) => ({
+          queue: failingOnce('closeApplication', clock),
+          goneConfirmMs: 0,
+          upkeepMs: 8000,
+        }),
+      }),
+    act: async (engine) => {
+      await engine.sender.send([message('m-1')]);
+      await flushed(engine);
+    },
+    told: [
+      ['accepted', { ...shop, format: 2, count: 1 }],
+      ['attempt-started', started(1)],
+      ['attempt-settled', settled(1, { outcome: 'close', status: 410 })],
+      ['destination-closed', shop],
+      ['queue-failed', { operation: 'close', retryInMs: 8000 }],
+      ['dead', { ...shop, message_id: 'm-1', reason: 'destination-closed' }],
+    ],
+  },
+};
+
+async function tell({ start, act }: Story): Promise<ToldEngine> {
+  const engine = start();
+  await act(engine);
+  return engine;
+}
+
+describe('an engine tells, in order and in full, of', () => {
+  test.each(Object.entries(STORIES))('%s', async (_title, story) => {
+    const { told } = await tell(story);
+    expect(told).toEqual(story.told);
+  });
+});
+
+const toldByAll = async (): Promise<readonly ToldEvent[]> => {
+  const engines: ToldEngine[] = [];
+  for (const story of Object.values(STORIES)) engines.push(await tell(story));
+  return engines.flatMap(({ told }) => told);
+};
+
+describe('the table of events', () => {
+  test('has every event that an engine tells, with every field, and no more', async () => {
+    const fields = new Map<string, Set<string>>();
+    for (const [name, event] of await toldByAll()) {
+      const known = fields.get(name) ?? new Set();
+      for (const field of Object.keys(event)) known.add(field);
+      fields.set(name, known);
+    }
+    const listed = Object.entries(EVENT_TABLE).map(([name, row]) => [
+      name,
+      [...row.fields].map(String).toSorted(),
+    ]);
+    expect(
+      Object.fromEntries([...fields].map(([name, known]) => [name, [...known].toSorted()])),
+    ).toEqual(Object.fromEntries(listed));
+  });
+
+  test('is told by channels whose events hold no secret, URL, payload or received text', async () => {
+    expect(JSON.stringify(await toldByAll())).not.toMatch(/hunter2|horse|receiver|secret word/);
+  });
+
+  const names = Object.keys(EVENT_TABLE) as DeliveryEventName[];
+
+  test.each(names)('says of %s when it is told, in a clause', (name) => {
+    expect(EVENT_TABLE[name].when).toMatch(/^[a-z0-9][^\n|]*[^.]$/);
+  });
+
+  test('has fields that are each explained, and none that are not there', () => {
+    const used = Object.values(EVENT_TABLE).flatMap(({ fields }): readonly string[] => fields);
+    expect(Object.keys(FIELD_TABLE).toSorted()).toEqual(
+      [...new Set([...used, 'senderId'])].toSorted(),
+    );
+  });
+
+  test('has words that are each explained in a clause', () => {
+    const meanings = Object.values({ ...EVENT_WORDS, fields: FIELD_TABLE }).flatMap(
+      Object.values<string>,
+    );
+    expect(meanings.filter((meaning) => !/^[^\n|A-Z][^\n|]*[^.]$/.test(meaning))).toEqual([]);
+  });
+
+  test('has words whose vocabularies hold what the stories tell', async () => {
+    const words = Object.values(EVENT_WORDS).flatMap((vocabulary) => Object.keys(vocabulary));
+    const told = (await toldByAll()).flatMap(([, event]) =>
+      ['outcome', 'failure', 'reason', 'because', 'operation'].flatMap(
+        (field) => event[field] ?? [],
+      ),
+    );
+    expect(told.filter((word) => !words.includes(word as string))).toEqual([]);
+  });
+});

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { Flushes, type FlushParts } from '../../src/delivery/flushes.ts';
+import { Tracker } from '../../src/delivery/tracker.ts';
+import { Underway } from '../../src/runtime/underway.ts';
+import { createFakeClock } from '../../src/testing/index.ts';
+
+const GONE = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 1, pending: 0 };
+
+/** A flush that waits for one message, which the queue has no more. */
+function flushing(parts: Partial<FlushParts>) {
+  const clock = createFakeClock();
+  const tracker = new Tracker(true);
+  tracker.setBacklog({ dueMessages: 0, lastSequence: 0 }, 0);
+  tracker.expect(1).accepted([1]);
+  const flushes = new Flushes(
+    {
+      queue: { countPending: async () => 0 },
+      tracker,
+      clock,
+      observe: () => {},
+      isInFlight: () => false,
+      ...parts,
+    },
+    new Underway(),
+  );
+  const startedAt = clock.monotonicMs();
+  const flushed = flushes.flush({ deadlineMs: 60_000 }, 0);
+  return { clock, flushed, tookMs: () => clock.monotonicMs() - startedAt };
+}
+
+test.each([
+  ['within a second when nothing is in flight', false, 1000],
+  ['within ten seconds while requests are in flight', true, 10_000],
+])('flush finds out what another process has settled %s', async (_title, isInFlight, ms) => {
+  const { clock, flushed, tookMs } = flushing({ isInFlight: () => isInFlight });
+  expect(await clock.runUntilSettled(flushed)).toEqual(GONE);
+  expect(tookMs()).toBe(ms);
+});

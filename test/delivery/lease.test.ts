@@ -1,0 +1,103 @@
+/** What asking for the settings takes is taken of the lease: an attempt must fit into what is left. */
+import { expect, onTestFinished, test } from 'vitest';
+import { makeSender } from '../../src/delivery/create-sender.ts';
+import { createMemoryQueue } from '../../src/queue/memory.ts';
+import { createFakeClock } from '../../src/testing/index.ts';
+import type { Poster } from '../../src/webhook/http/client.ts';
+import { createFailingQueue, wrapQueue } from '../helpers/queues.ts';
+import { messages, SECRET } from '../helpers/sender.ts';
+
+const NONE = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0, pending: 0 } as const;
+const DEADLINE_MS = 20_000;
+
+interface Slowness {
+  readonly leaseMs: number;
+  readonly settingsMs: number;
+  readonly postMs: number;
+}
+
+/** A sender whose settings, asked for the second time and later, and whose receiver take their time. */
+function start({ leaseMs, settingsMs, postMs }: Slowness) {
+  const clock = createFakeClock();
+  const failing = createFailingQueue(createMemoryQueue({}, clock));
+  const extended: number[] = [];
+  const queue = wrapQueue(failing.queue, {
+    extend: (claim, ms) => {
+      extended.push(ms);
+      return failing.queue.extend(claim, ms);
+    },
+  });
+  let asked = 0;
+  const settings = async () => {
+    asked += 1;
+    if (asked > 1) await clock.sleep(settingsMs);
+    return { name: 'shop', environment: 'test', url: 'https://shop.example', secret: SECRET };
+  };
+  const posts: number[] = [];
+  const poster: Poster = {
+    post: async () => {
+      posts.push(clock.monotonicMs());
+      await clock.sleep(postMs);
+      const timings = { totalMs: postMs };
+      return { kind: 'response', status: 200, retryAfter: undefined, timings };
+    },
+    close: () => Promise.resolve(),
+  };
+  const sender = makeSender(
+    { settings, queue, leaseMs, deadlineMs: DEADLINE_MS },
+    { clock, random: () => 0, newId: () => 'sender', createPoster: () => poster },
+  );
+  onTestFinished(async () => {
+    await clock.runUntilSettled(sender.close({ deadlineMs: 0 }));
+  });
+  return { ...failing, clock, sender, extended, posts };
+}
+
+test.each([
+  [
+    'is extended where what is left of it is not more than an attempt may take',
+    20_001,
+    1,
+    [20_001],
+  ],
+  ['is extended, and what is delivered is settled, not sent again', 20_001, 9000, [20_001]],
+  ['is left as it is where more is left of it', 20_002, 1, []],
+  ['is long enough by default for settings that take almost as long as they may', 60_000, 9999, []],
+] as const)('a lease %s', async (_title, leaseMs, settingsMs, extensions) => {
+  const { clock, sender, posts, extended } = start({ leaseMs, settingsMs, postMs: 19_000 });
+  await sender.send(messages(2));
+  const flushed = await clock.runUntilSettled(sender.flush(), 120_000);
+  expect(flushed).toEqual({ ...NONE, delivered: 2 });
+  expect(posts).toHaveLength(1);
+  expect(extended).toEqual(extensions);
+  expect(await sender.stats()).toMatchObject({ delivered: 2, pending: 0, attempts: 1 });
+});
+
+test('a lease that the queue does not extend is over: nothing is sent under it', async () => {
+  const { clock, sender, posts, fail } = start({
+    leaseMs: 20_001,
+    settingsMs: 9000,
+    postMs: 1000,
+  });
+  fail('extend', 6);
+  const startedAt = clock.monotonicMs();
+  await sender.send(messages(1));
+  const flushed = await clock.runUntilSettled(sender.flush(), 240_000);
+  expect(flushed).toEqual({ ...NONE, delivered: 1 });
+  expect(posts).toHaveLength(1);
+  // Asked five times within a lease: after 9 s, and 0.1, 0.5, 2, 5 and 10 s later.
+  expect((posts[0] ?? 0) - startedAt).toBeGreaterThan(20_001);
+});
+
+test('an extended lease counts anew: an answer of the queue that is lost is not a lost claim', async () => {
+  const { clock, sender, posts, loseAnswer } = start({
+    leaseMs: 20_001,
+    settingsMs: 9000,
+    postMs: 15_000,
+  });
+  loseAnswer('settle');
+  await sender.send(messages(1));
+  const flushed = await clock.runUntilSettled(sender.flush(), 60_000);
+  expect(flushed).toEqual({ ...NONE, delivered: 1 });
+  expect(posts).toHaveLength(1);
+});

@@ -1,0 +1,437 @@
+import { inspect } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { DESTINATION_OPTION_TABLE, SENDER_OPTION_TABLE } from '../../src/delivery/option-table.ts';
+import { readSenderOptions, type SenderSettings } from '../../src/delivery/read-options.ts';
+import { DEFAULT_POLICY } from '../../src/delivery/retry-policy.ts';
+import { DEFAULT_BOUNDS } from '../../src/queue/memory/store.ts';
+import { createMemoryQueue } from '../../src/queue/memory.ts';
+import type { MessageQueue } from '../../src/queue/queue.ts';
+import { createSettings } from '../../src/settings/source.ts';
+import { DEFAULT_USER_AGENT } from '../../src/webhook/user-agent.ts';
+
+const URL_TEXT = 'https://receiver.example/hook/?token=hunter2';
+const SECRET = 'correct horse battery staple';
+const ONE = { url: URL_TEXT, secret: SECRET };
+const APPLICATION = { id: 'shop-1', name: 'Shop', environment: 'test' };
+const SETTINGS = { applications: { 'shop-1': { name: 'Shop', environment: 'test', ...ONE } } };
+
+const MAX_MS = 2_147_483_647;
+const MAX_BYTES = Number.MAX_SAFE_INTEGER;
+const HOUR_MS = 3_600_000;
+
+const queue = createMemoryQueue();
+const durable = {
+  ...queue,
+  durability: 'server',
+  claim() {},
+  enqueue() {},
+} as unknown as MessageQueue;
+const dispatcher = { request: () => {} };
+const PEM = '-----BEGIN CERTIFICATE-----';
+
+const read = (options: object): SenderSettings => readSenderOptions({ ...ONE, ...options });
+
+function errorOf(options: unknown): unknown {
+  try {
+    readSenderOptions(options);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+describe('the options of a sender', () => {
+  test.each([
+    [{}],
+    [{ headers: undefined, schedule: undefined, queue: undefined, leaseMs: undefined }],
+  ])('have their defaults with %j', (options) => {
+    const { source, ...settings } = read(options);
+    expect(source).toBeTypeOf('function');
+    expect(settings).toEqual({
+      isAsked: false,
+      queue: undefined,
+      memory: {},
+      role: 'both',
+      dialect: 'strict',
+      v1Aliases: false,
+      lingerMs: 0,
+      policy: {
+        ...DEFAULT_POLICY,
+        schedule: { ...DEFAULT_POLICY.schedule, horizonMs: HOUR_MS },
+      },
+      slots: { healthySlots: 64, failingSlots: 256 },
+      lateHeadersMs: 2000,
+      leaseMs: 60_000,
+      deadlineMs: 20_000,
+      upkeepMs: 60_000,
+      stalledAfterMs: 60_000,
+      flushBeforeExitMs: 0,
+      headers: { 'Content-Type': 'application/json', 'User-Agent': DEFAULT_USER_AGENT },
+      wire: {
+        network: 'public',
+        dispatcher: undefined,
+        deadlines: { headersMs: 15_000, totalMs: 20_000 },
+      },
+    });
+  });
+
+  test.each([
+    [undefined, HOUR_MS],
+    [queue, HOUR_MS],
+    [durable, 72 * HOUR_MS],
+  ])('give messages the horizon that the durability of their queue deserves', (own, horizonMs) => {
+    expect(read({ queue: own }).policy.schedule.horizonMs).toBe(horizonMs);
+    expect(read({ queue: own, schedule: { horizonMs: 5 } }).policy.schedule.horizonMs).toBe(5);
+  });
+
+  test.each([
+    [{}, 60_000],
+    [{ deadlineMs: 20_001 }, 60_003],
+    [{ deadlineMs: 20_000 }, 60_000],
+    [{ deadlineMs: 100 }, 60_000],
+    [{ leaseMs: 20_001 }, 20_001],
+    [{ leaseMs: 6, deadlineMs: 5 }, 6],
+  ])('hold a claim longer than an attempt takes: %j', (options, leaseMs) => {
+    expect(read(options).leaseMs).toBe(leaseMs);
+  });
+
+  const numbers = Object.entries(SENDER_OPTION_TABLE).filter(
+    ([name, row]) => /^\d+$/.test(row.default) && !/^max(?:Pending|Dead)/.test(name),
+  );
+
+  test('have the defaults that are documented', () => {
+    const { policy, slots, wire, ...rest } = read({});
+    const shown = { ...rest, ...policy, ...slots, deadlineMs: wire.deadlines?.totalMs };
+    expect(numbers.map(([name]) => [name, String(Reflect.get(shown, name))])).toEqual(
+      numbers.map(([name, row]) => [name, row.default]),
+    );
+  });
+
+  test('have for the queue in memory the bounds that are documented', () => {
+    const { maxPendingBytes, maxPendingMessages, maxDeadBytes } = SENDER_OPTION_TABLE;
+    const bounds = DEFAULT_BOUNDS;
+    expect(String(bounds.maxPendingBytes)).toBe(maxPendingBytes.default);
+    expect(String(bounds.maxPendingMessages)).toBe(maxPendingMessages.default);
+    expect(String(bounds.maxDeadBytes)).toBe(maxDeadBytes.default);
+  });
+
+  test('do not follow later changes', () => {
+    const schedule = { delaysMs: [1] };
+    const settings = read({ schedule, headers: { 'x-a': '1' } });
+    Object.assign(schedule, { delaysMs: [2] });
+    expect(settings.policy.schedule.delaysMs).toEqual([1]);
+  });
+});
+
+/** For each option: values that are taken, each with what is made of it, and values that are not. */
+interface Case {
+  readonly taken: readonly (readonly [value: unknown, made?: unknown])[];
+  readonly of: (settings: SenderSettings) => unknown;
+  readonly refused: readonly unknown[];
+  /** What else has to be given. */
+  readonly beside?: object;
+}
+
+const numberCase = (
+  of: Case['of'],
+  [min, max]: readonly [number, number],
+  beside: object = {},
+): Case => ({
+  taken: [[min], [max]],
+  // What is no integer at all is refused by the rule: see option-rules.test.ts.
+  refused: [min - 1, max + 1, min + 0.5],
+  of,
+  beside,
+});
+
+const policyCase = (name: keyof typeof DEFAULT_POLICY, range: readonly [number, number]): Case =>
+  numberCase(({ policy }) => policy[name], range);
+
+const CASES: Readonly<Record<keyof typeof SENDER_OPTION_TABLE, Case>> = {
+  queue: {
+    taken: [[queue], [durable]],
+    of: (settings) => settings.queue,
+    refused: [null, 'memory', {}, { claim() {} }, { enqueue() {} }, () => {}],
+  },
+  role: {
+    taken: [['both'], ['enqueue'], ['deliver']],
+    of: ({ role }) => role,
+    refused: ['agent', '', null, 1],
+    beside: { queue },
+  },
+  dialect: {
+    taken: [['strict'], ['open']],
+    of: ({ dialect }) => dialect,
+    refused: ['loose', null],
+  },
+  v1Aliases: {
+    taken: [[true], [false]],
+    of: ({ v1Aliases }) => v1Aliases,
+    refused: [1, 'true', null],
+  },
+  schedule: {
+    taken: [
+      [{}, { ...DEFAULT_POLICY.schedule, horizonMs: HOUR_MS }],
+      [{ delaysMs: [0, MAX_MS] }, { delaysMs: [0, MAX_MS], repeatLast: false, horizonMs: HOUR_MS }],
+      [
+        { delaysMs: [], repeatLast: true, horizonMs: 0, maxWaitMs: 0 },
+        { delaysMs: [], repeatLast: true, horizonMs: 0, maxWaitMs: 0 },
+      ],
+    ],
+    of: ({ policy }) => policy.schedule,
+    refused: [
+      5,
+      'often',
+      [],
+      { delaysMs: [-1] },
+      { delaysMs: 5 },
+      { retries: 3 },
+      { horizonMs: -1 },
+    ],
+  },
+  lingerMs: numberCase(({ lingerMs }) => lingerMs, [0, MAX_MS]),
+  maxPendingBytes: numberCase(({ memory }) => memory.maxPendingBytes, [1, MAX_BYTES]),
+  maxPendingMessages: numberCase(({ memory }) => memory.maxPendingMessages, [1, MAX_BYTES]),
+  maxDeadBytes: numberCase(({ memory }) => memory.maxDeadBytes, [0, MAX_BYTES]),
+  maxBodyBytes: policyCase('maxBodyBytes', [1, MAX_BYTES]),
+  maxMessages: policyCase('maxMessages', [1, 1000]),
+  cautiousMaxMessages: policyCase('cautiousMaxMessages', [1, 1000]),
+  refusedMaxAttempts: policyCase('refusedMaxAttempts', [1, 1_000_000]),
+  largeBodyBytes: policyCase('largeBodyBytes', [1, MAX_BYTES]),
+  bisectionMaxFailures: policyCase('bisectionMaxFailures', [1, 1_000_000]),
+  openAfterFailures: policyCase('openAfterFailures', [1, 1_000_000]),
+  minProbeWaitMs: policyCase('minProbeWaitMs', [1, MAX_MS]),
+  maxProbeWaitMs: policyCase('maxProbeWaitMs', [1, MAX_MS]),
+  slowStartStepMs: policyCase('slowStartStepMs', [1, MAX_MS]),
+  goneConfirmMs: policyCase('goneConfirmMs', [0, MAX_MS]),
+  growAfterSuccesses: policyCase('growAfterSuccesses', [1, 1_000_000]),
+  healthySlots: numberCase(({ slots }) => slots.healthySlots, [1, 1_000_000]),
+  failingSlots: numberCase(({ slots }) => slots.failingSlots, [1, 1_000_000]),
+  lateHeadersMs: numberCase(({ lateHeadersMs }) => lateHeadersMs, [1, MAX_MS]),
+  leaseMs: {
+    ...numberCase(({ leaseMs }) => leaseMs, [2, MAX_MS], { deadlineMs: 1 }),
+    refused: [0, 1, MAX_MS + 1, 1.5],
+  },
+  upkeepMs: numberCase(({ upkeepMs }) => upkeepMs, [1, MAX_MS]),
+  stalledAfterMs: numberCase(({ stalledAfterMs }) => stalledAfterMs, [1, MAX_MS]),
+  flushBeforeExitMs: numberCase(({ flushBeforeExitMs }) => flushBeforeExitMs, [0, MAX_MS]),
+  deadlineMs: numberCase(({ wire }) => wire.deadlines?.totalMs, [1, MAX_MS]),
+  network: {
+    taken: [['public'], ['allow-private'], ['delegated']],
+    of: ({ wire }) => wire.network,
+    refused: ['private', null, true],
+  },
+  dispatcher: {
+    taken: [[dispatcher]],
+    of: ({ wire }) => wire.dispatcher,
+    refused: [{}, { request: 1 }, null, 'proxy'],
+    beside: { network: 'delegated' },
+  },
+  headers: {
+    taken: [
+      [
+        { 'x-a': '1' },
+        { 'Content-Type': 'application/json', 'User-Agent': DEFAULT_USER_AGENT, 'x-a': '1' },
+      ],
+    ],
+    of: ({ headers }) => headers,
+    refused: [new Headers(), new Map(), 'x-a: 1', null, { 'content-length': '1' }, { 'a b': '1' }],
+  },
+  userAgent: {
+    taken: [['shop/1.0', { 'Content-Type': 'application/json', 'User-Agent': 'shop/1.0' }]],
+    of: ({ headers }) => headers,
+    refused: [5, '', 'a\nb', null],
+  },
+};
+
+describe('each option takes what it may and nothing else, and says where and what it expects', () => {
+  test.each(Object.entries(CASES))('%s', (name, { taken, refused, of, beside = {} }) => {
+    for (const [value, made = value] of taken) {
+      expect(of(read({ ...beside, [name]: value }))).toEqual(made);
+    }
+    const { rule } = SENDER_OPTION_TABLE[name as keyof typeof SENDER_OPTION_TABLE];
+    for (const value of refused) {
+      const error = errorOf({ ...ONE, ...beside, [name]: value });
+      expect({ value, error }).toMatchObject({
+        error: { code: 'ERR_INVALID_OPTION', path: expect.arrayContaining([name]) },
+      });
+      // What a rule leaves to others is refused in their words.
+      if (rule.isUsable(value)) continue;
+      expect(String(error)).toContain(`expected ${name} to be ${rule.expected}`);
+    }
+  });
+});
+
+describe('what does not go together', () => {
+  test.each<[string, object, readonly string[], string]>([
+    ['a dispatcher and our own guard', { dispatcher }, ['network'], "needs network: 'delegated'"],
+    [
+      'enqueueing into a memory of its own',
+      { role: 'enqueue' },
+      ['queue'],
+      "role: 'enqueue' needs",
+    ],
+    ['delivering what nobody can enqueue', { role: 'deliver' }, ['queue'], "role: 'deliver' needs"],
+    [
+      'a lease that ends with the attempt',
+      { leaseMs: 20_000 },
+      ['leaseMs'],
+      'expected leaseMs to be more than deadlineMs (20000)',
+    ],
+    ...['maxPendingBytes', 'maxPendingMessages', 'maxDeadBytes'].map(
+      (name): [string, object, readonly string[], string] => [
+        `the bound ${name} of the queue in memory, and another queue`,
+        { queue, [name]: 1 },
+        [name],
+        `${name} is of the queue in memory; your queue has its own`,
+      ],
+    ),
+  ])('is %s', (_title, options, path, detail) => {
+    expect(errorOf({ ...ONE, ...options })).toMatchObject({
+      code: 'ERR_INVALID_OPTION',
+      path,
+      message: expect.stringContaining(detail),
+    });
+  });
+
+  test('is what holds no options, or one that does not exist', () => {
+    const refused = { code: 'ERR_INVALID_OPTION' };
+    expect(errorOf(undefined)).toMatchObject({ ...refused, path: [] });
+    expect(errorOf({ ...ONE, retries: 3 })).toMatchObject({ ...refused, path: ['retries'] });
+  });
+});
+
+const find = async (options: object, applicationId: string): Promise<unknown> =>
+  await createSettings(readSenderOptions(options).source).find(applicationId);
+
+const findNone = (): undefined => undefined;
+
+describe('one destination', () => {
+  const FOUND = { name: '', environment: '', ...ONE, format: 2 };
+
+  test('takes every application where none is named', async () => {
+    expect(await find(ONE, 'shop-1')).toEqual(FOUND);
+    expect(await find({ ...ONE, format: 1 }, 'another')).toEqual({ ...FOUND, format: 1 });
+  });
+
+  test('takes the named application, and no other', async () => {
+    const options = { ...ONE, application: APPLICATION, tls: { ca: PEM } };
+    expect(await find(options, 'shop-1')).toEqual({
+      ...FOUND,
+      name: 'Shop',
+      environment: 'test',
+      tls: { ca: PEM },
+    });
+    expect(await find(options, 'shop-2')).toBeUndefined();
+    expect(await find(options, '__proto__')).toBeUndefined();
+  });
+
+  test('does not follow later changes of what was given', async () => {
+    const application = { ...APPLICATION };
+    const { source } = readSenderOptions({ ...ONE, application });
+    application.id = 'shop-2';
+    application.name = 'Other';
+    expect(await createSettings(source).find('shop-1')).toMatchObject({ name: 'Shop' });
+  });
+
+  test.each<[object, string, readonly string[]]>([
+    [{ secret: SECRET }, 'ERR_INVALID_URL', ['url']],
+    [{ ...ONE, url: 'https://user:hunter2@receiver.example' }, 'ERR_INVALID_URL', ['url']],
+    [{ url: URL_TEXT }, 'ERR_INVALID_SECRET', ['secret']],
+    [{ ...ONE, secret: () => SECRET }, 'ERR_INVALID_SECRET', ['secret']],
+    [{ ...ONE, format: 3 }, 'ERR_INVALID_OPTION', ['format']],
+    [{ ...ONE, application: 'shop-1' }, 'ERR_INVALID_OPTION', ['application']],
+    [{ ...ONE, application: null }, 'ERR_INVALID_OPTION', ['application']],
+    [{ ...ONE, application: {} }, 'ERR_INVALID_OPTION', ['application', 'id']],
+    [
+      { ...ONE, application: { ...APPLICATION, id: '' } },
+      'ERR_INVALID_OPTION',
+      ['application', 'id'],
+    ],
+    [
+      { ...ONE, application: { ...APPLICATION, id: 5 } },
+      'ERR_INVALID_OPTION',
+      ['application', 'id'],
+    ],
+    [
+      { ...ONE, application: { id: 'a', name: 'b' } },
+      'ERR_INVALID_OPTION',
+      ['application', 'environment'],
+    ],
+    [
+      { ...ONE, application: { ...APPLICATION, name: undefined } },
+      'ERR_INVALID_OPTION',
+      ['application', 'name'],
+    ],
+    [
+      { ...ONE, application: { ...APPLICATION, url: 1 } },
+      'ERR_INVALID_OPTION',
+      ['application', 'url'],
+    ],
+    [{ ...ONE, tls: 'pem' }, 'ERR_INVALID_OPTION', ['tls']],
+    [{ ...ONE, tls: { ca: '' } }, 'ERR_INVALID_OPTION', ['tls', 'ca']],
+    [{ ...ONE, tls: { cert: PEM } }, 'ERR_INVALID_OPTION', ['tls', 'key']],
+  ])('%# is refused with %s at %j, and the error shows nothing of it', (options, code, path) => {
+    const error = errorOf(options);
+    expect(error).toMatchObject({ code, path });
+    expect(inspect(error, { depth: 9, showHidden: true })).not.toMatch(/hunter2|horse|BEGIN/);
+  });
+});
+
+describe('settings', () => {
+  test('are used as they are given', () => {
+    expect(readSenderOptions({ settings: SETTINGS }).source).toBe(SETTINGS);
+    expect(readSenderOptions({ settings: findNone }).source).toBe(findNone);
+  });
+
+  const own = Object.keys(DESTINATION_OPTION_TABLE).filter((name) => name !== 'settings');
+
+  test.each(own)('leave no place for %s', (name) => {
+    const value = Reflect.get({ ...ONE, application: APPLICATION, format: 1, tls: {} }, name);
+    expect(errorOf({ settings: SETTINGS, [name]: value })).toMatchObject({
+      code: 'ERR_INVALID_OPTION',
+      path: [name],
+      message: expect.stringContaining(`${name} belongs into settings where settings are given`),
+    });
+    expect(errorOf({ settings: SETTINGS, [name]: undefined })).toBeUndefined();
+  });
+});
+
+describe('a polluted Object.prototype', () => {
+  const clean = read({ application: APPLICATION });
+  const polluting: readonly (readonly [string, unknown])[] = [
+    ...Object.entries(CASES).map(([name, { taken }]) => [name, taken.at(-1)?.[0]] as const),
+    ['settings', SETTINGS],
+    ['format', 1],
+    ['tls', { ca: PEM }],
+    ['application', { ...APPLICATION, id: 'evil' }],
+    ['id', 'evil'],
+    ['delaysMs', []],
+    ['repeatLast', false],
+    ['horizonMs', 0],
+    ['maxWaitMs', 0],
+  ];
+
+  test.each(polluting)('does not give the option %s', async (name, value) => {
+    const given = { ...ONE, application: APPLICATION };
+    Reflect.defineProperty(Object.prototype, name, { value, configurable: true, writable: true });
+    let settings: SenderSettings;
+    let withoutId: unknown;
+    try {
+      settings = readSenderOptions(given);
+      withoutId = errorOf({ ...ONE, application: { name: 'Shop', environment: 'test' } });
+    } finally {
+      Reflect.deleteProperty(Object.prototype, name);
+    }
+    const { source, ...rest } = settings;
+    const { source: _source, ...expected } = clean;
+    expect(rest).toEqual(expected);
+    expect(withoutId).toMatchObject({ path: ['application', 'id'] });
+    expect(await createSettings(source).find('shop-1')).toEqual({
+      name: 'Shop',
+      environment: 'test',
+      ...ONE,
+      format: 2,
+    });
+  });
+});

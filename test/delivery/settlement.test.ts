@@ -1,0 +1,249 @@
+import { describe, expect, test } from 'vitest';
+import type { CircuitBreaker } from '../../src/delivery/circuit-breaker.ts';
+import { type Attempted, type Settlement, settle } from '../../src/delivery/settlement.ts';
+import type { Json } from '../../src/queue/queue.ts';
+import type { AttemptResult, FailureCode } from '../../src/webhook/outcome.ts';
+import { BREAKER, claimOf, POLICY } from '../helpers/queues.ts';
+
+const NOW = 5000;
+
+const answered = (status: number): AttemptResult => ({
+  kind: 'response',
+  status,
+  retryAfter: undefined,
+  timings: { totalMs: 1 },
+});
+
+const failed = (code: FailureCode): AttemptResult => ({
+  kind: 'failure',
+  code,
+  detail: 'a sentence',
+  timings: { totalMs: 1 },
+});
+
+interface Case extends Partial<Omit<Attempted, 'claim' | 'breaker'>> {
+  readonly messages?: readonly (Json | null)[];
+  readonly breaker?: Partial<CircuitBreaker>;
+}
+
+function settleAfter({ messages = [null], breaker, ...rest }: Case): Settlement {
+  const attempted: Attempted = {
+    claim: claimOf(messages),
+    breaker: { ...BREAKER, ...breaker },
+    result: answered(200),
+    bodyBytes: 400,
+    retryAfterMs: undefined,
+    now: NOW,
+    ...rest,
+  };
+  return settle(attempted, POLICY, () => 0);
+}
+
+const retry = (afterMs: number, failures: number, more: object = {}): object => ({
+  kind: 'retry',
+  afterMs,
+  progress: { failures, refusals: 0, isBisecting: false, failedAlone: false, ...more },
+});
+
+describe('after an attempt', () => {
+  test.each([
+    ['is due again at it', 0, 'retry'],
+    ['is dead past it', 1, 'dead'],
+  ])(
+    'that took its time, a message %s: the horizon is measured at the end',
+    (_title, over, kind) => {
+      // After its first failure it is due again after 5 s.
+      const now = claimOf([]).nowMs + POLICY.schedule.horizonMs - 5000 + over;
+      const { results } = settleAfter({ result: failed('dns'), now });
+      expect(results).toMatchObject([{ kind }]);
+    },
+  );
+
+  test('that was delivered every message is, and the destination is proven', () => {
+    expect(settleAfter({ messages: [null, { failures: 3 }] })).toEqual({
+      outcome: 'delivered',
+      results: [{ kind: 'delivered' }, { kind: 'delivered' }],
+      state: {
+        tier: 'healthy',
+        maxMessages: 1000,
+        maxBytes: 1_048_574,
+        pauseMs: 0,
+        circuitBreaker: {
+          ...BREAKER,
+          isProven: true,
+          budget: { maxBytes: 1_048_576, passedBytes: 400, successes: 0 },
+        },
+      },
+      changes: [],
+    });
+  });
+
+  test('that failed the messages are due again, and the destination is failing', () => {
+    expect(settleAfter({ messages: [null, null], result: failed('dns') })).toEqual({
+      outcome: 'later',
+      results: [retry(5000, 1), retry(5000, 1)],
+      state: {
+        tier: 'failing',
+        maxMessages: 100,
+        maxBytes: 1_048_574,
+        pauseMs: 0,
+        circuitBreaker: { ...BREAKER, tier: 'failing', failures: 1 },
+      },
+      changes: [],
+    });
+  });
+
+  test('that asks for a pause messages and destination wait', () => {
+    const settlement = settleAfter({ result: answered(429), retryAfterMs: 9000 });
+    expect(settlement).toMatchObject({
+      outcome: 'pause',
+      results: [retry(9000, 1)],
+      state: { tier: 'failing', pauseMs: 9000 },
+      changes: ['paused'],
+    });
+  });
+
+  test('that says 410 for the second time the destination is closed', () => {
+    const settlement = settleAfter({ result: answered(410), breaker: { goneAt: NOW - 60_000 } });
+    expect(settlement).toMatchObject({
+      outcome: 'close',
+      results: [retry(5000, 1, { refusals: 1 })],
+      state: { tier: 'closed' },
+      changes: ['closed'],
+    });
+  });
+
+  test('that was too large there are halves, and a budget of half the bytes', () => {
+    const settlement = settleAfter({ messages: [null, null, null], result: answered(413) });
+    expect(settlement).toMatchObject({
+      outcome: 'smaller',
+      results: [1, 2, 3].map(() => ({ kind: 'retry', afterMs: 0, maxMessages: 1 })),
+      state: { tier: 'healthy', maxBytes: 198, maxMessages: 100 },
+      changes: [],
+    });
+  });
+
+  test.each([
+    [100_000, 'later'],
+    [100_001, 'smaller'],
+  ])('of %i bytes that is refused with 403 the outcome is %s (D73)', (bodyBytes, outcome) => {
+    const refused = { messages: [null, null], result: answered(403), bodyBytes };
+    expect(settleAfter(refused).outcome).toBe(outcome);
+  });
+
+  test('the policy says which body is large', () => {
+    const policy = { ...POLICY, largeBodyBytes: 399 };
+    const attempted: Attempted = {
+      claim: claimOf([null, null]),
+      breaker: BREAKER,
+      result: answered(403),
+      bodyBytes: 400,
+      retryAfterMs: undefined,
+      now: NOW,
+    };
+    expect(settle(attempted, policy, () => 0).outcome).toBe('smaller');
+  });
+
+  test.each<[string, AttemptResult, Json]>([
+    ['its status', answered(404), { status: 404 }],
+    ['the word for its failure', failed('tls'), { failure: 'tls' }],
+  ])('a dead letter tells %s, and nothing that was received', (_title, result, lastAttempt) => {
+    const progress = { failures: 14, refusals: 5 };
+    const attempted: Attempted = {
+      claim: claimOf([progress]),
+      breaker: BREAKER,
+      result,
+      bodyBytes: 400,
+      retryAfterMs: undefined,
+      now: NOW,
+    };
+    const schedule = { delaysMs: [], horizonMs: 1 };
+    const { results } = settle(attempted, { ...POLICY, schedule }, () => 0);
+    expect(results).toEqual([{ kind: 'dead', reason: 'attempts-exhausted', lastAttempt }]);
+  });
+});
+
+describe('the failures that open a destination (D75)', () => {
+  const ALONE = { failures: 2, failedAlone: true };
+  const BISECTING = { failures: 1, isBisecting: true };
+
+  test.each<[string, Case, number]>([
+    ['are those of requests', { messages: [null, null], result: answered(502) }, 1],
+    [
+      'are not those of a message that failed alone',
+      { messages: [ALONE], result: answered(500) },
+      0,
+    ],
+    ['nor whatever becomes of it', { messages: [ALONE], result: failed('dns') }, 0],
+    [
+      'are those of a request in which such a message is not alone',
+      { messages: [ALONE, null], result: answered(502) },
+      1,
+    ],
+    ['are not those of a bisection', { messages: [BISECTING, null], result: answered(500) }, 0],
+    [
+      'but a bisection may meet a real one',
+      { messages: [BISECTING, null], result: answered(502) },
+      1,
+    ],
+    [
+      'are those that only may be of the content',
+      { messages: [null, null], result: answered(500) },
+      1,
+    ],
+  ])('%s', (_title, given, failures) => {
+    expect(settleAfter(given).state.circuitBreaker).toMatchObject({ failures });
+  });
+
+  test.each<[string, Case, number]>([
+    ['blame the content', { messages: [BISECTING, null], result: answered(422) }, 4],
+    ['do not, where they say something else', { messages: [BISECTING], result: answered(404) }, 3],
+    ['are of no bisection', { messages: [null, null], result: answered(422) }, 3],
+  ])('count for the end of a bisection where they %s (D74)', (_title, given, bisectionFailures) => {
+    const settlement = settleAfter({ ...given, breaker: { bisectionFailures: 3 } });
+    expect(settlement.state.circuitBreaker).toMatchObject({ bisectionFailures });
+  });
+
+  test('of a bisection end it with the twelfth in a row', () => {
+    const bisecting = { messages: [BISECTING, BISECTING], result: answered(500) };
+    const eleventh = settleAfter({ ...bisecting, breaker: { bisectionFailures: 10 } });
+    expect(eleventh.results).toMatchObject([{ afterMs: 0, maxMessages: 1 }, { afterMs: 0 }]);
+    const twelfth = settleAfter({ ...bisecting, breaker: { bisectionFailures: 11 } });
+    expect(twelfth.results).toEqual([retry(30_000, 2), retry(30_000, 2)]);
+  });
+});
+
+describe('an attempt that we ended ourselves', () => {
+  test('says nothing about destination or messages, which are due again at once', () => {
+    const progress = { failures: 3, refusals: 1, isBisecting: false, failedAlone: false };
+    const breaker = { tier: 'failing', failures: 2 } as const;
+    expect(settleAfter({ messages: [null, progress], result: failed('aborted'), breaker })).toEqual(
+      {
+        outcome: 'aborted',
+        results: [retry(0, 0), { kind: 'retry', afterMs: 0, progress }],
+        state: {
+          tier: 'failing',
+          maxMessages: 100,
+          maxBytes: 1_048_574,
+          pauseMs: 0,
+          circuitBreaker: { ...BREAKER, ...breaker },
+        },
+        changes: [],
+      },
+    );
+  });
+
+  test.each([
+    [{ failedAlone: true }, 1],
+    [{ isBisecting: true }, 3],
+  ])('keeps the company of messages with %j', (own, count) => {
+    const messages = Array.from({ length: count }, () => own);
+    const { results } = settleAfter({ messages, result: failed('aborted') });
+    const result = { ...retry(0, 0, own), maxMessages: count };
+    expect(results).toEqual(messages.map(() => result));
+  });
+
+  test('is another thing than one that the network ended', () => {
+    expect(settleAfter({ result: failed('deadline') }).outcome).toBe('later');
+  });
+});

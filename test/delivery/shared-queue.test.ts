@@ -1,0 +1,255 @@
+import { describe, expect, test } from 'vitest';
+import { initialState } from '../../src/delivery/circuit-breaker.ts';
+import type { DeliveryOptions } from '../../src/delivery/options.ts';
+import { createMemoryQueue } from '../../src/queue/memory.ts';
+import type { Claim, MessageQueue, MessageResult } from '../../src/queue/queue.ts';
+import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
+import { storeV2 } from '../../src/webhook/encoder.ts';
+import { startEngine } from '../helpers/fake-engine.ts';
+import { createFailingQueue, POLICY, wrapQueue } from '../helpers/queues.ts';
+import { message, messages } from '../helpers/sender.ts';
+
+const NONE = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0, pending: 0 } as const;
+const STATE = initialState(POLICY);
+const RETRY_MS = 600_000;
+const RETRY: MessageResult = { kind: 'retry', afterMs: RETRY_MS, progress: null };
+const DELIVERED: MessageResult = { kind: 'delivered' };
+
+/** Another process on the same queue. */
+function otherProcess(queue: MessageQueue) {
+  const claim = async (maxMessages: number): Promise<Claim> => {
+    const request = { tiers: ['healthy'], maxMessages, maxBytes: 1e9, leaseMs: 60_000 } as const;
+    const claimed = await queue.claim(request);
+    if (!('messages' in claimed)) throw new Error('nothing is due');
+    return claimed;
+  };
+  return {
+    enqueue: async (count: number, applicationId = 'shop-1'): Promise<void> => {
+      const entries = Array.from({ length: count }, (_, index) => ({
+        applicationId,
+        stored: storeV2(message(`old-${index}`, applicationId) as Parameters<typeof storeV2>[0]),
+        sizeBytes: 400,
+      }));
+      await queue.enqueue(entries);
+    },
+    /** Settles that many messages of the application whose turn it is. */
+    settle: async (count: number, result = DELIVERED): Promise<void> => {
+      const claimed = await claim(count);
+      const results = claimed.messages.map(() => result);
+      await queue.settle(claimed, results, { ...STATE, pauseMs: 0 });
+    },
+  };
+}
+
+interface Scene {
+  readonly clock: FakeClock;
+  readonly queue: MessageQueue;
+  readonly other: ReturnType<typeof otherProcess>;
+}
+
+/** A queue that another process has opened; an engine is started on it by `start`. */
+async function openedQueue() {
+  const clock = createFakeClock();
+  const queue = createMemoryQueue({}, clock);
+  await queue.open(STATE);
+  return { clock, queue, other: otherProcess(queue) } satisfies Scene;
+}
+
+const start = ({ clock, queue }: Scene, options: DeliveryOptions = {}) =>
+  startEngine({ clock, options: { queue, ...options } });
+
+/** A sender whose turn never comes: the other process is faster. */
+const startIdle = ({ clock, queue }: Scene, others: Partial<MessageQueue> = {}) =>
+  start({ clock, queue: wrapQueue(queue, { claim: async () => ({}), ...others }) } as Scene);
+
+describe('flush of a sender that opens a queue with messages in it', () => {
+  test('waits for those that are due, and counts them', async () => {
+    const scene = await openedQueue();
+    await scene.other.enqueue(300);
+    const { sender, clock } = start(scene);
+    expect(await clock.runUntilSettled(sender.flush())).toEqual({ ...NONE, delivered: 300 });
+  });
+
+  test('waits for its own messages and those together', async () => {
+    const scene = await openedQueue();
+    await scene.other.enqueue(2);
+    const { sender, clock } = start(scene);
+    await sender.send(messages(3));
+    expect(await clock.runUntilSettled(sender.flush())).toEqual({ ...NONE, delivered: 5 });
+  });
+
+  test('does not wait for those that were not due', async () => {
+    const scene = await openedQueue();
+    await scene.other.enqueue(3);
+    await scene.other.settle(2, RETRY);
+    const { sender, clock } = start(scene);
+    const startedAt = clock.monotonicMs();
+    expect(await clock.runUntilSettled(sender.flush())).toEqual({ ...NONE, delivered: 1 });
+    expect(clock.monotonicMs() - startedAt).toBeLessThan(RETRY_MS);
+  });
+
+  test('does not wait for messages that others accept later', async () => {
+    const scene = await openedQueue();
+    const { sender, clock } = startIdle(scene);
+    await sender.stats();
+    await scene.other.enqueue(3);
+    expect(await clock.runUntilSettled(sender.flush())).toEqual(NONE);
+  });
+
+  test('does not wait for them where it only enqueues', async () => {
+    const scene = await openedQueue();
+    await scene.other.enqueue(3);
+    const { sender, clock } = start(scene, { role: 'enqueue' });
+    await sender.send(messages(1));
+    expect(await clock.runUntilSettled(sender.flush())).toEqual(NONE);
+  });
+
+  test('waits until the queue can be opened', async () => {
+    const { clock, queue, other } = await openedQueue();
+    await other.enqueue(2);
+    const failing = createFailingQueue(queue);
+    failing.fail('open', 2);
+    const { sender } = start({ clock, queue: failing.queue, other });
+    expect(await clock.runUntilSettled(sender.flush())).toEqual({ ...NONE, delivered: 2 });
+  });
+});
+
+describe('flush with a deadline', () => {
+  test('ends at it, and counts what is pending', async () => {
+    const scene = await openedQueue();
+    await scene.other.enqueue(2);
+    const { sender, clock } = startIdle(scene);
+    await sender.send(messages(3));
+    const startedAt = clock.monotonicMs();
+    const flushed = await clock.runUntilSettled(sender.flush({ deadlineMs: 2500 }));
+    expect(flushed).toEqual({ ...NONE, pending: 5 });
+    expect(clock.monotonicMs() - startedAt).toBe(2500);
+  });
+
+  test('ends earlier when all is settled, or at its signal', async () => {
+    const scene = await openedQueue();
+    const { sender, clock } = start(scene);
+    await sender.send(messages(3));
+    const startedAt = clock.monotonicMs();
+    const flushed = await clock.runUntilSettled(sender.flush({ deadlineMs: 2500 }));
+    expect(flushed).toEqual({ ...NONE, delivered: 3 });
+    const { signal } = new AbortController();
+    expect(await sender.flush({ deadlineMs: 2500, signal })).toEqual(NONE);
+    const aborted = AbortSignal.abort();
+    expect(await sender.flush({ deadlineMs: 2500, signal: aborted })).toEqual(NONE);
+    expect(clock.monotonicMs() - startedAt).toBeLessThan(2500);
+  });
+
+  test('of 0 tells what is pending at once', async () => {
+    const scene = await openedQueue();
+    const { sender, clock } = startIdle(scene);
+    await sender.send(messages(2));
+    const flushed = await clock.runUntilSettled(sender.flush({ deadlineMs: 0 }));
+    expect(flushed).toEqual({ ...NONE, pending: 2 });
+  });
+});
+
+describe('flush of a queue that another process shares', () => {
+  test('does not wait for its own messages that the other has settled', async () => {
+    const scene = await openedQueue();
+    const { sender, clock } = startIdle(scene);
+    await sender.send(messages(3));
+    const flushing = sender.flush();
+    await scene.other.settle(2);
+    await clock.advance(5000);
+    await scene.other.settle(1);
+    expect(await clock.runUntilSettled(flushing, 1000)).toEqual({ ...NONE, settledElsewhere: 3 });
+  });
+
+  test('does not wait for a backlog that the other has settled, though older ones wait for a retry', async () => {
+    const scene = await openedQueue();
+    await scene.other.enqueue(4);
+    await scene.other.settle(2, RETRY);
+    const { sender, clock } = startIdle(scene);
+    const flushing = sender.flush();
+    await clock.advance(0);
+    await scene.other.settle(2);
+    expect(await clock.runUntilSettled(flushing, 1000)).toEqual({ ...NONE, settledElsewhere: 2 });
+  });
+
+  test('counts what the other has settled beside what it has delivered itself', async () => {
+    const scene = await openedQueue();
+    const gate = { isOpen: false };
+    const queue = wrapQueue(scene.queue, {
+      claim: async (request) => (gate.isOpen ? await scene.queue.claim(request) : { dueInMs: 10 }),
+    });
+    const { sender, clock } = start({ ...scene, queue });
+    await sender.send(messages(3));
+    const flushing = sender.flush();
+    await scene.other.settle(1);
+    await clock.advance(1000);
+    gate.isOpen = true;
+    expect(await clock.runUntilSettled(flushing)).toEqual({
+      ...NONE,
+      delivered: 2,
+      settledElsewhere: 1,
+    });
+  });
+
+  test('asks again when the queue fails, and tells of it', async () => {
+    const scene = await openedQueue();
+    let calls = 0;
+    const { sender, clock, told } = startIdle(scene, {
+      countPending: async (ranges) => {
+        calls += 1;
+        if (calls === 1) throw new Error('the store is away');
+        return await scene.queue.countPending(ranges);
+      },
+    });
+    await sender.send(messages(1));
+    const flushing = sender.flush();
+    await scene.other.settle(1);
+    expect(await clock.runUntilSettled(flushing, 2000)).toEqual({ ...NONE, settledElsewhere: 1 });
+    expect(told.filter(([name]) => name === 'queue-failed')).toEqual([
+      ['queue-failed', { operation: 'count', retryInMs: 1000 }],
+    ]);
+  });
+
+  test('leaves no timer behind', async () => {
+    const scene = await openedQueue();
+    const { sender, clock } = startIdle(scene);
+    await sender.send(messages(1));
+    await clock.advance(0);
+    const before = clock.pending;
+    const flushing = sender.flush({ deadlineMs: 1500 });
+    await clock.runUntilSettled(flushing);
+    await clock.advance(0);
+    expect(clock.pending).toBe(before);
+  });
+});
+
+describe('close of a sender that opened a queue with messages in it', () => {
+  test('counts all that it has delivered, whoever accepted it', async () => {
+    const scene = await openedQueue();
+    await scene.other.enqueue(300);
+    const { sender, clock } = start(scene);
+    await sender.send(messages(2));
+    expect(await clock.runUntilSettled(sender.close())).toEqual({
+      delivered: 302,
+      dead: 0,
+      discarded: 0,
+      returned: [],
+      left: 0,
+    });
+  });
+
+  test('counts what others have accepted since, and what it hands back', async () => {
+    const scene = await openedQueue();
+    const { sender, clock } = startEngine({
+      clock: scene.clock,
+      options: { queue: scene.queue, schedule: { delaysMs: [RETRY_MS] }, healthySlots: 1 },
+      steps: [200, 500],
+    });
+    await sender.stats();
+    await scene.other.enqueue(2, 'shop-2');
+    await scene.other.enqueue(1);
+    const { returned, ...counts } = await clock.runUntilSettled(sender.close());
+    expect(counts).toEqual({ delivered: 2, dead: 0, discarded: 1, left: 0 });
+    expect(returned.map(({ applicationId }) => applicationId)).toEqual(['shop-1']);
+  });
+});

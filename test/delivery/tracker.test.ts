@@ -1,0 +1,403 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Fate } from '../../src/delivery/early-settlements.ts';
+import { FollowedMessage } from '../../src/delivery/followed-message.ts';
+import { Tracker } from '../../src/delivery/tracker.ts';
+import type { SequenceRange } from '../../src/queue/queue.ts';
+import { deferred } from '../../src/runtime/deferred.ts';
+
+const NONE = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0 };
+
+/** A tracker of an empty queue. */
+function emptyTracker(): Tracker {
+  const tracker = new Tracker(true);
+  tracker.setBacklog({ dueMessages: 0, lastSequence: 0 }, 0);
+  return tracker;
+}
+
+const accept = (tracker: Tracker, ...sequences: readonly number[]): void =>
+  tracker.expect(sequences.length).accepted(sequences);
+
+/** A tracker that has accepted the sequences 1 to `count`. */
+function tracking(count: number): Tracker {
+  const tracker = emptyTracker();
+  accept(tracker, ...Array.from({ length: count }, (_, index) => index + 1));
+  return tracker;
+}
+
+/** Whether a promise is settled by now. */
+const isDone = async (done: Promise<void>): Promise<boolean> =>
+  await Promise.race([done.then(() => true), Promise.resolve().then(() => false)]);
+
+/** A queue that has these messages. */
+const counting =
+  (...pending: readonly number[]) =>
+  async (ranges: readonly SequenceRange[]): Promise<number> =>
+    pending.filter((one) => ranges.some(({ from, to }) => from <= one && one <= to)).length;
+
+describe('a tracker', () => {
+  test('begins with nothing', () => {
+    const tracker = new Tracker(true);
+    expect([tracker.pending, tracker.awaited, tracker.acceptedCount]).toEqual([0, 0, 0]);
+  });
+
+  test('counts messages from the beginning of their call', () => {
+    const tracker = emptyTracker();
+    const expected = tracker.expect(2);
+    expect([tracker.pending, tracker.acceptedCount]).toEqual([2, 2]);
+    expected.accepted([1, 2]);
+    expect([tracker.pending, tracker.acceptedCount]).toEqual([2, 2]);
+  });
+
+  test.each(['delivered', 'dead', 'discarded'] as const)('forgets what is %s', (fate) => {
+    const tracker = tracking(2);
+    tracker.settled(1, fate);
+    expect([tracker.pending, tracker.acceptedCount]).toEqual([1, 2]);
+  });
+
+  test('forgets messages when their call is rejected, or their application is closed', () => {
+    const tracker = emptyTracker();
+    tracker.expect(2).rejected();
+    expect(tracker.pending).toBe(0);
+    tracker.expect(2).accepted([7]);
+    expect(tracker.pending).toBe(1);
+  });
+
+  test('takes no notice of messages that others have accepted', () => {
+    const tracker = tracking(1);
+    tracker.settled(2, 'delivered');
+    expect(tracker.pending).toBe(1);
+  });
+
+  test('knows messages that are settled before their call has resolved', async () => {
+    const tracker = emptyTracker();
+    const [first, second] = [tracker.expect(2), tracker.expect(1)];
+    const followed = [new FollowedMessage(), new FollowedMessage()];
+    tracker.settled(1, 'dead', 'too-large');
+    tracker.settled(3, 'delivered');
+    second.accepted([3]);
+    first.accepted([1, 2], followed);
+    expect(tracker.pending).toBe(1);
+    tracker.settled(2, 'delivered');
+    expect(await followed[0]?.ended).toEqual({ outcome: 'dead', reason: 'too-large' });
+    expect(await followed[1]?.ended).toEqual({ outcome: 'delivered' });
+    expect(tracker.pending).toBe(0);
+  });
+
+  test('drops what others have accepted when the calls are over', () => {
+    const tracker = emptyTracker();
+    const call = tracker.expect(1);
+    tracker.settled(5, 'delivered');
+    call.accepted([1]);
+    accept(tracker, 5);
+    expect(tracker.pending).toBe(2);
+  });
+
+  test('holds one range for messages in a row, whatever their order', () => {
+    const tracker = emptyTracker();
+    accept(tracker, 3, 1, 5);
+    expect(tracker.rangeCount).toBe(3);
+    accept(tracker, 4, 2);
+    expect([tracker.rangeCount, tracker.pending]).toEqual([1, 5]);
+    for (const sequence of [2, 4, 1, 5, 3]) tracker.settled(sequence, 'delivered');
+    expect([tracker.rangeCount, tracker.pending]).toEqual([0, 0]);
+  });
+
+  test('lets followed messages go: they end elsewhere', async () => {
+    const tracker = emptyTracker();
+    const followed = new FollowedMessage();
+    tracker.expect(1).accepted([1], [followed]);
+    tracker.letGo();
+    expect(await followed.ended).toEqual({ outcome: 'accepted' });
+  });
+
+  test('waits for nothing where another process delivers', async () => {
+    const tracker = new Tracker(false);
+    const followed = new FollowedMessage();
+    tracker.expect(2).accepted([1, 2], [followed]);
+    tracker.expect(1).rejected();
+    expect([tracker.pending, tracker.acceptedCount]).toEqual([0, 3]);
+    expect(await followed.ended).toEqual({ outcome: 'accepted' });
+    expect(await isDone(tracker.opened)).toBe(true);
+    expect(await isDone(tracker.watch().done)).toBe(true);
+  });
+
+  test('has nothing pending there, whatever it is told of, either', async () => {
+    const tracker = new Tracker(false);
+    const fates = tracker.tally();
+    tracker.setBacklog({ dueMessages: 3, lastSequence: 3 }, 3);
+    tracker.expect(1).accepted([4]);
+    tracker.settled(4, 'discarded');
+    expect([tracker.pending, tracker.awaited]).toEqual([0, 0]);
+    expect(await isDone(tracker.watch().done)).toBe(true);
+    expect(fates()).toEqual({ delivered: 0, dead: 0, discarded: 1 });
+  });
+});
+
+describe('a tally', () => {
+  test('counts what is settled after it, whoever accepted it', () => {
+    const tracker = tracking(4);
+    tracker.settled(1, 'dead');
+    const fates = tracker.tally();
+    expect(fates()).toEqual({ delivered: 0, dead: 0, discarded: 0 });
+    tracker.settled(2, 'delivered');
+    tracker.expect(1).rejected();
+    tracker.settled(77, 'delivered');
+    const before = fates();
+    tracker.settled(3, 'dead');
+    tracker.settled(4, 'discarded');
+    expect(before).toEqual({ delivered: 2, dead: 0, discarded: 0 });
+    expect(fates()).toEqual({ delivered: 2, dead: 1, discarded: 1 });
+  });
+});
+
+describe('a watch', () => {
+  test('is over at once where nothing is pending', async () => {
+    const watch = emptyTracker().watch();
+    expect(await isDone(watch.done)).toBe(true);
+    expect(watch.counts()).toEqual({ ...NONE, pending: 0 });
+  });
+
+  test('is over when all that was accepted before it is settled', async () => {
+    const tracker = tracking(3);
+    const watch = tracker.watch();
+    expect(watch.counts()).toEqual({ ...NONE, pending: 3 });
+    tracker.settled(3, 'delivered');
+    tracker.settled(1, 'dead');
+    expect(await isDone(watch.done)).toBe(false);
+    expect(watch.counts()).toEqual({ ...NONE, delivered: 1, dead: 1, pending: 1 });
+    tracker.settled(2, 'discarded');
+    expect(await isDone(watch.done)).toBe(true);
+    expect(watch.counts()).toEqual({ ...NONE, delivered: 1, dead: 1, discarded: 1, pending: 0 });
+  });
+
+  test('does not wait for what is accepted later, even with a lower sequence', async () => {
+    const tracker = emptyTracker();
+    accept(tracker, 2);
+    const watch = tracker.watch();
+    accept(tracker, 1, 3);
+    tracker.settled(1, 'delivered');
+    tracker.settled(3, 'delivered');
+    expect(await isDone(watch.done)).toBe(false);
+    expect(watch.counts()).toEqual({ ...NONE, pending: 1 });
+    tracker.settled(2, 'delivered');
+    expect(await isDone(watch.done)).toBe(true);
+    expect(watch.counts()).toEqual({ ...NONE, delivered: 1, pending: 0 });
+  });
+
+  test('goes on beside others, each with its own', async () => {
+    const tracker = tracking(1);
+    const first = tracker.watch();
+    accept(tracker, 2);
+    const second = tracker.watch();
+    tracker.settled(1, 'delivered');
+    expect([await isDone(first.done), await isDone(second.done)]).toEqual([true, false]);
+    tracker.settled(2, 'dead');
+    expect(await isDone(second.done)).toBe(true);
+    expect(first.counts()).toEqual({ ...NONE, delivered: 1, pending: 0 });
+    expect(second.counts()).toEqual({ ...NONE, delivered: 1, dead: 1, pending: 0 });
+  });
+
+  test('can be ended, and others go on: what was left stays told', async () => {
+    const tracker = tracking(2);
+    const first = tracker.watch();
+    const second = tracker.watch();
+    tracker.settled(1, 'delivered');
+    first.end();
+    expect([await isDone(first.done), await isDone(second.done)]).toEqual([true, false]);
+    tracker.settled(2, 'delivered');
+    expect(first.counts()).toEqual({ ...NONE, delivered: 1, pending: 1 });
+    expect(second.counts()).toEqual({ ...NONE, delivered: 2, pending: 0 });
+    first.end();
+  });
+
+  test('has counts that add up, whatever is accepted and settled in whatever order', async () => {
+    const fates = fc.constantFrom<Fate>('delivered', 'dead', 'discarded');
+    const steps = fc.array(fc.record({ isNew: fc.boolean(), which: fc.nat(), fate: fates }));
+    await fc.assert(
+      fc.asyncProperty(fc.nat({ max: 8 }), steps, async (count, happenings) => {
+        const tracker = tracking(count);
+        const open = new Set(Array.from({ length: count }, (_, index) => index + 1));
+        const watched = new Set(open);
+        let last = count;
+        const { done, counts } = tracker.watch();
+        for (const { isNew, which, fate } of happenings) {
+          const sequence = [...open][which % Math.max(1, open.size)];
+          if (isNew) {
+            last += 1 + (which % 2);
+            accept(tracker, last);
+            open.add(last);
+          } else if (sequence !== undefined) {
+            tracker.settled(sequence, fate);
+            open.delete(sequence);
+            watched.delete(sequence);
+          }
+          const { delivered, dead, discarded, pending } = counts();
+          expect(pending).toBe(watched.size);
+          expect(delivered + dead + discarded + pending).toBe(count);
+          expect(tracker.pending).toBe(open.size);
+        }
+        expect(await isDone(done)).toBe(watched.size === 0);
+      }),
+    );
+  });
+});
+
+describe('a watch of a backlog', () => {
+  test('waits for as many messages as were due when the queue was opened', async () => {
+    const tracker = new Tracker(true);
+    expect(await isDone(tracker.opened)).toBe(false);
+    tracker.setBacklog({ dueMessages: 2, lastSequence: 9 }, 5);
+    expect(await isDone(tracker.opened)).toBe(true);
+    expect([tracker.pending, tracker.awaited]).toEqual([0, 2]);
+    const watch = tracker.watch();
+    accept(tracker, 10);
+    tracker.settled(4, 'delivered');
+    tracker.settled(10, 'delivered');
+    expect(watch.counts()).toEqual({ ...NONE, delivered: 1, pending: 1 });
+    tracker.settled(9, 'dead');
+    expect(await isDone(watch.done)).toBe(true);
+    tracker.settled(1, 'delivered');
+    expect(watch.counts()).toEqual({ ...NONE, delivered: 1, dead: 1, pending: 0 });
+  });
+
+  test('is over when another process has settled it, though others of it wait', async () => {
+    const tracker = new Tracker(true);
+    tracker.setBacklog({ dueMessages: 2, lastSequence: 5 }, 5);
+    const watch = tracker.watch();
+    await tracker.findSettledElsewhere(counting(1, 3, 4, 5));
+    expect(watch.counts()).toEqual({ ...NONE, settledElsewhere: 1, pending: 1 });
+    await tracker.findSettledElsewhere(counting(3, 4, 5));
+    expect(await isDone(watch.done)).toBe(true);
+    expect(watch.counts()).toEqual({ ...NONE, settledElsewhere: 2, pending: 0 });
+  });
+});
+
+describe('what another process has settled', () => {
+  test('leaves the watch, and is counted', async () => {
+    const tracker = tracking(4);
+    accept(tracker, 6, 7, 9);
+    const watch = tracker.watch();
+    accept(tracker, 10);
+    await tracker.findSettledElsewhere(counting(1, 2, 9, 10));
+    expect(watch.counts()).toEqual({ ...NONE, settledElsewhere: 4, pending: 3 });
+    expect(tracker.pending).toBe(4);
+    for (const sequence of [1, 2, 9]) tracker.settled(sequence, 'delivered');
+    expect(await isDone(watch.done)).toBe(true);
+    expect([tracker.pending, tracker.rangeCount]).toEqual([1, 1]);
+  });
+
+  test('ends followed messages when none of their range is left', async () => {
+    const tracker = emptyTracker();
+    const followed = [new FollowedMessage(), new FollowedMessage()];
+    tracker.expect(2).accepted([1, 3], followed);
+    tracker.watch();
+    await tracker.findSettledElsewhere(counting(3));
+    expect(await followed[0]?.ended).toEqual({ outcome: 'accepted' });
+    tracker.settled(3, 'delivered');
+    expect(await followed[1]?.ended).toEqual({ outcome: 'delivered' });
+  });
+
+  test('does not include messages that are being settled here', async () => {
+    const tracker = emptyTracker();
+    const followed = new FollowedMessage();
+    tracker.expect(1).accepted([1], [followed]);
+    accept(tracker, 2);
+    const watch = tracker.watch();
+    const answer = deferred();
+    const settling = tracker.settling(async () => {
+      await answer.promise;
+      tracker.settled(1, 'delivered');
+    });
+    const looking = tracker.findSettledElsewhere(counting());
+    answer.resolve();
+    await Promise.all([settling, looking]);
+    expect(watch.counts()).toEqual({ ...NONE, delivered: 1, settledElsewhere: 1, pending: 0 });
+    expect(await followed.ended).toEqual({ outcome: 'delivered' });
+  });
+
+  test('is not counted in part while messages are being settled here', async () => {
+    const tracker = tracking(2);
+    const watch = tracker.watch();
+    const answer = deferred();
+    const settling = tracker.settling(() => answer.promise);
+    await tracker.findSettledElsewhere(counting(2));
+    expect(watch.counts()).toEqual({ ...NONE, pending: 2 });
+    answer.resolve();
+    await settling;
+    await tracker.findSettledElsewhere(counting(2));
+    expect(watch.counts()).toEqual({ ...NONE, settledElsewhere: 1, pending: 1 });
+  });
+
+  test('is found while this sender keeps settling later messages', async () => {
+    const tracker = tracking(2);
+    const watch = tracker.watch();
+    accept(tracker, 3, 4);
+    let isFirst = true;
+    const countPending = async (): Promise<number> => {
+      if (isFirst) tracker.settled(3, 'delivered');
+      isFirst = false;
+      return 0;
+    };
+    await tracker.findSettledElsewhere(countPending);
+    expect(await isDone(watch.done)).toBe(true);
+    expect(watch.counts()).toEqual({ ...NONE, settledElsewhere: 2, pending: 0 });
+  });
+
+  test('is not confused with what is settled here during the question', async () => {
+    const tracker = tracking(2);
+    const watch = tracker.watch();
+    const countPending = async (): Promise<number> => {
+      tracker.settled(1, 'delivered');
+      return 1;
+    };
+    await tracker.findSettledElsewhere(countPending);
+    expect(watch.counts()).toEqual({ ...NONE, delivered: 1, pending: 1 });
+  });
+
+  test('ends every followed message of a range when the last one is settled here', async () => {
+    const tracker = emptyTracker();
+    const followed = [new FollowedMessage(), new FollowedMessage()];
+    tracker.expect(2).accepted([1, 2], followed);
+    tracker.watch();
+    await tracker.findSettledElsewhere(counting(2));
+    tracker.settled(2, 'delivered');
+    expect(await followed[1]?.ended).toEqual({ outcome: 'delivered' });
+    expect(await Promise.race([followed[0]?.ended, Promise.resolve('pending')])).toEqual({
+      outcome: 'accepted',
+    });
+  });
+
+  test('is forgotten when two rounds have passed, with ranges however few', async () => {
+    const tracker = tracking(3);
+    await tracker.forgetSettledElsewhere(counting(3));
+    expect(tracker.pending).toBe(3);
+    accept(tracker, 4);
+    await tracker.forgetSettledElsewhere(counting(3));
+    expect(tracker.pending).toBe(2);
+    await tracker.forgetSettledElsewhere(counting(3));
+    expect(tracker.pending).toBe(1);
+  });
+
+  test('costs no question while messages are settled within a round', async () => {
+    const tracker = tracking(3);
+    let questions = 0;
+    const countPending = async (): Promise<number> => {
+      questions += 1;
+      return 0;
+    };
+    await tracker.forgetSettledElsewhere(countPending);
+    for (const sequence of [1, 2, 3]) tracker.settled(sequence, 'delivered');
+    accept(tracker, 4);
+    await tracker.forgetSettledElsewhere(countPending);
+    expect([questions, tracker.pending]).toEqual([0, 1]);
+  });
+
+  test('is forgotten over thousands of ranges, and what is pending stays', async () => {
+    const tracker = emptyTracker();
+    accept(tracker, ...Array.from({ length: 2500 }, (_, index) => 2 * index + 1));
+    await tracker.forgetSettledElsewhere(counting());
+    await tracker.forgetSettledElsewhere(counting(3, 4, 1999));
+    expect([tracker.rangeCount, tracker.pending]).toEqual([2, 2]);
+  });
+});

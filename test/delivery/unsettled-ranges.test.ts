@@ -1,0 +1,71 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { UnsettledRanges } from '../../src/delivery/unsettled-ranges.ts';
+
+describe('unsettled ranges', () => {
+  test('merge sequences in a row, and not those of another epoch', () => {
+    const ranges = new UnsettledRanges();
+    for (const sequence of [1, 3, 2, 4]) ranges.add(sequence, 1);
+    ranges.add(5, 2);
+    expect(ranges.before(3)).toEqual([
+      { from: 1, to: 4, unsettled: 4, epoch: 1, hasSettledElsewhere: false },
+      { from: 5, to: 5, unsettled: 1, epoch: 2, hasSettledElsewhere: false },
+    ]);
+    expect(ranges.before(2)).toHaveLength(1);
+  });
+
+  test('lose a range when the last of its messages is settled', () => {
+    const ranges = new UnsettledRanges();
+    for (const sequence of [1, 2, 4]) ranges.add(sequence, 1);
+    expect(ranges.settle(2)).toMatchObject({ from: 1, to: 2, unsettled: 1 });
+    expect(ranges.settle(3)).toBeUndefined();
+    expect(ranges.settle(1)).toMatchObject({ unsettled: 0 });
+    expect(ranges.settle(1)).toBeUndefined();
+    expect([ranges.size, ranges.unsettled]).toEqual([1, 1]);
+  });
+
+  test('do not merge a message with a range that is lost', () => {
+    const ranges = new UnsettledRanges();
+    for (const sequence of [1, 3, 5, 7]) ranges.add(sequence, 1);
+    ranges.settle(3);
+    ranges.add(4, 1);
+    expect(ranges.before(2).map(({ from, to }) => [from, to])).toEqual([
+      [1, 1],
+      [4, 5],
+      [7, 7],
+    ]);
+    expect(ranges.settle(3)).toBeUndefined();
+  });
+
+  test('count what a set would count, whatever is added and settled in whatever order', () => {
+    const step = fc.record({ sequence: fc.integer({ min: 1, max: 40 }), isNew: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
+        const ranges = new UnsettledRanges();
+        const known = new Set<number>();
+        const open = new Set<number>();
+        const answers: [boolean, boolean][] = [];
+        for (const { sequence, isNew } of steps) {
+          if (isNew && !known.has(sequence)) {
+            ranges.add(sequence, 1);
+            known.add(sequence);
+            open.add(sequence);
+          } else if (!isNew && (open.has(sequence) || !known.has(sequence))) {
+            answers.push([ranges.settle(sequence) !== undefined, open.delete(sequence)]);
+          }
+          for (const [found, expected] of answers) expect(found).toBe(expected);
+          expect(ranges.unsettled).toBe(open.size);
+          const all = ranges.before(2);
+          expect(ranges.size).toBe(all.length);
+          expect(all.reduce((sum, { unsettled }) => sum + unsettled, 0)).toBe(open.size);
+          for (const one of open) {
+            expect(all.filter(({ from, to }) => from <= one && one <= to)).toHaveLength(1);
+          }
+          for (const [index, { from }] of all.entries()) {
+            expect(from).toBeGreaterThan(all[index - 1]?.to ?? 0);
+          }
+        }
+      }),
+    );
+  });
+});

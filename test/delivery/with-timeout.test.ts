@@ -1,0 +1,125 @@
+import { getEventListeners } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import { answeredInTime, inTime } from '../../src/delivery/with-timeout.ts';
+import { createMemoryQueue } from '../../src/queue/memory.ts';
+import { createFakeClock } from '../../src/testing/index.ts';
+import { startEngine } from '../helpers/fake-engine.ts';
+import { messages, rejection } from '../helpers/sender.ts';
+
+const never = new Promise<never>(() => {});
+
+function limited() {
+  const clock = createFakeClock();
+  const stop = new AbortController();
+  return { clock, stop, limit: { clock, signal: stop.signal } };
+}
+
+describe('what is waited for within 10 s', () => {
+  test.each([[undefined], [5]])(
+    'is an answer, %j among them, and leaves no wait',
+    async (value) => {
+      const { clock, limit } = limited();
+      expect(await inTime(Promise.resolve(value), limit)).toEqual({ value });
+      expect(clock.pending).toBe(0);
+    },
+  );
+
+  test('may come in the last moment, and not later', async () => {
+    const { clock, limit } = limited();
+    const answerAfter = async (ms: number): Promise<string> => {
+      await clock.idle(ms);
+      return 'answer';
+    };
+    expect(await clock.runUntilSettled(inTime(answerAfter(9999), limit))).toEqual({
+      value: 'answer',
+    });
+    expect(await clock.runUntilSettled(inTime(answerAfter(10_001), limit))).toBeUndefined();
+  });
+
+  test('rejects as the work does', async () => {
+    const { clock, limit } = limited();
+    const error = new Error('away');
+    expect(await rejection(inTime(Promise.reject(error), limit))).toBe(error);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('is over with its signal, and takes its listener off', async () => {
+    const { clock, stop, limit } = limited();
+    const waiting = inTime(never, limit);
+    stop.abort();
+    expect(await waiting).toBeUndefined();
+    expect(clock.pending).toBe(0);
+    expect(await inTime(never, limit)).toBeUndefined();
+  });
+});
+
+describe('a question of what comes in', () => {
+  test('has the answer of the settings, also that there is no such application', async () => {
+    const { limit } = limited();
+    const application = { name: 'shop', environment: 'test', format: 2 } as const;
+    const find = answeredInTime(
+      (id) => Promise.resolve(id === 'shop-1' ? application : undefined),
+      limit,
+    );
+    expect(await find('shop-1')).toBe(application);
+    expect(await find('shop-2')).toBeUndefined();
+  });
+
+  test('that is not answered refuses the call after 10 s, and hands its messages back', async () => {
+    const { sender, clock } = startEngine({ where: { settings: () => never } });
+    const given = messages(2);
+    const sending = rejection(sender.send(given));
+    const flushing = sender.flush();
+    await clock.advance(9999);
+    expect(await sender.stats()).toMatchObject({ accepted: 0 });
+    await clock.advance(1);
+    const error = await sending;
+    expect(error).toMatchObject({
+      code: 'ERR_SETTINGS_FAILED',
+      path: ['settings', 'applications', 'shop-1'],
+      cause: { message: 'no answer within 10 s' },
+      input: given,
+    });
+    expect(await flushing).toMatchObject({ delivered: 0, pending: 0 });
+  });
+
+  test('has one listener on the signal, however many wait, and each is told of it', async () => {
+    const { clock, stop, limit } = limited();
+    const find = answeredInTime((id) => (id === 'away' ? never : Promise.resolve(id)), limit);
+    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0);
+    const waiting = Array.from({ length: 100 }, () => rejection(find('away')));
+    expect(await find('shop-1')).toBe('shop-1');
+    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(1);
+    stop.abort();
+    for (const error of await Promise.all([...waiting, rejection(find('away'))])) {
+      expect(error).toMatchObject({ code: 'ERR_SENDER_CLOSED' });
+    }
+    expect(clock.pending).toBe(0);
+  });
+
+  test('is over when the sender is closed', async () => {
+    const { sender, clock } = startEngine({ where: { settings: () => never } });
+    const given = messages(1);
+    const sending = rejection(sender.send(given));
+    await clock.runUntilSettled(sender.close({ deadlineMs: 500 }));
+    expect(await sending).toMatchObject({ code: 'ERR_SENDER_CLOSED', input: given });
+  });
+
+  test('is not limited where the settings are an object, which answers at once', async () => {
+    const settings = { applications: { 'shop-1': { name: 'shop', environment: 'test' } } };
+    const { sender, clock } = startEngine({
+      where: { settings },
+      options: (time) => ({ role: 'enqueue', queue: createMemoryQueue({}, time) }),
+    });
+    let waits = 0;
+    const idle = clock.idle.bind(clock);
+    Object.assign(clock, {
+      idle: (ms: number, signal?: AbortSignal) => {
+        waits += 1;
+        return idle(ms, signal);
+      },
+    });
+    await sender.send(messages(1));
+    expect(waits).toBe(0);
+  });
+});

@@ -1,0 +1,87 @@
+/** A proxy before a server on a Unix socket. It passes bytes on, stalls in one direction or both, or cuts. */
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type pg from 'pg';
+
+export type Direction = 'to-server' | 'to-client';
+
+const PORT = 5432;
+
+const socketPath = ({ host, port }: pg.ClientConfig): string => join(`${host}`, `.s.PGSQL.${port}`);
+
+export class StallingProxy {
+  readonly connection: pg.ClientConfig;
+  readonly #server: Server;
+  readonly #folder: string;
+  readonly #pairs = new Set<Readonly<Record<Direction, Socket>>>();
+  readonly #stalled = new Set<Direction>();
+
+  private constructor(target: pg.ClientConfig) {
+    this.#folder = mkdtempSync(join(tmpdir(), 'proxy-'));
+    this.connection = { ...target, host: this.#folder, port: PORT };
+    this.#server = createServer((client) => this.#join(client, connect(socketPath(target))));
+  }
+
+  static async start(target: pg.ClientConfig): Promise<StallingProxy> {
+    const proxy = new StallingProxy(target);
+    await once(proxy.#server.listen(socketPath(proxy.connection)), 'listening');
+    return proxy;
+  }
+
+  #join(client: Socket, server: Socket): void {
+    const pair = { 'to-server': client, 'to-client': server };
+    this.#pairs.add(pair);
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      from.on('error', () => {});
+      from.on('data', (bytes: Buffer) => void to.write(bytes));
+      // A cut cable says nothing to the other end either.
+      from.on('close', () => {
+        this.#pairs.delete(pair);
+        if (this.#stalled.size === 0) to.destroy();
+      });
+    }
+    for (const direction of this.#stalled) pair[direction].pause();
+  }
+
+  /** Nothing passes any more in these directions, also for connections that are made later. */
+  stall(...directions: readonly Direction[]): void {
+    for (const direction of directions) {
+      this.#stalled.add(direction);
+      for (const pair of this.#pairs) pair[direction].pause();
+    }
+  }
+
+  resume(): void {
+    const stalled = [...this.#stalled];
+    this.#stalled.clear();
+    for (const direction of stalled) for (const pair of this.#pairs) pair[direction].resume();
+  }
+
+  /** New connections pass. Those that are stalled stay so. */
+  abandon(): void {
+    this.#stalled.clear();
+  }
+
+  /** Ends all connections. New ones are made. */
+  cut(): void {
+    for (const { 'to-server': client, 'to-client': server } of this.#pairs) {
+      client.destroy();
+      server.destroy();
+    }
+    this.#pairs.clear();
+  }
+
+  async stop(): Promise<void> {
+    this.#stalled.clear();
+    this.cut();
+    this.#server.close();
+    await once(this.#server, 'close');
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}

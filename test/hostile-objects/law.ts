@@ -1,0 +1,195 @@
+/** The law of every public function: a key on Object.prototype changes nothing that a caller sees. */
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SecurityEventError } from '../../src/errors.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
+import {
+  dropBallast,
+  FIELDS,
+  loadBallast,
+  NAMES,
+  type Pollution,
+  whilePolluted,
+  whileWatched,
+} from './pollution.ts';
+
+/** Runs something while Object.prototype is polluted, or not. */
+export type During = <T>(act: () => T) => T;
+
+export interface Case {
+  readonly title: string;
+  /** Returns what a caller sees, or a promise of it. */
+  readonly run: (during: During) => unknown;
+  /** Names that take effect in a package or in the language nevertheless, separated by spaces. */
+  readonly gaps: string;
+  /** Hidden keys take effect that are named as fields of the contract: schemas ask for fields by name. */
+  readonly readsFields: boolean;
+}
+
+/** zod looks these up in its own schemas, checks and issues. */
+const OF_ZOD = `_zod aborted check checks code continue def element error inst issues message path
+  pattern value values when`;
+
+export const plain = (title: string, run: Case['run']): Case => ({
+  title,
+  run,
+  gaps: '',
+  readsFields: false,
+});
+
+/** Pollutes during the whole of `act`. */
+export const throughout = (title: string, act: () => unknown): Case =>
+  plain(title, (during) => during(act));
+
+/** JSON.stringify calls a `toJSON` that it finds, also on Object.prototype. */
+export const withJson = (one: Case): Case => ({ ...one, gaps: `${one.gaps} toJSON` });
+
+export const withGaps = (one: Case, gaps: string): Case => ({
+  ...one,
+  gaps: `${one.gaps} ${gaps}`,
+});
+
+/** Of what is judged by zod. */
+export const withSchemas = (one: Case): Case => ({
+  ...one,
+  gaps: `${one.gaps} ${OF_ZOD}`,
+  readsFields: true,
+});
+
+/** One of each kind that an option, a field or a function may have. */
+const VALUES = ['https://evil.example/', 1, true, false, { evil: true }, () => 'evil'] as const;
+const FURTHER_VALUES = ['6.6.6.6', 'open', 0, null, ['evil'], [{}]] as const;
+
+const untouched: During = (act) => act();
+
+/** What a caller sees of an error. */
+const seen = (error: unknown): unknown => {
+  if (!(error instanceof SecurityEventError)) return { thrown: error };
+  const { code, path, issues, message, cause } = error;
+  return { code, path, issues, message, cause };
+};
+
+async function outcomeOf(run: () => unknown): Promise<unknown> {
+  try {
+    return { returned: await run() };
+  } catch (error) {
+    return seen(error);
+  }
+}
+
+const outcomeDuring = (run: Case['run'], pollution: Pollution): Promise<unknown> =>
+  outcomeOf(() => run((act) => whilePolluted(pollution, act)));
+
+const isSame = (one: unknown, other: unknown): boolean => {
+  // Stricter than toEqual and far quicker: it compares prototypes, too.
+  if (isDeepStrictEqual(one, other)) return true;
+  try {
+    expect(one).toEqual(other);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** As few of the names as still change the outcome. */
+async function narrowed(run: Case['run'], clean: unknown, pollution: Pollution): Promise<string[]> {
+  let names = [...pollution.names];
+  let size = names.length;
+  while (size > 1) {
+    size = Math.ceil(size / 2);
+    for (let from = 0; from < names.length && names.length > 1; ) {
+      const rest = names.toSpliced(from, size);
+      if (isSame(await outcomeDuring(run, { ...pollution, names: rest }), clean)) from += size;
+      else names = rest;
+    }
+  }
+  return names;
+}
+
+async function expectSame({ title, run }: Case, clean: unknown, pollution: Pollution) {
+  const first = await outcomeDuring(run, pollution);
+  if (isSame(first, clean)) return;
+  const names = await narrowed(run, clean, pollution);
+  const way = `${pollution.isEnumerable ? '' : 'hidden '}${names.join(', ')}`;
+  const last = await outcomeDuring(run, { ...pollution, names });
+  // What an earlier run left behind is a fault as well.
+  expect(
+    isSame(last, clean) ? first : last,
+    `${title}, with ${way} = ${String(pollution.value)}`,
+  ).toEqual(clean);
+}
+
+type NamesFor = (names: readonly string[], pollution: Omit<Pollution, 'names'>) => string[];
+
+function namesFor({ gaps, readsFields }: Case): NamesFor {
+  const without = new Set(gaps.split(/\s+/));
+  return (names, { isEnumerable, value }) =>
+    names.filter(
+      (name) =>
+        !without.has(name) &&
+        !(readsFields && !isEnumerable && FIELDS.has(name)) &&
+        // It would make a promise of everything, and one that never settles.
+        !(name === 'then' && typeof value === 'function'),
+    );
+}
+
+/** The names that a case looks up in vain: only these, or all that there are, can change it. */
+async function lookedUp(one: Case, clean: unknown): Promise<string[]> {
+  const names = namesFor(one)(NAMES, { isEnumerable: false, value: undefined });
+  const found = new Set<string>();
+  const watched = await outcomeOf(() => one.run((act) => whileWatched(names, found, act)));
+  // Something asked whether a key is there, and not for its value.
+  if (!isSame(watched, clean)) {
+    await expectSame(one, clean, { names, value: undefined, isEnumerable: false });
+  }
+  return [...found, 'evil'];
+}
+
+async function keepsTheLaw(one: Case): Promise<void> {
+  const choose = namesFor(one);
+  // What is built at its first use may be built under pollution: see test/contract/when-used.test.ts.
+  await outcomeDuring(one.run, { names: ['evil'], value: 1, isEnumerable: true });
+  const clean = await outcomeOf(() => one.run(untouched));
+  const found = await lookedUp(one, clean);
+  for (const isEnumerable of [true, false]) {
+    const all = { isEnumerable, value: 1 };
+    await expectSame(one, clean, { ...all, names: choose(NAMES, all) });
+    for (const value of VALUES) {
+      const some = { isEnumerable, value };
+      await expectSame(one, clean, { ...some, names: choose(found, some) });
+    }
+  }
+  const arbitrary = fc.record({
+    names: fc.subarray([...NAMES], { minLength: 1, maxLength: 20 }),
+    value: fc.oneof(fc.constantFrom(...VALUES, ...FURTHER_VALUES), fc.jsonValue()),
+    isEnumerable: fc.boolean(),
+  });
+  const property = fc.asyncProperty(arbitrary, (pollution) =>
+    expectSame(one, clean, { ...pollution, names: choose(pollution.names, pollution) }),
+  );
+  await fc.assert(property, { numRuns: quickOrNightly(2, 300), seed: 7, endOnFailure: true });
+  expect(await outcomeOf(() => one.run(untouched))).toEqual(clean);
+}
+
+/** `entry`: what a public entry exports. Each of its functions has a case, or takes no object. */
+export function unchangedByPollution(
+  entry: object,
+  cases: Readonly<Record<string, readonly Case[]>>,
+  takingNoObjects: readonly string[] = [],
+): void {
+  test('each public function has a case', () => {
+    const functions = Object.entries(entry).filter(([, value]) => typeof value === 'function');
+    const covered = [...Object.keys(cases), ...takingNoObjects].toSorted();
+    expect(functions.map(([name]) => name).toSorted()).toEqual(covered);
+  });
+
+  describe('while Object.prototype is polluted', () => {
+    beforeAll(loadBallast);
+    afterAll(dropBallast);
+    const all = Object.entries(cases).flatMap(([name, list]) =>
+      list.map((one) => ({ ...one, title: `${name}${one.title && `, ${one.title},`}` })),
+    );
+    test.each(all)('$title does the same as ever', keepsTheLaw);
+  });
+}

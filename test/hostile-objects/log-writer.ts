@@ -1,0 +1,63 @@
+/** The cases of `createLogWriter`. */
+import { createLogWriter, type LogWriter, type LogWriterOptions } from '../../src/index.ts';
+import { RECORDS } from '../contract/samples.ts';
+import { customRecord } from '../helpers/log-records.ts';
+import { plain, throughout, withGaps, withSchemas } from './law.ts';
+
+const ids = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
+const activeSpan = () => ({ ...ids, traceFlags: 1 });
+const CUSTOM = customRecord({ list: [1, { nested: [] }], text: 'a', none: null, odd: '\ud800' });
+const PLATFORMS: readonly LogWriterOptions[] = [
+  {},
+  { platform: 'otel', activeSpan },
+  { platform: 'datadog', activeSpan },
+  { platform: 'ecs' },
+  { platform: 'auto' },
+  { platform: () => ({ odd: '\ud800', list: ['\ud800'] }) },
+];
+/** pino takes what has all three for a request; each of these lacks one, and could inherit it. */
+const NEARLY_REQUESTS = [
+  { headers: {}, socket: {} },
+  { method: 'GET', socket: {} },
+  { method: 'GET', headers: {} },
+];
+
+const lines: string[] = [];
+const destination = { write: (line: string) => void lines.push(line) };
+const make = (options: LogWriterOptions) => createLogWriter({ destination, ...options });
+const unchecked: LogWriterOptions = { validate: false };
+
+const written = (writers: readonly LogWriter[], records: readonly unknown[]) => {
+  lines.length = 0;
+  for (const writer of writers) for (const record of records) writer.write(record as never);
+  return lines.splice(0);
+};
+const ofAnyPlatform = PLATFORMS.map(make);
+const checking = make({});
+const notChecking = make(unchecked);
+const toClose = make({ sync: false });
+
+/** pino copies its levels by `for … in`, and asks for a stream's properties by name. */
+const OF_PINO = 'level msgPrefix';
+
+export const LOG_WRITER_CASES = [
+  withGaps(
+    withSchemas(
+      plain('', (during) =>
+        written(
+          during(() => [...PLATFORMS, unchecked].map(make)),
+          [RECORDS.attack, CUSTOM],
+        ),
+      ),
+    ),
+    OF_PINO,
+  ),
+  throughout('with an unknown option', () => make({ evil: 1 } as never)),
+  throughout('with an option that is none', () => make({ maxBufferBytes: -1 })),
+  withSchemas(throughout('writing', () => written(ofAnyPlatform, [RECORDS.attack, CUSTOM]))),
+  throughout('writing without a check', () =>
+    written([notChecking], [RECORDS.attack, CUSTOM, ...NEARLY_REQUESTS]),
+  ),
+  withSchemas(throughout('writing no record', () => checking.write({} as never))),
+  throughout('counting and flushing', async () => [toClose.stats(), await toClose.flush()]),
+];

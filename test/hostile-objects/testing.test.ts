@@ -1,0 +1,62 @@
+import { X509Certificate } from 'node:crypto';
+import * as entry from '../../src/testing/index.ts';
+import { LINE } from '../contract/samples.ts';
+import { plain, throughout, unchangedByPollution, withGaps, withSchemas } from './law.ts';
+
+const {
+  createCertificate,
+  createFakeClock,
+  createLineSink,
+  createSeededRandom,
+  sampleMessage,
+  sampleMessageToSend,
+  sampleMessageV1,
+  sampleRecord,
+  startReceiver,
+} = entry;
+
+const line = `${JSON.stringify(LINE)}\n`;
+
+unchangedByPollution(entry, {
+  createCertificate: [
+    throughout('', () => {
+      const { cert } = createCertificate({ validFrom: 0, validTo: 1e12 });
+      const { subjectAltName, validFrom, validTo } = new X509Certificate(cert);
+      return { subjectAltName, validFrom, validTo };
+    }),
+  ],
+  createFakeClock: [throughout('', () => createFakeClock().now())],
+  createLineSink: [
+    withSchemas(
+      throughout('', () => {
+        const sink = createLineSink();
+        sink.write(line);
+        return [sink.lines, sink.records];
+      }),
+    ),
+  ],
+  createSeededRandom: [
+    throughout('', () => {
+      const random = createSeededRandom(1);
+      return [random(), random.integer(1, 9), random.pick([1, 2, 3])];
+    }),
+  ],
+  sampleMessage: [throughout('', () => sampleMessage('test', { message: { id: 'x' } }))],
+  sampleMessageToSend: [throughout('', () => sampleMessageToSend('security_response'))],
+  sampleMessageV1: [throughout('', () => sampleMessageV1('pulse'))],
+  sampleRecord: [
+    throughout('', () => sampleRecord('svc.ev0.user_event.login', { payload: { success: false } })),
+  ],
+  startReceiver: [
+    withGaps(
+      plain('', async (during) => {
+        const started = await during(() => startReceiver({ script: [{ status: 204 }] }));
+        await started.close();
+        return new URL(started.url).pathname;
+        // Node asks for the options of a server by name.
+      }),
+      'backlog fd handle highWaterMark keepAlive keepAliveInitialDelay maxHeaderSize noDelay signal timeout',
+    ),
+    throughout('with a step that is none', () => startReceiver({ script: [{} as never] })),
+  ],
+});

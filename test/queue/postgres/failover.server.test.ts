@@ -1,0 +1,185 @@
+/** kill -9 of the primary under load: its standby takes over, and nothing that was accepted is lost. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type pg from 'pg';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  createPostgresQueue,
+  createPostgresSchema,
+  type PostgresConnection,
+} from '../../../src/queue/postgres.ts';
+import type { MessageQueue } from '../../../src/queue/queue.ts';
+import { createSeededRandom } from '../../../src/testing/index.ts';
+import { canFollow, PostgresServer } from '../../helpers/postgres-server.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
+import { DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';
+import { kill, LifeJournal, startLife } from '../life-journal.ts';
+
+/** Number of processes that share the queue. */
+const LIVES = 3;
+
+const REQUEST = { tiers: ['healthy'], maxMessages: 9, maxBytes: 1e6, leaseMs: 60_000 } as const;
+
+describe.runIf(canFollow)('the PostgreSQL queue with a standby', () => {
+  let servers: [primary: PostgresServer, standby: PostgresServer];
+  let folder: string;
+  const opened: MessageQueue[] = [];
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'postgres-failover-'));
+    const settings = { wal_keep_size: '256MB' };
+    servers = [await PostgresServer.start(settings), await PostgresServer.start(settings)];
+    const [primary, standby] = servers;
+    await createPostgresSchema({ connection: primary.connection as PostgresConnection });
+    await standby.follow(primary);
+    await primary.waitForStandby();
+  }, 60_000);
+
+  afterEach(async () => {
+    // Commits that wait for a standby that is gone would wait on.
+    for (const server of servers) await server.kill('SIGQUIT');
+    for (const queue of opened.splice(0)) await queue.close().catch(() => {});
+    for (const server of servers) await server.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  const hosts = (): pg.ClientConfig[] => servers.map(({ connection }) => connection);
+
+  /** The standby takes over; the old primary stays down. */
+  async function failOver(): Promise<void> {
+    const [primary, standby] = servers;
+    await primary.kill('SIGKILL');
+    await standby.query('select pg_promote()');
+    servers = [standby, primary];
+  }
+
+  async function rebuildStandby(): Promise<void> {
+    const [primary, standby] = servers;
+    await standby.follow(primary);
+    await primary.waitForStandby();
+  }
+
+  const open = async (options: object): Promise<MessageQueue> => {
+    const queue = createPostgresQueue({ callTimeoutMs: 3000, pollMs: 50, ...options });
+    opened.push(queue);
+    await queue.open(INITIAL);
+    return queue;
+  };
+
+  test('loses nothing and goes on within 5 s of the promotion, again and again', async () => {
+    const random = createSeededRandom(3);
+    const journal = new LifeJournal(join(folder, 'journal'));
+    const connection = JSON.stringify(hosts());
+    const lives = await Promise.all(
+      Array.from({ length: LIVES }, (_, seed) =>
+        startLife('live-with-postgres-queue', [
+          connection,
+          'security_events',
+          journal.file,
+          `${seed}`,
+        ]),
+      ),
+    );
+    const failovers = quickOrNightly(2, 20);
+    for (let count = 0; count < failovers; count += 1) {
+      await journal.busy(count + 1);
+      await new Promise((resolve) => setTimeout(resolve, random() * 300));
+      await failOver();
+      const settled = journal.told('settled').length;
+      await expect
+        .poll(() => journal.told('settled').length, { timeout: 5000 })
+        .toBeGreaterThan(settled);
+      await rebuildStandby();
+    }
+    await Promise.all(lives.map(kill));
+    const queue = await open({ connection: hosts() });
+    const failures = journal.told('failed').length;
+    expect(failures).toBeGreaterThan(0);
+    await journal.judge(queue, failures + LIVES * 3);
+  }, 300_000);
+
+  test('says replicated only while commits wait for a standby', async () => {
+    const queue = await open({ connection: hosts() });
+    expect(queue.durability).toBe('replicated');
+    await failOver();
+    const enqueued = (messageId: string) =>
+      queue.enqueue([entryOf('one', { messageId })]).then(
+        () => true,
+        () => false,
+      );
+    await expect.poll(() => enqueued('a'), { timeout: 5000 }).toBe(true);
+    expect(queue.durability).toBe('server');
+    await rebuildStandby();
+    await expect
+      .poll(async () => (await enqueued('b')) && queue.durability, { timeout: 5000 })
+      .toBe('replicated');
+    const [primary] = servers;
+    await primary.query(`alter role postgres set synchronous_commit = 'local'`);
+    await primary.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where backend_type = 'client backend' and pid <> pg_backend_pid()`);
+    await expect.poll(() => enqueued('c'), { timeout: 5000 }).toBe(true);
+    expect(queue.durability).toBe('server');
+  }, 60_000);
+
+  test('asks a connect function for the server again after a failover', async () => {
+    let calls = 0;
+    const connect = () => {
+      calls += 1;
+      return Promise.resolve(servers[0].connection as PostgresConnection);
+    };
+    const queue = await open({ connect });
+    await queue.enqueue([entryOf('one', { messageId: 'a' })]);
+    expect(calls).toBe(1);
+    await failOver();
+    await expect
+      .poll(
+        async () => {
+          const claim = await queue.claim(REQUEST).catch(() => ({}));
+          if (!('messages' in claim)) return false;
+          await queue.settle(claim, [DELIVERED], { ...INITIAL, pauseMs: 0 });
+          return idsOf(claim);
+        },
+        { timeout: 5000 },
+      )
+      .toEqual(['a']);
+    expect(calls).toBeGreaterThan(1);
+  }, 60_000);
+
+  test('rejects calls in time when no standby confirms a commit, and goes on when one does', async () => {
+    const queue = await open({ connection: hosts(), callTimeoutMs: 1000 });
+    const [, standby] = servers;
+    await standby.kill('SIGKILL');
+    const startedAt = performance.now();
+    await expect(queue.enqueue([entryOf('one')])).rejects.toMatchObject({
+      code: 'ERR_QUEUE_FAILED',
+    });
+    expect(performance.now() - startedAt).toBeLessThan(1500);
+    await standby.start();
+    await expect
+      .poll(
+        () =>
+          queue.enqueue([entryOf('two', { messageId: 'b' })]).then(
+            () => true,
+            () => false,
+          ),
+        {
+          timeout: 10_000,
+        },
+      )
+      .toBe(true);
+    expect(queue.durability).toBe('replicated');
+    expect(isClaim(await queue.claim(REQUEST))).toBe(true);
+  }, 60_000);
+
+  test('finds the primary when it is opened, wherever that stands in the list', async () => {
+    const [primary, standby] = servers;
+    const connection = [standby.connection, { host: folder, port: 1 }, primary.connection];
+    const queue = await open({ connection });
+    await queue.enqueue([entryOf('one')]);
+    await expect(open({ connection: [standby.connection] })).rejects.toMatchObject({
+      code: 'ERR_QUEUE_FAILED',
+      message: expect.stringContaining('takes no writes') as string,
+    });
+  }, 60_000);
+});

@@ -1,0 +1,162 @@
+/** What other processes do is heard of, not looked for: nothing is looked for here before the test is over. */
+import { EventEmitter, once } from 'node:events';
+import type pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { readQueueOptions } from '../../../src/queue/postgres/options.ts';
+import { PostgresQueue } from '../../../src/queue/postgres/postgres-queue.ts';
+import { createPostgresQueue, createPostgresSchema } from '../../../src/queue/postgres.ts';
+import type { Claim, MessageQueue } from '../../../src/queue/queue.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { runFixture } from '../../helpers/child-programs.ts';
+import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
+import { DEAD, DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';
+
+const SCHEMA = 'security_events';
+const NEVER_MS = 1_000_000;
+const REQUEST = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e6, leaseMs: 60_000 } as const;
+const LAST = { ...INITIAL, pauseMs: 0 };
+
+const claimOf = async (queue: MessageQueue): Promise<Claim> => {
+  const claimed = await queue.claim(REQUEST);
+  if (!isClaim(claimed)) throw new Error('nothing was claimed');
+  return claimed;
+};
+
+const settled = (queue: MessageQueue, claim: Claim, verdict = DELIVERED, row = LAST) =>
+  queue.settle(claim, Array(claim.messages.length).fill(verdict), row);
+
+describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', () => {
+  let server: PostgresServer;
+  const opened: MessageQueue[] = [];
+
+  beforeAll(async () => {
+    server = await PostgresServer.start();
+    await createPostgresSchema({ connection: server.connection });
+  });
+
+  afterEach(async () => {
+    for (const queue of opened.splice(0)) await queue.close();
+    for (const table of ['message', 'counter_delta', 'application', 'dead_letter']) {
+      await server.query(`delete from ${SCHEMA}.${table}`);
+    }
+  });
+
+  afterAll(() => server.stop());
+
+  const open = async (): Promise<MessageQueue> => {
+    const queue = createPostgresQueue({ connection: server.connection, pollMs: NEVER_MS });
+    opened.push(queue);
+    await queue.open(INITIAL);
+    return queue;
+  };
+
+  /** One that is listening: `rung` resolves when it is rung for next. */
+  const idle = async () => {
+    const queue = await open();
+    const bell = new EventEmitter();
+    const rung = () => once(bell, 'due');
+    const listening = rung();
+    queue.onDue(() => bell.emit('due'));
+    await listening;
+    return { queue, rung };
+  };
+
+  const listeners = async (): Promise<unknown[]> => {
+    const text = `select pid from pg_stat_activity where query ilike 'listen%'`;
+    return (await server.query(text)).map(({ pid }) => pid);
+  };
+
+  const acceptedByAnotherProcess = async (): Promise<void> => {
+    const args = [JSON.stringify(server.connection), SCHEMA];
+    expect(await runFixture('idle-postgres-queue', args)).toMatchObject({
+      exitCode: 0,
+      stderr: '',
+    });
+  };
+
+  test('claims what another process accepts as soon as it is there', async () => {
+    const { queue, rung } = await idle();
+    const told = rung();
+    await acceptedByAnotherProcess();
+    await told;
+    expect(idsOf(await claimOf(queue))).toEqual(['m']);
+  });
+
+  test('looks once it listens again, for what came while its connection was cut', async () => {
+    const { queue, rung } = await idle();
+    const [pid] = await listeners();
+    const listensAgain = rung();
+    await server.query('select pg_terminate_backend($1)', [pid]);
+    await listensAgain;
+    const told = rung();
+    await (await open()).enqueue([entryOf('one', { messageId: 'm' })]);
+    await told;
+    const claim = await claimOf(queue);
+    expect(idsOf(claim)).toEqual(['m']);
+    await settled(queue, claim);
+  });
+
+  test.each<[string, (other: MessageQueue) => Promise<unknown>]>([
+    ['releases', async (other) => await other.release(await claimOf(other))],
+    [
+      'closes its queue with',
+      async (other) => {
+        await claimOf(other);
+        await other.close();
+      },
+    ],
+    [
+      'settles otherwise than it was claimed',
+      async (other) => {
+        const again = { kind: 'retry', afterMs: 0, progress: null } as const;
+        const tier = { ...LAST, tier: 'failing' } as const;
+        await other.settle(await claimOf(other), [again], tier);
+      },
+    ],
+    [
+      'replays',
+      async (other) => {
+        await settled(other, await claimOf(other), DEAD);
+        await other.replayDeadLetters({});
+      },
+    ],
+    ['opens the way again for', (other) => other.reopenApplication('one')],
+  ])('is told of what another process %s', async (_, work) => {
+    const other = await open();
+    await other.enqueue([entryOf('one', { messageId: 'a' })]);
+    // NothingDue of that is under way any more.
+    expect(await other.claim({ ...REQUEST, tiers: [] })).toEqual({});
+    const { queue, rung } = await idle();
+    const told = rung();
+    await work(other);
+    await told;
+    const claimed = await queue.claim({ ...REQUEST, tiers: ['healthy', 'failing'] });
+    expect(isClaim(claimed) && idsOf(claimed)).toEqual(['a']);
+  });
+
+  test('listens nowhere where a pool does not tell to which server it goes', async () => {
+    const clients: unknown[] = [];
+    const pg = await import('pg');
+    class Client extends pg.default.Client {
+      constructor(config?: pg.ClientConfig) {
+        super(config);
+        clients.push(config);
+      }
+    }
+    const inner = new pg.default.Pool(server.connection);
+    const pool = {
+      connect: () => inner.connect(),
+    };
+    const load = () => Promise.resolve({ ...pg.default, Client });
+    const surroundings = { clock: systemClock, newId: () => 'id', load };
+    for (const given of [pool, { ...pool, options: inner.options }]) {
+      expect(clients).toEqual([]);
+      const queue = new PostgresQueue(readQueueOptions({ pool: given }), surroundings);
+      await queue.open(INITIAL);
+      queue.onDue(() => {});
+      await queue.close();
+    }
+    expect(clients).toEqual([inner.options]);
+    await inner.end();
+  });
+});

@@ -1,0 +1,166 @@
+/** Networks that stall and processes that stop: no call hangs, and nobody else waits for them. */
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  createPostgresQueue,
+  createPostgresSchema,
+  type PostgresQueueOptions,
+} from '../../../src/queue/postgres.ts';
+import type { MessageQueue } from '../../../src/queue/queue.ts';
+import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
+import { type Direction, StallingProxy } from '../../helpers/stalling-proxy.ts';
+import { DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';
+
+const REQUEST = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 1500 } as const;
+const LAST = { ...INITIAL, pauseMs: 0 };
+const LARGE = { ...INITIAL, maxMessages: 1000, maxBytes: 1e9 };
+
+const large = (count: number) =>
+  Array.from({ length: count }, (_, index) =>
+    entryOf('large', { messageId: `large-${index}`, bytes: Buffer.alloc(20_000, 'x') }),
+  );
+
+const durationOf = async (work: Promise<unknown>): Promise<number> => {
+  const startedAt = performance.now();
+  await work;
+  return performance.now() - startedAt;
+};
+
+describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
+  let server: PostgresServer;
+  let proxy: StallingProxy;
+  const opened: MessageQueue[] = [];
+
+  beforeEach(async () => {
+    server = await PostgresServer.start();
+    proxy = await StallingProxy.start(server.connection);
+    await createPostgresSchema({ connection: server.connection });
+  });
+
+  afterEach(async () => {
+    proxy.resume();
+    proxy.cut();
+    for (const queue of opened.splice(0)) await queue.close().catch(() => {});
+    await proxy.stop();
+    await server.stop();
+  });
+
+  const open = async (options: PostgresQueueOptions = {}): Promise<MessageQueue> => {
+    const given = options.pool === undefined ? { connection: server.connection } : {};
+    const queue = createPostgresQueue({ ...given, pollMs: 50, ...options });
+    opened.push(queue);
+    await queue.open(LARGE);
+    return queue;
+  };
+
+  test('lets others go on when a dispatcher stops while it reads a large claim', async () => {
+    const stopped = await open({ connection: proxy.connection, listen: false });
+    const other = await open();
+    await other.enqueue(large(1000));
+    await stopped.stats();
+    proxy.stall('to-client');
+    const claiming = stopped.claim(REQUEST).catch(() => undefined);
+    await expect
+      .poll(
+        async () =>
+          (await server.query('select from security_events.application where claim is not null'))
+            .length,
+        { timeout: 5000 },
+      )
+      .toBe(1);
+    await other.enqueue([entryOf('small', { messageId: 'a' })]);
+    const small = await other.claim(REQUEST);
+    expect(isClaim(small) && idsOf(small)).toEqual(['a']);
+    if (isClaim(small)) await other.settle(small, [DELIVERED], LAST);
+    expect(await durationOf(other.claim(REQUEST))).toBeLessThan(1000);
+    expect(await durationOf(other.closeApplication('elsewhere', 9))).toBeLessThan(1000);
+    await expect
+      .poll(
+        async () => {
+          const claim = await other.claim({ ...REQUEST, maxMessages: 1 });
+          return isClaim(claim) && [idsOf(claim), claim.messages[0]?.sends];
+        },
+        { timeout: 5000 },
+      )
+      .toEqual([['large-0'], 1]);
+    proxy.cut();
+    await claiming;
+  }, 30_000);
+
+  test.each<[string, readonly Direction[]]>([
+    ['to the server', ['to-server']],
+    ['to the client', ['to-client']],
+    ['both ways', ['to-server', 'to-client']],
+  ])(
+    'rejects in time when the network is cut %s, and goes on after',
+    async (_, directions) => {
+      const queue = await open({ connection: proxy.connection, callTimeoutMs: 1000 });
+      await queue.enqueue([entryOf('one', { messageId: 'a' })]);
+      proxy.stall(...directions);
+      const calls = Array.from({ length: 30 }, () => queue.enqueue([entryOf('two')]));
+      const later = new Promise((resolve) => setTimeout(resolve, 500)).then(() =>
+        durationOf(queue.enqueue([entryOf('two')]).catch(() => {})),
+      );
+      const claimMs = durationOf(queue.claim(REQUEST).catch(() => {}));
+      const startedAt = performance.now();
+      const answers = await Promise.allSettled(calls);
+      expect(performance.now() - startedAt).toBeLessThan(1500);
+      expect(answers.map(({ status }) => status)).toEqual(calls.map(() => 'rejected'));
+      expect(await later).toBeLessThan(1500);
+      expect(await claimMs).toBeLessThan(1500);
+      proxy.cut();
+      proxy.resume();
+      await expect
+        .poll(
+          async () => {
+            const claim = await queue.claim(REQUEST).catch(() => ({}));
+            return 'messages' in claim && claim.applicationId === 'one' && idsOf(claim);
+          },
+          { timeout: 5000 },
+        )
+        .toEqual(['a']);
+    },
+    30_000,
+  );
+
+  test('closes in time when the network is cut, with claims that it cannot release', async () => {
+    const queue = await open({ connection: proxy.connection, callTimeoutMs: 500 });
+    await queue.enqueue(Array.from({ length: 8 }, (_, index) => entryOf(`a-${index}`)));
+    for (let count = 0; count < 8; count += 1) {
+      expect(isClaim(await queue.claim({ ...REQUEST, leaseMs: 60_000 }))).toBe(true);
+    }
+    proxy.stall('to-server', 'to-client');
+    expect(await durationOf(queue.close().catch(() => {}))).toBeLessThan(2500);
+  }, 30_000);
+
+  test('rejects in time when the pool of the caller gives no connection', async () => {
+    const pool = new pg.Pool({ ...server.connection, max: 1 });
+    const queue = await open({ pool, callTimeoutMs: 500, listen: false });
+    const taken = await pool.connect();
+    expect(await durationOf(queue.stats().catch((error: unknown) => error))).toBeLessThan(1000);
+    taken.release();
+    expect((await queue.stats()).accepted).toBe(0);
+    await queue.close();
+    await pool.end();
+  });
+
+  test('listens on a new connection after the network stalled without a word', async () => {
+    const queue = await open({
+      connection: proxy.connection,
+      pollMs: 1_000_000,
+      callTimeoutMs: 500,
+    });
+    let calls = 0;
+    queue.onDue(() => {
+      calls += 1;
+    });
+    await expect.poll(() => calls, { timeout: 5000 }).toBe(1);
+    proxy.stall('to-server', 'to-client');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    // New connections pass again, the old one stays stalled.
+    proxy.abandon();
+    await expect.poll(() => calls, { timeout: 15_000 }).toBe(2);
+    await (await open()).enqueue([entryOf('one')]);
+    await expect.poll(() => calls, { timeout: 5000 }).toBeGreaterThan(2);
+  }, 30_000);
+});

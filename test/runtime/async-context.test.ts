@@ -1,0 +1,102 @@
+import { AsyncLocalStorage, AsyncResource, createHook } from 'node:async_hooks';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, test, vi } from 'vitest';
+import { currentSurroundings, detached, runWithin } from '../../src/runtime/async-context.ts';
+
+describe('surroundings', () => {
+  test('are those of the work, however late, and none outside', async () => {
+    const surroundings = {};
+    const later = runWithin(surroundings, async () => {
+      await nextTurn();
+      return currentSurroundings();
+    });
+    expect(currentSurroundings()).toBeUndefined();
+    expect(await later).toBe(surroundings);
+  });
+
+  test('may be none within others', () => {
+    const found = runWithin({}, () => runWithin(undefined, currentSurroundings));
+    expect(found).toBeUndefined();
+  });
+});
+
+describe('detached work', () => {
+  const number = new AsyncLocalStorage<number>();
+  const object = new AsyncLocalStorage<object>();
+  const stores = () => [currentSurroundings(), number.getStore(), object.getStore()];
+  const NONE = [undefined, undefined, undefined];
+  const within = <T>(work: () => T): T =>
+    runWithin({}, () => number.run(7, () => object.run({}, work)));
+
+  test('has no store of anybody, now or later', async () => {
+    const [now, promised, timed] = within(() =>
+      detached(() => [
+        stores(),
+        nextTurn().then(stores),
+        new Promise((resolve) => setTimeout(() => resolve(stores()), 0)),
+      ]),
+    );
+    expect([now, await promised, await timed]).toEqual([NONE, NONE, NONE]);
+  });
+
+  test('may have stores of its own, which nothing else has', async () => {
+    const later = detached(() => {
+      number.enterWith(1);
+      return nextTurn().then(() => number.getStore());
+    });
+    expect(number.getStore()).toBeUndefined();
+    expect(detached(() => number.getStore())).toBeUndefined();
+    expect(await later).toBe(1);
+  });
+
+  test('leaves what surrounds it as it was, whether it gives or throws', () => {
+    const boom = new Error('of the work');
+    within(() => {
+      const before = stores();
+      expect(detached(() => 'given')).toBe('given');
+      expect(() =>
+        detached(() => {
+          throw boom;
+        }),
+      ).toThrow(boom);
+      expect(stores()).toEqual(before);
+      expect(before[1]).toBe(7);
+    });
+  });
+
+  test('is a resource of its own to whoever watches, entered and left', () => {
+    const told: string[] = [];
+    let ours = 0;
+    const hook = createHook({
+      init: (id, type) => {
+        if (type === 'security-event-delivery') ours = id;
+      },
+      before: (id) => void (id === ours && told.push('before')),
+      after: (id) => void (id === ours && told.push('after')),
+    }).enable();
+    detached(() => told.push('work'));
+    hook.disable();
+    expect(told).toEqual(['before', 'work', 'after']);
+  });
+
+  test('runs where it is where Node keeps ids otherwise', async () => {
+    const list = vi.spyOn(Object, 'getOwnPropertySymbols');
+    const others = [
+      [],
+      [Symbol('async_id_symbol'), Symbol('trigger_async_id_symbol')],
+      Object.getOwnPropertySymbols(new AsyncResource('test')).slice(0, 1),
+    ];
+    for (const symbols of others) {
+      // It looks for them once.
+      vi.resetModules();
+      const fresh = await import('../../src/runtime/async-context.ts');
+      list.mockReturnValueOnce(symbols);
+      expect(number.run(7, () => fresh.detached(() => number.getStore()))).toBe(7);
+      expect(number.run(7, () => fresh.detached(() => number.getStore()))).toBe(7);
+    }
+    list.mockRestore();
+    // Nobody else is to get the one that found other keys.
+    vi.resetModules();
+    expect(number.run(7, () => detached(() => number.getStore()))).toBeUndefined();
+  });
+});

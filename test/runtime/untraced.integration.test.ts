@@ -1,0 +1,196 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { channel } from 'node:diagnostics_channel';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { isOwnWork, untraced } from '../../src/runtime/untraced.ts';
+import { fixtureCommand, runProgram } from '../helpers/child-programs.ts';
+import { root } from '../helpers/package-files.ts';
+import { removeTracers, setTracers } from '../helpers/replaced-globals.ts';
+
+const SUPPRESSED = Symbol.for('OpenTelemetry SDK Context Key SUPPRESS_TRACING');
+const ignore = (): void => {};
+const boom = (): never => {
+  throw new Error('of a tracer');
+};
+
+async function nowAndLater<T>(look: () => T): Promise<T[]> {
+  const now = look();
+  await nextTurn();
+  return [now, look()];
+}
+
+interface Context {
+  readonly values: Map<symbol, unknown>;
+  readonly setValue: (key: symbol, value: unknown) => Context;
+}
+
+const context = (values: Map<symbol, unknown>): Context => ({
+  values,
+  setValue: (key, value) => context(new Map([...values, [key, value]])),
+});
+
+/** A context manager in miniature, and whether tracing is suppressed in its context. */
+function otelInMiniature() {
+  const contexts = new AsyncLocalStorage<Map<symbol, unknown>>();
+  const isSuppressed = () => contexts.getStore()?.get(SUPPRESSED);
+  const manager = {
+    active: () => context(contexts.getStore() ?? new Map<symbol, unknown>()),
+    with: ({ values }: Context, work: () => void) => contexts.run(values, work),
+  };
+  return { contexts, isSuppressed, otel: { context: manager } };
+}
+
+/** What dd-trace binds its store to. */
+function datadogStore(name = 'apm:net:tcp:start') {
+  const store = new AsyncLocalStorage<{ noop?: boolean }>();
+  const bound = channel(name);
+  bound.bindStore(store);
+  onTestFinished(() => void bound.unbindStore(store));
+  return store;
+}
+
+afterEach(removeTracers);
+
+describe('our own work', () => {
+  test('is known as such, however late, and the rest is not', async () => {
+    const later = untraced(async () => {
+      expect(isOwnWork()).toBe(true);
+      await nextTurn();
+      return isOwnWork();
+    });
+    expect(isOwnWork()).toBe(false);
+    expect(await later).toBe(true);
+  });
+
+  test('has no store of its caller’s', () => {
+    const host = new AsyncLocalStorage<number>();
+    expect(host.run(7, () => untraced(() => [host.getStore(), isOwnWork()]))).toEqual([
+      undefined,
+      true,
+    ]);
+  });
+
+  test('runs once and gives what it gives, or throws what it throws', async () => {
+    const { otel } = otelInMiniature();
+    setTracers({ otel, datadog: {} });
+    datadogStore();
+    let runs = 0;
+    expect(untraced(() => (runs += 1))).toBe(1);
+    const own = new Error('of the work');
+    const failing = (): never => {
+      runs += 1;
+      throw own;
+    };
+    expect(() => untraced(failing)).toThrow(own);
+    await expect(untraced(async () => failing())).rejects.toBe(own);
+    expect(runs).toBe(3);
+  });
+
+  test('keeps no request alive while it goes on, as a timer of the host does', async () => {
+    const [, ...command] = fixtureCommand('request-store-leak');
+    const run = await runProgram(['--expose-gc', ...command], { cwd: root });
+    expect(run).toEqual({
+      exitCode: 0,
+      stderr: '',
+      stdout: JSON.stringify({ kept: ['a timer of the host'], held: 5 }),
+    });
+  });
+});
+
+describe('with OpenTelemetry', () => {
+  test('tracing is suppressed within, and only there', async () => {
+    const { contexts, isSuppressed, otel } = otelInMiniature();
+    setTracers({ otel });
+    const later = contexts.run(new Map(), () => {
+      const inside = untraced(() => nowAndLater(isSuppressed));
+      expect(isSuppressed()).toBeUndefined();
+      return inside;
+    });
+    expect(await later).toEqual([true, true]);
+  });
+
+  test.each<[string, object]>([
+    ['has no context manager', {}],
+    ['cannot tell its context', { context: { active: boom } }],
+    ['has contexts of another kind', { context: { active: () => ({}) } }],
+    ['fails before the work', { context: { active: () => ({ setValue: boom }), with: boom } }],
+    [
+      'does not run the work',
+      { context: { active: () => ({ setValue: () => ({}) }), with: () => {} } },
+    ],
+    [
+      'runs the work twice and fails',
+      {
+        context: {
+          active: () => ({ setValue: () => ({}) }),
+          with: (_context: object, work: () => void) => {
+            work();
+            work();
+            boom();
+          },
+        },
+      },
+    ],
+  ])('the work runs once where it %s', (_title, otel) => {
+    setTracers({ otel });
+    let runs = 0;
+    expect(untraced(() => (runs += 1))).toBe(1);
+    expect(runs).toBe(1);
+  });
+});
+
+describe('with dd-trace', () => {
+  test.each([
+    'tracing:apm:undici:fetch:start',
+    'apm:net:tcp:start',
+    'apm:dns:lookup:start',
+    'apm:http:client:request:start',
+  ])('the store that it binds to %s says so within, and only there', async (name) => {
+    const store = datadogStore(name);
+    setTracers({ datadog: {} });
+    const own = { noop: false };
+    const later = store.run(own, () => {
+      const inside = untraced(() => nowAndLater(() => store.getStore()));
+      expect(store.getStore()).toBe(own);
+      return inside;
+    });
+    expect(await later).toEqual([{ noop: true }, { noop: true }]);
+  });
+
+  test('a store is left alone that is somebody else’s', () => {
+    const store = datadogStore();
+    expect(untraced(() => store.getStore())).toBeUndefined();
+  });
+
+  test('the work runs where nothing is bound, or only listened to', () => {
+    setTracers({ datadog: {} });
+    expect(untraced(() => 'run')).toBe('run');
+    const heard = channel('apm:net:tcp:start');
+    heard.subscribe(ignore);
+    onTestFinished(() => {
+      heard.unsubscribe(ignore);
+    });
+    expect(untraced(() => 'run')).toBe('run');
+  });
+
+  test('the work runs where Node keeps what is bound otherwise', () => {
+    setTracers({ datadog: {} });
+    const store = datadogStore();
+    const bound = channel('apm:net:tcp:start');
+    const stores: unknown = Reflect.get(bound, '_stores');
+    Reflect.set(bound, '_stores', undefined);
+    expect(untraced(() => ['run', store.getStore()])).toEqual(['run', undefined]);
+    Reflect.set(bound, '_stores', stores);
+    expect(untraced(() => store.getStore())).toEqual({ noop: true });
+  });
+
+  test('the work runs once where what is bound is no store, and within the store behind it', () => {
+    const bound = channel('apm:net:tcp:start');
+    const nothing = { run: boom };
+    bound.bindStore(nothing as never);
+    onTestFinished(() => void bound.unbindStore(nothing as never));
+    const store = datadogStore();
+    setTracers({ datadog: {} });
+    expect(untraced(() => store.getStore())).toEqual({ noop: true });
+  });
+});

@@ -1,0 +1,201 @@
+import { describe, expect, test } from 'vitest';
+import { nextTurn } from '../../src/runtime/next-turn.ts';
+import { type GiveWay, givingWay, inStep } from '../../src/runtime/yield-to-event-loop.ts';
+import { createFakeClock } from '../../src/testing/index.ts';
+
+/** Counts the turns of the event loop until `end` is called. */
+function countTurns(): { readonly turns: () => number; readonly end: () => void } {
+  let turns = 0;
+  let immediate = setImmediate(function count() {
+    turns += 1;
+    immediate = setImmediate(count);
+  });
+  return { turns: () => turns, end: () => clearImmediate(immediate) };
+}
+
+/** In which turn each of these pieces of work began. */
+async function turnsOf(piecesMs: readonly number[]): Promise<number[]> {
+  const clock = createFakeClock();
+  const giveWay = givingWay(clock);
+  const { turns, end } = countTurns();
+  const ended: number[] = [];
+  await giveWay();
+  for (const ms of piecesMs) {
+    ended.push(turns());
+    clock.elapse(ms);
+    await giveWay();
+  }
+  end();
+  return ended;
+}
+
+test.each<[readonly number[], readonly number[]]>([
+  [[3.9], [0]],
+  [
+    [2, 1, 0.9, 0.1, 1],
+    [0, 0, 0, 0, 1],
+  ],
+  [
+    [4, 1],
+    [0, 1],
+  ],
+  [
+    [500, 1, 3, 1],
+    [0, 1, 1, 2],
+  ],
+])('work of %j ms is done in the turns %j', async (piecesMs, turns) => {
+  expect(await turnsOf(piecesMs)).toEqual(turns);
+});
+
+test('works that are under way together share the time of a turn, and take turns', async () => {
+  const clock = createFakeClock();
+  const giveWay = givingWay(clock);
+  const { turns, end } = countTurns();
+  const done: string[] = [];
+  const work = async (name: string): Promise<void> => {
+    await giveWay();
+    for (let piece = 0; piece < 4; piece += 1) {
+      done.push(`${name} in turn ${turns()}`);
+      clock.elapse(3);
+      await giveWay();
+    }
+  };
+  await Promise.all([work('a'), work('b')]);
+  end();
+  // Whether time is left is asked before a piece, so the last of them exceeds it.
+  expect(done).toEqual([
+    'a in turn 0',
+    'b in turn 0',
+    'a in turn 0',
+    'b in turn 1',
+    'a in turn 1',
+    'b in turn 1',
+    'a in turn 2',
+    'b in turn 2',
+  ]);
+});
+
+test('time that passed while nothing was under way is nobody’s', async () => {
+  const clock = createFakeClock();
+  const giveWay = givingWay(clock);
+  await giveWay();
+  await nextTurn();
+  await nextTurn();
+  clock.elapse(60_000);
+  const { turns, end } = countTurns();
+  await giveWay();
+  expect(turns()).toBe(0);
+  clock.elapse(5);
+  await giveWay();
+  expect(turns()).toBe(1);
+  end();
+});
+
+/** As long as what a call of a sender awaits, one promise after the other. */
+async function manyPromises(): Promise<void> {
+  for (let count = 0; count < 20; count += 1) await Promise.resolve();
+}
+
+test('a thousand works of one small piece each go on as long as there is time in a turn', async () => {
+  const clock = createFakeClock();
+  const giveWay = givingWay(clock);
+  const { turns, end } = countTurns();
+  await giveWay();
+  clock.elapse(5);
+  const ended: number[] = [];
+  const work = async (): Promise<void> => {
+    await giveWay();
+    await manyPromises();
+    clock.elapse(0.1);
+    ended.push(turns());
+  };
+  await Promise.all(Array.from({ length: 1000 }, work));
+  end();
+  // Sixteen at once, and whether 4 ms are over is asked before each sixteen: 48 of 0.1 ms.
+  expect(ended).toEqual(Array.from({ length: 1000 }, (_, index) => 1 + Math.floor(index / 48)));
+});
+
+test('works that come faster than sixteen a turn do not fall behind', async () => {
+  const clock = createFakeClock();
+  const giveWay = givingWay(clock);
+  let underWay = 0;
+  let most = 0;
+  const work = async (): Promise<void> => {
+    underWay += 1;
+    await giveWay();
+    await manyPromises();
+    clock.elapse(0.01);
+    await giveWay();
+    underWay -= 1;
+  };
+  for (let turn = 0; turn < 50; turn += 1) {
+    await giveWay();
+    // The host's own, which leaves nothing of this turn.
+    clock.elapse(5);
+    for (let count = 0; count < 100; count += 1) void work();
+    await nextTurn();
+    most = Math.max(most, underWay);
+  }
+  expect(most).toBeLessThanOrEqual(100);
+});
+
+/** In which turn each of these pieces began. */
+async function turnsOfPieces(giveWay: GiveWay, pieces: number): Promise<number[]> {
+  const { turns, end } = countTurns();
+  const begun: number[] = [];
+  for (let piece = 0; piece < pieces; piece += 1) {
+    begun.push(turns());
+    await giveWay();
+  }
+  end();
+  return begun;
+}
+
+const never = (): boolean => false;
+
+describe('a work in step with what is taken away', () => {
+  test('gives way after so many pieces, however short they are, while that is behind', async () => {
+    const giveWay = inStep(givingWay(createFakeClock()), () => true);
+    const begun = await turnsOfPieces(giveWay, 300);
+    expect(begun).toEqual(begun.map((_, piece) => Math.floor(piece / 128)));
+  });
+
+  test('gives way as any other while it is not', async () => {
+    const short = inStep(givingWay(createFakeClock()), never);
+    expect(new Set(await turnsOfPieces(short, 300))).toEqual(new Set([0]));
+    const clock = createFakeClock();
+    const giveWay = inStep(givingWay(clock), never);
+    const long = (): Promise<void> | undefined => {
+      clock.elapse(4);
+      return giveWay();
+    };
+    expect(await turnsOfPieces(long, 4)).toEqual([0, 0, 1, 2]);
+  });
+
+  test('counts its own pieces alone', async () => {
+    const giveWay = givingWay(createFakeClock());
+    const works = [inStep(giveWay, () => true), inStep(giveWay, () => true)];
+    const { turns, end } = countTurns();
+    for (let piece = 0; piece < 127; piece += 1) for (const one of works) await one();
+    expect(turns()).toBe(0);
+    await Promise.all(works.map(async (one) => await one()));
+    expect(turns()).toBe(1);
+    end();
+  });
+
+  test('goes on in the time of the turn that it comes to', async () => {
+    const clock = createFakeClock();
+    const giveWay = givingWay(clock);
+    const one = inStep(giveWay, () => true);
+    for (let piece = 0; piece < 127; piece += 1) await one();
+    const { turns, end } = countTurns();
+    // What others do first in the turn that follows leaves nothing of it.
+    setImmediate(() => {
+      void giveWay();
+      clock.elapse(4);
+    });
+    await one();
+    expect(turns()).toBe(2);
+    end();
+  });
+});

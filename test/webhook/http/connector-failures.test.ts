@@ -1,0 +1,237 @@
+import { EventEmitter, once } from 'node:events';
+import net from 'node:net';
+import { Worker } from 'node:worker_threads';
+import { buildConnector } from 'undici';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Clock } from '../../../src/runtime/clock.ts';
+import { createGuardedConnect, type LookupAll } from '../../../src/webhook/http/connector.ts';
+import {
+  codeOf,
+  guardedAgent,
+  post,
+  resolver,
+  startCanary,
+  watchSockets,
+} from '../../helpers/guarded-agent.ts';
+import { startReceiver } from '../../helpers/receiver.ts';
+
+describe('what goes wrong while connecting', () => {
+  const network = 'allow-private';
+
+  test('a name that does not resolve fails with the code of the resolver', async () => {
+    expect(await codeOf('http://nobody.invalid/', guardedAgent({ network }))).toMatch(
+      /^(ENOTFOUND|EAI_AGAIN)$/,
+    );
+    const failure = Object.assign(new Error('server failure'), { code: 'ESERVFAIL' });
+    const lookup: LookupAll = (_hostname, _options, callback) => callback(failure, []);
+    expect(await post('http://hooks.test/', guardedAgent({ network, lookup }))).toBe(failure);
+  });
+
+  test('a resolver that throws fails the connection and no more', async () => {
+    const failure = new TypeError('not now');
+    const lookup: LookupAll = () => {
+      throw failure;
+    };
+    expect(await post('http://hooks.test/', guardedAgent({ network, lookup }))).toBe(failure);
+  });
+
+  test('a name without addresses fails as ENODATA', async () => {
+    const agent = guardedAgent({ network, lookup: resolver({ 'empty.test': [] }).lookup });
+    expect(await post('http://empty.test/', agent)).toMatchObject({
+      code: 'ENODATA',
+      message: 'the name has no address',
+    });
+  });
+
+  test('a port where nobody listens fails as ECONNREFUSED', async () => {
+    const canary = await startCanary();
+    await canary.close();
+    const agent = guardedAgent({ network });
+    expect(await codeOf(`http://127.0.0.1:${canary.port}/`, agent)).toBe('ECONNREFUSED');
+  });
+
+  test('a peer that is gone before it was judged counts as reset, not as refused', async () => {
+    const canary = await startCanary();
+    watchSockets((socket) => Object.defineProperty(socket, 'remoteAddress', { value: undefined }));
+    expect(await post(`http://127.0.0.1:${canary.port}/`, guardedAgent({ network }))).toMatchObject(
+      {
+        code: 'ECONNRESET',
+        message: 'the peer closed at once',
+      },
+    );
+    await canary.idle();
+  });
+
+  test('a peer that resets at once is never said to be refused', async () => {
+    const server = await startReceiver({ onConnection: (socket) => socket.resetAndDestroy() });
+    onTestFinished(() => server.close());
+    const agent = guardedAgent({ network });
+    for (let round = 0; round < 20; round += 1) {
+      expect(await codeOf(server.url, agent)).toMatch(/^(ECONNRESET|UND_ERR_SOCKET|EPIPE)$/);
+    }
+  });
+});
+
+/** A port of 127.0.0.2 where connections wait to be let in, until `ms` after the call of `shut`. */
+async function startSlowDoor(ms: number) {
+  const worker = new Worker(
+    `const { parentPort, workerData } = require('node:worker_threads');
+    const answer = 'HTTP/1.1 200 OK\\r\\ncontent-length: 0\\r\\n\\r\\n';
+    const server = require('node:net').createServer((socket) => {
+      socket.on('error', () => {}).once('data', () => socket.end(answer));
+    });
+    server.listen({ port: 0, host: '127.0.0.2', backlog: 1 }, () => {
+      parentPort.postMessage(server.address().port);
+    });
+    parentPort.once('message', () => {
+      parentPort.postMessage('shut');
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, workerData);
+    });`,
+    { eval: true, workerData: ms },
+  );
+  onTestFinished(async () => void (await worker.terminate()));
+  const [port] = (await once(worker, 'message')) as [number];
+  const shut = async (): Promise<void> => {
+    worker.postMessage('shut', []);
+    await once(worker, 'message');
+    // They fill the hall: what comes behind them is not even answered, and tries again after 1 s.
+    const waiting = Array.from({ length: 4 }, () => net.connect(port, '127.0.0.2'));
+    for (const socket of waiting) socket.on('error', () => {}).unref();
+    onTestFinished(() => waiting.forEach((socket) => void socket.destroy()));
+    await Promise.all(waiting.slice(0, 2).map((socket) => once(socket, 'connect')));
+  };
+  return { port, shut };
+}
+
+describe('a name with several addresses', () => {
+  // Elsewhere a full hall is something else, and 127.0.0.2 is nobody.
+  test.runIf(process.platform === 'linux')(
+    'has time for each: one that takes long is not given up for one where nobody is',
+    async () => {
+      const { port, shut } = await startSlowDoor(600);
+      await shut();
+      const { lookup } = resolver({ 'far.test': ['127.0.0.2', '127.0.0.3'] });
+      const agent = guardedAgent({ network: 'allow-private', lookup });
+      expect(await post(`http://far.test:${port}/`, agent)).toBe(200);
+    },
+  );
+
+  test.each([
+    [undefined, 1667],
+    [60, 20],
+    [1, 1],
+  ])('has a third of the deadline for each (%s ms)', async (connectTimeoutMs, expectedMs) => {
+    const canary = await startCanary();
+    const connect = vi.spyOn(net.Socket.prototype, 'connect');
+    onTestFinished(() => connect.mockRestore());
+    await post(
+      `http://127.0.0.1:${canary.port}/`,
+      guardedAgent({ network: 'allow-private', connectTimeoutMs }),
+    );
+    const [[options]] = connect.mock.calls[0] as unknown as [[object]];
+    expect(options).toHaveProperty('autoSelectFamilyAttemptTimeout', expectedMs);
+  });
+});
+
+describe('the connect deadline', () => {
+  const network = 'allow-private';
+  const timedOut = { code: 'UND_ERR_CONNECT_TIMEOUT', message: 'no connection within 60 ms' };
+
+  test('is 5 s by default, and its timer ends with the connection (D76)', async () => {
+    const waits: { ms: number; signal: AbortSignal | undefined }[] = [];
+    const clock = clockWhoseSleep((ms, signal) => {
+      waits.push({ ms, signal });
+      return new Promise(() => {});
+    });
+    const canary = await startCanary();
+    const url = `http://127.0.0.1:${canary.port}/`;
+    expect(await post(url, guardedAgent({ network, clock }))).toBe(200);
+    expect(await post(url, guardedAgent({ network: 'public', clock }))).toBeInstanceOf(Error);
+    expect(await post(url, guardedAgent({ network, clock, connectTimeoutMs: 70 }))).toBe(200);
+    expect(waits.map(({ ms, signal }) => [ms, signal?.aborted])).toEqual([
+      [5000, true],
+      [5000, true],
+      [70, true],
+    ]);
+  });
+
+  test('does not touch a connection that was made in time', async () => {
+    const canary = await startCanary();
+    const gate = new EventEmitter();
+    const clock = clockWhoseSleep(async () => void (await once(gate, 'time is up')));
+    const connect = createGuardedConnect(buildConnector, { network, clock });
+    const target = { hostname: '127.0.0.1', protocol: 'http:', port: `${canary.port}` };
+    const socket = await new Promise<net.Socket | null>((resolve) => {
+      connect(target, (_error, made) => resolve(made));
+    });
+    gate.emit('time is up');
+    await new Promise((resolve) => void setImmediate(resolve));
+    expect(socket?.destroyed).toBe(false);
+    expect(socket?.readableHighWaterMark).toBe(65_536);
+    socket?.destroy();
+  });
+
+  test('covers the look-up, and an answer that comes later connects nowhere', async () => {
+    const canary = await startCanary();
+    const sockets: net.Socket[] = [];
+    watchSockets((socket) => sockets.push(socket));
+    const waiting: (() => void)[] = [];
+    const lookup: LookupAll = (_hostname, _options, callback) => {
+      waiting.push(() => callback(null, [{ address: '127.0.0.1', family: 4 }]));
+    };
+    const agent = guardedAgent({ network, lookup, connectTimeoutMs: 60 });
+    expect(await post(`http://slow.test:${canary.port}/`, agent)).toMatchObject(timedOut);
+    expect(waiting).toHaveLength(1);
+    for (const answerLate of waiting) answerLate();
+    await new Promise((resolve) => void setImmediate(resolve));
+    expect(sockets).toEqual([]);
+  });
+
+  test('covers the TLS handshake, and closes the connection', async () => {
+    const gate = new EventEmitter();
+    const receiver = await startReceiver({
+      onConnection: (socket) => socket.once('data', () => gate.emit('hello')),
+    });
+    onTestFinished(() => receiver.close());
+    const clock = clockWhoseSleep(async () => void (await once(gate, 'hello')));
+    const agent = guardedAgent({ network, clock, connectTimeoutMs: 60 });
+    expect(await post(`https://127.0.0.1:${receiver.port}/`, agent)).toMatchObject(timedOut);
+    await receiver.idle();
+  });
+
+  test.runIf(process.platform === 'linux')('covers TCP, and gives up the socket', async () => {
+    const { port, stop } = await startDeafListener();
+    onTestFinished(stop);
+    const fillers: net.Socket[] = [];
+    for (let count = 0; count < 8; count += 1) {
+      fillers.push(net.connect(port, '127.0.0.1').on('error', () => {}));
+    }
+    onTestFinished(() => {
+      for (const filler of fillers) filler.destroy();
+    });
+    const sockets: net.Socket[] = [];
+    watchSockets((socket) => sockets.push(socket));
+    const agent = guardedAgent({ network, connectTimeoutMs: 60 });
+    expect(await post(`http://127.0.0.1:${port}/`, agent)).toMatchObject(timedOut);
+    expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true]);
+  });
+});
+
+function clockWhoseSleep(sleep: Clock['sleep']): Clock {
+  return { now: () => 0, monotonicMs: () => 0, sleep, idle: sleep };
+}
+
+/** Listens, but never accepts: when its backlog is full, the kernel lets connections wait. */
+async function startDeafListener() {
+  const worker = new Worker(
+    `const { parentPort } = require('node:worker_threads');
+     const server = require('node:net').createServer();
+     server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+       parentPort.postMessage(server.address().port);
+       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+     });`,
+    { eval: true },
+  );
+  const port = await new Promise<number>((resolve) => worker.once('message', resolve));
+  return { port, stop: () => void worker.terminate() };
+}

@@ -1,0 +1,182 @@
+import https from 'node:https';
+import type net from 'node:net';
+import { rootCertificates, type TLSSocket } from 'node:tls';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { createCertificate } from '../../../src/testing/index.ts';
+import {
+  createPoster,
+  type Poster,
+  type PosterOptions,
+  type TlsCredentials,
+} from '../../../src/webhook/http/client.ts';
+import { credentialsIdentity } from '../../../src/webhook/http/tls.ts';
+import { respond, startReceiver } from '../../helpers/receiver.ts';
+
+const SERVER = createCertificate();
+const [OURS, THEIRS] = [createCertificate(), createCertificate()];
+const TRUSTED = { ca: SERVER.cert };
+
+function openPoster(options: Partial<PosterOptions> = {}): Poster {
+  const poster = createPoster({ network: 'allow-private', clock: systemClock, ...options });
+  onTestFinished(() => poster.close());
+  return poster;
+}
+
+/** Answers 204 and remembers who asked, over which connection. */
+async function startServer(options: https.ServerOptions = {}) {
+  const shown: (string | undefined)[] = [];
+  const sockets = new Set<TLSSocket>();
+  const resumed: boolean[] = [];
+  const server = https.createServer({ ...SERVER, ...options }, (request, response) => {
+    const socket = request.socket as TLSSocket;
+    sockets.add(socket);
+    resumed.push(socket.isSessionReused());
+    shown.push(socket.getPeerX509Certificate()?.toString());
+    request.resume().on('end', () => response.writeHead(204).end());
+  });
+  server.on('tlsClientError', () => {});
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => server.close().closeAllConnections());
+  const url = `https://localhost:${(server.address() as net.AddressInfo).port}/`;
+  return { url, shown, sockets, resumed };
+}
+
+const post = (poster: Poster, url: string, tls?: TlsCredentials) =>
+  poster.post({ url, body: Buffer.from('[]'), headers: {}, tls });
+
+describe('the credentials of a request', () => {
+  test.each<[string, TlsCredentials]>([
+    ['a text', TRUSTED],
+    ['a buffer', { ca: Buffer.from(SERVER.cert) }],
+    ['one of many', { ca: [...rootCertificates.slice(0, 1), Buffer.from(SERVER.cert)] }],
+  ])("make its receiver's own CA trusted: %s", async (_what, tls) => {
+    const { url } = await startServer();
+    expect(await post(openPoster(), url, tls)).toMatchObject({ status: 204 });
+  });
+
+  test.each<[string, TlsCredentials | undefined]>([
+    ['none', undefined],
+    ['none in them', {}],
+    ['another', { ca: THEIRS.cert }],
+    ['a list of none', { ca: [] }],
+  ])('leave a receiver refused whose CA is not theirs: %s', async (_what, tls) => {
+    const { url, shown } = await startServer();
+    expect(await post(openPoster(), url, tls)).toMatchObject({ kind: 'failure', code: 'tls' });
+    expect(shown).toEqual([]);
+  });
+
+  test('of one request do not make its receiver trusted for others', async () => {
+    const { url, shown } = await startServer();
+    const poster = openPoster();
+    expect(await post(poster, url, TRUSTED)).toMatchObject({ status: 204 });
+    expect(await post(poster, url)).toMatchObject({ code: 'tls' });
+    expect(await post(poster, url, { ca: [] })).toMatchObject({ code: 'tls' });
+    expect(await post(poster, url, TRUSTED)).toMatchObject({ reusedConnection: true });
+    expect(shown).toHaveLength(2);
+  });
+
+  test('show the client certificate to a receiver that asks for one', async () => {
+    const { url, shown } = await startServer({ requestCert: true, ca: OURS.cert });
+    const result = await post(openPoster(), url, { ...TRUSTED, ...OURS });
+    expect(result).toMatchObject({ status: 204 });
+    expect(shown).toEqual([OURS.cert]);
+  });
+
+  test.each([
+    ['a wrong client certificate', THEIRS],
+    ['none at all', {}],
+  ])('fail with %s, and no request arrives', async (_what, credentials) => {
+    const { url, shown } = await startServer({ requestCert: true, ca: OURS.cert });
+    const result = await post(openPoster(), url, { ...TRUSTED, ...credentials });
+    // TLS 1.3 refuses a client after the handshake: Node's server does it by closing.
+    expect(result).toMatchObject({ kind: 'failure', code: 'connection-reset' });
+    expect(shown).toEqual([]);
+  });
+
+  test.each<[string, TlsCredentials]>([
+    ['a certificate', { ...TRUSTED, cert: 'secret no certificate', key: OURS.key }],
+    ['a key', { ...TRUSTED, cert: OURS.cert, key: 'secret no key' }],
+    ["each other's match", { ...TRUSTED, cert: OURS.cert, key: THEIRS.key }],
+  ])('fail as TLS where they are not %s, and are not repeated', async (_what, tls) => {
+    const { url, shown } = await startServer();
+    const result = await post(openPoster(), url, tls);
+    expect(result).toMatchObject({ kind: 'failure', code: 'tls' });
+    expect(JSON.stringify(result)).not.toMatch(/secret|BEGIN/);
+    expect(shown).toEqual([]);
+  });
+
+  test('keep connections and TLS sessions apart, and share them where they are equal', async () => {
+    const asking = { requestCert: true, rejectUnauthorized: false, maxVersion: 'TLSv1.2' } as const;
+    const { url, shown, sockets, resumed } = await startServer(asking);
+    const poster = openPoster();
+    const [ours, theirs] = [
+      { ...TRUSTED, ...OURS },
+      { ...TRUSTED, ...THEIRS },
+    ];
+    await post(poster, url, ours);
+    await post(poster, url, theirs);
+    await post(poster, url, structuredClone(ours));
+    await post(poster, url, { ...theirs, ca: Buffer.from(SERVER.cert) });
+    expect(shown).toEqual([OURS.cert, THEIRS.cert, OURS.cert, THEIRS.cert]);
+    expect(sockets.size).toBe(2);
+    expect(resumed).toEqual([false, false, false, false]);
+  });
+
+  test('are remembered for 256 others at most, the oldest forgotten first', async () => {
+    // Idle for 4 s only, the first might be gone before the last is sent on a busy machine.
+    const headers = { connection: 'keep-alive', 'keep-alive': 'timeout=60' };
+    const receiver = await startReceiver({ script: [respond({ headers })] });
+    onTestFinished(() => receiver.close());
+    const poster = openPoster({ maxIdleConnections: 1000 });
+    // Over http they play no part, but are told apart all the same.
+    const isReused = async (ca: string) =>
+      (await post(poster, receiver.url, { ca })).reusedConnection;
+    for (let count = 0; count < 256; count += 1) await isReused(`${count}`);
+    expect([await isReused('0'), await isReused('256')]).toEqual([true, false]);
+    expect([await isReused('1'), await isReused('0')]).toEqual([true, false]);
+  });
+
+  test('take up their own TLS session again', async () => {
+    const { url, shown, resumed } = await startServer({
+      requestCert: true,
+      rejectUnauthorized: false,
+      maxVersion: 'TLSv1.2',
+    });
+    const poster = openPoster({ maxIdleConnections: 0 });
+    const credentials = [OURS, THEIRS, OURS, THEIRS].map((own) => ({ ...TRUSTED, ...own }));
+    for (const tls of credentials) await post(poster, url, tls);
+    expect(shown).toEqual([OURS.cert, THEIRS.cert, OURS.cert, THEIRS.cert]);
+    expect(resumed).toEqual([false, false, true, true]);
+  });
+});
+
+describe('credentialsIdentity', () => {
+  const DIFFERENT: readonly (TlsCredentials | undefined)[] = [
+    undefined,
+    { ca: [] },
+    { ca: 'a' },
+    { ca: ['a', 'a'] },
+    { ca: ['aa'] },
+    { cert: 'a' },
+    { key: 'a' },
+    { cert: 'a', key: 'b' },
+    { cert: 'b', key: 'a' },
+    { ca: 'a', cert: 'b', key: 'c' },
+  ];
+
+  test('tells different contents apart', () => {
+    const identities = DIFFERENT.map((credentials) => credentialsIdentity(credentials));
+    expect(new Set(identities).size).toBe(DIFFERENT.length);
+  });
+
+  test.each<[TlsCredentials, TlsCredentials]>([
+    [{ ca: 'a' }, { ca: ['a'] }],
+    [
+      { ca: 'a', cert: 'b' },
+      { cert: Buffer.from('b'), ca: [Buffer.from('a')], key: undefined },
+    ],
+  ])('is the same for equal contents', (one, other) => {
+    expect(credentialsIdentity(one)).toBe(credentialsIdentity(other));
+  });
+});

@@ -1,0 +1,73 @@
+import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { tolerateContinue } from '../../../src/webhook/http/unasked-continue.ts';
+
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
+const SKIPPED = 'HTTP/1.1 102 Continue\r\n\r\n';
+const OK = 'HTTP/1.1 200 OK\r\n\r\n';
+
+/** What is read of a stream that gets these chunks, one after another. */
+function reading() {
+  const stream = new Readable({ read() {} });
+  const { renew } = tolerateContinue(stream as Socket);
+  const read = (chunk: string): string | undefined => {
+    stream.push(Buffer.from(chunk, 'latin1'));
+    return (stream.read() as Buffer | null)?.toString('latin1');
+  };
+  return { read, renew, stream };
+}
+
+describe('what is read', () => {
+  test.each([
+    [[CONTINUE], [SKIPPED]],
+    [[CONTINUE + OK + CONTINUE], [SKIPPED + OK + CONTINUE]],
+    [
+      [CONTINUE + CONTINUE, CONTINUE, OK],
+      [SKIPPED + SKIPPED, SKIPPED, OK],
+    ],
+    [
+      [OK, CONTINUE],
+      [OK, CONTINUE],
+    ],
+    [
+      ['HTTP/1.1 103 Early\r\n\r\n', CONTINUE],
+      ['HTTP/1.1 103 Early\r\n\r\n', SKIPPED],
+    ],
+    [
+      [`x${CONTINUE}`, CONTINUE],
+      [`x${CONTINUE}`, CONTINUE],
+    ],
+    [['HTTP/1.1 1000\r\n\r\n'], ['HTTP/1.1 1020\r\n\r\n']],
+    [
+      ['HTTP/1.0 100\r\n\r\n', CONTINUE],
+      ['HTTP/1.0 100\r\n\r\n', CONTINUE],
+    ],
+    [
+      ['HTTP/1.1 10', '0 Continue\r\n\r\n', CONTINUE],
+      ['HTTP/1.1 10', '0 Continue\r\n\r\n', CONTINUE],
+    ],
+    [
+      ['HTTP/1.1 100 Continue\r\n', `\r\n${CONTINUE}`],
+      ['HTTP/1.1 102 Continue\r\n', `\r\n${CONTINUE}`],
+    ],
+  ])('of %j is %j', (chunks, expected) => {
+    const { read } = reading();
+    expect(chunks.map(read)).toEqual(expected);
+  });
+
+  test('is looked at again for the next response', () => {
+    const { read, renew } = reading();
+    expect([read(OK), read(CONTINUE)]).toEqual([OK, CONTINUE]);
+    renew();
+    expect([read(CONTINUE), read(OK), read(CONTINUE)]).toEqual([SKIPPED, OK, CONTINUE]);
+  });
+
+  test('is nothing where there is nothing, and so many bytes where so many are asked for', () => {
+    const { stream } = reading();
+    expect(stream.read()).toBeNull();
+    stream.push('abc');
+    expect(String(stream.read(2))).toBe('ab');
+    expect(String(stream.read())).toBe('c');
+  });
+});
