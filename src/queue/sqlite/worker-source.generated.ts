@@ -540,11 +540,13 @@ function recount(store, application) {
   store.addLost(application, Math.max(0, missing));
 }
 function moveToDeadLetters({ database, store, nowMs }, application, { sequence, sends, ...message }) {
+  const { clock_offset: offset } = store.state;
   database.run(
     \`insert into dead_letter
-     select ?, application, accepted, ?, ?, ?, ?, \${CONTENT_COLUMNS} from message where sequence = ?\`,
+     select ?, application, accepted - ?, ?, ?, ?, ?, \${CONTENT_COLUMNS} from message where sequence = ?\`,
     store.nextNumber(),
-    nowMs,
+    offset,
+    nowMs - offset,
     sends,
     message.reason,
     message.lastAttempt,
@@ -701,7 +703,7 @@ var Store = class {
     const { state } = this;
     const time = machineMs + state.clock_offset;
     const backMs = state.last_time - time;
-    if (backMs > CLOCK_TOLERANCE_MS) state.clock_offset += backMs;
+    if (backMs > CLOCK_TOLERANCE_MS) state.clock_offset += Math.ceil(backMs);
     state.last_time = Math.max(state.last_time, time);
     return state.last_time;
   }
@@ -950,14 +952,11 @@ function listDeadLetters(context, { filter, after, limit }) {
   const rows = search(context, "*", given);
   const page = rows.slice(0, limit);
   const next = rows.length > limit ? page.at(-1)?.id : void 0;
-  const { clock_offset: offset } = context.store.state;
   const intact = page.filter((row) => isIntact2(context, row));
   const letters = intact.map(({ body, application, ...row }) => ({
     ...row,
     applicationId: context.store.byNumber(application)?.id ?? "",
     message_id: fromText(row.message_id),
-    accepted: row.accepted - offset,
-    died: row.died - offset,
     length: body.length
   }));
   return { letters, bodies: context.join(intact.map(({ body }) => body)), next };

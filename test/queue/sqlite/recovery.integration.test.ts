@@ -136,7 +136,14 @@ describe('a clock that is set back', () => {
     nowMs -= 5 * HOUR_MS;
     expect(await claimedIds(queue)).toEqual(['late']);
     nowMs += request.leaseMs;
-    expect(await claimedIds(queue)).toEqual(['late']);
+    const again = await queue.claim(request);
+    if (!isClaim(again)) throw new Error('nothing was claimed');
+    await queue.settle(again, [DEAD], { ...INITIAL, pauseMs: 0 });
+    // Dead letters have the machine's time.
+    const { items } = await queue.listDeadLetters({ limit: 1 });
+    const [letter] = items;
+    expect(letter?.diedAt).toBe(nowMs);
+    expect((letter?.diedAt ?? 0) - (letter?.acceptedAt ?? 0)).toBe(request.leaseMs);
   });
 });
 

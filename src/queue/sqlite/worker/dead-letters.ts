@@ -92,14 +92,11 @@ export function listDeadLetters(
   const rows = search<DeadLetterRow>(context, '*', given);
   const page = rows.slice(0, limit);
   const next = rows.length > limit ? page.at(-1)?.id : undefined;
-  const { clock_offset: offset } = context.store.state;
   const intact = page.filter((row) => isIntact(context, row));
   const letters = intact.map(({ body, application, ...row }) => ({
     ...row,
     applicationId: context.store.byNumber(application)?.id ?? '',
     message_id: fromText(row.message_id),
-    accepted: row.accepted - offset,
-    died: row.died - offset,
     length: body.length,
   }));
   return { letters, bodies: context.join(intact.map(({ body }) => body)), next };

@@ -140,11 +140,14 @@ export function moveToDeadLetters(
   application: Application,
   { sequence, sends, ...message }: Pick<MessageRow, 'sequence' | 'sends' | 'size_bytes'> & Death,
 ): void {
+  const { clock_offset: offset } = store.state;
+  // Times of dead letters are shown to people: they are the machine's.
   database.run(
     `insert into dead_letter
-     select ?, application, accepted, ?, ?, ?, ?, ${CONTENT_COLUMNS} from message where sequence = ?`,
+     select ?, application, accepted - ?, ?, ?, ?, ?, ${CONTENT_COLUMNS} from message where sequence = ?`,
     store.nextNumber(),
-    nowMs,
+    offset,
+    nowMs - offset,
     sends,
     message.reason,
     message.lastAttempt,

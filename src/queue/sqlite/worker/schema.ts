@@ -1,6 +1,6 @@
 /**
- * The tables of the file. Times are the queue's, in milliseconds; ids are as `toText` of store.ts writes
- * them. The types of the rows follow from the columns.
+ * The tables of the file, from whose columns the types of the rows follow. Times are in milliseconds of
+ * the queue's clock, those of dead letters of the machine's. Ids are as `toText` of store.ts writes them.
  */
 
 /** `PRAGMA application_id` of our files: "SEDQ". */
