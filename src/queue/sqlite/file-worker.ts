@@ -63,7 +63,7 @@ export class FileWorker {
     this.#worker = untraced(() => start({ file, peerPath: peerPath(), gate, ...settings }));
     this.#worker.unref();
     this.#worker.on('message', (post: WorkerPost) => {
-      this.#settle(post);
+      this.#answer(post);
       if (post.due || post.damage !== null) onEvent(post);
     });
     this.#worker.on('error', (cause) => this.#fail(cause));
@@ -135,32 +135,42 @@ export class FileWorker {
     this.#calls = [];
     this.#bodies = [];
     this.#bytes = 0;
-    this.#post({ kind: 'calls', calls, bytes }, [bytes.buffer]);
+    try {
+      this.#post({ kind: 'calls', calls, bytes }, [bytes.buffer]);
+    } catch (cause) {
+      // An argument that cannot be cloned: thrown here, it would end the process.
+      for (const [id] of calls) this.#taken(id)?.reject(failed('the call cannot be posted', cause));
+    }
   }
 
   #post(post: Post, transfer: ArrayBuffer[] = []): void {
     this.#worker.postMessage(post, transfer);
   }
 
-  #settle({ answers }: WorkerPost): void {
+  #answer({ answers }: WorkerPost): void {
     for (const [id, value, failure] of answers) {
-      const call = this.#pending.get(id);
-      this.#pending.delete(id);
+      const call = this.#taken(id);
       if (failure === null) call?.resolve(value);
       else call?.reject(errorOf(failure));
     }
+  }
+
+  #taken(id: number): PendingCall | undefined {
+    const call = this.#pending.get(id);
+    this.#pending.delete(id);
     if (this.#pending.size === 0 && !this.#isOver) this.#worker.unref();
+    return call;
   }
 
   #fail(cause: unknown): void {
     this.#isOver = true;
-    const detail = 'the worker of the file ended';
-    for (const { reject } of this.#pending.values()) {
-      reject(new SecurityEventError('ERR_QUEUE_FAILED', { detail, cause }));
-    }
-    this.#pending.clear();
+    for (const id of [...this.#pending.keys()])
+      this.#taken(id)?.reject(failed('the worker of the file ended', cause));
   }
 }
+
+const failed = (detail: string, cause: unknown): SecurityEventError =>
+  new SecurityEventError('ERR_QUEUE_FAILED', { detail, cause });
 
 /** Nothing of the host's command line or environment runs in it: no loaders, no `--require`. */
 function start(data: WorkerData): Worker {
@@ -169,8 +179,7 @@ function start(data: WorkerData): Worker {
   try {
     return new Worker(WORKER_SOURCE, { eval: true, name, workerData: data, ...none });
   } catch (cause) {
-    const detail = 'no worker thread can be started';
-    throw new SecurityEventError('ERR_QUEUE_FAILED', { detail, cause });
+    throw failed('no worker thread can be started', cause);
   }
 }
 

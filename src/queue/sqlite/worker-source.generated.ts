@@ -1977,7 +1977,11 @@ var FileThread = class {
         this.#watch(post.watch);
       } else for (const call of post.calls) this.#waiting.push({ call, bytes: post.bytes });
     }
-    this.#unlessStopped(() => this.#work());
+    try {
+      this.#work();
+    } catch (error) {
+      if (!(error instanceof Stopped)) throw error;
+    }
   }
   #nextPost() {
     return (0, import_node_worker_threads.receiveMessageOnPort)(this.#port)?.message;
@@ -2003,7 +2007,7 @@ var FileThread = class {
       const before = this.#groups;
       await systemClock.idle(IDLE_MS);
       const isIdle = before === this.#groups && !this.#isClosing;
-      isMore = !isIdle || this.#unlessStopped(() => this.#file.tidy()) === true;
+      isMore = !isIdle || this.#quietly(() => this.#file.tidy()) === true;
     }
     this.#isResting = false;
   }
@@ -2018,7 +2022,7 @@ var FileThread = class {
     for (; ; ) {
       await systemClock.idle(POLL_MS, signal);
       if (signal.aborted) return;
-      if (this.#unlessStopped(() => this.#file.isDueByOthers()) === true)
+      if (this.#quietly(() => this.#file.isDueByOthers()) === true)
         this.#send({ ...NOTHING, due: true });
     }
   }
@@ -2027,12 +2031,11 @@ var FileThread = class {
     this.#watch(false);
     this.#port.close();
   }
-  /** When the process ends, the worker stands still. Errors of timers are found by the next call. */
-  #unlessStopped(work) {
+  /** The next call finds out what is wrong with the file. */
+  #quietly(work) {
     try {
       return work();
-    } catch (error) {
-      if (!(error instanceof Stopped)) this.#file.drop();
+    } catch {
       return void 0;
     }
   }

@@ -147,6 +147,15 @@ describe('a clock that is set back', () => {
   });
 });
 
+describe('an argument that cannot be posted', () => {
+  test('fails its call, and not the process', async () => {
+    const { queue } = await openedOn({ file: newFile() });
+    const id = Symbol('id') as unknown as string;
+    await expect(queue.applicationState(id)).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
+    expect(await queue.stats()).toMatchObject({ pending: 0 });
+  });
+});
+
 describe('a handle that is closed while it opens', () => {
   test('leaves no worker behind', async () => {
     const { queue } = queueOn({ file: newFile() });

@@ -47,7 +47,12 @@ export class FileThread {
         this.#watch(post.watch);
       } else for (const call of post.calls) this.#waiting.push({ call, bytes: post.bytes });
     }
-    this.#unlessStopped(() => this.#work());
+    try {
+      this.#work();
+    } catch (error) {
+      // Any other error ends the worker, so that no call waits for an answer.
+      if (!(error instanceof Stopped)) throw error;
+    }
   }
 
   #nextPost(): Post | undefined {
@@ -77,7 +82,7 @@ export class FileThread {
       const before = this.#groups;
       await systemClock.idle(IDLE_MS);
       const isIdle = before === this.#groups && !this.#isClosing;
-      isMore = !isIdle || this.#unlessStopped(() => this.#file.tidy()) === true;
+      isMore = !isIdle || this.#quietly(() => this.#file.tidy()) === true;
     }
     this.#isResting = false;
   }
@@ -94,7 +99,7 @@ export class FileThread {
     for (;;) {
       await systemClock.idle(POLL_MS, signal);
       if (signal.aborted) return;
-      if (this.#unlessStopped(() => this.#file.isDueByOthers()) === true)
+      if (this.#quietly(() => this.#file.isDueByOthers()) === true)
         this.#send({ ...NOTHING, due: true });
     }
   }
@@ -105,12 +110,11 @@ export class FileThread {
     this.#port.close();
   }
 
-  /** When the process ends, the worker stands still. Errors of timers are found by the next call. */
-  #unlessStopped<T>(work: () => T): T | undefined {
+  /** The next call finds out what is wrong with the file. */
+  #quietly<T>(work: () => T): T | undefined {
     try {
       return work();
-    } catch (error) {
-      if (!(error instanceof Stopped)) this.#file.drop();
+    } catch {
       return undefined;
     }
   }
