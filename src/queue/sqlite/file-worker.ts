@@ -164,7 +164,7 @@ export class FileWorker {
 
   #fail(cause: unknown): void {
     this.#isOver = true;
-    for (const id of [...this.#pending.keys()])
+    for (const id of this.#pending.keys())
       this.#taken(id)?.reject(failed('the worker of the file ended', cause));
   }
 }
