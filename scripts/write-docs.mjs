@@ -6,9 +6,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tsImport } from 'tsx/esm/api';
-import { COMMANDS } from '../modules/cli/commands.js';
-import { EXIT_CODES } from '../modules/cli/failure.js';
-import { commandHelp } from '../modules/cli/help.js';
+import { table } from '../modules/cli/command.js';
+import { loadCommands } from '../modules/cli/command-line.js';
+import { EXIT_CODES } from '../modules/cli/errors.js';
 import { PULSE_GENRES } from '../modules/contract/vocabulary.js';
 import { EVENT_WORDS, FIELD_TABLE } from '../modules/delivery/event-words.js';
 import { CHANNEL_PREFIX, EVENT_TABLE } from '../modules/delivery/events.js';
@@ -17,7 +17,7 @@ import { ERROR_TABLE } from '../modules/errors.js';
 import * as vocabulary from '../modules/projection/vocabulary-map.js';
 import { schemaFile } from '../modules/queue/postgres/schema.js';
 import { SCHEDULE_RULES } from '../modules/webhook/common-options.js';
-import { commandHelps, commandLinePage } from './pages/command-line.mjs';
+import { commandLinePage } from './pages/command-line.mjs';
 import { errorsPage } from './pages/errors.mjs';
 import { eventsPage } from './pages/events.mjs';
 import { optionsPage } from './pages/options.mjs';
@@ -25,10 +25,10 @@ import { projectionPage } from './pages/projection.mjs';
 
 // The bench is TypeScript that no build compiles.
 const { measuredPages } = await tsImport('../bench/pages/measured-pages.ts', import.meta.url);
-const helps = await commandHelps({ COMMANDS, commandHelp });
+const commands = await loadCommands();
 
 const PAGES = {
-  'docs/command-line.md': commandLinePage({ EXIT_CODES, helps }),
+  'docs/command-line.md': commandLinePage({ EXIT_CODES, commands, table }),
   'docs/errors.md': errorsPage({ ERROR_TABLE }),
   'docs/events.md': eventsPage({ CHANNEL_PREFIX, EVENT_TABLE, EVENT_WORDS, FIELD_TABLE }),
   'docs/options.md': optionsPage({ DESTINATION_OPTION_TABLE, SENDER_OPTION_TABLE, SCHEDULE_RULES }),

@@ -148,8 +148,7 @@ create function "security_events".numbers(list json) returns bigint[] language s
 $$;
 
 create function "security_events".texts(list json) returns text[] language sql immutable as $$
-  select array(select t.value from json_array_elements_text(list) with ordinality t(value, place)
-    order by t.place)
+  select array(select json_array_elements_text(list))
 $$;
 
 -- The state of an application as columns.
@@ -308,10 +307,10 @@ create function "security_events".enqueue(args json, contents bytea) returns jso
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-  ids text[] := "security_events".texts(args->'ids');
-  owners bigint[] := "security_events".numbers(args->'owners');
-  sizes bigint[] := "security_events".numbers(args->'sizes');
-  delay_ms double precision := args->>'delayMs';
+  given record;
+  ids text[];
+  owners bigint[];
+  sizes bigint[];
   open_numbers bigint[];
   closed text[];
   more_messages bigint;
@@ -323,11 +322,19 @@ declare
   undelayed bigint[] := '{}';
   sequences bigint[];
 begin
+  -- At once: each operator on the argument would parse all of it again.
+  select * into given from json_to_record(args) j(
+    ids json, owners json, sizes json, "messageIds" json, formats json, starts json, lengths json,
+    "dateAts" json, "countAts" json, "delayMs" double precision, "initialState" json,
+    "maxPendingMessages" bigint, "maxPendingBytes" bigint);
+  ids := "security_events".texts(given.ids);
+  owners := "security_events".numbers(given.owners);
+  sizes := "security_events".numbers(given.sizes);
   -- Closing an application waits for this transaction, and this one for that.
   lock table "security_events".enqueue_lock in row share mode;
   now_exact := "security_events".now_exact();
   now_ms := floor(now_exact);
-  later_ms := "security_events".time_after(now_exact, delay_ms);
+  later_ms := "security_events".time_after(now_exact, given."delayMs");
   select array_agg(a.id) into closed
     from unnest(ids) i(id) join "security_events".application a on a.id = i.id where a.tier = 'closed';
   select count(*), coalesce(sum(e.size_bytes), 0) into more_messages, more_bytes
@@ -335,16 +342,16 @@ begin
     where closed is null or ids[e.owner] <> all (closed);
   if more_messages > 0 then
     used := "security_events".pending_now();
-    if used.messages + more_messages > (args->>'maxPendingMessages')::bigint then
+    if used.messages + more_messages > given."maxPendingMessages" then
       return json_build_object('full', 'maxPendingMessages', 'messages', more_messages, 'bytes', more_bytes);
-    elsif used.bytes + more_bytes > (args->>'maxPendingBytes')::bigint then
+    elsif used.bytes + more_bytes > given."maxPendingBytes" then
       return json_build_object('full', 'maxPendingBytes', 'messages', more_messages, 'bytes', more_bytes);
     end if;
   end if;
   -- Sorted, so that two transactions that add the same applications cannot deadlock.
   insert into "security_events".application (id, tier, max_messages, max_bytes, circuit_breaker)
     select i.id, s.*
-      from unnest(ids) i(id), "security_events".state_of(args->'initialState') s
+      from unnest(ids) i(id), "security_events".state_of(given."initialState") s
       where not exists (select from "security_events".application a where a.id = i.id)
       order by i.id
     on conflict do nothing;
@@ -369,9 +376,9 @@ begin
           e.message_id, substring(contents from e.start + 1 for e.length)
         from (
           select open_numbers[e.owner] as application, e.*
-            from unnest(owners, sizes, "security_events".texts(args->'messageIds'), "security_events".numbers(args->'formats'),
-                "security_events".numbers(args->'starts')::integer[], "security_events".numbers(args->'lengths')::integer[],
-                "security_events".numbers(args->'dateAts'), "security_events".numbers(args->'countAts'))
+            from unnest(owners, sizes, "security_events".texts(given."messageIds"), "security_events".numbers(given.formats),
+                "security_events".numbers(given.starts)::integer[], "security_events".numbers(given.lengths)::integer[],
+                "security_events".numbers(given."dateAts"), "security_events".numbers(given."countAts"))
               with ordinality e(owner, size_bytes, message_id, format, start, length, date_at,
                 count_at, place)
             order by e.place) e
@@ -484,16 +491,34 @@ create function "security_events".next_messages(
   out dues bigint[], out sequences bigint[]
 ) language plpgsql as $$
 #variable_conflict use_column
+declare
+  whole record;
 begin
+  select array_agg(d.due) as dues, array_agg(d.sequence) as sequences, count(*) as messages,
+      sum(d.size_bytes) as bytes, min(d.max_messages) as own_limit,
+      min(d.format) = max(d.format) as is_one_format
+    into whole
+    from (
+      select due, sequence, size_bytes, max_messages, format from "security_events".message
+        where application = app.number and due >= app.first_due and due <= now_ms
+        order by due, sequence limit greatest(1, most_messages)) d;
+  if whole.messages <= least(most_messages, whole.own_limit) and whole.bytes <= most_bytes
+    and whole.is_one_format then
+    dues := whole.dues;
+    sequences := whole.sequences;
+    return;
+  end if;
+  -- Not all of them fit.
   select array_agg(m.due), array_agg(m.sequence) into dues, sequences
     from (
       select d.*, row_number() over due_order as place, sum(d.size_bytes) over due_order as bytes,
           min(d.max_messages) over due_order as own_limit,
           min(d.format) over due_order = max(d.format) over due_order as is_one_format
         from (
-          select due, sequence, size_bytes, max_messages, format from "security_events".message
-            where application = app.number and due >= app.first_due and due <= now_ms
-            order by due, sequence limit greatest(1, most_messages)) d
+          select k.due, k.sequence, m.size_bytes, m.max_messages, m.format
+            from unnest(whole.dues, whole.sequences) k(due, sequence)
+            join "security_events".message m on m.application = app.number and m.due = k.due
+              and m.sequence = k.sequence) d
         window due_order as (order by d.due, d.sequence rows unbounded preceding)
         order by d.due, d.sequence) m
     where m.place = 1 or (m.place <= least(most_messages, m.own_limit) and m.bytes <= most_bytes
@@ -508,9 +533,9 @@ set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
   return query
-    select string_agg(concat('[', m.sequence, ',"', m.message_id, '",', m.format, ',',
-          octet_length(m.content), ',', m.date_at, ',', m.count_at, ',', m.sends, ',',
-          now_ms - m.accepted_at, ',', coalesce(m.progress, 'null'), ']'), ','),
+    select string_agg('[' || m.sequence || ',"' || m.message_id || '",' || m.format || ',' ||
+          octet_length(m.content) || ',' || m.date_at || ',' || m.count_at || ',' || m.sends || ',' ||
+          (now_ms - m.accepted_at) || ',' || coalesce(m.progress, 'null') || ']', ','),
         string_agg(m.content, ''::bytea)
       from (
         select m.* from "security_events".application a
@@ -604,16 +629,18 @@ begin
       "security_events".numbers(args->'afters'), "security_events".numbers(args->'limits'), "security_events".texts(args->'progresses'),
       "security_events".texts(args->'reasons'), "security_events".texts(args->'lastAttempts'))
       v(due, sequence, kind, after_ms, max_messages, progress, reason, last_attempt)
-  ), ended as (
-    delete from "security_events".message m using result v
-      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind <> 'r'
-      returning m.*, v.kind, v.reason, v.last_attempt
   ), dead as (
     insert into "security_events".dead_letter (application, accepted_at, died_at, size_bytes, sends,
         date_at, count_at, format, message_id, reason, last_attempt, content)
-      select which, accepted_at, floor(now_exact), size_bytes, sends + 1,
-          date_at, count_at, format, message_id, reason, last_attempt, content
-        from (select * from ended where kind = 'd' order by due, sequence) e
+      select which, m.accepted_at, floor(now_exact), m.size_bytes, m.sends + 1,
+          m.date_at, m.count_at, m.format, m.message_id, v.reason, v.last_attempt, m.content
+        from result v
+        join "security_events".message m on m.application = which and m.due = v.due and m.sequence = v.sequence
+        where v.kind = 'd' order by m.due, m.sequence
+  ), ended as (
+    delete from "security_events".message m using result v
+      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind <> 'r'
+      returning m.size_bytes, v.kind
   ), retried as (
     update "security_events".message m set
         due = case when v.after_ms > 0 then "security_events".time_after(now_exact, v.after_ms) else m.due end,
@@ -935,6 +962,126 @@ begin
       from "security_events".application a cross join lateral (
         select count(*) as messages from "security_events".message m
           where m.application = a.number and m.due > now_ms) l);
+end $$;
+create table "security_events".imported (key text primary key);
+
+create function "security_events".claimed() returns bigint language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform "security_events".hold(a.number) from (
+    select number from "security_events".application where lease_end <= "security_events".now_exact() order by number) a;
+  return (select count(*) from "security_events".application where claim is not null);
+end $$;
+
+create function "security_events".export_applications(behind bigint, most bigint)
+returns table (id bigint, application text, tier text, max_messages bigint, max_bytes bigint,
+  circuit_breaker text, not_before bigint) language sql stable set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+  select a.number, a.id, a.tier, a.max_messages, a.max_bytes, a.circuit_breaker, a.not_before
+    from "security_events".application a where a.number > behind order by a.number limit most
+$$;
+
+create function "security_events".export_messages(behind bigint, most bigint)
+returns table (id bigint, application text, message_id text, format smallint, content bytea,
+  date_at integer, count_at integer, size_bytes bigint, sends integer, max_messages bigint,
+  progress text, accepted_at bigint, due bigint) language sql stable set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+  select m.sequence, a.id, m.message_id, m.format, m.content, m.date_at, m.count_at, m.size_bytes,
+      m.sends, m.max_messages, m.progress, m.accepted_at, m.due
+    from "security_events".message m join "security_events".application a on a.number = m.application
+    where m.sequence > behind order by m.sequence limit most
+$$;
+
+create function "security_events".import_items(
+  items text, contents bytea, new_tier text, new_max_messages bigint, new_max_bytes bigint,
+  new_circuit_breaker text, bound_messages bigint, bound_bytes bigint,
+  out imported bigint, out passed text, out messages bigint, out bytes bigint
+) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  now_ms bigint;
+  added jsonb;
+  used record;
+begin
+  lock table "security_events".intake in row share mode;
+  now_ms := floor("security_events".now_exact());
+  select coalesce(jsonb_agg(e.item order by e.place), '[]'),
+      count(*) filter (where e.item ->> 'kind' = 'message'),
+      coalesce(sum((e.item ->> 'size_bytes')::bigint)
+        filter (where e.item ->> 'kind' = 'message'), 0)
+    into added, messages, bytes
+    from jsonb_array_elements(items::jsonb) with ordinality e(item, place)
+    where not exists (select from "security_events".imported i where i.key = e.item ->> 'key');
+  imported := jsonb_array_length(added);
+  if messages > 0 then
+    select * into used from "security_events".waiting();
+    if used.messages + messages > bound_messages then
+      passed := 'maxPendingMessages';
+      return;
+    elsif used.bytes + bytes > bound_bytes then
+      passed := 'maxPendingBytes';
+      return;
+    end if;
+  end if;
+  insert into "security_events".imported select e.item ->> 'key' from jsonb_array_elements(added) e(item);
+  insert into "security_events".application (id, tier, max_messages, max_bytes, circuit_breaker, not_before)
+    select distinct on (r.application) r.application, r.tier, r.max_messages, r.max_bytes,
+        r.circuit_breaker, r.not_before
+      from rows from (jsonb_to_recordset(added) as (
+        kind text, application text, tier text, max_messages bigint, max_bytes bigint,
+        circuit_breaker text, not_before bigint, message_id text, format smallint, start integer,
+        length integer, date_at integer, count_at integer, size_bytes bigint, sends integer,
+        progress text, reason text, last_attempt text, accepted_at bigint, due bigint,
+        died_at bigint)) with ordinality r where r.kind = 'application' order by r.application, r.ordinality desc
+    on conflict (id) do update set tier = excluded.tier, max_messages = excluded.max_messages,
+      max_bytes = excluded.max_bytes, circuit_breaker = excluded.circuit_breaker,
+      not_before = excluded.not_before;
+  insert into "security_events".application (id, tier, max_messages, max_bytes, circuit_breaker)
+    select distinct r.application, new_tier, new_max_messages, new_max_bytes, new_circuit_breaker
+      from rows from (jsonb_to_recordset(added) as (
+        kind text, application text, tier text, max_messages bigint, max_bytes bigint,
+        circuit_breaker text, not_before bigint, message_id text, format smallint, start integer,
+        length integer, date_at integer, count_at integer, size_bytes bigint, sends integer,
+        progress text, reason text, last_attempt text, accepted_at bigint, due bigint,
+        died_at bigint)) with ordinality r
+      where not exists (select from "security_events".application a where a.id = r.application)
+      order by r.application
+    on conflict do nothing;
+  with item as (
+    select a.number as owner, r.*, substring(contents from r.start + 1 for r.length) as content
+      from rows from (jsonb_to_recordset(added) as (
+        kind text, application text, tier text, max_messages bigint, max_bytes bigint,
+        circuit_breaker text, not_before bigint, message_id text, format smallint, start integer,
+        length integer, date_at integer, count_at integer, size_bytes bigint, sends integer,
+        progress text, reason text, last_attempt text, accepted_at bigint, due bigint,
+        died_at bigint)) with ordinality r join "security_events".application a on a.id = r.application where r.kind = 'message'
+  ), stored as (
+    insert into "security_events".message (application, due, sequence, max_messages, progress, content, accepted_at, size_bytes, sends, date_at, count_at, format, message_id)
+      select owner, due, nextval('"security_events".turn_number'), max_messages, progress, content, accepted_at, size_bytes, sends, date_at, count_at, format, message_id
+        from (select * from item order by ordinality) i
+      returning application, due, sequence, size_bytes
+  )
+  insert into "security_events".posting (application, accepted, pending, pending_bytes, first_due, at)
+    select application, count(*), count(*), sum(size_bytes), min(due), now_ms
+      from stored group by application order by min(sequence);
+  with item as (
+    select a.number as owner, r.*, substring(contents from r.start + 1 for r.length) as content
+      from rows from (jsonb_to_recordset(added) as (
+        kind text, application text, tier text, max_messages bigint, max_bytes bigint,
+        circuit_breaker text, not_before bigint, message_id text, format smallint, start integer,
+        length integer, date_at integer, count_at integer, size_bytes bigint, sends integer,
+        progress text, reason text, last_attempt text, accepted_at bigint, due bigint,
+        died_at bigint)) with ordinality r join "security_events".application a on a.id = r.application where r.kind = 'dead-letter'
+  ), stored as (
+    insert into "security_events".dead_letter (application, died_at, reason, last_attempt, content, accepted_at, size_bytes, sends, date_at, count_at, format, message_id)
+      select owner, died_at, reason, last_attempt, content, accepted_at, size_bytes, sends, date_at, count_at, format, message_id
+        from (select * from item order by ordinality) i
+      returning application
+  )
+  insert into "security_events".posting (application, accepted, dead)
+    select application, count(*), count(*) from stored group by application;
 end $$;
 
 create function "security_events".pending_messages(args json) returns bigint language sql volatile set search_path = pg_catalog, pg_temp as $$

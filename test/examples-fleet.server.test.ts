@@ -18,7 +18,7 @@ import { createPostgresQueue } from '../src/queue/postgres.ts';
 import { runProgram } from './helpers/child-programs.ts';
 import { bundlePrograms } from './helpers/compile-programs.ts';
 import { root } from './helpers/package-files.ts';
-import { PostgresServer, postgresPrograms } from './helpers/postgres-server.ts';
+import { canFollow, PostgresServer, postgresPrograms } from './helpers/postgres-server.ts';
 import { temporaryFolder } from './helpers/temporary-files.ts';
 import { INITIAL } from './queue/conformance/trial.ts';
 
@@ -39,10 +39,10 @@ test('a process that has ended is not waited for, one that runs is', async () =>
   await ended(killed);
 });
 
-test('a server is refused where there is no setpriv, and leaves no folder', async () => {
+test('the cluster is not started without setpriv, and leaves no folder', async () => {
   const [bin, temporary] = [temporaryFolder(), temporaryFolder()];
   // Root gives the folder to the server's user first.
-  for (const program of ['initdb', 'postgres', 'chown']) {
+  for (const program of ['initdb', 'postgres', 'pg_basebackup', 'chown']) {
     writeFileSync(join(bin, program), '#!/bin/sh\n');
     chmodSync(join(bin, program), 0o755);
   }
@@ -69,9 +69,9 @@ test.runIf(postgresPrograms !== undefined)(
   },
 );
 
-test.runIf(postgresPrograms !== undefined)(
-  'loses nothing when a dispatcher is killed in the middle of a request',
-  { timeout: 60_000 },
+test.runIf(canFollow)(
+  'loses nothing when a dispatcher is killed in the middle of a request, and then the primary',
+  { timeout: 120_000 },
   async () => {
     // The folder is inside the package, where the package's name leads to itself.
     mkdirSync(join(root, 'reports'), { recursive: true });
@@ -88,6 +88,8 @@ test.runIf(postgresPrograms !== undefined)(
     }
     const run = await runProgram([join(folder, 'examples/fleet/main.js')], { cwd: root });
     expect(run.stderr).toMatch(/^dispatcher-[12] +killed while the receiver was answering/m);
+    expect(run.stderr).toMatch(/^primary +killed; the standby has every committed message/m);
+    expect(run.stderr).toMatch(/^agent-[12] +300 messages were accepted, after \d+ calls/m);
     expect(run.stderr).toContain('600 of 600 messages have arrived');
     // At least the request that the receiver was answering comes twice: 1 to 50 messages.
     const [, twice, retried] =

@@ -1,5 +1,6 @@
-/** An agent in somebody's application: it only enqueues, and needs neither URLs nor secrets. */
+/** An agent in an application: it only enqueues, and needs neither URLs nor secrets. */
 import process from 'node:process';
+import { setTimeout as wait } from 'node:timers/promises';
 import { createWebhookSender, type MessageToSend } from 'security-event-delivery';
 import { APPLICATIONS, MESSAGES_OF_AN_AGENT, openQueue, say } from './shared.ts';
 
@@ -28,11 +29,27 @@ const messageOf = (index: number): MessageToSend => ({
   },
 });
 
+/** A rejected call may have stored its messages: it is repeated with the same ids. */
+async function sendUntilAccepted(messages: readonly MessageToSend[]): Promise<number> {
+  for (;;) {
+    try {
+      return (await sender.send(messages)).accepted.length;
+    } catch {
+      repeated += 1;
+      await wait(200);
+    }
+  }
+}
+
 let accepted = 0;
+let repeated = 0;
 for (let first = 0; first < MESSAGES_OF_AN_AGENT; first += 20) {
   const messages = Array.from({ length: 20 }, (_, index) => messageOf(first + index));
-  const result = await sender.send(messages);
-  accepted += result.accepted.length;
+  accepted += await sendUntilAccepted(messages);
+  await wait(100);
 }
 await sender.close();
-say(name, `${accepted} messages are in the queue; this process ends`);
+say(
+  name,
+  `${accepted} messages were accepted, after ${repeated} calls that were rejected; the agent ends`,
+);

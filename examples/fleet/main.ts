@@ -1,8 +1,8 @@
 /**
- * A fleet on one PostgreSQL: two agents that only enqueue, two dispatchers that deliver, and a receiver
- * that is slow and refuses some requests. One dispatcher is killed in the middle of a request. All that
- * was accepted arrives; what was in the killed request comes twice, under the same ids and with its
- * `retry_count` raised.
+ * A fleet on PostgreSQL: two agents that only enqueue, two dispatchers that deliver, a primary with a
+ * synchronous standby, and a receiver that is slow and refuses some requests. A dispatcher is killed in the
+ * middle of a request, then the primary. All accepted messages arrive. What was under way arrives twice, with
+ * the same ids and a higher `retry_count`.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -46,12 +46,20 @@ const unlucky = await receiver.busy();
 dispatchers.get(unlucky)?.kill('SIGKILL');
 dispatchers.delete(unlucky);
 say(unlucky, 'killed while the receiver was answering its request');
+
+if (database.failOver === undefined) {
+  say('primary', 'not killed: the database of DATABASE_URL is yours');
+} else {
+  await wait(300);
+  await database.failOver();
+  say('primary', 'killed; the standby has every committed message, and takes over');
+}
 await Promise.all(agents.map(ended));
 
 const expected = 2 * MESSAGES_OF_AN_AGENT;
 const startedAt = Date.now();
 while (receiver.taken.size < expected && Date.now() - startedAt < TIME_LIMIT_MS) await wait(50);
-// What was in the killed request is due again once its lease is over.
+// What was in the killed request is due again when its lease expires.
 await wait(4000);
 for (const dispatcher of dispatchers.values()) {
   if (dispatcher.connected) dispatcher.disconnect();

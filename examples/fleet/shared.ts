@@ -1,16 +1,17 @@
-/** What the processes of the fleet know of each other. */
+/** What all processes of the fleet share. */
 import process from 'node:process';
 import { createPostgresQueue, type MessageQueue } from 'security-event-delivery/queue/postgres';
 
-/** Three web applications, whose agents do not know where their messages go. */
+/** Three web applications. Their agents do not know where the messages go. */
 export const APPLICATIONS = ['shop', 'warehouse', 'forum'] as const;
 
 export const MESSAGES_OF_AN_AGENT = 300;
 
-/** The one queue of all processes. */
+/** Opens the queue that all processes share. */
 export function openQueue(): MessageQueue {
   const { DATABASE_URL = '' } = process.env;
-  return createPostgresQueue({ connection: DATABASE_URL });
+  // Several servers of a cluster: the one that takes writes is found, also after a failover.
+  return createPostgresQueue({ connection: DATABASE_URL.split(' '), callTimeoutMs: 5000 });
 }
 
 export const say = (who: string, text: string): boolean =>

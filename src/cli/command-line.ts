@@ -1,105 +1,130 @@
-/** The program: finds the command, reads its arguments, runs it, and tells what went wrong. */
+/** Runs a command line: finds the command, reads its arguments, runs it and reports errors. */
 import { readFile } from 'node:fs/promises';
-import { readArguments } from './arguments.ts';
-import type { Command, CommandGroup } from './command.ts';
-import { COMMANDS } from './commands.ts';
-import { type ExitCode, misuse, tellFailure } from './failure.ts';
-import { commandHelp, groupHelp, PROGRAM, programHelp } from './help.ts';
-import { nearestWord } from './nearest-word.ts';
-import { packageFile } from './package-file.ts';
-import { printable } from './printable.ts';
-import { endOf, paint, type Terminal } from './terminal.ts';
+import {
+  type Command,
+  commandHelp,
+  nearestWord,
+  PROGRAM,
+  readArguments,
+  table,
+  wrap,
+} from './command.ts';
+import { describeError, EXIT_CODES, type ExitCode, usageError } from './errors.ts';
+import { endOf, paint, printable, type Terminal } from './terminal.ts';
 
-const HELP_WORDS = ['--help', '-h'];
-const VERSION_WORDS = ['--version', '-V'];
+export type Commands = Readonly<Record<string, Command>>;
 
-function unknownWord(what: string, word: string, known: readonly string[]): Error {
-  const near = nearestWord(word, known);
-  // Not quoted in full: it may be anything, a secret too.
-  const name = printable(word.slice(0, 40));
-  return misuse(`there is no ${what} ${name}`, near && `Did you mean ${near}?`);
+const signature = async (): Promise<Commands> => (await import('./signature.ts')).commands;
+
+/** By first word, in the order of help. A quick command does not load the modules of others. */
+const MODULES: Readonly<Record<string, () => Promise<Commands>>> = {
+  listen: async () => (await import('./listen/listen.ts')).commands,
+  test: async () => (await import('./test.ts')).commands,
+  send: async () => (await import('./send/send.ts')).commands,
+  validate: async () => (await import('./validate.ts')).commands,
+  secret: signature,
+  sign: signature,
+  verify: signature,
+  settings: async () => (await import('./settings/commands.ts')).commands,
+  dead: async () => (await import('./dead/commands.ts')).commands,
+};
+
+/** Every command by its full name, in the order of help. */
+export async function loadCommands(): Promise<Commands> {
+  const modules = await Promise.all(Object.values(MODULES).map((load) => load()));
+  return Object.assign({}, ...modules) as Commands;
 }
 
-const allHelp = (): string =>
-  programHelp(
-    Object.fromEntries(Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary])),
-  );
+const rowsOf = (commands: Commands) =>
+  Object.entries(commands).map(([name, { summary }]) => [name, summary] as const);
+
+// The build bundles this module into another file, as many directories below the package.
+const MANIFEST = new URL('../../package.json', import.meta.url);
 
 async function version(): Promise<string> {
-  const manifest = await readFile(packageFile('package.json'), 'utf8');
-  return `${(JSON.parse(manifest) as { version: string }).version}\n`;
+  return `${(JSON.parse(await readFile(MANIFEST, 'utf8')) as { version: string }).version}\n`;
 }
 
-interface Found {
-  /** With that of its group. */
-  readonly name: string;
-  readonly command: Command;
-  readonly args: readonly string[];
+async function programHelp(columns: number): Promise<string> {
+  const secrets =
+    'Secrets are read from the environment (SECURITY_EVENTS_SECRET, or --secret-env NAME) or from a ' +
+    'file (--secret-file PATH), never from arguments.';
+  const lines = [
+    `Usage: ${PROGRAM} COMMAND [options]`,
+    '',
+    'Sends, receives and checks signed security-event webhooks.',
+    '',
+    'Commands:',
+    ...table(rowsOf(await loadCommands()), columns),
+    '',
+    'Exit codes:',
+    ...table(Object.entries(EXIT_CODES), columns),
+    '',
+    ...wrap(secrets, columns),
+    '',
+    ...wrap(`Run ${PROGRAM} COMMAND --help for options and examples.`, columns),
+  ];
+  return `${lines.join('\n')}\n`;
 }
 
-/** A command, or the help that was asked for in its place. */
-async function find(words: readonly string[]): Promise<Found | string> {
-  const [name, ...rest] = words;
-  if (name === undefined) throw misuse('no command is given', `See ${PROGRAM} --help.`);
-  const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (entry === undefined) throw unknownWord('command', name, Object.keys(COMMANDS));
-  const loaded = await entry.load();
-  return 'commands' in loaded
-    ? findWithin(name, loaded, rest)
-    : { name, command: loaded, args: rest };
+const isHelp = (word: string | undefined): boolean => word === '--help' || word === '-h';
+
+/** @throws CommandError. The word is shortened, since a secret may be given by mistake. */
+function unknownCommand(word: string, known: readonly string[]): never {
+  const near = nearestWord(word, known);
+  throw usageError(
+    `unknown command ${printable(word.slice(0, 40))}`,
+    near && `Did you mean ${near}?`,
+  );
 }
 
-function findWithin(name: string, group: CommandGroup, words: readonly string[]): Found | string {
-  const [word, ...args] = words;
-  if (word === undefined) {
-    throw misuse(`${name} needs a command`, `See ${PROGRAM} ${name} --help.`);
+/** Returns the text to print, or runs the command and returns the exit code. */
+async function dispatch(words: readonly string[], terminal: Terminal): Promise<string | ExitCode> {
+  const [first, second] = words;
+  const { columns } = terminal.output;
+  if (first === undefined) throw usageError('no command given', `Run ${PROGRAM} --help.`);
+  if (first === '--version' || first === '-V') return version();
+  if (first === 'help') return dispatch([...words.slice(1), '--help'], terminal);
+  if (isHelp(first)) return programHelp(columns);
+  const load = Object.hasOwn(MODULES, first) ? MODULES[first] : undefined;
+  if (load === undefined) unknownCommand(first, Object.keys(MODULES));
+  const commands = await load();
+  const isGroup = !Object.hasOwn(commands, first);
+  if (isGroup && second === undefined) {
+    throw usageError(`${first} needs a command`, `Run ${PROGRAM} ${first} --help.`);
   }
-  if (HELP_WORDS.includes(word)) return groupHelp(name, group);
-  const command = Object.hasOwn(group.commands, word) ? group.commands[word] : undefined;
-  if (command === undefined) {
-    throw unknownWord(`command ${name}`, word, Object.keys(group.commands));
+  if (isGroup && isHelp(second)) {
+    const head = `Usage: ${PROGRAM} ${first} COMMAND [options]\n\nCommands:\n`;
+    return `${head}${table(rowsOf(commands), columns).join('\n')}\n`;
   }
-  return { name: `${name} ${word}`, command, args };
+  const name = isGroup ? `${first} ${second}` : first;
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (command === undefined) unknownCommand(name, Object.keys(commands));
+  const { options, words: rest } = readArguments(words.slice(isGroup ? 2 : 1), command);
+  if (options['help'] !== undefined) return commandHelp(name, command, columns);
+  return command.run({ options, words: rest, terminal });
 }
 
-async function dispatch(words: readonly string[], terminal: Terminal): Promise<ExitCode> {
-  const [first = ''] = words;
-  const help = first === 'help' ? [...words.slice(1), '--help'] : words;
-  const answer = async (text: string): Promise<0> => {
-    await terminal.output.write(text);
-    return 0;
-  };
-  if (HELP_WORDS.includes(help[0] ?? '')) return answer(allHelp());
-  if (VERSION_WORDS.includes(first)) return answer(await version());
-  const found = await find(help);
-  if (typeof found === 'string') return answer(found);
-  const { options, words: rest } = readArguments(found.args, found.command);
-  if (options['help'] !== undefined) return answer(commandHelp(found.name, found.command));
-  return found.command.run({ options, words: rest, terminal });
-}
-
-/**
- * Runs the words after the program's name and gives the exit code. Never rejects: what a command
- * throws is told on standard error.
- */
+/** Runs the arguments after the program's name and returns the exit code. Never rejects. */
 export async function runCommandLine(
   words: readonly string[],
   terminal: Terminal,
 ): Promise<ExitCode> {
+  const { signal, output, errors } = terminal;
   try {
-    const exitCode = await dispatch(words, terminal);
-    const end = endOf(terminal.signal);
-    if (end === 'output-failed') throw terminal.signal.reason;
-    // Who reads has seen enough: `| head` is no failure, whatever the verdict would have been.
-    return end === 'output-closed' ? 0 : exitCode;
+    const result = await dispatch(words, terminal);
+    if (typeof result === 'string') await output.write(result);
+    const end = endOf(signal);
+    if (end === 'output-failed') throw signal.reason;
+    // `| head` is not a failure, whatever the result would have been.
+    return typeof result === 'string' || end === 'output-closed' ? 0 : result;
   } catch (error) {
-    const end = endOf(terminal.signal);
+    const end = endOf(signal);
     if (end === 'output-closed') return 0;
     if (end === 'interrupted') return 130;
-    const { exitCode, message, hint } = tellFailure(error);
-    const name = paint(terminal.errors, 'red', `${PROGRAM}:`);
-    const lines = [`${name} ${message}`, ...(hint === undefined ? [] : [hint])];
-    await terminal.errors.write(`${lines.join('\n')}\n`);
+    const { exitCode, message, hint } = describeError(error);
+    const line = `${paint(errors, 'red', `${PROGRAM}:`)} ${message}\n`;
+    await errors.write(hint === undefined ? line : `${line}${hint}\n`);
     return exitCode;
   }
 }

@@ -1,21 +1,33 @@
-/** What a command is: its words and options as data, from which it is read and explained, and its work. */
+/** What a command is: a table of options that its arguments are read by and its help is made from. */
+import { parseArgs } from 'node:util';
+import { type CommandError, usageError } from './errors.ts';
 import type { Terminal } from './terminal.ts';
 
-/** An option as parseArgs knows it, with what help tells about it. */
+export const PROGRAM = 'security-events';
+
 export interface OptionRow {
   readonly type: 'boolean' | 'string';
   readonly short?: string;
-  /** May be given more than once. */
+  /** May be repeated. */
   readonly multiple?: boolean;
-  /** The word for its value in help, in capitals. */
+  /** Placeholder for the value in help. */
   readonly value?: string;
-  /** One line of help, without a full stop; the default in brackets at its end. */
+  /** Help text: one or two sentences, with the default. */
   readonly what: string;
 }
 
 export type OptionTable = Readonly<Record<string, OptionRow>>;
 
-/** The type that an option's value has once it is read. */
+/** An option without a value. */
+export const flag = (what: string) => ({ type: 'boolean', what }) as const;
+/** An option with a value. */
+export const option = (value: string, what: string) => ({ type: 'string', value, what }) as const;
+/** An option with a value that may be repeated. */
+export const list = (value: string, what: string) =>
+  ({ type: 'string', multiple: true, value, what }) as const;
+
+export const JSON_OPTION = { json: flag('Print JSON.') } as const;
+
 type ValueOf<R extends OptionRow> = R['type'] extends 'boolean'
   ? true
   : R extends { readonly multiple: true }
@@ -24,51 +36,152 @@ type ValueOf<R extends OptionRow> = R['type'] extends 'boolean'
 
 export type OptionValues<T extends OptionTable> = { readonly [K in keyof T]?: ValueOf<T[K]> };
 
-/** A word that is no option. */
-export interface ArgumentRow {
-  readonly name: string;
-  readonly what: string;
-  readonly isRequired?: boolean;
-  /** The last argument only: any number of it. */
-  readonly isRepeated?: boolean;
-}
-
-export interface Example {
-  readonly command: string;
-  readonly what: string;
-}
-
 export interface CommandCall<T extends OptionTable = OptionTable> {
   readonly options: OptionValues<T>;
-  /** As many as the table of arguments allows. */
+  /** The arguments that are no options, as many as `usage` allows. */
   readonly words: readonly string[];
   readonly terminal: Terminal;
 }
 
-export interface CommandDefinition<T extends OptionTable = OptionTable> {
-  /** One line, without a full stop. */
+export interface Command<T extends OptionTable = OptionTable> {
+  /** One sentence. */
   readonly summary: string;
-  readonly words: readonly ArgumentRow[];
+  /** The arguments, as help shows them: `URL [FILE]`, `[ID…]`. */
+  readonly usage: string;
   readonly options: T;
-  /** Paragraphs of help after the options: what its verdicts mean, what it never does. */
+  /** Paragraphs of help below the summary. */
   readonly notes?: readonly string[];
-  readonly examples: readonly Example[];
-  /** Gives the exit code: 0 yes, 1 the answer is no. What it throws is told by `failure.ts`. */
+  /** Lines for a shell; those that start with `#` explain the next one. */
+  readonly examples: readonly string[];
+  /** Returns the exit code: 1 means that the answer is no. Failures are thrown (`errors.ts`). */
   readonly run: (call: CommandCall<T>) => Promise<0 | 1>;
 }
 
-export type Command = CommandDefinition;
-
-/** Commands below a command: `settings set`, `dead list`. */
-export interface CommandGroup {
-  readonly summary: string;
-  readonly commands: Readonly<Record<string, Command>>;
+/** Ties the options that `run` receives to the table they are read by. */
+export function defineCommand<const T extends OptionTable>(command: Command<T>): Command {
+  // Sound: a command only runs with what `readArguments` read by this table.
+  return command as unknown as Command;
 }
 
-/** Ties the options that `run` sees to the table they are read by. */
-export function defineCommand<const T extends OptionTable>(
-  definition: CommandDefinition<T>,
-): Command {
-  // Sound: a command is run with what `readArguments` made of this very table, and nothing else.
-  return definition as unknown as Command;
+const COMMON_OPTIONS = { help: { type: 'boolean', short: 'h', what: 'Show this help.' } } as const;
+
+const NO_SECRET_ARGUMENTS =
+  'Other users can see arguments in the process list, and shells keep them in their history. ' +
+  'Set SECURITY_EVENTS_SECRET, or use --secret-env NAME or --secret-file PATH.';
+
+/** Describes an error of `parseArgs`, without more of an unknown option than a name has: it may be a secret. */
+function describeParseError(error: unknown, options: OptionTable): CommandError {
+  const { message, code } = error as NodeJS.ErrnoException;
+  const [, dashes = '--', name = ''] = /'(-+)([^']*)'/.exec(message) ?? [];
+  if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return usageError(message.split('\n')[0] ?? '');
+  if (name.startsWith('secret=') || name === 'secret') {
+    return usageError('a secret cannot be an argument', NO_SECRET_ARGUMENTS);
+  }
+  const near = nearestWord(name, Object.keys(options));
+  return usageError(
+    `unknown option ${dashes}${name.slice(0, 40)}`,
+    near && `Did you mean --${near}?`,
+  );
+}
+
+/** @throws CommandError with exit code 2; it names the option, never its value. */
+export function readArguments(
+  args: readonly string[],
+  { options, usage }: Pick<Command, 'options' | 'usage'>,
+): { readonly options: OptionValues<OptionTable>; readonly words: readonly string[] } {
+  const all: OptionTable = { ...options, ...COMMON_OPTIONS };
+  const rows = Object.entries(all).map(([name, { type, short, multiple = false }]) => {
+    return [name, { type, multiple, ...(short === undefined ? {} : { short }) }] as const;
+  });
+  try {
+    const read = parseArgs({
+      args: [...args],
+      options: Object.fromEntries(rows),
+      allowPositionals: true,
+    });
+    const values = read.values as OptionValues<OptionTable>;
+    if (values['help'] === undefined) checkWords(read.positionals, usage);
+    return { options: values, words: read.positionals };
+  } catch (error) {
+    throw String((error as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS')
+      ? describeParseError(error, all)
+      : error;
+  }
+}
+
+function checkWords(words: readonly string[], usage: string): void {
+  const expected = usage === '' ? [] : usage.split(' ');
+  const missing = expected.find((name, at) => !name.startsWith('[') && words[at] === undefined);
+  if (missing !== undefined) throw usageError(`${missing.replace('…', '')} is missing`);
+  if (usage.includes('…') || words.length <= expected.length) return;
+  throw usageError(`too many arguments: expected ${usage === '' ? 'none' : usage}`);
+}
+
+/** Returns the known word that the user probably meant: the one with the longest common beginning. */
+export function nearestWord(word: string, known: readonly string[]): string | undefined {
+  const common = (other: string): number => {
+    let length = 0;
+    while (length < other.length && other[length] === word[length]) length += 1;
+    return length;
+  };
+  const near = known.toSorted((a, b) => common(b) - common(a))[0] ?? '';
+  return common(near) >= 2 && common(near) >= near.length / 2 ? near : undefined;
+}
+
+type Row = readonly [term: string, what: string];
+
+const INDENT = '  ';
+const MAX_COLUMNS = 100;
+const MIN_TEXT_COLUMNS = 24;
+const MAX_TERM_COLUMNS = 22;
+
+export function wrap(paragraph: string, columns: number): string[] {
+  const lines: string[] = [];
+  for (const word of paragraph.split(' ')) {
+    const last = lines.at(-1);
+    const isFull =
+      last === undefined || last.length + 1 + word.length > Math.min(columns, MAX_COLUMNS);
+    if (isFull) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
+}
+
+/** Two columns. A long term gets its own line. */
+export function table(rows: readonly Row[], columns: number): string[] {
+  const width = Math.min(Math.max(...rows.map(([term]) => term.length)), MAX_TERM_COLUMNS);
+  const indent = ' '.repeat(INDENT.length + width + 2);
+  const textColumns = Math.min(columns, MAX_COLUMNS) - indent.length;
+  return rows.flatMap(([term, what]) => {
+    const lines = wrap(what, Math.max(textColumns, MIN_TEXT_COLUMNS));
+    const isLong = term.length > width;
+    const first = isLong ? [`${INDENT}${term}`] : [`${INDENT}${term.padEnd(width)}  ${lines[0]}`];
+    return [...first, ...lines.slice(isLong ? 0 : 1).map((line) => indent + line)];
+  });
+}
+
+const optionTerm = (name: string, { type, short, value }: OptionRow): string =>
+  `${short === undefined ? '' : `-${short}, `}--${name}${type === 'string' ? ` ${value}` : ''}`;
+
+/** Help, wrapped at the width of the terminal. */
+export function commandHelp(
+  name: string,
+  { summary, usage, options, notes = [], examples }: Command,
+  columns: number,
+): string {
+  const rows = Object.entries({ ...options, ...COMMON_OPTIONS });
+  const lines = [
+    `Usage: ${[PROGRAM, name, usage, '[options]'].filter((part) => part !== '').join(' ')}`,
+    ...[summary, ...notes].flatMap((paragraph) => ['', ...wrap(paragraph, columns)]),
+    '',
+    'Options:',
+    ...table(
+      rows.map(([key, row]) => [optionTerm(key, row), row.what]),
+      columns,
+    ),
+    '',
+    'Examples:',
+    ...examples.map((line) => INDENT + line),
+  ];
+  return `${lines.join('\n')}\n`;
 }

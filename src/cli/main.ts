@@ -6,5 +6,6 @@ import { endOf } from './terminal.ts';
 const terminal = processTerminal(process);
 process.exitCode = await runCommandLine(process.argv.slice(2), terminal);
 terminal.release();
-// Elsewhere not: what is written to a pipe would be cut off. Here what does not answer would hold the process.
+// Only after an interruption: exiting would cut off what is still being written to a pipe. After an
+// interruption a connection that does not answer would keep the process alive.
 if (endOf(terminal.signal) === 'interrupted') process.exit();

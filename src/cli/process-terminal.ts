@@ -1,30 +1,23 @@
-/** The terminal of a real process: its streams, its environment, its signals. */
-import { fstatSync } from 'node:fs';
+/** The terminal of a real process: its streams, environment and signals. */
 import { systemClock } from '../runtime/clock.ts';
-import {
-  CommandEnded,
-  type FileIdentity,
-  type Terminal,
-  type TerminalInput,
-  type TerminalOutput,
-  wantsColours,
-} from './terminal.ts';
+import { CommandEnded, type Terminal, type TerminalOutput } from './terminal.ts';
 
 type Host = Pick<
   NodeJS.Process,
-  'env' | 'kill' | 'off' | 'once' | 'pid' | 'stderr' | 'stdin' | 'stdout'
+  'env' | 'exit' | 'off' | 'on' | 'once' | 'stderr' | 'stdin' | 'stdout'
 >;
 
 const DEFAULT_COLUMNS = 80;
-/** The last is a terminal's window that was closed. */
+/** A closed terminal window sends SIGHUP. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const EXIT_INTERRUPTED = 130;
 
 export interface ProcessTerminal extends Terminal {
-  /** Lets the process end: an input that is still open would keep it. */
+  /** Releases standard input and the signals, which would keep the process alive. */
   release(): void;
 }
 
-/** Who read has left: `head`, or a program at the other end of a socket. */
+/** The reader has left: `head`, or a program at the other end of a socket. */
 const CLOSED: ReadonlySet<unknown> = new Set([
   'EPIPE',
   'EOF',
@@ -38,33 +31,23 @@ const endBy = (error: NodeJS.ErrnoException): CommandEnded =>
     ? new CommandEnded('output-closed')
     : new CommandEnded('output-failed', error);
 
-function fileOf({ fd }: { readonly fd?: number }): FileIdentity | undefined {
-  if (fd === undefined) return undefined;
-  try {
-    const stats = fstatSync(fd, { bigint: true });
-    return stats.isFile() ? stats : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-interface Written {
-  readonly env: Terminal['environment'];
-  readonly onError: (error: Error) => void;
-}
-
-function outputOf(stream: NodeJS.WriteStream, { env, onError }: Written): TerminalOutput {
+function outputOf(
+  stream: NodeJS.WriteStream,
+  env: NodeJS.ProcessEnv,
+  onError: (error: Error) => void,
+): TerminalOutput {
   stream.on('error', onError);
-  // Of a stream that is no terminal they are not set, whatever their types say.
+  // Whatever the types say, a stream that is not a terminal has neither of these properties.
   const isTerminal = Boolean(stream.isTTY);
   return {
     isTerminal,
-    // A terminal that does not know its size says 0, or nothing.
+    // A terminal that does not know its size reports 0 or nothing.
     columns: isTerminal && stream.columns > 0 ? stream.columns : DEFAULT_COLUMNS,
-    hasColours: wantsColours(env, isTerminal),
+    // Respects NO_COLOR, FORCE_COLOR and TERM.
+    hasColours: isTerminal && stream.hasColors(env),
     write: (text) =>
       new Promise((resolve) => {
-        // Before it resolves: the stream's own `error` comes when who writes may be at its end already.
+        // Report before resolving: the stream emits `error` later, when the command may have ended.
         stream.write(text, (error) => {
           if (error) onError(error);
           resolve();
@@ -73,66 +56,50 @@ function outputOf(stream: NodeJS.WriteStream, { env, onError }: Written): Termin
   };
 }
 
-/**
- * Calls `interrupt` at the first signal. A second one finds Node's own way, and ends a command that does
- * not listen; what must not be left behind is seen to before.
- */
-function hearSignals(host: Host, interrupt: () => void) {
-  const works = new Set<() => void>();
-  const stop = (): void => {
-    for (const name of SIGNALS) host.off(name, first).off(name, second);
-  };
-  const second = (name: NodeJS.Signals): void => {
-    stop();
-    for (const work of works) work();
-    host.kill(host.pid, name);
-  };
-  const first = (): void => {
-    stop();
-    if (works.size > 0) for (const name of SIGNALS) host.once(name, second);
+/** Calls `interrupt` at the first signal, and exits at the second. */
+function listenForSignals(host: Host, interrupt: () => void): () => void {
+  let isInterrupted = false;
+  const onSignal = (): void => {
+    if (isInterrupted) host.exit(EXIT_INTERRUPTED);
+    isInterrupted = true;
     interrupt();
   };
-  for (const name of SIGNALS) host.once(name, first);
-  const beforeForcedEnd = (work: () => void) => {
-    works.add(work);
-    return () => void works.delete(work);
+  for (const name of SIGNALS) host.on(name, onSignal);
+  return () => {
+    for (const name of SIGNALS) host.off(name, onSignal);
   };
-  return { stop, beforeForcedEnd };
 }
 
 export function processTerminal(host: Host): ProcessTerminal {
+  const { env, stdin, stdout, stderr } = host;
   const ending = new AbortController();
-  const signals = hearSignals(host, () => ending.abort(new CommandEnded('interrupted')));
+  const stopListening = listenForSignals(host, () => ending.abort(new CommandEnded('interrupted')));
   let isInputUsed = false;
-  // Who types nothing, or sends nothing, would keep the command waiting.
+  // An input that sends nothing would keep the command waiting.
   ending.signal.addEventListener('abort', () => {
-    if (isInputUsed) host.stdin.destroy(ending.signal.reason as CommandEnded);
+    if (isInputUsed) stdin.destroy(ending.signal.reason as CommandEnded);
   });
-  const input: TerminalInput = {
-    get isTerminal() {
-      return Boolean(host.stdin.isTTY);
-    },
-    [Symbol.asyncIterator]: () => {
-      isInputUsed = true;
-      return host.stdin[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
-    },
-    file: () => fileOf(host.stdin),
-  };
   return {
-    input,
-    output: outputOf(host.stdout, {
-      env: host.env,
-      onError: (error) => ending.abort(endBy(error)),
-    }),
-    // Of standard error nobody waits for anything.
-    errors: outputOf(host.stderr, { env: host.env, onError: () => undefined }),
-    environment: host.env,
+    input: {
+      isTerminal: Boolean(stdin.isTTY),
+      [Symbol.asyncIterator]: () => {
+        isInputUsed = true;
+        return stdin[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+      },
+    },
+    output: outputOf(stdout, env, (error) => ending.abort(endBy(error))),
+    // A closed standard error is no reason to stop.
+    errors: outputOf(stderr, env, () => undefined),
+    environment: env,
     signal: ending.signal,
-    beforeForcedEnd: signals.beforeForcedEnd,
+    onForcedExit(cleanUp) {
+      host.once('exit', cleanUp);
+      return () => void host.off('exit', cleanUp);
+    },
     clock: systemClock,
     release() {
-      signals.stop();
-      if (isInputUsed) host.stdin.destroy();
+      stopListening();
+      if (isInputUsed) stdin.destroy();
     },
   };
 }

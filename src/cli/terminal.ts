@@ -1,12 +1,13 @@
-/** What a command sees of the process that runs it; tests give one of their own. */
+/** The terminal as commands see it, and what keeps output safe to print. Tests pass a fake one. */
+import { styleText } from 'node:util';
 
 /**
- * Why a command is to end before its work is done. A reader of its output that left has seen enough; an
- * output that cannot be written, as on a full disk, has lost a part of the result.
+ * Why a command has to stop early. `output-closed`: the reader of standard output has seen enough, as
+ * `head` does. `output-failed`: standard output cannot be written, for example because the disk is full.
  */
 export type EndReason = 'interrupted' | 'output-closed' | 'output-failed';
 
-/** The reason of a terminal's signal. */
+/** The abort reason of a terminal's signal. */
 export class CommandEnded extends Error {
   readonly reason: EndReason;
 
@@ -19,23 +20,15 @@ export class CommandEnded extends Error {
 
 export interface TerminalOutput {
   readonly isTerminal: boolean;
-  /** How many characters a line has. */
+  /** Characters per line. */
   readonly columns: number;
   readonly hasColours: boolean;
-  /** Resolves when the text is taken, so that a slow reader slows its writer; never rejects. */
+  /** Resolves when the stream has taken the text, so a slow reader slows the command. Never rejects. */
   write(text: string): Promise<void>;
-}
-
-/** By which a file is known, whatever its name. */
-export interface FileIdentity {
-  readonly dev: bigint;
-  readonly ino: bigint;
 }
 
 export interface TerminalInput extends AsyncIterable<Uint8Array> {
   readonly isTerminal: boolean;
-  /** The file that is read by `< file`; nothing where it is a pipe or a terminal. */
-  file(): FileIdentity | undefined;
 }
 
 export interface TerminalClock {
@@ -43,52 +36,63 @@ export interface TerminalClock {
   now(): number;
   /** Milliseconds on a clock that never jumps. */
   monotonicMs(): number;
-  /** Resolves after `ms`, or at once when `signal` is aborted; never rejects. */
+  /** Resolves after `ms`, or at once when `signal` aborts. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
 export interface Terminal {
   readonly input: TerminalInput;
-  /** Results, and nothing else. */
+  /** Results only. */
   readonly output: TerminalOutput;
-  /** Progress, prompts and errors. */
+  /** Progress, notes and errors. */
   readonly errors: TerminalOutput;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Aborted by Ctrl-C, SIGTERM, SIGHUP, or a reader of the output that left. */
+  /** Aborted by Ctrl-C, SIGTERM, SIGHUP, or when standard output fails or its reader leaves. */
   readonly signal: AbortSignal;
-  /**
-   * For what must not be left behind: `work` is done, at once, where a second Ctrl-C ends the process before
-   * the command has ended. Gives what takes that back.
-   */
-  beforeForcedEnd(work: () => void): () => void;
+  /** Runs `cleanUp` if a second Ctrl-C ends the process at once. Returns a function that cancels this. */
+  onForcedExit(cleanUp: () => void): () => void;
   readonly clock: TerminalClock;
 }
 
-/** Why the command is to end; nothing while it may go on. */
+/** Returns why the command has to stop; undefined while it may continue. */
 export const endOf = (signal: AbortSignal): EndReason | undefined =>
   signal.reason instanceof CommandEnded ? signal.reason.reason : undefined;
 
-const ESCAPES = {
-  bold: [1, 22],
-  dim: [2, 22],
-  red: [31, 39],
-  green: [32, 39],
-  yellow: [33, 39],
-  cyan: [36, 39],
-} as const;
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
-export type Style = keyof typeof ESCAPES;
+/** Adds the style if the output shows colours. */
+export const paint = ({ hasColours }: TerminalOutput, style: Style, text: string): string =>
+  hasColours ? styleText(style, text, { validateStream: false }) : text;
 
-/** The text in a style where the output has colours, and as it is elsewhere. */
-export function paint(output: TerminalOutput, style: Style, text: string): string {
-  const [on, off] = ESCAPES[style];
-  return output.hasColours ? `\u001B[${on}m${text}\u001B[${off}m` : text;
-}
+// Controls except tab; format characters except the joiners that scripts and emoji need; Unicode line
+// ends; lone surrogates.
+const UNPRINTABLE = /(?![\t\u200C\u200D])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** https://no-color.org; FORCE_COLOR as Node reads it. */
-export function wantsColours(environment: Terminal['environment'], isTerminal: boolean): boolean {
-  const { NO_COLOR, FORCE_COLOR, TERM } = environment;
-  if (NO_COLOR !== undefined && NO_COLOR !== '') return false;
-  if (FORCE_COLOR !== undefined && FORCE_COLOR !== '') return FORCE_COLOR !== '0';
-  return isTerminal && TERM !== 'dumb';
+/**
+ * Makes untrusted text safe to print on one line. Characters that move the cursor, change colours or
+ * reverse text become visible escapes; a received payload could otherwise rewrite the screen.
+ */
+export const printable = (text: string): string =>
+  text.replaceAll(UNPRINTABLE, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`;
+  });
+
+// JSON leaves these characters unescaped, but terminals obey or hide them.
+const UNSAFE_IN_JSON =
+  /[\u007F-\u009F\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]/g;
+
+/** Formats a result for programs: one line of JSON that is safe to look at in a terminal. */
+export const jsonLine = (value: unknown): string =>
+  `${JSON.stringify(value).replaceAll(
+    UNSAFE_IN_JSON,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )}\n`;
+
+/** Replaces the progress line on a terminal; an empty text clears it. Prints nothing elsewhere. */
+export async function showProgress({ errors, environment }: Terminal, text: string): Promise<void> {
+  // A dumb terminal would print the sequence that clears the line.
+  if (!errors.isTerminal || environment['TERM'] === 'dumb') return;
+  // A full line would wrap.
+  await errors.write(`\r\u001B[K${paint(errors, 'dim', text.slice(0, errors.columns - 1))}`);
 }

@@ -1,103 +1,91 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runCommandLine } from '../../src/cli/command-line.ts';
-import { COMMANDS } from '../../src/cli/commands.ts';
-import { EXIT_CODES } from '../../src/cli/failure.ts';
+import { PROGRAM, readArguments } from '../../src/cli/command.ts';
+import { loadCommands, runCommandLine } from '../../src/cli/command-line.ts';
+import { EXIT_CODES } from '../../src/cli/errors.ts';
 import { manifest, root } from '../helpers/package-files.ts';
 import { fakeTerminal, runCommand } from '../helpers/terminal.ts';
 
-describe('security-events', () => {
-  it.each([['--help'], ['-h'], ['help']])(
-    '%s names every command and every exit code',
-    async (word) => {
-      const { exitCode, stdout, stderr } = await runCommand([word]);
-      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-      for (const [name, { summary }] of Object.entries(COMMANDS)) {
-        expect(stdout).toContain(`  ${name}`);
-        expect(stdout).toContain(summary);
-      }
-      for (const [code, what] of Object.entries(EXIT_CODES)) {
-        expect(stdout).toMatch(new RegExp(`^ +${code} +${what}$`, 'm'));
-      }
-      expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
-    },
-  );
+const commands = await loadCommands();
 
-  it.each([['--version'], ['-V']])('%s tells the version of the package', async (word) => {
-    expect(await runCommand([word])).toEqual({
-      exitCode: 0,
-      stdout: `${manifest.version}\n`,
-      stderr: '',
-    });
+describe('security-events', () => {
+  it.each(['--help', '-h', 'help'])('%s lists every command and exit code', async (word) => {
+    const { exitCode, stdout, stderr } = await runCommand([word]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    const text = stdout.replaceAll(/\s+/g, ' ');
+    for (const [name, { summary }] of Object.entries(commands)) {
+      expect(text).toContain(` ${name} ${summary}`);
+    }
+    for (const [code, what] of Object.entries(EXIT_CODES))
+      expect(text).toContain(` ${code} ${what}`);
   });
 
-  it.each([
-    ['nothing', [], 'security-events: no command is given\nSee security-events --help.\n'],
+  it.each(['settings', 'dead'])('%s --help lists the commands below it', async (group) => {
+    const { exitCode, stdout } = await runCommand([group, '--help']);
+    expect(exitCode).toBe(0);
+    const listed = stdout.match(new RegExp(`^  ${group} \\w+`, 'gm'))?.map((line) => line.trim());
+    expect(listed).toEqual(Object.keys(commands).filter((name) => name.startsWith(`${group} `)));
+  });
+
+  it.each(['--version', '-V'])('%s prints the version of the package', async (word) => {
+    const stdout = `${manifest.version}\n`;
+    expect(await runCommand([word])).toEqual({ exitCode: 0, stdout, stderr: '' });
+  });
+
+  it.each<[string, readonly string[], string]>([
+    ['nothing', [], 'no command given\nRun security-events --help.'],
+    ['an unknown command', ['sing'], 'unknown command sing\nDid you mean sign?'],
+    ['a name of Object', ['constructor'], 'unknown command constructor'],
+    ['an escape sequence', ['\u001b[31mred'], 'unknown command \\u001b[31mred'],
+    ['a group', ['dead'], 'dead needs a command\nRun security-events dead --help.'],
     [
-      'an unknown command',
-      ['sing'],
-      'security-events: there is no command sing\nDid you mean sign?\n',
-    ],
-    ['a name of Object', ['constructor'], 'security-events: there is no command constructor\n'],
-    [
-      'an escape sequence',
-      ['\u001b[31mred'],
-      'security-events: there is no command \\u001b[31mred\n',
+      'an unknown command of a group',
+      ['dead', 'lits'],
+      'unknown command dead lits\nDid you mean dead list?',
     ],
     [
       'an unknown option',
       ['sign', '--secret-fil', 'x'],
-      'security-events: there is no option --secret-fil\nDid you mean --secret-file?\n',
+      'unknown option --secret-fil\nDid you mean --secret-file?',
     ],
-    ['an unknown short option', ['sign', '-x'], 'security-events: there is no option -x\n'],
+    ['an unknown short option', ['sign', '-x'], 'unknown option -x'],
     [
-      'an option that may be a secret, by a slip',
+      'an option that may be a secret',
       ['sign', `--${'a'.repeat(64)}`],
-      `security-events: there is no option --${'a'.repeat(40)}\n`,
+      `unknown option --${'a'.repeat(40)}`,
     ],
     [
       'a missing value',
       ['sign', '--secret-file'],
-      'security-events: --secret-file needs a value\n',
+      "Option '--secret-file <value>' argument missing",
     ],
     [
-      'an option in the place of a value',
+      'an option instead of a value',
       ['sign', '--secret-file', '--help'],
-      'security-events: --secret-file needs a value\nA value that begins with a dash: --secret-file=VALUE.\n',
+      "Option '--secret-file' argument is ambiguous.",
     ],
-    ['a value too many', ['sign', '--help=yes'], 'security-events: --help takes no value\n'],
-    [
-      'an option twice',
-      ['sign', '--secret-env', 'A', '--secret-env', 'B'],
-      'security-events: --secret-env is given more than once\n',
-    ],
-    [
-      'arguments too many',
-      ['secret', 'one'],
-      'security-events: there are too many arguments: none is expected\n',
-    ],
-    [
-      'one argument too many',
-      ['sign', 'one', 'two'],
-      'security-events: there are too many arguments: expected FILE\n',
-    ],
-  ])('refuses %s with exit code 2, on standard error', async (_, words, stderr) => {
+    ['a value of a flag', ['sign', '--help=yes'], "Option '-h, --help' does not take an argument"],
+    ['an argument too many', ['sign', 'one', 'two'], 'too many arguments: expected [FILE]'],
+    ['any argument', ['secret', 'one'], 'too many arguments: expected none'],
+    ['no required argument', ['test'], 'URL is missing'],
+  ])('refuses %s with exit code 2', async (_, words, message) => {
+    const stderr = `security-events: ${message}\n`;
     expect(await runCommand(words)).toEqual({ exitCode: 2, stdout: '', stderr });
   });
 
-  it.each([['--secret=hunter2'], ['--secret hunter2']])(
-    'refuses %s, says why, and does not repeat it',
+  it.each(['--secret=hunter2', '--secret hunter2'])(
+    'refuses %s without repeating it',
     async (text) => {
       const { exitCode, stdout, stderr } = await runCommand(['sign', ...text.split(' ')]);
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-      expect(stderr).toContain('a secret may not be an argument');
+      expect(stderr).toContain('a secret cannot be an argument');
       expect(stderr).toContain('--secret-file PATH');
       expect(stderr).not.toContain('hunter2');
     },
   );
 
-  it('paints its name red where errors go to a terminal with colours', async () => {
+  it('prints its name in red on a terminal with colours', async () => {
     const { stderr } = await runCommand([], { hasColours: true });
     expect(stderr).toMatch('\u001b[31msecurity-events:\u001b[39m');
   });
@@ -105,7 +93,7 @@ describe('security-events', () => {
   it.each([
     ['interrupted', 130],
     ['output closed', 0],
-  ] as const)('is quiet about what fails once it is %s', async (why, exitCode) => {
+  ] as const)('reports no error once it is %s', async (why, exitCode) => {
     const terminal = fakeTerminal({ environment: { SECURITY_EVENTS_SECRET: '1234' } });
     if (why === 'interrupted') terminal.interrupt();
     else terminal.closeOutput();
@@ -114,24 +102,56 @@ describe('security-events', () => {
   });
 });
 
-describe('every command', () => {
-  const page = readFileSync(join(root, 'docs/command-line.md'), 'utf8');
+/** A word of a shell, quoted or not, or a sign that ends a command. */
+const TOKENS = /[|<>;&()]+|(?:'[^']*'|"[^"]*"|[^\s|<>;&()'"])+/g;
+const isSign = (token: string): boolean => /^[|<>;&()]/.test(token);
+const unquoted = (token: string): string => token.replace(/'([^']*)'|"([^"]*)"/g, '$1$2');
 
-  it.each(Object.keys(COMMANDS))('%s has help with its options and examples', async (name) => {
-    const loaded = await COMMANDS[name]?.load();
-    const names =
-      loaded !== undefined && 'commands' in loaded
-        ? Object.keys(loaded.commands).map((word) => [name, word])
-        : [[name]];
-    for (const words of names) {
-      const { exitCode, stdout, stderr } = await runCommand([...words, '--help']);
+/** The arguments of each call of the program in a shell line. */
+function callsIn(line: string): string[][] {
+  const tokens = line.match(TOKENS) ?? [];
+  return tokens.flatMap((token, at) => {
+    if (token !== PROGRAM) return [];
+    const rest = tokens.slice(at + 1);
+    const end = rest.findIndex(isSign);
+    return [rest.slice(0, end === -1 ? rest.length : end).map(unquoted)];
+  });
+}
+
+describe.each(Object.entries(commands))('the help of %s', (name, command) => {
+  it('shows its options and examples, within the width of the terminal', async () => {
+    for (const columns of [40, 80, 200]) {
+      const { exitCode, stdout, stderr } = await runCommand([...name.split(' '), '-h'], {
+        columns,
+      });
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-      expect(stdout).toMatch(new RegExp(`^Usage: security-events ${words.join(' ')} `));
-      expect(stdout).toContain('\nExamples\n');
-      expect(stdout).toContain('-h, --help');
-      expect(await runCommand(['help', ...words])).toEqual({ exitCode, stdout, stderr });
-      // Run `npm run docs` and commit it.
-      expect(page).toContain(`## ${words.join(' ')}\n\n\`\`\`text\n${stdout}\`\`\`\n`);
+      const [text = '', examples = ''] = stdout.split('\nExamples:\n');
+      expect(text).toMatch(new RegExp(`^Usage: security-events ${name} `));
+      for (const option of Object.keys(command.options)) expect(text).toContain(`--${option}`);
+      for (const line of command.examples) expect(examples).toContain(`  ${line}\n`);
+      const widths = text
+        .split('\n')
+        .slice(1)
+        .map((line) => line.length);
+      expect(Math.max(...widths)).toBeLessThanOrEqual(Math.min(Math.max(columns, 52), 100));
+      expect(await runCommand(['help', ...name.split(' ')], { columns })).toMatchObject({ stdout });
     }
+  });
+
+  it('has examples that can be run', () => {
+    const words = name.split(' ');
+    const calls = command.examples.flatMap(callsIn);
+    const own = calls.filter((call) => call.slice(0, words.length).join(' ') === name);
+    expect(own.length).toBeGreaterThan(0);
+    for (const call of own) {
+      expect(() => readArguments(call.slice(words.length), command)).not.toThrow();
+    }
+  });
+
+  it('is in docs/command-line.md', () => {
+    // Run `npm run docs` and commit it.
+    const page = readFileSync(join(root, 'docs/command-line.md'), 'utf8');
+    expect(page).toContain(command.summary);
+    expect(page).toContain(`${PROGRAM} ${name}`);
   });
 });

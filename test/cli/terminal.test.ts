@@ -1,27 +1,12 @@
 import { EventEmitter, once } from 'node:events';
-import { closeSync, openSync, statSync } from 'node:fs';
 import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.ts';
-import { printable } from '../../src/cli/printable.ts';
 import { processTerminal } from '../../src/cli/process-terminal.ts';
-import { endOf, paint, wantsColours } from '../../src/cli/terminal.ts';
+import { endOf, jsonLine, paint, printable } from '../../src/cli/terminal.ts';
 import { fakeTerminal } from '../helpers/terminal.ts';
 
 describe('colours', () => {
-  it.each([
-    [{}, true, true],
-    [{}, false, false],
-    [{ NO_COLOR: '1' }, true, false],
-    [{ NO_COLOR: '' }, true, true],
-    [{ NO_COLOR: '1', FORCE_COLOR: '1' }, true, false],
-    [{ FORCE_COLOR: '1' }, false, true],
-    [{ FORCE_COLOR: '0' }, true, false],
-    [{ TERM: 'dumb' }, true, false],
-  ])('of %j on a terminal (%j): %j', (environment, isTerminal, expected) => {
-    expect(wantsColours(environment, isTerminal)).toBe(expected);
-  });
-
   it('are written where the output has them, and nowhere else', () => {
     expect(paint(fakeTerminal({ hasColours: true }).output, 'red', 'no')).toBe(
       '\u001b[31mno\u001b[39m',
@@ -48,6 +33,13 @@ describe('printable', () => {
     const text = 'é e\u0301 日本語 🦊 \t שלום';
     expect(printable(text)).toBe(text);
   });
+});
+
+it('jsonLine escapes what a terminal would obey', () => {
+  const value = { 'a\u009b': '\u202e\u200b\ufeff\n' };
+  const line = jsonLine(value);
+  expect(line).toBe('{"a\\u009b":"\\u202e\\u200b\\ufeff\\n"}\n');
+  expect(JSON.parse(line)).toEqual(value);
 });
 
 const hostWithTerminal = () => {
@@ -91,37 +83,22 @@ describe('the terminal of a process', () => {
   it.each([
     ['SIGINT', 'SIGINT'],
     ['SIGHUP', 'SIGTERM'],
-  ])(
-    'sees to what must not be left behind before a second signal ends it: %s, %s',
-    (one, other) => {
-      const { fake, terminal } = hostWithTerminal();
-      const done: unknown[] = [];
-      Object.assign(fake, { pid: 7, kill: (pid: number, name: string) => done.push([pid, name]) });
-      terminal.beforeForcedEnd(() => done.push('work'));
-      terminal.beforeForcedEnd(() => done.push('taken back'))();
-      fake.emit(one, one);
-      expect([endOf(terminal.signal), done]).toEqual(['interrupted', []]);
-      fake.emit(other, other);
-      // As Node does by itself, where nobody listens any more.
-      expect(done).toEqual(['work', [7, other]]);
-      expect(['SIGINT', 'SIGTERM', 'SIGHUP'].map((name) => fake.listenerCount(name))).toEqual([
-        0, 0, 0,
-      ]);
-    },
-  );
-
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'])(
-    'ends at the first %s, and leaves the second to Node',
-    (signal) => {
-      const { fake, terminal } = hostWithTerminal();
-      expect(endOf(terminal.signal)).toBe(undefined);
-      fake.emit(signal);
-      expect(endOf(terminal.signal)).toBe('interrupted');
-      expect(['SIGINT', 'SIGTERM', 'SIGHUP'].map((name) => fake.listenerCount(name))).toEqual([
-        0, 0, 0,
-      ]);
-    },
-  );
+  ])('is interrupted by %s, and exits and cleans up at %s after it', (one, other) => {
+    const { fake, terminal } = hostWithTerminal();
+    const calls: unknown[] = [];
+    Object.assign(fake, {
+      exit: (code: number) => {
+        calls.push(code);
+        fake.emit('exit');
+      },
+    });
+    terminal.onForcedExit(() => calls.push('clean up'));
+    terminal.onForcedExit(() => calls.push('cancelled'))();
+    fake.emit(one);
+    expect([endOf(terminal.signal), calls]).toEqual(['interrupted', []]);
+    fake.emit(other);
+    expect(calls).toEqual([130, 'clean up']);
+  });
 
   it('ends when who reads its output has left, and resolves what is still written', async () => {
     const { fake, terminal } = hostWithTerminal();
@@ -140,24 +117,25 @@ describe('the terminal of a process', () => {
     const terminal = processTerminal(host as unknown as NodeJS.Process);
     expect(await runCommandLine(['secret'], terminal)).toBe(3);
     expect(endOf(terminal.signal)).toBe('output-failed');
-    expect(String(fake.stderr.read())).toBe('security-events: standard output: the disk is full\n');
+    expect(String(fake.stderr.read())).toBe(
+      'security-events: standard output: no space left on the disk\n',
+    );
   });
 
   it.each([0, undefined])('of %s columns counts as one of 80', (columns) => {
     const { fake } = hostWithTerminal();
-    Object.assign(fake.stderr, { isTTY: true, columns });
+    Object.assign(fake.stderr, { isTTY: true, columns, hasColors: () => true });
     expect(processTerminal(fake as unknown as NodeJS.Process).errors.columns).toBe(80);
   });
 
-  it('knows which file is its input, and that a stream is none', () => {
-    const { fake, terminal } = hostWithTerminal();
-    expect(terminal.input.file()).toBe(undefined);
-    const fd = openSync(import.meta.filename, 'r');
-    Object.assign(fake.stdin, { fd });
-    const { dev, ino } = statSync(import.meta.filename, { bigint: true });
-    expect(terminal.input.file()).toMatchObject({ dev, ino });
-    closeSync(fd);
-    expect(terminal.input.file()).toBe(undefined);
+  it.each([{}, { NO_COLOR: '1' }])('asks the stream for colours, with %j', (env) => {
+    const { fake } = hostWithTerminal();
+    const asked: unknown[] = [];
+    const hasColors = (given: object) => asked.push(given) > 0;
+    Object.assign(fake.stdout, { isTTY: true, columns: 100, hasColors });
+    const { output } = processTerminal(Object.assign(fake, { env }) as unknown as NodeJS.Process);
+    expect(output).toMatchObject({ hasColours: true, isTerminal: true, columns: 100 });
+    expect(asked).toEqual([env]);
   });
 
   it('is not ended by a standard error that nobody reads', async () => {

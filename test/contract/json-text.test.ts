@@ -238,7 +238,9 @@ describe('the fast path', () => {
     const full = Array<object>(MAX_JSON_CHARACTERS / 2000 - 1).fill(keyOf(2000));
     const value = [...full, keyOf(characters - full.length * 2000)];
     expect(copyJson(value).ok).toBe(isTaken);
-    expect(textOfJson({ onlyScalars: false, areFit: undefined })(value) !== undefined).toBe(isTaken);
+    expect(textOfJson({ onlyScalars: false, areFit: undefined })(value) !== undefined).toBe(
+      isTaken,
+    );
   });
 
   it('knows nothing of schemas that it was not made for', () => {

@@ -273,18 +273,6 @@ describe('for an application of format 1', () => {
       path: [1, 'v1', 'date_ended'],
     });
   });
-
-  test('hints of a polluted Object.prototype are nobody’s', async () => {
-    await accept({ messages: [incident('old-1')] });
-    const value = { blocked: true };
-    Reflect.defineProperty(Object.prototype, 'v1', { value, configurable: true });
-    try {
-      const intake = await accept({ messages: [incident('old-1')] });
-      expect(elementOf(intake)).toMatchObject({ blocked: false });
-    } finally {
-      Reflect.deleteProperty(Object.prototype, 'v1');
-    }
-  });
 });
 
 describe('a batch is refused, all of it', () => {
@@ -354,19 +342,6 @@ describe('a batch is refused, all of it', () => {
       code: 'ERR_MESSAGE_TOO_LARGE',
     });
   });
-});
-
-test('a polluted Object.prototype selects nothing', async () => {
-  const value = 'rasp';
-  await accept({ messages: [event('chosen')] });
-  for (const name of ['module', 'playbook', 'playbooks']) {
-    Reflect.defineProperty(Object.prototype, name, { value, configurable: true, writable: true });
-    try {
-      expect((await accept({ messages: [event('chosen')] })).skipped).toEqual([]);
-    } finally {
-      Reflect.deleteProperty(Object.prototype, name);
-    }
-  }
 });
 
 test('a dialect other than the strict one takes its words', async () => {

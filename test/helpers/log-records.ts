@@ -1,4 +1,5 @@
 import type { LogRecord } from '../../src/contract/index.ts';
+import { SecurityEventError } from '../../src/errors.ts';
 
 /** The smallest legal record, with a name to tell it by. */
 export const smallRecord = (name = 'shop'): LogRecord => ({
@@ -24,3 +25,14 @@ export const parseLines = (text: string): Record<string, unknown>[] =>
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+/** Returns the error of ours that `act` throws. */
+export function thrownBy(act: () => unknown): SecurityEventError {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof SecurityEventError) return error;
+    throw error;
+  }
+  throw new Error('nothing was thrown');
+}

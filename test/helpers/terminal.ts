@@ -2,12 +2,7 @@
 
 import { onTestFinished } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.ts';
-import {
-  CommandEnded,
-  type FileIdentity,
-  type Terminal,
-  type TerminalOutput,
-} from '../../src/cli/terminal.ts';
+import { CommandEnded, type Terminal, type TerminalOutput } from '../../src/cli/terminal.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 
 // A terminal in memory: what a command reads is given, what it writes is kept.
@@ -15,8 +10,6 @@ import { systemClock } from '../../src/runtime/clock.ts';
 export interface FakeTerminalOptions {
   /** What is read from standard input, chunk by chunk. */
   readonly input?: string | Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
-  /** The file that standard input is: none. */
-  readonly inputFile?: FileIdentity;
   readonly environment?: Readonly<Record<string, string>>;
   /** Both outputs and the input are a terminal, with colours: no. */
   readonly isTerminal?: boolean;
@@ -38,9 +31,23 @@ export interface FakeTerminal extends Terminal {
   closeOutput(): void;
 }
 
-async function* chunksOf(input: FakeTerminalOptions['input'] = ''): AsyncGenerator<Uint8Array> {
+/** Like standard input of a process, it rejects when the command is interrupted. */
+async function* chunksOf(
+  input: FakeTerminalOptions['input'] = '',
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+  });
+  aborted.catch(() => undefined);
   const parts = typeof input === 'string' ? [input] : input;
-  for await (const part of parts) yield typeof part === 'string' ? Buffer.from(part) : part;
+  const iterator =
+    Symbol.asyncIterator in parts ? parts[Symbol.asyncIterator]() : parts[Symbol.iterator]();
+  for (;;) {
+    const { done, value } = await Promise.race([iterator.next(), aborted]);
+    if (done === true) return;
+    yield typeof value === 'string' ? Buffer.from(value) : value;
+  }
 }
 
 export function fakeTerminal(options: FakeTerminalOptions = {}): FakeTerminal {
@@ -60,15 +67,14 @@ export function fakeTerminal(options: FakeTerminalOptions = {}): FakeTerminal {
   return {
     input: {
       isTerminal,
-      file: () => options.inputFile,
-      [Symbol.asyncIterator]: () => chunksOf(options.input),
+      [Symbol.asyncIterator]: () => chunksOf(options.input, ending.signal),
     },
     output: output(out, options.onOutput),
     errors: output(err, options.onErrors),
     environment: options.environment ?? {},
     signal: ending.signal,
-    // A second Ctrl-C is the business of processes.
-    beforeForcedEnd: () => () => {},
+    // Only a process gets a second Ctrl-C.
+    onForcedExit: () => () => {},
     clock: options.clock ?? systemClock,
     stdout: () => out.join(''),
     stderr: () => err.join(''),

@@ -3,7 +3,7 @@ import * as entry from '../../src/contract/index.ts';
 import { MODES } from '../contract/cases/case.ts';
 import { schemasFor } from '../contract/cases/judge.ts';
 import { DRAFTS, LINE, namesOf, RECORDS, SAMPLES } from '../contract/samples.ts';
-import { throughout, unchangedByPollution, withSchemas } from './law.ts';
+import { throughout, unchangedByPollution, withSchemas, withZod } from './law.ts';
 
 const { contract, messageToSend, parseLogLine, slugify } = entry;
 
@@ -21,7 +21,10 @@ const READ_AND_WRITTEN = MODES.filter(
 );
 const SOUND = READ_AND_WRITTEN.flatMap((mode) =>
   namesOf(SAMPLES).flatMap((name) =>
-    schemasFor(name, mode).map((schema) => [schema, SAMPLES[name]] as const),
+    // Of a sample that fits several schemas, the first is enough.
+    schemasFor(name, mode)
+      .slice(0, 1)
+      .map((schema) => [schema, SAMPLES[name]] as const),
   ),
 );
 const { context, ...rest } = RECORDS.login;
@@ -43,11 +46,11 @@ unchangedByPollution(
       throughout('without options', () => contract({}) === contract()),
       throughout('with options', () => contract(reading) === contract({ ...reading })),
       withSchemas(throughout('of what follows it', readings(SOUND))),
-      withSchemas(throughout('of what breaks it', readings(faulty))),
+      withZod(throughout('of what breaks it', readings(faulty))),
     ],
-    messageToSend: [withSchemas(throughout('', readings(drafts)))],
+    messageToSend: [withZod(throughout('', readings(drafts)))],
     parseLogLine: [
-      withSchemas(throughout('', () => parseLogLine(line))),
+      withZod(throughout('', () => parseLogLine(line))),
       withSchemas(throughout('of another record', () => parseLogLine('{}'))),
     ],
     slugify: [throughout('', () => slugify('Block IPs'))],

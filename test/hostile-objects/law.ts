@@ -23,7 +23,10 @@ export interface Case {
   readonly run: (during: During) => unknown;
   /** Names that take effect in a package or in the language nevertheless, separated by spaces. */
   readonly gaps: string;
-  /** Hidden keys take effect that are named as fields of the contract: schemas ask for fields by name. */
+  /**
+   * Hidden keys take effect that are named as fields of the contract: schemas ask for fields by name.
+   * No assignment leaves a hidden key, and while there are enumerable ones, schemas are shown copies.
+   */
   readonly readsFields: boolean;
 }
 
@@ -50,12 +53,11 @@ export const withGaps = (one: Case, gaps: string): Case => ({
   gaps: `${one.gaps} ${gaps}`,
 });
 
-/** Of what is judged by zod. */
-export const withSchemas = (one: Case): Case => ({
-  ...one,
-  gaps: `${one.gaps} ${OF_ZOD}`,
-  readsFields: true,
-});
+/** Where zod builds or runs a schema. */
+export const withZod = (one: Case): Case => withGaps(one, OF_ZOD);
+
+/** Where zod judges an object that lacks optional fields. */
+export const withSchemas = (one: Case): Case => ({ ...withZod(one), readsFields: true });
 
 /** One of each kind that an option, a field or a function may have. */
 const VALUES = ['https://evil.example/', 1, true, false, { evil: true }, () => 'evil'] as const;

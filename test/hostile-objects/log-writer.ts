@@ -2,7 +2,7 @@
 import { createLogWriter, type LogWriter, type LogWriterOptions } from '../../src/index.ts';
 import { RECORDS } from '../contract/samples.ts';
 import { customRecord } from '../helpers/log-records.ts';
-import { plain, throughout, withGaps, withSchemas } from './law.ts';
+import { plain, throughout, withGaps, withSchemas, withZod } from './law.ts';
 
 const ids = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
 const activeSpan = () => ({ ...ids, traceFlags: 1 });
@@ -42,7 +42,7 @@ const OF_PINO = 'level msgPrefix';
 
 export const LOG_WRITER_CASES = [
   withGaps(
-    withSchemas(
+    withZod(
       plain('', (during) =>
         written(
           during(() => [...PLATFORMS, unchecked].map(make)),

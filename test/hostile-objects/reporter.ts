@@ -10,7 +10,7 @@ import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 import { SECRET } from '../helpers/sender.ts';
-import { type During, plain, withGaps, withJson, withSchemas } from './law.ts';
+import { type During, plain, withGaps, withJson, withSchemas, withZod } from './law.ts';
 
 const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
 const INCIDENT = { incident_id: 'i', incident_type: 'xss', name: 'n', severity: 'major' } as const;
@@ -105,7 +105,7 @@ const reporting = (title: string, scene: Scene) =>
 
 export const REPORTER_CASES = [
   // pino copies its levels by `for … in`.
-  withGaps(withSchemas(plain('', reported('make', SOUND))), 'level msgPrefix'),
+  withGaps(withZod(plain('', reported('make', SOUND))), 'level msgPrefix'),
   reporting('reporting', { reports: EVENTS }),
   reporting('reporting incidents', { reports: INCIDENTS }),
   reporting('reporting with beforeSend', PLAINLY),

@@ -1,7 +1,7 @@
 import * as entry from '../../src/index.ts';
 import { downgrade } from '../../src/projection/downgrade.ts';
 import { MESSAGES } from '../contract/samples.ts';
-import { throughout, unchangedByPollution, withJson, withSchemas } from './law.ts';
+import { throughout, unchangedByPollution, withJson, withZod } from './law.ts';
 import { LOG_WRITER_CASES } from './log-writer.ts';
 import { REPORTER_CASES } from './reporter.ts';
 import { SEND_CASES, SENDER_CASES } from './webhook.ts';
@@ -32,7 +32,7 @@ unchangedByPollution(
       ),
     ],
     createReporter: REPORTER_CASES,
-    createWebhookSender: [...SENDER_CASES, withSchemas(v1Form)],
+    createWebhookSender: [...SENDER_CASES, withZod(v1Form)],
     explainSchedule: [throughout('', () => explainSchedule({ schedule: { delaysMs: [1, 2] } }))],
     SecurityEventError: [
       throughout('', () => new SecurityEventError('ERR_QUEUE_FULL').copy().message),

@@ -5,7 +5,7 @@ import * as entry from '../../src/settings/index.ts';
 import { route } from '../../src/settings/routing.ts';
 import { createSettings } from '../../src/settings/source.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
-import { throughout, unchangedByPollution, withJson, withSchemas } from './law.ts';
+import { throughout, unchangedByPollution, withJson, withZod } from './law.ts';
 
 const { createConfiguration, scheduledSecret, settingsCache, settingsFile } = entry;
 
@@ -66,15 +66,13 @@ const here = fileURLToPath(import.meta.url);
 unchangedByPollution(entry, {
   createConfiguration: [
     throughout('without a store', () => createConfiguration({})),
-    withJson(withSchemas(throughout('used for one step', () => configured(['setWebhook'])))),
-    withJson(withSchemas(throughout('used for all steps', () => configured()))),
+    withJson(withZod(throughout('used for one step', () => configured(['setWebhook'])))),
+    withJson(withZod(throughout('used for all steps', () => configured()))),
   ],
-  scheduledSecret: [
-    withSchemas(throughout('', () => scheduledSecret(schedule, { now: () => 0 })())),
-  ],
+  scheduledSecret: [withZod(throughout('', () => scheduledSecret(schedule, { now: () => 0 })()))],
   settingsCache: [
     throughout('with an unknown option', () => settingsCache(() => BARE, { evil: 1 } as never)),
-    withSchemas(
+    withZod(
       throughout('and where settings are looked up', async () => [
         read(await held.find('shop')),
         await held.find('evil'),
@@ -84,13 +82,13 @@ unchangedByPollution(entry, {
         route({ playbooks: {} }, { module: undefined, playbookSlug: 'evil' }),
       ]),
     ),
-    withSchemas(throughout('and settings as an object', () => typeof createSettings(SETTINGS))),
-    withSchemas(throughout('and settings that are none', () => createSettings(FAULTY))),
+    withZod(throughout('and settings as an object', () => typeof createSettings(SETTINGS))),
+    withZod(throughout('and settings that are none', () => createSettings(FAULTY))),
   ],
   settingsFile: [
     throughout('with an unknown option', () => settingsFile(here, { evil: 1 } as never)),
     withJson(
-      withSchemas(
+      withZod(
         throughout('', () =>
           [...readToEnd(file.read(TEXT, new Map()))].map(([id, { application }]) => [
             id,

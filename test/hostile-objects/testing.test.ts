@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import * as entry from '../../src/testing/index.ts';
 import { LINE } from '../contract/samples.ts';
-import { plain, throughout, unchangedByPollution, withGaps, withSchemas } from './law.ts';
+import { plain, throughout, unchangedByPollution, withGaps, withZod } from './law.ts';
 
 const {
   createCertificate,
@@ -27,7 +27,7 @@ unchangedByPollution(entry, {
   ],
   createFakeClock: [throughout('', () => createFakeClock().now())],
   createLineSink: [
-    withSchemas(
+    withZod(
       throughout('', () => {
         const sink = createLineSink();
         sink.write(line);

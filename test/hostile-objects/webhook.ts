@@ -2,17 +2,17 @@
 
 import { readSenderOptions } from '../../src/delivery/read-options.ts';
 import { engineSchedule } from '../../src/delivery/retry-policy.ts';
+import { readSettings } from '../../src/delivery/send-options.ts';
+import { sendNow } from '../../src/delivery/send-webhook.ts';
 import { createWebhookSender, type WebhookSender } from '../../src/index.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { QueueEntry } from '../../src/queue/queue.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import type { PostRequest } from '../../src/webhook/http/client.ts';
-import { readSettings } from '../../src/webhook/send-options.ts';
-import { sendNow } from '../../src/webhook/send-webhook.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 import { SECRET } from '../helpers/sender.ts';
-import { type Case, plain, throughout, withJson, withSchemas } from './law.ts';
+import { type Case, plain, throughout, withJson, withSchemas, withZod } from './law.ts';
 
 const ONE = { url: 'https://receiver.example/', secret: SECRET };
 const SHOP = { name: 'Shop', environment: 'test' };
@@ -83,28 +83,28 @@ const ofV1 = senderOf(1);
 const named = drafts.map((draft, index) => ({ ...draft, message_id: `m-${index}` })) as never[];
 
 export const SENDER_CASES = [
-  withSchemas(
+  withZod(
     throughout('reading its options', () => {
       const application = { ...SHOP, id: 'a' };
       const { source: _source, ...settings } = readSenderOptions({ ...ONE, application });
       return [settings, readBy(settings.policy.schedule)];
     }),
   ),
-  withSchemas(
+  withZod(
     plain(
       'sending to v2',
       ofV2((sender) => sender.send(named)),
     ),
   ),
   withJson(
-    withSchemas(
+    withZod(
       plain(
         'sending to v1',
         ofV1((sender) => sender.send(named)),
       ),
     ),
   ),
-  withSchemas(
+  withZod(
     plain(
       'sending no message',
       ofV2((sender) => sender.send([named[0], {}] as never)),

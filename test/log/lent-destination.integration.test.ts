@@ -2,20 +2,9 @@
 import { closeSync, constants, openSync } from 'node:fs';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { SecurityEventError } from '../../src/errors.ts';
 import { createLogWriter } from '../../src/log/writer.ts';
-import { smallRecord } from '../helpers/log-records.ts';
+import { smallRecord, thrownBy } from '../helpers/log-records.ts';
 import { namedPipe, stalledPipe } from '../helpers/temporary-files.ts';
-
-function thrownBy(act: () => unknown): SecurityEventError {
-  try {
-    act();
-  } catch (error) {
-    if (error instanceof SecurityEventError) return error;
-    throw error;
-  }
-  throw new Error('nothing was thrown');
-}
 
 test('a pino destination whose pipe broke fails every time, not just once', async () => {
   const path = namedPipe();

@@ -3,25 +3,14 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { type DestinationStream, pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { SecurityEventError } from '../../src/errors.ts';
 import type { LogDestination } from '../../src/log/destination.ts';
 import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
 import { settingsOf } from '../../src/log/writer-options.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { smallRecord } from '../helpers/log-records.ts';
+import { smallRecord, thrownBy } from '../helpers/log-records.ts';
 import { temporaryFolder } from '../helpers/temporary-files.ts';
 
 const line = (name = 'shop'): string => `${JSON.stringify(smallRecord(name))}\n`;
-
-function thrownBy(act: () => unknown): SecurityEventError {
-  try {
-    act();
-  } catch (error) {
-    if (error instanceof SecurityEventError) return error;
-    throw error;
-  }
-  throw new Error('nothing was thrown');
-}
 
 const memory = () => {
   const lines: string[] = [];

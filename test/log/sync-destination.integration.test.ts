@@ -15,10 +15,9 @@ import {
 import { join } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { SecurityEventError } from '../../src/errors.ts';
 import { createLogWriter } from '../../src/log/writer.ts';
 import { endOf, programCommand, startChild } from '../helpers/child-programs.ts';
-import { parseLines, smallRecord } from '../helpers/log-records.ts';
+import { parseLines, smallRecord, thrownBy } from '../helpers/log-records.ts';
 import { namedPipe, stalledPipe, temporaryFolder } from '../helpers/temporary-files.ts';
 
 // Child processes start slowly on a busy machine.
@@ -28,16 +27,6 @@ vi.setConfig({ testTimeout: 30_000 });
 const NOBODY = 65_534;
 
 const line = (name: string): string => `${JSON.stringify(smallRecord(name))}\n`;
-
-function thrownBy(act: () => void): SecurityEventError {
-  try {
-    act();
-  } catch (error) {
-    if (error instanceof SecurityEventError) return error;
-    throw error;
-  }
-  throw new Error('nothing was thrown');
-}
 
 /** The descriptors of this process that are open on `path`. */
 const descriptorsOf = (path: string): number[] =>

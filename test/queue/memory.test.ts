@@ -346,24 +346,6 @@ describe('the memory queue', () => {
 });
 
 describe('a claim', () => {
-  test.each(['run', 'start', 'end'])(
-    'has its messages while every object seems to have %j',
-    async (key) => {
-      const { queue, claim } = await opened();
-      await queue.enqueue([entryOf('one')]);
-      Object.assign(Object.prototype, { [key]: 'x' });
-      try {
-        const claimed = await claim();
-        expect(claimed.messages).toHaveLength(1);
-        expect(await queue.release(claimed)).toBe('released');
-        expect(await queue.stats()).toMatchObject({ accepted: 1, pending: 1 });
-        expect((await claim()).messages).toHaveLength(1);
-      } finally {
-        Reflect.deleteProperty(Object.prototype, key);
-      }
-    },
-  );
-
   test('is not ended by results that are missing', async () => {
     const { queue, claim } = await opened();
     await queue.enqueue(Array.from({ length: 5 }, () => entryOf('one')));

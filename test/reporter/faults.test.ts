@@ -2,14 +2,14 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
-import { createReporter, makeReporter } from '../../src/reporter/create-reporter.ts';
-import type { Receipt, Settlement } from '../../src/reporter/receipt.ts';
+import { createReporter } from '../../src/reporter/create-reporter.ts';
+import type { Receipt } from '../../src/reporter/receipt.ts';
 import { REJECTED_CHANNEL, type RejectedEvent } from '../../src/reporter/rejections.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
 import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
 import { untraced } from '../../src/runtime/untraced.ts';
-import { createFakeClock, createLineSink } from '../../src/testing/index.ts';
-import { openReceiver, openSender, SECRET } from '../helpers/sender.ts';
+import { createLineSink } from '../../src/testing/index.ts';
+import { openReceiver, SECRET } from '../helpers/sender.ts';
 
 const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
 const INCIDENT = {
@@ -351,101 +351,6 @@ test('what is changed after the call is told as it was', async () => {
     properties: { user_identifiers: [{ uid: 7 }] },
     playbook: { name: 'Block IPs' },
   });
-});
-
-/** What options, contexts, choices, facts and payloads may have. */
-const KEYS = `service log webhook platform activeSpan dialect onRejected beforeSend enabled strict
-  context enrichment suffix eventWords incidentWords eventUrl incidents destination sync
-  maxBufferBytes validate url secret settings queue role schedule network dispatcher headers
-  userAgent maxBodyBytes v1Aliases application applications modules playbooks tls
-  actor http detected_at module message message_type message_id category kind title pulse_genre v1
-  ip identifiers svc_identifier address geo metadata city country_code latitude longitude datacenter
-  ruleset protection success playbook_slug options event_name sdk_event_name event_type incident_id
-  incident_type severity related_ips compromised_accounts user_identifiers new_related_ips
-  new_compromised_accounts addresses accounts isFirst startedAt related names words fault record
-  receipt standing sending messageId choice payload given draft input issues path detail cause then
-  format signal deadlineMs reason outcome isAccepted ending settled followed ended by of note text
-  known time times texts at occurredAt toId toUrl toAddress toTime rest occurred resolved sendTogether
-  place channels messageType playbook`.split(/\s+/);
-
-/** What all methods tell, but for ids and times. */
-async function toldWhile(pollute: (key: 'make' | 'tell' | 'ask') => () => void) {
-  const receiver = await openReceiver();
-  const sink = createLineSink();
-  let ids = 0;
-  const newId = (): string => {
-    ids += 1;
-    return `id-${ids}`;
-  };
-  const clock = createFakeClock(Date.parse('2026-11-21T10:00:00Z'));
-  // A sender is made of schemas, which zod cannot make then.
-  const webhook = openSender({ url: receiver.url, secret: SECRET, dialect: 'open' } as never);
-  const clean = pollute('make');
-  let reporter: Reporter;
-  try {
-    const options = { service: SERVICE, log: { destination: sink }, platform: false } as const;
-    reporter = makeReporter({ ...options, webhook }, { clock, newId });
-  } finally {
-    clean();
-  }
-  onTestFinished(async () => void (await reporter.close({ deadlineMs: 0 })));
-  // What is made when it is first used is made before.
-  await reporter.userLogin({ success: true }, { webhook: { message_type: 'test' } }).settled;
-  const actor = { ip: '203.0.113.9' };
-  const restore = pollute('tell');
-  let receipts: Receipt[];
-  try {
-    receipts = [
-      reporter.attack({ ruleset: 'xss' }, { actor }),
-      reporter.vulnerabilityExploit({ protection: 'lfi' }),
-      reporter.incident(INCIDENT, { actor }),
-      reporter.incident({ ...INCIDENT, related_ips: ['203.0.113.10'] }),
-      reporter.playbookTrigger({ name: 'Block IPs' }, { actor }),
-      reporter.userLogin({ success: true }, { actor }),
-      reporter.userSignup({ success: false }),
-      reporter.customEvent('order.placed', { total: 1 }),
-      reporter.with({ module: 'waf' }).attack({ ruleset: 'xss' }, { actor, webhook: {} }),
-    ];
-    // The others are asked later.
-    for (const receipt of receipts.slice(0, 6)) void receipt.settled;
-  } finally {
-    restore();
-  }
-  const settle = pollute('ask');
-  let asked: Promise<Settlement>[];
-  try {
-    asked = receipts.map((receipt) => receipt.settled);
-  } finally {
-    settle();
-  }
-  const settled = await Promise.all(asked);
-  const messages = receiver.requests.flatMap(({ body }) => JSON.parse(String(body)) as object[]);
-  return {
-    lines: sink.lines,
-    settled,
-    messages: messages.map((message) => ({ ...message, date_created: '' })),
-    stats: reporter.stats(),
-  };
-}
-
-describe('a polluted prototype', () => {
-  test.each([['make'], ['tell'], ['ask']] as const)(
-    'has no say in what is told: %s',
-    async (when) => {
-      const sound = await toldWhile(() => () => {});
-      expect(sound.stats).toMatchObject({ rejected: { log: 0, webhook: 0 }, accepted: 6 });
-      for (const value of ['evil', false]) {
-        const pollute = (now: 'make' | 'tell' | 'ask') => {
-          if (now !== when) return () => {};
-          Object.assign(Object.prototype, Object.fromEntries(KEYS.map((key) => [key, value])));
-          return () => {
-            for (const key of KEYS) Reflect.deleteProperty(Object.prototype, key);
-          };
-        };
-        expect(await toldWhile(pollute)).toEqual(sound);
-      }
-    },
-  );
 });
 
 test.each([

@@ -82,16 +82,6 @@ describe('the addresses of an incident', () => {
       invalid(['related_ips', ...path], message),
     );
   });
-
-  test('are whole while a prototype is polluted', () => {
-    Object.assign(Object.prototype, { evil: true });
-    try {
-      const { ips } = reader.read({ related_ips: [facts('8.8.8.8')] }, undefined);
-      expect(JSON.stringify(ips)).toBe(JSON.stringify([facts('8.8.8.8')]));
-    } finally {
-      Reflect.deleteProperty(Object.prototype, 'evil');
-    }
-  });
 });
 
 describe('the accounts of an incident', () => {

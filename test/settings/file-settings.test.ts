@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   type CheckedApplications,
   FileSettings,
@@ -48,17 +48,6 @@ describe('the applications of a file', () => {
       expect(Object.isFrozen(one)).toBe(true);
     }
   });
-
-  test.each(['url', 'secret', 'modules', 'playbooks', 'tls', 'format'] as const)(
-    'take no %s from a polluted prototype',
-    (key) => {
-      const evil = { value: 'evil', configurable: true, writable: true };
-      Reflect.defineProperty(Object.prototype, key, evil);
-      onTestFinished(() => void Reflect.deleteProperty(Object.prototype, key));
-      const applications = read(textOf({ a: agent('a') }));
-      expect(applications.get('a')?.application[key]).toBe(key === 'format' ? 2 : undefined);
-    },
-  );
 
   test('show no private key, and have it', () => {
     const tls = { ca: 'of theirs', cert: 'of ours', key: 'hunter2' };

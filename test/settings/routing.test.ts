@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Route, type Routing, route } from '../../src/settings/routing.ts';
 import { createSettings } from '../../src/settings/source.ts';
 
@@ -61,12 +61,6 @@ describe('a message', () => {
     ['of a playbook named as a method is skipped', both, { playbookSlug: 'constructor' }, PLAYBOOK],
   ])('%s (D60)', (_title, selections, routing, expected) => {
     expect(route(selections, routing)).toEqual(expected);
-  });
-
-  test('is not sent because of what stands on a polluted prototype', () => {
-    Reflect.defineProperty(Object.prototype, 'sdk', { value: true, configurable: true });
-    onTestFinished(() => void Reflect.deleteProperty(Object.prototype, 'sdk'));
-    expect(route(both, { module: 'sdk' })).toEqual(MODULE);
   });
 
   test('is routed by the slugs of the names that the settings have', async () => {

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
 import type { Settings } from '../../src/settings/schema.ts';
 import { createSettings, type SettingsFunction } from '../../src/settings/source.ts';
@@ -330,26 +330,6 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
     expect(found.tls.ca).toEqual(Buffer.from('ca'));
   });
 
-  test.each([{ enumerable: true }, { enumerable: false }])(
-    'takes nothing from a polluted prototype, neither a secret nor a module (%j)',
-    async (property) => {
-      const polluted = { secret: SECRET, url: URL_TEXT, key: 'k', sdk: true, tls: {}, format: 1 };
-      onTestFinished(() => {
-        for (const key of Object.keys(polluted)) Reflect.deleteProperty(Object.prototype, key);
-      });
-      for (const [key, value] of Object.entries(polluted)) {
-        const descriptor = { ...property, value, writable: true, configurable: true };
-        Reflect.defineProperty(Object.prototype, key, descriptor);
-      }
-      const found = (await find({ ...ENQUEUING, modules: { waf: true } })) as typeof FULL;
-      expect(found.secret).toBeUndefined();
-      expect(found.url).toBeUndefined();
-      expect(found.tls).toBeUndefined();
-      expect(Reflect.get(found.modules, 'sdk')).toBeUndefined();
-      expect({ ...found }).toMatchObject({ name: 'shop', format: 2 });
-    },
-  );
-
   test('may be a row of a database: an instance of a class with keys of its own', async () => {
     class Row {
       readonly name = 'shop';
@@ -387,17 +367,6 @@ describe('settings in an object', () => {
   test.each(['constructor', 'toString', ''])('may have an application called %j', async (id) => {
     const { find } = create({ applications: { [id]: FULL } });
     expect(await find(id)).toEqual({ ...FULL, format: 2 });
-  });
-
-  test('have no applications that stand on a polluted prototype', async () => {
-    Reflect.defineProperty(Object.prototype, 'evil', {
-      value: FULL,
-      enumerable: true,
-      writable: true,
-      configurable: true,
-    });
-    onTestFinished(() => void Reflect.deleteProperty(Object.prototype, 'evil'));
-    expect(await create(one(FULL)).find('evil')).toBeUndefined();
   });
 
   test.each<[string, unknown, PropertyKey[], string]>([

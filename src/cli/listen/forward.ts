@@ -1,109 +1,95 @@
-/** Hands a request on as it came in, and gives what it was answered. */
-import http from 'node:http';
+/** Forwards a request unchanged, and returns the answer. */
+import { once } from 'node:events';
+import http, { type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
 import type { TerminalClock } from '../terminal.ts';
-import type { Answer } from './received-request.ts';
+import type { Answer, ReceivedRequest } from './receive.ts';
 
-/** What is handed on: the signature is of the body, and only true beside it. */
-const HEADERS = ['content-type', 'user-agent', 'x-svc-integrity'];
-/** What of the answer a sender looks at. */
+const FORWARDED_HEADERS = ['content-type', 'user-agent', 'x-svc-integrity'];
+/** The headers of an answer that a sender uses. */
 const ANSWER_HEADERS = ['location', 'retry-after'];
-/** More of its body is not waited for: nobody reads it. */
 const MAX_ANSWER_BYTES = 65_536;
-
-/** Below what senders wait (15 s), so that they hear about it. */
+/** Shorter than senders wait (15 s), so that they get the answer. */
 const DEADLINE_MS = 14_000;
 
 export interface Forwarding {
-  /** Names this run, and no other. */
-  readonly forwarder: string;
+  readonly to: URL;
+  /** Identifies this listener in the `via` header. */
+  readonly name: string;
   readonly signal: AbortSignal;
   readonly clock: TerminalClock;
 }
 
 export interface Forwarded {
   readonly answer: Answer;
-  /** Why there was none from the target. */
+  /** Why the target did not answer. */
   readonly failure?: string;
 }
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-const chosen = (headers: Headers, names: readonly string[]): Record<string, string> =>
+const pick = (headers: Headers, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(
-    names.flatMap((name) => {
-      const value = headers[name];
-      return typeof value === 'string' ? [[name, value]] : [];
-    }),
+    names.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
   );
 
-/** 502: who stands between a sender and its receiver, and gets no answer from that, says so. */
+/** RFC 5842, section 7.2 */
+const LOOP: Forwarded = {
+  answer: { status: 508, headers: {}, text: 'loop\n' },
+  failure: 'it came from here',
+};
+
 const failed = (failure: string): Forwarded => ({
   answer: { status: 502, headers: {}, text: 'not-forwarded\n' },
   failure,
 });
 
-/** Whether this forwarder has handed the request on already. */
-export const hasPassed = ({ via }: Headers, forwarder: string): boolean =>
-  String(via ?? '').includes(forwarder);
-
-/** By which each forwarder on the way knows its own requests: RFC 9110, section 7.6.3. */
-const viaOf = ({ via }: Headers, forwarder: string): string =>
-  [...(via === undefined ? [] : [via]), `1.1 ${forwarder}`].flat().join(', ');
-
-/** A redirect is an answer like others; nothing is followed. Never rejects. */
-export function forward(
-  url: URL,
-  { headers, body }: { readonly headers: Headers; readonly body: Buffer },
-  { forwarder, signal, clock }: Forwarding,
-): Promise<Forwarded> {
-  const options = {
-    method: 'POST',
-    headers: {
-      ...chosen(headers, HEADERS),
-      via: viaOf(headers, forwarder),
-      'content-length': body.length,
-    },
-    // A connection of its own: one that is kept would keep the program from ending.
-    agent: false,
-    signal,
-  } as const;
-  return new Promise((settle) => {
-    let answered: Forwarded | undefined;
-    const ended = new AbortController();
-    const resolve = (forwarded: Forwarded): void => {
-      ended.abort();
-      settle(forwarded);
-    };
-    const request = (url.protocol === 'https:' ? https : http).request(url, options);
-    request.on('response', (response) => {
-      const status = response.statusCode ?? 0;
-      // Node reads such a status and refuses to write it.
-      if (status < 200) {
-        resolve(failed(`status ${status}`));
-        request.destroy();
-        return;
-      }
-      const answer = { status, headers: chosen(response.headers, ANSWER_HEADERS), text: '' };
-      answered = { answer };
-      let bytes = 0;
-      response.on('data', (chunk: Uint8Array) => {
-        bytes += chunk.length;
-        if (bytes > MAX_ANSWER_BYTES) request.destroy();
-      });
-      response.on('error', () => undefined);
-      // Not before its end: the target's connection would be cut off in the middle of its answer.
-      response.on('close', () => resolve({ answer }));
-    });
-    request.on('error', (error: NodeJS.ErrnoException) =>
-      resolve(failed(error.code ?? error.name)),
-    );
-    // Of all of it: a target that sends a byte now and then would never be idle for so long.
-    void clock.sleep(DEADLINE_MS, ended.signal).then(() => {
-      if (ended.signal.aborted) return;
-      resolve(answered ?? failed('ETIMEDOUT'));
-      request.destroy();
-    });
-    request.end(body);
+const post = (to: URL, options: RequestOptions, body: Buffer): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => {
+    const { request } = to.protocol === 'https:' ? https : http;
+    // Without an agent: a connection that is kept alive would keep the program alive.
+    const sent = request(to, { ...options, method: 'POST', agent: false }, resolve);
+    sent.on('error', reject).end(body);
   });
+
+/** Reads an answer to its end, as far as it has one. Never rejects. */
+async function drain(response: IncomingMessage): Promise<void> {
+  let bytes = 0;
+  response.on('data', (chunk: Uint8Array) => {
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES) response.destroy();
+  });
+  await once(response, 'close').catch(() => undefined);
+}
+
+/** Does not follow redirects. Never rejects: 502 if the target does not answer. */
+export async function forward(
+  { headers, body }: Pick<ReceivedRequest, 'headers' | 'body'>,
+  { to, name, signal, clock }: Forwarding,
+): Promise<Forwarded> {
+  // Each forwarder recognises its own requests by `via`: RFC 9110, section 7.6.3.
+  const via = headers.via === undefined ? [] : [headers.via].flat();
+  if (via.some((value) => value.includes(name))) return LOOP;
+  const ended = new AbortController();
+  const deadline = new AbortController();
+  void clock.sleep(DEADLINE_MS, ended.signal).then(() => deadline.abort());
+  const sent = {
+    ...pick(headers, FORWARDED_HEADERS),
+    via: [...via, `1.1 ${name}`].join(', '),
+    'content-length': body.length,
+  };
+  try {
+    const anySignal = AbortSignal.any([signal, deadline.signal]);
+    const response = await post(to, { headers: sent, signal: anySignal }, body);
+    const { statusCode: status = 0 } = response;
+    await drain(response);
+    // Node reads such a status, but refuses to write it.
+    if (status < 200) return failed(`status ${status}`);
+    return { answer: { status, headers: pick(response.headers, ANSWER_HEADERS), text: '' } };
+  } catch (error) {
+    const { code = '', name: kind } = error as NodeJS.ErrnoException;
+    return failed(deadline.signal.aborted ? 'timeout' : code || kind);
+  } finally {
+    ended.abort();
+  }
 }

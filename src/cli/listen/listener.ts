@@ -1,95 +1,65 @@
-/** The server of `listen`: from a request to its answer, and to what is told about it. */
+/** The server of `listen`: answers each request, and publishes what it received. */
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
-import type { MemoryDuplicateStore } from '../../receiver/index.ts';
+import { createMemoryDuplicates, type MemoryDuplicateStore } from '../../receiver/index.ts';
 import type { TerminalClock } from '../terminal.ts';
-import type { AnswerPlan } from './answer-plan.ts';
-import type { Delivery } from './delivery.ts';
-import { type Forwarded, forward, hasPassed } from './forward.ts';
-import { type Answer, type ReceivedRequest, receiveRequest } from './received-request.ts';
+import { forward } from './forward.ts';
+import { type Answer, type ReceivedRequest, receiveRequest } from './receive.ts';
 
-export interface ListenerOptions {
-  readonly secrets: readonly string[];
-  /** Requests to other paths are refused with 404. Default: all paths are taken. */
-  readonly path?: string | undefined;
-  readonly plan?: AnswerPlan | undefined;
-  readonly delayMs: number;
-  readonly forwardTo?: URL | undefined;
-  /** What this listener is called by the requests that it hands on. */
-  readonly forwarder: string;
-  /** Hands on requests that are not genuine, too, or whose body is not what it should be. */
-  readonly forwardsUnverified: boolean;
-  /** Ids of messages that were answered with success. */
-  readonly taken: MemoryDuplicateStore;
-  readonly clock: TerminalClock;
-  /** Awaited before the answer is sent: who sees the answer finds it told. */
-  readonly tell: (delivery: Delivery) => Promise<void>;
-  /** Something that is no HTTP came in. */
-  readonly onNoise: (hint: string) => void;
-  /** A request to the webhook was answered, or its sender has left. */
-  readonly onAnswered: (delivery: Delivery) => void;
-}
-
-/** How an answer came about. */
-interface Decision {
-  readonly answer: Answer;
+/** A received request and what it was answered: everything a view shows. */
+export interface Delivery extends ReceivedRequest {
+  /** Number of the request, from 1. */
+  readonly number: number;
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number;
+  /** Ids of messages that were delivered before. */
+  readonly repeated: ReadonlySet<string>;
+  /** What the sender is answered. */
+  readonly status: number;
+  /** Who chose the status, if not the receiver: `--fail`, or the target of `--forward`. */
   readonly decidedBy?: string;
 }
 
-const NOT_FOUND: ReceivedRequest = {
-  answer: { status: 404, headers: {}, text: 'path\n' },
-  body: Buffer.alloc(0),
-  messages: [],
-  refusal: { reason: 'path' },
-};
+export interface ListenerOptions {
+  readonly secrets: readonly string[];
+  /** Statuses for the next verified requests. */
+  readonly statuses?: Iterator<number, undefined> | undefined;
+  /** Wait before each answer, in milliseconds. */
+  readonly delayMs: number;
+  readonly forwardTo?: URL | undefined;
+  /** Identifies this listener to others that forward. */
+  readonly name: string;
+  readonly clock: TerminalClock;
+  /** Called with each request; awaited before it is answered. */
+  readonly onDelivery: (delivery: Delivery) => Promise<void>;
+  /** Called after a POST was answered, or its sender has left. */
+  readonly onAnswered: (delivery: Delivery) => void;
+}
 
-/** RFC 5842, section 7.2 */
-const LOOP: Decision = {
-  answer: { status: 508, headers: {}, text: 'loop\n' },
-  decidedBy: 'not forwarded: it came from here',
+type Serving = ListenerOptions & {
+  readonly number: number;
+  readonly delivered: MemoryDuplicateStore;
 };
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
 export function createListener(options: ListenerOptions): http.Server {
-  let count = 0;
-  const server = http.createServer((request, response) => {
-    count += 1;
-    serve(request, response, { ...options, number: count }).catch(() => {
-      // One request that nobody thought of must not end those that come after it.
-      response.destroy();
-      options.onNoise('A request was dropped: an unexpected failure while it was served.');
-    });
+  const delivered = createMemoryDuplicates();
+  let number = 0;
+  return http.createServer((request, response) => {
+    number += 1;
+    const serving = { ...options, number, delivered };
+    // An unexpected request must not end the listener.
+    serve(request, response, serving).catch(() => response.destroy());
   });
-  server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) => {
-    // A connection that just ends is no noise: browsers open some in reserve.
-    if (error.code !== 'ECONNRESET') options.onNoise(noiseHint(error.rawPacket));
-    refuseNoise(socket);
-  });
-  return server;
 }
-
-/** The first byte of a TLS handshake. */
-const TLS_HANDSHAKE = 0x16;
-
-const noiseHint = (packet: Buffer | undefined): string =>
-  packet?.[0] === TLS_HANDSHAKE
-    ? 'Somebody spoke TLS: the URL of this listener begins with http://, not https://.'
-    : 'Something that is no HTTP came in, and was refused.';
-
-function refuseNoise(socket: Duplex): void {
-  if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
-  else socket.destroy();
-}
-
-type Serving = ListenerOptions & { readonly number: number };
 
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,
   serving: Serving,
 ): Promise<void> {
-  const receivedAt = serving.clock.now();
+  const { number, delivered, clock } = serving;
+  const receivedAt = clock.now();
   const left = new AbortController();
   const closed = new Promise<void>((resolve) => {
     response.on('close', () => {
@@ -97,90 +67,50 @@ async function serve(
       resolve();
     });
   });
-  const received = isAtPath(request, serving.path)
-    ? await receiveRequest(request, serving.secrets)
-    : NOT_FOUND;
-  const decision = await decide(request, received, { ...serving, signal: left.signal });
-  const heard = left.signal.aborted ? { decidedBy: 'the sender left before it' } : {};
-  const delivery = deliveryOf(request, received, { ...serving, ...decision, ...heard, receivedAt });
-  await serving.tell(delivery);
-  if (isSuccess(delivery.status) && !left.signal.aborted) serving.taken.add(idsOf(received));
-  write(response, decision.answer);
-  await closed;
-  // Neither a browser's look nor another path is what somebody counts.
-  if (request.method === 'POST' && received !== NOT_FOUND) serving.onAnswered(delivery);
-}
-
-/** Without the query: senders may have one. */
-const isAtPath = ({ url = '/' }: IncomingMessage, path: string | undefined): boolean =>
-  path === undefined || url.split('?', 1)[0] === path;
-
-/** Refusals of requests that were read to their end, so that there is something to hand on. */
-const READ_WHOLE: ReadonlySet<string> = new Set([
-  'signature-missing',
-  'signature-wrong',
-  'body-invalid',
-  'message-invalid',
-]);
-
-async function decide(
-  { headers }: IncomingMessage,
-  { answer, body, refusal }: ReceivedRequest,
-  {
-    plan,
-    delayMs,
-    forwardTo,
-    forwarder,
-    forwardsUnverified,
-    clock,
-    signal,
-  }: Serving & {
-    readonly signal: AbortSignal;
-  },
-): Promise<Decision> {
-  const isHandedOn = forwardsUnverified && READ_WHOLE.has(refusal?.reason ?? '');
-  if (refusal !== undefined && !isHandedOn) return { answer };
-  // A request that nobody's sender made does not use the plan up.
-  const planned = plan?.next();
-  if (delayMs > 0) await clock.sleep(delayMs, signal);
-  if (planned !== undefined) return { answer: { ...answer, status: planned }, decidedBy: '--fail' };
-  if (forwardTo === undefined) return { answer };
-  if (hasPassed(headers, forwarder)) return LOOP;
-  return forwarded(await forward(forwardTo, { headers, body }, { forwarder, signal, clock }));
-}
-
-const forwarded = ({ answer, failure }: Forwarded): Decision => ({
-  answer,
-  decidedBy: failure === undefined ? 'forwarded' : `not forwarded: ${failure}`,
-});
-
-function deliveryOf(
-  { method = '', url = '/' }: IncomingMessage,
-  received: ReceivedRequest,
-  { number, receivedAt, answer, decidedBy, taken }: Serving & Decision & { receivedAt: number },
-): Delivery {
-  const { body, messages, refusal } = received;
-  return {
+  const received = await receiveRequest(request, serving.secrets);
+  const decision = await decide(received, serving, left.signal);
+  const ids = received.messages.flatMap(({ id }) => id ?? []);
+  const delivery: Delivery = {
+    ...received,
     number,
     receivedAt,
-    method,
-    target: url,
-    bytes: body.length,
-    messages,
-    repeated: taken.has(idsOf(received)),
-    status: answer.status,
-    ...(refusal === undefined ? {} : { refusal }),
-    ...(decidedBy === undefined ? {} : { decidedBy }),
+    repeated: delivered.has(ids),
+    status: decision.answer.status,
+    ...(decision.by === undefined ? {} : { decidedBy: decision.by }),
+    ...(left.signal.aborted ? { decidedBy: 'the sender had left' } : {}),
   };
+  await serving.onDelivery(delivery);
+  if (isSuccess(delivery.status) && !left.signal.aborted) delivered.add(ids);
+  write(response, decision.answer);
+  await closed;
+  if (received.method === 'POST') serving.onAnswered(delivery);
 }
 
-const idsOf = ({ messages }: ReceivedRequest): string[] =>
-  messages.map(({ id }) => id).filter((id) => id !== null);
+interface Decision {
+  readonly answer: Answer;
+  readonly by?: string;
+}
+
+async function decide(
+  received: ReceivedRequest,
+  { statuses, delayMs, forwardTo, name, clock }: Serving,
+  signal: AbortSignal,
+): Promise<Decision> {
+  const { answer, refusal } = received;
+  if (refusal !== undefined) return { answer };
+  const status = statuses?.next().value;
+  if (delayMs > 0) await clock.sleep(delayMs, signal);
+  if (status !== undefined) return { answer: { ...answer, status }, by: '--fail' };
+  if (forwardTo === undefined) return { answer };
+  const forwarded = await forward(received, { to: forwardTo, name, signal, clock });
+  const { failure } = forwarded;
+  return { answer: forwarded.answer, by: failure ? `not forwarded: ${failure}` : 'forwarded' };
+}
 
 function write(response: ServerResponse, { status, headers, text }: Answer): void {
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // What is left of a body that is refused is not waited for.
+  // The rest of a body that is too large is not read.
   if (status === 413) response.setHeader('connection', 'close');
   response.end(text);
 }

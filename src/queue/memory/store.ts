@@ -59,6 +59,8 @@ interface Death {
 export class MemoryStore {
   readonly dead: DeadLetters;
   readonly schedule = new Schedule<Application>();
+  /** Keys of the items that were imported. */
+  readonly importedKeys = new Set<string>();
   lastSequence = 0;
   readonly #applications = new Map<string, Application>();
   readonly #bounds: MemoryBounds;
@@ -278,13 +280,8 @@ export class MemoryStore {
         oldestDueMs = Math.max(oldestDueMs, nowMs - sinceMs);
       }
     }
-    return {
-      ...total,
-      discarded: { ...discarded },
-      pendingBytes: this.#bytes,
-      oldestDueMs,
-      applications,
-    };
+    const pendingBytes = this.#bytes;
+    return { ...total, discarded: { ...discarded }, pendingBytes, oldestDueMs, applications };
   }
 }
 

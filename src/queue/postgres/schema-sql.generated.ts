@@ -143,8 +143,7 @@ create function {s}.numbers(list json) returns bigint[] language sql immutable a
 $$;
 
 create function {s}.texts(list json) returns text[] language sql immutable as $$
-  select array(select t.value from json_array_elements_text(list) with ordinality t(value, place)
-    order by t.place)
+  select array(select json_array_elements_text(list))
 $$;
 
 -- The state of an application as columns.
@@ -297,10 +296,10 @@ end $$;
 -- they would have passed. \`ids\` names each application once; \`owners\` holds indexes in it, from 1.
 create function {s}.enqueue(args json, contents bytea) returns json language plpgsql {plans} as $$
 declare
-  ids text[] := {s}.texts(args->'ids');
-  owners bigint[] := {s}.numbers(args->'owners');
-  sizes bigint[] := {s}.numbers(args->'sizes');
-  delay_ms double precision := args->>'delayMs';
+  given record;
+  ids text[];
+  owners bigint[];
+  sizes bigint[];
   open_numbers bigint[];
   closed text[];
   more_messages bigint;
@@ -312,11 +311,19 @@ declare
   undelayed bigint[] := '{}';
   sequences bigint[];
 begin
+  -- At once: each operator on the argument would parse all of it again.
+  select * into given from json_to_record(args) j(
+    ids json, owners json, sizes json, "messageIds" json, formats json, starts json, lengths json,
+    "dateAts" json, "countAts" json, "delayMs" double precision, "initialState" json,
+    "maxPendingMessages" bigint, "maxPendingBytes" bigint);
+  ids := {s}.texts(given.ids);
+  owners := {s}.numbers(given.owners);
+  sizes := {s}.numbers(given.sizes);
   -- Closing an application waits for this transaction, and this one for that.
   lock table {s}.enqueue_lock in row share mode;
   now_exact := {s}.now_exact();
   now_ms := floor(now_exact);
-  later_ms := {s}.time_after(now_exact, delay_ms);
+  later_ms := {s}.time_after(now_exact, given."delayMs");
   select array_agg(a.id) into closed
     from unnest(ids) i(id) join {s}.application a on a.id = i.id where a.tier = 'closed';
   select count(*), coalesce(sum(e.size_bytes), 0) into more_messages, more_bytes
@@ -324,16 +331,16 @@ begin
     where closed is null or ids[e.owner] <> all (closed);
   if more_messages > 0 then
     used := {s}.pending_now();
-    if used.messages + more_messages > (args->>'maxPendingMessages')::bigint then
+    if used.messages + more_messages > given."maxPendingMessages" then
       return json_build_object('full', 'maxPendingMessages', 'messages', more_messages, 'bytes', more_bytes);
-    elsif used.bytes + more_bytes > (args->>'maxPendingBytes')::bigint then
+    elsif used.bytes + more_bytes > given."maxPendingBytes" then
       return json_build_object('full', 'maxPendingBytes', 'messages', more_messages, 'bytes', more_bytes);
     end if;
   end if;
   -- Sorted, so that two transactions that add the same applications cannot deadlock.
   insert into {s}.application (id, tier, max_messages, max_bytes, circuit_breaker)
     select i.id, s.*
-      from unnest(ids) i(id), {s}.state_of(args->'initialState') s
+      from unnest(ids) i(id), {s}.state_of(given."initialState") s
       where not exists (select from {s}.application a where a.id = i.id)
       order by i.id
     on conflict do nothing;
@@ -358,9 +365,9 @@ begin
           e.message_id, substring(contents from e.start + 1 for e.length)
         from (
           select open_numbers[e.owner] as application, e.*
-            from unnest(owners, sizes, {s}.texts(args->'messageIds'), {s}.numbers(args->'formats'),
-                {s}.numbers(args->'starts')::integer[], {s}.numbers(args->'lengths')::integer[],
-                {s}.numbers(args->'dateAts'), {s}.numbers(args->'countAts'))
+            from unnest(owners, sizes, {s}.texts(given."messageIds"), {s}.numbers(given.formats),
+                {s}.numbers(given.starts)::integer[], {s}.numbers(given.lengths)::integer[],
+                {s}.numbers(given."dateAts"), {s}.numbers(given."countAts"))
               with ordinality e(owner, size_bytes, message_id, format, start, length, date_at,
                 count_at, place)
             order by e.place) e
@@ -471,16 +478,34 @@ create function {s}.next_messages(
   out dues bigint[], out sequences bigint[]
 ) language plpgsql as $$
 #variable_conflict use_column
+declare
+  whole record;
 begin
+  select array_agg(d.due) as dues, array_agg(d.sequence) as sequences, count(*) as messages,
+      sum(d.size_bytes) as bytes, min(d.max_messages) as own_limit,
+      min(d.format) = max(d.format) as is_one_format
+    into whole
+    from (
+      select due, sequence, size_bytes, max_messages, format from {s}.message
+        where application = app.number and due >= app.first_due and due <= now_ms
+        order by due, sequence limit greatest(1, most_messages)) d;
+  if whole.messages <= least(most_messages, whole.own_limit) and whole.bytes <= most_bytes
+    and whole.is_one_format then
+    dues := whole.dues;
+    sequences := whole.sequences;
+    return;
+  end if;
+  -- Not all of them fit.
   select array_agg(m.due), array_agg(m.sequence) into dues, sequences
     from (
       select d.*, row_number() over due_order as place, sum(d.size_bytes) over due_order as bytes,
           min(d.max_messages) over due_order as own_limit,
           min(d.format) over due_order = max(d.format) over due_order as is_one_format
         from (
-          select due, sequence, size_bytes, max_messages, format from {s}.message
-            where application = app.number and due >= app.first_due and due <= now_ms
-            order by due, sequence limit greatest(1, most_messages)) d
+          select k.due, k.sequence, m.size_bytes, m.max_messages, m.format
+            from unnest(whole.dues, whole.sequences) k(due, sequence)
+            join {s}.message m on m.application = app.number and m.due = k.due
+              and m.sequence = k.sequence) d
         window due_order as (order by d.due, d.sequence rows unbounded preceding)
         order by d.due, d.sequence) m
     where m.place = 1 or (m.place <= least(most_messages, m.own_limit) and m.bytes <= most_bytes
@@ -493,9 +518,9 @@ create function {s}.claimed_messages(which bigint, claim_number bigint, now_ms b
 returns table (messages text, content bytea) language plpgsql stable {plans} as $$
 begin
   return query
-    select string_agg(concat('[', m.sequence, ',"', m.message_id, '",', m.format, ',',
-          octet_length(m.content), ',', m.date_at, ',', m.count_at, ',', m.sends, ',',
-          now_ms - m.accepted_at, ',', coalesce(m.progress, 'null'), ']'), ','),
+    select string_agg('[' || m.sequence || ',"' || m.message_id || '",' || m.format || ',' ||
+          octet_length(m.content) || ',' || m.date_at || ',' || m.count_at || ',' || m.sends || ',' ||
+          (now_ms - m.accepted_at) || ',' || coalesce(m.progress, 'null') || ']', ','),
         string_agg(m.content, ''::bytea)
       from (
         select m.* from {s}.application a
@@ -583,16 +608,18 @@ begin
       {s}.numbers(args->'afters'), {s}.numbers(args->'limits'), {s}.texts(args->'progresses'),
       {s}.texts(args->'reasons'), {s}.texts(args->'lastAttempts'))
       v(due, sequence, kind, after_ms, max_messages, progress, reason, last_attempt)
-  ), ended as (
-    delete from {s}.message m using result v
-      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind <> 'r'
-      returning m.*, v.kind, v.reason, v.last_attempt
   ), dead as (
     insert into {s}.dead_letter (application, accepted_at, died_at, size_bytes, sends,
         date_at, count_at, format, message_id, reason, last_attempt, content)
-      select which, accepted_at, floor(now_exact), size_bytes, sends + 1,
-          date_at, count_at, format, message_id, reason, last_attempt, content
-        from (select * from ended where kind = 'd' order by due, sequence) e
+      select which, m.accepted_at, floor(now_exact), m.size_bytes, m.sends + 1,
+          m.date_at, m.count_at, m.format, m.message_id, v.reason, v.last_attempt, m.content
+        from result v
+        join {s}.message m on m.application = which and m.due = v.due and m.sequence = v.sequence
+        where v.kind = 'd' order by m.due, m.sequence
+  ), ended as (
+    delete from {s}.message m using result v
+      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind <> 'r'
+      returning m.size_bytes, v.kind
   ), retried as (
     update {s}.message m set
         due = case when v.after_ms > 0 then {s}.time_after(now_exact, v.after_ms) else m.due end,
@@ -1011,4 +1038,115 @@ begin
       select {s}.digest('ip', n.name) from unnest({s}.texts(args->'addresses')) n(name)
       union all
       select {s}.digest('account', n.name) from unnest({s}.texts(args->'accounts')) n(name));
+end $$;
+
+-- Keys of the items that were imported. A second import ignores them.
+create table {s}.imported (key text primary key);
+
+-- Counts the applications with a live claim, after it has ended expired leases.
+create function {s}.claimed_applications(args json) returns bigint language plpgsql {path} as $$
+begin
+  perform {s}.lock_application(a.number) from (
+    select number from {s}.application where lease_end <= {s}.now_exact() order by number) a;
+  return (select count(*) from {s}.application where claim is not null);
+end $$;
+
+create function {s}.export_applications(args json)
+returns table (id bigint, application text, state json, not_before bigint)
+language sql stable {plans} as $$
+  select a.number, a.id, json_build_object('tier', a.tier, 'maxMessages', a.max_messages,
+      'maxBytes', a.max_bytes, 'circuitBreaker', a.circuit_breaker), a.not_before
+    from {s}.application a where a.number > (args->>'after')::bigint
+    order by a.number limit (args->>'limit')::bigint
+$$;
+
+create function {s}.export_messages(args json)
+returns table (id bigint, application text, message_id text, format smallint, content bytea,
+  date_at integer, count_at integer, size_bytes bigint, sends integer, max_messages bigint,
+  progress text, accepted_at bigint, due bigint) language sql stable {plans} as $$
+  select m.sequence, a.id, m.message_id, m.format, m.content, m.date_at, m.count_at, m.size_bytes,
+      m.sends, m.max_messages, m.progress, m.accepted_at, m.due
+    from {s}.message m join {s}.application a on a.number = m.application
+    where m.sequence > (args->>'after')::bigint
+    order by m.sequence limit (args->>'limit')::bigint
+$$;
+
+-- Items of one kind as rows, in the order of the array, with the numbers of their applications.
+create function {s}.item_rows(items json, wanted text)
+returns table (owner bigint, place bigint, state json, not_before bigint, message_id text,
+  format smallint, start integer, length integer, date_at integer, count_at integer,
+  size_bytes bigint, sends integer, max_messages bigint, progress text, accepted_at bigint,
+  due bigint, reason text, last_attempt text, died_at bigint) language sql stable {plans} as $$
+  select a.number, e.place, e.item->'state', j."pausedUntil", j."messageId", j.format, j.start,
+      j.length, j."dateAt", j."countAt", j."sizeBytes", j.sends, j."maxMessages", j.progress,
+      j."acceptedAt", j."dueAt", j.reason, j."lastAttempt", j."diedAt"
+    from json_array_elements(items) with ordinality e(item, place)
+    join {s}.application a on a.id = e.item->>'application'
+    cross join lateral json_to_record(e.item) j("pausedUntil" bigint, "messageId" text,
+      format smallint, start integer, length integer, "dateAt" integer, "countAt" integer,
+      "sizeBytes" bigint, sends integer, "maxMessages" bigint, progress text, "acceptedAt" bigint,
+      "dueAt" bigint, reason text, "lastAttempt" text, "diedAt" bigint)
+    where e.item->>'kind' = wanted
+$$;
+
+-- Stores the items whose key is new, all or none. Returns their number, or the bound that they would
+-- have passed.
+create function {s}.import_items(args json, contents bytea) returns json language plpgsql {plans} as $$
+#variable_conflict use_column
+declare
+  items json;
+  now_ms bigint;
+  used record;
+  more record;
+begin
+  lock table {s}.enqueue_lock in row share mode;
+  now_ms := floor({s}.now_exact());
+  select coalesce(json_agg(e.item order by e.place), '[]') into items
+    from json_array_elements(args->'items') with ordinality e(item, place)
+    where not exists (select from {s}.imported i where i.key = e.item->>'key');
+  select count(*) as messages, coalesce(sum((e.item->>'sizeBytes')::bigint), 0) as bytes into more
+    from json_array_elements(items) e(item) where e.item->>'kind' = 'message';
+  used := {s}.pending_now();
+  if more.messages > 0 and used.messages + more.messages > (args->>'maxPendingMessages')::bigint then
+    return json_build_object('full', 'maxPendingMessages', 'messages', more.messages, 'bytes', more.bytes);
+  elsif more.messages > 0 and used.bytes + more.bytes > (args->>'maxPendingBytes')::bigint then
+    return json_build_object('full', 'maxPendingBytes', 'messages', more.messages, 'bytes', more.bytes);
+  end if;
+  insert into {s}.imported select e.item->>'key' from json_array_elements(items) e(item);
+  insert into {s}.application (id, tier, max_messages, max_bytes, circuit_breaker)
+    select i.id, s.* from (select distinct e.item->>'application' as id
+        from json_array_elements(items) e(item)) i, {s}.state_of(args->'initialState') s
+      where not exists (select from {s}.application a where a.id = i.id)
+      order by i.id
+    on conflict do nothing;
+  update {s}.application a set tier = s.tier, max_messages = s.max_messages,
+      max_bytes = s.max_bytes, circuit_breaker = s.circuit_breaker, not_before = i.not_before
+    from (select distinct on (r.owner) r.owner, r.state, r.not_before
+        from {s}.item_rows(items, 'application') r order by r.owner, r.place desc) i
+      cross join lateral {s}.state_of(i.state) s
+    where a.number = i.owner;
+  with stored as (
+    insert into {s}.message (application, due, sequence, accepted_at, size_bytes, sends, date_at,
+        count_at, format, message_id, max_messages, progress, content)
+      select r.owner, r.due, nextval('{s}.turn_number'), r.accepted_at, r.size_bytes, r.sends,
+          r.date_at, r.count_at, r.format, r.message_id, r.max_messages, r.progress,
+          substring(contents from r.start + 1 for r.length)
+        from (select * from {s}.item_rows(items, 'message') order by place) r
+      returning application, due, sequence, size_bytes
+  )
+  insert into {s}.counter_delta (application, accepted, pending, pending_bytes, first_due, at)
+    select application, count(*), count(*), sum(size_bytes), min(due), now_ms
+      from stored group by application order by min(sequence);
+  with stored as (
+    insert into {s}.dead_letter (application, accepted_at, died_at, size_bytes, sends, date_at,
+        count_at, format, message_id, reason, last_attempt, content)
+      select r.owner, r.accepted_at, r.died_at, r.size_bytes, r.sends, r.date_at, r.count_at,
+          r.format, r.message_id, r.reason, r.last_attempt,
+          substring(contents from r.start + 1 for r.length)
+        from (select * from {s}.item_rows(items, 'dead-letter') order by place) r
+      returning application
+  )
+  insert into {s}.counter_delta (application, accepted, dead)
+    select application, count(*), count(*) from stored group by application;
+  return json_build_object('imported', json_array_length(items));
 end $$;`;

@@ -1,7 +1,5 @@
 /** The main thread's end of the worker of one file. */
 
-// By another name: programs that are bundled as ES modules often declare `createRequire` in a banner.
-import { createRequire as requireFrom } from 'node:module';
 import { join } from 'node:path';
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
@@ -188,6 +186,8 @@ function start(data: WorkerData): Worker {
  * when it is not installed. A bundle has no `import.meta.url` of ours, or its own.
  */
 export function peerPath(): string | null {
+  // Not imported: webpack replaces calls of an imported `createRequire`, and they would find nothing.
+  const { createRequire: requireFrom } = process.getBuiltinModule('node:module');
   const places = [import.meta.url as string | undefined, process.argv[1], join(process.cwd(), '_')];
   for (const place of places) {
     if (place === undefined) continue;

@@ -7,7 +7,6 @@ import {
   type Rules,
   usable,
 } from '../../option-rules.ts';
-import { calm } from '../../runtime/ignore-rejection.ts';
 import type { LostMessages } from './protocol.ts';
 import type { IncidentLimits } from './worker/incidents.ts';
 
@@ -71,8 +70,7 @@ export interface SqliteSettings {
     readonly maxPendingMessages: number;
     readonly maxDeadBytes: number;
   };
-  /** Calls the host's function, and ignores what it throws. */
-  readonly onDamage: (damage: SqliteQueueDamage) => void;
+  readonly onDamage: SqliteQueueOptions['onDamage'];
 }
 
 export interface SqliteIncidentsOptions {
@@ -111,18 +109,8 @@ export function readQueueOptions(options: unknown): SqliteSettings {
   const { sync = true, maxPendingBytes = GIB, maxPendingMessages = 2_000_000 } = given;
   const { maxDeadBytes = 256 * MIB, onDamage } = given;
   const bounds = { maxPendingBytes, maxPendingMessages, maxDeadBytes };
-  return { file: pathOf(given.file), sync, bounds, onDamage: safely(onDamage) };
+  return { file: pathOf(given.file), sync, bounds, onDamage };
 }
-
-const safely =
-  (onDamage: SqliteQueueOptions['onDamage']): SqliteSettings['onDamage'] =>
-  (damage) => {
-    try {
-      calm(onDamage?.(damage));
-    } catch {
-      // The intact messages are to be delivered.
-    }
-  };
 
 /** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option */
 export function readIncidentsOptions(options: unknown): {

@@ -1,5 +1,7 @@
 import { SecurityEventError } from '../../errors.ts';
+import { calm } from '../../runtime/ignore-rejection.ts';
 import type {
+  ApplicationItem,
   ApplicationState,
   ApplicationUpdate,
   Backlog,
@@ -10,6 +12,8 @@ import type {
   Durability,
   EnqueueResult,
   ExpiredMessage,
+  KeyedItem,
+  MessageItem,
   MessageQueue,
   MessageResult,
   NothingDue,
@@ -20,9 +24,12 @@ import type {
 } from '../queue.ts';
 import {
   acceptedOf,
+  applicationItem,
   claimOf,
   deadLettersOf,
   entryTuple,
+  importedItem,
+  messageItems,
   resultTuples,
   stateOf,
   statsOf,
@@ -70,7 +77,13 @@ export class SqliteQueue implements MessageQueue {
       onDue: () => {
         for (const listener of this.#due) listener();
       },
-      onDamage,
+      onDamage: (damage) => {
+        try {
+          calm(onDamage?.(damage));
+        } catch {
+          // The host's error: the intact messages are to be delivered.
+        }
+      },
     };
   }
 
@@ -190,6 +203,28 @@ export class SqliteQueue implements MessageQueue {
       page = after === undefined ? undefined : { filter: page.filter, after, upTo };
     }
     return sum;
+  }
+
+  async *exportItems(): AsyncIterable<ApplicationItem | MessageItem> {
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      const rows: Operations['exportApplications'][1] = await this.#call('exportApplications', [
+        after,
+      ]);
+      yield* rows.map(applicationItem);
+      after = rows.at(-1)?.number;
+    }
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      const page: Operations['exportMessages'][1] = await this.#call('exportMessages', [after]);
+      yield* messageItems(page);
+      after = page.messages.at(-1)?.sequence;
+    }
+  }
+
+  async importItems(items: readonly KeyedItem[]): Promise<number> {
+    const bodies = items.flatMap(({ item }) =>
+      item.kind === 'application' ? [] : [item.stored.bytes],
+    );
+    return await this.#call('importItems', [items.map(importedItem)], bodies);
   }
 
   async stats(): Promise<QueueStats> {

@@ -22,7 +22,7 @@ test('the dead commands work while a service uses the file, and it delivers what
   const dead = (...words: string[]) =>
     runProgram([main, 'dead', ...words, '--sqlite', file], { cwd: root });
   expect(await dead('show', first)).toMatchObject({ exitCode: 0 });
-  expect(await dead('purge', third)).toMatchObject({ stdout: '1 dead letter discarded\n' });
+  expect(await dead('purge', third)).toMatchObject({ stdout: '1 dead letter deleted\n' });
   expect(await dead('replay', '--all')).toMatchObject({ stdout: '2 dead letters replayed\n' });
   while (receiver.messageIds().size < 2) {
     await receiver.waitForRequests(receiver.requests.length + 1, PATIENCE);

@@ -59,16 +59,14 @@ describe.skipIf(postgresPrograms === undefined)('in PostgreSQL', () => {
     expect(new Set(receiver.messageIds().values())).toEqual(new Set([1]));
   });
 
-  test.each(['DATABASE_URL', '--postgres-env', '--transaction-pooling'])(
+  test.each(['DATABASE_URL', '--transaction-pooling'])(
     'a connection string of %s finds the queue, in the usual schema',
     async (by) => {
       const { connection } = server;
       await createPostgresSchema({ connection });
       const text = `postgresql://postgres@/postgres?host=${encodeURIComponent(folder())}`;
-      const [words, given] =
-        by === '--postgres-env'
-          ? [[by, 'QUEUE'], { QUEUE: text }]
-          : [['--postgres', ...(by === 'DATABASE_URL' ? [] : [by])], { DATABASE_URL: text }];
+      const words = ['--postgres', ...(by === 'DATABASE_URL' ? [] : [by])];
+      const given = { DATABASE_URL: text };
       expect(await runCommand(['dead', 'list', ...words], { environment: given })).toEqual({
         exitCode: 0,
         stdout: '',

@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { replaySelected } from '../../../src/cli/dead/replay-selected.ts';
-import { type Act, sweep } from '../../../src/cli/dead/sweep.ts';
+import { type Change, changeAll, Replay } from '../../../src/cli/dead/replay.ts';
 import { createWebhookSender } from '../../../src/index.ts';
 import { createMemoryQueue } from '../../../src/queue/memory.ts';
 import { bury, deaths } from '../../helpers/queues.ts';
@@ -12,14 +11,11 @@ test('replaying ends where the queue is full, and says so', async () => {
   for (let call = 0; call < 2; call += 1) await bury(queue, deaths(250));
   const letters = createWebhookSender({ queue, role: 'enqueue', settings: { applications: {} } });
   onTestFinished(async () => void (await letters.close({ deadlineMs: 0 })));
-  const wanted = { selection: { limit: Infinity }, isDryRun: false, reopens: false };
-  expect(await replaySelected(letters, wanted, fakeTerminal())).toEqual({
-    replayed: 250,
-    isDryRun: false,
-    closed: {},
-    isFull: true,
-    unknown: [],
-  });
+  const replay = new Replay(letters, false);
+  const { change } = replay;
+  const changed = await changeAll(letters, { selection: {}, change }, fakeTerminal());
+  expect(changed).toEqual({ count: 250, unknown: new Set() });
+  expect(replay).toMatchObject({ isFull: true, closed: {} });
   expect(await letters.stats()).toMatchObject({ pending: 250, dead: 250 });
 });
 
@@ -29,12 +25,11 @@ test('what dies while others are replayed is not replayed, over and over', async
   const letters = createWebhookSender({ queue, role: 'enqueue', settings: { applications: {} } });
   onTestFinished(async () => void (await letters.close({ deadlineMs: 0 })));
   const pages: number[] = [];
-  const act: Act = async (page) => {
+  const change: Change = async (page) => {
     await letters.purge({ ids: page.map(({ id }) => id) });
     await bury(queue, deaths(page.length));
     return { count: pages.push(page.length) };
   };
-  const selection = { limit: Infinity };
-  await sweep(letters, { selection, done: 'replayed', act }, fakeTerminal());
+  await changeAll(letters, { selection: {}, change }, fakeTerminal());
   expect(pages).toEqual([200, 100]);
 });

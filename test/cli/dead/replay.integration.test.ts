@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
+import { createFakeClock } from '../../../src/testing/index.ts';
 import { contentOf, type Death, deadIds, deaths, fileWith, NOON_MS } from '../../helpers/queues.ts';
 import { fakeTerminal, runCommand } from '../../helpers/terminal.ts';
 
@@ -13,15 +14,18 @@ const SIX: readonly Death[] = [
 ];
 
 const STAYS =
-  'Still dead: 2 of gone-1, whose destination has closed itself (410). Mend it, then add --reopen.\n';
+  '2 of gone-1 not replayed: the destination answered 410 and is closed. Use --reopen.\n';
 
-const dead = (file: string, ...words: string[]) => runCommand(['dead', ...words, '--sqlite', file]);
+const clock = createFakeClock(NOON_MS + 60_000);
+
+const dead = (file: string, ...words: string[]) =>
+  runCommand(['dead', ...words, '--sqlite', file], { clock });
 
 describe('dead replay', () => {
   test.each<[string, readonly string[], readonly string[]]>([
     ['an application', ['--application', 'shop-1'], ['b', 'd', 'f']],
     ['a reason', ['--reason', 'too-large'], ['a', 'b', 'd', 'e', 'f']],
-    ['a time', ['--since', '2026-11-20T12:00:30Z'], ['a', 'b', 'c', 'd', 'f']],
+    ['a time', ['--since', '30s'], ['a', 'b', 'c', 'd', 'f']],
     [
       'the oldest of an application',
       ['--application', 'shop-1', '--limit', '2'],
@@ -137,10 +141,8 @@ describe('dead replay', () => {
     const file = await fileWith(deaths(450));
     const words = ['dead', 'replay', '--all', '--sqlite', file];
     const { stderr } = await runCommand(words, { isTerminal: true });
-    const shown = ['200 of 450', '400 of 450', '450 of 450'].map(
-      (text) => `\r\u001b[K${text} looked at, ${text.split(' ')[0]} replayed`,
-    );
-    expect(stderr).toBe(`${shown.join('')}\r\u001b[K`);
+    const lines = ['200 of 450 done', '400 of 450 done', '450 of 450 done', ''];
+    expect(stderr).toBe(lines.map((line) => `\r\u001b[K${line}`).join(''));
     expect(await contentOf(file)).toEqual({ dead: [], pending: 450 });
   });
 
@@ -154,7 +156,7 @@ describe('dead replay', () => {
       },
     });
     expect(await runCommandLine(words, terminal)).toBe(130);
-    expect(terminal.stderr()).toMatch(/200 replayed; the same command goes on\.\n$/);
+    expect(terminal.stderr()).toMatch(/200 done\. Run the same command to continue\.\n$/);
     expect(await contentOf(file)).toMatchObject({ pending: 200 });
     expect(await runCommand(words)).toMatchObject({
       exitCode: 0,
@@ -169,13 +171,13 @@ describe('dead purge', () => {
     const file = await fileWith(SIX);
     expect(await dead(file, 'purge', '--application', 'gone-1', '--dry-run')).toEqual({
       exitCode: 0,
-      stdout: '2 dead letters would be discarded\n',
+      stdout: '2 dead letters would be deleted\n',
       stderr: '',
     });
     expect((await contentOf(file)).dead).toHaveLength(6);
     expect(await dead(file, 'purge', '--application', 'gone-1')).toEqual({
       exitCode: 0,
-      stdout: '2 dead letters discarded\n',
+      stdout: '2 dead letters deleted\n',
       stderr: '',
     });
     expect(await contentOf(file)).toEqual({ dead: ['a', 'b', 'c', 'e'], pending: 0 });
@@ -186,10 +188,10 @@ describe('dead purge', () => {
     const [, second = ''] = await deadIds(file);
     const { exitCode, stdout, stderr } = await dead(file, 'purge', second, '9', '--json');
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: 'There is no dead letter 9.\n' });
-    expect(JSON.parse(stdout)).toEqual({ purged: 1, isDryRun: false, unknown: ['9'] });
+    expect(JSON.parse(stdout)).toEqual({ deleted: 1, isDryRun: false, unknown: ['9'] });
     expect(await dead(file, 'purge', '--all')).toMatchObject({
       exitCode: 0,
-      stdout: '2 dead letters discarded\n',
+      stdout: '2 dead letters deleted\n',
     });
     expect(await contentOf(file)).toEqual({ dead: [], pending: 0 });
   });

@@ -6,14 +6,14 @@ import { runCommand } from '../../helpers/terminal.ts';
 const linesOf = (id: string, messageId: string): string =>
   [
     `id           ${id}`,
-    'application  shop-1',
-    `message      ${messageId}`,
-    'format       2',
-    'reason       attempts-exhausted',
-    'last end     404',
-    'sends        6',
-    'accepted     2026-11-20T11:59:00.000Z',
     'died         2026-11-20T12:00:00.000Z',
+    'application  shop-1',
+    'reason       attempts-exhausted',
+    'last result  404',
+    'sends        6',
+    `message      ${messageId}`,
+    'accepted     2026-11-20T11:59:00.000Z',
+    'format       2',
     '',
   ].join('\n');
 

@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type DeadLetters,
-  lettersUntilEnded,
-  untilEnded,
-} from '../../../src/cli/dead/until-ended.ts';
+import { untilEnded } from '../../../src/cli/dead/letters.ts';
 import { CommandEnded } from '../../../src/cli/terminal.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
 import { deferred } from '../../helpers/promises.ts';
@@ -46,21 +42,4 @@ describe('a call of the queue', () => {
     await called;
     expect(thrown).toEqual([around.reason]);
   });
-});
-
-test('each call of the letters is such a one', async () => {
-  const around = ending();
-  const letters: DeadLetters = {
-    deadLetters: hanging,
-    purge: hanging,
-    reopen: hanging,
-    replay: hanging,
-    stats: hanging,
-  };
-  const { deadLetters, purge, reopen, replay, stats } = lettersUntilEnded(letters, around);
-  const calls = [deadLetters({}), purge({}), reopen('a'), replay({}), stats()];
-  const told = Promise.all(calls.map((call) => expect(call).rejects.toBe(around.reason)));
-  around.end();
-  await around.clock.advance(2000);
-  await told;
 });

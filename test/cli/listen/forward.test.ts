@@ -20,11 +20,11 @@ async function targetOf(serve: http.RequestListener): Promise<URL> {
 
 const HEAD_CAME = 'http.client.response.finish';
 
-/** Resolves when the head of an answer from there has come back: Node tells so in the turn of `response`. */
+/** Resolves when the head of an answer from there has arrived. */
 function headFrom({ host }: URL): Promise<void> {
   const { promise, resolve } = deferred();
-  const listen = (told: unknown): void => {
-    const { request } = told as { readonly request: http.ClientRequest };
+  const listen = (message: unknown): void => {
+    const { request } = message as { readonly request: http.ClientRequest };
     if (request.getHeader('host') === host) resolve();
   };
   subscribe(HEAD_CAME, listen);
@@ -38,7 +38,7 @@ test.each([
   [
     'has not answered at all',
     undefined,
-    { answer: { status: 502, headers: {}, text: 'not-forwarded\n' }, failure: 'ETIMEDOUT' },
+    { answer: { status: 502, headers: {}, text: 'not-forwarded\n' }, failure: 'timeout' },
   ],
   [
     'goes on answering for ever',
@@ -66,7 +66,7 @@ test.each([
   const head = headFrom(url);
   const { signal } = new AbortController();
   let isOver = false;
-  const forwarded = forward(url, REQUEST, { forwarder: 'here', signal, clock }).finally(() => {
+  const forwarded = forward(REQUEST, { to: url, name: 'here', signal, clock }).finally(() => {
     isOver = true;
   });
   await came.promise;

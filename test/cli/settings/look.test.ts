@@ -1,7 +1,7 @@
 /** Commands that change nothing: show, check, test. */
 import { chmodSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { adviceFor } from '../../../src/cli/test/advice.ts';
+import { adviceFor } from '../../../src/cli/test.ts';
 import { openReceiver } from '../../helpers/sender.ts';
 import { runCommand } from '../../helpers/terminal.ts';
 import { OLD_SECRET, SHOP, settingsFixture, URL_TEXT } from './settings-files.ts';
@@ -52,13 +52,13 @@ shop-1
 new-1
   name        shop
   environment production
-  url         none is saved
+  url         not saved yet
   draft       https://new.example/
 
 agent-1
   name        agent\\u001b[2J
   environment
-  url         none: nothing is sent
+  url         none: sends nothing
   modules     all
   playbooks   all
 `,
@@ -106,7 +106,7 @@ describe('settings check', () => {
       extra: 'hunter2',
     });
     const { exitCode, stdout, stderr } = await run('check');
-    expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/: \d faults\n$/)]);
+    expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/: \d errors\n$/)]);
     expect(stdout).toContain(`${file}: format: `);
     expect(stdout).not.toContain('hunter2');
     const applications = { 'shop-1': { name: 7, environment: '', url: 'x' } };
@@ -124,10 +124,10 @@ describe('settings check', () => {
       drafts: { 'new-1': { ...SHOP, url: 'https://a:hunter2@new.example' } },
     });
     const { exitCode, stdout, stderr } = await run('check');
-    expect([exitCode, stderr]).toEqual([1, `${file}: 2 faults\n`]);
+    expect([exitCode, stderr]).toEqual([1, `${file}: 2 errors\n`]);
     expect(stdout.split('\n').map((line) => line.split(': ').slice(1, 3))).toEqual([
-      ['applications.shop-1.url', 'The webhook URL is not usable'],
       ['drafts.new-1.url', 'The webhook URL is not usable'],
+      ['applications.shop-1.url', 'The webhook URL is not usable'],
       ['applications.blog-1', 'plain-http'],
       ['applications.blog-1', 'short-secret'],
       ['applications.blog-1', 'space-around-secret'],
@@ -141,23 +141,14 @@ describe('settings check', () => {
     expect(JSON.parse((await run('check', ['--json'])).stdout)).toEqual({
       isValid: true,
       applications: 1,
-      faults: [],
+      errors: [],
       warnings: [{ path: ['applications', 'shop-1'], warning: 'short-secret' }],
     });
     const broken = settingsFixture('{"applications":{"shop-1":{"secret":"hunter2"');
     const { exitCode, stdout } = await broken.run('check', ['--json']);
     expect(exitCode).toBe(1);
-    expect(JSON.parse(stdout)).toMatchObject({ isValid: false, faults: [{ path: [] }] });
+    expect(JSON.parse(stdout)).toMatchObject({ isValid: false, errors: [{ path: [] }] });
     expect(stdout).not.toContain('hunter2');
-  });
-
-  test('wants no secret beside a URL where secrets are kept elsewhere', async () => {
-    const { secret: _, ...shop } = SHOP;
-    const { run } = settingsFixture({ applications: { 'shop-1': shop } });
-    expect(await run('check')).toMatchObject({ exitCode: 1 });
-    expect(await run('check', ['--secrets-elsewhere'])).toMatchObject({ exitCode: 0, stdout: '' });
-    const bad = settingsFixture({ applications: { 'shop-1': { ...shop, url: 'nonsense' } } });
-    expect(await bad.run('check', ['--secrets-elsewhere'])).toMatchObject({ exitCode: 1 });
   });
 
   test.skipIf(process.platform === 'win32')('warns of a file that others may read', async () => {
@@ -165,7 +156,7 @@ describe('settings check', () => {
     chmodSync(file, 0o640);
     expect(await run('check', [])).toEqual({
       exitCode: 0,
-      stdout: `${file}: readable-by-others: It holds secrets, and others than its owner may read it: chmod 600.\n`,
+      stdout: `${file}: readable-by-others: The file contains secrets, and other users can read it. Run chmod 600.\n`,
       stderr: `${file}: valid, 1 application with a URL\n`,
     });
   });
@@ -174,7 +165,7 @@ describe('settings check', () => {
     const broken = { 'shop-1': { ...SHOP, name: 7 } };
     const { file, run } = settingsFixture({ applications: broken, drafts: broken });
     const { stdout, stderr } = await run('check');
-    expect(stderr).toBe(`${file}: 2 faults\n`);
+    expect(stderr).toBe(`${file}: 2 errors\n`);
     expect(stdout.split('\n').map((line) => line.split(': ')[1])).toEqual([
       'applications.shop-1.name',
       'drafts.shop-1.name',
@@ -187,7 +178,7 @@ describe('settings check', () => {
     expect(await runCommand(['settings', 'check', folder])).toEqual({
       exitCode: 3,
       stdout: '',
-      stderr: `security-events: ${folder}: it is a folder\n`,
+      stderr: `security-events: ${folder}: is a directory\n`,
     });
   });
 
@@ -196,7 +187,7 @@ describe('settings check', () => {
     expect(await run('check')).toEqual({
       exitCode: 3,
       stdout: '',
-      stderr: `security-events: ${file}: no such file or folder\n`,
+      stderr: `security-events: ${file}: no such file or directory\n`,
     });
   });
 });
@@ -222,6 +213,17 @@ describe('settings test', () => {
     expect([there.requests.length, draft.requests.length]).toEqual([1, 1]);
   });
 
+  test('writes the aliases of format 1 on request', async () => {
+    const receiver = await openReceiver();
+    const applications = { 'shop-1': { ...SHOP, url: receiver.url } };
+    const { run } = settingsFixture({ format: 1, applications });
+    for (const words of [['--v1-aliases'], []]) {
+      expect(await run('test', [...SHOP_1, ...PRIVATE, ...words])).toMatchObject({ exitCode: 0 });
+    }
+    const risks = receiver.requests.map(({ body }) => String(body).includes('"risk":50'));
+    expect(risks).toEqual([true, false]);
+  });
+
   test.each([307, 401, 404, 418, 500])('says of %i what to look at', async (status) => {
     const { url } = await openReceiver({ otherwise: { status } });
     const { run } = settingsFixture({ applications: { 'shop-1': { ...SHOP, url } } });
@@ -237,7 +239,7 @@ describe('settings test', () => {
     const { exitCode, stderr } = await run('test', SHOP_1);
     expect([exitCode, connectionCount]).toEqual([1, 0]);
     expect(stderr).toMatch(
-      /^Test message not delivered: address-refused in .*\n.* With --network allow-private the test may go there; the sender needs it, too\.\n$/,
+      /^Test message not delivered: address-refused in .*\n.*\nUse --network allow-private to reach private addresses\. The sender needs the same option\.\n$/,
     );
   });
 
@@ -250,7 +252,9 @@ describe('settings test', () => {
     });
     const { exitCode, stderr } = await run('test', [...SHOP_1, ...PRIVATE]);
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^Test message not delivered: connection-refused in .*\n.+\n$/);
+    expect(stderr).toMatch(
+      /^Test message not delivered: connection-refused in .*\n.+\nIs the receiver running/,
+    );
   });
 
   test('of an application that is unknown is a wrong use', async () => {
@@ -259,8 +263,8 @@ describe('settings test', () => {
       exitCode: 2,
       stdout: '',
       stderr:
-        `security-events: ${file} has no such application, or none with a URL and a secret\n` +
-        `See \`security-events settings show ${file}\`.\n`,
+        `security-events: ${file} has no such application, or it has no URL and secret\n` +
+        `Run security-events settings show ${file}\n`,
     });
   });
 });

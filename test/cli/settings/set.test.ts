@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
@@ -9,8 +9,7 @@ import { modeOf, OLD_SECRET, SHOP, settingsFixture, URL_TEXT } from './settings-
 const SHOP_1 = ['--application', 'shop-1'] as const;
 const PRIVATE = ['--network', 'allow-private'] as const;
 const HTTP =
-  'plain-http: What is sent over http can be read on its way; the signature does not hide it.\n';
-const NEW_SECRET = /^[0-9a-f]{64}\n$/;
+  'plain-http: Others can read what is sent over http. The signature does not encrypt it.\n';
 
 const env = (secret: string) => ({ environment: { SECURITY_EVENTS_SECRET: secret } });
 
@@ -66,9 +65,11 @@ describe('settings set', () => {
       const { exitCode, stdout, stderr } = await run('set', words, env(OLD_SECRET));
       expect({ exitCode, stdout }).toEqual({
         exitCode: 1,
-        stdout: 'shop-1: nothing is saved; the file is as it was\n',
+        stdout: 'shop-1: not saved; the file is unchanged\n',
       });
-      expect(stderr).toMatch(/^Test message not delivered: 401 in .*\.\nThe signature did not fit/);
+      expect(stderr).toMatch(
+        /^Test message not delivered: 401 in .*\.\nThe receiver rejected the signature/,
+      );
       expect(existsSync(file) ? text() : undefined).toBe(
         how === 'there' ? JSON.stringify(before) : undefined,
       );
@@ -82,7 +83,7 @@ describe('settings set', () => {
     const words = [...SHOP_1, '--url', receiver.url, ...PRIVATE, '--json'];
     expect(JSON.parse((await run('set', words, env(OLD_SECRET))).stdout)).toEqual({
       application: 'shop-1',
-      end: 'nothing',
+      result: 'test-failed',
       test: { ok: false, tested: 'draft', status: 503, durationMs: expect.any(Number) as number },
     });
   });
@@ -93,79 +94,35 @@ describe('settings set', () => {
     expect(await run('set', words, env(OLD_SECRET))).toEqual({
       exitCode: 0,
       stdout: 'shop-1: saved\n',
-      stderr: 'NOT TESTED: nothing was sent to the URL, and what is saved may not work.\n',
+      stderr: 'NOT TESTED: nothing was sent to the URL.\n',
     });
     expect(stored()).toMatchObject({ applications: { 'shop-1': { url: URL_TEXT } } });
   });
 
-  test('makes a draft with a new secret in a file, which `save` tests and saves', async () => {
-    const { folder, file, run, stored } = settingsFixture({ applications: { 'shop-1': SHOP } });
-    const out = join(folder, 'new.secret');
-    const receiver = await openReceiver();
-    const words = [...SHOP_1, '--url', receiver.url, '--secret-out', out];
-    expect(await run('set', words)).toEqual({
+  test('keeps a draft with --draft, which `save` tests and saves', async () => {
+    const { file, run, stored } = settingsFixture({ applications: { 'shop-1': SHOP } });
+    const receiver = await openReceiver({ secret: 'the new secret of it' });
+    const environment = { NEW: 'the new secret of it' };
+    const words = [...SHOP_1, '--url', receiver.url, '--draft', '--secret-env', 'NEW'];
+    expect(await run('set', words, { environment })).toEqual({
       exitCode: 0,
       stdout:
-        'shop-1: a draft; what is saved goes on delivering\n' +
-        `When the receiver has the secret: security-events settings save ${file} --application shop-1\n`,
-      stderr: `${HTTP}The secret is in ${out}: give it to the receiver.\n`,
+        'shop-1: kept as a draft; the saved URL stays in use\n' +
+        `Once the receiver has the secret, run security-events settings save ${file} --application shop-1\n`,
+      stderr: HTTP,
     });
-    const secret = readFileSync(out, 'utf8');
-    expect(secret).toMatch(NEW_SECRET);
-    expect(modeOf(out)).toBe(0o600);
     expect(receiver.requests).toEqual([]);
+    const draft = { ...SHOP, url: receiver.url, secret: environment.NEW };
     expect(stored()).toMatchObject({
       applications: { 'shop-1': SHOP },
-      drafts: { 'shop-1': { url: receiver.url, secret: secret.trim() } },
+      drafts: { 'shop-1': { url: draft.url, secret: draft.secret } },
     });
     expect(await run('save', [...SHOP_1, ...PRIVATE])).toMatchObject({
       exitCode: 0,
       stdout: 'shop-1: saved\n',
     });
-    expect(stored()).toEqual({
-      format: 2,
-      applications: { 'shop-1': { ...SHOP, url: receiver.url, secret: secret.trim() } },
-    });
-  });
-
-  test('prints a new secret only where that is asked for', async () => {
-    const { run, stored } = settingsFixture();
-    const words = [...SHOP_1, '--url', URL_TEXT, '--show-secret', '--no-test'];
-    const { stdout, stderr } = await run('set', words);
-    const [secret = '', ...rest] = stdout.split('\n');
-    expect(`${secret}\n`).toMatch(NEW_SECRET);
-    expect(rest).toEqual(['shop-1: saved', '']);
-    expect(stderr).not.toContain(secret);
-    expect(stored()).toMatchObject({ applications: { 'shop-1': { secret } } });
-    const json = await run('set', [...words, '--json', '--draft']);
-    expect(JSON.parse(json.stdout)).toEqual({
-      application: 'shop-1',
-      end: 'draft',
-      secret: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
-    });
-  });
-
-  test('does not write over the file of another secret, and sets nothing then', async () => {
-    const { folder, file, run } = settingsFixture();
-    const out = join(folder, 'new.secret');
-    writeFileSync(out, 'the old one');
-    const words = [...SHOP_1, '--url', URL_TEXT, '--secret-out', out];
-    expect(await run('set', words)).toEqual({
-      exitCode: 3,
-      stdout: '',
-      stderr: `security-events: ${out}: it exists already\n`,
-    });
-    expect(readFileSync(out, 'utf8')).toBe('the old one');
-    expect(existsSync(file)).toBe(false);
-  });
-
-  test('keeps no secret that it made for what then fails', async () => {
-    const { folder, run } = settingsFixture();
-    const out = join(folder, 'new.secret');
-    const words = [...SHOP_1, '--url', 'ftp://hunter2.example', '--secret-out', out];
-    const { exitCode, stderr } = await run('set', words);
-    expect([exitCode, readdirSync(folder)]).toEqual([2, []]);
-    expect(stderr).not.toContain('hunter2');
+    expect(stored()).toEqual({ format: 2, applications: { 'shop-1': draft } });
+    expect(receiver.requests).toMatchObject([{ signatureOk: true }]);
   });
 
   test('does not undo a change of the secret without a word', async () => {
@@ -178,29 +135,29 @@ describe('settings set', () => {
       exitCode: 2,
       stdout: '',
       stderr:
-        `security-events: the secret changes at ${nextFrom}, which a new URL would undo\n` +
-        'Wait until then, or name the secret to use by --secret-env or --secret-file.\n',
+        `security-events: the secret changes at ${nextFrom}; a new URL would cancel that\n` +
+        'Wait until then, or name the secret with --secret-env or --secret-file.\n',
     });
     expect(text()).toBe(JSON.stringify(before));
   });
 
   test.each<[string, readonly string[], string]>([
-    ['no application', ['--url', URL_TEXT], '--application is missing: the id of the application'],
-    ['no URL', SHOP_1, '--url is missing: where messages go'],
+    ['no application', ['--url', URL_TEXT], '--application is missing'],
+    ['no URL', SHOP_1, '--url is missing'],
     [
       'another network',
       [...SHOP_1, '--url', URL_TEXT, '--network', 'all'],
-      '--network must be one of public, allow-private',
+      '--network must be one of: public, allow-private',
     ],
     [
       'no secret',
       [...SHOP_1, '--url', URL_TEXT],
-      'there is no secret\nSet SECURITY_EVENTS_SECRET, use --secret-env NAME or --secret-file PATH, or make one with --secret-out PATH.',
+      'no secret given\nSet SECURITY_EVENTS_SECRET, or use --secret-env NAME or --secret-file PATH. `security-events secret` generates one.',
     ],
     [
       'two secrets',
-      [...SHOP_1, '--url', URL_TEXT, '--secret-env', 'X', '--show-secret'],
-      'expected one secret: --secret-env, --secret-file, or a new one',
+      [...SHOP_1, '--url', URL_TEXT, '--secret-env', 'X', '--secret-file', 'Y'],
+      'give --secret-env or --secret-file, not both',
     ],
   ])('with %s is a wrong use', async (_what, words, message) => {
     const { file, run } = settingsFixture();
@@ -255,7 +212,7 @@ describe('settings save', () => {
       exitCode: 1,
       stdout: 'shop-1: not saved; the draft stays\n',
     });
-    expect(stderr).toContain('Nothing is at this path');
+    expect(stderr).toContain('The receiver has no such path');
     expect(text()).toBe(JSON.stringify(before));
   });
 
@@ -268,7 +225,7 @@ describe('settings save', () => {
     });
     expect(await run('save', ['--application', 'constructor', '--json'])).toEqual({
       exitCode: 1,
-      stdout: '{"application":"constructor","end":"no-draft"}\n',
+      stdout: '{"application":"constructor","result":"no-draft"}\n',
       stderr: '',
     });
   });

@@ -290,6 +290,18 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     expect(await queue.stats()).toMatchObject({ accepted: 4, dead: 2, discarded: { purged: 2 } });
   });
 
+  test('answers the queries of the guide for fleets', async () => {
+    const guide = readFileSync(join(root, 'docs/fleet.md'), 'utf8');
+    const blocks = Array.from(guide.matchAll(/```sql\n([^`]*)```/g), ([, sql = '']) => sql);
+    expect(blocks).toHaveLength(7);
+    const queue = await open();
+    await queue.enqueue([entryOf('one')]);
+    await claimOf(queue);
+    for (const sql of blocks) await control.query(sql.replaceAll('security_events', SCHEMA));
+    const rights = `select has_table_privilege('${SCHEMA}_user', '${SCHEMA}.message', 'insert') as has`;
+    expect((await control.query(rights)).rows).toEqual([{ has: true }]);
+  });
+
   test('needs rights on what is in the schema only, not the schema', async () => {
     await control.query(`create role agent login;
       grant usage on schema ${SCHEMA} to agent;

@@ -144,15 +144,6 @@ describe('setting the URL', () => {
   });
 });
 
-test('a first draft takes nothing from a polluted prototype', async () => {
-  const drafts = { value: { evil: SAVED }, configurable: true, writable: true };
-  Reflect.defineProperty(Object.prototype, 'drafts', drafts);
-  onTestFinished(() => void Reflect.deleteProperty(Object.prototype, 'drafts'));
-  const { configuration, stored } = keep();
-  await configuration.setWebhook('shop', URL_TEXT);
-  expect(Object.keys(stored().drafts ?? {})).toEqual(['shop']);
-});
-
 describe('reading a secret back', () => {
   const NEXT = { current: 'now', next: 'then', nextFrom: '2026-11-21T12:00:00.000Z' };
   const drafts = { shop: { ...SAVED, secret: 'of the draft' } };

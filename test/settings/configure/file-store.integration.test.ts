@@ -43,6 +43,15 @@ const failing = (code: string) => async (): Promise<never> => {
 const unreadable = (name: string, options?: BufferEncoding): Promise<unknown> =>
   name.endsWith('.json') ? failing('EIO')() : nodeFiles.readFile(name, options);
 
+const openUnwritable: LockSystem['files']['open'] = async (name, flags, mode) =>
+  Object.assign(await nodeFiles.open(name, flags, mode), { writeFile: failing('ENOSPC') });
+
+/** Removes a lock just before it is renamed. */
+const renameWithoutLock: LockSystem['files']['rename'] = async (from, to) => {
+  if (String(from).endsWith('.lock')) await nodeFiles.unlink(from);
+  await nodeFiles.rename(from, to);
+};
+
 const openFilesAlone: LockSystem['files']['open'] = async (path, flags, mode) => {
   if (flags === 'r') throw new Error('EISDIR');
   return nodeFiles.open(path, flags, mode);
@@ -192,10 +201,8 @@ describe('a file', () => {
 
   test('is as it was if the lock file cannot be written, and no lock is left', async () => {
     const path = folder();
-    const open: LockSystem['files']['open'] = async (name, flags, mode) =>
-      Object.assign(await nodeFiles.open(name, flags, mode), { writeFile: failing('ENOSPC') });
     await expect(
-      fileStore(fileIn(path), system({ open })).update(() => 'new'),
+      fileStore(fileIn(path), system({ open: openUnwritable })).update(() => 'new'),
     ).rejects.toMatchObject({ code: 'ERR_CONFIGURATION_FAILED', cause: { code: 'ENOSPC' } });
     expect(readdirSync(path)).toEqual([]);
   });
@@ -407,11 +414,8 @@ describe('a lock of others', () => {
   test('is no error if it is gone when it should be removed', async () => {
     const path = folder();
     lockIn(path);
-    const rename: LockSystem['files']['rename'] = async (from, to) => {
-      if (String(from).endsWith('.lock')) await nodeFiles.unlink(from);
-      await nodeFiles.rename(from, to);
-    };
-    const store = fileStore(fileIn(path), { ...system({ rename }), clock: hurried() });
+    const files = { rename: renameWithoutLock };
+    const store = fileStore(fileIn(path), { ...system(files), clock: hurried() });
     await store.update(() => 'new');
     expect(readdirSync(path)).toEqual(['settings.json']);
   });

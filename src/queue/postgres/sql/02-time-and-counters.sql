@@ -21,8 +21,7 @@ create function {s}.numbers(list json) returns bigint[] language sql immutable a
 $$;
 
 create function {s}.texts(list json) returns text[] language sql immutable as $$
-  select array(select t.value from json_array_elements_text(list) with ordinality t(value, place)
-    order by t.place)
+  select array(select json_array_elements_text(list))
 $$;
 
 -- The state of an application as columns.

@@ -2,10 +2,10 @@
 -- they would have passed. `ids` names each application once; `owners` holds indexes in it, from 1.
 create function {s}.enqueue(args json, contents bytea) returns json language plpgsql {plans} as $$
 declare
-  ids text[] := {s}.texts(args->'ids');
-  owners bigint[] := {s}.numbers(args->'owners');
-  sizes bigint[] := {s}.numbers(args->'sizes');
-  delay_ms double precision := args->>'delayMs';
+  given record;
+  ids text[];
+  owners bigint[];
+  sizes bigint[];
   open_numbers bigint[];
   closed text[];
   more_messages bigint;
@@ -17,11 +17,19 @@ declare
   undelayed bigint[] := '{}';
   sequences bigint[];
 begin
+  -- At once: each operator on the argument would parse all of it again.
+  select * into given from json_to_record(args) j(
+    ids json, owners json, sizes json, "messageIds" json, formats json, starts json, lengths json,
+    "dateAts" json, "countAts" json, "delayMs" double precision, "initialState" json,
+    "maxPendingMessages" bigint, "maxPendingBytes" bigint);
+  ids := {s}.texts(given.ids);
+  owners := {s}.numbers(given.owners);
+  sizes := {s}.numbers(given.sizes);
   -- Closing an application waits for this transaction, and this one for that.
   lock table {s}.enqueue_lock in row share mode;
   now_exact := {s}.now_exact();
   now_ms := floor(now_exact);
-  later_ms := {s}.time_after(now_exact, delay_ms);
+  later_ms := {s}.time_after(now_exact, given."delayMs");
   select array_agg(a.id) into closed
     from unnest(ids) i(id) join {s}.application a on a.id = i.id where a.tier = 'closed';
   select count(*), coalesce(sum(e.size_bytes), 0) into more_messages, more_bytes
@@ -29,16 +37,16 @@ begin
     where closed is null or ids[e.owner] <> all (closed);
   if more_messages > 0 then
     used := {s}.pending_now();
-    if used.messages + more_messages > (args->>'maxPendingMessages')::bigint then
+    if used.messages + more_messages > given."maxPendingMessages" then
       return json_build_object('full', 'maxPendingMessages', 'messages', more_messages, 'bytes', more_bytes);
-    elsif used.bytes + more_bytes > (args->>'maxPendingBytes')::bigint then
+    elsif used.bytes + more_bytes > given."maxPendingBytes" then
       return json_build_object('full', 'maxPendingBytes', 'messages', more_messages, 'bytes', more_bytes);
     end if;
   end if;
   -- Sorted, so that two transactions that add the same applications cannot deadlock.
   insert into {s}.application (id, tier, max_messages, max_bytes, circuit_breaker)
     select i.id, s.*
-      from unnest(ids) i(id), {s}.state_of(args->'initialState') s
+      from unnest(ids) i(id), {s}.state_of(given."initialState") s
       where not exists (select from {s}.application a where a.id = i.id)
       order by i.id
     on conflict do nothing;
@@ -63,9 +71,9 @@ begin
           e.message_id, substring(contents from e.start + 1 for e.length)
         from (
           select open_numbers[e.owner] as application, e.*
-            from unnest(owners, sizes, {s}.texts(args->'messageIds'), {s}.numbers(args->'formats'),
-                {s}.numbers(args->'starts')::integer[], {s}.numbers(args->'lengths')::integer[],
-                {s}.numbers(args->'dateAts'), {s}.numbers(args->'countAts'))
+            from unnest(owners, sizes, {s}.texts(given."messageIds"), {s}.numbers(given.formats),
+                {s}.numbers(given.starts)::integer[], {s}.numbers(given.lengths)::integer[],
+                {s}.numbers(given."dateAts"), {s}.numbers(given."countAts"))
               with ordinality e(owner, size_bytes, message_id, format, start, length, date_at,
                 count_at, place)
             order by e.place) e

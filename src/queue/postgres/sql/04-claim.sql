@@ -91,16 +91,34 @@ create function {s}.next_messages(
   out dues bigint[], out sequences bigint[]
 ) language plpgsql as $$
 #variable_conflict use_column
+declare
+  whole record;
 begin
+  select array_agg(d.due) as dues, array_agg(d.sequence) as sequences, count(*) as messages,
+      sum(d.size_bytes) as bytes, min(d.max_messages) as own_limit,
+      min(d.format) = max(d.format) as is_one_format
+    into whole
+    from (
+      select due, sequence, size_bytes, max_messages, format from {s}.message
+        where application = app.number and due >= app.first_due and due <= now_ms
+        order by due, sequence limit greatest(1, most_messages)) d;
+  if whole.messages <= least(most_messages, whole.own_limit) and whole.bytes <= most_bytes
+    and whole.is_one_format then
+    dues := whole.dues;
+    sequences := whole.sequences;
+    return;
+  end if;
+  -- Not all of them fit.
   select array_agg(m.due), array_agg(m.sequence) into dues, sequences
     from (
       select d.*, row_number() over due_order as place, sum(d.size_bytes) over due_order as bytes,
           min(d.max_messages) over due_order as own_limit,
           min(d.format) over due_order = max(d.format) over due_order as is_one_format
         from (
-          select due, sequence, size_bytes, max_messages, format from {s}.message
-            where application = app.number and due >= app.first_due and due <= now_ms
-            order by due, sequence limit greatest(1, most_messages)) d
+          select k.due, k.sequence, m.size_bytes, m.max_messages, m.format
+            from unnest(whole.dues, whole.sequences) k(due, sequence)
+            join {s}.message m on m.application = app.number and m.due = k.due
+              and m.sequence = k.sequence) d
         window due_order as (order by d.due, d.sequence rows unbounded preceding)
         order by d.due, d.sequence) m
     where m.place = 1 or (m.place <= least(most_messages, m.own_limit) and m.bytes <= most_bytes
@@ -113,9 +131,9 @@ create function {s}.claimed_messages(which bigint, claim_number bigint, now_ms b
 returns table (messages text, content bytea) language plpgsql stable {plans} as $$
 begin
   return query
-    select string_agg(concat('[', m.sequence, ',"', m.message_id, '",', m.format, ',',
-          octet_length(m.content), ',', m.date_at, ',', m.count_at, ',', m.sends, ',',
-          now_ms - m.accepted_at, ',', coalesce(m.progress, 'null'), ']'), ','),
+    select string_agg('[' || m.sequence || ',"' || m.message_id || '",' || m.format || ',' ||
+          octet_length(m.content) || ',' || m.date_at || ',' || m.count_at || ',' || m.sends || ',' ||
+          (now_ms - m.accepted_at) || ',' || coalesce(m.progress, 'null') || ']', ','),
         string_agg(m.content, ''::bytea)
       from (
         select m.* from {s}.application a

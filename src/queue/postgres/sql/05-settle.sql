@@ -26,16 +26,18 @@ begin
       {s}.numbers(args->'afters'), {s}.numbers(args->'limits'), {s}.texts(args->'progresses'),
       {s}.texts(args->'reasons'), {s}.texts(args->'lastAttempts'))
       v(due, sequence, kind, after_ms, max_messages, progress, reason, last_attempt)
-  ), ended as (
-    delete from {s}.message m using result v
-      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind <> 'r'
-      returning m.*, v.kind, v.reason, v.last_attempt
   ), dead as (
     insert into {s}.dead_letter (application, accepted_at, died_at, size_bytes, sends,
         date_at, count_at, format, message_id, reason, last_attempt, content)
-      select which, accepted_at, floor(now_exact), size_bytes, sends + 1,
-          date_at, count_at, format, message_id, reason, last_attempt, content
-        from (select * from ended where kind = 'd' order by due, sequence) e
+      select which, m.accepted_at, floor(now_exact), m.size_bytes, m.sends + 1,
+          m.date_at, m.count_at, m.format, m.message_id, v.reason, v.last_attempt, m.content
+        from result v
+        join {s}.message m on m.application = which and m.due = v.due and m.sequence = v.sequence
+        where v.kind = 'd' order by m.due, m.sequence
+  ), ended as (
+    delete from {s}.message m using result v
+      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind <> 'r'
+      returning m.size_bytes, v.kind
   ), retried as (
     update {s}.message m set
         due = case when v.after_ms > 0 then {s}.time_after(now_exact, v.after_ms) else m.due end,

@@ -1,10 +1,11 @@
 /** The rows of waiting messages: their columns, their checksums, and what an attempt changes. */
 import { crc32 } from 'node:zlib';
 import type { DeadReason } from '../../queue.ts';
+import type { MessageTuple } from '../protocol.ts';
 import type { Context } from './context.ts';
 import type { SqlValue } from './engine.ts';
 import { CONTENT_COLUMNS, type ContentRow, MESSAGE_COLUMNS, type MessageRow } from './schema.ts';
-import type { Application, Store } from './store.ts';
+import { type Application, type Store, toText } from './store.ts';
 
 /** What a retry or an expired lease changes, and what it is counted by. */
 export type Progress = Pick<
@@ -36,6 +37,34 @@ export const readMessages = (
   const sql = `select ${MESSAGE_COLUMNS.join()} from message where ${condition}`;
   return database.allNamed(MESSAGE_COLUMNS, sql, ...values);
 };
+
+/** Stores a message with the next sequence. */
+export function storeMessage(
+  { store, database }: Context,
+  application: Application,
+  {
+    progress: { due, accepted, sends, max_messages, progress },
+    entry: [, messageId, format, , date_at, count_at, size_bytes],
+    body,
+  }: {
+    readonly progress: Omit<Progress, 'sequence'>;
+    readonly entry: MessageTuple;
+    readonly body: Uint8Array;
+  },
+): void {
+  store.state.last_sequence += 1;
+  const sequence = store.state.last_sequence;
+  const changing = { sequence, due, accepted, sends, max_messages, progress };
+  const content = { message_id: toText(messageId), format, date_at, count_at, size_bytes, body };
+  database.insert('message', {
+    application: application.number,
+    ...changing,
+    ...content,
+    progress_checksum: progressChecksum(changing),
+    body_checksum: bodyChecksum(application.number, content),
+  });
+  store.addPending(application, 1, size_bytes);
+}
 
 export const isIntact = (row: MessageRow): boolean =>
   progressChecksum(row) === row.progress_checksum &&

@@ -13,6 +13,7 @@ import type { Context } from './context.ts';
 import { listDeadLetters, purge, replay } from './dead-letters.ts';
 import { enqueue } from './enqueue.ts';
 import { retractIncident, tellIncident } from './incidents.ts';
+import { exportApplications, exportMessages, importItems } from './items.ts';
 import { closeHandle, extend, release, settle } from './settle.ts';
 
 export const OPERATIONS = {
@@ -31,6 +32,9 @@ export const OPERATIONS = {
   replay,
   purge,
   stats,
+  exportApplications,
+  exportMessages,
+  importItems,
   closeHandle,
   tellIncident,
   retractIncident,

@@ -162,6 +162,8 @@ create index dead_letter_application on dead_letter (application, id);
 ${table('damaged_message', DAMAGED_MESSAGE)}
 ${table('incident', INCIDENT)}
 create index incident_seen_at on incident (seen_at, number);
+-- Keys of the items that were imported: a second import ignores them.
+create table imported (key text primary key) strict, without rowid;
 create table incident_name (
   incident integer not null, digest blob not null, primary key (incident, digest)
 ) strict, without rowid;

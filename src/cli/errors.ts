@@ -1,0 +1,95 @@
+/** How a command fails: exit codes, and the message on standard error. */
+import { SecurityEventError } from '../index.ts';
+import { CommandEnded, printable } from './terminal.ts';
+
+export const EXIT_CODES = {
+  0: 'Success. For a check: valid.',
+  1: 'Something is invalid, was rejected or was not delivered.',
+  2: 'Wrong usage: unknown option, missing argument, invalid value.',
+  3: 'A file, port, network or database failed.',
+  130: 'Interrupted by Ctrl-C, SIGTERM or SIGHUP.',
+} as const;
+
+export type ExitCode = keyof typeof EXIT_CODES;
+
+/** The command cannot continue and knows why. Contains no secret and no payload. */
+export class CommandError extends Error {
+  readonly exitCode: ExitCode;
+  readonly hint: string | undefined;
+
+  constructor(exitCode: ExitCode, message: string, hint?: string) {
+    super(message);
+    this.name = 'CommandError';
+    this.exitCode = exitCode;
+    this.hint = hint;
+  }
+}
+
+/** The command was used wrongly. */
+export const usageError = (message: string, hint?: string): CommandError =>
+  new CommandError(2, message, hint);
+
+/** Something outside the command failed. */
+export const environmentError = (message: string, hint?: string): CommandError =>
+  new CommandError(3, message, hint);
+
+/** Plain words for Node's error codes. Other codes are printed as they are. */
+const SYSTEM_MESSAGES: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EADDRINUSE: 'the port is in use',
+  EADDRNOTAVAIL: 'not an address of this machine',
+  EEXIST: 'file already exists',
+  EISDIR: 'is a directory',
+  ENOENT: 'no such file or directory',
+  ENOSPC: 'no space left on the disk',
+  ENOTDIR: 'a part of the path is not a directory',
+  ENOTFOUND: 'unknown host',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+};
+
+interface SystemError extends Error {
+  readonly code: string;
+  readonly path?: unknown;
+}
+
+const isSystemError = (error: unknown): error is SystemError =>
+  error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string';
+
+/** Adds the path to an error of Node's that has none, as when a directory is read. */
+export const withPath = (path: string, error: unknown): unknown =>
+  isSystemError(error) && error.path === undefined ? Object.assign(error, { path }) : error;
+
+/** File names and database messages are untrusted; a stack has several lines. */
+const safe = (text: string): string => text.split('\n').map(printable).join('\n');
+
+type ErrorReport = Pick<CommandError, 'exitCode' | 'message' | 'hint'>;
+
+/** Describes anything thrown: message, hint and exit code. */
+export function describeError(error: unknown): ErrorReport {
+  const { exitCode, message, hint } = commandError(error);
+  return { exitCode, message: safe(message), hint: hint && safe(hint) };
+}
+
+function commandError(error: unknown): CommandError {
+  if (error instanceof CommandEnded && error.cause !== undefined) {
+    return environmentError(`standard output: ${commandError(error.cause).message}`);
+  }
+  if (error instanceof CommandError) return error;
+  if (error instanceof SecurityEventError) {
+    // Its message includes the hint.
+    return new CommandError(error.kind === 'caller' ? 2 : 3, error.message);
+  }
+  if (isSystemError(error)) {
+    const { code, path } = error;
+    const message = SYSTEM_MESSAGES[code] ?? code;
+    return environmentError(typeof path === 'string' ? `${printable(path)}: ${message}` : message);
+  }
+  // Our bug. Its message may quote input, so only the stack frames are shown.
+  const { name, stack = '' } = error instanceof Error ? error : { name: 'error' };
+  const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
+  return environmentError(
+    [`unexpected ${name}`, ...frames.slice(0, 5)].join('\n'),
+    'This is a bug in security-events. Please report it with the lines above.',
+  );
+}

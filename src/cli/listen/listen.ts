@@ -1,0 +1,198 @@
+/** `listen`: a webhook receiver in a terminal. */
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generateSecret } from '../../index.ts';
+import { defineCommand, flag, option } from '../command.ts';
+import { describeError, environmentError, usageError } from '../errors.ts';
+import { readSecrets, SECRETS_OPTIONS } from '../secrets.ts';
+import { jsonLine, paint, printable, type Terminal } from '../terminal.ts';
+import { durationOf, integerOf } from '../values.ts';
+import { deliveryJson, deliveryText } from './delivery-text.ts';
+import { createListener, type ListenerOptions } from './listener.ts';
+
+/** 1xx would leave the sender waiting. */
+const STATUSES = /^[2-5]\d\d(?:,[2-5]\d\d)*\+?$/;
+
+/** `503,503,200`, or `503+` to repeat the last one. */
+function* statusesOf(given: string): Generator<number, undefined> {
+  const statuses = given.replace('+', '').split(',').map(Number);
+  yield* statuses;
+  while (given.endsWith('+')) yield statuses.at(-1) as number;
+}
+
+/** The URL is not quoted: it may contain a password. */
+function targetOf(given: string): URL {
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
+    throw usageError('--forward needs an http or https URL');
+  }
+  if (url.username === '' && url.password === '') return url;
+  throw usageError('--forward must not contain credentials');
+}
+
+/**
+ * Runs `work` with a new secret in a file that only its owner can read. On the screen it would stay in
+ * the scrollback and in CI logs.
+ */
+async function withTemporarySecret<T>(
+  terminal: Terminal,
+  work: (secret: string, path: string) => Promise<T>,
+): Promise<T> {
+  const secret = generateSecret();
+  const folder = await mkdtemp(join(tmpdir(), 'security-events-'));
+  const cancel = terminal.onForcedExit(() => rmSync(folder, { recursive: true, force: true }));
+  try {
+    const path = join(folder, 'secret');
+    await writeFile(path, secret, { mode: 0o600 });
+    return await work(secret, path);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+    cancel();
+  }
+}
+
+/** Addresses that stand for all addresses are reachable at the loopback address. */
+const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+/** Returns the URL. @throws CommandError with exit code 3 */
+async function openServer(server: Server, host: string, port: number): Promise<string> {
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (error) {
+    throw environmentError(
+      `cannot listen on ${printable(host)} port ${port}: ${describeError(error).message}`,
+      'Use --port N for another port (0 picks a free one), or --host.',
+    );
+  }
+  const address = LOOPBACK[host] ?? host;
+  const name = address.includes(':') ? `[${address}]` : address;
+  return `http://${name}:${(server.address() as AddressInfo).port}/`;
+}
+
+const shellWord = (word: string): string =>
+  /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+
+interface Listening {
+  readonly host: string;
+  readonly port: number;
+  readonly settings: Pick<ListenerOptions, 'statuses' | 'delayMs' | 'forwardTo'>;
+  readonly secrets: readonly string[];
+  /** The file with a generated secret. */
+  readonly secretFile?: string;
+  /** Number of requests after which it ends; 0 for no end. */
+  readonly count: number;
+  readonly isJson: boolean;
+}
+
+function hintOf(url: string, { secretFile }: Listening, { environment }: Terminal): string {
+  // npx finds the program where a shell does not.
+  const program = environment['npm_command'] === 'exec' ? 'npx security-events' : 'security-events';
+  const secret = secretFile === undefined ? '' : ` --secret-file ${shellWord(secretFile)}`;
+  return `Send a test message from another terminal:\n  ${program} test ${shellWord(url)}${secret}`;
+}
+
+async function listen(listening: Listening, terminal: Terminal): Promise<0 | 1> {
+  const { host, settings, secrets, count, isJson } = listening;
+  const { output, errors, clock } = terminal;
+  const ending = new AbortController();
+  const signal = AbortSignal.any([terminal.signal, ending.signal]);
+  let [answered, refused] = [0, 0];
+  const server = createListener({
+    ...settings,
+    secrets,
+    name: `security-events-${generateSecret().slice(0, 16)}`,
+    clock,
+    onDelivery: async (delivery) => {
+      // A request that the end interrupts gets no answer.
+      if (signal.aborted) return;
+      await output.write(isJson ? deliveryJson(delivery) : deliveryText(delivery, output));
+    },
+    onAnswered: ({ refusal }) => {
+      answered += 1;
+      if (refusal !== undefined) refused += 1;
+      if (answered === count) ending.abort();
+    },
+  });
+  const url = await openServer(server, host, listening.port);
+  try {
+    await output.write(isJson ? jsonLine({ event: 'listening', url }) : `Listening on ${url}\n`);
+    await errors.write(`${paint(errors, 'dim', hintOf(url, listening, terminal))}\n\n`);
+    if (!signal.aborted) await once(signal, 'abort');
+  } finally {
+    ending.abort();
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  }
+  return answered === count && refused > 0 ? 1 : 0;
+}
+
+const MAX_DELAY_MS = 3_600_000;
+
+const command = defineCommand({
+  summary: 'Receives webhooks on this machine, verifies them and prints their messages.',
+  usage: '',
+  options: {
+    port: option('N', 'Port to listen on; 0 picks a free one. Default 8080.'),
+    host: option('HOST', 'Address to listen on. Default 127.0.0.1: this machine only.'),
+    ...SECRETS_OPTIONS,
+    forward: option('URL', 'Forward verified requests unchanged, and answer what URL answers.'),
+    fail: option(
+      'STATUS,…',
+      'Answer the next verified requests with these; 503+ repeats the last.',
+    ),
+    delay: option('TIME', 'Wait before each answer. Default 0.'),
+    count: option('N', 'Exit after N requests, with 1 if one was refused.'),
+    json: flag('Print one JSON object per message.'),
+  },
+  notes: [
+    'Without a secret, generates one for this run and prints the command that sends a test message ' +
+      'with it. Only you can read its file, which is removed at the end.',
+    'With --json, each line has an event: listening (url), message (request, status, format, id, ' +
+      'isRepeated, message) or refused (request, status, reason, explanation).',
+  ],
+  examples: [
+    'security-events listen',
+    'security-events listen --forward http://127.0.0.1:3000/hooks --secret-file hook.secret',
+    '# A receiver that is slow and fails twice',
+    'security-events listen --fail 503,503,200 --delay 2s',
+    '# In a script: wait for one request',
+    'security-events listen --count 1 --json --secret-file hook.secret',
+  ],
+  async run({ options, terminal }) {
+    const { port = '8080', host = '127.0.0.1', count, fail, forward, delay = '0', json } = options;
+    if (host === '') throw usageError('--host needs an address or a name');
+    if (fail !== undefined && forward !== undefined) {
+      throw usageError('give --fail or --forward, not both: each decides the answer');
+    }
+    if (fail !== undefined && !STATUSES.test(fail)) {
+      throw usageError('--fail needs statuses from 200 to 599, such as 503,503,200 or 503+');
+    }
+    const delayMs = durationOf('delay', delay);
+    if (delayMs > MAX_DELAY_MS) throw usageError('--delay must be at most 1h');
+    const listening = {
+      host,
+      port: integerOf('--port', port, [0, 65_535]),
+      settings: {
+        delayMs,
+        statuses: fail === undefined ? undefined : statusesOf(fail),
+        forwardTo: forward === undefined ? undefined : targetOf(forward),
+      },
+      count: count === undefined ? 0 : integerOf('--count', count, [1, 1_000_000_000]),
+      isJson: json === true,
+    };
+    const secrets = await readSecrets(options, terminal);
+    if (secrets.length > 0) return listen({ ...listening, secrets }, terminal);
+    return withTemporarySecret(terminal, (secret, secretFile) =>
+      listen({ ...listening, secrets: [secret], secretFile }, terminal),
+    );
+  },
+});
+
+export const commands = { listen: command };

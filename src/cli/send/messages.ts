@@ -1,0 +1,77 @@
+/** Reads the messages that `send` sends, up to the first fault. */
+import { API_VERSION, contract, type Dialect, messageToSend } from '../../contract/index.ts';
+import { readJson } from '../input.ts';
+import type { Fault } from '../validate.ts';
+
+export type Place = Pick<Fault, 'line' | 'index'>;
+
+export interface InputMessage {
+  readonly place: Place;
+  /** As `sendWebhook` takes it. */
+  readonly message: object;
+  /** Size of its JSON, in bytes; for elements of an array the average. */
+  readonly bytes: number;
+}
+
+/** The input contains something that is not a message. */
+export class InvalidInput extends Error {
+  readonly fault: Fault;
+
+  constructor(fault: Fault) {
+    super(fault.message);
+    this.name = 'InvalidInput';
+    this.fault = fault;
+  }
+}
+
+export interface InputRules {
+  readonly format: 1 | 2;
+  readonly dialect: Dialect;
+}
+
+const hasEnvelope = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  'api_version' in value &&
+  value.api_version === API_VERSION;
+
+/** Accepts messages to send, and captured ones: their id stays, and the envelope is rebuilt (D20). */
+function readerOf({ format, dialect }: InputRules) {
+  const draft = messageToSend(dialect);
+  const { WebhookMessageV1, WebhookMessageV2 } = contract({ dialect });
+  return (value: unknown, place: Place): object => {
+    const isCaptured = format === 2 && hasEnvelope(value);
+    const schema = format === 1 ? WebhookMessageV1 : isCaptured ? WebhookMessageV2 : draft;
+    const { data, error } = schema.safeParse(value);
+    const [issue] = error?.issues ?? [];
+    if (issue !== undefined) {
+      throw new InvalidInput({ ...place, path: issue.path, message: issue.message });
+    }
+    if (!isCaptured) return data as object;
+    const { message_id, message_type, message } = data as Readonly<Record<string, unknown>>;
+    return { message_id, message_type, message };
+  };
+}
+
+/** Reads NDJSON, a JSON array or a JSON object. Throws `InvalidInput` at the first fault. */
+export async function* readMessages(
+  chunks: AsyncIterable<Uint8Array>,
+  rules: InputRules,
+): AsyncGenerator<InputMessage> {
+  const read = readerOf(rules);
+  for await (const items of readJson(chunks)) {
+    for (const item of items) {
+      const { line } = item;
+      if ('fault' in item) throw new InvalidInput({ line, path: [], message: item.fault });
+      const { value, bytes } = item;
+      if (!Array.isArray(value)) {
+        yield { place: { line }, message: read(value, { line }), bytes };
+        continue;
+      }
+      for (const [index, element] of value.entries()) {
+        const place = { line, index };
+        yield { place, message: read(element, place), bytes: bytes / value.length };
+      }
+    }
+  }
+}

@@ -1,0 +1,197 @@
+/** Sends an input batch by batch, until it ends or continuing is pointless. */
+import {
+  SecurityEventError,
+  type SendOptions,
+  type SendReport,
+  sendWebhook,
+  type UndeliveredMessage,
+  type WebhookDestination,
+} from '../../index.ts';
+import { openInput } from '../input.ts';
+import { showProgress, type Terminal } from '../terminal.ts';
+import { wholeNumber } from '../values.ts';
+import {
+  type InputMessage,
+  type InputRules,
+  InvalidInput,
+  type Place,
+  readMessages,
+} from './messages.ts';
+import type { UndeliveredFile } from './undelivered-file.ts';
+
+export interface SendCall {
+  readonly destination: WebhookDestination;
+  readonly options: SendOptions<'open' | 'strict', 1 | 2>;
+  readonly rules: InputRules;
+  readonly file: string | undefined;
+  readonly undelivered: UndeliveredFile | undefined;
+  readonly terminal: Terminal;
+}
+
+/** Why a run ended. */
+export type SendEnd =
+  | 'complete'
+  | 'invalid-input'
+  | 'receiver-down'
+  | 'interrupted'
+  | 'input-failed';
+
+/** Undelivered messages with the same cause. */
+export interface Cause {
+  count: number;
+  readonly first: Place & { readonly message_id?: string };
+  /** `invalid`: it could not be sent at all. */
+  readonly reason: UndeliveredMessage['reason'] | 'invalid';
+  readonly status?: number | undefined;
+  readonly failure?: string | undefined;
+  readonly detail?: string | undefined;
+}
+
+/** As many messages as a request may hold. */
+const BATCH_MESSAGES = 1000;
+const BATCH_BYTES = 32 * 1024 * 1024;
+/** A receiver may answer with any number of different statuses. */
+const MAX_CAUSES = 100;
+
+interface Batch {
+  readonly messages: readonly InputMessage[];
+  /** Why nothing can be read after them. */
+  readonly error?: unknown;
+}
+
+/** Yields what was read before an error together with it, since a pipe cannot be read again. */
+async function* batchesOf(input: AsyncIterable<InputMessage>): AsyncGenerator<Batch> {
+  let messages: InputMessage[] = [];
+  let bytes = 0;
+  try {
+    for await (const message of input) {
+      messages.push(message);
+      bytes += message.bytes;
+      if (messages.length < BATCH_MESSAGES && bytes < BATCH_BYTES) continue;
+      yield { messages };
+      messages = [];
+      bytes = 0;
+    }
+    if (messages.length > 0) yield { messages };
+  } catch (error) {
+    yield { messages, error };
+  }
+}
+
+/** Answers that may be due to the content: the next batch may succeed. */
+const ABOUT_CONTENT: ReadonlySet<number | undefined> = new Set([400, 413, 422, 500]);
+
+const UNUSABLE = { ERR_MESSAGE_TOO_LARGE: 'too-large', ERR_INVALID_MESSAGE: 'invalid' } as const;
+
+/** One run of `send`, and what has happened so far. */
+export class SendRun {
+  end: SendEnd = 'complete';
+  /** What failed besides messages: the input, or saving undelivered messages. */
+  error: unknown;
+  delivered = 0;
+  undelivered = 0;
+  requests = 0;
+  retries = 0;
+  /** Where the last message is that was sent, and that was read. */
+  sentTo: Place | undefined;
+  readTo: Place | undefined;
+  readonly causes = new Map<string, Cause>();
+  readonly #call: SendCall;
+  #isDown = false;
+
+  constructor(call: SendCall) {
+    this.#call = call;
+  }
+
+  async run(): Promise<void> {
+    const { file, rules, undelivered, terminal } = this.#call;
+    try {
+      for await (const batch of batchesOf(readMessages(openInput(file, terminal), rules))) {
+        await this.#take(batch);
+        const isPointless = this.end === 'receiver-down' && undelivered === undefined;
+        if (terminal.signal.aborted || batch.error !== undefined || isPointless) break;
+        const failed = this.undelivered === 0 ? '' : `, ${wholeNumber(this.undelivered)} failed`;
+        await showProgress(terminal, `${wholeNumber(this.delivered)} messages delivered${failed}`);
+      }
+    } finally {
+      await showProgress(terminal, '');
+      await undelivered?.close();
+      this.error ??= undelivered?.failure;
+    }
+  }
+
+  async #take({ messages, error }: Batch): Promise<void> {
+    const { undelivered, terminal } = this.#call;
+    const { signal } = terminal;
+    this.readTo = messages.at(-1)?.place ?? this.readTo;
+    this.error = error;
+    const isBroken = error !== undefined || signal.aborted;
+    if (isBroken || this.#isDown) {
+      this.end = isBroken ? endBy(error, signal) : 'receiver-down';
+      // Even if the receiver is down, the rest is read to save it.
+      await undelivered?.add(messages.map(({ message }) => message));
+      return;
+    }
+    this.#isDown = !(await this.#send(messages));
+    this.sentTo = this.readTo;
+    if (signal.aborted) this.end = 'interrupted';
+  }
+
+  /** Returns whether to continue: something was accepted, or the content may be the reason. */
+  async #send(batch: readonly InputMessage[]): Promise<boolean> {
+    const { undelivered, options } = this.#call;
+    const { sent, report } = await this.#sendUsable(batch);
+    this.delivered += report.delivered.length;
+    this.requests += report.requests.length;
+    this.retries += report.requests.filter(({ retry_count }) => retry_count > 0).length;
+    const failed: object[] = [];
+    for (const { index, message_id, ...why } of report.undelivered) {
+      const { place, message } = sent[index] as InputMessage;
+      this.#addUndelivered({ ...place, message_id }, why);
+      // Saved under the id it was sent with, so that receivers recognise duplicates.
+      failed.push(options.format === 1 ? message : { ...message, message_id });
+    }
+    await undelivered?.add(failed);
+    return (
+      report.delivered.length > 0 ||
+      report.undelivered.every(({ status }) => ABOUT_CONTENT.has(status))
+    );
+  }
+
+  #addUndelivered(first: Cause['first'], why: Omit<Cause, 'count' | 'first'>): void {
+    this.undelivered += 1;
+    const { reason, status, failure, detail } = why;
+    const key = [reason, status, failure].join(' ');
+    const known = this.causes.get(key) ?? { first, reason, status, failure, detail, count: 0 };
+    known.count += 1;
+    if (this.causes.has(key) || this.causes.size < MAX_CAUSES) this.causes.set(key, known);
+  }
+
+  /** Leaves out messages that cannot be sent at all: they must not hold up the others. */
+  async #sendUsable(
+    batch: readonly InputMessage[],
+  ): Promise<{ readonly sent: readonly InputMessage[]; readonly report: SendReport }> {
+    const { destination, options, undelivered, terminal } = this.#call;
+    const { signal } = terminal;
+    let sent = batch;
+    for (;;) {
+      try {
+        const messages = sent.map(({ message }) => message) as never[];
+        return { sent, report: await sendWebhook(destination, messages, { ...options, signal }) };
+      } catch (error) {
+        if (!(error instanceof SecurityEventError)) throw error;
+        const reason = UNUSABLE[error.code as keyof typeof UNUSABLE] as 'invalid' | undefined;
+        const found = sent[Number(error.path[0])];
+        if (reason === undefined || found === undefined) throw error;
+        this.#addUndelivered(found.place, { reason, detail: error.message });
+        await undelivered?.add([found.message]);
+        sent = sent.filter((one) => one !== found);
+      }
+    }
+  }
+}
+
+function endBy(error: unknown, { aborted }: AbortSignal): SendEnd {
+  if (aborted) return 'interrupted';
+  return error instanceof InvalidInput ? 'invalid-input' : 'input-failed';
+}

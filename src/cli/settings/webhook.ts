@@ -1,0 +1,206 @@
+/** `settings set`, `test`, `save` and `rotate`: the webhook of an application and its secret. */
+import { readFile } from 'node:fs/promises';
+import { type Configuration, createConfiguration } from '../../settings/index.ts';
+import { flag, type OptionValues, option } from '../command.ts';
+import { usageError } from '../errors.ts';
+import { readSecrets, requireSecrets } from '../secrets.ts';
+import { printable, type Terminal } from '../terminal.ts';
+import { durationOf } from '../values.ts';
+import {
+  APPLICATION_OPTION,
+  printTest,
+  printWarnings,
+  requireApplication,
+  settingsCommand,
+  TEST_OPTIONS,
+  testFacts,
+  testOptionsOf,
+} from './frame.ts';
+
+/** The default depends on the command. */
+const SECRET_OPTIONS = {
+  'secret-env': option('NAME', 'Environment variable with the secret.'),
+  'secret-file': option('PATH', 'File with the secret.'),
+} as const;
+
+type SecretChoice = OptionValues<typeof SECRET_OPTIONS>;
+
+/** Returns the secret that the options name; undefined if they name none. */
+async function namedSecret(options: SecretChoice, terminal: Terminal): Promise<string | undefined> {
+  const { 'secret-env': name, 'secret-file': file } = options;
+  if (name === undefined && file === undefined) return undefined;
+  if (name !== undefined && file !== undefined) {
+    throw usageError('give --secret-env or --secret-file, not both');
+  }
+  return (await readSecrets(options, terminal))[0];
+}
+
+/** By default the application's own secret: a new URL needs no new secret. */
+async function secretFor(
+  configuration: Configuration,
+  id: string,
+  { options, terminal }: { readonly options: SecretChoice; readonly terminal: Terminal },
+): Promise<string> {
+  const named = await namedSecret(options, terminal);
+  if (named !== undefined) return named;
+  const { applications } = await configuration.describe();
+  const known = Object.hasOwn(applications, id) ? applications[id] : undefined;
+  if (known?.nextSecretFrom !== undefined) {
+    throw usageError(
+      `the secret changes at ${known.nextSecretFrom}; a new URL would cancel that`,
+      'Wait until then, or name the secret with --secret-env or --secret-file.',
+    );
+  }
+  const saved = known && (await configuration.secretOf(id));
+  return saved ?? (await requireSecrets({}, terminal))[0];
+}
+
+/** Returns the settings as a copy in memory, for a test that must not change the file. */
+async function copyOf(file: string, options: OptionValues<typeof TEST_OPTIONS>) {
+  let content = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  const store = {
+    read: () => Promise.resolve(content),
+    update: async (change: (content: string | undefined) => string) => {
+      content = change(content);
+    },
+  };
+  return createConfiguration({ store, ...testOptionsOf(options) });
+}
+
+const NO_TEST_OPTION = { 'no-test': flag('Save without sending a test message.') } as const;
+const NOT_TESTED = 'NOT TESTED: nothing was sent to the URL.\n';
+
+export const set = settingsCommand({
+  summary: 'Tests a webhook URL with a real message and saves it for an application.',
+  creates: true,
+  options: {
+    ...APPLICATION_OPTION,
+    url: option('URL', 'Webhook URL, http or https. Required.'),
+    name: option('NAME', 'Application name. Default: as saved, or its id.'),
+    environment: option('NAME', 'Application environment. Default: as saved, or empty.'),
+    ...SECRET_OPTIONS,
+    ...TEST_OPTIONS,
+    draft: flag('Send nothing; keep the URL as a draft for `settings save`.'),
+    ...NO_TEST_OPTION,
+  },
+  notes: [
+    "By default uses the application's saved secret, or else SECURITY_EVENTS_SECRET. " +
+      'Use --draft if the receiver does not have the secret yet.',
+    'Creates FILE if necessary (mode 0600). If the test fails, exits with 1 and changes nothing.',
+  ],
+  examples: [
+    'set settings.json --application shop-1 --url https://example.com/hook --secret-file hook.secret',
+  ],
+  async work({ configuration, file, options, terminal }) {
+    const id = requireApplication(options.application);
+    const { url, name, environment, draft = false, 'no-test': isUntested = false } = options;
+    if (url === undefined) throw usageError('--url is missing');
+    const secret = await secretFor(configuration, id, { options, terminal });
+    const names = { ...(name && { name }), ...(environment !== undefined && { environment }) };
+    const choice = { secret, ...names };
+    let test: ReturnType<typeof testFacts> | undefined;
+    if (!isUntested && !draft) {
+      const copy = await copyOf(file, options);
+      await copy.setWebhook(id, url, choice);
+      const report = await copy.test(id);
+      // An interrupted command saves nothing.
+      terminal.signal.throwIfAborted();
+      await printTest(report, terminal);
+      test = testFacts(report);
+    }
+    if (test?.ok === false) {
+      const line = `${printable(id)}: not saved; the file is unchanged\n`;
+      return { text: line, facts: { application: id, result: 'test-failed', test }, isOk: false };
+    }
+    const { warnings } = await configuration.setWebhook(id, url, choice);
+    if (!draft) await configuration.save(id);
+    await printWarnings(warnings, terminal);
+    if (isUntested && !draft) await terminal.errors.write(NOT_TESTED);
+    const next = `security-events settings save ${printable(file)} --application ${printable(id)}`;
+    const line = draft
+      ? `${printable(id)}: kept as a draft; the saved URL stays in use\n` +
+        `Once the receiver has the secret, run ${next}\n`
+      : `${printable(id)}: saved\n`;
+    return { text: line, facts: { application: id, result: draft ? 'draft' : 'saved', test } };
+  },
+});
+
+export const test = settingsCommand({
+  summary: "Sends a test message to an application's draft, or to its saved URL.",
+  options: { ...APPLICATION_OPTION, ...TEST_OPTIONS },
+  notes: ['Makes one attempt. Exits with 1 if the message is not delivered.'],
+  examples: ['test settings.json --application shop-1'],
+  async work({ configuration, options, terminal }) {
+    const id = requireApplication(options.application);
+    const report = await configuration.test(id);
+    await printTest(report, terminal);
+    return { text: '', facts: { application: id, ...testFacts(report) }, isOk: report.ok };
+  },
+});
+
+const SAVE_RESULTS = {
+  saved: 'saved',
+  'no-draft': 'there is no draft to save',
+  'test-failed': 'not saved; the draft stays',
+} as const;
+
+export const save = settingsCommand({
+  summary: "Tests an application's draft and saves it if the test message arrives.",
+  options: { ...APPLICATION_OPTION, ...TEST_OPTIONS, ...NO_TEST_OPTION },
+  notes: ['Exits with 1 if the test fails or there is no draft.'],
+  examples: ['save settings.json --application shop-1'],
+  async work({ configuration, options, terminal }) {
+    const id = requireApplication(options.application);
+    const run = async (): Promise<keyof typeof SAVE_RESULTS> => {
+      const { applications } = await configuration.describe();
+      const known = Object.hasOwn(applications, id) ? applications[id] : undefined;
+      if (known?.draftUrl === undefined) return 'no-draft';
+      if (options['no-test']) {
+        await terminal.errors.write(NOT_TESTED);
+      } else {
+        const report = await configuration.test(id);
+        terminal.signal.throwIfAborted();
+        await printTest(report, terminal);
+        if (!report.ok) return 'test-failed';
+      }
+      return (await configuration.save(id)) ? 'saved' : 'no-draft';
+    };
+    const result = await run();
+    const line = `${printable(id)}: ${SAVE_RESULTS[result]}\n`;
+    return { text: line, facts: { application: id, result }, isOk: result === 'saved' };
+  },
+});
+
+export const rotate = settingsCommand({
+  summary: "Replaces an application's secret after a delay.",
+  options: {
+    ...APPLICATION_OPTION,
+    ...SECRET_OPTIONS,
+    in: option('TIME', 'When the new secret takes over, such as 12h; 0 means now. Default 24h.'),
+  },
+  notes: [
+    'Attempts are signed with the old secret before that time and with the new one afterwards. Until ' +
+      'then, give the receiver the new secret, so that it accepts both. Run the command again to ' +
+      'choose another new secret.',
+  ],
+  examples: ['rotate settings.json --application shop-1 --secret-file next.secret --in 48h'],
+  async work({ configuration, options, terminal }) {
+    const id = requireApplication(options.application);
+    const { in: delay = '24h' } = options;
+    const from = new Date(terminal.clock.now() + durationOf('in', delay));
+    const secret = await namedSecret(options, terminal);
+    if (secret === undefined) {
+      const hint =
+        'Use --secret-env or --secret-file. `security-events secret` generates a secret.';
+      throw usageError('no new secret given', hint);
+    }
+    const rotated = await configuration.rotateSecret(id, { secret, from });
+    await printWarnings(rotated.warnings, terminal);
+    const time = rotated.from.toISOString();
+    const text = `${printable(id)}: the new secret signs from ${time}\n`;
+    return { text, facts: { application: id, from: time } };
+  },
+});

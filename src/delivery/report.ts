@@ -1,0 +1,85 @@
+/** What a call of the direct sender came to. Ids, statuses and words of ours; no received text. */
+import type { AttemptResult, FailureCode, Outcome } from '../webhook/outcome.ts';
+import type { GiveUpReason } from '../webhook/retry.ts';
+
+export type UndeliveredReason =
+  | GiveUpReason
+  /** alone in its request, and refused with 413 */
+  | 'too-large'
+  /** the caller's signal */
+  | 'aborted';
+
+/** How an attempt ended: with a status, or with a word for why there is none. */
+export interface AttemptEnd {
+  readonly status?: number;
+  readonly failure?: FailureCode;
+  /** One sentence about the failure that says what to do; no received text. */
+  readonly detail?: string;
+}
+
+export interface UndeliveredMessage extends AttemptEnd {
+  /** Where it is among the messages given. */
+  readonly index: number;
+  readonly message_id: string;
+  readonly reason: UndeliveredReason;
+  /**
+   * How long to wait before it is sent again, in ms, where the receiver or the schedule says so. Not
+   * for `aborted`: a part of that wait may be over.
+   */
+  readonly retryAfterMs?: number;
+}
+
+/** One attempt: one POST. */
+export interface RequestReport extends AttemptEnd {
+  readonly outcome: Outcome;
+  readonly message_ids: readonly string[];
+  /** How often these messages were sent before (D24). */
+  readonly retry_count: number;
+  /** Of the body. */
+  readonly bytes: number;
+  readonly durationMs: number;
+  /** What the receiver asked for. */
+  readonly retryAfterMs?: number;
+}
+
+export interface SendReport {
+  /** Whether every message was delivered; true without messages. */
+  readonly ok: boolean;
+  /** Ids, in the order in which the messages were given. */
+  readonly delivered: readonly string[];
+  /** In the order in which the messages were given. */
+  readonly undelivered: readonly UndeliveredMessage[];
+  /** Every attempt, in the order in which they were made. */
+  readonly requests: readonly RequestReport[];
+}
+
+/** A message that was answered with 200-299. */
+export interface DeliveredMessage {
+  readonly index: number;
+  readonly message_id: string;
+}
+
+export interface SendingEnd {
+  readonly delivered: readonly DeliveredMessage[];
+  readonly undelivered: readonly UndeliveredMessage[];
+  readonly requests: readonly RequestReport[];
+}
+
+export function reportOf({ delivered, undelivered, requests }: SendingEnd): SendReport {
+  return {
+    ok: undelivered.length === 0,
+    delivered: delivered.toSorted(byIndex).map(({ message_id }) => message_id),
+    undelivered: undelivered.toSorted(byIndex),
+    requests,
+  };
+}
+
+function byIndex(a: { readonly index: number }, b: { readonly index: number }): number {
+  return a.index - b.index;
+}
+
+export function attemptEnd(result: AttemptResult): AttemptEnd {
+  return result.kind === 'response'
+    ? { status: result.status }
+    : { failure: result.code, detail: result.detail };
+}

@@ -1,0 +1,106 @@
+/** `sendWebhook`: one call, its retries and its report, which needs no sender. */
+import type { Dialect } from '../contract/index.ts';
+import { SecurityEventError } from '../errors.ts';
+import type { Format } from '../queue/queue.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
+import { newId } from '../runtime/id.ts';
+import { onAbort } from '../runtime/on-abort.ts';
+import { type Random, systemRandom } from '../runtime/random.ts';
+import { untraced } from '../runtime/untraced.ts';
+import { givingWay } from '../runtime/yield-to-event-loop.ts';
+import { type AcceptedEntry, acceptMessages } from '../webhook/accept.ts';
+import { createPoster, type Poster, type PosterOptions } from '../webhook/http/client.ts';
+import type { MessageToSend } from '../webhook/read-messages.ts';
+import { directPolicy, sendDirectly } from './direct-sending.ts';
+import type { SendReport } from './report.ts';
+import {
+  readSettings,
+  type SendOptions,
+  type SendSettings,
+  type WebhookDestination,
+} from './send-options.ts';
+
+/**
+ * Sends messages to one receiver, with retries, and reports what became of each. One request is in
+ * flight at a time; at most `maxMessages` messages of one application share one.
+ *
+ * What a receiver or the network does never makes it reject: see the report. It rejects with `ERR_PEER_MISSING` if
+ * undici cannot be loaded. Leave the messages as
+ * they are until the call has settled: a large batch is read while the event loop turns.
+ *
+ * @throws SecurityEventError, as a rejection and before anything is sent, for what the caller did
+ * wrong: `ERR_INVALID_MESSAGE`, `ERR_MESSAGE_TOO_LARGE`, `ERR_INVALID_OPTION`, `ERR_INVALID_URL`,
+ * `ERR_INVALID_SECRET`, and `ERR_ADDRESS_REFUSED` for a URL with an address that `network` refuses. `path` names what is at fault and `input` holds the messages.
+ */
+export function sendWebhook<D extends Dialect = 'strict', F extends Format = 2>(
+  destination: WebhookDestination,
+  messages: readonly MessageToSend<D, F>[],
+  options?: SendOptions<D, F>,
+): Promise<SendReport> {
+  const system = { clock: systemClock, random: systemRandom, newId, createPoster };
+  // Retries go on for long after the request that asked for them has been answered.
+  return untraced(() => sendNow({ destination, messages, options }, system));
+}
+
+export interface SendCall {
+  readonly destination: unknown;
+  readonly messages: unknown;
+  readonly options?: unknown;
+}
+
+/** What a call needs of the world. */
+export interface SendSystem {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly newId: () => string;
+  readonly createPoster: (options: PosterOptions) => Poster;
+}
+
+export async function sendNow(call: SendCall, system: SendSystem): Promise<SendReport> {
+  const { settings, entries } = await readCall(call, system);
+  const { network, dispatcher, deadlines, signal } = settings;
+  const { clock, random } = system;
+  // A signal of ours: any number of calls may share the caller's, and each listens to it once.
+  const stop = new AbortController();
+  const letGo = signal === undefined ? undefined : onAbort(signal, () => stop.abort());
+  const poster = system.createPoster({ network, dispatcher, deadlines, clock });
+  try {
+    return await sendDirectly({
+      destination: { url: settings.url, secret: settings.secret, tls: undefined },
+      entries,
+      policy: directPolicy(settings),
+      headers: settings.headers,
+      poster,
+      clock,
+      random,
+      signal: stop.signal,
+    });
+  } catch (error) {
+    throw withInput(error, call.messages);
+  } finally {
+    letGo?.();
+    await poster.close();
+  }
+}
+
+interface CheckedCall {
+  readonly settings: SendSettings;
+  readonly entries: readonly AcceptedEntry[];
+}
+
+/** Nothing that is refused may disappear: the messages come back on the error, whatever is wrong. */
+async function readCall(
+  { destination, messages, options }: SendCall,
+  { clock, newId: makeId }: SendSystem,
+): Promise<CheckedCall> {
+  try {
+    const settings = readSettings(destination, options);
+    const rules = { ...settings, newId: makeId };
+    return { settings, entries: await acceptMessages(messages, rules, givingWay(clock)) };
+  } catch (error) {
+    throw withInput(error, messages);
+  }
+}
+
+const withInput = (error: unknown, messages: unknown): unknown =>
+  error instanceof SecurityEventError ? error.about(messages) : error;

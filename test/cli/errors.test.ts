@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { describeError, environmentError, usageError } from '../../src/cli/errors.ts';
+import { SecurityEventError } from '../../src/index.ts';
+
+const systemError = (code: string, path?: string): Error =>
+  Object.assign(new Error(`${code}: text of Node's`), { code, syscall: 'open', path });
+
+describe('describeError describes', () => {
+  it.each([
+    [usageError('it is wrong', 'do that'), 2, 'it is wrong', 'do that'],
+    [environmentError('it is gone'), 3, 'it is gone', undefined],
+    [systemError('ENOENT', 'a'), 3, 'a: no such file or directory', undefined],
+    [systemError('EADDRINUSE'), 3, 'the port is in use', undefined],
+    [systemError('EMFILE'), 3, 'EMFILE', undefined],
+  ])('%s', (error, exitCode, message, hint) => {
+    expect(describeError(error)).toEqual({ exitCode, message, hint });
+  });
+
+  it.each([
+    ['ERR_INVALID_OPTION', 2],
+    ['ERR_QUEUE_CLOSED', 3],
+  ] as const)('%s of the library, with its hint', (code, exitCode) => {
+    const error = new SecurityEventError(code, { detail: 'that one' });
+    expect(describeError(error)).toMatchObject({ exitCode, message: error.message });
+  });
+
+  it.each([
+    ['a file', systemError('ENOENT', 'a\u001B[31m\nb')],
+    ['a command', usageError('a\u001B[31m', 'b\u009B31m')],
+    ['the library', new SecurityEventError('ERR_QUEUE_FAILED', { detail: 'a\u001B]0;x' })],
+  ])('an error of %s without control sequences', (_, error) => {
+    const { message, hint = '' } = describeError(error);
+    expect(message + hint).not.toMatch(/\p{Cc}/u);
+    expect(message).toContain('a\\u001b');
+  });
+
+  it('a bug only by its place, since its message may quote input', () => {
+    const { exitCode, message, hint } = describeError(new TypeError('payload is not a function'));
+    expect(exitCode).toBe(3);
+    expect(message).toMatch(/^unexpected TypeError\n\s+at /);
+    expect(message).not.toContain('payload');
+    expect(hint).toContain('report');
+  });
+
+  it('a thrown value that is not an error', () => {
+    expect(describeError('text')).toMatchObject({ exitCode: 3, message: 'unexpected error' });
+  });
+});

@@ -1,0 +1,545 @@
+import { once } from 'node:events';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import net from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { printable } from '../../../src/cli/terminal.ts';
+import { sendWebhook } from '../../../src/delivery/send-webhook.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { sampleMessage, sampleMessageToSend, sampleMessageV1 } from '../../../src/testing/index.ts';
+import { sign } from '../../../src/webhook/signature.ts';
+import { type Posted, post, postSigned } from '../../helpers/http.ts';
+import { deferred } from '../../helpers/promises.ts';
+import { respond, startReceiver } from '../../helpers/receiver.ts';
+import {
+  type FakeTerminalOptions,
+  runCommand,
+  type StartedCommand,
+  startCommand,
+} from '../../helpers/terminal.ts';
+
+const SECRET = 'secret-of-the-test';
+const ENVIRONMENT = { SECURITY_EVENTS_SECRET: SECRET };
+/** Two seconds after what the samples say of themselves. */
+const NOW = Date.parse('2026-11-21T10:00:02.000Z');
+const CLOCK = { ...systemClock, now: () => NOW };
+
+interface Listening extends StartedCommand {
+  readonly url: string;
+}
+
+async function listen(
+  words: readonly string[] = [],
+  options: FakeTerminalOptions = {},
+): Promise<Listening> {
+  const command = startCommand(['listen', '--port', '0', ...words], {
+    environment: ENVIRONMENT,
+    clock: CLOCK,
+    ...options,
+  });
+  const [, url = ''] = await command.output(/(http:\/\/[^"\s]+)/);
+  return { ...command, url };
+}
+
+const bodyOf = (...messages: readonly object[]): string => JSON.stringify(messages);
+
+/** The blocks that follow the line that says where it listens. */
+const blocksOf = ({ terminal }: StartedCommand): string[] =>
+  terminal.stdout().split('\n').slice(1).join('\n').split('\n\n').slice(0, -1);
+
+const jsonOf = ({ terminal }: StartedCommand): Record<string, unknown>[] =>
+  terminal
+    .stdout()
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+describe('listen', () => {
+  it('shows a message that is genuine, and answers 204', async () => {
+    const command = await listen();
+    const body = bodyOf(sampleMessage());
+    expect(await postSigned(command.url, body, SECRET)).toMatchObject({ status: 204, text: '' });
+    expect(command.terminal.stdout()).toBe(
+      [
+        `Listening on ${command.url}`,
+        `#1  10:00:02  POST /  ${body.length} bytes  verified, 1 message -> 204`,
+        '  security_event  01a1fd8c-6900-7000-8000-000000000001',
+        '    application  shop-1, shop, production',
+        '    event        injection / sql_injection',
+        '    event id     event-1',
+        '    occurred     2026-11-21T10:00:00.000+00:00',
+        '    what         SQL injection from 203.0.113.9',
+        '    url          https://dashboard.example/events/event-1',
+        '    addresses    203.0.113.9',
+        '    sent         2026-11-21T10:00:00.000+00:00 (2 s ago), first attempt',
+        '',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('takes what the library sends, under the old secret and the new one', async () => {
+    const command = await listen(['--secret-env', 'NEW', '--secret-env', 'OLD', '--json'], {
+      environment: { NEW: 'new', OLD: 'old' },
+    });
+    const messages = [sampleMessageToSend('http_scan'), sampleMessageToSend('security_response')];
+    for (const secret of ['old', 'new']) {
+      const report = await sendWebhook({ url: command.url, secret }, messages, {
+        network: 'allow-private',
+      });
+      expect(report).toMatchObject({ ok: true });
+    }
+    expect(jsonOf(command).map(({ request, status }) => ({ request, status }))).toEqual([
+      {},
+      { request: 1, status: 204 },
+      { request: 1, status: 204 },
+      { request: 2, status: 204 },
+      { request: 2, status: 204 },
+    ]);
+  });
+
+  it('tells programs where it listens and each message, on a line of JSON', async () => {
+    const command = await listen(['--json']);
+    const message = sampleMessage('security_event', { message: { event_kind: 'of_tomorrow' } });
+    const element = sampleMessageV1('pulse');
+    await postSigned(command.url, bodyOf(message), SECRET);
+    await postSigned(command.url, bodyOf(element), SECRET);
+    const common = {
+      event: 'message',
+      receivedAt: '2026-11-21T10:00:02.000Z',
+      status: 204,
+      index: 0,
+    };
+    expect(jsonOf(command)).toEqual([
+      { event: 'listening', url: command.url },
+      {
+        ...common,
+        request: 1,
+        format: 2,
+        id: message.message_id,
+        isKnownType: true,
+        unknown: ['event_kind'],
+        isRepeated: false,
+        message,
+      },
+      {
+        ...common,
+        request: 2,
+        format: 1,
+        id: 'incident-1',
+        isKnownType: true,
+        unknown: [],
+        isRepeated: false,
+        message: element,
+      },
+    ]);
+  });
+
+  it('marks what came before and was taken then', async () => {
+    const command = await listen(['--fail', '503', '--json']);
+    const body = bodyOf(sampleMessage());
+    for (const status of [503, 204, 204]) {
+      expect(await postSigned(command.url, body, SECRET)).toMatchObject({ status });
+    }
+    expect(jsonOf(command).slice(1)).toMatchObject([
+      { status: 503, isRepeated: false },
+      { status: 204, isRepeated: false },
+      { status: 204, isRepeated: true },
+    ]);
+  });
+
+  it('shows twenty of a thousand messages, and counts the others', async () => {
+    const command = await listen();
+    const messages = Array.from({ length: 1000 }, (_, index) =>
+      sampleMessage(index % 2 === 0 ? 'test' : 'http_scan', { message_id: `id-${index}` }),
+    );
+    await postSigned(command.url, bodyOf(...messages), SECRET);
+    const [block = ''] = blocksOf(command);
+    expect(block.match(/^ {2}(?:test|http_scan) {2}id-\d+$/gm)).toHaveLength(20);
+    expect(block.split('\n').at(-1)).toBe('  … and 980 more messages');
+  });
+
+  it('gives programs all of a thousand messages', async () => {
+    const command = await listen(['--json']);
+    const messages = Array.from({ length: 1000 }, (_, index) =>
+      sampleMessage('test', { message_id: `id-${index}` }),
+    );
+    await postSigned(command.url, bodyOf(...messages), SECRET);
+    expect(jsonOf(command).map(({ id }) => id)).toEqual([
+      undefined,
+      ...messages.map(({ message_id }) => message_id),
+    ]);
+  });
+
+  it('prints nothing that a terminal would obey', async () => {
+    const hostile = '\u001B[2Jgone\u0007\u009B31m\u202Eevil\nnew line';
+    for (const words of [[], ['--json']]) {
+      const command = await listen(words);
+      const message = sampleMessage('test', { message: { humanized_description: hostile } });
+      await postSigned(command.url, bodyOf(message), SECRET);
+      expect(command.terminal.stdout()).not.toMatch(/[\p{Cf}\u0080-\u009F]/u);
+      expect(command.terminal.stdout().replaceAll('\n', '')).toBe(
+        printable(command.terminal.stdout().replaceAll('\n', '')),
+      );
+      expect(command.terminal.stdout()).toContain('\\u001b[2Jgone\\u0007\\u009b31m\\u202eevil\\');
+    }
+  });
+});
+
+interface Refused {
+  readonly request: (url: string) => Promise<Posted>;
+  readonly status: number;
+  readonly reason: string;
+  /** What is told about it. */
+  readonly advice: string;
+}
+
+const BODY = bodyOf(sampleMessage());
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+const REFUSED: Readonly<Record<string, Refused>> = {
+  'another secret': {
+    request: (url) => postSigned(url, BODY, 'other'),
+    status: 401,
+    reason: 'signature-wrong',
+    advice: 'Probable cause: The body looks as it was sent, so the secret is another',
+  },
+  'a line end in the secret': {
+    request: (url) => postSigned(url, BODY, `${SECRET}\n`),
+    status: 401,
+    reason: 'signature-wrong',
+    advice: 'Cause: The secret has whitespace or a line end around it',
+  },
+  'a signature in upper case': {
+    request: (url) =>
+      post(url, BODY, {
+        headers: { ...JSON_TYPE, 'x-svc-integrity': sign(BODY, SECRET).toUpperCase() },
+      }),
+    status: 401,
+    reason: 'signature-wrong',
+    advice: 'Cause: The header is in upper case: compare it in lower case.',
+  },
+  'a signature that is none': {
+    request: (url) => post(url, BODY, { headers: { ...JSON_TYPE, 'x-svc-integrity': 'x' } }),
+    status: 401,
+    reason: 'signature-wrong',
+    advice: 'Probable cause: The header is not 64 hex digits',
+  },
+  'no signature': {
+    request: (url) => post(url, BODY, { headers: JSON_TYPE }),
+    status: 401,
+    reason: 'signature-missing',
+    advice: 'Probable cause: There is no X-Svc-Integrity header',
+  },
+  'a GET': {
+    request: (url) => post(url, '', { method: 'GET' }),
+    status: 405,
+    reason: 'method',
+    advice: 'Webhooks use POST.',
+  },
+  'another content type': {
+    request: (url) => postSigned(url, BODY, SECRET, { 'content-type': 'text/plain' }),
+    status: 415,
+    reason: 'content-type',
+    advice: 'Expected Content-Type: application/json in UTF-8',
+  },
+  'a body that is no array': {
+    request: (url) => postSigned(url, '{}', SECRET),
+    status: 400,
+    reason: 'body-invalid',
+    advice: 'Expected a JSON array of 1 to 1000 messages in UTF-8.',
+  },
+  'a message that breaks the contract': {
+    request: (url) => postSigned(url, bodyOf(sampleMessage(), { message_type: 'test' }), SECRET),
+    status: 400,
+    reason: 'message-invalid',
+    advice: '1.message_id: expected',
+  },
+  'a body of more than 2 MiB': {
+    request: (url) => postSigned(url, Buffer.alloc(2 ** 21 + 1, ' '), SECRET),
+    status: 413,
+    reason: 'body-too-large',
+    advice: 'The body exceeds 2 MiB.',
+  },
+};
+
+describe('listen refuses', () => {
+  it.each(Object.entries(REFUSED))('%s, and says why', async (_, refused) => {
+    const { request, status, reason, advice } = refused;
+    const command = await listen();
+    expect(await request(command.url)).toMatchObject({ status, text: `${reason}\n` });
+    const [block = ''] = blocksOf(command);
+    const [headline = '', line = ''] = block.split('\n');
+    expect(headline).toMatch(new RegExp(` refused: ${reason} -> ${status}$`));
+    expect(line.slice(0, 2 + advice.length)).toBe(`  ${advice}`);
+    // Neither of the secret nor of what somebody sent is anything told.
+    expect(command.terminal.stdout()).not.toContain(SECRET);
+    expect(command.terminal.stdout()).not.toContain('SQL injection');
+  });
+
+  it.each(Object.entries(REFUSED))('%s, and tells programs why', async (_, refused) => {
+    const { request, status, reason } = refused;
+    const command = await listen(['--json']);
+    await request(command.url);
+    expect(jsonOf(command).slice(1)).toMatchObject([
+      { event: 'refused', request: 1, status, reason },
+    ]);
+  });
+
+  it('twenty faults of a request at most are shown', async () => {
+    const command = await listen();
+    const wrong = Array.from({ length: 30 }, () => ({ svc_payload_type: 'nothing' }));
+    await postSigned(command.url, bodyOf(...wrong), SECRET);
+    const [block = ''] = blocksOf(command);
+    expect(block.split('\n')).toHaveLength(22);
+    expect(block.split('\n').at(-1)).toBe('  … and 10 more');
+  });
+
+  it('a sender that leaves in the middle of its body, and goes on', async () => {
+    const command = await listen();
+    const { hostname, port } = new URL(command.url);
+    const socket = net.connect(Number(port), hostname);
+    const lines = [
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n',
+      `X-Svc-Integrity: ${'a'.repeat(64)}\r\n\r\n[`,
+    ];
+    socket.write(lines.join(''), () => socket.resetAndDestroy());
+    await command.output(/refused: incomplete -> 400 \(the sender had left\)\n/);
+    expect(await postSigned(command.url, BODY, SECRET)).toMatchObject({ status: 204 });
+  });
+});
+
+describe('listen --fail', () => {
+  it('repeats the last status after a plus', async () => {
+    const command = await listen(['--fail', '500,503+']);
+    for (const status of [500, 503, 503, 503]) {
+      expect(await postSigned(command.url, BODY, SECRET)).toMatchObject({ status });
+    }
+  });
+
+  it('answers genuine requests with these statuses in turn, and then as ever', async () => {
+    const command = await listen(['--fail', '503,500,200']);
+    const statuses: unknown[] = [];
+    for (const secret of [SECRET, 'other', SECRET, SECRET, SECRET]) {
+      statuses.push((await postSigned(command.url, BODY, secret)).status);
+    }
+    expect(statuses).toEqual([503, 401, 500, 200, 204]);
+    expect(command.terminal.stdout()).toContain('verified, 1 message -> 503 (--fail)\n');
+  });
+
+  it('shows how a sender tries again', async () => {
+    const command = await listen(['--fail', '503,503,200', '--json']);
+    const options = { network: 'allow-private', schedule: { delaysMs: [0, 0, 0] } } as const;
+    const destination = { url: command.url, secret: SECRET };
+    const report = await sendWebhook(destination, [sampleMessageToSend()], options);
+    expect(report.requests.map(({ status }) => status)).toEqual([503, 503, 200]);
+    const counts = jsonOf(command).slice(1);
+    expect(counts.map(({ message }) => message)).toMatchObject(
+      [0, 1, 2].map((retry_count) => ({ retry_count })),
+    );
+  });
+
+  it('waits as long as --delay says before it fails', async () => {
+    const waits: number[] = [];
+    const held = deferred();
+    const sleep = async (ms: number): Promise<void> => {
+      waits.push(ms);
+      await held.promise;
+    };
+    const command = await listen(['--delay', '2s', '--fail', '503'], {
+      clock: { ...CLOCK, sleep },
+    });
+    const posted = postSigned(command.url, BODY, SECRET);
+    const refused = await postSigned(command.url, BODY, 'other');
+    expect({ status: refused.status, waits }).toEqual({ status: 401, waits: [2000] });
+    held.resolve();
+    expect(await posted).toMatchObject({ status: 503 });
+  });
+});
+
+describe('listen --forward', () => {
+  it('hands a genuine request on as it came in, and answers what that answers', async () => {
+    await using target = await startReceiver({
+      script: [
+        respond({ status: 429, headers: { 'retry-after': '7', 'x-other': '1' }, body: 'no' }),
+      ],
+    });
+    const command = await listen(['--forward', target.url]);
+    // Spaces, so that a body that is made anew would be another.
+    const body = ` ${BODY}\n`;
+    const headers = { 'user-agent': 'a-sender/1', cookie: 'no-business-of-the-target' };
+    const answer = await postSigned(command.url, body, SECRET, headers);
+    expect(answer).toMatchObject({ status: 429, headers: { 'retry-after': '7' }, text: '' });
+    expect(answer.headers['x-other']).toBeUndefined();
+    const [request] = target.requests;
+    expect(request?.body.toString()).toBe(body);
+    expect(request?.headers).toEqual({
+      'content-type': 'application/json',
+      'content-length': String(body.length),
+      'user-agent': 'a-sender/1',
+      'x-svc-integrity': sign(body, SECRET),
+      host: new URL(target.url).host,
+      via: expect.stringMatching(/^1\.1 security-events-[0-9a-f]{16}$/) as string,
+      connection: 'close',
+    });
+    expect(command.terminal.stdout()).toContain(' -> 429 (forwarded)\n');
+  });
+
+  it('does not forward a request that is not verified', async () => {
+    await using target = await startReceiver();
+    const careful = await listen(['--forward', target.url]);
+    expect(await postSigned(careful.url, BODY, 'other')).toMatchObject({ status: 401 });
+    expect(target.requests).toHaveLength(0);
+  });
+
+  it('goes on where the target answers a status that is none', async () => {
+    const target = net.createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.end('HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n'));
+    });
+    await once(target.listen(0, '127.0.0.1'), 'listening');
+    const { port } = target.address() as net.AddressInfo;
+    const command = await listen(['--forward', `http://127.0.0.1:${port}/`]);
+    expect(await postSigned(command.url, BODY, SECRET)).toMatchObject({ status: 502 });
+    expect(command.terminal.stdout()).toContain(' -> 502 (not forwarded: status 99)\n');
+    target.close();
+  });
+
+  it('answers 502 where the target is down, and says so', async () => {
+    const target = await startReceiver();
+    await target.close();
+    const command = await listen(['--forward', target.url]);
+    expect(await postSigned(command.url, BODY, SECRET)).toMatchObject({
+      status: 502,
+      text: 'not-forwarded\n',
+    });
+    expect(command.terminal.stdout()).toContain(' -> 502 (not forwarded: ECONNREFUSED)\n');
+  });
+});
+
+describe('the end of listen', () => {
+  it('is after --count requests, with 0 if all were verified', async () => {
+    const command = await listen(['--count', '1']);
+    await post(command.url, '', { method: 'GET' });
+    expect(await postSigned(command.url, BODY, SECRET)).toMatchObject({ status: 204 });
+    expect(await command.ended).toBe(0);
+    await expect(postSigned(command.url, BODY, SECRET)).rejects.toThrow('ECONNREFUSED');
+  });
+
+  it('is after as many requests as --count says, with 1 where one was refused', async () => {
+    const command = await listen(['--count', '2']);
+    await postSigned(command.url, BODY, 'other');
+    await postSigned(command.url, BODY, SECRET);
+    expect(await command.ended).toBe(1);
+    expect(blocksOf(command)).toHaveLength(2);
+  });
+
+  it.each([
+    ['Ctrl-C', (command: Listening) => command.terminal.interrupt()],
+    ['a reader that has left', (command: Listening) => command.terminal.closeOutput()],
+  ])('is %s, with 0, whatever is still to be answered', async (_, end) => {
+    const waiting = deferred();
+    const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
+      waiting.resolve();
+      return systemClock.sleep(ms, signal);
+    };
+    const command = await listen(['--delay', '1h'], { clock: { ...CLOCK, sleep } });
+    const posted = postSigned(command.url, BODY, SECRET).catch(
+      ({ code }: { code: unknown }) => code,
+    );
+    await waiting.promise;
+    end(command);
+    expect(await command.ended).toBe(0);
+    expect(await posted).toBe('ECONNRESET');
+    // What nobody was answered is not told as if.
+    expect(blocksOf(command)).toEqual([]);
+  });
+});
+
+describe('the secret of listen', () => {
+  it('is made where there is none, in a file of the user alone, for as long as it listens', async () => {
+    const command = await listen([], { environment: {} });
+    const [, url, path = ''] = await command.errors(
+      /security-events test (\S+) --secret-file (\S+)\n/,
+    );
+    expect(url).toBe(command.url);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const secret = readFileSync(path, 'utf8');
+    expect(secret).toMatch(/^[0-9a-f]{64}$/);
+    expect(await postSigned(command.url, BODY, secret)).toMatchObject({ status: 204 });
+    command.terminal.interrupt();
+    expect(await command.ended).toBe(0);
+    expect(existsSync(path)).toBe(false);
+    expect(command.terminal.stdout() + command.terminal.stderr()).not.toContain(secret);
+  });
+
+  it('stands in no line where it is given', async () => {
+    const command = await listen();
+    const hint = await command.errors(/^Send a test message from another terminal:\n.*\n\n$/);
+    expect(hint[0]).toBe(
+      `Send a test message from another terminal:\n  security-events test ${command.url}\n\n`,
+    );
+    expect(command.terminal.stdout()).not.toContain(SECRET);
+  });
+
+  it('is used by npx where npx has started it', async () => {
+    const command = await listen([], { environment: { ...ENVIRONMENT, npm_command: 'exec' } });
+    const [hint] = await command.errors(/ {2}.* test http/);
+    expect(hint).toBe('  npx security-events test http');
+  });
+});
+
+describe('where listen listens', () => {
+  it('may be an IPv6 address', async () => {
+    const command = await listen(['--host', '::1']);
+    expect(command.url).toMatch(/^http:\/\/\[::1\]:\d+\/$/);
+    expect(await postSigned(command.url, BODY, SECRET)).toMatchObject({ status: 204 });
+  });
+
+  it.each([
+    ['0.0.0.0', /^http:\/\/127\.0\.0\.1:\d+\/$/],
+    ['::', /^http:\/\/\[::1\]:\d+\/$/],
+  ])('is told by an address of its own where it is %s', async (host, url) => {
+    expect((await listen(['--host', host])).url).toMatch(url);
+  });
+
+  it('may not be in use', async () => {
+    const { url } = await listen();
+    const { port } = new URL(url);
+    expect(await runCommand(['listen', '--port', port], { environment: ENVIRONMENT })).toEqual({
+      exitCode: 3,
+      stdout: '',
+      stderr:
+        `security-events: cannot listen on 127.0.0.1 port ${port}: the port is in use\n` +
+        'Use --port N for another port (0 picks a free one), or --host.\n',
+    });
+  });
+
+  it('must be on this machine', async () => {
+    // TEST-NET-1, which nobody has.
+    const told = await runCommand(['listen', '--host', '192.0.2.1'], { environment: ENVIRONMENT });
+    expect(told).toMatchObject({ exitCode: 3, stdout: '' });
+    expect(told.stderr).toContain(
+      'cannot listen on 192.0.2.1 port 8080: not an address of this machine\n',
+    );
+  });
+});
+
+it.each([
+  [['--port', '65536'], '--port must be a whole number from 0 to 65535'],
+  [['--host='], '--host needs an address or a name'],
+  [['--fail', '503,99'], '--fail needs statuses from 200 to 599'],
+  [['--fail', '103'], '--fail needs statuses from 200 to 599'],
+  [['--fail', '503+,200'], '--fail needs statuses from 200 to 599'],
+  [['--fail', '503', '--forward', 'http://localhost/'], 'give --fail or --forward, not both'],
+  [['--delay', '2'], '--delay needs a duration with a unit'],
+  [['--delay', '61m'], '--delay must be at most 1h'],
+  [['--forward', 'localhost:3000'], '--forward needs an http or https URL'],
+  [['--forward', 'http://me:hunter2@localhost/'], '--forward must not contain credentials'],
+  [['--count', '0'], '--count must be a whole number from 1'],
+  [['--secret', SECRET], 'a secret cannot be an argument'],
+])('listen %j is refused: %s', async (words, message) => {
+  const told = await runCommand(['listen', ...words], { environment: ENVIRONMENT });
+  expect(told).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(told.stderr.startsWith(`security-events: ${message}`)).toBe(true);
+  expect(told.stderr).not.toMatch(/hunter2|secret-of-the-test/);
+});

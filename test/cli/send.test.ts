@@ -1,0 +1,450 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runCommandLine } from '../../src/cli/command-line.ts';
+import { sampleMessage, sampleMessageToSend, sampleMessageV1 } from '../../src/testing/index.ts';
+import { verify } from '../../src/webhook/signature.ts';
+import { deferred } from '../helpers/promises.ts';
+import {
+  hang,
+  type ReceivedRequest,
+  type Receiver,
+  respond,
+  type Step,
+  startReceiver,
+} from '../helpers/receiver.ts';
+import { temporaryFolder } from '../helpers/temporary-files.ts';
+import {
+  type FakeTerminalOptions,
+  fakeTerminal,
+  runCommand,
+  startCommand,
+} from '../helpers/terminal.ts';
+
+const SECRET = 'secret-of-the-test';
+const ENVIRONMENT = { SECURITY_EVENTS_SECRET: SECRET };
+const NO_RETRY = ['--retries', 'none'];
+
+const send = (words: readonly string[], options: FakeTerminalOptions = {}) =>
+  runCommand(['send', ...words], { environment: ENVIRONMENT, ...options });
+
+/** With ids that tell which one it is. */
+const messages = (count: number): object[] =>
+  Array.from({ length: count }, (_, index) => ({
+    ...sampleMessageToSend('test'),
+    message_id: `id-${index}`,
+  }));
+
+const ndjson = (values: readonly unknown[]): string =>
+  values.map((value) => `${JSON.stringify(value)}\n`).join('');
+
+const valuesOf = (text: string): Record<string, unknown>[] =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+function fileWith(text: string, name = 'messages.ndjson'): string {
+  const path = join(temporaryFolder(), name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const elementsOf = ({ body }: ReceivedRequest): Record<string, unknown>[] =>
+  JSON.parse(body.toString()) as Record<string, unknown>[];
+
+const idsOf = ({ requests }: Receiver): unknown[] =>
+  requests.flatMap((request) => elementsOf(request).map(({ message_id }) => message_id));
+
+const idsIn = (file: string): unknown[] =>
+  valuesOf(readFileSync(file, 'utf8')).map(({ message_id }) => message_id);
+
+const ids = (count: number): string[] => messages(count).map((_, index) => `id-${index}`);
+
+describe('send', () => {
+  it.each([
+    ['a JSON array', JSON.stringify(messages(3), null, 2)],
+    ['one on each line', ndjson(messages(3))],
+    ['one on each line, the last without its end', ndjson(messages(3)).trimEnd()],
+    ['one object', JSON.stringify(messages(1)[0])],
+  ])('sends %s from a file, signed', async (_, text) => {
+    await using receiver = await startReceiver();
+    const { exitCode, stdout, stderr } = await send([receiver.url, fileWith(text)]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    const count = text.includes('id-2') ? 3 : 1;
+    expect(idsOf(receiver)).toEqual(ids(count));
+    expect(stdout).toMatch(
+      new RegExp(`^Delivered ${count} messages? in 1 request, \\d+(\\.\\d)? m?s\\.\\n$`),
+    );
+    const [request] = receiver.requests;
+    expect(verify(request?.body ?? '', request?.headers['x-svc-integrity'], SECRET)).toBe(true);
+  });
+
+  it('sends standard input, in chunks of any size', async () => {
+    await using receiver = await startReceiver();
+    const bytes = Buffer.from(ndjson(messages(2)));
+    const chunks = Array.from({ length: Math.ceil(bytes.length / 7) }, (_, index) =>
+      bytes.subarray(index * 7, index * 7 + 7),
+    );
+    for (const words of [[receiver.url], [receiver.url, '-']]) {
+      expect(await send(words, { input: chunks })).toMatchObject({ exitCode: 0 });
+    }
+    expect(idsOf(receiver)).toEqual([...ids(2), ...ids(2)]);
+  });
+
+  it('sends nothing of an input without messages', async () => {
+    await using receiver = await startReceiver();
+    for (const input of ['', '\n\n', '[]']) {
+      const told = await send([receiver.url], { input });
+      expect(told).toEqual({ exitCode: 0, stdout: 'Empty input: nothing to send.\n', stderr: '' });
+    }
+    expect(receiver.requests).toHaveLength(0);
+  });
+
+  it('sends again what was received, under its id and as new', async () => {
+    await using receiver = await startReceiver();
+    const message = sampleMessage('http_scan', { message_id: 'kept', retry_count: 4 });
+    expect(await send([receiver.url], { input: ndjson([message]) })).toMatchObject({ exitCode: 0 });
+    const [element] = elementsOf(receiver.requests[0] as ReceivedRequest);
+    expect(element).toMatchObject({ message_id: 'kept', retry_count: 0, message: message.message });
+    expect(element?.['date_created']).not.toBe(message.date_created);
+  });
+
+  it('sends format 1 as it is', async () => {
+    await using receiver = await startReceiver();
+    const element = sampleMessageV1('pulse');
+    const told = await send([receiver.url, '--format', '1'], { input: ndjson([element]) });
+    expect(told).toMatchObject({ exitCode: 0 });
+    expect(elementsOf(receiver.requests[0] as ReceivedRequest)).toEqual([element]);
+  });
+
+  it('takes words that are not in the vocabularies where it is told to', async () => {
+    await using receiver = await startReceiver();
+    const input = ndjson([{ ...sampleMessageToSend('http_scan'), message_type: 'of_tomorrow' }]);
+    expect(await send([receiver.url], { input })).toMatchObject({ exitCode: 1 });
+    expect(await send([receiver.url, '--dialect', 'open'], { input })).toMatchObject({
+      exitCode: 0,
+    });
+  });
+
+  it('sends a thousand at a time, and tells programs what came of them on one line', async () => {
+    await using receiver = await startReceiver({ script: [respond({ status: 503 }), respond()] });
+    const words = [receiver.url, fileWith(ndjson(messages(1500))), '--json', '--retries', '1ms'];
+    const { exitCode, stdout } = await send(words);
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      ok: true,
+      end: 'complete',
+      delivered: 1500,
+      undelivered: 0,
+      requests: 3,
+      retries: 1,
+      durationMs: expect.any(Number),
+      causes: [],
+      sentTo: { line: 1500 },
+      readTo: { line: 1500 },
+    });
+    expect(stdout.indexOf('\n')).toBe(stdout.length - 1);
+    expect(new Set(idsOf(receiver))).toEqual(new Set(ids(1500)));
+  });
+
+  it('shows its progress on a terminal, and clears it', async () => {
+    await using receiver = await startReceiver();
+    const file = fileWith(ndjson(messages(1500)));
+    const { stdout, stderr } = await send([receiver.url, file], { isTerminal: true });
+    const lines = ['1,000 messages delivered', '1,500 messages delivered', ''];
+    expect(stderr).toBe(lines.map((line) => `\r\u001B[K${line}`).join(''));
+    expect(stdout).toMatch(/^Delivered 1,500 messages in 2 requests, /);
+  });
+});
+
+describe('an invalid input', () => {
+  const good = sampleMessageToSend('test');
+  const FAULTS: readonly (readonly [string, string, string])[] = [
+    [
+      'a field of another type',
+      ndjson([good, { ...good, message: { ...good.message, ips: 1 } }]),
+      ':2: message.ips: expected an array, found a number',
+    ],
+    [
+      'an element of an array',
+      JSON.stringify([good, 7]),
+      ':1[1]: expected an object, found a number',
+    ],
+    ['a syntax error', `${ndjson([good])}{"a" 1}\n`, ':2: not JSON: syntax error (column 6)'],
+    ['an unclosed array', `[${JSON.stringify(good)},\n`, ':2: not JSON: ends too early (column 1)'],
+    ['other bytes than UTF-8', '{"a":"\u00ff"}', ':1: not JSON: not UTF-8'],
+    ['a key of another format', ndjson([sampleMessageV1('test')]), ':1: message_type: expected'],
+    [
+      'an envelope with a fault',
+      ndjson([sampleMessage('test', { message: { id: 5 as never } })]),
+      ':1: message.id: expected a string, found a number',
+    ],
+  ];
+
+  it.each(FAULTS)('has nothing sent, and is told: %s', async (_, text, told) => {
+    await using receiver = await startReceiver();
+    const file = fileWith('');
+    writeFileSync(file, text, 'latin1');
+    for (const words of [[receiver.url, file], [receiver.url]]) {
+      const input = [Buffer.from(text, 'latin1')];
+      const { exitCode, stdout, stderr } = await send(words, { input });
+      expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: 'Nothing was sent.\n' });
+      expect(stderr).toContain(told);
+      expect(stderr.startsWith(words.length === 1 ? 'standard input:' : `${file}:`)).toBe(true);
+    }
+    expect(receiver.requests).toHaveLength(0);
+  });
+
+  it('is found anywhere in a file before anything is sent', async () => {
+    await using receiver = await startReceiver();
+    const file = fileWith(ndjson([...messages(2500), {}]));
+    const left = join(temporaryFolder(), 'left');
+    const told = await send([receiver.url, file, '--json', '--undelivered', left]);
+    expect(told.exitCode).toBe(1);
+    expect(JSON.parse(told.stdout)).toMatchObject({
+      ok: false,
+      end: 'invalid-input',
+      delivered: 0,
+    });
+    expect(told.stderr).toMatch(/:2501: message_type: expected [^\n]+\n$/);
+    expect([receiver.requests, existsSync(left)]).toEqual([[], false]);
+  });
+
+  it('ends a pipe at the fault, and saves what was read before it', async () => {
+    await using receiver = await startReceiver();
+    const input = ndjson([...messages(2500), {}, ...messages(1000)]);
+    const left = join(temporaryFolder(), 'left.ndjson');
+    const words = [receiver.url, '--undelivered', left];
+    const { exitCode, stdout, stderr } = await send(words, { input });
+    expect(exitCode).toBe(1);
+    expect(idsOf(receiver)).toEqual(ids(2000));
+    expect(stderr).toMatch(/^standard input:2501: message_type: expected/);
+    expect(stdout.split('\n').slice(1)).toEqual([
+      'Not sent: everything after line 2,000 (the input is invalid)',
+      `Saved 500 messages to ${left}, up to line 2,500`,
+      '',
+    ]);
+    expect(idsIn(left)).toEqual(ids(2500).slice(2000));
+  });
+
+  it('never shows what it holds', async () => {
+    const { stdout, stderr } = await send(['http://127.0.0.1:9/'], {
+      input: ndjson([{ ...good, message: { ...good.message, environment: 5, 'ada lovelace': 1 } }]),
+    });
+    expect(stdout).toBe('Nothing was sent.\n');
+    expect(stderr).not.toContain('A test');
+  });
+});
+
+/** Refuses the request that holds it. */
+const refusing =
+  (id: string, status: number): Step =>
+  (exchange) =>
+    respond({ status: exchange.request.body.includes(`"${id}"`) ? status : 204 })(exchange);
+
+describe('what is not delivered', () => {
+  it('is told by its cause, and kept in a file that can be sent', async () => {
+    await using receiver = await startReceiver({ script: [refusing('id-1500', 500)] });
+    const folder = temporaryFolder();
+    const left = join(folder, 'left.ndjson');
+    const file = fileWith(ndjson(messages(2500)));
+    const { exitCode, stdout } = await send([
+      receiver.url,
+      file,
+      ...NO_RETRY,
+      '--undelivered',
+      left,
+    ]);
+    expect(exitCode).toBe(1);
+    expect(stdout.split('\n').slice(1)).toEqual([
+      'Not delivered: 116 messages',
+      '  116  status 500, after all attempts; first: line 1,490, id-1489',
+      `Saved 116 messages to ${left}`,
+      '',
+    ]);
+    expect(statSync(left).mode & 0o777).toBe(0o600);
+    expect(idsIn(left)).toEqual(ids(1605).slice(1489));
+
+    await using mended = await startReceiver();
+    expect(await send([mended.url, left])).toMatchObject({ exitCode: 0 });
+    expect(idsOf(mended)).toEqual(ids(1605).slice(1489));
+  });
+
+  it('is kept under the id by which it was sent', async () => {
+    await using receiver = await startReceiver({ script: [respond({ status: 400 })] });
+    const left = join(temporaryFolder(), 'left.ndjson');
+    const { message_id: _, ...message } = sampleMessageToSend('test');
+    await send([receiver.url, ...NO_RETRY, '--undelivered', left], { input: ndjson([message]) });
+    const [kept] = valuesOf(readFileSync(left, 'utf8'));
+    expect(kept).toEqual({ ...message, message_id: idsOf(receiver)[0] });
+  });
+
+  it('leaves no file behind if everything was delivered', async () => {
+    await using receiver = await startReceiver();
+    const left = join(temporaryFolder(), 'left.ndjson');
+    const told = await send([receiver.url, '--undelivered', left], { input: ndjson(messages(1)) });
+    expect(told.exitCode).toBe(0);
+    expect(existsSync(left)).toBe(false);
+  });
+
+  it.each(['an earlier run', 'the input'])('never overwrites the file of %s', async (what) => {
+    await using receiver = await startReceiver();
+    const left = fileWith(ndjson(messages(1)));
+    const file = what === 'the input' ? left : fileWith(ndjson(messages(2)));
+    expect(await send([receiver.url, file, '--undelivered', left])).toEqual({
+      exitCode: 3,
+      stdout: '',
+      stderr: `security-events: ${left}: file already exists\n`,
+    });
+    expect([receiver.requests, idsIn(left)]).toEqual([[], ids(1)]);
+  });
+
+  it('has the rest saved, and not sent, if the receiver is down', async () => {
+    const receiver = await startReceiver();
+    await receiver.close();
+    const input = ndjson(messages(2500));
+    const words = [receiver.url, ...NO_RETRY];
+    const down =
+      'Not sent: everything after line 1,000 (the receiver accepted none of the messages before)';
+    for (const file of [fileWith(input), '-']) {
+      const left = join(temporaryFolder(), 'left.ndjson');
+      const saving = [...words, file, '--undelivered', left];
+      const { exitCode, stdout } = await send(saving, { input });
+      expect(exitCode).toBe(1);
+      expect(stdout).toContain('Delivered 0 messages in 1 request,');
+      expect(stdout).toContain('  1,000  connection-refused, after all attempts;');
+      expect(stdout).toContain(`\n${down}\nSaved 2,500 messages to ${left}\n`);
+      expect(idsIn(left)).toEqual(ids(2500));
+    }
+    const { stdout } = await send(words, { input });
+    expect(stdout).toContain(`\n${down}\n`);
+    const { stdout: whole } = await send(words, { input: ndjson(messages(1000)) });
+    expect(whole).not.toContain('Not sent');
+  });
+
+  it('does not hold up the others where it is too large for a request', async () => {
+    await using receiver = await startReceiver();
+    const [first, second, third] = messages(3) as { message: object }[];
+    const large = {
+      ...second,
+      message: { ...second?.message, humanized_description: 'x'.repeat(1_100_000) },
+    };
+    const left = join(temporaryFolder(), 'left.ndjson');
+    const { exitCode, stdout } = await send([receiver.url, '--undelivered', left], {
+      input: ndjson([first, large, third]),
+    });
+    expect(exitCode).toBe(1);
+    expect(idsOf(receiver)).toEqual(['id-0', 'id-2']);
+    expect(stdout).toContain('  1  too large for a request; line 2\n');
+    expect(valuesOf(readFileSync(left, 'utf8'))).toEqual([large]);
+  });
+
+  it('is grouped by cause for programs', async () => {
+    await using receiver = await startReceiver({ script: [respond({ status: 422 })] });
+    const { stdout } = await send([receiver.url, '--json', ...NO_RETRY], {
+      input: JSON.stringify(messages(1200)),
+    });
+    expect(JSON.parse(stdout)).toMatchObject({
+      ok: false,
+      delivered: 0,
+      undelivered: 1200,
+      causes: [
+        {
+          count: 1200,
+          first: { line: 1, index: 0, message_id: 'id-0' },
+          reason: 'attempts-exhausted',
+          status: 422,
+        },
+      ],
+    });
+  });
+});
+
+describe('Ctrl-C', () => {
+  it('ends a request, and what was not sent is told and kept', async () => {
+    await using receiver = await startReceiver({ script: [respond(), hang()] });
+    const left = join(temporaryFolder(), 'left.ndjson');
+    const file = fileWith(ndjson(messages(2500)));
+    const command = startCommand(['send', receiver.url, file, '--undelivered', left], {
+      environment: ENVIRONMENT,
+    });
+    await receiver.received(2);
+    command.terminal.interrupt();
+    expect(await command.ended).toBe(130);
+    const stdout = command.terminal.stdout();
+    expect(stdout).toMatch(/^Delivered 1,000 messages in 2 requests, /);
+    expect(stdout).toContain('  1,000  aborted, interrupted; first: line 1,001, id-1000\n');
+    expect(stdout).toContain('\nNot sent: everything after line 2,000 (interrupted)\n');
+    expect(stdout).toContain(`\nSaved 1,000 messages to ${left}, up to line 2,000\n`);
+    expect(idsIn(left)).toEqual(ids(2000).slice(1000));
+  });
+
+  it('ends the wait for standard input', async () => {
+    await using receiver = await startReceiver();
+    const asked = deferred();
+    async function* never(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from(ndjson(messages(1)));
+      asked.resolve();
+      await new Promise(() => undefined);
+    }
+    const command = startCommand(['send', receiver.url], {
+      environment: ENVIRONMENT,
+      input: never(),
+    });
+    await asked.promise;
+    command.terminal.interrupt();
+    expect(await command.ended).toBe(130);
+    expect(receiver.requests).toHaveLength(0);
+  });
+});
+
+async function* broken(): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(ndjson(messages(2500)));
+  throw Object.assign(new Error('read'), { code: 'EIO', syscall: 'read' });
+}
+
+it('an input that breaks off is told after what was sent of it', async () => {
+  await using receiver = await startReceiver();
+  const { exitCode, stdout, stderr } = await send([receiver.url], { input: broken() });
+  expect(exitCode).toBe(3);
+  expect(stdout).toMatch(/^Delivered 2,000 messages in 2 requests, /);
+  expect(stdout).toContain('after line 2,000 (the input could not be read)\n');
+  expect(stderr).toBe('security-events: EIO\n');
+});
+
+it.each([
+  [[], 2, 'URL is missing'],
+  [['localhost'], 2, 'The webhook URL is not usable'],
+  [['http://localhost/', '--retries', '5'], 2, '--retries needs a duration with a unit'],
+  [
+    ['http://localhost/', '--retries='],
+    2,
+    '--retries needs durations such as 500ms,2s,5s, or none',
+  ],
+  [['http://localhost/', '--deadline', '0s'], 2, 'deadlineMs'],
+  [['http://localhost/', '--format', 'v2'], 2, '--format must be one of: 2, 1'],
+  [['http://localhost/', 'gone.ndjson'], 3, 'gone.ndjson: no such file or directory'],
+  [['http://localhost/', '--undelivered', 'gone/left'], 3, 'gone/left: no such file or directory'],
+])('send %j ends with %d: %s', async (words, exitCode, message) => {
+  const told = await send(words);
+  expect(told).toMatchObject({ exitCode, stdout: '' });
+  expect(told.stderr).toContain(message);
+});
+
+it('send that is ended while it reads does not say that there was nothing to send', async () => {
+  const read = deferred();
+  const terminal = fakeTerminal({
+    environment: ENVIRONMENT,
+    input: (async function* () {
+      yield Buffer.from(ndjson(messages(1)));
+      read.resolve();
+      await new Promise(() => undefined);
+    })(),
+  });
+  const ended = runCommandLine(['send', 'http://127.0.0.1:9/'], terminal);
+  await read.promise;
+  terminal.interrupt();
+  expect(await ended).toBe(130);
+  expect(terminal.stdout()).toContain('Nothing was sent.');
+});

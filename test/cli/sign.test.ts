@@ -1,0 +1,103 @@
+import { createHmac } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { runCommand } from '../helpers/terminal.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'cli-'));
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+const file = (name: string, content: string | Uint8Array): string => {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+};
+const hmac = (body: string | Uint8Array, secret: string): string =>
+  createHmac('sha256', secret).update(body).digest('hex');
+
+it('secret makes another 64 hex digits each time', async () => {
+  const made = [await runCommand(['secret']), await runCommand(['secret'])];
+  for (const { exitCode, stdout, stderr } of made) {
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(/^[0-9a-f]{64}\n$/);
+  }
+  expect(made[0]?.stdout).not.toBe(made[1]?.stdout);
+});
+
+describe('sign', () => {
+  const environment = { SECURITY_EVENTS_SECRET: '1234', OLD: 'ключ' };
+
+  it.each([
+    ['standard input', ['sign'], { input: ['[', ']'] }, hmac('[]', '1234')],
+    ['standard input by its sign', ['sign', '-'], { input: '[]' }, hmac('[]', '1234')],
+    ['nothing at all', ['sign'], {}, hmac('', '1234')],
+    ['another variable', ['sign', '--secret-env', 'OLD'], { input: 'a' }, hmac('a', 'ключ')],
+  ])('signs %s', async (_, words, options, signature) => {
+    expect(await runCommand(words, { environment, ...options })).toEqual({
+      exitCode: 0,
+      stdout: `${signature}\n`,
+      stderr: '',
+    });
+  });
+
+  it('signs the bytes of a file, text or not', async () => {
+    const bytes = Uint8Array.of(0, 255, 128, 10);
+    const { stdout } = await runCommand(['sign', file('body.bin', bytes)], { environment });
+    expect(stdout).toBe(`${hmac(bytes, '1234')}\n`);
+  });
+
+  it.each([
+    ['one line end', 'a b \r\n', 'a b '],
+    ['no line end', 'a b', 'a b'],
+    ['one of two line ends', 'a\n\n', 'a\n'],
+    ['a byte order mark', '\uFEFFa b\r\n', 'a b'],
+  ])('takes a secret from a file without %s', async (_, content, secret) => {
+    const words = ['sign', '--secret-file', file('secret', content)];
+    expect((await runCommand(words, { input: 'x', environment })).stdout).toBe(
+      `${hmac('x', secret)}\n`,
+    );
+  });
+
+  it.each([
+    ['no secret', [], {}, 2, /no secret given\nSet SECURITY_EVENTS_SECRET/],
+    ['an empty variable', [], { SECURITY_EVENTS_SECRET: '' }, 2, /no secret given/],
+    ['a variable that is not set', ['--secret-env', 'GONE'], {}, 2, /GONE is empty or not set/],
+    [
+      'the secret itself by mistake',
+      ['--secret-env', 'a'.repeat(64)],
+      {},
+      2,
+      /variable named by --secret-env is empty/,
+    ],
+    ['a secret file that is not there', ['--secret-file', 'gone'], {}, 3, /gone: no such file/],
+    ['a body that is not there', ['gone.json'], environment, 3, /gone\.json: no such file/],
+    ['a folder as a body', ['.'], environment, 3, /: \.: is a directory/],
+    ['a folder as a secret', ['--secret-file', '.'], {}, 3, /: \.: is a directory/],
+  ])('says what is at fault with %s', async (_, words, variables, exitCode, message) => {
+    const told = await runCommand(['sign', ...words], { environment: variables });
+    expect(told).toMatchObject({ exitCode, stdout: '' });
+    expect(told.stderr).toMatch(message);
+  });
+
+  it.each([
+    ['random bytes', Uint8Array.of(0x80, 0xff, 0x31)],
+    ['UTF-16', Buffer.from('\uFEFFabc\r\n', 'utf16le')],
+  ])('refuses %s as a secret, which would be another one as text', async (_, bytes) => {
+    const told = await runCommand(['sign', '--secret-file', file('secret', bytes)], { input: 'x' });
+    expect(told).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(told.stderr).toContain('is not UTF-8 text');
+  });
+
+  it('refuses an empty secret file', async () => {
+    const told = await runCommand(['sign', '--secret-file', file('empty', '\n')]);
+    expect(told.exitCode).toBe(2);
+    expect(told.stderr).toContain('is empty: expected the secret');
+  });
+
+  it('says what it waits for where a person types', async () => {
+    const { stderr } = await runCommand(['sign'], { environment, isTerminal: true });
+    expect(stderr).toBe('Reading from the terminal. Press Ctrl-D to finish.\n');
+  });
+});

@@ -1,0 +1,198 @@
+import { describe, expect, it } from 'vitest';
+import { received } from '../../src/contract/index.ts';
+import { verify } from '../../src/webhook/signature.ts';
+import { hang, redirect, reset, respond, startReceiver } from '../helpers/receiver.ts';
+import { type FakeTerminalOptions, runCommand, startCommand } from '../helpers/terminal.ts';
+
+const SECRET = 'secret-of-the-test';
+const ENVIRONMENT = { SECURITY_EVENTS_SECRET: SECRET };
+
+const test = (words: readonly string[], options: FakeTerminalOptions = {}) =>
+  runCommand(['test', ...words], { environment: ENVIRONMENT, ...options });
+
+const parsed = (text: string): unknown => JSON.parse(text);
+
+describe('test', () => {
+  it('sends one test message that is genuine, and tells what was answered', async () => {
+    await using receiver = await startReceiver({ script: [respond({ status: 202 })] });
+    const { exitCode, stdout, stderr } = await test([receiver.url]);
+    const [request] = receiver.requests;
+    const body = request?.body ?? Buffer.alloc(0);
+    const [message] = received.WebhookBodyV2.parse(parsed(body.toString()));
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(/^Delivered: 127\.0\.0\.1:\d+ answered 202 after \S+ m?s\.\n/);
+    expect(stdout.split('\n').slice(1)).toEqual([
+      `Test message ${message?.message_id}, ${body.length} bytes.`,
+      '',
+    ]);
+    expect(message).toMatchObject({
+      message_type: 'test',
+      retry_count: 0,
+      message: { application_id: 'test', environment: 'test' },
+    });
+    expect(verify(body, request?.headers['x-svc-integrity'], SECRET)).toBe(true);
+  });
+
+  it('sends format 1, of the application that is asked for', async () => {
+    await using receiver = await startReceiver();
+    const { exitCode } = await test([receiver.url, '--format', '1', '--application', 'shop-1']);
+    expect(exitCode).toBe(0);
+    expect(parsed(receiver.requests[0]?.body.toString() ?? '')).toMatchObject([
+      { svc_payload_type: 'test', application_id: 'shop-1' },
+    ]);
+  });
+
+  it('writes the aliases of format 1 on request', async () => {
+    await using receiver = await startReceiver();
+    const sent = async (...words: string[]): Promise<unknown> => {
+      const { exitCode } = await test([receiver.url, '--format', '1', ...words]);
+      expect(exitCode).toBe(0);
+      return parsed(receiver.requests.at(-1)?.body.toString() ?? '');
+    };
+    expect(await sent('--v1-aliases')).toMatchObject([{ risk: 50 }]);
+    expect(await sent()).not.toHaveProperty('0.risk');
+  });
+
+  it('tells programs the same on one line of JSON', async () => {
+    await using receiver = await startReceiver({ script: [respond(), respond({ status: 404 })] });
+    const told = await test([receiver.url, '--json']);
+    expect(parsed(told.stdout)).toEqual({
+      ok: true,
+      message_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      status: 200,
+      durationMs: expect.any(Number),
+      bytes: receiver.requests[0]?.body.length,
+    });
+    const refused = await test([receiver.url, '--json']);
+    expect(refused.exitCode).toBe(1);
+    expect(parsed(refused.stdout)).toMatchObject({
+      ok: false,
+      status: 404,
+      advice: expect.stringContaining('The receiver has no such path'),
+    });
+  });
+
+  it.each([
+    [300, 'Redirects are not followed'],
+    [400, 'Check the secret first: many receivers answer 400 to a wrong signature.'],
+    [401, 'The receiver rejected the signature. Use the same secret at both ends'],
+    [403, 'The receiver rejected the signature, or a firewall'],
+    [404, 'The receiver has no such path'],
+    [405, 'The path does not accept POST'],
+    [408, 'The receiver waited for more data'],
+    [410, 'The receiver is gone for good'],
+    [413, 'The receiver accepts only very small bodies'],
+    [415, 'The receiver must accept Content-Type: application/json.'],
+    [429, 'The receiver limits its requests'],
+    [499, 'The receiver must accept a JSON array'],
+    [500, 'The receiver failed. See its log.'],
+    [502, 'A proxy got no answer'],
+    [504, 'A proxy got no answer'],
+    [505, 'The receiver failed. See its log.'],
+  ])('says after %d: %s…', async (status, advice) => {
+    await using receiver = await startReceiver({ script: [respond({ status })] });
+    const { exitCode, stdout } = await test([receiver.url]);
+    const lines = stdout.split('\n');
+    expect(exitCode).toBe(1);
+    expect(lines[0]).toMatch(new RegExp(`^Not delivered: \\S+ answered ${status} after `));
+    expect(lines[2]?.slice(0, advice.length)).toBe(advice);
+    // One attempt.
+    expect(receiver.requests).toHaveLength(1);
+  });
+
+  it('says of a status that HTTP does not know nothing but the status', async () => {
+    await using receiver = await startReceiver({ script: [respond({ status: 700 })] });
+    const { stdout } = await test([receiver.url]);
+    expect(stdout.trimEnd().split('\n')).toHaveLength(2);
+  });
+
+  it('does not follow a redirect', async () => {
+    await using target = await startReceiver();
+    await using receiver = await startReceiver({ script: [redirect(307, target.url)] });
+    expect((await test([receiver.url])).exitCode).toBe(1);
+    expect(target.requests).toHaveLength(0);
+  });
+
+  it('says where nothing listens', async () => {
+    const receiver = await startReceiver();
+    await receiver.close();
+    const { exitCode, stdout } = await test([receiver.url]);
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/^Not delivered: no answer from 127\.0\.0\.1:\d+\.\n/);
+    expect(stdout).toContain('The connection was refused while connecting (ECONNREFUSED);');
+    expect(stdout).toContain('\nIs the receiver running, and is the port right?');
+  });
+
+  it.each([
+    ['closes the connection', reset(), [], 'The receiver closed the connection'],
+    [
+      'is too slow',
+      hang(),
+      ['--deadline', '100ms'],
+      'Answer first and process the messages afterwards',
+    ],
+  ])('says where the receiver %s', async (_, step, words, advice) => {
+    await using receiver = await startReceiver({ script: [step] });
+    const { exitCode, stdout } = await test([receiver.url, ...words]);
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain(`\n${advice}`);
+  });
+
+  it('says where https meets a port of http', async () => {
+    await using receiver = await startReceiver({
+      onConnection: (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'),
+    });
+    const { stdout } = await test([receiver.url.replace('http:', 'https:')]);
+    expect(stdout).toContain('\nDoes the port speak HTTPS?');
+  });
+
+  it('takes private addresses, and refuses them where it is told to', async () => {
+    await using receiver = await startReceiver();
+    const url = receiver.url.replace('127.0.0.1', 'localhost');
+    const { exitCode, stdout } = await test([url, '--network', 'public']);
+    expect({ exitCode, requests: receiver.requests.length }).toEqual({ exitCode: 1, requests: 0 });
+    expect(stdout).toContain('\nUse --network allow-private to reach private addresses.');
+    const literal = await test([receiver.url, '--network', 'public']);
+    expect(literal).toMatchObject({ exitCode: 3, stdout: '' });
+    expect(literal.stderr).toContain('allow-private');
+  });
+
+  it('ends with Ctrl-C', async () => {
+    await using receiver = await startReceiver({ script: [hang()] });
+    const command = startCommand(['test', receiver.url], { environment: ENVIRONMENT });
+    await receiver.received(1);
+    command.terminal.interrupt();
+    expect(await command.ended).toBe(130);
+    expect(command.terminal.stdout()).toBe('');
+  });
+
+  it('tells neither the secret nor what stands behind the host of the URL', async () => {
+    await using receiver = await startReceiver({ script: [respond({ status: 500 })] });
+    const { stdout, stderr } = await test([`${receiver.url}?token=hunter2`]);
+    expect(stdout + stderr).not.toMatch(/hunter2|secret-of-the-test|\/hook/);
+  });
+});
+
+it.each([
+  [[], 'URL is missing'],
+  [['localhost:8080'], 'The webhook URL is not usable'],
+  [['http://me:hunter2@localhost/'], 'The webhook URL is not usable'],
+  [['http://localhost/', '--format', '3'], '--format must be one of: 2, 1'],
+  [
+    ['http://localhost/', '--network', 'delegated'],
+    '--network must be one of: public, allow-private',
+  ],
+  [['http://localhost/', '--deadline', '5'], '--deadline needs a duration with a unit'],
+  [['http://localhost/', '--application='], 'An option is not usable'],
+])('test %j is refused: %s', async (words, message) => {
+  const { exitCode, stdout, stderr } = await test(words);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toContain(message);
+  expect(stderr).not.toContain('hunter2');
+});
+
+it('test needs a secret', async () => {
+  const told = await test(['http://localhost/'], { environment: {} });
+  expect(told).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(told.stderr).toContain('no secret given');
+});

@@ -1,0 +1,165 @@
+/** What `validate` says of values that break the contract. */
+import { describe, expect, it, test } from 'vitest';
+import { sampleMessage, sampleRecord } from '../../src/testing/index.ts';
+import { runCommand } from '../helpers/terminal.ts';
+
+const validate = (input: string | Iterable<string | Uint8Array>, ...words: readonly string[]) =>
+  runCommand(['validate', ...words], { input });
+const ndjson = (...values: readonly unknown[]): string =>
+  values.map((value) => `${JSON.stringify(value)}\n`).join('');
+
+const record = sampleRecord();
+const event = sampleMessage('security_event');
+const wrongRecord = { ...record, payload: { ruleset: 'own' } };
+const RULESETS =
+  'expected one of "java_injection", "security_scanner", "nosql_injection", "js_injection", "sql_injection", "php_eval", "rfi", "shell_injection", "crs", "lfi", "xss", "protocol", found "own"';
+
+const RECEIVED =
+  'If you received these messages, use --reading received: it accepts what newer senders add.\n';
+
+describe('faults', () => {
+  it('are told by line, shape and path, with what was expected and found', async () => {
+    expect(await validate(ndjson(record, wrongRecord, { ...event, retry_count: -1 }))).toEqual({
+      exitCode: 1,
+      stdout: [
+        `standard input:2: record: payload.ruleset: ${RULESETS}`,
+        'standard input:3: message: retry_count: expected at least 0, found -1',
+        '',
+      ].join('\n'),
+      stderr: '2 records, 1 message: 2 errors in 2 of them\n',
+    });
+  });
+
+  it('within an array are told by its line and the index of the element', async () => {
+    const input = JSON.stringify([event, { ...event, message_id: '' }], null, 1);
+    expect((await validate(input)).stdout).toBe(
+      'standard input:1[1]: message: message_id: expected a non-empty string, found an empty string\n',
+    );
+  });
+
+  it('are objects for programs, one a line', async () => {
+    const { stdout, exitCode } = await validate(ndjson([event, 5], wrongRecord, 'x'), '--json');
+    const expected =
+      'expected an object with one of the keys `svc_payload_type`, `message_type`, `event_name`, found a';
+    const faults = stdout
+      .trimEnd()
+      .split('\n')
+      .map((text) => JSON.parse(text) as unknown);
+    expect(exitCode).toBe(1);
+    expect(faults).toEqual([
+      { file: 'standard input', line: 1, index: 1, path: [], message: `${expected} number` },
+      {
+        file: 'standard input',
+        line: 2,
+        as: 'record',
+        path: ['payload', 'ruleset'],
+        message: RULESETS,
+      },
+      { file: 'standard input', line: 3, path: [], message: `${expected} string` },
+    ]);
+  });
+
+  const unknown =
+    'expected an object with one of the keys `svc_payload_type`, `message_type`, `event_name`, found';
+  it.each([
+    ['a number', '5', `${unknown} a number`],
+    ['null', 'null', `${unknown} null`],
+    ['an array in an array', '[[]]', `${unknown} an array`],
+    ['a foreign object', '{"a":"secret"}', `${unknown} an object without them`],
+    ['no JSON', '{"a":secret}', 'not JSON: syntax error (column 6)'],
+    ['cut off JSON', '{"a":"secret"', 'not JSON: ends too early (column 14)'],
+    ['no UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'not JSON: not UTF-8'],
+    [
+      'an encoded lone surrogate',
+      Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]),
+      'not JSON: not UTF-8',
+    ],
+    ['text behind it', '[] secret', 'not JSON: syntax error (column 4)'],
+    ['an array that is not closed', '[', 'not JSON: ends too early (column 2)'],
+  ])('tell of %s, and quote nothing', async (_, input, expected) => {
+    const { exitCode, stdout, stderr } = await validate([input]);
+    expect(exitCode).toBe(1);
+    expect(stdout.replace(/^standard input:1(\[0\])?: /, '')).toBe(`${expected}\n`);
+    expect(stderr).not.toContain('secret');
+  });
+
+  it('within a value over several lines are told by the line where JSON stops', async () => {
+    const { stdout } = await validate('\n{\n  "a": 1,\n  "b": secret\n}\n');
+    expect(stdout).toBe('standard input:4: not JSON: syntax error (column 8)\n');
+  });
+
+  it.each([
+    ['body', 'message: expected at least 1 elements, found 0'],
+    ['body-v1', 'message-v1: expected at least 1 elements, found 0'],
+  ])('tell of an empty array where a %s is expected', async (as) => {
+    const { exitCode, stdout } = await validate('[]', '--as', as);
+    expect(exitCode).toBe(1);
+    expect(stdout).toBe(`standard input:1: ${as}: expected at least 1 elements, found 0\n`);
+  });
+
+  it('tell of a body with more than 1000 messages, and of no list of messages', async () => {
+    const many = JSON.stringify(Array.from({ length: 1001 }, () => event));
+    expect(await validate(many, '--as', 'message')).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(await validate(many, '--as', 'body')).toEqual({
+      exitCode: 1,
+      stdout: 'standard input:1: body: expected at most 1000 elements, found 1001\n',
+      stderr: '1,001 messages: 1 error\n',
+    });
+    const most = JSON.stringify(Array.from({ length: 1000 }, () => event));
+    expect(await validate(most, '--as', 'body')).toMatchObject({ exitCode: 0 });
+  });
+
+  it('tell of a body that is no array', async () => {
+    const { stdout } = await validate(ndjson(event), '--as', 'body');
+    expect(stdout).toBe('standard input:1: body: expected an array, found an object\n');
+  });
+
+  it('show no key of others that steers a terminal, and none that is long or odd', async () => {
+    const input = ndjson({ ...record, '\u001b[2Jé\u202e': 1 });
+    const { stdout } = await validate(input);
+    expect(stdout).toContain('unknown key "\\u001b[2Jé\\u202e"');
+    const custom = sampleRecord('svc.ev0.user_event.login', {});
+    const identifiers = { 'jane doe': [] };
+    const actor = { identifiers };
+    const odd = { ...custom, context: { ...custom.context, actor } };
+    const { stdout: told } = await validate(ndjson(odd), '--json');
+    expect(told).not.toContain('jane doe');
+    expect(told).toContain('"path":["context","actor","identifiers","…"]');
+  });
+});
+
+it('values of any depth and faults without number cost no other value', async () => {
+  const depth = 250_000;
+  const deep = '['.repeat(depth) + ']'.repeat(depth);
+  const many = JSON.stringify({
+    ...event,
+    message: { ips: Array.from({ length: 10_000 }, () => 1) },
+  });
+  const { exitCode, stdout, stderr } = await validate(
+    `{"event_name":${deep}}\n${many}\n${ndjson(record)}`,
+  );
+  expect(exitCode).toBe(1);
+  expect(stdout).toMatch(/^standard input:1: record: [^\n]*\nstandard input:2: message: /);
+  expect(stderr).toMatch(/^2 records, 1 message: 1,0\d\d errors in 2 of them/);
+});
+
+it('a fault far down is told by the first keys of its path', async () => {
+  const deep = `${'{"a":'.repeat(501)}1${'}'.repeat(501)}`;
+  const custom = sampleRecord('svc.ev0.custom_event');
+  const text = JSON.stringify(custom).replace(/"options":\{[^}]*\}/, `"options":${deep}`);
+  const { stdout } = await validate(text, '--json');
+  expect(JSON.parse(stdout)).toMatchObject({
+    path: ['payload', 'options', ...Array.from({ length: 10 }, () => 'a'), '…'],
+    message: 'expected at most 500 levels of nesting, found more',
+  });
+});
+
+test.each<[string, object, readonly string[], string]>([
+  ['unknown keys', { ...event, more: 1 }, [], RECEIVED],
+  ['unknown keys, and a reading', { ...event, more: 1 }, ['--reading', 'emitted'], ''],
+  ['other errors', { ...event, retry_count: -1 }, [], ''],
+  ['unknown keys of a record', { ...record, context: { more: 1 } }, [], ''],
+])('suggests the received reading for a message: %s', async (_, value, words, hint) => {
+  const { stderr } = await validate(ndjson(value), ...words);
+  expect(stderr.split('\n').slice(1).join('\n')).toBe(hint);
+});

@@ -1,0 +1,157 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { runCommandLine } from '../../src/cli/command-line.ts';
+import { sampleMessage, sampleMessageV1, sampleRecord } from '../../src/testing/index.ts';
+import { type FakeTerminal, fakeTerminal, runCommand } from '../helpers/terminal.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'cli-'));
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+const file = (name: string, content: string): string => {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+};
+
+const validate = (input: string | Iterable<string | Uint8Array>, ...words: readonly string[]) =>
+  runCommand(['validate', ...words], { input });
+const ndjson = (...values: readonly unknown[]): string =>
+  values.map((value) => `${JSON.stringify(value)}\n`).join('');
+
+const record = sampleRecord();
+const logLine = { ...record, trace_id: '0'.repeat(32) };
+const event = sampleMessage('security_event');
+const messageV1 = sampleMessageV1('pulse');
+
+describe('what follows the contract', () => {
+  it.each([
+    ['a record', ndjson(record), '1 record: valid'],
+    ['a line', ndjson(logLine), '1 log line: valid'],
+    ['a message', ndjson(event), '1 message: valid'],
+    ['one of format 1', ndjson(messageV1), '1 format 1 message: valid'],
+    [
+      'all of them, line by line',
+      ndjson(record, event, logLine, record, messageV1),
+      '2 records, 1 message, 1 log line, 1 format 1 message: valid',
+    ],
+    ['a body', ndjson([event, event]), '2 messages: valid'],
+    [
+      'a body over several lines',
+      JSON.stringify([messageV1], null, 2),
+      '1 format 1 message: valid',
+    ],
+    ['a record over several lines', JSON.stringify(record, null, '\t'), '1 record: valid'],
+  ])('is %s, recognised by itself', async (_, input, summary) => {
+    expect(await validate(input)).toEqual({ exitCode: 0, stdout: '', stderr: `${summary}\n` });
+  });
+
+  it.each([
+    ['record', ndjson(record), '1 record'],
+    ['line', ndjson(logLine, record), '2 log lines'],
+    ['message', ndjson(event, [event]), '2 messages'],
+    ['message-v1', ndjson(messageV1), '1 format 1 message'],
+    ['body', ndjson([event], [event]), '2 messages'],
+    ['body-v1', ndjson([messageV1]), '1 format 1 message'],
+  ])('is taken for a %s where that is asked for', async (as, input, what) => {
+    expect(await validate(input, '--as', as)).toEqual({
+      exitCode: 0,
+      stdout: '',
+      stderr: `${what}: valid\n`,
+    });
+  });
+});
+
+it.each(['', '\n \n', '[]'])('an empty input is not valid: %j', async (input) => {
+  expect(await validate(input)).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: 'empty input: nothing to check\n',
+  });
+});
+
+describe('options', () => {
+  const open = { ...record, context: { ...record.context }, payload: { ruleset: 'own' } };
+
+  it.each([
+    [[], 1],
+    [['--dialect', 'open'], 0],
+    [['--dialect', 'strict', '--reading', 'received'], 1],
+  ])('%j choose the dialect', async (words, exitCode) => {
+    expect(await validate(ndjson(open), ...words)).toMatchObject({ exitCode });
+  });
+
+  it.each([
+    [[], 1],
+    [['--reading', 'received'], 0],
+  ])('%j choose the reading', async (words, exitCode) => {
+    expect(await validate(ndjson({ ...event, more: 1 }), ...words)).toMatchObject({ exitCode });
+  });
+
+  it.each([
+    [['--as', 'event'], '--as must be one of: record, line, message, message-v1, body, body-v1'],
+    [['--dialect', 'loose'], '--dialect must be one of: strict, open'],
+    [['--reading', 'sent'], '--reading must be one of: emitted, received'],
+  ])('%j are a wrong use', async (words, message) => {
+    const { exitCode, stdout, stderr } = await validate('', ...words);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toContain(message);
+  });
+});
+
+describe('several inputs', () => {
+  it('are read one after the other, standard input among them', async () => {
+    const first = file('first.ndjson', ndjson(record));
+    const second = file('second.json', JSON.stringify([5]));
+    const { exitCode, stdout, stderr } = await validate(ndjson(6), first, '-', second);
+    expect(exitCode).toBe(1);
+    expect(stdout.split('\n').map((text) => text.split(': ')[0])).toEqual([
+      'standard input:1',
+      `${second}:1[0]`,
+      '',
+    ]);
+    expect(stderr).toBe('1 record, 2 unknown values: 2 errors in 2 of them\n');
+  });
+
+  it.each(['gone', 'folder'])(
+    'end with exit code 3 at one that cannot be read: %s',
+    async (name) => {
+      if (name === 'folder') mkdirSync(join(folder, name));
+      const path = join(folder, name);
+      const { exitCode, stderr } = await validate('', file('right.ndjson', ndjson(record)), path);
+      const reason = name === 'gone' ? 'no such file or directory' : 'is a directory';
+      expect({ exitCode, stderr }).toEqual({
+        exitCode: 3,
+        stderr: `security-events: ${path}: ${reason}\n`,
+      });
+    },
+  );
+});
+
+describe('a command that is to end', () => {
+  it.each([
+    ['interrupted', 130, (terminal: FakeTerminal) => terminal.interrupt()],
+    ['without a reader', 0, (terminal: FakeTerminal) => terminal.closeOutput()],
+  ])('reads no more when it is %s', async (_, expected, end) => {
+    let asked = 0;
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      for (; asked < 100; asked += 1) {
+        if (asked === 2) end(terminal);
+        yield Buffer.from('1\n');
+      }
+    }
+    const terminal = fakeTerminal({ input: endless() });
+    expect(await runCommandLine(['validate'], terminal)).toBe(expected);
+    expect(asked).toBe(2);
+    expect(terminal.stdout().split('\n')).toHaveLength(3);
+  });
+});
+
+it('colours are for terminals', async () => {
+  const terminal = fakeTerminal({ input: '5\n', hasColours: true });
+  await runCommandLine(['validate'], terminal);
+  expect(terminal.stdout()).toContain('\u001b[1mstandard input:1\u001b[22m: expected');
+  expect(terminal.stderr()).toContain('\u001b[31m1 unknown value: 1 error in 1 of them');
+});

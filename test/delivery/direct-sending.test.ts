@@ -1,0 +1,708 @@
+import { getEventListeners } from 'node:events';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { SendReport } from '../../src/delivery/report.ts';
+import type { SendOptions } from '../../src/delivery/send-options.ts';
+import { sendNow } from '../../src/delivery/send-webhook.ts';
+import { verify } from '../../src/webhook/signature.ts';
+import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
+import { type WatchedClock, type WatchedClockOptions, watchedClock } from '../helpers/clocks.ts';
+import {
+  type Posted,
+  type PostScript,
+  type ScriptedPoster,
+  scriptedPoster,
+} from '../helpers/fake-engine.ts';
+
+const DESTINATION = { url: 'http://receiver.example/hook', secret: 'top secret' };
+const NO_RETRY = { delaysMs: [] };
+const A_YEAR_MS = 365 * 24 * 60 * 60 * 1000;
+
+interface Scene extends Partial<PostScript> {
+  readonly messages: readonly unknown[];
+  readonly options?: SendOptions<'strict', 1 | 2>;
+  readonly random?: () => number;
+  readonly clock?: WatchedClockOptions;
+  /** A clock of the test's own. */
+  readonly on?: WatchedClock;
+}
+
+interface Played {
+  readonly report: SendReport;
+  readonly poster: ScriptedPoster;
+  readonly clock: WatchedClock;
+}
+
+async function play(scene: Scene): Promise<Played> {
+  const clock = scene.on ?? watchedClock(scene.clock);
+  const poster = scriptedPoster(clock, { steps: [200], ...scene });
+  const { createPoster } = poster;
+  let ids = 0;
+  const sending = sendNow(
+    { destination: DESTINATION, messages: scene.messages, options: scene.options },
+    { clock, random: scene.random ?? (() => 0), newId: () => `new-${++ids}`, createPoster },
+  );
+  const report = await clock.runUntilSettled(sending, A_YEAR_MS);
+  return { report, poster, clock };
+}
+
+/** Messages `m0`, `m1` … of one application. */
+function batch(count: number, application = 'app-1'): object[] {
+  const draft = DRAFTS['event to send'];
+  return Array.from({ length: count }, (_, index) => ({
+    ...draft,
+    message_id: `m${index}`,
+    message: { ...draft.message, application_id: application },
+  }));
+}
+
+/** A message of so many bytes in a request of its own. */
+function sized(message_id: string, bytes: number, application_id = 'app-1'): object {
+  const draft = DRAFTS['event to send'];
+  const filled = (fill: number) => ({
+    message_id,
+    message_type: 'security_event',
+    message: { ...draft.message, application_id, humanized_description: 'x'.repeat(fill) },
+  });
+  const envelope = {
+    message_id,
+    api_version: '2',
+    date_created: '2026-11-21T10:00:00.000+00:00',
+    message_type: 'security_event',
+    retry_count: 0,
+    message: filled(0).message,
+  };
+  return filled(bytes - Buffer.byteLength(JSON.stringify([envelope])));
+}
+
+/** When, what and how often: `0: m0 m1 (0)`. */
+const posts = ({ poster }: Played): string[] =>
+  poster.posts.map(({ atMs, messages }) => {
+    const ids = messages.map((message) => String(message['message_id']));
+    const counts = [...new Set(messages.map((message) => Number(message['retry_count'])))];
+    return `${atMs}: ${ids.join(' ')} (${counts.join()})`;
+  });
+
+describe('what is delivered at once', () => {
+  test('is one request, reported', async () => {
+    const played = await play({ messages: batch(3), postMs: 40 });
+    expect(posts(played)).toEqual(['0: m0 m1 m2 (0)']);
+    const [post] = played.poster.posts;
+    expect(played.report).toStrictEqual({
+      ok: true,
+      delivered: ['m0', 'm1', 'm2'],
+      undelivered: [],
+      requests: [
+        {
+          status: 200,
+          outcome: 'delivered',
+          message_ids: ['m0', 'm1', 'm2'],
+          retry_count: 0,
+          bytes: post?.request.body.length,
+          durationMs: 40,
+        },
+      ],
+    });
+  });
+
+  test('carries the headers, the time of sending and the signature of its bytes', async () => {
+    const options = { headers: { 'X-Team': 'blue' }, userAgent: 'shop' };
+    const { poster } = await play({ messages: batch(1), options });
+    const [post] = poster.posts;
+    const { 'X-Svc-Integrity': signature, ...headers } = post?.request.headers ?? {};
+    expect(headers).toEqual({
+      'Content-Type': 'application/json',
+      'User-Agent': 'shop',
+      'X-Team': 'blue',
+    });
+    expect(verify(post?.request.body ?? '', signature, DESTINATION.secret)).toBe(true);
+    expect(String(post?.request.url)).toBe(DESTINATION.url);
+    expect(post?.messages[0]).toMatchObject({ date_created: '2026-11-21T10:00:00.000+00:00' });
+  });
+
+  test('is nothing without messages, and no request is sent', async () => {
+    const { report, poster } = await play({ messages: [] });
+    expect(report).toEqual({ ok: true, delivered: [], undelivered: [], requests: [] });
+    expect(poster.posts).toEqual([]);
+  });
+
+  test('is split over requests of 1000 messages', async () => {
+    const { report, poster } = await play({ messages: batch(1001) });
+    expect(poster.posts.map(({ messages }) => messages.length)).toEqual([1000, 1]);
+    expect(report.delivered).toEqual(Array.from({ length: 1001 }, (_, index) => `m${index}`));
+  });
+
+  test('is split over applications, and reported in the order given', async () => {
+    const [a0] = batch(1, 'a');
+    const [, b1] = batch(2, 'b');
+    const [, , a2] = batch(3, 'a');
+    const played = await play({ messages: [a0, b1, a2] });
+    expect(posts(played)).toEqual(['0: m0 m2 (0)', '0: m1 (0)']);
+    expect(played.report.delivered).toEqual(['m0', 'm1', 'm2']);
+  });
+
+  test('of format 1 is sent as given, under its own ids', async () => {
+    const { id: _, ...event } = ELEMENTS['security_event (v1)'];
+    const elements = [
+      ELEMENTS.pulse,
+      event,
+      { ...ELEMENTS['security_response (v1)'], id: null },
+      { ...ELEMENTS['test (v1)'], id: '' },
+    ];
+    const { report, poster } = await play({ messages: elements, options: { format: 1 } });
+    expect(poster.posts.map(({ messages }) => messages)).toEqual([elements]);
+    expect(report.delivered).toEqual(['inc-1', 'ev-1', 'new-1', 'new-2']);
+  });
+});
+
+describe('what fails', () => {
+  test('is sent again after 0.5, 2 and 5 s, counted, dated and signed anew each time', async () => {
+    const played = await play({ messages: batch(2), steps: [500, 'connection-reset', 302, 404] });
+    expect(posts(played)).toEqual([
+      '0: m0 m1 (0)',
+      '500: m0 m1 (1)',
+      '2500: m0 m1 (2)',
+      '7500: m0 m1 (3)',
+    ]);
+    const dates = played.poster.posts.map(({ messages }) => messages[1]?.['date_created']);
+    expect(dates).toEqual([
+      '2026-11-21T10:00:00.000+00:00',
+      '2026-11-21T10:00:00.500+00:00',
+      '2026-11-21T10:00:02.500+00:00',
+      '2026-11-21T10:00:07.500+00:00',
+    ]);
+    for (const { request } of played.poster.posts) {
+      const signature = request.headers['X-Svc-Integrity'];
+      expect(verify(request.body, signature, DESTINATION.secret)).toBe(true);
+    }
+    expect(played.report).toMatchObject({
+      ok: false,
+      delivered: [],
+      undelivered: [
+        { index: 0, message_id: 'm0', reason: 'attempts-exhausted', status: 404 },
+        { index: 1, message_id: 'm1', reason: 'attempts-exhausted', status: 404 },
+      ],
+      requests: [
+        { status: 500, outcome: 'later', retry_count: 0 },
+        {
+          failure: 'connection-reset',
+          detail: 'scripted connection-reset',
+          outcome: 'later',
+          retry_count: 1,
+        },
+        { status: 302, outcome: 'later', retry_count: 2 },
+        { status: 404, outcome: 'later', retry_count: 3 },
+      ],
+    });
+  });
+
+  test('keeps its message_id over its attempts, also one that was made for it', async () => {
+    const { message_id: _, ...draft } = DRAFTS['event to send'];
+    const played = await play({ messages: [draft, draft], steps: [500, 200] });
+    expect(posts(played)).toEqual(['0: new-1 new-2 (0)', '500: new-1 new-2 (1)']);
+    expect(played.report.delivered).toEqual(['new-1', 'new-2']);
+  });
+
+  test('is not tried again without delays, and almost at once with 0', async () => {
+    const once = await play({ messages: batch(1), steps: [500], options: { schedule: NO_RETRY } });
+    expect(posts(once)).toEqual(['0: m0 (0)']);
+    const options = { schedule: { delaysMs: [0, 0] } };
+    const atOnce = await play({ messages: batch(1), steps: [500], options });
+    expect(posts(atOnce)).toEqual(['0: m0 (0)', '1: m0 (1)', '2: m0 (2)']);
+  });
+
+  test('does not hold back other requests', async () => {
+    const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1), ...batch(3, 'c').slice(2)];
+    const played = await play({ messages, steps: [500, 500, 200], postMs: 300 });
+    expect(posts(played)).toEqual([
+      '0: m0 (0)',
+      '300: m1 (0)',
+      '600: m2 (0)',
+      '900: m0 (1)',
+      '1200: m1 (1)',
+    ]);
+    expect(played.report.delivered).toEqual(['m0', 'm1', 'm2']);
+  });
+
+  test('comes after what was due at the same time before it', async () => {
+    const [a] = batch(1, 'a');
+    const [, b] = batch(2, 'b');
+    const options = { schedule: { delaysMs: [0] } };
+    const played = await play({ messages: [a, b], steps: [500, 200], options });
+    expect(posts(played)).toEqual(['0: m0 (0)', '0: m1 (0)', '1: m0 (1)']);
+  });
+
+  test('waits its delay from the end of its attempt, lengthened by chance', async () => {
+    const played = await play({
+      messages: batch(1),
+      steps: [500, 200],
+      postMs: 1000,
+      random: () => 0.5,
+    });
+    expect(posts(played)).toEqual(['0: m0 (0)', '1562: m0 (1)']);
+    expect(played.clock.sleeps).toEqual([562]);
+  });
+
+  test('is reported beside what is delivered, in the order given', async () => {
+    const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1), ...batch(3, 'a').slice(2)];
+    const { report } = await play({
+      messages,
+      steps: ['tls', 200],
+      options: { schedule: NO_RETRY },
+    });
+    expect(report.delivered).toEqual(['m1']);
+    expect(report.ok).toBe(false);
+    expect(report.undelivered).toStrictEqual(
+      [0, 2].map((index) => ({
+        index,
+        message_id: `m${index}`,
+        reason: 'attempts-exhausted',
+        failure: 'tls',
+        detail: 'scripted tls',
+      })),
+    );
+  });
+
+  test('with a 4xx that will not change ends after six attempts, whatever the schedule', async () => {
+    const options = { schedule: { delaysMs: Array.from({ length: 9 }, () => 10) } };
+    const refused = await play({ messages: batch(1), steps: [404], options });
+    expect(refused.poster.posts).toHaveLength(6);
+    const failing = await play({ messages: batch(1), steps: [500], options });
+    expect(failing.poster.posts).toHaveLength(10);
+  });
+
+  test('with 410 is tried again like any failure', async () => {
+    const played = await play({ messages: batch(1), steps: [410, 410, 200] });
+    expect(posts(played)).toEqual(['0: m0 (0)', '500: m0 (1)', '2500: m0 (2)']);
+    expect(played.report.requests.map(({ outcome }) => outcome)).toEqual([
+      'close',
+      'close',
+      'delivered',
+    ]);
+  });
+
+  test('waits for its own time, whoever failed first', async () => {
+    const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1)];
+    const steps = [{ status: 500, retryAfter: '9' }, 500, 500, 200];
+    const played = await play({ messages, steps });
+    expect(posts(played)).toEqual([
+      '0: m0 (0)',
+      '0: m1 (0)',
+      '500: m1 (1)',
+      '2500: m1 (2)',
+      '9000: m0 (1)',
+    ]);
+  });
+
+  test('is given up when the horizon would be passed', async () => {
+    const options = { schedule: { delaysMs: [100], repeatLast: true, horizonMs: 250 } };
+    const played = await play({ messages: batch(1), steps: [500], options });
+    expect(posts(played)).toEqual(['0: m0 (0)', '100: m0 (1)', '200: m0 (2)']);
+    expect(played.report.undelivered).toEqual([
+      { index: 0, message_id: 'm0', reason: 'horizon-passed', status: 500, retryAfterMs: 100 },
+    ]);
+  });
+
+  test('is given up, with the wait told, where its delay is longer than maxWaitMs', async () => {
+    const options = { schedule: { delaysMs: [100, 200], maxWaitMs: 150 } };
+    const played = await play({ messages: batch(1), steps: [500], options });
+    expect(posts(played)).toEqual(['0: m0 (0)', '100: m0 (1)']);
+    expect(played.report.undelivered).toMatchObject([
+      { reason: 'wait-too-long', status: 500, retryAfterMs: 200 },
+    ]);
+  });
+});
+
+describe('Retry-After', () => {
+  test('is waited for, after any status, where it is longer than the schedule', async () => {
+    const played = await play({
+      messages: batch(1),
+      steps: [{ status: 500, retryAfter: '3' }, 200],
+    });
+    expect(posts(played)).toEqual(['0: m0 (0)', '3000: m0 (1)']);
+    expect(played.report.requests[0]).toMatchObject({ retryAfterMs: 3000 });
+  });
+
+  test('may be a date, compared with the wall clock at the end of the attempt', async () => {
+    const retryAfter = 'Sat, 21 Nov 2026 10:00:20 GMT';
+    const steps = [{ status: 503, retryAfter }, 200];
+    const played = await play({ messages: batch(1), steps, postMs: 2000 });
+    expect(posts(played)).toEqual(['0: m0 (0)', '20000: m0 (1)']);
+  });
+
+  test.each([429, 503])('with %i holds back all other requests, too', async (status) => {
+    const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1), ...batch(3, 'c').slice(2)];
+    const steps = [200, { status, retryAfter: '7' }, 200];
+    const played = await play({ messages, steps });
+    expect(posts(played)).toEqual(['0: m0 (0)', '0: m1 (0)', '7000: m2 (0)', '7000: m1 (1)']);
+    expect(played.report.ok).toBe(true);
+    expect(played.report.requests[1]).toMatchObject({ outcome: 'pause', retryAfterMs: 7000 });
+  });
+
+  test('is a floor for what is held back, whatever chance says', async () => {
+    const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1)];
+    const steps = [{ status: 429, retryAfter: '8' }, 200];
+    const played = await play({ messages, steps, random: () => 0.5 });
+    expect(posts(played)).toEqual(['0: m0 (0)', '9000: m1 (0)', '9000: m0 (1)']);
+  });
+
+  test('of a message whose attempts are over still holds back the others', async () => {
+    const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1)];
+    const steps = [{ status: 503, retryAfter: '4' }, 200];
+    const played = await play({ messages, steps, options: { schedule: NO_RETRY } });
+    expect(posts(played)).toEqual(['0: m0 (0)', '4000: m1 (0)']);
+    expect(played.report.undelivered).toEqual([
+      { index: 0, message_id: 'm0', reason: 'attempts-exhausted', status: 503, retryAfterMs: 4000 },
+    ]);
+  });
+
+  test('of 30 s is waited for; a longer one ends the call, with the wait told', async () => {
+    const waited = await play({
+      messages: batch(1),
+      steps: [{ status: 503, retryAfter: '30' }, 200],
+    });
+    expect(posts(waited)).toEqual(['0: m0 (0)', '30000: m0 (1)']);
+    const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1)];
+    const ended = await play({ messages, steps: [{ status: 503, retryAfter: '31' }] });
+    expect(posts(ended)).toEqual(['0: m0 (0)']);
+    expect(ended.clock.sleeps).toEqual([]);
+    expect(ended.report.undelivered).toEqual([
+      { index: 0, message_id: 'm0', reason: 'wait-too-long', status: 503, retryAfterMs: 31_000 },
+      { index: 1, message_id: 'm1', reason: 'wait-too-long', retryAfterMs: 31_000 },
+    ]);
+  });
+});
+
+/** Refuses whatever holds more than `count` messages. */
+const atMost =
+  (count: number, status = 413) =>
+  ({ messages }: { readonly messages: readonly unknown[] }) =>
+    messages.length > count ? status : 200;
+
+describe('a request that is too large', () => {
+  test('is halved at once, and no refused size is tried again', async () => {
+    const played = await play({ messages: batch(5), steps: atMost(1) });
+    expect(posts(played)).toEqual([
+      '0: m0 m1 m2 m3 m4 (0)',
+      '0: m0 m1 (1)',
+      '0: m0 (2)',
+      '0: m1 (2)',
+      '0: m2 (1)',
+      '0: m3 (1)',
+      '0: m4 (1)',
+    ]);
+    expect(played.report).toMatchObject({ ok: true, delivered: ['m0', 'm1', 'm2', 'm3', 'm4'] });
+  });
+
+  test('takes turns with requests of other applications, which are smaller, too', async () => {
+    const messages = [...batch(2, 'a'), ...batch(4, 'b').slice(2)];
+    const played = await play({ messages, steps: atMost(1) });
+    expect(posts(played)).toEqual([
+      '0: m0 m1 (0)',
+      '0: m2 (0)',
+      '0: m0 (1)',
+      '0: m3 (0)',
+      '0: m1 (1)',
+    ]);
+  });
+
+  test('does not count towards the schedule', async () => {
+    const steps = [413, 500, 200, 500, 500, 200];
+    const played = await play({ messages: batch(2), steps });
+    expect(posts(played)).toEqual([
+      '0: m0 m1 (0)',
+      '0: m0 (1)',
+      '0: m1 (1)',
+      '500: m0 (2)',
+      '2500: m0 (3)',
+      '7500: m0 (4)',
+    ]);
+    expect(played.report.ok).toBe(true);
+  });
+
+  test('is halved even when no retry is wanted', async () => {
+    const options = { schedule: NO_RETRY };
+    const played = await play({ messages: batch(2), steps: atMost(1), options });
+    expect(played.report.ok).toBe(true);
+  });
+
+  test('with one message alone is undelivered at once', async () => {
+    const played = await play({ messages: batch(2), steps: [413, 200, 413] });
+    expect(posts(played)).toEqual(['0: m0 m1 (0)', '0: m0 (1)', '0: m1 (1)']);
+    expect(played.report.delivered).toEqual(['m0']);
+    expect(played.report.undelivered).toEqual([
+      { index: 1, message_id: 'm1', reason: 'too-large', status: 413 },
+    ]);
+    expect(played.report.requests[2]).toMatchObject({ status: 413, outcome: 'dead' });
+  });
+
+  test('waits for Retry-After before its halves, unless that is too long', async () => {
+    const steps = [{ status: 413, retryAfter: '2' }, 200];
+    const waited = await play({ messages: batch(2), steps });
+    expect(posts(waited)).toEqual(['0: m0 m1 (0)', '2000: m0 (1)', '2000: m1 (1)']);
+    const tooLong = await play({
+      messages: [...batch(2, 'a'), ...batch(3, 'b').slice(2)],
+      steps: [{ status: 413, retryAfter: '40' }, 200],
+    });
+    expect(posts(tooLong)).toEqual(['0: m0 m1 (0)', '0: m2 (0)']);
+    expect(tooLong.report.undelivered).toEqual(
+      [0, 1].map((index) => ({
+        index,
+        message_id: `m${index}`,
+        reason: 'wait-too-long',
+        status: 413,
+        retryAfterMs: 40_000,
+      })),
+    );
+  });
+
+  test('may be told by another status above 100,000 bytes', async () => {
+    const status = 403;
+    const messages = [sized('a', 60_000), sized('b', 60_000), sized('c', 120_000)];
+    const steps = ({ request }: { readonly request: { readonly body: Buffer } }) =>
+      request.body.length > 100_000 ? status : 200;
+    const options = { schedule: { delaysMs: [10] } };
+    const played = await play({ messages, steps, options });
+    expect(posts(played)).toEqual([
+      '0: a b c (0)',
+      '0: a (1)',
+      '0: b (1)',
+      '0: c (1)',
+      '10: c (2)',
+    ]);
+    expect(played.report.delivered).toEqual(['a', 'b']);
+    expect(played.report.undelivered).toMatchObject([{ reason: 'attempts-exhausted', status }]);
+  });
+
+  test('never has a larger body than the options allow, however often it was sent', async () => {
+    const messages = [sized('a', 5000), sized('b', 4990)];
+    const options = {
+      maxBodyBytes: 9998,
+      schedule: { delaysMs: Array.from({ length: 10 }, () => 1) },
+    };
+    const played = await play({ messages, steps: (_, index) => (index < 10 ? 502 : 200), options });
+    const sizes = played.poster.posts.map(({ request }) => request.body.length);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(9998);
+    expect(played.report.delivered).toEqual(['a', 'b']);
+  });
+
+  test('holds at most as many messages as the options allow', async () => {
+    const options = { maxMessages: 2 };
+    const played = await play({ messages: batch(5), options });
+    expect(posts(played)).toEqual(['0: m0 m1 (0)', '0: m2 m3 (0)', '0: m4 (0)']);
+  });
+
+  test('leaves each message in one application, in order, whatever their sizes', async () => {
+    const one = fc.record({
+      application: fc.constantFrom('a', 'b'),
+      bytes: fc.integer({ min: 1000, max: 4000 }),
+    });
+    const options = { maxBodyBytes: 8000, maxMessages: 3 };
+    await fc.assert(
+      fc.asyncProperty(fc.array(one, { maxLength: 12 }), async (given) => {
+        const messages = given.map(({ application, bytes }, index) =>
+          sized(`m${index}`, bytes, application),
+        );
+        const { poster, report } = await play({ messages, options });
+        expect(report.delivered).toEqual(given.map((_, index) => `m${index}`));
+        const sent = poster.posts.map(({ messages: elements, request }) => {
+          expect(elements.length).toBeLessThanOrEqual(3);
+          expect(request.body.length).toBeLessThanOrEqual(8000);
+          const applications = elements.map(
+            ({ message }) => (message as { application_id: string }).application_id,
+          );
+          expect(new Set(applications).size).toBe(1);
+          return elements.map(({ message_id }) => ({ application: applications[0], message_id }));
+        });
+        for (const application of ['a', 'b']) {
+          const own = sent.flat().filter((element) => element.application === application);
+          expect(own.map(({ message_id }) => message_id)).toEqual(
+            given.flatMap((element, index) =>
+              element.application === application ? [`m${index}`] : [],
+            ),
+          );
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe("the caller's signal", () => {
+  test('aborted before the call: nothing is sent, everything reported', async () => {
+    const { report, poster } = await play({
+      messages: batch(2),
+      options: { signal: AbortSignal.abort() },
+    });
+    expect(poster.posts).toEqual([]);
+    expect(poster.closedCount).toBe(1);
+    expect(report).toEqual({
+      ok: false,
+      delivered: [],
+      undelivered: [
+        { index: 0, message_id: 'm0', reason: 'aborted' },
+        { index: 1, message_id: 'm1', reason: 'aborted' },
+      ],
+      requests: [],
+    });
+  });
+
+  test('aborted during an attempt ends it and the call', async () => {
+    const caller = new AbortController();
+    const { report, poster } = await play({
+      messages: [...batch(1, 'a'), ...batch(2, 'b').slice(1), ...batch(3, 'c').slice(2)],
+      steps: (_, index) => {
+        if (index === 1) caller.abort();
+        return 200;
+      },
+      options: { signal: caller.signal, schedule: NO_RETRY },
+    });
+    expect(poster.posts).toHaveLength(2);
+    expect(report.delivered).toEqual(['m0']);
+    expect(report.undelivered).toEqual([
+      {
+        index: 1,
+        message_id: 'm1',
+        reason: 'aborted',
+        failure: 'aborted',
+        detail: 'scripted aborted',
+      },
+      { index: 2, message_id: 'm2', reason: 'aborted' },
+    ]);
+  });
+
+  test('aborted while waiting ends the call at once', async () => {
+    const caller = new AbortController();
+    const { report, poster, clock } = await play({
+      messages: batch(1),
+      steps: [500],
+      options: { signal: caller.signal },
+      clock: { onSleep: () => caller.abort() },
+    });
+    expect(poster.posts).toHaveLength(1);
+    expect(clock.sleeps).toEqual([500]);
+    expect(report.undelivered).toEqual([
+      { index: 0, message_id: 'm0', reason: 'aborted', status: 500 },
+    ]);
+  });
+
+  test('is listened to once during the call and not after it, and never handed on', async () => {
+    const { signal } = new AbortController();
+    const listening: number[] = [];
+    const { poster } = await play({
+      messages: batch(1),
+      steps: (_, index) => {
+        listening.push(getEventListeners(signal, 'abort').length);
+        return index < 2 ? 500 : 200;
+      },
+      options: { signal },
+    });
+    expect(listening).toEqual([1, 1, 1]);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+    expect(poster.posts[0]?.request.signal).not.toBe(signal);
+  });
+});
+
+describe('time', () => {
+  test('that is set meanwhile does not change a wait', async () => {
+    const clock = watchedClock({ onSleep: () => clock.setWallClock(0) });
+    const poster = scriptedPoster(clock, { steps: [500, 200] });
+    const sending = sendNow(
+      { destination: DESTINATION, messages: batch(1) },
+      { clock, random: () => 0, newId: String, createPoster: poster.createPoster },
+    );
+    await clock.runUntilSettled(sending);
+    expect(poster.posts.map(({ atMs }) => atMs)).toEqual([0, 500]);
+    expect(poster.posts[1]?.messages[0]?.['date_created']).toBe('1970-01-01T00:00:00.500+00:00');
+  });
+
+  test('of a timer that is early is waited for again', async () => {
+    const played = await play({
+      messages: batch(1),
+      steps: [500, 200],
+      clock: { lasts: (ms) => (ms > 1 ? ms - 1 : ms) },
+    });
+    expect(posts(played)).toEqual(['0: m0 (0)', '500: m0 (1)']);
+    expect(played.clock.sleeps).toEqual([500, 1]);
+  });
+});
+
+describe('the poster', () => {
+  test('is made once a call, as the options say, without the secret, and closed', async () => {
+    const dispatcher = { request: () => Promise.reject(new Error('unused')) };
+    const { poster } = await play({
+      messages: batch(1),
+      steps: [500, 200],
+      options: {
+        deadlineMs: 60_000,
+        network: 'delegated',
+        dispatcher: dispatcher as unknown as NonNullable<SendOptions['dispatcher']>,
+      },
+    });
+    expect(poster.opened).toEqual([
+      {
+        network: 'delegated',
+        dispatcher,
+        deadlines: { headersMs: 55_000, totalMs: 60_000 },
+        clock: expect.anything(),
+      },
+    ]);
+    expect(poster.closedCount).toBe(1);
+  });
+
+  test('is closed even when something unforeseen is thrown', async () => {
+    const clock = watchedClock();
+    const poster = scriptedPoster(clock, {
+      steps: () => {
+        throw new Error('unforeseen');
+      },
+    });
+    const sending = sendNow(
+      { destination: DESTINATION, messages: batch(1) },
+      { clock, random: () => 0, newId: String, createPoster: poster.createPoster },
+    );
+    await expect(sending).rejects.toThrow('unforeseen');
+    expect(poster.closedCount).toBe(1);
+  });
+});
+
+/** A receiver that needs 14 ms for each message, and an attempt with a deadline. */
+const slow = (deadlineMs: number, elapse: (ms: number) => void) => (posted: Posted) => {
+  const ms = posted.messages.length * 14;
+  elapse(Math.min(ms, deadlineMs));
+  return ms > deadlineMs ? ('deadline' as const) : 200;
+};
+
+/** A receiver that refuses a request with this message. */
+const refusing =
+  (id: string) =>
+  ({ messages }: Posted) =>
+    messages.some((message) => message['message_id'] === id) ? 400 : 200;
+
+describe('a receiver that needs its time for each message', () => {
+  test('is sent fewer messages after each deadline, and gets all of them', async () => {
+    const clock = watchedClock();
+    const steps = slow(3000, (ms) => clock.elapse(ms));
+    const { report, poster } = await play({ messages: batch(1000), steps, on: clock });
+    expect(report.ok).toBe(true);
+    const counts = poster.posts.map(({ messages }) => messages.length);
+    expect(counts.slice(0, 4)).toEqual([1000, 500, 250, 125]);
+    expect(Math.max(...counts.slice(3))).toBe(125);
+  });
+
+  test('is told of one that is slow for a single message as of any failure', async () => {
+    const { report, poster } = await play({ messages: batch(1), steps: ['headers-timeout'] });
+    expect(poster.posts).toHaveLength(4);
+    expect(report.undelivered).toMatchObject([
+      { reason: 'attempts-exhausted', failure: 'headers-timeout' },
+    ]);
+  });
+});
+
+describe('a message that the receiver cannot take', () => {
+  test('is found by bisection: the others are delivered (D74)', async () => {
+    const { report } = await play({ messages: batch(4), steps: refusing('m2') });
+    expect(report.delivered).toEqual(['m0', 'm1', 'm3']);
+    expect(report.undelivered).toMatchObject([{ message_id: 'm2', status: 400 }]);
+  });
+});

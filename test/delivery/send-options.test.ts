@@ -1,0 +1,204 @@
+import { describe, expect, test } from 'vitest';
+import { readSettings } from '../../src/delivery/send-options.ts';
+import { DEFAULT_USER_AGENT } from '../../src/webhook/user-agent.ts';
+
+const DESTINATION = { url: 'https://receiver.example/hook/', secret: 'key' };
+const MAX = 2_147_483_647;
+const dispatcher = { request: () => {} };
+
+function errorOf(destination: unknown, options?: unknown): unknown {
+  try {
+    readSettings(destination, options);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+describe('settings', () => {
+  test.each([
+    [undefined],
+    [null],
+    [{}],
+    [{ format: undefined, schedule: undefined, signal: undefined }],
+  ])('have their defaults with the options %j', (options) => {
+    expect(readSettings(DESTINATION, options)).toEqual({
+      url: new URL(DESTINATION.url),
+      secret: 'key',
+      format: 2,
+      dialect: 'strict',
+      schedule: {
+        delaysMs: [500, 2000, 5000],
+        maxWaitMs: 30_000,
+        horizonMs: Number.POSITIVE_INFINITY,
+      },
+      maxBodyBytes: 1_048_576,
+      maxMessages: 1000,
+      deadlines: { headersMs: 15_000, totalMs: 20_000 },
+      network: 'public',
+      dispatcher: undefined,
+      headers: { 'Content-Type': 'application/json', 'User-Agent': DEFAULT_USER_AGENT },
+      signal: undefined,
+    });
+  });
+
+  test('take every option', () => {
+    const { signal } = new AbortController();
+    const schedule = { delaysMs: [0, MAX], repeatLast: true, horizonMs: 0, maxWaitMs: MAX };
+    const options = {
+      format: 1,
+      dialect: 'open',
+      schedule,
+      maxBodyBytes: 1,
+      maxMessages: 7,
+      deadlineMs: MAX,
+      network: 'delegated',
+      dispatcher,
+      headers: { 'x-a': '1' },
+      userAgent: 'shop',
+      signal,
+    };
+    expect(readSettings(DESTINATION, options)).toEqual({
+      url: new URL(DESTINATION.url),
+      secret: 'key',
+      format: 1,
+      dialect: 'open',
+      schedule,
+      maxBodyBytes: 1,
+      maxMessages: 7,
+      deadlines: { headersMs: MAX - 5000, totalMs: MAX },
+      network: 'delegated',
+      dispatcher,
+      headers: { 'Content-Type': 'application/json', 'User-Agent': 'shop', 'x-a': '1' },
+      signal,
+    });
+  });
+
+  test.each([
+    [{ delaysMs: [] }, { delaysMs: [], maxWaitMs: 30_000 }],
+    [{ maxWaitMs: 0 }, { delaysMs: [500, 2000, 5000], maxWaitMs: 0 }],
+    [
+      { repeatLast: false, horizonMs: 9 },
+      { delaysMs: [500, 2000, 5000], maxWaitMs: 30_000, repeatLast: false, horizonMs: 9 },
+    ],
+  ])('complete the schedule %j', (schedule, complete) => {
+    const noHorizon = { horizonMs: Number.POSITIVE_INFINITY };
+    expect(readSettings(DESTINATION, { schedule }).schedule).toEqual({ ...noHorizon, ...complete });
+  });
+
+  test('do not follow later changes of the options', () => {
+    const options = { format: 2, schedule: { maxWaitMs: 5 } };
+    const settings = readSettings(DESTINATION, options);
+    options.schedule.maxWaitMs = 6;
+    expect(settings.schedule.maxWaitMs).toBe(5);
+  });
+
+  test.each([['public'], ['allow-private'], ['delegated']])('take the network %s', (network) => {
+    expect(readSettings(DESTINATION, { network }).network).toBe(network);
+  });
+});
+
+const OBJECT = 'to be an object';
+const DELAYS = `expected schedule.delaysMs to be an array of integers from 0 to ${MAX}`;
+const HEADERS = 'expected headers to be an object of names and values';
+const DISPATCHER = 'expected dispatcher to be a dispatcher of undici';
+const SIGNAL = 'expected signal to be an AbortSignal';
+const WAIT = `expected schedule.maxWaitMs to be an integer from 0 to ${MAX}`;
+const DEADLINE = `expected deadlineMs to be an integer from 1 to ${MAX}`;
+const BYTES = 'expected maxBodyBytes to be an integer from 1 to 9007199254740991';
+
+describe('an option is refused', () => {
+  test.each<[unknown, readonly string[], string]>([
+    [{ retries: 3 }, ['retries'], 'unknown key "retries" in the options'],
+    [{ format: 3 }, ['format'], 'expected format to be 2 or 1'],
+    [{ dialect: 'loose' }, ['dialect'], 'expected dialect to be "strict" or "open"'],
+    [{ schedule: 3 }, ['schedule'], `expected schedule ${OBJECT}`],
+    [{ schedule: { retries: 1 } }, ['schedule', 'retries'], 'unknown key "retries" in schedule'],
+    [{ schedule: { delaysMs: 5 } }, ['schedule', 'delaysMs'], DELAYS],
+    [{ schedule: { delaysMs: [1, -1] } }, ['schedule', 'delaysMs'], DELAYS],
+    [{ schedule: { delaysMs: [1.5] } }, ['schedule', 'delaysMs'], DELAYS],
+    [{ schedule: { delaysMs: [MAX + 1] } }, ['schedule', 'delaysMs'], DELAYS],
+    [
+      { schedule: { repeatLast: 1 } },
+      ['schedule', 'repeatLast'],
+      'expected schedule.repeatLast to be true or false',
+    ],
+    [
+      { schedule: { repeatLast: true } },
+      ['schedule', 'horizonMs'],
+      'schedule.repeatLast needs schedule.horizonMs',
+    ],
+    [
+      { schedule: { horizonMs: -1 } },
+      ['schedule', 'horizonMs'],
+      'expected schedule.horizonMs to be an integer from 0 to 9007199254740991',
+    ],
+    [{ schedule: { maxWaitMs: -1 } }, ['schedule', 'maxWaitMs'], WAIT],
+    [{ schedule: { maxWaitMs: MAX + 1 } }, ['schedule', 'maxWaitMs'], WAIT],
+    [{ maxBodyBytes: 0 }, ['maxBodyBytes'], BYTES],
+    [{ maxBodyBytes: 2 ** 53 }, ['maxBodyBytes'], BYTES],
+    [{ deadlineMs: 0 }, ['deadlineMs'], DEADLINE],
+    [{ deadlineMs: MAX + 1 }, ['deadlineMs'], DEADLINE],
+    [
+      { network: 'private' },
+      ['network'],
+      'expected network to be "allow-private" or "public" or "delegated"',
+    ],
+    [{ dispatcher: {}, network: 'delegated' }, ['dispatcher'], DISPATCHER],
+    [{ dispatcher: { request: 1 }, network: 'delegated' }, ['dispatcher'], DISPATCHER],
+    [{ dispatcher: null, network: 'delegated' }, ['dispatcher'], DISPATCHER],
+    [{ dispatcher: 'proxy', network: 'delegated' }, ['dispatcher'], DISPATCHER],
+    [{ dispatcher }, ['network'], "a dispatcher of your own needs network: 'delegated'"],
+    [
+      { dispatcher, network: 'public' },
+      ['network'],
+      "a dispatcher of your own needs network: 'delegated'",
+    ],
+    [{ headers: new Headers({ 'x-a': '1' }) }, ['headers'], HEADERS],
+    [{ headers: new Map([['x-a', '1']]) }, ['headers'], HEADERS],
+    [{ headers: [['x-a', '1']] }, ['headers'], HEADERS],
+    [{ headers: 'x-a: 1' }, ['headers'], HEADERS],
+    [{ headers: null }, ['headers'], HEADERS],
+    [
+      { headers: { 'Content-Type': 'text/plain' } },
+      ['headers', 'Content-Type'],
+      'the header Content-Type is part of the contract and cannot be changed',
+    ],
+    [{ userAgent: 5 }, ['userAgent'], 'expected userAgent to be a string'],
+    [{ signal: {} }, ['signal'], SIGNAL],
+  ])('%j, told at %j', (options, path, detail) => {
+    expect(errorOf(DESTINATION, options)).toMatchObject({
+      code: 'ERR_INVALID_OPTION',
+      path,
+      message: expect.stringContaining(`An option is not usable: ${detail}. `),
+    });
+  });
+});
+
+describe('a destination is refused', () => {
+  test.each<[unknown, string, readonly string[]]>([
+    [undefined, 'ERR_INVALID_OPTION', []],
+    [null, 'ERR_INVALID_OPTION', []],
+    ['https://receiver.example', 'ERR_INVALID_OPTION', []],
+    [[DESTINATION], 'ERR_INVALID_OPTION', []],
+    [{ ...DESTINATION, application: 'a' }, 'ERR_INVALID_OPTION', ['application']],
+    [{ secret: 'key' }, 'ERR_INVALID_URL', ['url']],
+    [{ ...DESTINATION, url: 'https://user:pass@receiver.example' }, 'ERR_INVALID_URL', ['url']],
+    [{ ...DESTINATION, url: 5 }, 'ERR_INVALID_URL', ['url']],
+    [{ url: DESTINATION.url }, 'ERR_INVALID_SECRET', ['secret']],
+    [{ ...DESTINATION, secret: '' }, 'ERR_INVALID_SECRET', ['secret']],
+  ])('%j with %s at %j', (destination, code, path) => {
+    expect(errorOf(destination)).toMatchObject({ code, path });
+  });
+
+  test('in words that name it and hold nothing of it', () => {
+    expect(errorOf([])).toMatchObject({
+      message: expect.stringContaining('expected the destination to be an object'),
+    });
+    const error = errorOf({ ...DESTINATION, secret: 'very private', extra: 'very private' });
+    expect(error).toMatchObject({
+      message: expect.stringContaining('unknown key "extra" in the destination'),
+    });
+    expect(String(error)).not.toContain('very private');
+  });
+});
