@@ -20,6 +20,7 @@ const NODE_HTTP = 'examples/node-http';
 const FASTIFY = 'examples/fastify';
 const HONO = 'examples/hono';
 const PASSPORT = 'examples/passport';
+const SHARED_FILE = 'examples/shared-file';
 const IN_TESTS = 'examples/validate-in-tests/login-record.test';
 
 // Inside the package, since that is where its name leads to itself.
@@ -62,7 +63,7 @@ const sourceOf = (program: string): string => `${program}.ts`;
 /** All at the same time: they wait for each other's requests most of theirs. */
 function runAll() {
   const hosts = [EXPRESS, NODE_HTTP, FASTIFY, HONO, PASSPORT];
-  const once = [BATCH, ...hosts, IN_TESTS].map(sourceOf);
+  const once = [BATCH, ...hosts, IN_TESTS, SHARED_FILE].map(sourceOf);
   // Three runs of two processes each.
   const often = [WEB_APPLICATION, RECEIVER].map(sourceOf);
   // Node follows the package's name to its modules where that has time: half of the work of each.
@@ -80,6 +81,7 @@ function runAll() {
     fastify: runCompiled(FASTIFY),
     hono: runCompiled(HONO),
     passport: runCompiled(PASSPORT),
+    sharedFile: runCompiled(SHARED_FILE),
     inTests: runCompiled(IN_TESTS, { args: ['--test-reporter=tap'] }),
   };
 }
@@ -386,6 +388,23 @@ describe('the other examples', SLOW, () => {
   it('send a batch in one request', async () => {
     const run = await runs.batch;
     expect(run).toEqual({ exitCode: 0, stdout: 'delivered 2 of 2 in 1 request\n', stderr: '' });
+  });
+
+  it('share a queue in a file, and lose nothing when a worker is killed', async () => {
+    const { exitCode, stdout, stderr } = await runs.sharedFile;
+    const lines = stdout.trimEnd().split('\n');
+    const accepted = ['worker-1', 'worker-2', 'worker-3'].map(
+      (name) => `${name}  accepted 100 messages: they are in the file`,
+    );
+    expect(lines.slice(0, 3).toSorted()).toEqual(accepted);
+    expect(lines.slice(3)).toEqual([
+      expect.stringMatching(/^worker-\d {2}killed: it sent 10 messages and has no answer yet$/),
+      expect.stringMatching(/^worker-\d {2}sent these 10 again, after the lease$/),
+      'receiver  has 300 of 300 messages, 10 of them came twice',
+      'main      Nothing was lost.',
+    ]);
+    expect(lines.filter(({ length }) => length > 80)).toEqual([]);
+    expect([exitCode, stderr]).toEqual([0, '']);
   });
 
   it('validate records in a unit test', async () => {

@@ -1,5 +1,8 @@
 /** The methods of a reporter that tell: its own, and those of reporters that are derived from it. */
-import { check, SIGNAL, usable } from '../option-rules.ts';
+import { FLUSH_RULES, type FlushOptions } from '../delivery/call-options.ts';
+import { check, usable } from '../option-rules.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { NOT_NEEDED } from '../runtime/not-needed.ts';
 import { onAbort } from '../runtime/on-abort.ts';
 import type { Channels } from './channels.ts';
 import { NOTHING_OWN, NOTHING_SAID } from './event-draft.ts';
@@ -26,6 +29,7 @@ export interface EventFaceParts {
   readonly counters: ReporterCounters;
   readonly logEnd: LogEnd;
   readonly sink: MessageSink | undefined;
+  readonly clock: Clock;
 }
 
 const MODULE = usable('a non-empty string', (value) => typeof value === 'string' && value !== '');
@@ -86,15 +90,24 @@ export class EventFace implements EventReporter {
     return this.#parts.counters.snapshot();
   }
 
-  async flush(options: { readonly signal?: AbortSignal } = {}): Promise<ReporterFlushResult> {
-    const { channels, sink, logEnd } = this.#parts;
-    const { signal } = check<{ signal: AbortSignal }>(options, { signal: SIGNAL });
-    await untilAborted(channels.handedOver(), signal);
-    const [result, trouble] = await Promise.all([
-      sink?.flush(signal) ?? NOTHING_FLUSHED,
-      logEnd.flush(),
-    ]);
-    return { ...result, ...trouble };
+  async flush(options: FlushOptions = {}): Promise<ReporterFlushResult> {
+    const { channels, sink, logEnd, clock } = this.#parts;
+    const { signal, deadlineMs } = check<FlushOptions>(options, FLUSH_RULES);
+    const limit = new AbortController();
+    const letGo = signal === undefined ? () => {} : onAbort(signal, () => limit.abort(NOT_NEEDED));
+    if (deadlineMs !== undefined) {
+      void clock.sleep(deadlineMs, limit.signal).then(() => limit.abort(NOT_NEEDED));
+    }
+    const end = signal === undefined && deadlineMs === undefined ? undefined : limit.signal;
+    try {
+      await untilAborted(channels.handedOver(), end);
+      const flushed = sink?.flush(end) ?? NOTHING_FLUSHED;
+      const [result, trouble] = await Promise.all([flushed, logEnd.flush()]);
+      return { ...result, ...trouble };
+    } finally {
+      letGo();
+      limit.abort(NOT_NEEDED);
+    }
   }
 }
 

@@ -1,21 +1,16 @@
 /** A reporter, with its end. */
 import { check, integer, MAX_TIMER_MS } from '../option-rules.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { EventFace, type EventFaceParts } from './event-face.ts';
 import { NO_FATES } from './message-sink.ts';
 import type { Reporter, ReporterCloseResult } from './reporter.ts';
 
-export interface FaceParts extends EventFaceParts {
-  readonly clock: Clock;
-}
-
 const DEFAULT_CLOSE_MS = 10_000;
 
 export class ReporterFace extends EventFace implements Reporter {
-  readonly #parts: FaceParts;
+  readonly #parts: EventFaceParts;
   #closing: Promise<ReporterCloseResult> | undefined;
 
-  constructor(parts: FaceParts) {
+  constructor(parts: EventFaceParts) {
     super(parts);
     this.#parts = parts;
   }

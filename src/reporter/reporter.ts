@@ -50,10 +50,13 @@ export interface EventReporter {
   /** The counters as they are now, of derived reporters too. */
   stats(): ReporterStats;
   /**
-   * Waits until everything reported before the call is written, and settled on channel B; `signal` ends
-   * the wait, and `pending` says how many messages were left.
+   * Waits until everything reported before the call is written, and settled on channel B. The wait ends
+   * after `deadlineMs` (default: none), or when `signal` is aborted; `pending` counts the messages left.
    */
-  flush(options?: { readonly signal?: AbortSignal }): Promise<ReporterFlushResult>;
+  flush(options?: {
+    readonly deadlineMs?: number | undefined;
+    readonly signal?: AbortSignal | undefined;
+  }): Promise<ReporterFlushResult>;
 }
 
 /** What `createReporter` makes. */

@@ -83,6 +83,7 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
   './fastify': ['captureRequests'],
   './hono': ['captureRequests'],
   './passport': ['reportLogins'],
+  './queue': ['exportQueue', 'importQueue'],
   './queue/memory': ['createMemoryQueue'],
   './queue/postgres': ['createPostgresIncidents', 'createPostgresQueue', 'createPostgresSchema'],
   './queue/sqlite': ['createSqliteIncidents', 'createSqliteQueue'],
@@ -156,7 +157,7 @@ describe('the exports map', () => {
       './fastify',
       './hono',
       './passport',
-
+      './queue',
       './queue/memory',
       './queue/postgres',
       './queue/sqlite',
@@ -195,7 +196,8 @@ describe('the exports map', () => {
 
   it('leaves no built module without a source, and no source unbuilt', () => {
     const built = filesBelow('modules').filter((file) => file.endsWith('.js'));
-    const modules = [...sources.keys()].filter((file) => !file.endsWith('.d.ts'));
+    // The SQL of the PostgreSQL queue is built from a module that is generated of it.
+    const modules = [...sources.keys()].filter((file) => /(?<!\.d)\.ts$/.test(file));
     expect(built).toEqual(modules.map((file) => file.replace(/\.ts$/, '.js')));
   });
 

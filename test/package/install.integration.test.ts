@@ -105,6 +105,25 @@ describe.concurrent('the installed package', () => {
     expect(JSON.parse(stdout)).toEqual(FACTS);
   });
 
+  it('opens a queue in an SQLite file, or says which package to install', async () => {
+    const file = consumer.write(
+      'sqlite.mjs',
+      `import { createSqliteQueue } from '${name}/queue/sqlite';
+       const queue = createSqliteQueue({ file: 'queue.db' });
+       const state = { tier: 'healthy', maxMessages: 1, maxBytes: 1, circuitBreaker: null };
+       const opened = queue.open(state).then(() => 'opened', ({ code, message }) => [code, message]);
+       console.log(JSON.stringify(await opened));
+       await queue.close();`,
+    );
+    const { stdout, stderr, status } = await consumer.node(file);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    // No peer is installed. Node 20 has no SQLite, and the newer versions that CI runs have a recent one.
+    const install = 'npm install @photostructure/sqlite@1';
+    const isMissing = process.getBuiltinModule('node:sqlite') === undefined;
+    const missing = ['ERR_PEER_MISSING', expect.stringContaining(install)];
+    expect(JSON.parse(stdout)).toEqual(isMissing ? missing : 'opened');
+  });
+
   it('gives the same instances by require and import', async () => {
     const file = consumer.write(
       'same.cjs',

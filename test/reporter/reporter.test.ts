@@ -654,6 +654,7 @@ test.each([[Number.NaN], [Number.POSITIVE_INFINITY], [-1], ['1000']])(
     await expect(reporter.flush({ signal: 1 as never })).rejects.toThrow(
       expect.objectContaining({ path: ['signal'] }),
     );
+    await expect(reporter.flush({ deadlineMs } as never)).rejects.toThrow(refused);
   },
 );
 
@@ -691,22 +692,27 @@ test('a playbook is selected by the slug that is told', async () => {
   expect(await skipped.settled).toEqual({ outcome: 'skipped', reason: 'playbook-not-selected' });
 });
 
-test('flush ends with its signal, and says what is left', async () => {
-  const receiver = await openReceiver({ otherwise: { status: 500 } });
-  const { reporter } = opened({ webhook: webhookTo(receiver) });
-  reporter.attack(ATTACK);
-  await receiver.waitForRequests(1);
-  const stop = new AbortController();
-  const flushed = reporter.flush({ signal: stop.signal });
-  stop.abort();
-  expect(await flushed).toEqual({
-    delivered: 0,
-    dead: 0,
-    discarded: 0,
-    settledElsewhere: 0,
-    pending: 1,
-  });
-});
+test.each(['signal', 'deadlineMs'])(
+  'flush ends with its %s, and says what is left',
+  async (limit) => {
+    const receiver = await openReceiver({ otherwise: { status: 500 } });
+    const { reporter } = opened({ webhook: webhookTo(receiver) });
+    reporter.attack(ATTACK);
+    await receiver.waitForRequests(1);
+    const stop = new AbortController();
+    const flushed = reporter.flush(
+      limit === 'signal' ? { signal: stop.signal } : { deadlineMs: 20 },
+    );
+    if (limit === 'signal') stop.abort();
+    expect(await flushed).toEqual({
+      delivered: 0,
+      dead: 0,
+      discarded: 0,
+      settledElsewhere: 0,
+      pending: 1,
+    });
+  },
+);
 
 describe('what follows the open dialect alone', () => {
   const IPV6 = { actor: { ip: '2001:db8::7' } };

@@ -63,7 +63,7 @@ const ACTIONS: { readonly [K in Kind]: Action<K> } = {
   },
   queue: ({ world }, { how, forMs }) => {
     world.queueFault = how;
-    world.troubledUntil = world.now + forMs + QUEUE_TROUBLE_MS;
+    world.troubledUntil = Math.max(world.troubledUntil, world.now + forMs + QUEUE_TROUBLE_MS);
     world.tell(() => `the queue ${how} for ${forMs} ms`);
     for (const { id } of world.scenario.applications) world.meet(id, how);
     void world.clock.sleep(forMs).then(() => {
@@ -71,8 +71,10 @@ const ACTIONS: { readonly [K in Kind]: Action<K> } = {
     });
   },
   clock: ({ world }, { byMs }) => {
+    world.tell(() => `the wall clock jumps by ${byMs} ms`);
     world.clock.setWallClock(world.clock.now() + byMs);
     for (const { id } of world.scenario.applications) world.meet(id, 'clock-set');
+    if (world.backing.isOnWallClock === true) world.shiftQueueTime(byMs);
   },
   reopen: (simulation, { application }) => {
     const { id } = simulation.of(application).plan;

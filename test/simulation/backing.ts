@@ -19,6 +19,8 @@ export interface Backing {
   readonly kind: QueueKind;
   /** How much later than at once a process may hear of what it may send. */
   readonly hearsLateMs: number;
+  /** Absent: the queue's time does not jump with the clock on the wall. */
+  readonly isOnWallClock?: true;
   /** What one life of a process has of it. */
   attach(): Handle;
   /** By whom it is looked at; absent while nobody can. */

@@ -220,6 +220,22 @@ export class Book {
     this.application(message.applicationId).waiting.add(message);
   }
 
+  /** The queue's clock jumped: what it has a time for comes so much sooner. */
+  shift(byMs: number, now: number): void {
+    for (const message of this.messages.values()) {
+      message.acceptedAt -= byMs;
+      message.dueAt -= byMs;
+      message.notBefore -= byMs;
+      message.diedAt -= byMs;
+    }
+    for (const application of this.applications.values()) {
+      // A pause that is over stays so.
+      if (application.notBefore > now) application.notBefore -= byMs;
+      application.readySince = undefined;
+      if (application.claim !== undefined) application.claim.endsAt -= byMs;
+    }
+  }
+
   /** Ends the leases that are over. */
   wake(now: number): void {
     for (const application of this.applications.values()) {

@@ -41,7 +41,8 @@ function checkHorizon(world: World, processes: readonly SenderProcess[]): void {
     (process) => process.isDelivering && world.now - process.startedAt > roundsMs,
   );
   if (!isKept || world.now <= world.troubledUntil + roundsMs) return;
-  const oldest = world.now - schedule.horizonMs - GRACE_MS - roundsMs;
+  const lateMs = GRACE_MS + roundsMs + world.setBackMs;
+  const oldest = world.now - schedule.horizonMs - lateMs;
   const moreMs = (ROUNDS_WHERE_SETTINGS_HANG - ROUNDS) * roundMs;
   for (const { key, state, acceptedAt, met } of world.book.messages.values()) {
     const oldestAt = met.has('settings-hang') ? oldest - moreMs : oldest;

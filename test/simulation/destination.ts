@@ -56,6 +56,13 @@ export class Destination {
     return { allowed: 2 ** Math.min(second, 20), count };
   }
 
+  /** The clock of the queue jumped. */
+  shift(byMs: number): void {
+    if (this.goneAt !== undefined) this.goneAt -= byMs;
+    if (this.recoveredAt !== undefined) this.recoveredAt -= byMs;
+    this.pausedUntil -= byMs;
+  }
+
   settle(attempt: Attempt, end: AttemptEnd): void {
     this.isKnown = true;
     if (end.isAborted) return;

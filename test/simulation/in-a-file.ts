@@ -24,6 +24,7 @@ export const inFile = (spoil: Spoil = SOUND): MakeBacking => ({
 class File implements Backing {
   readonly kind = 'sqlite';
   readonly hearsLateMs = 0;
+  readonly isOnWallClock = true;
   readonly #clock: FakeClock;
   readonly #scenario: Scenario;
   readonly #spoil: Spoil;
@@ -49,8 +50,7 @@ class File implements Backing {
     const { maxPendingMessages } = this.#scenario;
     // A simulation cannot show what a sync is for.
     const options = { file: join(this.#folder, 'queue.db'), sync: false, maxPendingMessages };
-    // A jump of the wall clock is a fault of the senders, and not of the queue.
-    const made = createSqliteQueue(options, { now: () => this.#clock.monotonicMs() });
+    const made = createSqliteQueue(options, this.#clock);
     this.#all.push(made);
     return made;
   }

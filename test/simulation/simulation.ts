@@ -183,8 +183,9 @@ export class Simulation {
   }
 
   /** From step to step, until it is over or something is wrong. */
-  async #until(isOver: () => boolean, withinMs: number): Promise<void> {
+  async #until(isOver: () => boolean, usualMs: number): Promise<void> {
     const { world } = this;
+    const withinMs = usualMs + world.setBackMs;
     const endsAt = world.now + withinMs;
     const isDone = (): boolean => {
       checkStep(world, this.#processes);

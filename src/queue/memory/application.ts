@@ -1,7 +1,13 @@
 import { ownProperties } from '../../own-properties.ts';
-import type { ApplicationState, DiscardReason, Ledger } from '../queue.ts';
+import type { ApplicationState, Claim, ClaimRequest, DiscardReason, Ledger } from '../queue.ts';
+import type { QueueTime } from './queue-time.ts';
 import type { Scheduled, SchedulePlace } from './schedule.ts';
-import { type TakenMessages, WaitingMessages } from './waiting-messages.ts';
+import {
+  claimedMessages,
+  type TakenMessages,
+  type WaitingMessage,
+  WaitingMessages,
+} from './waiting-messages.ts';
 
 export interface LiveClaim extends TakenMessages {
   readonly id: string;
@@ -26,6 +32,10 @@ export class Application implements Scheduled {
     this.state = state;
   }
 
+  get pausedUntilMs(): number {
+    return this.#pausedUntilMs;
+  }
+
   get isClosed(): boolean {
     return this.state.tier === 'closed';
   }
@@ -48,6 +58,20 @@ export class Application implements Scheduled {
   /** Makes delayed messages due once as many wait as one claim may have. */
   endDelaysIfFull(nowMs: number): void {
     if (this.waiting.size >= this.state.maxMessages) this.waiting.endDelays(nowMs);
+  }
+
+  /** Claims due messages, of which there is at least one. */
+  lease(id: string, request: ClaimRequest, at: QueueTime): Claim {
+    const { id: applicationId, state } = this;
+    const limits = {
+      maxMessages: Math.min(state.maxMessages, request.maxMessages),
+      maxBytes: Math.min(state.maxBytes, request.maxBytes),
+    };
+    const taken = this.waiting.take(limits, at.nowMs);
+    this.claim = { id, application: this, ...taken, endsAtMs: at.after(request.leaseMs) };
+    const messages = claimedMessages(taken.messages, at.nowMs);
+    const { format } = taken.messages[0] as WaitingMessage;
+    return { id, applicationId, format, state, nowMs: at.nowMs, messages };
   }
 
   /** Ends the claim without results: its messages wait again. */

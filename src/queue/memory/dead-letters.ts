@@ -79,6 +79,12 @@ export class DeadLetters {
     return taken;
   }
 
+  purge(filter: DeadLetterFilter): number {
+    const purged = this.take(filter);
+    for (const { application } of purged) application.discard('purged');
+    return purged.length;
+  }
+
   #forget({ application, message }: Death): void {
     this.#bytes -= message.sizeBytes;
     application.counts.dead -= 1;

@@ -1,6 +1,7 @@
 import { SecurityEventError } from '../../errors.ts';
 import { type GiveWay, givingWay } from '../../runtime/yield-to-event-loop.ts';
 import type {
+  ApplicationItem,
   ApplicationState,
   ApplicationUpdate,
   Backlog,
@@ -10,6 +11,8 @@ import type {
   DeadLetterPage,
   EnqueueResult,
   ExpiredMessage,
+  KeyedItem,
+  MessageItem,
   MessageQueue,
   MessageResult,
   NothingDue,
@@ -21,9 +24,9 @@ import type {
 } from '../queue.ts';
 import type { Application, LiveClaim } from './application.ts';
 import type { PageRequest } from './dead-letters.ts';
+import { itemsOf, storeItems } from './items.ts';
 import { type QueueClock, type QueueTime, readTime } from './queue-time.ts';
 import { type MemoryBounds, MemoryStore } from './store.ts';
-import { claimedMessages, type WaitingMessage } from './waiting-messages.ts';
 
 /** A large batch yields to the event loop between slices of this size. */
 const SLICE_MESSAGES = 100;
@@ -122,19 +125,10 @@ export class MemoryQueue implements MessageQueue {
       const nextAtMs = schedule.nextAtMs(request.tiers);
       return nextAtMs === undefined ? {} : { dueInMs: nextAtMs - at.nowMs };
     }
-    const { id: applicationId, state, waiting } = application;
-    const limits = {
-      maxMessages: Math.min(state.maxMessages, request.maxMessages),
-      maxBytes: Math.min(state.maxBytes, request.maxBytes),
-    };
-    const taken = waiting.take(limits, at.nowMs);
     this.#lastClaim += 1;
-    const id = String(this.#lastClaim);
-    application.claim = { id, application, ...taken, endsAtMs: at.after(request.leaseMs) };
+    const claim = application.lease(String(this.#lastClaim), request, at);
     schedule.update(application, at.nowMs);
-    const messages = claimedMessages(taken.messages, at.nowMs);
-    const { format } = taken.messages[0] as WaitingMessage;
-    return { id, applicationId, format, state, nowMs: at.nowMs, messages };
+    return claim;
   }
 
   async settle(
@@ -235,9 +229,17 @@ export class MemoryQueue implements MessageQueue {
 
   async purgeDeadLetters(filter: DeadLetterFilter): Promise<number> {
     this.#begin();
-    const purged = this.#store.dead.take(filter);
-    for (const { application } of purged) application.discard('purged');
-    return purged.length;
+    return this.#store.dead.purge(filter);
+  }
+
+  async *exportItems(): AsyncGenerator<ApplicationItem | MessageItem> {
+    yield* itemsOf(this.#store, this.#begin().at);
+  }
+
+  async importItems(items: readonly KeyedItem[]): Promise<number> {
+    const stored = storeItems(this.#store, items, this.#begin());
+    this.#notify();
+    return stored;
   }
 
   /** Answers after `close` too: the ledger shows what was handed back. */

@@ -1,6 +1,7 @@
 /** The schema's functions, each as a method. */
 import { SecurityEventError } from '../../errors.ts';
 import type {
+  ApplicationItem,
   ApplicationState,
   ApplicationUpdate,
   Backlog,
@@ -10,6 +11,8 @@ import type {
   DeadLetterPage,
   EnqueueResult,
   ExpiredMessage,
+  KeyedItem,
+  MessageItem,
   MessageResult,
   NothingDue,
   QueueEntry,
@@ -19,6 +22,7 @@ import type {
 import type { Database } from './database.ts';
 import { fromEscaped, toDuration, toEscaped, toWhole } from './escaped-text.ts';
 import { isLockTimeout } from './failure.ts';
+import { exportItems, itemArguments } from './items.ts';
 import {
   type ClaimAnswer,
   type ClaimName,
@@ -42,8 +46,14 @@ export interface Bounds {
   readonly maxPendingBytes: number;
 }
 
+interface Overflow {
+  readonly full: keyof Bounds;
+  readonly messages: number;
+  readonly bytes: number;
+}
+
 type EnqueueAnswer =
-  | { readonly full: keyof Bounds; readonly messages: number; readonly bytes: number }
+  | Overflow
   | (Settings & { readonly full?: never; readonly sequences: number[]; readonly closed: string[] });
 
 /** Dead letters in one transaction of a `replay` or `purge`. */
@@ -81,14 +91,30 @@ export class Calls {
       content,
       timeoutMs,
     })) as EnqueueAnswer;
-    if (answer.full !== undefined) {
-      const bound = answer.full;
-      const more = `${answer.messages} messages of ${answer.bytes} bytes`;
-      const detail = `${more} would pass ${bound} (${this.#bounds[bound]})`;
-      throw new SecurityEventError('ERR_QUEUE_FULL', { detail, path: [bound] });
-    }
+    if (answer.full !== undefined) throw this.#overflow(answer);
     this.#database.noteSettings(answer);
     return { sequences: answer.sequences, closed: answer.closed.map(fromEscaped) };
+  }
+
+  #overflow({ full: bound, messages, bytes }: Overflow): SecurityEventError {
+    const more = `${messages} messages of ${bytes} bytes`;
+    const detail = `${more} would pass ${bound} (${this.#bounds[bound]})`;
+    return new SecurityEventError('ERR_QUEUE_FULL', { detail, path: [bound] });
+  }
+
+  exportItems(): AsyncIterable<ApplicationItem | MessageItem> {
+    return exportItems(this.#database);
+  }
+
+  /** Rejects with ERR_QUEUE_FULL if a bound would be passed. */
+  async importItems(given: readonly KeyedItem[]): Promise<number> {
+    const { items, content } = itemArguments(given);
+    const args = { items, ...this.#bounds, initialState: this.#initialJson() };
+    const answer = (await this.#database.call('import_items', args, { content })) as
+      | Overflow
+      | { readonly full?: never; readonly imported: number };
+    if (answer.full !== undefined) throw this.#overflow(answer);
+    return answer.imported;
   }
 
   #initialJson(): StateJson {

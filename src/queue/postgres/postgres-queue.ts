@@ -1,5 +1,6 @@
 import { SecurityEventError } from '../../errors.ts';
 import type {
+  ApplicationItem,
   ApplicationState,
   ApplicationUpdate,
   Backlog,
@@ -10,6 +11,8 @@ import type {
   Durability,
   EnqueueResult,
   ExpiredMessage,
+  KeyedItem,
+  MessageItem,
   MessageQueue,
   MessageResult,
   NothingDue,
@@ -22,6 +25,7 @@ import { Calls } from './calls.ts';
 import { CounterFlusher } from './counter-flusher.ts';
 import { type Database, openDatabase } from './database.ts';
 import { EnqueueBatcher } from './enqueue-batcher.ts';
+import { LiveClaims } from './live-claims.ts';
 import { Notifier } from './notifier.ts';
 import type { ReadOptions } from './options.ts';
 import { type ClaimName, claimName } from './rows.ts';
@@ -38,11 +42,6 @@ interface Opened {
   readonly batcher: EnqueueBatcher;
 }
 
-interface LiveClaim {
-  readonly name: ClaimName;
-  readonly leaseEndsAt: number;
-}
-
 export class PostgresQueue implements MessageQueue {
   readonly #options: ReadOptions;
   readonly #surroundings: QueueSurroundings;
@@ -54,16 +53,15 @@ export class PostgresQueue implements MessageQueue {
   #closing: Promise<QueueClosing> | undefined;
   /** Calls that have not ended. */
   readonly #running = new Set<Promise<unknown>>();
-  /** Claims of this queue that are neither settled nor expired, oldest lease first. */
-  readonly #claims = new Map<string, LiveClaim>();
+  readonly #claims = new LiveClaims();
 
   constructor(options: ReadOptions, surroundings: QueueSurroundings) {
     const { pollMs, schema, callTimeoutMs } = options;
     const { clock, newId } = surroundings;
     this.#options = options;
     this.#surroundings = surroundings;
-    this.#caller = newId();
-    const caller = this.#caller;
+    const caller = newId();
+    this.#caller = caller;
     this.#notifier = new Notifier({ clock, pollMs, callTimeoutMs, channel: schema, caller });
   }
 
@@ -137,14 +135,7 @@ export class PostgresQueue implements MessageQueue {
   }
 
   #keep(id: string, leaseMs: number): void {
-    const now = this.#surroundings.clock.monotonicMs();
-    for (const [old, { leaseEndsAt }] of this.#claims) {
-      if (leaseEndsAt > now) break;
-      this.#claims.delete(old);
-    }
-    this.#claims.delete(id);
-    const name = claimName({ id });
-    if (name !== undefined) this.#claims.set(id, { name, leaseEndsAt: now + leaseMs });
+    this.#claims.keep(id, { now: this.#surroundings.clock.monotonicMs(), leaseMs });
   }
 
   async settle(
@@ -248,6 +239,16 @@ export class PostgresQueue implements MessageQueue {
     });
   }
 
+  async *exportItems(): AsyncGenerator<ApplicationItem | MessageItem> {
+    yield* await this.#run(({ calls }) => Promise.resolve(calls.exportItems()));
+  }
+
+  async importItems(items: readonly KeyedItem[]): Promise<number> {
+    return await this.#run(async ({ calls, flusher }) => {
+      return await calls.importItems(items).finally(() => this.#notifyAll(flusher));
+    });
+  }
+
   async stats(): Promise<QueueStats> {
     return await this.#run(({ calls }) => calls.stats());
   }
@@ -269,7 +270,7 @@ export class PostgresQueue implements MessageQueue {
     const { database, calls, flusher } = open;
     try {
       await Promise.allSettled(this.#running);
-      const claims = Array.from(this.#claims.values(), ({ name }) => calls.release(name));
+      const claims = this.#claims.names.map((name) => calls.release(name));
       const released = await Promise.allSettled(claims);
       if (claims.length > 0) flusher.request(true);
       await flusher.done();

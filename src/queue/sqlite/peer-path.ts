@@ -1,5 +1,3 @@
-// By another name: programs that are bundled as ES modules often declare `createRequire` in a banner.
-import { createRequire as requireFrom } from 'node:module';
 import { join } from 'node:path';
 import process from 'node:process';
 
@@ -11,6 +9,8 @@ const PEER = '@photostructure/sqlite';
  */
 export function peerPath(): string | null {
   const places = [import.meta.url as string | undefined, process.argv[1], join(process.cwd(), '_')];
+  // Not imported: webpack replaces calls of an imported `createRequire`, and they would find nothing.
+  const { createRequire: requireFrom } = process.getBuiltinModule('node:module');
   for (const place of places) {
     if (place === undefined) continue;
     try {

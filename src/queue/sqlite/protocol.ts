@@ -5,15 +5,19 @@
 
 import type { IncidentNews, IncidentReport } from '../../incident/incident-store.ts';
 import type {
+  ApplicationItem,
   ApplicationState,
   ApplicationUpdate,
   Backlog,
   ClaimRequest,
   DeadLetterFilter,
+  DeadLetterItem,
   DeadReason,
   ExpiredMessage,
   Format,
+  MessageItem,
   SequenceRange,
+  StoredMessage,
   Tier,
 } from '../queue.ts';
 
@@ -122,6 +126,24 @@ export interface IncidentLimits {
   readonly maxNames: number;
 }
 
+/** Its bytes travel beside it. */
+type WithoutBytes<T extends { readonly stored: StoredMessage }> = Omit<T, 'stored'> &
+  Omit<StoredMessage, 'bytes'> & { readonly length: number };
+
+export type ExportedRow = (ApplicationItem & { readonly id: string }) | WithoutBytes<MessageItem>;
+
+export type ImportedRow = { readonly key: string } & (
+  | ApplicationItem
+  | WithoutBytes<MessageItem>
+  | WithoutBytes<DeadLetterItem>
+);
+
+export interface ExportRequest {
+  readonly kind: ExportedRow['kind'];
+  /** The id of the last item of the page before. */
+  readonly after: number;
+}
+
 /** Each operation's argument and answer. */
 export interface Operations {
   open: [null, Backlog];
@@ -165,6 +187,11 @@ export interface Operations {
   ];
   replay: [PageRequest & { readonly bounds: Bounds }, PageAnswer];
   purge: [PageRequest, PageAnswer];
+  exportPage: [ExportRequest, readonly ExportedRow[]];
+  importItems: [
+    { readonly items: readonly ImportedRow[]; readonly maxDeadBytes: number } & EnqueueSettings,
+    number,
+  ];
   stats: [
     null,
     {

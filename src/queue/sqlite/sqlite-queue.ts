@@ -1,5 +1,6 @@
 import { SecurityEventError } from '../../errors.ts';
 import type {
+  ApplicationItem,
   ApplicationState,
   ApplicationUpdate,
   Backlog,
@@ -10,6 +11,8 @@ import type {
   Durability,
   EnqueueResult,
   ExpiredMessage,
+  KeyedItem,
+  MessageItem,
   MessageQueue,
   MessageResult,
   NothingDue,
@@ -20,6 +23,7 @@ import type {
 } from '../queue.ts';
 import { reportDamage, type SqliteQueueDamage } from './damage.ts';
 import type { Answer } from './file-worker.ts';
+import { bodiesOf, exportedItems, importedRow } from './items.ts';
 import { claimOf, deadLettersOf, entryTuple, resultTuples, stateOf, statsOf } from './messages.ts';
 import {
   type ClaimAnswer,
@@ -201,6 +205,17 @@ export class SqliteQueue implements MessageQueue {
       page = after === undefined ? undefined : { filter: page.filter, after, upTo };
     }
     return sum;
+  }
+
+  exportItems(): AsyncIterable<ApplicationItem | MessageItem> {
+    return exportedItems((page) => this.#call('exportPage', page));
+  }
+
+  async importItems(items: readonly KeyedItem[]): Promise<number> {
+    const { settings } = this.#session();
+    const { maxDeadBytes } = this.#settings;
+    const argument = { items: items.map(importedRow), settings, maxDeadBytes };
+    return (await this.#call('importItems', argument, bodiesOf(items))).value;
   }
 
   async stats(): Promise<QueueStats> {

@@ -154,6 +154,12 @@ function failureAnswer(error, file) {
 // src/queue/sqlite/protocol.ts
 var GATE_BUSY = 0;
 var GATE_STOP = 1;
+var stateTuple = (state) => [
+  state.tier,
+  toWhole(state.maxMessages),
+  toWhole(state.maxBytes),
+  JSON.stringify(state.circuitBreaker)
+];
 var toWhole = (value) => Math.min(Math.max(Math.floor(value), 0), Number.MAX_SAFE_INTEGER);
 
 // src/queue/sqlite/worker/gate.ts
@@ -502,6 +508,8 @@ function readProgress({ database }, sequence) {
 }
 function place(transaction, application, nowMs) {
   endDelaysIfFull(transaction, application, nowMs);
+  application.served_at = Math.min(application.served_at, nowMs);
+  if (application.not_before <= nowMs) application.not_before = 0;
   transaction.changed(application);
 }
 function endDelaysIfFull(transaction, application, nowMs) {
@@ -906,7 +914,10 @@ function isIntact(application, message) {
   };
   return bodyChecksum(facts, body) === checksum;
 }
-function setAside(transaction, application, { message, nowMs }) {
+function setAside(transaction, application, {
+  message,
+  nowMs
+}) {
   const [sequence] = message;
   transaction.database.run(
     \`insert into damaged_message
@@ -988,7 +999,9 @@ function enqueue(transaction, { entries, delayMs, settings }, { at, bodies }) {
     end += entry[3];
     if (isClosed(entry)) continue;
     const application = transaction.ensure(entry[0], settings.initialState);
-    sequences.push(insert(transaction, entry, { application, due, accepted: at.nowMs, body }));
+    sequences.push(
+      insertMessage(transaction, entry, { application, due, accepted: at.nowMs, body })
+    );
     application.first_due = Math.min(application.first_due ?? due, due);
     application.delayed_until = Math.max(application.delayed_until, due);
     changed.add(application);
@@ -1012,7 +1025,7 @@ function refuseOverflow({ state }, { entries, settings: { bounds } }) {
   const detail = \`\${entries.length} messages of \${bytes} bytes would pass \${bound} (\${bounds[bound]})\`;
   throw new Rejection("ERR_QUEUE_FULL", detail, { path: [bound] });
 }
-function insert(transaction, entry, message) {
+function insertMessage(transaction, entry, message) {
   const [, messageId, format, , dateAt, countAt, sizeBytes] = entry;
   const { application, due, accepted, body } = message;
   transaction.state.last_sequence += 1;
@@ -1144,6 +1157,153 @@ function forgetNames({ database, state }, count) {
   );
 }
 
+// src/queue/sqlite/worker/items.ts
+var PAGE2 = 100;
+function exportPage(transaction, { kind, after }, { at, send }) {
+  transaction.flushApplications();
+  const { database } = transaction;
+  if (database.get("select number from application where claim is not null limit 1")) {
+    const detail = "messages are claimed: close the senders, or wait until the leases expire";
+    throw new Rejection("ERR_QUEUE_FAILED", detail);
+  }
+  if (kind === "message") return messagesAfter(transaction, after, { at, send });
+  return database.all("select number from application where number > ? order by number limit ?", after, PAGE2).map(({ number }) => {
+    const { id, not_before, ...application } = transaction.byNumber(
+      Number(number)
+    );
+    const state = {
+      tier: application.tier,
+      maxMessages: application.max_messages,
+      maxBytes: application.max_bytes,
+      circuitBreaker: JSON.parse(application.circuit_breaker)
+    };
+    return { kind, id: String(number), applicationId: id, state, pausedUntil: not_before };
+  });
+}
+function messagesAfter(transaction, after, { at, send }) {
+  for (; ; ) {
+    const rows = transaction.database.tuples(
+      \`select \${COLUMNS}, application from message where sequence > ? order by sequence limit ?\`,
+      after,
+      PAGE2
+    );
+    const items = [];
+    for (const row of rows) {
+      const [sequence, due, accepted, sends, maxMessages, progress, , messageId] = row;
+      const [, , , , , , , , format, dateAt, countAt, sizeBytes, , body, number] = row;
+      const application = transaction.byNumber(number);
+      if (!isIntact(application, row)) {
+        setAside(transaction, application, { message: row, nowMs: at.nowMs });
+        place(transaction, application, at.nowMs);
+        continue;
+      }
+      send(body);
+      items.push({
+        kind: "message",
+        id: String(sequence),
+        applicationId: application.id,
+        messageId: fromText(messageId),
+        length: body.length,
+        progress: progress === null ? null : JSON.parse(progress),
+        acceptedAt: accepted,
+        dueAt: due,
+        format,
+        dateAt,
+        countAt,
+        sizeBytes,
+        sends,
+        maxMessages
+      });
+    }
+    if (items.length > 0 || rows.length === 0) return items;
+  }
+}
+function importItems(transaction, { items, settings, maxDeadBytes }, { at, bodies }) {
+  const { database } = transaction;
+  let end = 0;
+  const added = [];
+  for (const item of items) {
+    const start = end;
+    if (item.kind !== "application") end += item.length;
+    if (database.get("select key from imported where key = ?", item.key) !== void 0) continue;
+    added.push({ item, body: bodies.subarray(start, end) });
+  }
+  const entries = added.flatMap(({ item }) => item.kind === "message" ? [entryOf(item)] : []);
+  refuseOverflow(transaction, { entries, settings });
+  for (const { item, body } of added) {
+    database.run("insert into imported (key) values (?)", item.key);
+    const application = transaction.ensure(item.applicationId, settings.initialState);
+    if (item.kind === "message") storeMessage(transaction, application, { item, body });
+    else if (item.kind === "dead-letter") storeLetter(transaction, application, { item, body });
+    else storeState(application, item);
+    place(transaction, application, at.nowMs);
+  }
+  evict(transaction, maxDeadBytes);
+  transaction.announceDue();
+  return added.length;
+}
+function storeState(application, item) {
+  const [tier, maxMessages, maxBytes, circuitBreaker] = stateTuple(item.state);
+  application.tier = tier;
+  application.max_messages = maxMessages;
+  application.max_bytes = maxBytes;
+  application.circuit_breaker = circuitBreaker;
+  application.not_before = toWhole(item.pausedUntil);
+}
+function storeMessage(transaction, application, { item, body }) {
+  const { sends, maxMessages } = item;
+  const due = toWhole(item.dueAt);
+  const accepted = toWhole(item.acceptedAt);
+  const facts = { application, due, accepted, body };
+  const sequence = insertMessage(transaction, entryOf(item), facts);
+  const progress = item.progress === null ? null : JSON.stringify(item.progress);
+  const row = { sequence, due, accepted, sends, max_messages: maxMessages, progress };
+  writeProgress(transaction, row);
+  application.first_due = Math.min(application.first_due ?? due, due);
+}
+function storeLetter(transaction, application, { item, body }) {
+  const { number } = application;
+  const { messageId, format, dateAt, countAt, sizeBytes } = item;
+  const facts = { application: number, messageId, format, dateAt, countAt, sizeBytes };
+  transaction.database.run(
+    "insert into dead_letter values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    transaction.nextNumber(),
+    number,
+    toWhole(item.acceptedAt),
+    toWhole(item.diedAt),
+    item.sends,
+    item.reason,
+    JSON.stringify(item.lastAttempt),
+    toText(messageId),
+    format,
+    dateAt,
+    countAt,
+    sizeBytes,
+    bodyChecksum(facts, body),
+    body
+  );
+  transaction.state.dead_bytes += sizeBytes;
+  application.accepted += 1;
+  application.dead += 1;
+}
+var entryOf = ({
+  applicationId,
+  messageId,
+  format,
+  length,
+  dateAt,
+  countAt,
+  sizeBytes
+}) => [
+  applicationId,
+  messageId,
+  format,
+  length,
+  dateAt,
+  countAt,
+  sizeBytes
+];
+
 // src/queue/sqlite/worker/settle.ts
 function settle(transaction, settlement, at) {
   const application = findClaim(transaction, settlement.id);
@@ -1257,6 +1417,8 @@ var OPERATIONS = {
   listDeadLetters,
   replay: (transaction, argument, { at }) => replay(transaction, argument, at),
   purge,
+  exportPage,
+  importItems,
   stats: (transaction, _, { at }) => stats(transaction, at),
   closeHandle: (transaction, argument, { at }) => closeHandle(transaction, argument, at),
   tellIncident: (transaction, argument, { at }) => tellIncident(transaction, argument, at),
@@ -1700,6 +1862,9 @@ create table dead_letter (
 ) strict;
 
 create index dead_letter_application on dead_letter (application, id);
+
+-- Keys of the items that were imported: a second import ignores them.
+create table imported (key text primary key) strict, without rowid;
 
 -- Rows whose checksum was wrong, for a human to look at. Nothing reads them.
 create table damaged_message (

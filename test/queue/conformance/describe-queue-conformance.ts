@@ -6,6 +6,7 @@ import { describeClaiming } from './claiming.ts';
 import { describeDeadLetters } from './dead-letters.ts';
 import { describeDelays } from './delays.ts';
 import type { QueueHarness } from './harness.ts';
+import { describeMoving } from './moving.ts';
 import { describeRandomRun } from './random-run.ts';
 import { describeSequences } from './sequences.ts';
 import { describeSettling } from './settling.ts';
@@ -21,6 +22,7 @@ export function describeQueueConformance(name: string, harness: QueueHarness): v
     describeApplications(harness);
     describeAccounting(harness);
     describeStorage(harness);
+    describeMoving(harness);
     describeRandomRun(harness);
   });
 }

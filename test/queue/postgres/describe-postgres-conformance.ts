@@ -12,7 +12,7 @@ import { describeQueueConformance } from '../conformance/describe-queue-conforma
 import type { QueueBounds, QueueHarness, QueueUnderTest } from '../conformance/harness.ts';
 import { holdCall } from './hold-call.ts';
 
-const TABLES = ['application', 'message', 'dead_letter', 'counter_delta'];
+const TABLES = ['application', 'message', 'dead_letter', 'counter_delta', 'imported'];
 
 /** A way to a server, maybe through something that stands before it. */
 export interface Way {

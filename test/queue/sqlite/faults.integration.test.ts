@@ -8,10 +8,11 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { peerPath } from '../../../src/queue/sqlite/peer-path.ts';
 import { loadEngine } from '../../../src/queue/sqlite/worker/engine.ts';
 import { createSqliteQueue, type SqliteQueueDamage } from '../../../src/queue/sqlite.ts';
+import { createFakeClock } from '../../../src/testing/index.ts';
 import { fixtureCommand, runFixture } from '../../helpers/child-programs.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
-import { entryOf, INITIAL, idsOf } from '../conformance/trial.ts';
+import { DELIVERED, entryOf, INITIAL, idsOf } from '../conformance/trial.ts';
 import { integrityOf, withDatabase } from './raw-database.ts';
 
 const request = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 60_000 } as const;
@@ -110,6 +111,23 @@ describe('a file that another process holds', () => {
     await new Promise((resolve) => setTimeout(resolve, holdMs));
     other.close();
     expect(await pending).toMatchObject(expected);
+  });
+});
+
+describe('a clock that is set back', () => {
+  test('does not hold up new messages of an application that was served before', async () => {
+    const clock = createFakeClock();
+    const queue = createSqliteQueue({ file: newFile() }, clock);
+    onTestFinished(async () => void (await queue.close()));
+    await queue.open(INITIAL);
+    await queue.enqueue([entryOf('one', { messageId: 'before' })]);
+    const claim = await queue.claim(request);
+    if (!('messages' in claim)) throw new Error('nothing is due');
+    await queue.settle(claim, [DELIVERED], { ...INITIAL, pauseMs: 0 });
+    clock.setWallClock(clock.now() - 3_600_000);
+    await queue.enqueue([entryOf('one', { messageId: 'after' })]);
+    const next = await queue.claim(request);
+    expect('messages' in next && idsOf(next)).toEqual(['after']);
   });
 });
 

@@ -41,5 +41,5 @@ describe('a queue in an SQLite file', () => {
     await queue.open(INITIAL);
     await journal.judge(queue, kills * STEPS);
     await queue.close();
-  }, 400_000);
+  }, 1_200_000);
 });

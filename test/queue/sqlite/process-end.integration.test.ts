@@ -36,6 +36,15 @@ async function waitingIn(file: string): Promise<Set<string>> {
 /** Exit codes by the way in which the process ends. */
 const ENDS = { exit: 0, throw: 1, busy: 0, idle: 0 } as const;
 
+test('a process with a queue in an SQLite file prints no warning', async () => {
+  const { exitCode, stderr } = await runFixture('sqlite-end', [
+    join(temporaryFolder(), 'queue.db'),
+    'idle',
+  ]);
+  // Node's own SQLite is experimental in some versions (D80).
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+});
+
 describe('a process with a busy queue in an SQLite file', () => {
   test.each(Object.entries(ENDS))(
     'ends soon and cleanly by %s',

@@ -9,7 +9,7 @@ import { place } from './waiting.ts';
 
 type Request = Operations['claim'][0];
 
-type MessageTuple = readonly [
+export type MessageTuple = readonly [
   sequence: number,
   due: number,
   accepted: number,
@@ -26,7 +26,7 @@ type MessageTuple = readonly [
   body: Uint8Array,
 ];
 
-const COLUMNS = `sequence, due, accepted, sends, max_messages, progress, progress_checksum,
+export const COLUMNS = `sequence, due, accepted, sends, max_messages, progress, progress_checksum,
   message_id, format, date_at, count_at, size_bytes, body_checksum, body`;
 
 /** Messages in due order. A claim reads only as many bodies as its bytes allow, a page at a time. */
@@ -150,7 +150,10 @@ function* dueMessages(
   }
 }
 
-function isIntact(application: Application, message: MessageTuple): boolean {
+export function isIntact(
+  application: Application,
+  message: readonly [...MessageTuple, ...unknown[]],
+): boolean {
   const [sequence, due, accepted, sends, maxMessages, progress] = message;
   const row = { sequence, due, accepted, sends, max_messages: maxMessages, progress };
   if (progressChecksum(row) !== message[6]) return false;
@@ -167,10 +170,13 @@ function isIntact(application: Application, message: MessageTuple): boolean {
 }
 
 /** Keeps a damaged row for a human, and counts its message as lost. */
-function setAside(
+export function setAside(
   transaction: Transaction,
   application: Application,
-  { message, nowMs }: { readonly message: MessageTuple; readonly nowMs: number },
+  {
+    message,
+    nowMs,
+  }: { readonly message: readonly [sequence: number, ...unknown[]]; readonly nowMs: number },
 ): void {
   const [sequence] = message;
   transaction.database.run(

@@ -29,7 +29,9 @@ export function enqueue(
     end += entry[3];
     if (isClosed(entry)) continue;
     const application = transaction.ensure(entry[0], settings.initialState);
-    sequences.push(insert(transaction, entry, { application, due, accepted: at.nowMs, body }));
+    sequences.push(
+      insertMessage(transaction, entry, { application, due, accepted: at.nowMs, body }),
+    );
     application.first_due = Math.min(application.first_due ?? due, due);
     application.delayed_until = Math.max(application.delayed_until, due);
     changed.add(application);
@@ -46,7 +48,7 @@ function closedOf(transaction: Transaction, entries: readonly EntryTuple[]) {
   return { isClosed, closed: [...closed] };
 }
 
-function refuseOverflow(
+export function refuseOverflow(
   { state }: Transaction,
   { entries, settings: { bounds } }: Pick<Argument, 'entries' | 'settings'>,
 ): void {
@@ -66,7 +68,11 @@ interface NewMessage {
   readonly body: Uint8Array;
 }
 
-function insert(transaction: Transaction, entry: EntryTuple, message: NewMessage): number {
+export function insertMessage(
+  transaction: Transaction,
+  entry: EntryTuple,
+  message: NewMessage,
+): number {
   const [, messageId, format, , dateAt, countAt, sizeBytes] = entry;
   const { application, due, accepted, body } = message;
   transaction.state.last_sequence += 1;

@@ -13,6 +13,7 @@ import { claim, type Outgoing } from './claim.ts';
 import { listDeadLetters, purge, replay } from './dead-letters.ts';
 import { enqueue } from './enqueue.ts';
 import { retractIncident, tellIncident } from './incidents.ts';
+import { exportPage, importItems } from './items.ts';
 import { closeHandle, extend, release, settle } from './settle.ts';
 import type { Transaction } from './transaction.ts';
 import { rescueExpired } from './waiting.ts';
@@ -63,6 +64,8 @@ const OPERATIONS: Implementations = {
   listDeadLetters,
   replay: (transaction, argument, { at }) => replay(transaction, argument, at),
   purge,
+  exportPage,
+  importItems,
   stats: (transaction, _, { at }) => stats(transaction, at),
   closeHandle: (transaction, argument, { at }) => closeHandle(transaction, argument, at),
   tellIncident: (transaction, argument, { at }) => tellIncident(transaction, argument, at),

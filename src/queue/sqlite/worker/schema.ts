@@ -102,6 +102,9 @@ create table dead_letter (
 
 create index dead_letter_application on dead_letter (application, id);
 
+-- Keys of the items that were imported: a second import ignores them.
+create table imported (key text primary key) strict, without rowid;
+
 -- Rows whose checksum was wrong, for a human to look at. Nothing reads them.
 create table damaged_message (
   sequence integer,

@@ -1,0 +1,145 @@
+/**
+ * A program with a queue in an SQLite file, bundled with all its packages by each bundler, and run: the
+ * worker starts, and the peer is found. esbuild is a dependency of ours; the others are installed by npm.
+ */
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Consumer } from '../helpers/consumer.ts';
+import { manifest, root } from '../helpers/package-files.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
+
+const PROGRAM = `
+  import { createServer } from 'node:http';
+  import { createWebhookSender } from '${manifest.name}';
+  import { createSqliteQueue } from '${manifest.name}/queue/sqlite';
+  async function main() {
+    let requests = 0;
+    const server = createServer((request, response) => {
+      requests += 1;
+      request.resume().on('end', () => response.writeHead(204).end());
+    });
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = 'http://127.0.0.1:' + server.address().port;
+    const queue = createSqliteQueue({ file: process.argv[2] });
+    const to = { url, secret: 'a shared secret', network: 'allow-private' };
+    const sender = createWebhookSender({ ...to, queue });
+    const application = { name: 'shop', environment: 'production', id: 'shop' };
+    const properties = { ips: [{ ip_cidr: '203.0.113.9/32' }], user_identifiers: [] };
+    const message = { application, properties, playbook: { name: 'Block IPs', id: 'block_ips' } };
+    await sender.send([{ message_type: 'security_response', message }]);
+    const { delivered } = await sender.flush({ deadlineMs: 10_000 });
+    const { left } = await sender.close();
+    server.close();
+    console.log(JSON.stringify({ requests, delivered, left }));
+  }
+  void main();
+`;
+
+const DELIVERED = { requests: 1, delivered: 1, left: 0 };
+
+/** What makes `out/<name>/host.mjs` or `host.cjs` of host.mjs, run in the folder of the program. */
+const SCRIPTS: Readonly<Record<string, string>> = {
+  rollup: `
+    import commonjs from '@rollup/plugin-commonjs';
+    import json from '@rollup/plugin-json';
+    import resolve from '@rollup/plugin-node-resolve';
+    import { rollup } from 'rollup';
+    const plugins = [
+      resolve({ preferBuiltins: true, exportConditions: ['node'] }),
+      commonjs({ ignore: ['node:sqlite'] }), // see docs/installing.md
+      json(),
+    ];
+    const bundle = await rollup({ input: 'host.mjs', plugins, onwarn: () => {} });
+    await bundle.write({ dir: 'out/rollup', format: 'es', entryFileNames: '[name].mjs',
+      chunkFileNames: '[name].mjs' });`,
+  vite: `
+    import { build } from 'vite';
+    const output = { ssr: 'host.mjs', outDir: 'out/vite', target: 'node20' };
+    await build({ build: output, ssr: { noExternal: true }, logLevel: 'error' });`,
+  webpack: `
+    import webpack from 'webpack';
+    const path = process.cwd() + '/out/webpack';
+    const output = { path, filename: 'host.cjs' };
+    const options = { mode: 'production', target: 'node20', entry: './host.mjs', output };
+    await new Promise((resolve, reject) => {
+      webpack(options, (error, stats) => (error ?? stats.hasErrors() ? reject(stats) : resolve()));
+    });`,
+};
+
+const isQuick = quickOrNightly(true, false);
+
+const BANNER =
+  "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
+
+describe('a bundle with a queue in an SQLite file', () => {
+  const consumer = new Consumer();
+
+  beforeAll(async () => {
+    await consumer.install({ byNpm: false });
+    for (const name of ['@photostructure/sqlite', 'node-gyp-build']) {
+      const from = join(root, 'node_modules', name);
+      cpSync(from, join(consumer.folder, 'node_modules', name), { recursive: true });
+    }
+    consumer.write('host.mjs', PROGRAM);
+    if (isQuick) return;
+    for (const file of ['package.json', 'package-lock.json']) {
+      cpSync(join(root, 'test/package/bundlers', file), join(consumer.folder, 'tools', file));
+    }
+    const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
+    // Not `npm ci`: it wants the binaries of all platforms, and a mirror may not have them.
+    const tools = join(consumer.folder, 'tools');
+    const { status, stderr } = await consumer.run('npm', ['install', ...quiet], tools);
+    if (status !== 0) throw new Error(`npm install ended with ${status}: ${stderr}`);
+  });
+  afterAll(() => {
+    consumer.remove();
+  });
+
+  async function runBundle(file: string): Promise<unknown> {
+    const queue = join(consumer.folder, `${file.replaceAll('/', '-')}.db`);
+    const { stdout, stderr, status } = await consumer.node(join(consumer.folder, file), queue);
+    expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
+    return JSON.parse(stdout);
+  }
+
+  test.each([
+    ['esm', 'mjs', [`--banner:js=${BANNER}`]],
+    ['cjs', 'cjs', ['--log-override:empty-import-meta=silent']],
+  ])('by esbuild as %s delivers', async (format, extension, more) => {
+    const file = `out/esbuild/host.${extension}`;
+    const args = [
+      '--bundle',
+      '--platform=node',
+      `--format=${format}`,
+      `--outfile=${file}`,
+      ...more,
+    ];
+    const bin = join(root, 'node_modules/.bin/esbuild');
+    const { status, stderr } = await consumer.run(bin, [
+      'host.mjs',
+      '--log-level=warning',
+      ...args,
+    ]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(await runBundle(file)).toEqual(DELIVERED);
+  });
+
+  describe.skipIf(isQuick)('by a bundler that npm installs', () => {
+    test.each([
+      ['rollup', 'host.mjs'],
+      ['vite', 'host.mjs'],
+      ['webpack', 'host.cjs'],
+    ])(
+      '%s delivers',
+      async (name, file) => {
+        // Beside the installed bundlers, whose names lead to them from there.
+        const script = consumer.write(`tools/${name}.mjs`, SCRIPTS[name] ?? '');
+        const { status, stderr } = await consumer.node(script);
+        expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+        expect(await runBundle(`out/${name}/${file}`)).toEqual(DELIVERED);
+      },
+      120_000,
+    );
+  });
+});

@@ -1,0 +1,151 @@
+/** `exportQueue` and `importQueue`: what one queue holds, another one holds afterwards. */
+import { describe, expect, test } from 'vitest';
+import { createMemoryQueue } from '../../../src/queue/memory.ts';
+import { exportQueue, importQueue } from '../../../src/queue/move.ts';
+import type { MessageQueue, QueueItem } from '../../../src/queue/queue.ts';
+import { createFakeClock } from '../../../src/testing/index.ts';
+import type { QueueHarness } from './harness.ts';
+import { DEAD, DELIVERED, entryOf, INITIAL, idsOf, Trial } from './trial.ts';
+
+const memory = (): MessageQueue => createMemoryQueue({}, createFakeClock());
+
+async function allOf<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+/** All that a queue holds, without the ids that it gives. Applications have no order. */
+export async function contentOf(queue: MessageQueue): Promise<object[]> {
+  const items = await allOf(exportQueue(queue));
+  const applications = items.filter(({ kind }) => kind === 'application');
+  const others = items.filter(({ kind }) => kind !== 'application');
+  applications.sort((one, other) => (one.applicationId < other.applicationId ? -1 : 1));
+  return [...applications, ...others].map((item) => ({ ...item, id: undefined }));
+}
+
+/** Fills an open queue with each kind of thing that it can hold. */
+async function fillForMove(trial: Trial): Promise<void> {
+  const { queue } = trial;
+  const state = {
+    tier: 'failing',
+    maxMessages: 7,
+    maxBytes: 7000,
+    circuitBreaker: { failures: [1, null] },
+  } as const;
+  const bytes = Buffer.from([0, 255, 10]);
+  await queue.enqueue([
+    entryOf('one', { messageId: 'retried', bytes }),
+    entryOf('one', { messageId: 'postponed' }),
+    entryOf('one', { messageId: 'dead', bytes }),
+  ]);
+  const results = [trial.retry(0, { maxMessages: 2, progress: 3 }), trial.retry(5), DEAD];
+  await trial.settle(await trial.claim(), results, { ...state, pauseMs: trial.ms(2) });
+  await queue.enqueue([
+    entryOf('\0 \ud800', { messageId: 'same', sizeBytes: 300 }),
+    entryOf('\0 \ud800', { messageId: 'same', format: 1 }),
+  ]);
+  await queue.enqueue([entryOf('one', { messageId: 'delayed' })], trial.ms(1));
+  await queue.enqueue([entryOf('closed', { messageId: 'expired \0' }), entryOf('closed')]);
+  await queue.closeApplication('closed', 1);
+}
+
+const messageIdsIn = (content: readonly object[]): string[] =>
+  (content as QueueItem[]).flatMap((item) =>
+    item.kind === 'application' ? [] : [item.stored.messageId],
+  );
+
+/** Fails after so many items. */
+async function* failingAfter(items: readonly QueueItem[], count: number) {
+  yield* items.slice(0, count);
+  throw new Error('the source went away');
+}
+
+export function describeMoving(harness: QueueHarness): void {
+  describe('a move', () => {
+    test('keeps all that the queue holds, to a queue in memory and back', async () => {
+      const trial = await Trial.start(harness);
+      await fillForMove(trial);
+      const content = await contentOf(trial.queue);
+      const ids = ['retried', 'postponed', 'same', 'same', 'delayed', 'dead', 'expired \0'];
+      expect(messageIdsIn(content)).toEqual(expect.arrayContaining(ids));
+      expect(content).toHaveLength(3 + ids.length + 1);
+      const other = memory();
+      const count = await importQueue(other, exportQueue(trial.queue));
+      expect(count).toBe(content.length);
+      expect(await contentOf(other)).toEqual(content);
+      const back = await Trial.start(harness);
+      await importQueue(back.queue, exportQueue(other));
+      expect(await contentOf(back.queue)).toEqual(content);
+      expect(await back.counts()).toEqual([8, 0, 6, 2]);
+      expect((await back.enqueue('closed', 'late')).closed).toEqual(['closed']);
+    });
+
+    test('goes on with the number of sends, the state and the dead letters', async () => {
+      const trial = await Trial.start(harness);
+      await trial.enqueue('one', 'a', 'b', 'c');
+      const state = { tier: 'failing', maxMessages: 5, maxBytes: 5000, circuitBreaker: 4 } as const;
+      const results = [trial.retry(0, { progress: 3 }), DEAD, trial.retry(1)];
+      await trial.settle(await trial.claim(), results, state);
+      const items = await allOf(exportQueue(trial.queue));
+      const target = await Trial.start(harness);
+      let told = 0;
+      target.queue.onDue(() => {
+        told += 1;
+      });
+      await importQueue(target.queue, items);
+      expect(told).toBeGreaterThan(0);
+      const claim = await target.claim();
+      expect(claim).toMatchObject({ applicationId: 'one', state });
+      expect(claim.messages).toMatchObject([{ sends: 1, progress: 3 }]);
+      await target.settle(claim, DELIVERED);
+      expect(await target.queue.replayDeadLetters({})).toBe(1);
+      const replayed = await target.claim();
+      expect([idsOf(replayed), replayed.messages[0]?.sends]).toEqual([['b'], 1]);
+      await target.settle(replayed, DELIVERED);
+      await target.advance(1);
+      expect(idsOf(await target.claim())).toEqual(['c']);
+      expect(await target.counts()).toEqual([3, 2, 1, 0]);
+    });
+
+    test('that failed is mended by a second one, which stores nothing twice', async () => {
+      const source = memory();
+      await source.open(INITIAL);
+      await source.enqueue(Array.from({ length: 1100 }, () => entryOf('one')));
+      const items = await allOf(exportQueue(source));
+      const content = await contentOf(source);
+      const trial = await Trial.start(harness);
+      await expect(importQueue(trial.queue, failingAfter(items, 1050))).rejects.toThrow('away');
+      expect((await trial.queue.stats()).pending).toBe(999);
+      expect(await importQueue(trial.queue, items)).toBe(101);
+      expect(await contentOf(trial.queue)).toEqual(content);
+      await trial.settle(await trial.claim(), DELIVERED);
+      expect(await importQueue(trial.queue, items)).toBe(0);
+      expect(await trial.counts()).toEqual([1100, 1000, 100, 0]);
+    });
+
+    test('stores nothing of a call for which there is no room', async () => {
+      const trial = await Trial.start(harness, { maxPendingBytes: 250 });
+      const source = memory();
+      await source.open(INITIAL);
+      await source.enqueue([entryOf('one'), entryOf('one'), entryOf('two')]);
+      await expect(importQueue(trial.queue, exportQueue(source))).rejects.toMatchObject({
+        code: 'ERR_QUEUE_FULL',
+        path: ['maxPendingBytes'],
+      });
+      expect(await contentOf(trial.queue)).toEqual([]);
+    });
+
+    test('does not begin while messages are claimed', async () => {
+      const trial = await Trial.start(harness);
+      await trial.enqueue('one', 'a');
+      await trial.claim({ leaseMs: trial.ms(2) });
+      await expect(contentOf(trial.queue)).rejects.toMatchObject({
+        code: 'ERR_QUEUE_FAILED',
+        message: expect.stringContaining('messages are claimed'),
+      });
+      await trial.advance(2);
+      expect(await contentOf(trial.queue)).toMatchObject([{}, { sends: 1 }]);
+    });
+  });
+}

@@ -1,0 +1,120 @@
+/** Processes that share a file: one of them is stopped (SIGSTOP), or all of them are busy. */
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as wait } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
+import { fixtureCommand, startChild } from '../../helpers/child-programs.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
+import { temporaryFolder } from '../../helpers/temporary-files.ts';
+import { DELIVERED, entryOf, INITIAL } from '../conformance/trial.ts';
+
+const request = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 60_000 } as const;
+
+async function opened(file: string) {
+  const queue = createSqliteQueue({ file });
+  onTestFinished(async () => void (await queue.close()));
+  await queue.open(INITIAL);
+  return queue;
+}
+
+/** Starts a neighbour, and waits until it says something. */
+async function neighbour(...args: readonly string[]): Promise<ChildProcess> {
+  const child = startChild(fixtureCommand('sqlite-neighbour', args), ['pipe', 'pipe', 'inherit']);
+  await once(child.stdout as NonNullable<typeof child.stdout>, 'data');
+  return child;
+}
+
+/** A neighbour that is stopped in a transaction, and an enqueue that waits for it. */
+async function stoppedInTransaction() {
+  const file = join(temporaryFolder(), 'queue.db');
+  const queue = await opened(file);
+  const child = await neighbour(file, 'write');
+  onTestFinished(() => void child.kill('SIGKILL'));
+  // Stopped at random, until it is in the middle of one.
+  for (let tries = 0; tries < 200; tries += 1) {
+    await wait(10 + (tries % 17));
+    child.kill('SIGSTOP');
+    const blocked = queue.enqueue([entryOf('one')]).catch((error: unknown) => error);
+    if ((await Promise.race([blocked, wait(1000, 'waits')])) === 'waits') {
+      return { child, queue, blocked };
+    }
+    child.kill('SIGCONT');
+  }
+  throw new Error('it was never in a transaction');
+}
+
+describe('a process that is stopped', () => {
+  test('until its lease is over settles nothing when it goes on', async () => {
+    const file = join(temporaryFolder(), 'queue.db');
+    const queue = await opened(file);
+    await queue.enqueue([entryOf('one', { messageId: 'a' })]);
+    const child = await neighbour(file, 'claim', '1000');
+    child.kill('SIGSTOP');
+    let claim = await queue.claim(request);
+    while (!('messages' in claim)) {
+      await wait(20);
+      claim = await queue.claim(request);
+    }
+    expect(claim.messages).toMatchObject([{ stored: { messageId: 'a' }, sends: 1 }]);
+    const answers = text(child.stdout as NonNullable<typeof child.stdout>);
+    child.stdin?.write('go on\n');
+    child.kill('SIGCONT');
+    expect(await answers).toBe('lost,lost,lost');
+    expect(await queue.stats()).toMatchObject({ delivered: 0, pending: 1 });
+    expect(await queue.settle(claim, [DELIVERED], { ...INITIAL, pauseMs: 0 })).toBe('settled');
+  });
+
+  test('in a transaction holds the others up until it goes on', async () => {
+    const { child, blocked } = await stoppedInTransaction();
+    child.kill('SIGCONT');
+    expect(await blocked).toMatchObject({ closed: [] });
+  }, 60_000);
+
+  test.skipIf(quickOrNightly(true, false))(
+    'in a transaction fails calls of the others after 10 s',
+    async () => {
+      const { child, queue, blocked } = await stoppedInTransaction();
+      expect(await blocked).toMatchObject({
+        code: 'ERR_QUEUE_FAILED',
+        message: expect.stringContaining('another process has held the file for 10 s'),
+      });
+      child.kill('SIGCONT');
+      expect(await queue.enqueue([entryOf('one')])).toMatchObject({ closed: [] });
+    },
+    60_000,
+  );
+
+  test('and then killed blocks nobody', async () => {
+    const file = join(temporaryFolder(), 'queue.db');
+    const queue = await opened(file);
+    const child = await neighbour(file, 'write');
+    await wait(50);
+    child.kill('SIGSTOP');
+    const enqueued = queue.enqueue([entryOf('one')]);
+    await wait(200);
+    child.kill('SIGKILL');
+    expect(await enqueued).toMatchObject({ closed: [] });
+  });
+});
+
+describe('four processes that enqueue at the same time', () => {
+  test('take turns: no enqueue waits for long', async () => {
+    const file = join(temporaryFolder(), 'queue.db');
+    const forMs = quickOrNightly('1000', '10000');
+    const children = await Promise.all(
+      Array.from({ length: 4 }, () => neighbour(file, 'enqueue', forMs)),
+    );
+    const answers = children.map((child) => text(child.stdout as NonNullable<typeof child.stdout>));
+    for (const child of children) child.stdin?.write('go\n');
+    const found = (await Promise.all(answers)).map(
+      (answer) => JSON.parse(answer) as { count: number; longestMs: number },
+    );
+    const counts = found.map(({ count }) => count);
+    // Alone on the machine less than 100 ms. A starved process waits for seconds.
+    expect(Math.max(...found.map(({ longestMs }) => longestMs))).toBeLessThan(1000);
+    expect(Math.min(...counts)).toBeGreaterThan(Math.max(...counts) / 3);
+  });
+});
