@@ -51,7 +51,7 @@ export class LentDestination implements LineSink {
       leaf === options.stream &&
       kindOf(leaf) === 'sonic-boom' &&
       leaf.sync === false;
-    const undo = this.#leaves.map((leaf) => this.#watch(leaf));
+    const undo = this.#leaves.map((each) => this.#watch(each));
     this.#unwatch = () => {
       for (const off of undo) off();
     };
