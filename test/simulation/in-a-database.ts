@@ -97,7 +97,7 @@ class Tables implements Backing {
   readonly begin = async (): Promise<void> => {
     const clear = TABLES.map((table) => `delete from security_events.${table};`);
     await this.#database.control.query(
-      `${clear.join('')} update security_events.room set messages = 0, bytes = 0`,
+      `${clear.join('')} update security_events.pending_total set messages = 0, bytes = 0`,
     );
     await this.#setTime();
     await this.#observer.open(INITIAL);
