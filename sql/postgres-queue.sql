@@ -963,126 +963,6 @@ begin
         select count(*) as messages from "security_events".message m
           where m.application = a.number and m.due > now_ms) l);
 end $$;
-create table "security_events".imported (key text primary key);
-
-create function "security_events".claimed() returns bigint language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  perform "security_events".hold(a.number) from (
-    select number from "security_events".application where lease_end <= "security_events".now_exact() order by number) a;
-  return (select count(*) from "security_events".application where claim is not null);
-end $$;
-
-create function "security_events".export_applications(behind bigint, most bigint)
-returns table (id bigint, application text, tier text, max_messages bigint, max_bytes bigint,
-  circuit_breaker text, not_before bigint) language sql stable set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off
-set enable_hashjoin = off set enable_mergejoin = off as $$
-  select a.number, a.id, a.tier, a.max_messages, a.max_bytes, a.circuit_breaker, a.not_before
-    from "security_events".application a where a.number > behind order by a.number limit most
-$$;
-
-create function "security_events".export_messages(behind bigint, most bigint)
-returns table (id bigint, application text, message_id text, format smallint, content bytea,
-  date_at integer, count_at integer, size_bytes bigint, sends integer, max_messages bigint,
-  progress text, accepted_at bigint, due bigint) language sql stable set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off
-set enable_hashjoin = off set enable_mergejoin = off as $$
-  select m.sequence, a.id, m.message_id, m.format, m.content, m.date_at, m.count_at, m.size_bytes,
-      m.sends, m.max_messages, m.progress, m.accepted_at, m.due
-    from "security_events".message m join "security_events".application a on a.number = m.application
-    where m.sequence > behind order by m.sequence limit most
-$$;
-
-create function "security_events".import_items(
-  items text, contents bytea, new_tier text, new_max_messages bigint, new_max_bytes bigint,
-  new_circuit_breaker text, bound_messages bigint, bound_bytes bigint,
-  out imported bigint, out passed text, out messages bigint, out bytes bigint
-) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off
-set enable_hashjoin = off set enable_mergejoin = off as $$
-declare
-  now_ms bigint;
-  added jsonb;
-  used record;
-begin
-  lock table "security_events".intake in row share mode;
-  now_ms := floor("security_events".now_exact());
-  select coalesce(jsonb_agg(e.item order by e.place), '[]'),
-      count(*) filter (where e.item ->> 'kind' = 'message'),
-      coalesce(sum((e.item ->> 'size_bytes')::bigint)
-        filter (where e.item ->> 'kind' = 'message'), 0)
-    into added, messages, bytes
-    from jsonb_array_elements(items::jsonb) with ordinality e(item, place)
-    where not exists (select from "security_events".imported i where i.key = e.item ->> 'key');
-  imported := jsonb_array_length(added);
-  if messages > 0 then
-    select * into used from "security_events".waiting();
-    if used.messages + messages > bound_messages then
-      passed := 'maxPendingMessages';
-      return;
-    elsif used.bytes + bytes > bound_bytes then
-      passed := 'maxPendingBytes';
-      return;
-    end if;
-  end if;
-  insert into "security_events".imported select e.item ->> 'key' from jsonb_array_elements(added) e(item);
-  insert into "security_events".application (id, tier, max_messages, max_bytes, circuit_breaker, not_before)
-    select distinct on (r.application) r.application, r.tier, r.max_messages, r.max_bytes,
-        r.circuit_breaker, r.not_before
-      from rows from (jsonb_to_recordset(added) as (
-        kind text, application text, tier text, max_messages bigint, max_bytes bigint,
-        circuit_breaker text, not_before bigint, message_id text, format smallint, start integer,
-        length integer, date_at integer, count_at integer, size_bytes bigint, sends integer,
-        progress text, reason text, last_attempt text, accepted_at bigint, due bigint,
-        died_at bigint)) with ordinality r where r.kind = 'application' order by r.application, r.ordinality desc
-    on conflict (id) do update set tier = excluded.tier, max_messages = excluded.max_messages,
-      max_bytes = excluded.max_bytes, circuit_breaker = excluded.circuit_breaker,
-      not_before = excluded.not_before;
-  insert into "security_events".application (id, tier, max_messages, max_bytes, circuit_breaker)
-    select distinct r.application, new_tier, new_max_messages, new_max_bytes, new_circuit_breaker
-      from rows from (jsonb_to_recordset(added) as (
-        kind text, application text, tier text, max_messages bigint, max_bytes bigint,
-        circuit_breaker text, not_before bigint, message_id text, format smallint, start integer,
-        length integer, date_at integer, count_at integer, size_bytes bigint, sends integer,
-        progress text, reason text, last_attempt text, accepted_at bigint, due bigint,
-        died_at bigint)) with ordinality r
-      where not exists (select from "security_events".application a where a.id = r.application)
-      order by r.application
-    on conflict do nothing;
-  with item as (
-    select a.number as owner, r.*, substring(contents from r.start + 1 for r.length) as content
-      from rows from (jsonb_to_recordset(added) as (
-        kind text, application text, tier text, max_messages bigint, max_bytes bigint,
-        circuit_breaker text, not_before bigint, message_id text, format smallint, start integer,
-        length integer, date_at integer, count_at integer, size_bytes bigint, sends integer,
-        progress text, reason text, last_attempt text, accepted_at bigint, due bigint,
-        died_at bigint)) with ordinality r join "security_events".application a on a.id = r.application where r.kind = 'message'
-  ), stored as (
-    insert into "security_events".message (application, due, sequence, max_messages, progress, content, accepted_at, size_bytes, sends, date_at, count_at, format, message_id)
-      select owner, due, nextval('"security_events".turn_number'), max_messages, progress, content, accepted_at, size_bytes, sends, date_at, count_at, format, message_id
-        from (select * from item order by ordinality) i
-      returning application, due, sequence, size_bytes
-  )
-  insert into "security_events".posting (application, accepted, pending, pending_bytes, first_due, at)
-    select application, count(*), count(*), sum(size_bytes), min(due), now_ms
-      from stored group by application order by min(sequence);
-  with item as (
-    select a.number as owner, r.*, substring(contents from r.start + 1 for r.length) as content
-      from rows from (jsonb_to_recordset(added) as (
-        kind text, application text, tier text, max_messages bigint, max_bytes bigint,
-        circuit_breaker text, not_before bigint, message_id text, format smallint, start integer,
-        length integer, date_at integer, count_at integer, size_bytes bigint, sends integer,
-        progress text, reason text, last_attempt text, accepted_at bigint, due bigint,
-        died_at bigint)) with ordinality r join "security_events".application a on a.id = r.application where r.kind = 'dead-letter'
-  ), stored as (
-    insert into "security_events".dead_letter (application, died_at, reason, last_attempt, content, accepted_at, size_bytes, sends, date_at, count_at, format, message_id)
-      select owner, died_at, reason, last_attempt, content, accepted_at, size_bytes, sends, date_at, count_at, format, message_id
-        from (select * from item order by ordinality) i
-      returning application
-  )
-  insert into "security_events".posting (application, accepted, dead)
-    select application, count(*), count(*) from stored group by application;
-end $$;
 
 create function "security_events".pending_messages(args json) returns bigint language sql volatile set search_path = pg_catalog, pg_temp as $$
   select p.messages from "security_events".pending_now() p
@@ -1197,6 +1077,125 @@ begin
       select "security_events".digest('ip', n.name) from unnest("security_events".texts(args->'addresses')) n(name)
       union all
       select "security_events".digest('account', n.name) from unnest("security_events".texts(args->'accounts')) n(name));
+end $$;
+
+-- Keys of the items that were imported. A second import ignores them.
+create table "security_events".imported (key text primary key);
+
+-- Counts the applications with a live claim, after it has ended expired leases.
+create function "security_events".claimed_applications(args json) returns bigint language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform "security_events".lock_application(a.number) from (
+    select number from "security_events".application where lease_end <= "security_events".now_exact() order by number) a;
+  return (select count(*) from "security_events".application where claim is not null);
+end $$;
+
+create function "security_events".export_applications(args json)
+returns table (id bigint, application text, state json, not_before bigint)
+language sql stable set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+  select a.number, a.id, json_build_object('tier', a.tier, 'maxMessages', a.max_messages,
+      'maxBytes', a.max_bytes, 'circuitBreaker', a.circuit_breaker), a.not_before
+    from "security_events".application a where a.number > (args->>'after')::bigint
+    order by a.number limit (args->>'limit')::bigint
+$$;
+
+create function "security_events".export_messages(args json)
+returns table (id bigint, application text, message_id text, format smallint, content bytea,
+  date_at integer, count_at integer, size_bytes bigint, sends integer, max_messages bigint,
+  progress text, accepted_at bigint, due bigint) language sql stable set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+  select m.sequence, a.id, m.message_id, m.format, m.content, m.date_at, m.count_at, m.size_bytes,
+      m.sends, m.max_messages, m.progress, m.accepted_at, m.due
+    from "security_events".message m join "security_events".application a on a.number = m.application
+    where m.sequence > (args->>'after')::bigint
+    order by m.sequence limit (args->>'limit')::bigint
+$$;
+
+-- Items of one kind as rows, in the order of the array, with the numbers of their applications.
+create function "security_events".item_rows(items json, wanted text)
+returns table (owner bigint, place bigint, state json, not_before bigint, message_id text,
+  format smallint, start integer, length integer, date_at integer, count_at integer,
+  size_bytes bigint, sends integer, max_messages bigint, progress text, accepted_at bigint,
+  due bigint, reason text, last_attempt text, died_at bigint) language sql stable set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+  select a.number, e.place, e.item->'state', j."pausedUntil", j."messageId", j.format, j.start,
+      j.length, j."dateAt", j."countAt", j."sizeBytes", j.sends, j."maxMessages", j.progress,
+      j."acceptedAt", j."dueAt", j.reason, j."lastAttempt", j."diedAt"
+    from json_array_elements(items) with ordinality e(item, place)
+    join "security_events".application a on a.id = e.item->>'application'
+    cross join lateral json_to_record(e.item) j("pausedUntil" bigint, "messageId" text,
+      format smallint, start integer, length integer, "dateAt" integer, "countAt" integer,
+      "sizeBytes" bigint, sends integer, "maxMessages" bigint, progress text, "acceptedAt" bigint,
+      "dueAt" bigint, reason text, "lastAttempt" text, "diedAt" bigint)
+    where e.item->>'kind' = wanted
+$$;
+
+-- Stores the items whose key is new, all or none. Returns their number, or the bound that they would
+-- have passed.
+create function "security_events".import_items(args json, contents bytea) returns json language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  items json;
+  now_ms bigint;
+  used record;
+  more record;
+begin
+  lock table "security_events".enqueue_lock in row share mode;
+  now_ms := floor("security_events".now_exact());
+  select coalesce(json_agg(e.item order by e.place), '[]') into items
+    from json_array_elements(args->'items') with ordinality e(item, place)
+    where not exists (select from "security_events".imported i where i.key = e.item->>'key');
+  select count(*) as messages, coalesce(sum((e.item->>'sizeBytes')::bigint), 0) as bytes into more
+    from json_array_elements(items) e(item) where e.item->>'kind' = 'message';
+  used := "security_events".pending_now();
+  if more.messages > 0 and used.messages + more.messages > (args->>'maxPendingMessages')::bigint then
+    return json_build_object('full', 'maxPendingMessages', 'messages', more.messages, 'bytes', more.bytes);
+  elsif more.messages > 0 and used.bytes + more.bytes > (args->>'maxPendingBytes')::bigint then
+    return json_build_object('full', 'maxPendingBytes', 'messages', more.messages, 'bytes', more.bytes);
+  end if;
+  insert into "security_events".imported select e.item->>'key' from json_array_elements(items) e(item);
+  insert into "security_events".application (id, tier, max_messages, max_bytes, circuit_breaker)
+    select i.id, s.* from (select distinct e.item->>'application' as id
+        from json_array_elements(items) e(item)) i, "security_events".state_of(args->'initialState') s
+      where not exists (select from "security_events".application a where a.id = i.id)
+      order by i.id
+    on conflict do nothing;
+  update "security_events".application a set tier = s.tier, max_messages = s.max_messages,
+      max_bytes = s.max_bytes, circuit_breaker = s.circuit_breaker, not_before = i.not_before
+    from (select distinct on (r.owner) r.owner, r.state, r.not_before
+        from "security_events".item_rows(items, 'application') r order by r.owner, r.place desc) i
+      cross join lateral "security_events".state_of(i.state) s
+    where a.number = i.owner;
+  with stored as (
+    insert into "security_events".message (application, due, sequence, accepted_at, size_bytes, sends, date_at,
+        count_at, format, message_id, max_messages, progress, content)
+      select r.owner, r.due, nextval('"security_events".turn_number'), r.accepted_at, r.size_bytes, r.sends,
+          r.date_at, r.count_at, r.format, r.message_id, r.max_messages, r.progress,
+          substring(contents from r.start + 1 for r.length)
+        from (select * from "security_events".item_rows(items, 'message') order by place) r
+      returning application, due, sequence, size_bytes
+  )
+  insert into "security_events".counter_delta (application, accepted, pending, pending_bytes, first_due, at)
+    select application, count(*), count(*), sum(size_bytes), min(due), now_ms
+      from stored group by application order by min(sequence);
+  with stored as (
+    insert into "security_events".dead_letter (application, accepted_at, died_at, size_bytes, sends, date_at,
+        count_at, format, message_id, reason, last_attempt, content)
+      select r.owner, r.accepted_at, r.died_at, r.size_bytes, r.sends, r.date_at, r.count_at,
+          r.format, r.message_id, r.reason, r.last_attempt,
+          substring(contents from r.start + 1 for r.length)
+        from (select * from "security_events".item_rows(items, 'dead-letter') order by place) r
+      returning application
+  )
+  insert into "security_events".counter_delta (application, accepted, dead)
+    select application, count(*), count(*) from stored group by application;
+  return json_build_object('imported', json_array_length(items));
 end $$;
 
 create table "security_events".schema_version (version integer primary key);

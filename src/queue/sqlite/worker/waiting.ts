@@ -35,7 +35,6 @@ export function place(transaction: Transaction, application: Application, nowMs:
   endDelaysIfFull(transaction, application, nowMs);
   // If the clock is set back, new messages do not wait until it is that time again.
   application.served_at = Math.min(application.served_at, nowMs);
-  if (application.not_before <= nowMs) application.not_before = 0;
   transaction.changed(application);
 }
 
