@@ -88,8 +88,8 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
   {
     name: 'an application that is claimed is claimed again',
     file: `${QUEUE}/memory-queue.ts`,
-    from: 'schedule.update(application, at.nowMs);\n    const messages',
-    to: 'const messages',
+    from: 'schedule.update(application, at.nowMs);\n    return claim;',
+    to: 'return claim;',
     by: 'one-in-flight',
     withinSeeds: 50,
   },

@@ -508,8 +508,12 @@ function readProgress({ database }, sequence) {
 }
 function place(transaction, application, nowMs) {
   endDelaysIfFull(transaction, application, nowMs);
-  application.served_at = Math.min(application.served_at, nowMs);
+  if (application.served_at > nowMs) resumeAfterSetback(application, nowMs);
   transaction.changed(application);
+}
+function resumeAfterSetback(application, nowMs) {
+  if (application.not_before <= application.served_at) application.not_before = nowMs;
+  application.served_at = nowMs;
 }
 function endDelaysIfFull(transaction, application, nowMs) {
   const waiting = application.pending - application.claimed;
@@ -815,7 +819,7 @@ function stats(transaction, at) {
        order by number\`
   ).map(([id, ...counts]) => [fromText(id), ...counts]);
   const oldest = transaction.database.get(
-    \`select min(max(first_due, not_before, served_at)) as since from application
+    \`select min(max(first_due, not_before)) as since from application
      where tier <> 'closed' and claim is null and first_due is not null\`
   )?.["since"];
   const oldestDueMs = oldest === null ? 0 : Math.max(0, at.nowMs - Number(oldest));
@@ -1347,7 +1351,7 @@ function finish(transaction, application, { update, at }) {
     application.max_messages = maxMessages;
     application.max_bytes = maxBytes;
     application.circuit_breaker = circuitBreaker;
-    application.not_before = update.pauseMs > 0 ? at.after(update.pauseMs) : 0;
+    application.not_before = at.after(update.pauseMs);
   }
   place(transaction, application, at.nowMs);
   transaction.announceDue();

@@ -157,7 +157,7 @@ export function stats(transaction: Transaction, at: Moment): Operations['stats']
     .map(([id, ...counts]): LedgerTuple => [fromText(id), ...counts]);
   // Not since its first message was due: a pause that has just ended is nobody's delay.
   const oldest = transaction.database.get(
-    `select min(max(first_due, not_before, served_at)) as since from application
+    `select min(max(first_due, not_before)) as since from application
      where tier <> 'closed' and claim is null and first_due is not null`,
   )?.['since'];
   const oldestDueMs = oldest === null ? 0 : Math.max(0, at.nowMs - Number(oldest));

@@ -79,7 +79,7 @@ function finish(
     application.max_messages = maxMessages;
     application.max_bytes = maxBytes;
     application.circuit_breaker = circuitBreaker;
-    application.not_before = update.pauseMs > 0 ? at.after(update.pauseMs) : 0;
+    application.not_before = at.after(update.pauseMs);
   }
   place(transaction, application, at.nowMs);
   transaction.announceDue();

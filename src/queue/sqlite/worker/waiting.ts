@@ -33,9 +33,14 @@ export function readProgress(
  */
 export function place(transaction: Transaction, application: Application, nowMs: number): void {
   endDelaysIfFull(transaction, application, nowMs);
-  // If the clock is set back, new messages do not wait until it is that time again.
-  application.served_at = Math.min(application.served_at, nowMs);
+  if (application.served_at > nowMs) resumeAfterSetback(application, nowMs);
   transaction.changed(application);
+}
+
+/** The clock was set back: new messages do not wait until it is that time again. A pause goes on. */
+function resumeAfterSetback(application: Application, nowMs: number): void {
+  if (application.not_before <= application.served_at) application.not_before = nowMs;
+  application.served_at = nowMs;
 }
 
 /** Makes delayed messages due once as many messages wait as one claim may have. */
