@@ -26,10 +26,9 @@ const blocked = (address: string): WebhookMessageToSend => ({
   },
 });
 
-const report = await sendWebhook({ url, secret }, [
-  blocked('203.0.113.9'),
-  blocked('203.0.113.10'),
-]);
+const messages = [blocked('203.0.113.9'), blocked('203.0.113.10')];
+// The receiver of this example is on this machine.
+const report = await sendWebhook({ url, secret }, messages, { network: 'allow-private' });
 receiver.close();
 
 console.log(`delivered ${report.delivered.length} of 2 in ${report.requests.length} request`);

@@ -95,8 +95,8 @@ export const ERROR_TABLE = {
   },
   ERR_PEER_MISSING: {
     kind: 'environment',
-    what: 'An optional package could not be loaded',
-    hint: 'Install the package that the message names beside this one; `cause` says what went wrong.',
+    what: 'A package that this one needs could not be loaded',
+    hint: 'Install the package that the message names beside this one, and leave it out of a bundle; `cause` says what went wrong.',
   },
   ERR_ADDRESS_REFUSED: {
     kind: 'environment',

@@ -25,6 +25,7 @@ export {
 } from './delivery/explain-schedule.ts';
 export type { SendSelection } from './delivery/intake.ts';
 export type { DeadMessage, KeptMessage } from './delivery/kept-message.ts';
+export type { DestinationFailure } from './delivery/last-failures.ts';
 export type {
   DeliveryOptions,
   ManyDestinations,
@@ -32,6 +33,14 @@ export type {
   SenderRole,
   WebhookSenderOptions,
 } from './delivery/options.ts';
+export type {
+  RequestReport,
+  SendReport,
+  UndeliveredMessage,
+  UndeliveredReason,
+} from './delivery/report.ts';
+export type { SendOptions, WebhookDestination } from './delivery/send-options.ts';
+export { sendWebhook } from './delivery/send-webhook.ts';
 export type {
   CloseResult,
   DeadLetterList,
@@ -115,13 +124,5 @@ export type { SettingsFunction, SettingsSource } from './settings/source.ts';
 export type { NetworkPolicy } from './webhook/http/ssrf-guard.ts';
 export type { FailureCode, Outcome, PhaseTimings } from './webhook/outcome.ts';
 export type { MessageToSend } from './webhook/read-messages.ts';
-export type {
-  RequestReport,
-  SendReport,
-  UndeliveredMessage,
-  UndeliveredReason,
-} from './webhook/report.ts';
 export type { GiveUpReason, RetrySchedule } from './webhook/retry.ts';
-export type { SendOptions, WebhookDestination } from './webhook/send-options.ts';
-export { sendWebhook } from './webhook/send-webhook.ts';
 export { generateSecret, sign, verify } from './webhook/signature.ts';

@@ -19,7 +19,7 @@ const OLD_SECRET = 'the old secret';
 const ENV = { SECURITY_EVENTS_SECRET: SECRET, SECURITY_EVENTS_OLD_SECRET: OLD_SECRET };
 
 const MAX_BODY_BYTES = 2 * 1024 * 1024;
-const once = { schedule: { delaysMs: [] } };
+const once = { network: 'allow-private', schedule: { delaysMs: [] } } as const;
 
 const BODY = JSON.stringify([sampleMessage('test', { message_id: 'by-hand' })]);
 const padded = (bytes: number): string => BODY + ' '.repeat(bytes - BODY.length);

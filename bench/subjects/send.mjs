@@ -46,7 +46,7 @@ const sending = (makeSend, form) => async () => {
 async function ours(url) {
   const { sendWebhook } = await import('security-event-delivery');
   return async (drafts) => {
-    const report = await sendWebhook({ url, secret: SECRET }, drafts);
+    const report = await sendWebhook({ url, secret: SECRET }, drafts, { network: 'allow-private' });
     if (!report.ok) throw new Error('not everything was delivered');
   };
 }

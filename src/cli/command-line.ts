@@ -62,7 +62,7 @@ async function programHelp(columns: number): Promise<string> {
     '',
     ...wrap(secrets, columns),
     '',
-    `Run ${PROGRAM} COMMAND --help for options and examples. --version prints the version.`,
+    ...wrap(`Run ${PROGRAM} COMMAND --help for options and examples.`, columns),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -5,7 +5,7 @@ import { list, type OptionValues, option } from './command.ts';
 import { usageError, withPath } from './errors.ts';
 import type { Terminal } from './terminal.ts';
 
-export const DEFAULT_SECRET_VARIABLE = 'SECURITY_EVENTS_SECRET';
+const DEFAULT_SECRET_VARIABLE = 'SECURITY_EVENTS_SECRET';
 
 /** For commands that sign with one secret. */
 export const SECRET_OPTIONS = {

@@ -54,10 +54,9 @@ const verification = defineCommand({
     ...JSON_OPTION,
   },
   notes: [
-    'FILE is the raw body, byte for byte; standard input if FILE is missing or `-`. ' +
-      'If the signature does not match, the usual mistakes (a prefix, a changed body, white space in ' +
-      'the secret) are undone one by one to find the cause.',
-    'Exits with 1 if it does not match.',
+    'FILE is the raw body, byte for byte; standard input if missing or `-`. If the signature does not ' +
+      'match, looks for the cause: a prefix, a changed body, white space in the secret and other ' +
+      'common mistakes. Exits with 1 then.',
   ],
   examples: [
     'security-events verify body.json --signature "$HEADER" --secret-file hook.secret',

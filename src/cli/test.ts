@@ -66,6 +66,7 @@ const BY_FAILURE: Readonly<Record<FailureCode, string>> = {
     'The receiver closed the connection. See its log; an HTTPS port needs https://.',
   protocol: 'The answer is not HTTP. Check the port; an HTTPS port needs https://.',
   aborted: 'The test was interrupted.',
+  'undici-missing': 'Install undici 7 beside this package.',
   network: 'The attempt failed on this machine.',
 };
 

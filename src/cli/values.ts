@@ -37,24 +37,6 @@ export const dialectOf = (text = 'strict'): 'strict' | 'open' =>
 export const networkOf = (text: string): 'public' | 'allow-private' =>
   oneOf('network', text, ['public', 'allow-private']);
 
-/** A UTC day, or a time with its zone. A time without one would depend on the machine. */
-const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/;
-
-/** Reads a day or a time. Returns milliseconds since the epoch. */
-export function timeOf(name: string, text: string): number {
-  const ms = TIME.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(ms)) return ms;
-  throw usageError(
-    `--${name} needs a day or a time with its zone, such as 2026-11-22 or 2026-11-22T08:00:00Z`,
-  );
-}
-
-/** `Date.parse` accepts February 31 as a day in March. */
-function isDay(text: string): boolean {
-  const ms = Date.parse(text);
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
-}
-
 /** `2,000` */
 export const wholeNumber = (count: number): string => count.toLocaleString('en');
 

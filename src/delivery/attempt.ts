@@ -4,6 +4,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { ResolvedApplication } from '../settings/source.ts';
 import { encodeBody, formatTimestamp } from '../webhook/encoder.ts';
 import type { Poster, PostRequest } from '../webhook/http/client.ts';
+import { type NetworkPolicy, refuseLiteralAddress } from '../webhook/http/ssrf-guard.ts';
 import { parseWebhookUrl } from '../webhook/http/webhook-url.ts';
 import type { AttemptResult } from '../webhook/outcome.ts';
 import { SIGNATURE_HEADER } from '../webhook/request-headers.ts';
@@ -11,17 +12,22 @@ import { parseRetryAfter } from '../webhook/retry-after.ts';
 import { checkSecret, sign } from '../webhook/signature.ts';
 import { inTime, type TimeLimit } from './with-timeout.ts';
 
-/** Where one application's requests go. */
-export interface Destination {
+/** Where requests go. */
+export interface Target {
   readonly url: URL;
   readonly secret: string;
+  /** Given always: an attack on Object.prototype must not become credentials. */
   readonly tls: PostRequest['tls'];
+}
+
+/** Where one application's requests go. */
+export interface Destination extends Target {
   /** Whose it is. */
   readonly application: ResolvedApplication;
 }
 
-/** Why there is none: nothing was found, it cannot be used, or asking for it failed. */
-export type MissingDestination = 'unknown' | 'unusable' | 'failed';
+/** Why there is none: nothing was found, it cannot be used, its address is refused, or asking for it failed. */
+export type MissingDestination = 'unknown' | 'unusable' | 'refused' | 'failed';
 
 export type FindApplication = (applicationId: string) => Promise<ResolvedApplication | undefined>;
 
@@ -33,6 +39,16 @@ export async function findDestination(
 ): Promise<Destination | MissingDestination> {
   const found = await inTime(lookUp(applicationId, find), limit);
   return found?.value ?? 'failed';
+}
+
+/** A URL in settings may have an address that is refused: nothing is sent there (D82). */
+export function isRefused({ url }: Target, network: NetworkPolicy): boolean {
+  try {
+    refuseLiteralAddress(url, network);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 async function lookUp(
@@ -85,7 +101,7 @@ export interface AttemptEndOfWire {
 
 export async function postBody(
   body: Buffer,
-  { url, secret, tls }: Destination,
+  { url, secret, tls }: Target,
   { poster, clock, headers, signal, onHeaders }: Sending & Pick<PostRequest, 'onHeaders'>,
 ): Promise<AttemptEndOfWire> {
   const signed = { ...headers, [SIGNATURE_HEADER]: sign(body, secret) };

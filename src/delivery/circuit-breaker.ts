@@ -4,11 +4,11 @@
  */
 import type { ApplicationState, ApplicationUpdate, Tier } from '../queue/queue.ts';
 import type { Random } from '../runtime/random.ts';
+import { BRACKET_BYTES } from '../webhook/encoder.ts';
 import type { Outcome } from '../webhook/outcome.ts';
 import { jittered } from '../webhook/retry.ts';
 import { sign } from '../webhook/signature.ts';
-import { BRACKET_BYTES } from '../webhook/split.ts';
-import { afterPassed, afterTooLarge, type ByteBudget, startBudget } from './byte-budget.ts';
+import { afterPassed, afterTooLarge, type Budget, startBudget } from './budget.ts';
 import type { Decision, DeliveryPolicy } from './retry-policy.ts';
 
 /** How a destination behaves. Stored as JSON in the state of its application. */
@@ -32,7 +32,10 @@ export type CircuitBreaker = {
   readonly recoveredAt: number | null;
   /** How often in a row there was no URL or secret when its turn came. */
   readonly missing: number;
-  readonly budget: ByteBudget;
+  /** Of a body, in bytes: learned from 413 (D73). */
+  readonly bytes: Budget;
+  /** Of a request, in messages: learned from requests that were not answered in time. */
+  readonly messages: Budget;
 };
 
 /** Returns the hash of a URL. The URL itself is not stored: it may have a token in it. */
@@ -53,7 +56,8 @@ export function newCircuitBreaker(urlHash: string, policy: DeliveryPolicy): Circ
     goneAt: null,
     recoveredAt: null,
     missing: 0,
-    budget: startBudget(policy),
+    bytes: startBudget(policy.maxBodyBytes),
+    messages: startBudget(policy.maxMessages),
   };
 }
 
@@ -88,6 +92,9 @@ export function isOfAnotherUrl({ circuitBreaker }: ApplicationState, urlHash: st
 export interface AttemptEnd {
   readonly outcome: Outcome;
   readonly bodyBytes: number;
+  readonly messageCount: number;
+  /** Whether the receiver did not answer in time: with fewer messages it may. */
+  readonly isTimeout: boolean;
   /** Whether a failure counts towards those that open the destination (D75). */
   readonly counts: boolean;
   /** Whether it was a request of a bisection (D74). */
@@ -116,11 +123,11 @@ export function afterAttempt(
   if (outcome === 'delivered') return afterSuccess(breaker, attempt, policy);
   if (outcome === 'smaller' || outcome === 'dead') {
     // 413, the answer of a receiver that works: no failure of the destination's, and no recovery.
-    const budget = afterTooLarge(breaker.budget, bodyBytes);
+    const bytes = afterTooLarge(breaker.bytes, bodyBytes);
     const probes = breaker.isOpen ? breaker.probes + 1 : 0;
     const probeMs = breaker.isOpen ? jittered(probeWait(probes, policy), decision.random) : 0;
     const pauseMs = Math.max(probeMs, slowStartWait(breaker.recoveredAt, attempt.now, policy));
-    return { breaker: { ...breaker, missing: 0, probes, budget }, pauseMs, changes: [] };
+    return { breaker: { ...breaker, missing: 0, probes, bytes }, pauseMs, changes: [] };
   }
   return afterFailure(breaker, attempt, decision);
 }
@@ -136,12 +143,42 @@ function afterSuccess(
     breaker: {
       ...newCircuitBreaker(breaker.urlHash, policy),
       isProven: true,
-      budget: afterPassed(breaker.budget, attempt.bodyBytes, policy),
+      ...budgetsAfterSuccess(breaker, attempt, policy),
       recoveredAt: pauseMs === 0 ? null : recoveredAt,
     },
     pauseMs,
     changes: breaker.isOpen ? ['recovered'] : [],
   };
+}
+
+/** A byte budget grows slowly: each refusal costs the whole request. After an outage the other is soon whole again. */
+const BYTE_GROWTH = 0.1;
+const MESSAGE_GROWTH = 1;
+
+function budgetsAfterSuccess(
+  { bytes, messages }: CircuitBreaker,
+  { bodyBytes, messageCount }: AttemptEnd,
+  policy: DeliveryPolicy,
+): Pick<CircuitBreaker, 'bytes' | 'messages'> {
+  const { growAfterSuccesses } = policy;
+  const ofBytes = { max: policy.maxBodyBytes, growAfterSuccesses, growth: BYTE_GROWTH };
+  const ofMessages = { max: policy.maxMessages, growAfterSuccesses, growth: MESSAGE_GROWTH };
+  return {
+    bytes: afterPassed(bytes, bodyBytes, ofBytes),
+    messages: afterPassed(messages, messageCount, ofMessages),
+  };
+}
+
+/** If not even one message is answered in time, their number is not the cause. */
+function messagesAfterFailure(
+  { messages }: CircuitBreaker,
+  { isTimeout, messageCount }: AttemptEnd,
+  policy: DeliveryPolicy,
+): Budget {
+  if (!isTimeout) return messages;
+  return messageCount === 1
+    ? startBudget(policy.maxMessages)
+    : afterTooLarge(messages, messageCount);
 }
 
 /** Slow start is over when its requests would be closer than this. */
@@ -187,6 +224,7 @@ function afterFailure(
       isOpen,
       probes,
       bisectionFailures: breaker.bisectionFailures + (isBisection ? 1 : 0),
+      messages: messagesAfterFailure(breaker, attempt, policy),
       goneAt,
       recoveredAt,
       missing: 0,
@@ -237,12 +275,16 @@ export function updateOf(
 /** The budget is of a whole body; the limit of the state is of what stands between the brackets. */
 function limits(breaker: CircuitBreaker): Pick<ApplicationState, 'maxBytes' | 'circuitBreaker'> {
   return {
-    maxBytes: Math.max(1, breaker.budget.maxBytes - BRACKET_BYTES),
+    maxBytes: Math.max(1, breaker.bytes.max - BRACKET_BYTES),
     circuitBreaker: breaker,
   };
 }
 
-function maxMessages({ isOpen, isProven, tier }: CircuitBreaker, policy: DeliveryPolicy): number {
+function maxMessages(
+  { isOpen, isProven, tier, messages }: CircuitBreaker,
+  policy: DeliveryPolicy,
+): number {
   if (isOpen) return 1;
-  return tier === 'healthy' && isProven ? policy.maxMessages : policy.cautiousMaxMessages;
+  const isTrusted = tier === 'healthy' && isProven;
+  return Math.min(messages.max, isTrusted ? policy.maxMessages : policy.cautiousMaxMessages);
 }

@@ -14,6 +14,7 @@ import { flushBeforeExit } from './before-exit.ts';
 import { hashOfUrl, isOfAnotherUrl } from './circuit-breaker.ts';
 import { Delivery } from './delivery.ts';
 import { Engine } from './engine.ts';
+import { LastFailures } from './last-failures.ts';
 import { Upkeep } from './maintenance.ts';
 import { createObserver } from './observe.ts';
 import { opener, openQueue } from './open-queue.ts';
@@ -119,10 +120,12 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
     isDelivering,
     queue,
     stopping,
+    network: settings.wire.network,
     wire: { poster, clock, headers: settings.headers, signal: stopping.signal },
     ready: opener(() => openQueue(queue, { tracker, isDelivering, policy: settings.policy })),
     observe: createObserver(senderId),
     tracker,
+    lastFailures: new LastFailures(),
     slots: new Slots(settings.slots),
     giveWay: givingWay(clock),
   };

@@ -8,12 +8,14 @@ import type {
 } from '../queue/queue.ts';
 import { NOT_NEEDED } from '../runtime/not-needed.ts';
 import type { Random } from '../runtime/random.ts';
+import type { NetworkPolicy } from '../webhook/http/ssrf-guard.ts';
 import { jittered } from '../webhook/retry.ts';
 import {
   type Destination,
   encodeClaim,
   type FindApplication,
   findDestination,
+  isRefused,
   type MissingDestination,
   postBody,
   type Sending,
@@ -29,7 +31,9 @@ import {
   updateOf,
 } from './circuit-breaker.ts';
 import type { DeliveryEvents, QueueOperation } from './events.ts';
+import type { LastFailures } from './last-failures.ts';
 import type { Observe } from './observe.ts';
+import { attemptEnd } from './report.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
 import { type Attempted, type Settlement, settle } from './settlement.ts';
 import type { Slot } from './slots.ts';
@@ -47,6 +51,8 @@ export interface DeliveryParts extends Sending {
   readonly leaseMs: number;
   /** Of one attempt, in ms (D76). */
   readonly deadlineMs: number;
+  readonly network: NetworkPolicy;
+  readonly lastFailures: LastFailures;
   readonly onSlotMoved: () => void;
   /** A destination has closed: what waits for it is to become dead letters. */
   readonly onClosed: (applicationId: string) => void;
@@ -70,7 +76,7 @@ export class Delivery {
 
   /** Rejects only if the claim cannot be read. */
   async deliver(claim: Claim, slot: Slot): Promise<void> {
-    const { clock, find, signal, queue } = this.#parts;
+    const { clock, find, signal, queue, network } = this.#parts;
     const startedAt = clock.monotonicMs();
     const destination = await this.#inSlot(slot, () =>
       findDestination(claim.applicationId, find, this.#parts),
@@ -81,6 +87,10 @@ export class Delivery {
     }
     if (typeof destination === 'string') {
       await this.#release(claim, destination);
+      return;
+    }
+    if (isRefused(destination, network)) {
+      await this.#release(claim, 'refused');
       return;
     }
     const heldSince = await this.#hold(claim, startedAt);
@@ -176,7 +186,7 @@ export class Delivery {
 
   /** Nothing was sent: the destination's turn comes again later (D72). */
   async #release(claim: Claim, because: MissingDestination): Promise<void> {
-    const { policy, random, observe, queue } = this.#parts;
+    const { policy, random, observe, queue, lastFailures } = this.#parts;
     const { applicationId, state } = claim;
     const stored = state.circuitBreaker as Partial<CircuitBreaker> | null;
     const breaker =
@@ -189,6 +199,7 @@ export class Delivery {
       tier: state.tier,
       maxMessages: state.maxMessages,
     };
+    lastFailures.failed({ applicationId, because });
     observe('destination-missing', () => ({ applicationId, waitMs: step.pauseMs, because }));
     await this.#tell('release', () => queue.release(claim, update));
   }
@@ -213,7 +224,7 @@ export class Delivery {
   }
 
   #report({ attempted, settlement, started, isLost }: Report): void {
-    const { observe } = this.#parts;
+    const { observe, lastFailures } = this.#parts;
     const { claim, result, retryAfterMs } = attempted;
     const { applicationId } = claim;
     const { outcome, state } = settlement;
@@ -226,6 +237,10 @@ export class Delivery {
       timings: result.timings,
       ...(reusedConnection === undefined ? {} : { reusedConnection }),
     }));
+    if (outcome === 'delivered') lastFailures.succeeded(applicationId);
+    else if (outcome !== 'aborted') {
+      lastFailures.failed({ applicationId, ...attemptEnd(result) });
+    }
     // What another process has settled meanwhile is that process's to tell.
     if (isLost) return;
     for (const change of settlement.changes) {

@@ -6,7 +6,7 @@ import type { EnqueueResult, MessageQueue } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
 import type { ResolvedApplication } from '../settings/source.ts';
-import type { SendReport } from '../webhook/report.ts';
+import type { AcceptedEntry } from '../webhook/accept.ts';
 import {
   CLOSE_RULES,
   type CloseOptions,
@@ -17,9 +17,10 @@ import {
   SELECTION_RULES,
 } from './call-options.ts';
 import { tallies } from './count-by.ts';
-import { type AcceptedEntry, type IntakeRules, type SendSelection, takeIn } from './intake.ts';
+import { type IntakeRules, type SendSelection, takeIn } from './intake.ts';
 import { DeadMessage } from './kept-message.ts';
 import type { Observe } from './observe.ts';
+import type { SendReport } from './report.ts';
 import { type Accepted, type Ends, follow, sendEach, type Taken } from './send-each.ts';
 import {
   type CloseResult,

@@ -60,6 +60,8 @@ const FAILURES: Readonly<Record<FailureCode, string>> = {
   'connection-reset': 'the connection ended before the response headers',
   protocol: 'what came back is not HTTP, or breaks its limits',
   aborted: 'ended by us',
+  'undici-missing':
+    'undici could not be loaded, as from a bundle that lost it: nothing is sent, and the messages wait',
   network: 'anything else on the way',
 };
 
@@ -90,6 +92,7 @@ const DISCARDS: Readonly<Record<DiscardReason, string>> = {
 const MISSING: Readonly<Record<DeliveryEvents['destination-missing']['because'], string>> = {
   unknown: 'the settings have no such application, or no URL and secret for it',
   unusable: 'its URL or its secret cannot be used',
+  refused: 'the URL has an address that `network` refuses',
   failed: 'asking for the settings or the secret failed, or took 10 s',
 };
 

@@ -5,6 +5,7 @@
  */
 import type { DeadReason, DiscardReason, Format } from '../queue/queue.ts';
 import type { FailureCode, Outcome, PhaseTimings } from '../webhook/outcome.ts';
+import type { MissingDestination } from './attempt.ts';
 import type { SkipReason } from './skip.ts';
 
 interface OfApplication {
@@ -57,7 +58,7 @@ export interface DeliveryEvents {
   readonly 'destination-probing': OfApplication;
   readonly 'destination-recovered': OfApplication;
   readonly 'destination-closed': OfApplication;
-  readonly 'destination-missing': Paused & { readonly because: 'unknown' | 'unusable' | 'failed' };
+  readonly 'destination-missing': Paused & { readonly because: MissingDestination };
   readonly dead: OfMessage & { readonly reason: DeadReason };
   readonly discarded: { readonly reason: DiscardReason; readonly count: number };
   readonly stalled: { readonly oldestDueMs: number };

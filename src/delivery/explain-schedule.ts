@@ -6,8 +6,13 @@ import {
   nextAttempt,
   type RetrySchedule,
 } from '../webhook/retry.ts';
-import { directSchedule } from '../webhook/send-options.ts';
-import { DURABLE_HORIZON_MS, engineSchedule, MEMORY_HORIZON_MS } from './retry-policy.ts';
+import {
+  DURABLE_HORIZON_MS,
+  type EngineSchedule,
+  engineSchedule,
+  MEMORY_HORIZON_MS,
+} from './retry-policy.ts';
+import { directSchedule } from './send-options.ts';
 
 export interface ScheduleToExplain {
   /**
@@ -56,7 +61,7 @@ const MAX_ATTEMPTS = 1000;
 export function explainSchedule(what: ScheduleToExplain = {}): ExplainedSchedule {
   const schedule = completeSchedule(what);
   const { horizonMs } = schedule;
-  const horizon = horizonMs === undefined ? {} : { horizonMs };
+  const horizon = Number.isFinite(horizonMs) ? { horizonMs } : {};
   const attempts: ExplainedAttempt[] = [FIRST];
   for (let last = FIRST; ; ) {
     const earliest = after(schedule, { attempt: last.attempt, now: last.earliestMs }, LEAST);
@@ -67,7 +72,7 @@ export function explainSchedule(what: ScheduleToExplain = {}): ExplainedSchedule
       attempt: last.attempt + 1,
       earliestMs: earliest.at,
       // It is late for its horizon only: of chance, nothing else depends.
-      latestMs: latest.kind === 'retry' ? latest.at : (horizonMs as number),
+      latestMs: latest.kind === 'retry' ? latest.at : horizonMs,
       isCertain: last.isCertain && latest.kind === 'retry',
     };
     attempts.push(last);
@@ -89,7 +94,7 @@ function after(
   return nextAttempt(schedule, { ...unasked, step: attempt - 1, acceptedAt: 0, now }, random);
 }
 
-function completeSchedule(what: unknown): RetrySchedule {
+function completeSchedule(what: unknown): EngineSchedule {
   const subject = { name: 'what to explain', path: [] };
   const given = check<ScheduleToExplain>(what, RULES, subject);
   const { of = 'durable', schedule } = given;

@@ -7,6 +7,7 @@ import { onAbort } from '../runtime/on-abort.ts';
 import type { Underway } from '../runtime/underway.ts';
 import type { FlushOptions } from './call-options.ts';
 import { hold } from './keep-process-alive.ts';
+import type { LastFailures } from './last-failures.ts';
 import type { Observe } from './observe.ts';
 import type { FlushResult } from './sender.ts';
 import type { Tracker } from './tracker.ts';
@@ -15,6 +16,7 @@ import type { Watch } from './watches.ts';
 export interface FlushParts {
   readonly queue: Pick<MessageQueue, 'countPending'>;
   readonly tracker: Tracker;
+  readonly lastFailures: LastFailures;
   readonly clock: Clock;
   readonly observe: Observe;
   /** Tells whether a request is in flight. */
@@ -74,11 +76,15 @@ export class Flushes {
   }
 
   #start(callCount: number): Flushing {
-    const { tracker } = this.#parts;
+    const { tracker, lastFailures } = this.#parts;
     const { promise: ended, resolve: end } = deferred();
     let watch: Watch | undefined;
     const none = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0 };
-    const counts = (): FlushResult => watch?.counts() ?? { ...none, pending: tracker.awaited };
+    const counts = (): FlushResult => {
+      const result = watch?.counts() ?? { ...none, pending: tracker.awaited };
+      const { dead, discarded, pending } = result;
+      return { ...result, ...lastFailures.reportOf(dead + discarded + pending) };
+    };
     const settleAll = async (): Promise<FlushResult> => {
       await Promise.race([Promise.all([tracker.opened, this.#calls.over()]), ended]);
       watch = tracker.watch();

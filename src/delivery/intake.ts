@@ -6,13 +6,12 @@ import { type Dialect, slugify } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import { check, type Rule, type Rules } from '../option-rules.ts';
 import { downgrade } from '../projection/downgrade.ts';
-import type { QueueEntry, StoredMessage } from '../queue/queue.ts';
 import { type GiveWay, inStep } from '../runtime/yield-to-event-loop.ts';
 import { type Routing, route } from '../settings/routing.ts';
 import type { ResolvedApplication } from '../settings/source.ts';
-import { checkSize } from '../webhook/accept.ts';
+import { AcceptedEntry, acceptedEntry, type Place } from '../webhook/accept.ts';
 import type { ReadDraft } from '../webhook/draft-reader.ts';
-import { elementBytes, formatTimestamp, storeText, storeV1 } from '../webhook/encoder.ts';
+import { formatTimestamp, storeText, storeV1 } from '../webhook/encoder.ts';
 import { readMessages } from '../webhook/read-messages.ts';
 import { type BytesOf, sharedBytes } from '../webhook/shared-bytes.ts';
 import type { SkippedMessage, SkipReason } from './skip.ts';
@@ -43,29 +42,7 @@ export interface Intake {
   readonly skipped: readonly SkippedMessage[];
 }
 
-/** An entry for the queue, and the index of its message in the call. */
-export class AcceptedEntry implements QueueEntry {
-  readonly index: number;
-  readonly applicationId: string;
-  readonly stored: StoredMessage;
-  readonly sizeBytes: number;
-
-  // A class, for the reason of queue/message-classes.ts.
-  constructor({ index, applicationId }: Place, stored: StoredMessage, sizeBytes: number) {
-    this.index = index;
-    this.applicationId = applicationId;
-    this.stored = stored;
-    this.sizeBytes = sizeBytes;
-  }
-}
-
-type Place = Pick<Routed, 'index' | 'applicationId'>;
-
 type Read = AcceptedEntry | SkippedMessage;
-
-/** A later sending has a longer `retry_count`; and each element but the first has a comma. */
-const MAX_RETRY_COUNT = 9_999_999_999;
-const COMMA_BYTES = 1;
 
 /** One call of `send`. */
 export interface IntakeCall {
@@ -121,9 +98,7 @@ export async function takeIn(
   return { entries, skipped };
 }
 
-interface Routed {
-  readonly index: number;
-  readonly applicationId: string;
+interface Routed extends Place {
   readonly application: ResolvedApplication;
   readonly messageId: string;
   readonly draft: ReadDraft;
@@ -143,7 +118,7 @@ function project(routed: Routed, { selection, acceptedAt, rules, toBytes }: Proj
   const { messageType, message } = draft;
   if (application.format !== 1) {
     const text = { message_id: messageId, message_type: messageType, message };
-    return entry(routed, storeText(text, toBytes), rules);
+    return acceptedEntry(routed, storeText(text, toBytes), rules.maxBodyBytes);
   }
   const { name, environment } = application;
   const given = { message_id: messageId, message_type: messageType, ...parsed(draft) };
@@ -151,7 +126,7 @@ function project(routed: Routed, { selection, acceptedAt, rules, toBytes }: Proj
   const context = { application: { name, environment }, acceptedAt, dialect, v1Aliases };
   const v1 = downgrade(given, context);
   if (v1.kind === 'skipped') return skip(routed, v1.reason);
-  return entry(routed, storeV1(messageId, v1.element), rules);
+  return acceptedEntry(routed, storeV1(messageId, v1.element), rules.maxBodyBytes);
 }
 
 function skip({ index, applicationId }: Routed, reason: SkipReason): SkippedMessage {
@@ -171,16 +146,6 @@ function parsed({ message, v1 }: ReadDraft): {
 function routingOf({ module, playbook }: SendSelection, draft: ReadDraft): Routing {
   const name = playbook ?? draft.playbook;
   return { module, playbookSlug: name === undefined ? undefined : slugify(name) };
-}
-
-function entry(
-  routed: Routed,
-  stored: StoredMessage,
-  { maxBodyBytes }: IntakeRules,
-): AcceptedEntry {
-  const bytes = elementBytes({ stored, sends: MAX_RETRY_COUNT });
-  checkSize(routed.index, bytes, maxBodyBytes);
-  return new AcceptedEntry(routed, stored, bytes + COMMA_BYTES);
 }
 
 function unknownApplication(index: number, { messageType }: ReadDraft): SecurityEventError {

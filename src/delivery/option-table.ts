@@ -164,7 +164,7 @@ export const SENDER_OPTION_TABLE: Readonly<Record<keyof DeliveryOptions, OptionR
   growAfterSuccesses: policyRow(
     'growAfterSuccesses',
     COUNT,
-    'Successes after which a learned byte budget grows by a tenth (D73).',
+    'Successes after which a learned byte budget grows by a tenth (D73), and the messages that are answered in time double.',
   ),
   healthySlots: {
     rule: COUNT,

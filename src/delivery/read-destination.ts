@@ -3,12 +3,14 @@ import { SecurityEventError } from '../errors.ts';
 import { check, invalidOption, type Rules } from '../option-rules.ts';
 import { organisedApplicationSchema, readWith } from '../settings/schema.ts';
 import { IS_CHECKED, type SettingsSource } from '../settings/source.ts';
+import { type NetworkPolicy, refuseLiteralAddress } from '../webhook/http/ssrf-guard.ts';
 import { parseWebhookUrl } from '../webhook/http/webhook-url.ts';
 import { checkSecret } from '../webhook/signature.ts';
 import { DESTINATION_OPTION_TABLE } from './option-table.ts';
 import type { ManyDestinations, OneDestination } from './options.ts';
 
-type Given = Partial<OneDestination> & Partial<ManyDestinations>;
+type Given = Partial<OneDestination> &
+  Partial<ManyDestinations> & { readonly network?: NetworkPolicy };
 type Application = NonNullable<OneDestination['application']>;
 
 const OWN_OPTIONS = Object.keys(DESTINATION_OPTION_TABLE).filter(
@@ -26,8 +28,8 @@ const APPLICATION_RULES: Rules<keyof Application> = {
 /**
  * Settings as they are given; they are read by `createSettings`.
  *
- * @throws SecurityEventError `ERR_INVALID_OPTION`, `ERR_INVALID_URL` or `ERR_INVALID_SECRET`; its
- * `path` names what is at fault.
+ * @throws SecurityEventError `ERR_INVALID_OPTION`, `ERR_INVALID_URL`, `ERR_ADDRESS_REFUSED` or
+ * `ERR_INVALID_SECRET`; its `path` names what is at fault.
  */
 export function sourceOf(given: Given): SettingsSource {
   const { settings } = given;
@@ -38,8 +40,9 @@ export function sourceOf(given: Given): SettingsSource {
 }
 
 /** Everything is found now, and not at the first message. */
-function oneDestination({ url, secret, application, format = 2, tls }: Given): SettingsSource {
-  parseWebhookUrl(url as string);
+function oneDestination(given: Given): SettingsSource {
+  const { url, secret, application, format = 2, tls, network = 'public' } = given;
+  refuseLiteralAddress(parseWebhookUrl(url as string), network);
   checkSecret(secret);
   const { id, ...names } = application === undefined ? ANYBODY : readApplication(application);
   const destination = { ...names, url, secret, tls, format };

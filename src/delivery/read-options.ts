@@ -53,8 +53,8 @@ export interface SenderSettings {
 }
 
 /**
- * @throws SecurityEventError `ERR_INVALID_OPTION`, `ERR_INVALID_URL` or `ERR_INVALID_SECRET`; its
- * `path` names what is at fault.
+ * @throws SecurityEventError `ERR_INVALID_OPTION`, `ERR_INVALID_URL`, `ERR_ADDRESS_REFUSED` or
+ * `ERR_INVALID_SECRET`; its `path` names what is at fault.
  */
 export function readSenderOptions(options: unknown): SenderSettings {
   const given = check<AllOptions>(options, ALL_RULES, { name: 'the options', path: [] });

@@ -62,7 +62,8 @@ export interface DeliveryPolicy {
    */
   readonly goneConfirmMs: number;
   /**
-   * After how many successes a learned byte budget grows by a tenth (D73). 1 to 1000000; default 20.
+   * After how many successes a learned byte budget grows by a tenth (D73), and the number of messages that
+   * are answered in time doubles. 1 to 1000000; default 20.
    */
   readonly growAfterSuccesses: number;
 }

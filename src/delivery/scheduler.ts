@@ -7,8 +7,8 @@ import type { Clock } from '../runtime/clock.ts';
 import { onAbort } from '../runtime/on-abort.ts';
 import type { Random } from '../runtime/random.ts';
 import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
+import { BRACKET_BYTES } from '../webhook/encoder.ts';
 import { jittered } from '../webhook/retry.ts';
-import { BRACKET_BYTES } from '../webhook/split.ts';
 import type { Observe } from './observe.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
 import type { Pool, Slot, Slots } from './slots.ts';
@@ -158,4 +158,4 @@ export class Scheduler {
   }
 }
 
-const isClaim = (answer: Claim | object): answer is Claim => Object.hasOwn(answer, 'id');
+export const isClaim = (answer: Claim | object): answer is Claim => Object.hasOwn(answer, 'id');

@@ -4,8 +4,8 @@
  * or closes the sender waits for those that are taken only then.
  */
 import { SecurityEventError } from '../errors.ts';
+import type { AcceptedEntry } from '../webhook/accept.ts';
 import { FollowedMessage } from './followed-message.ts';
-import type { AcceptedEntry } from './intake.ts';
 import type { SkippedMessage, SkipReason } from './skip.ts';
 import { plainMessage } from './validated-message.ts';
 

@@ -4,16 +4,21 @@ import { SecurityEventError } from '../errors.ts';
 import { downgrade } from '../projection/downgrade.ts';
 import type { StoredMessage } from '../queue/queue.ts';
 import type { ResolvedApplication } from '../settings/source.ts';
-import { Backlog } from '../webhook/backlog.ts';
-import { type DirectSending, sendAll } from '../webhook/direct-sending.ts';
+import { AcceptedEntry } from '../webhook/accept.ts';
 import { formatTimestamp, storeV1, storeV2 } from '../webhook/encoder.ts';
-import type { SendReport } from '../webhook/report.ts';
-import { type FindApplication, findDestination, type MissingDestination } from './attempt.ts';
+import {
+  type FindApplication,
+  findDestination,
+  type MissingDestination,
+  type Sending,
+} from './attempt.ts';
+import { directPolicy, sendDirectly } from './direct-sending.ts';
+import type { SendReport } from './report.ts';
+import { DEFAULT_POLICY } from './retry-policy.ts';
+import { directSchedule } from './send-options.ts';
 import { testMessage } from './test-message.ts';
 
-type Wire = Pick<DirectSending, 'poster' | 'clock' | 'headers' | 'signal'>;
-
-export interface TestParts extends Wire {
+export interface TestParts extends Sending {
   readonly find: FindApplication;
   readonly newId: () => string;
   readonly maxBodyBytes: number;
@@ -24,6 +29,7 @@ export interface TestParts extends Wire {
 const WHY_MISSING: Readonly<Record<MissingDestination, string>> = {
   unknown: 'the settings have no URL and secret for it',
   unusable: 'its URL or its secret cannot be used',
+  refused: 'its URL has an address that `network` refuses',
   failed: 'asking for its URL and secret failed, or took too long',
 };
 
@@ -37,21 +43,19 @@ export async function sendTestMessage(
     const detail = WHY_MISSING[destination];
     throw new SecurityEventError('ERR_UNKNOWN_APPLICATION', { detail, path: ['applicationId'] });
   }
-  const { url, secret, tls, application } = destination;
-  const message = {
-    index: 0,
-    application: applicationId,
-    stored: stored(applicationId, application, parts),
-  };
-  const backlog = new Backlog({
-    messages: [message],
-    schedule: { delaysMs: [] },
-    maxBodyBytes: parts.maxBodyBytes,
-    acceptedAt: parts.clock.monotonicMs(),
+  const { application } = destination;
+  const place = { index: 0, applicationId };
+  const entry = new AcceptedEntry(place, stored(applicationId, application, parts), 0);
+  const schedule = directSchedule({ delaysMs: [] });
+  const { maxBodyBytes } = parts;
+  return await sendDirectly({
+    ...parts,
+    destination,
+    entries: [entry],
+    policy: directPolicy({ ...DEFAULT_POLICY, schedule, maxBodyBytes }),
     // Nothing is sent a second time, so nothing is left to chance.
     random: () => 0,
   });
-  return await sendAll({ ...parts, url, secret, tls, backlog });
 }
 
 function stored(

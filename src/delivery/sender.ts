@@ -1,10 +1,11 @@
 /** The public face of the delivery engine: what a caller may ask of it. */
 import type { Dialect } from '../contract/index.ts';
+import type { SendReport } from '../delivery/report.ts';
 import type { DeadLetterFilter, QueueStats } from '../queue/queue.ts';
 import type { MessageToSend } from '../webhook/read-messages.ts';
-import type { SendReport } from '../webhook/report.ts';
 import type { SendSelection } from './intake.ts';
 import type { DeadMessage, KeptMessage } from './kept-message.ts';
+import type { DestinationFailure } from './last-failures.ts';
 import type { Taken } from './send-each.ts';
 import type { SkippedMessage } from './skip.ts';
 import type { Pool } from './slots.ts';
@@ -36,11 +37,19 @@ export interface FollowingSender {
   ): Promise<readonly PromiseSettledResult<Taken>[]>;
 }
 
+interface WithFailures {
+  /**
+   * Why messages are dead, discarded or pending: the last failure of each destination whose last attempt failed, at
+   * most 1000. Absent if there is none.
+   */
+  readonly failures?: readonly DestinationFailure[];
+}
+
 /** What became of the messages that a call of `flush` waited for, since the call. */
-export interface FlushResult extends WatchCounts {}
+export interface FlushResult extends WatchCounts, WithFailures {}
 
 /** What became of messages since the call, whoever accepted them. */
-export interface CloseResult extends FateCounts {
+export interface CloseResult extends FateCounts, WithFailures {
   /** What a queue in memory handed back: these were not delivered (D79). */
   readonly returned: readonly KeptMessage[];
   /** How many messages stay in a durable queue; 0 where this sender had not opened it yet. */

@@ -16,11 +16,12 @@ import {
 import {
   afterAttempt,
   type BreakerChange,
+  type BreakerStep,
   type CircuitBreaker,
   updateOf,
 } from './circuit-breaker.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
-import { progressOf, type RequestEnd, resultsOf } from './verdicts.ts';
+import { progressOf, type RequestEnd, resultsOf, type Verdict } from './verdicts.ts';
 
 export interface Attempted {
   readonly claim: Claim;
@@ -35,15 +36,19 @@ export interface Attempted {
 
 export interface Settlement {
   readonly outcome: Outcome | 'aborted';
-  readonly results: readonly MessageResult[];
+  readonly results: readonly Verdict[];
   readonly state: ApplicationUpdate;
   readonly changes: readonly BreakerChange[];
 }
 
 export function settle(attempted: Attempted, policy: DeliveryPolicy, random: Random): Settlement {
   const { claim, breaker, result } = attempted;
-  if (result.kind === 'failure' && result.code === 'aborted')
-    return stopped(claim, breaker, policy);
+  if (result.kind === 'failure' && result.code === 'aborted') {
+    return { ...notSent(claim, { breaker, pauseMs: 0 }, policy), outcome: 'aborted' };
+  }
+  if (result.kind === 'failure' && result.code === 'undici-missing') {
+    return notSent(claim, { breaker, pauseMs: policy.maxProbeWaitMs }, policy);
+  }
   const { messages } = claim;
   const size = { messageCount: messages.length, bytes: attempted.bodyBytes };
   const judgement = judgeAttempt(result, { ...size, largeBodyBytes: policy.largeBodyBytes });
@@ -56,6 +61,8 @@ export function settle(attempted: Attempted, policy: DeliveryPolicy, random: Ran
     {
       outcome: judgement.outcome,
       bodyBytes: attempted.bodyBytes,
+      messageCount: messages.length,
+      isTimeout: isTimeout(result),
       counts: !failedAlone && !(isBisection && isContent),
       isBisection: isBisection && isContent,
       retryAfterMs: attempted.retryAfterMs,
@@ -85,23 +92,30 @@ function agedBy(messages: readonly ClaimedMessage[], elapsedMs: number): Claimed
   return messages.map((message) => ({ ...message, ageMs: message.ageMs + elapsedMs }));
 }
 
+const isTimeout = (result: AttemptResult): boolean =>
+  result.kind === 'failure' && (result.code === 'headers-timeout' || result.code === 'deadline');
+
 /** Most have nothing behind them yet. */
 const isBisecting = (message: ClaimedMessage): boolean =>
   message.progress !== null && progressOf(message).isBisecting;
 
 /**
- * We ended it: the receiver may have taken it, so it stays counted as sent (D24), and says nothing
- * about the destination.
+ * We ended the attempt, or could not begin it: that says nothing about the destination. The messages stay
+ * counted as sent, since the receiver may have taken them (D24).
  */
-function stopped({ messages }: Claim, breaker: CircuitBreaker, policy: DeliveryPolicy): Settlement {
+function notSent(
+  { messages }: Claim,
+  step: Pick<BreakerStep, 'breaker' | 'pauseMs'>,
+  policy: DeliveryPolicy,
+): Settlement {
   const results = messages.map((message): MessageResult => {
     const progress = progressOf(message);
     const isAlone = progress.failedAlone || progress.isBisecting;
     const company = isAlone ? { maxMessages: messages.length } : {};
     return { kind: 'retry', afterMs: 0, ...company, progress };
   });
-  const state = updateOf({ breaker, pauseMs: 0, changes: [] }, policy);
-  return { outcome: 'aborted', results, state, changes: [] };
+  const state = updateOf({ ...step, changes: [] }, policy);
+  return { outcome: 'later', results, state, changes: [] };
 }
 
 /** For the dead letters: a status or a word of ours. */

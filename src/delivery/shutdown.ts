@@ -74,7 +74,7 @@ export class Lifecycle {
   }
 
   async #close(deadlineMs: number): Promise<CloseResult> {
-    const { tracker, clock, quiet, disconnect } = this.#parts;
+    const { tracker, clock, quiet, disconnect, lastFailures } = this.#parts;
     const fates = tracker.tally();
     const untilMs = clock.monotonicMs() + deadlineMs;
     const deadline = new AbortController();
@@ -87,7 +87,9 @@ export class Lifecycle {
       await quiet(untilMs, deadline.signal);
       const { returned, left } = await this.#end(done.signal);
       const kept = await this.#keep(returned);
-      return { ...fates(), returned: kept, left };
+      const counts = fates();
+      const undelivered = counts.dead + counts.discarded + left;
+      return { ...counts, returned: kept, left, ...lastFailures.reportOf(undelivered) };
     } finally {
       done.abort();
       // What stays in the queue is another process's to deliver: nobody waits for it here any more,

@@ -2,10 +2,10 @@
  * What becomes of each message of a request that was sent (D71-D74). Pure: ages and waits instead of
  * times, chance is an argument.
  */
-import type { ClaimedMessage, DeadReason, Json, MessageResult } from '../queue/queue.ts';
+import type { ClaimedMessage, Json, MessageResult } from '../queue/queue.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Judgement } from '../webhook/outcome.ts';
-import { nextAttempt, nextTime } from '../webhook/retry.ts';
+import { type GiveUpReason, nextAttempt, nextTime } from '../webhook/retry.ts';
 import type { Decision, DeliveryPolicy } from './retry-policy.ts';
 
 /** What a message has behind it; stored with it, so plain JSON. */
@@ -35,15 +35,24 @@ export interface RequestEnd extends Judgement {
   readonly lastAttempt: Json;
 }
 
+/** Why a message was given up, in the words of a report; a queue stores its `reason` alone. */
+export interface GaveUp {
+  readonly reason: GiveUpReason | 'too-large';
+  /** The wait that was due, in ms. */
+  readonly waitMs: number | undefined;
+}
+
+export type Verdict = MessageResult & { readonly gaveUp?: GaveUp };
+
 /** One for all: a request has up to a thousand messages, and this is how most of them end. */
-const DELIVERED: MessageResult = Object.freeze({ kind: 'delivered' });
+const DELIVERED: Verdict = Object.freeze({ kind: 'delivered' });
 
 /** One result a message, in order. What failed together is due again together: one chance for all. */
 export function resultsOf(
   messages: readonly ClaimedMessage[],
   end: RequestEnd,
   { policy, random }: Decision,
-): MessageResult[] {
+): Verdict[] {
   if (end.outcome === 'delivered') return messages.map(() => DELIVERED);
   const chance = random();
   const context = { end, policy, count: messages.length, random: () => chance };
@@ -58,12 +67,12 @@ interface Context {
   readonly random: Random;
 }
 
-function resultOf(message: ClaimedMessage, context: Context): MessageResult {
+function resultOf(message: ClaimedMessage, context: Context): Verdict {
   const { end, count } = context;
   const progress = progressOf(message);
   switch (end.outcome) {
     case 'dead':
-      return dead('too-large', end);
+      return dead({ reason: 'too-large', waitMs: undefined }, end);
     case 'smaller':
       return smaller(message, progress, context);
     default: {
@@ -77,14 +86,14 @@ function resultOf(message: ClaimedMessage, context: Context): MessageResult {
 }
 
 /** Due again at once, or when the receiver said, with half of the company (D73, D74). */
-function smaller(message: ClaimedMessage, progress: Progress, context: Context): MessageResult {
+function smaller(message: ClaimedMessage, progress: Progress, context: Context): Verdict {
   const { end, policy, count, random } = context;
   const maxMessages = Math.max(1, Math.floor(count / 2));
   const { retryAfterMs } = end;
   if (retryAfterMs === undefined) return { kind: 'retry', afterMs: 0, maxMessages, progress };
   const wait = { waitMs: retryAfterMs, acceptedAt: -message.ageMs, now: 0 };
   const next = nextTime(policy.schedule, wait, random);
-  if (next.kind === 'dead') return dead('horizon-passed', end);
+  if (next.kind === 'dead') return dead(next, end);
   return { kind: 'retry', afterMs: next.at, maxMessages, progress };
 }
 
@@ -93,12 +102,13 @@ function later(
   message: ClaimedMessage,
   progress: Progress,
   context: Context & { readonly isShared: boolean },
-): MessageResult {
+): Verdict {
   const { end, policy, count, isShared, random } = context;
   // A failure that may be another message's fault is not held against this one (D74).
   const isRefusal = end.maxAttempts !== undefined && !isShared;
   const refusals = progress.refusals + (isRefusal ? 1 : 0);
-  if (isRefusal && refusals >= policy.refusedMaxAttempts) return dead('attempts-exhausted', end);
+  if (isRefusal && refusals >= policy.refusedMaxAttempts)
+    return dead({ reason: 'attempts-exhausted', waitMs: undefined }, end);
   const failed = {
     step: progress.failures,
     maxAttempts: undefined,
@@ -107,7 +117,7 @@ function later(
     now: 0,
   };
   const next = nextAttempt(policy.schedule, failed, random);
-  if (next.kind === 'dead') return dead(deadReason(next.reason), end);
+  if (next.kind === 'dead') return dead(next, end);
   const failedAlone = progress.failedAlone || (count === 1 && end.blamesContent);
   const isBisecting = progress.isBisecting && !end.blamesContent;
   return {
@@ -128,10 +138,11 @@ function companyOf(
   return { maxMessages: isBisecting ? count : undefined };
 }
 
-function deadReason(reason: 'attempts-exhausted' | 'horizon-passed' | 'wait-too-long'): DeadReason {
-  return reason === 'attempts-exhausted' ? reason : 'horizon-passed';
-}
-
-function dead(reason: DeadReason, { lastAttempt }: RequestEnd): MessageResult {
-  return { kind: 'dead', reason, lastAttempt };
+function dead({ reason, waitMs }: GaveUp, { lastAttempt, retryAfterMs }: RequestEnd): Verdict {
+  return {
+    kind: 'dead',
+    reason: reason === 'wait-too-long' ? 'horizon-passed' : reason,
+    lastAttempt,
+    gaveUp: { reason, waitMs: waitMs ?? retryAfterMs },
+  };
 }

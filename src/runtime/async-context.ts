@@ -21,8 +21,8 @@ const ID_NAMES: readonly (string | undefined)[] = ['async_id_symbol', 'trigger_a
  * Runs `work`, and all that it starts, in a context in which no AsyncLocalStorage of the process has
  * a store: what we do in the background must not keep the request alive that happened to start it.
  *
- * `AsyncLocalStorage.snapshot()` cannot give that: it is of the place where it is taken, and the first
- * import, or the making of a sender, may well be within a request. So a resource is made here and
+ * `AsyncLocalStorage.snapshot()` cannot give that: it keeps the context in which it is taken, and a host may import
+ * this library within a request, as route handlers that load lazily do (async-context.test.ts). So a resource is made here and
  * only its ids are taken on. The stores stay behind, whether Node keeps them as properties of the
  * resource (20, 22) or in a context frame (24 and later). Where Node keeps the ids otherwise, `work` runs
  * where it is.

@@ -6,7 +6,6 @@
 import { type Dialect, messageToSend } from '../contract/index.ts';
 import { jsonTextOf } from '../contract/json-text.ts';
 import type { MessageSchema } from './read-messages.ts';
-import { applicationOf } from './split.ts';
 
 /** Plain data and nobody else's: what was checked is what is stored. */
 export interface ReadDraft {
@@ -105,3 +104,20 @@ const READERS: { readonly [D in Dialect]: MessageSchema<ReadDraft> } = {
 
 /** Built when it is first used, like the schema behind it. */
 export const draftReader = (dialect: Dialect): MessageSchema<ReadDraft> => READERS[dialect];
+
+/**
+ * Returns the application that a message or a v1 element is about: `application_id`, or the `id` within
+ * `application`.
+ */
+export function applicationOf(content: object): string | undefined {
+  const named: Named = content;
+  // An inherited one, of a polluted prototype, would mix the messages of all applications.
+  if (Object.hasOwn(named, 'application_id')) return named.application_id;
+  return Object.hasOwn(named, 'application') ? named.application?.id : undefined;
+}
+
+/** The parts of the contract's messages that say whose they are; every schema has one of them. */
+interface Named {
+  readonly application_id?: string;
+  readonly application?: { readonly id: string };
+}

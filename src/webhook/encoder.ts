@@ -83,6 +83,9 @@ export function storeV1(messageId: string, element: object): StoredMessage {
   return new Stored({ messageId, format: 1, bytes, dateAt: 0, countAt: 0 });
 }
 
+/** `[` and `]`: what a body has besides its elements and their commas. */
+export const BRACKET_BYTES = 2;
+
 /** The exact bytes of one element of a request, without commas and brackets. */
 export function elementBytes({ stored, sends }: Outgoing): number {
   const slots = stored.format === 2 ? TIMESTAMP_BYTES + digitsOf(sends) : 0;
@@ -91,7 +94,7 @@ export function elementBytes({ stored, sends }: Outgoing): number {
 
 /** The exact bytes of a request whose elements have these sizes. */
 export function bodyBytes(elements: readonly number[]): number {
-  let bytes = 2 + Math.max(0, elements.length - 1);
+  let bytes = BRACKET_BYTES + Math.max(0, elements.length - 1);
   for (const element of elements) bytes += element;
   return bytes;
 }

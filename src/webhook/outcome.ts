@@ -26,6 +26,8 @@ export type FailureCode =
   | 'protocol'
   /** the caller's signal */
   | 'aborted'
+  /** undici could not be loaded: nothing can be sent until the deployment is mended */
+  | 'undici-missing'
   | 'network';
 
 /**

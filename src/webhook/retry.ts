@@ -44,8 +44,8 @@ export type NextAttempt =
   | {
       readonly kind: 'dead';
       readonly reason: GiveUpReason;
-      /** The wait that was due, without jitter; absent where there was none. */
-      readonly waitMs?: number;
+      /** The wait that was due, without jitter; `undefined` if there was none. */
+      readonly waitMs: number | undefined;
     };
 
 /** A wait becomes up to a quarter longer, never shorter: Retry-After is a floor (D71). */
@@ -63,7 +63,7 @@ export function nextAttempt(
   const { step, maxAttempts, retryAfterMs = 0 } = failed;
   const delayMs = delayAfter(schedule, step);
   if (delayMs === undefined || step + 1 >= (maxAttempts ?? Number.POSITIVE_INFINITY)) {
-    return { kind: 'dead', reason: 'attempts-exhausted' };
+    return { kind: 'dead', reason: 'attempts-exhausted', waitMs: undefined };
   }
   return nextTime(schedule, { ...failed, waitMs: Math.max(delayMs, retryAfterMs) }, random);
 }

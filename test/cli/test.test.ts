@@ -148,9 +148,13 @@ describe('test', () => {
 
   it('takes private addresses, and refuses them where it is told to', async () => {
     await using receiver = await startReceiver();
-    const { exitCode, stdout } = await test([receiver.url, '--network', 'public']);
+    const url = receiver.url.replace('127.0.0.1', 'localhost');
+    const { exitCode, stdout } = await test([url, '--network', 'public']);
     expect({ exitCode, requests: receiver.requests.length }).toEqual({ exitCode: 1, requests: 0 });
     expect(stdout).toContain('\nUse --network allow-private to reach private addresses.');
+    const literal = await test([receiver.url, '--network', 'public']);
+    expect(literal).toMatchObject({ exitCode: 3, stdout: '' });
+    expect(literal.stderr).toContain('allow-private');
   });
 
   it('ends with Ctrl-C', async () => {

@@ -26,6 +26,8 @@ const most = () => 1 - Number.EPSILON / 2;
 const FAILURE: AttemptEnd = {
   outcome: 'later',
   bodyBytes: 500,
+  messageCount: 40,
+  isTimeout: false,
   counts: true,
   isBisection: false,
   retryAfterMs: undefined,
@@ -59,7 +61,8 @@ describe('a new circuit breaker', () => {
       goneAt: null,
       recoveredAt: null,
       missing: 0,
-      budget: { maxBytes: 1_048_576, passedBytes: 0, successes: 0 },
+      bytes: { max: 1_048_576, passed: 0, successes: 0 },
+      messages: { max: 1000, passed: 0, successes: 0 },
     });
   });
 
@@ -130,7 +133,8 @@ describe('a success', () => {
       breaker: {
         ...BREAKER,
         isProven: true,
-        budget: { maxBytes: 1_048_576, passedBytes: 500, successes: 0 },
+        bytes: { max: 1_048_576, passed: 500, successes: 0 },
+        messages: { max: 1000, passed: 40, successes: 0 },
       },
       pauseMs: 0,
       changes: [],
@@ -359,7 +363,7 @@ describe('a body that was too large', () => {
         breaker: {
           ...BREAKER,
           failures: 2,
-          budget: { maxBytes: 4000, passedBytes: 0, successes: 0 },
+          bytes: { max: 4000, passed: 0, successes: 0 },
         },
         pauseMs: 0,
         changes: [],
@@ -410,7 +414,7 @@ describe('the update of a state', () => {
     ['open', { ...OPEN, isProven: true }, 1],
     ['closed', { tier: 'closed', isProven: true }, 100],
   ])('of a destination that is %s', (_title, own, maxMessages) => {
-    const breaker = { ...BREAKER, ...own, budget: { maxBytes: 77, passedBytes: 1, successes: 2 } };
+    const breaker = { ...BREAKER, ...own, bytes: { max: 77, passed: 1, successes: 2 } };
     expect(updateOf({ breaker, pauseMs: 9, changes: [] }, POLICY)).toEqual({
       tier: breaker.tier,
       maxMessages,
@@ -452,5 +456,53 @@ describe('the update of a state', () => {
         }
       }),
     );
+  });
+});
+
+const learned = (max: number, passed = 0): Partial<CircuitBreaker> => ({
+  messages: { max, passed, successes: 0 },
+});
+
+describe('a request that is not answered in time', () => {
+  const timeout = { isTimeout: true, messageCount: 1000 };
+
+  test('halves the messages of the next one, beside what a failure does', () => {
+    const { breaker } = follow({}, timeout);
+    expect(breaker).toMatchObject({ ...learned(500), tier: 'failing', failures: 1 });
+  });
+
+  test('leaves as many as have passed', () => {
+    expect(follow(learned(250, 125), { ...timeout, messageCount: 250 }).breaker).toMatchObject(
+      learned(125, 125),
+    );
+  });
+
+  test('with a single message says that their number is not the cause', () => {
+    expect(follow(learned(3), { ...timeout, messageCount: 1 }).breaker).toMatchObject(
+      learned(1000),
+    );
+  });
+
+  test('is not what another failure is', () => {
+    expect(follow(learned(250), { messageCount: 250 }).breaker).toMatchObject(learned(250));
+  });
+
+  test('bounds the requests of a destination that works', () => {
+    const breaker = { ...BREAKER, ...learned(125), isProven: true };
+    expect(updateOf({ breaker, pauseMs: 0, changes: [] }, POLICY)).toMatchObject({
+      maxMessages: 125,
+    });
+  });
+
+  test('is forgotten after successes: each twentieth doubles the messages', () => {
+    let breaker: CircuitBreaker = { ...BREAKER, ...learned(125), isProven: true };
+    const decision = { policy: POLICY, random: least };
+    const maxima = new Set<number>();
+    for (let index = 0; index < 80; index += 1) {
+      const attempt = { ...SUCCESS, messageCount: breaker.messages.max };
+      ({ breaker } = afterAttempt(breaker, attempt, decision));
+      maxima.add(breaker.messages.max);
+    }
+    expect([...maxima]).toEqual([125, 250, 500, 1000]);
   });
 });

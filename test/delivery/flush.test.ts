@@ -47,7 +47,12 @@ describe('flush', () => {
       maxMessages: 1,
     });
     await sender.send(messages(3));
-    expect(await sender.flush()).toEqual({ ...NONE, delivered: 2, dead: 1 });
+    expect(await sender.flush()).toEqual({
+      ...NONE,
+      delivered: 2,
+      dead: 1,
+      failures: [{ applicationId: 'shop-1', status: 422 }],
+    });
   });
 
   test('is one promise for calls between which nothing was accepted', async () => {
@@ -164,7 +169,8 @@ describe('flush', () => {
     await told.until('attempt-settled');
     const flushing = sender.flush();
     await sender.close();
-    expect(await flushing).toEqual({ ...NONE, discarded: 2 });
+    const failures = [{ applicationId: 'shop-1', status: 500 }];
+    expect(await flushing).toEqual({ ...NONE, discarded: 2, failures });
     expect(batches(receiver)).toEqual([ids(2)]);
   });
 });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { Flushes, type FlushParts } from '../../src/delivery/flushes.ts';
+import { LastFailures } from '../../src/delivery/last-failures.ts';
 import { Tracker } from '../../src/delivery/tracker.ts';
 import { Underway } from '../../src/runtime/underway.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
@@ -19,6 +20,7 @@ function flushing(parts: Partial<FlushParts>) {
       clock,
       observe: () => {},
       isInFlight: () => false,
+      lastFailures: new LastFailures(),
       ...parts,
     },
     new Underway(),

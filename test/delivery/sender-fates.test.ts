@@ -35,6 +35,7 @@ describe('a destination that says 410 twice', () => {
       discarded: 0,
       settledElsewhere: 0,
       pending: 0,
+      failures: [{ applicationId: 'shop-1', status: 410 }],
     });
     expect((await sender.deadLetters()).items.map(({ reason }) => reason)).toEqual(
       Array(3).fill('destination-closed'),

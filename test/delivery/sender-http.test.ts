@@ -92,11 +92,23 @@ describe('TLS', () => {
 });
 
 describe('addresses', () => {
-  test('of this machine are refused by default; the message waits and dies at the horizon', async () => {
+  test('of this machine are refused by default, at once where the URL has one (D82)', () => {
+    expect(() =>
+      openSender({ url: 'http://127.0.0.1:1/', secret: SECRET, network: 'public' }),
+    ).toThrow(
+      expect.objectContaining({
+        code: 'ERR_ADDRESS_REFUSED',
+        path: ['network'],
+        message: expect.stringContaining("network: 'allow-private'"),
+      }),
+    );
+  });
+
+  test('that a name leads to are refused by default; the message waits and dies at the horizon', async () => {
     const told = listen();
     const receiver = await openReceiver();
     const sender = openSender({
-      url: receiver.url,
+      url: receiver.url.replace('127.0.0.1', 'localhost'),
       secret: SECRET,
       // As where no option says anything.
       network: undefined as never,
@@ -110,6 +122,13 @@ describe('addresses', () => {
       discarded: 0,
       settledElsewhere: 0,
       pending: 0,
+      failures: [
+        {
+          applicationId: 'shop-1',
+          failure: 'address-refused',
+          detail: expect.stringContaining("network: 'allow-private'"),
+        },
+      ],
     });
     expect(receiver.connectionCount).toBe(0);
     const settled = told.of('attempt-settled');

@@ -5,6 +5,7 @@ import {
   applicationsOf,
   batches,
   ids,
+  listen,
   message,
   messages,
   openReceiver,
@@ -52,6 +53,26 @@ describe('settings', () => {
     });
     expect(accepted).toHaveLength(3);
     expect(batches(receiver)).toEqual([ids(3)]);
+  });
+
+  test('with an address that is refused hold back that destination alone, and say so (D82)', async () => {
+    const receiver = await openReceiver();
+    const told = listen();
+    const settings = applicationsOf({
+      metadata: { url: 'http://169.254.169.254/latest' },
+      works: receiver,
+    });
+    const sender = openSender({ settings, network: 'allow-private' });
+    await sender.send([message('m-0', 'metadata'), message('m-1', 'works')]);
+    const flushed = await sender.flush({ deadlineMs: 200 });
+    expect(flushed).toMatchObject({ delivered: 1, pending: 1 });
+    expect(flushed.failures).toEqual([{ applicationId: 'metadata', because: 'refused' }]);
+    expect(told.of('destination-missing')).toMatchObject([
+      { applicationId: 'metadata', because: 'refused' },
+    ]);
+    const { returned, failures } = await sender.close({ deadlineMs: 0 });
+    expect(returned).toMatchObject([{ message_id: 'm-0', sends: 0 }]);
+    expect(failures).toEqual(flushed.failures);
   });
 
   test('that cannot be read refuse the call, and hand it back', async () => {

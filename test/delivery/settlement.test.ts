@@ -71,7 +71,8 @@ describe('after an attempt', () => {
         circuitBreaker: {
           ...BREAKER,
           isProven: true,
-          budget: { maxBytes: 1_048_576, passedBytes: 400, successes: 0 },
+          bytes: { max: 1_048_576, passed: 400, successes: 0 },
+          messages: { max: 1000, passed: 2, successes: 0 },
         },
       },
       changes: [],
@@ -159,7 +160,14 @@ describe('after an attempt', () => {
     };
     const schedule = { delaysMs: [], horizonMs: 1 };
     const { results } = settle(attempted, { ...POLICY, schedule }, () => 0);
-    expect(results).toEqual([{ kind: 'dead', reason: 'attempts-exhausted', lastAttempt }]);
+    expect(results).toEqual([
+      {
+        kind: 'dead',
+        reason: 'attempts-exhausted',
+        lastAttempt,
+        gaveUp: { reason: 'attempts-exhausted', waitMs: undefined },
+      },
+    ]);
   });
 });
 

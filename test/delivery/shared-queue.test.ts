@@ -249,7 +249,8 @@ describe('close of a sender that opened a queue with messages in it', () => {
     await scene.other.enqueue(2, 'shop-2');
     await scene.other.enqueue(1);
     const { returned, ...counts } = await clock.runUntilSettled(sender.close());
-    expect(counts).toEqual({ delivered: 2, dead: 0, discarded: 1, left: 0 });
+    const failures = [{ applicationId: 'shop-1', status: 500 }];
+    expect(counts).toEqual({ delivered: 2, dead: 0, discarded: 1, left: 0, failures });
     expect(returned.map(({ applicationId }) => applicationId)).toEqual(['shop-1']);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { LastFailures } from '../../src/delivery/last-failures.ts';
 import { Lifecycle, type LifecycleParts } from '../../src/delivery/shutdown.ts';
 import { Tracker } from '../../src/delivery/tracker.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
@@ -26,6 +27,7 @@ test('close gives way between the messages that it hands back, as many as there 
     }),
     observe: (name, event) => void told.push([name, event()]),
     isInFlight: () => false,
+    lastFailures: new LastFailures(),
     quiet: () => Promise.resolve(),
     stop: () => Promise.resolve(),
     disconnect: () => Promise.resolve(),
@@ -56,6 +58,7 @@ function lifecycleOf(parts: Partial<LifecycleParts>) {
     }),
     observe: () => {},
     isInFlight: () => false,
+    lastFailures: new LastFailures(),
     quiet: () => Promise.resolve(),
     stop: () => Promise.resolve(),
     disconnect: async () => void done.push('disconnected'),

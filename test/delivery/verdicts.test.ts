@@ -72,10 +72,11 @@ const retry = (
   ...(maxMessages === undefined ? {} : { maxMessages }),
 });
 
-const dead = (reason: string, end: object = { status: 502 }): object => ({
+const dead = (reason: string, gaveUp: { reason?: string; waitMs?: number } = {}): object => ({
   kind: 'dead',
   reason,
-  lastAttempt: end,
+  lastAttempt: { status: 502 },
+  gaveUp: { reason, waitMs: undefined, ...gaveUp },
 });
 
 const REFUSED: Judgement = { outcome: 'later', maxAttempts: 6 };
@@ -127,12 +128,12 @@ describe('a message', () => {
     [
       'is dead where the next time would be past it',
       { ageMs: 72 * HOUR_MS - 4999 },
-      dead('horizon-passed'),
+      dead('horizon-passed', { waitMs: 5000 }),
     ],
     [
       'is dead where Retry-After leads past it',
       { ageMs: HOUR_MS, end: { retryAfterMs: 71 * HOUR_MS + 1 } },
-      dead('horizon-passed'),
+      dead('horizon-passed', { waitMs: 71 * HOUR_MS + 1 }),
     ],
     [
       'is dead where the wait is longer than its schedule allows',
@@ -140,7 +141,7 @@ describe('a message', () => {
         end: { retryAfterMs: 8 },
         policy: { schedule: { delaysMs: [1], horizonMs: HOUR_MS, maxWaitMs: 7 } },
       },
-      dead('horizon-passed'),
+      dead('horizon-passed', { reason: 'wait-too-long', waitMs: 8 }),
     ],
     [
       'is dead at the end of its schedule',
@@ -200,7 +201,7 @@ describe('a message', () => {
     [
       'is dead where Retry-After leads past the horizon then',
       { end: { outcome: 'smaller', retryAfterMs: 8000 }, count: 4, ageMs: 72 * HOUR_MS - 7999 },
-      dead('horizon-passed'),
+      dead('horizon-passed', { waitMs: 8000 }),
     ],
 
     // D74
@@ -305,7 +306,7 @@ test('each message is judged by its own progress and age', () => {
   expect(resultsOf(messages, END, { policy: POLICY, random: least })).toEqual([
     retry(5000, { failures: 1 }),
     retry(120_000, { failures: 3 }),
-    dead('horizon-passed'),
+    dead('horizon-passed', { waitMs: 5000 }),
   ]);
 });
 

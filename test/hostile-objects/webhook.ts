@@ -2,13 +2,13 @@
 
 import { readSenderOptions } from '../../src/delivery/read-options.ts';
 import { engineSchedule } from '../../src/delivery/retry-policy.ts';
+import { readSettings } from '../../src/delivery/send-options.ts';
+import { sendNow } from '../../src/delivery/send-webhook.ts';
 import { createWebhookSender, type WebhookSender } from '../../src/index.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { QueueEntry } from '../../src/queue/queue.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import type { PostRequest } from '../../src/webhook/http/client.ts';
-import { readSettings } from '../../src/webhook/send-options.ts';
-import { sendNow } from '../../src/webhook/send-webhook.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 import { SECRET } from '../helpers/sender.ts';

@@ -29,7 +29,7 @@ queue/sqlite | incident/ queue/message-classes.ts queue/queue.ts runtime/ | node
 queue/postgres | incident/ queue/queue.ts runtime/ | pg
 queue/ | - | node:crypto
 webhook/http/ | address/ runtime/ webhook/outcome.ts | node:dns node:net node:tls undici
-delivery/ | contract/ projection/ queue/memory.ts queue/message-classes.ts queue/queue.ts settings/ runtime/ webhook/ | node:diagnostics_channel
+delivery/ | contract/ projection/ queue/memory.ts queue/message-classes.ts queue/queue.ts settings/ runtime/ webhook/ | node:diagnostics_channel node:util
 webhook/ | contract/ queue/message-classes.ts queue/queue.ts runtime/ webhook/http/ | node:crypto
 capture/ | address/ contract/ runtime/ | maxmind node:fs node:http node:util proxy-addr
 reporter/ | address/ capture/ contract/ incident/ log/ projection/ queue/queue.ts runtime/ webhook/encoder.ts delivery/ | node:diagnostics_channel node:net node:util

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
-import { AcceptedEntry, takeIn } from '../../src/delivery/intake.ts';
+import { takeIn } from '../../src/delivery/intake.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { Claimed, Stored } from '../../src/queue/message-classes.ts';
 import type { Claim, ClaimedMessage } from '../../src/queue/queue.ts';
 import type { ResolvedApplication } from '../../src/settings/source.ts';
 import { sampleMessageToSend } from '../../src/testing/index.ts';
+import { AcceptedEntry } from '../../src/webhook/accept.ts';
 import { BlankDraft, plainDraft, quickReader } from '../../src/webhook/draft-reader.ts';
 import { storeV1, storeV2 } from '../../src/webhook/encoder.ts';
 

@@ -5,13 +5,13 @@ import http from 'node:http';
 import net from 'node:net';
 import express from 'express';
 import { describe, expect, test } from 'vitest';
+import { sendWebhook } from '../../src/delivery/send-webhook.ts';
 import {
   createWebhookReceiver,
   nodeHandler,
   type ReceiverOptions,
 } from '../../src/receiver/index.ts';
 import { sampleMessageToSend } from '../../src/testing/index.ts';
-import { sendWebhook } from '../../src/webhook/send-webhook.ts';
 import { sign } from '../../src/webhook/signature.ts';
 import { express4, expressApp, HOSTS, HOSTS_BEHIND_PARSERS, listening } from '../helpers/hosts.ts';
 

@@ -1,5 +1,7 @@
 import { AsyncLocalStorage, AsyncResource, createHook } from 'node:async_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createContextKey, ROOT_CONTEXT } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { describe, expect, test, vi } from 'vitest';
 import { currentSurroundings, detached, runWithin } from '../../src/runtime/async-context.ts';
 
@@ -77,6 +79,22 @@ describe('detached work', () => {
     detached(() => told.push('work'));
     hook.disable();
     expect(told).toEqual(['before', 'work', 'after']);
+  });
+
+  test('is in no context of OpenTelemetry (context-async-hooks 2) if it is imported within one', async () => {
+    const manager = new AsyncLocalStorageContextManager().enable();
+    const key = createContextKey('span');
+    const request = ROOT_CONTEXT.setValue(key, 'of a request');
+    const spanOf = () => manager.active().getValue(key);
+    vi.resetModules();
+    const imported = await manager.with(request, async () => ({
+      fresh: await import('../../src/runtime/async-context.ts'),
+      // The public way, which would keep the first request for as long as the process lives.
+      outside: AsyncLocalStorage.snapshot(),
+    }));
+    expect(imported.fresh.detached(spanOf)).toBeUndefined();
+    expect(imported.outside(spanOf)).toBe('of a request');
+    manager.disable();
   });
 
   test('runs where it is where Node keeps ids otherwise', async () => {

@@ -1,4 +1,5 @@
 /** Our own requests beside real tracers, each in a process of its own. */
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { fixtureCommand, runProgram } from '../helpers/child-programs.ts';
 import { root } from '../helpers/package-files.ts';
@@ -9,6 +10,11 @@ const TRACE_HEADERS = /^(?:traceparent|tracestate|baggage|b3|x-b3-.*|x-datadog-.
 
 const traceHeaders = ({ headers }: ReceivedRequest): string[] =>
   Object.keys(headers).filter((name) => TRACE_HEADERS.test(name));
+
+const versionOf = (name: string): string => {
+  const manifest = readFileSync(`${root}/node_modules/${name}/package.json`, 'utf8');
+  return `${name} ${(JSON.parse(manifest) as { readonly version: string }).version}`;
+};
 
 async function traced(tracer: string, flags: readonly string[] = []) {
   const receiver = await startReceiver();
@@ -31,9 +37,15 @@ async function traced(tracer: string, flags: readonly string[] = []) {
 
 describe.concurrent('our own requests', { timeout: 60_000 }, () => {
   test.each<[string, string, readonly string[], readonly string[], readonly string[]]>([
-    ['OpenTelemetry', 'otel', [], ['POST', 'tcp.connect'], ['traceparent']],
     [
-      'dd-trace',
+      versionOf('@opentelemetry/instrumentation-undici'),
+      'otel',
+      [],
+      ['POST', 'tcp.connect'],
+      ['traceparent'],
+    ],
+    [
+      versionOf('dd-trace'),
       'datadog',
       // dd-trace's, on Node 26: module.register() is deprecated.
       ['--disable-warning=DEP0205', '--import', 'dd-trace/initialize.mjs'],

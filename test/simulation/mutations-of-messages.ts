@@ -48,7 +48,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'what is too large by itself counts as delivered',
     file: `${FOLDER}/verdicts.ts`,
-    from: "return dead('too-large', end);",
+    from: "return dead({ reason: 'too-large', waitMs: undefined }, end);",
     to: "return { kind: 'delivered' };",
     by: 'delivered-was-confirmed',
     withinSeeds: 50,
@@ -80,8 +80,8 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'an attempt that was ended counts as never sent',
     file: `${FOLDER}/settlement.ts`,
-    from: "result.code === 'aborted')\n    return stopped(",
-    to: "result.code === 'deadline')\n    return stopped(",
+    from: "result.code === 'aborted') {",
+    to: "result.code === 'deadline') {",
     by: 'wait-of-destination',
     withinSeeds: 100,
   },

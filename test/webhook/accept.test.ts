@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type AcceptedMessage,
-  type AcceptRules,
-  acceptMessages,
-} from '../../src/webhook/accept.ts';
+import { type AcceptedEntry, type AcceptRules, acceptMessages } from '../../src/webhook/accept.ts';
 import { bodyBytes, elementBytes } from '../../src/webhook/encoder.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
 
@@ -20,7 +16,7 @@ function rules(changes: Partial<AcceptRules> = {}): AcceptRules {
   };
 }
 
-const accept = (messages: unknown, given: AcceptRules = rules()): Promise<AcceptedMessage[]> =>
+const accept = (messages: unknown, given: AcceptRules = rules()): Promise<AcceptedEntry[]> =>
   acceptMessages(messages, given, async () => {});
 
 const errorOf = (messages: unknown, changes: Partial<AcceptRules> = {}): Promise<unknown> =>
@@ -32,7 +28,7 @@ const errorOf = (messages: unknown, changes: Partial<AcceptRules> = {}): Promise
 describe('accepted messages', () => {
   test('are stored in order, with their index and their application', async () => {
     const accepted = await accept(Object.values(DRAFTS));
-    expect(accepted.map(({ index, application }) => [index, application])).toEqual(
+    expect(accepted.map(({ index, applicationId }) => [index, applicationId])).toEqual(
       Object.keys(DRAFTS).map((_, index) => [index, 'app-1']),
     );
     expect(accepted.map(({ stored }) => stored.messageId)).toEqual(
@@ -242,12 +238,12 @@ describe('a batch is refused', () => {
   });
 });
 
-/** The bytes of a request of this message alone. */
+/** The bytes of a request of its own, with the longest `retry_count`. */
 async function measure(message: unknown): Promise<number> {
   const [accepted] = await accept([message]);
   return accepted === undefined
     ? 0
-    : bodyBytes([elementBytes({ stored: accepted.stored, sends: 0 })]);
+    : bodyBytes([elementBytes({ stored: accepted.stored, sends: 9_999_999_999 })]);
 }
 
 describe('the byte budget', () => {

@@ -1,14 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Dialect, messageToSend } from '../../src/contract/index.ts';
+import { contract, type Dialect, messageToSend } from '../../src/contract/index.ts';
 import {
+  applicationOf,
   draftReader,
   plainDraft,
   quickReader,
   type ReadDraft,
 } from '../../src/webhook/draft-reader.ts';
 import { inputs } from '../contract/cases/arbitrary-inputs.ts';
-import { DRAFTS } from '../contract/samples.ts';
+import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const DIALECTS: readonly Dialect[] = ['strict', 'open'];
@@ -138,5 +139,31 @@ describe('what is read of a message', () => {
       success: false,
       error: { issues: [{ path: ['message', 'ips'] }] },
     });
+  });
+});
+
+describe('applicationOf', () => {
+  test.each(Object.entries(DRAFTS))('finds whose the %s is', (_name, draft) => {
+    const { message } = messageToSend('strict').parse(draft);
+    expect(applicationOf(message)).toBe('app-1');
+  });
+
+  test.each(Object.entries(ELEMENTS))('finds whose the element %s is', (_name, element) => {
+    expect(applicationOf(contract().WebhookMessageV1.parse(element))).toBe('app-1');
+  });
+
+  test('is undefined for a v1 test without an application', () => {
+    const { application_id: _, ...element } = ELEMENTS['test (v1)'];
+    expect(applicationOf(contract().WebhookMessageV1.parse(element))).toBeUndefined();
+  });
+
+  test('is never one that everything inherits, of a polluted prototype', () => {
+    const { application_id: _, ...element } = ELEMENTS['test (v1)'];
+    const contents = [DRAFTS['response to send'].message, DRAFTS['event to send'].message, element];
+    const keys = { application_id: 'all', application: { id: 'all' } };
+    Object.assign(Object.prototype, keys);
+    const found = contents.map(applicationOf);
+    for (const key of Object.keys(keys)) Reflect.deleteProperty(Object.prototype, key);
+    expect(found).toEqual(['app-1', 'app-1', undefined]);
   });
 });

@@ -79,6 +79,7 @@ const FAILURES: Record<FailureCode, true> = {
   'connection-reset': true,
   protocol: true,
   aborted: true,
+  'undici-missing': true,
   network: true,
 };
 

@@ -71,7 +71,7 @@ describe('the next attempt', () => {
       DIRECT,
       { step: 3 },
       least,
-      { kind: 'dead', reason: 'attempts-exhausted' },
+      { kind: 'dead', reason: 'attempts-exhausted', waitMs: undefined },
     ],
     ['is up to a quarter later', DIRECT, {}, most, { kind: 'retry', at: 1625 }],
     ['is half as much later', DIRECT, { step: 1 }, () => 0.5, { kind: 'retry', at: 3250 }],
@@ -80,14 +80,14 @@ describe('the next attempt', () => {
       { delaysMs: [] },
       {},
       least,
-      { kind: 'dead', reason: 'attempts-exhausted' },
+      { kind: 'dead', reason: 'attempts-exhausted', waitMs: undefined },
     ],
     [
       'is none without delays, though the last were repeated',
       { delaysMs: [], repeatLast: true, horizonMs: HOUR_MS },
       {},
       least,
-      { kind: 'dead', reason: 'attempts-exhausted' },
+      { kind: 'dead', reason: 'attempts-exhausted', waitMs: undefined },
     ],
     ['comes at once after 0', { delaysMs: [0] }, {}, most, { kind: 'retry', at: 1000 }],
     [
@@ -151,7 +151,7 @@ describe('the next attempt', () => {
       { delaysMs: [10, 20], repeatLast: false },
       { step: 2 },
       least,
-      { kind: 'dead', reason: 'attempts-exhausted' },
+      { kind: 'dead', reason: 'attempts-exhausted', waitMs: undefined },
     ],
     [
       'may come at the horizon',
@@ -193,7 +193,7 @@ describe('the next attempt', () => {
       QUEUE,
       { step: 5, maxAttempts: 6 },
       least,
-      { kind: 'dead', reason: 'attempts-exhausted' },
+      { kind: 'dead', reason: 'attempts-exhausted', waitMs: undefined },
     ],
   ])('%s', (_title, schedule, failed, random, next) => {
     expect(nextAttempt(schedule, { ...FIRST, ...failed }, random)).toEqual(next);

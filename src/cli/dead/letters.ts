@@ -12,7 +12,7 @@ import { createSqliteQueue } from '../../queue/sqlite.ts';
 import { flag, type OptionValues, option } from '../command.ts';
 import { environmentError, usageError } from '../errors.ts';
 import { paint, printable, type Terminal } from '../terminal.ts';
-import { durationOf, integerOf, oneOf, timeOf } from '../values.ts';
+import { durationOf, integerOf, oneOf } from '../values.ts';
 
 export const QUEUE_OPTIONS = {
   sqlite: option('FILE', 'Queue in this SQLite file. Services may be using it.'),
@@ -132,7 +132,7 @@ const REASONS = [
 export const SELECTION_OPTIONS = {
   application: option('ID', 'Only this application.'),
   reason: option('REASON', `Only this reason: ${REASONS.join(', ')}.`),
-  since: option('TIME', 'Only letters that died since 2026-11-22T08:00Z, or since 3d ago.'),
+  since: option('TIME', 'Only letters that died in this time, such as 2h or 3d.'),
   limit: option('N', 'Only the N oldest.'),
 } as const;
 
@@ -155,13 +155,11 @@ export function selectionOf(
 ): Selection {
   refuseConnectionStrings(ids);
   if (ids.length > 0 && limit !== undefined) throw usageError('give ids or --limit, not both');
-  const sinceOf = (time: string): number =>
-    /^\d{4}-/.test(time) ? timeOf('since', time) : clock.now() - durationOf('since', time);
   return {
     ...(application === undefined ? {} : { applicationId: application }),
     ...(ids.length === 0 ? {} : { ids: [...new Set(ids)] }),
     ...(reason === undefined ? {} : { reason: oneOf('reason', reason, REASONS) }),
-    ...(since === undefined ? {} : { sinceMs: sinceOf(since) }),
+    ...(since === undefined ? {} : { sinceMs: clock.now() - durationOf('since', since) }),
     ...(limit === undefined ? {} : { limit: integerOf('--limit', limit, [1, MAX_LIMIT]) }),
   };
 }

@@ -6,7 +6,7 @@ import { counted, durationText, wholeNumber } from '../values.ts';
 import type { Delivery } from './listener.ts';
 import type { RefusedRequest } from './receive.ts';
 
-/** Messages of one request that are shown; the others are counted by type. */
+/** Messages of one request that are shown. */
 const MAX_MESSAGES = 20;
 const MAX_ISSUES = 20;
 const MAX_VALUES = 5;
@@ -135,8 +135,9 @@ export function deliveryText(delivery: Delivery, output: TerminalOutput): string
     headline(delivery, output),
     ...(refusal === undefined ? [] : refusalLines(refusal)),
     ...messages.slice(0, MAX_MESSAGES).flatMap((found) => messageLines(found, delivery, output)),
-    ...restLines(messages.slice(MAX_MESSAGES)),
   ];
+  const more = messages.length - MAX_MESSAGES;
+  if (more > 0) lines.push(`  … and ${counted(more, 'more message')}`);
   return `${lines.join('\n')}\n\n`;
 }
 
@@ -201,14 +202,6 @@ function messageLines(
     ([label, value]) => `    ${paint(output, 'dim', label.padEnd(12))} ${value}`,
   );
   return [`  ${facts.join('  ')}`, ...rows];
-}
-
-function restLines(messages: readonly ReceivedMessage[]): string[] {
-  if (messages.length === 0) return [];
-  const counts = new Map<string, number>();
-  for (const title of messages.map(messageTitle)) counts.set(title, (counts.get(title) ?? 0) + 1);
-  const kinds = [...counts].slice(0, MAX_MESSAGES).map(([title, count]) => `${count} ${title}`);
-  return [`  … and ${counted(messages.length, 'more message')}: ${kinds.join(', ')}`];
 }
 
 /** One line per message, or one line for a refused request. */

@@ -1,6 +1,6 @@
 /** The configure flow (D61): what a dashboard or a command line calls. */
 
-import type { SendReport } from '../../webhook/report.ts';
+import type { SendReport } from '../../delivery/report.ts';
 import type { OrganisationFormat } from '../schema.ts';
 import type { Selection } from './changes.ts';
 import type { SettingsStore } from './store.ts';

@@ -2,7 +2,7 @@
 import { createWebhookSender } from '../../delivery/create-sender.ts';
 import type { DeliveryOptions } from '../../delivery/options.ts';
 import { readSenderOptions } from '../../delivery/read-options.ts';
-import type { SendReport } from '../../webhook/report.ts';
+import type { SendReport } from '../../delivery/report.ts';
 import { secretAt } from '../scheduled-secret.ts';
 import type { OrganisedApplication } from '../schema.ts';
 import type { StoredSettings } from '../stored-settings.ts';

@@ -9,13 +9,12 @@
 import { type LookupAddress, type LookupAllOptions, lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction, connect as openSocket, type Socket } from 'node:net';
 import type { buildConnector } from 'undici';
-import { SecurityEventError } from '../../errors.ts';
 import { ownProperties } from '../../own-properties.ts';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { NOT_NEEDED } from '../../runtime/not-needed.ts';
 import { onAbort } from '../../runtime/on-abort.ts';
 import type { PhaseTimings } from '../outcome.ts';
-import { judgeAddress, type NetworkPolicy } from './ssrf-guard.ts';
+import { type NetworkPolicy, refuseAddress } from './ssrf-guard.ts';
 import type { TlsCredentials } from './tls.ts';
 import { createTlsUpgrade } from './tls-upgrade.ts';
 
@@ -98,7 +97,7 @@ export function createGuardedConnect(
       isIP(hostname) === 0
         ? await time('dnsMs', () => resolve(hostname, lookup))
         : [answer(hostname)];
-    for (const { address } of addresses) refuse(address, network);
+    for (const { address } of addresses) refuseAddress(address, network);
     signal.throwIfAborted();
     const socket = await time('tcpMs', () =>
       openTcp(target, { addresses, signal, addressMs: Math.ceil(timeoutMs / ADDRESSES_TRIED) }),
@@ -159,15 +158,6 @@ function answer(address: string): LookupAddress {
   return { address, family: isIP(address) };
 }
 
-function refuse(address: string, network: NetworkPolicy): void {
-  const refusal = judgeAddress(address, network);
-  if (refusal === undefined) return;
-  throw new SecurityEventError('ERR_ADDRESS_REFUSED', {
-    detail: refusal.detail,
-    path: ['network'],
-  });
-}
-
 interface TcpWay {
   readonly addresses: Answers;
   readonly signal: AbortSignal;
@@ -203,7 +193,7 @@ function answerFrom(addresses: Answers): LookupFunction {
 function checkPeer({ remoteAddress }: Socket, network: NetworkPolicy): void {
   // Unknown where the peer was gone again at once: that is no verdict about its address.
   if (remoteAddress === undefined) throw codedError('ECONNRESET', 'the peer closed at once');
-  refuse(remoteAddress, network);
+  refuseAddress(remoteAddress, network);
 }
 
 interface ConnectLimits {

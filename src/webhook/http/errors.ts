@@ -112,6 +112,11 @@ const FAILURE_TABLE: Readonly<Record<FailureCode, FailureRow>> = {
     advice: 'send again if the messages are still wanted',
     systemCodes: [],
   },
+  'undici-missing': {
+    what: 'The package undici could not be loaded before connecting',
+    advice: 'install undici 7 beside this package, and leave it out of your bundle',
+    systemCodes: ['ERR_PEER_MISSING'],
+  },
   network: {
     what: 'The attempt failed on this side of the network',
     advice: 'look the code up in the documentation of Node.js and undici',

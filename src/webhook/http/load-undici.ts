@@ -16,7 +16,9 @@
  *
  * Node's module cache makes the second call cheap; nothing is kept here.
  */
+
 import type { buildConnector, Client, Dispatcher } from 'undici';
+import { optionalImport } from '../../runtime/optional-import.ts';
 
 export interface Undici {
   readonly Client: typeof Client;
@@ -28,13 +30,15 @@ export interface Undici {
   ) => Promise<Dispatcher.ResponseData>;
 }
 
-/** Rejects only where undici 7 is not installed as our package.json asks. */
+/** @throws SecurityEventError (rejects) `ERR_PEER_MISSING` if undici 7 cannot be loaded: a bundler may have lost it. */
 export async function loadUndici(): Promise<Undici> {
-  const [client, connect, apiRequest] = await Promise.all([
-    import('undici/lib/dispatcher/client.js'),
-    import('undici/lib/core/connect.js'),
-    import('undici/lib/api/api-request.js'),
-  ]);
+  const [client, connect, apiRequest] = await optionalImport('undici', () =>
+    Promise.all([
+      import('undici/lib/dispatcher/client.js'),
+      import('undici/lib/core/connect.js'),
+      import('undici/lib/api/api-request.js'),
+    ]),
+  );
   return {
     Client: client.default,
     buildConnector: connect.default,

@@ -8,6 +8,7 @@ import { classifyAddress } from '../../address/classify.ts';
 import { isMetadataService } from '../../address/metadata-services.ts';
 import { parseAddress } from '../../address/parse.ts';
 import type { AddressKind } from '../../address/special-purpose.ts';
+import { SecurityEventError } from '../../errors.ts';
 
 /**
  * - `public`: globally reachable addresses only.
@@ -47,8 +48,30 @@ export function judgeAddress(text: string, network: NetworkPolicy): Refusal | un
   return refusal(kind, `${block.cidr} (${block.name}, ${block.rfc})`, network);
 }
 
+/** @throws SecurityEventError `ERR_ADDRESS_REFUSED` */
+export function refuseAddress(address: string, network: NetworkPolicy): void {
+  const refused = judgeAddress(address, network);
+  if (refused === undefined) return;
+  throw new SecurityEventError('ERR_ADDRESS_REFUSED', {
+    detail: refused.detail,
+    path: ['network'],
+  });
+}
+
+/**
+ * Judges a URL whose host is an address (D82). A name is judged when connecting: it may lead elsewhere then.
+ *
+ * @throws SecurityEventError `ERR_ADDRESS_REFUSED`
+ */
+export function refuseLiteralAddress({ hostname }: URL, network: NetworkPolicy): void {
+  const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+  if (parseAddress(host) !== undefined) refuseAddress(host, network);
+}
+
 function refusal(rule: RefusalRule, what: string, network: NetworkPolicy): Refusal {
-  const opener = OPENED_BY_ALLOW_PRIVATE.has(rule) ? "'allow-private'" : "only 'delegated'";
-  const detail = `rule '${rule}' refuses ${what} under network '${network}'; ${opener} would allow it`;
+  const opener = OPENED_BY_ALLOW_PRIVATE.has(rule)
+    ? "network: 'allow-private'"
+    : "only network: 'delegated'";
+  const detail = `rule '${rule}' refuses ${what} under network: '${network}'; ${opener} would allow it`;
   return { rule, detail };
 }

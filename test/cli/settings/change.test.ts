@@ -1,10 +1,9 @@
 /** Commands that change one thing of a settings file: rotate, select, format, remove. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../src/testing/index.ts';
 import { runCommand } from '../../helpers/terminal.ts';
-import { modeOf, OLD_SECRET, SHOP, settingsFixture } from './settings-files.ts';
+import { OLD_SECRET, SHOP, settingsFixture } from './settings-files.ts';
 
 const SHOP_1 = ['--application', 'shop-1'] as const;
 const SAVED = { format: 2, applications: { 'shop-1': SHOP } } as const;
@@ -16,14 +15,11 @@ const env = { environment: { NEXT: 'the next secret' } };
 const NEXT = [...SHOP_1, '--secret-env', 'NEXT'] as const;
 
 describe('settings rotate', () => {
-  test.each<[string, readonly string[], string]>([
-    ['a moment', ['--from', '2100-01-01T08:00:00+01:00'], '2100-01-01T07:00:00.000Z'],
-    ['a day', ['--from', '2100-01-02'], '2100-01-02T00:00:00.000Z'],
-    ['a time from now', ['--in', '36h'], '2099-06-02T12:00:00.000Z'],
-  ])('gives the new secret %s, until which the old one signs', async (_what, when, nextFrom) => {
+  test('gives the new secret a start, until which the old one signs', async () => {
     const { run, stored } = settingsFixture(SAVED);
     const clock = createFakeClock(Date.UTC(2099, 5, 1));
-    expect(await run('rotate', [...NEXT, ...when], { ...env, clock })).toEqual({
+    const nextFrom = '2099-06-02T12:00:00.000Z';
+    expect(await run('rotate', [...NEXT, '--in', '36h'], { ...env, clock })).toEqual({
       exitCode: 0,
       stdout: `shop-1: the new secret signs from ${nextFrom}\n`,
       stderr: 'short-secret: The secret has fewer than 16 bytes and can be guessed.\n',
@@ -51,65 +47,38 @@ describe('settings rotate', () => {
     expect(stored()).toEqual(withShop({ secret: 'the next secret' }));
   });
 
-  test('makes one, in a file for its owner alone, which is not printed', async () => {
-    const { folder, run, stored } = settingsFixture(SAVED);
-    const out = join(folder, 'next.secret');
-    const words = [...SHOP_1, '--secret-out', out, '--in', '0'];
-    const { exitCode, stdout, stderr } = await run('rotate', words);
-    expect({ exitCode, stderr }).toEqual({
-      exitCode: 0,
-      stderr: `The secret is in ${out}. Give it to the receiver.\n`,
-    });
-    const secret = readFileSync(out, 'utf8').trim();
-    expect(secret).toMatch(/^[0-9a-f]{64}$/);
-    expect(stdout).not.toContain(secret);
-    expect(modeOf(out)).toBe(0o600);
-    expect(stored()).toEqual(withShop({ secret }));
+  test('tells programs the start, and no secret', async () => {
+    const { run } = settingsFixture(SAVED);
+    const clock = createFakeClock(Date.UTC(2099, 5, 1));
+    const { stdout } = await run('rotate', [...NEXT, '--json'], { ...env, clock });
+    expect(JSON.parse(stdout)).toEqual({ application: 'shop-1', from: '2099-06-02T00:00:00.000Z' });
   });
 
-  test('prints one where that is asked for, to programs too', async () => {
-    const { run, stored } = settingsFixture(SAVED);
-    const { stdout } = await run('rotate', [...SHOP_1, '--show-secret', '--in', '0']);
-    const [secret, rest] = stdout.split('\n');
-    expect(stored()).toEqual(withShop({ secret }));
-    expect(rest).toMatch(/^shop-1: the new secret signs from /);
-    const from = ['--from', '2100-01-01'];
-    const json = await run('rotate', [...SHOP_1, '--show-secret', '--json', ...from]);
-    expect(JSON.parse(json.stdout)).toEqual({
-      application: 'shop-1',
-      from: '2100-01-01T00:00:00.000Z',
-      secret: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
-    });
-  });
-
-  test('keeps no secret that it made for an application that is unknown', async () => {
-    const { folder, file, run, text } = settingsFixture(SAVED);
-    const words = ['--application', 'blog-1', '--secret-out', join(folder, 'next.secret')];
-    expect(await run('rotate', words)).toEqual({
+  test('of an unknown application is a wrong use', async () => {
+    const { file, run, text } = settingsFixture(SAVED);
+    const words = ['--application', 'blog-1', '--secret-env', 'NEXT'];
+    expect(await run('rotate', words, env)).toEqual({
       exitCode: 2,
       stdout: '',
       stderr:
         `security-events: ${file} has no such application, or it has no URL and secret\n` +
         `Run security-events settings show ${file}\n`,
     });
-    expect(readdirSync(folder)).toEqual(['settings.json']);
     expect(text()).toBe(JSON.stringify(SAVED));
   });
 
   test.each<[string, readonly string[], string]>([
-    ['two times', [...NEXT, '--from', '2100-01-01', '--in', '1h'], 'give --from or --in, not both'],
     [
       'no secret',
       [...SHOP_1],
-      'no new secret given\nGenerate one with --secret-out PATH, or use --secret-env or --secret-file.',
+      'no new secret given\nUse --secret-env or --secret-file. `security-events secret` generates a secret.',
     ],
+    ['no application', ['--secret-env', 'NEXT'], '--application is missing'],
     [
-      'a time without its zone',
-      [...NEXT, '--from', '2100-01-01T08:00'],
-      '--from needs a day or a time with its zone, such as 2026-11-22 or 2026-11-22T08:00:00Z',
+      'an empty application',
+      ['--application=', '--secret-env', 'NEXT'],
+      '--application is missing',
     ],
-    ['no application', ['--show-secret'], '--application is missing'],
-    ['an empty application', ['--application=', '--show-secret'], '--application is missing'],
   ])('with %s is a wrong use', async (_what, words, message) => {
     const { run, text } = settingsFixture(SAVED);
     // The usual variable is no new secret: it may well be the old one.
@@ -212,7 +181,7 @@ describe('a file that is not there, or is none', () => {
     ['show', []],
     ['test', SHOP_1],
     ['save', SHOP_1],
-    ['rotate', [...SHOP_1, '--show-secret']],
+    ['rotate', NEXT],
     ['select', [...SHOP_1, '--all-modules']],
     ['format', []],
     ['remove', SHOP_1],
@@ -220,7 +189,7 @@ describe('a file that is not there, or is none', () => {
 
   test.each(COMMANDS)('is an outage for %s, and is not made', async (word, words) => {
     const { file, run } = settingsFixture();
-    expect(await run(word, words)).toEqual({
+    expect(await run(word, words, env)).toEqual({
       exitCode: 3,
       stdout: '',
       stderr: `security-events: ${file}: no such file or directory\n`,
@@ -231,7 +200,7 @@ describe('a file that is not there, or is none', () => {
   test.each(COMMANDS)('is not touched by %s, and none of it is told', async (word, words) => {
     const broken = '{"applications":{"shop-1":{"secret":"hunter2"';
     const { file, run, text } = settingsFixture(broken);
-    expect(await run(word, words)).toEqual({
+    expect(await run(word, words, env)).toEqual({
       exitCode: 3,
       stdout: '',
       stderr:

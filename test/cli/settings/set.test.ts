@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
@@ -10,7 +10,6 @@ const SHOP_1 = ['--application', 'shop-1'] as const;
 const PRIVATE = ['--network', 'allow-private'] as const;
 const HTTP =
   'plain-http: Others can read what is sent over http. The signature does not encrypt it.\n';
-const NEW_SECRET = /^[0-9a-f]{64}\n$/;
 
 const env = (secret: string) => ({ environment: { SECURITY_EVENTS_SECRET: secret } });
 
@@ -100,74 +99,30 @@ describe('settings set', () => {
     expect(stored()).toMatchObject({ applications: { 'shop-1': { url: URL_TEXT } } });
   });
 
-  test('makes a draft with a new secret in a file, which `save` tests and saves', async () => {
-    const { folder, file, run, stored } = settingsFixture({ applications: { 'shop-1': SHOP } });
-    const out = join(folder, 'new.secret');
-    const receiver = await openReceiver();
-    const words = [...SHOP_1, '--url', receiver.url, '--secret-out', out];
-    expect(await run('set', words)).toEqual({
+  test('keeps a draft with --draft, which `save` tests and saves', async () => {
+    const { file, run, stored } = settingsFixture({ applications: { 'shop-1': SHOP } });
+    const receiver = await openReceiver({ secret: 'the new secret of it' });
+    const environment = { NEW: 'the new secret of it' };
+    const words = [...SHOP_1, '--url', receiver.url, '--draft', '--secret-env', 'NEW'];
+    expect(await run('set', words, { environment })).toEqual({
       exitCode: 0,
       stdout:
         'shop-1: kept as a draft; the saved URL stays in use\n' +
         `Once the receiver has the secret, run security-events settings save ${file} --application shop-1\n`,
-      stderr: `${HTTP}The secret is in ${out}. Give it to the receiver.\n`,
+      stderr: HTTP,
     });
-    const secret = readFileSync(out, 'utf8');
-    expect(secret).toMatch(NEW_SECRET);
-    expect(modeOf(out)).toBe(0o600);
     expect(receiver.requests).toEqual([]);
+    const draft = { ...SHOP, url: receiver.url, secret: environment.NEW };
     expect(stored()).toMatchObject({
       applications: { 'shop-1': SHOP },
-      drafts: { 'shop-1': { url: receiver.url, secret: secret.trim() } },
+      drafts: { 'shop-1': { url: draft.url, secret: draft.secret } },
     });
     expect(await run('save', [...SHOP_1, ...PRIVATE])).toMatchObject({
       exitCode: 0,
       stdout: 'shop-1: saved\n',
     });
-    expect(stored()).toEqual({
-      format: 2,
-      applications: { 'shop-1': { ...SHOP, url: receiver.url, secret: secret.trim() } },
-    });
-  });
-
-  test('prints a new secret only where that is asked for', async () => {
-    const { run, stored } = settingsFixture();
-    const words = [...SHOP_1, '--url', URL_TEXT, '--show-secret', '--no-test'];
-    const { stdout, stderr } = await run('set', words);
-    const [secret = '', ...rest] = stdout.split('\n');
-    expect(`${secret}\n`).toMatch(NEW_SECRET);
-    expect(rest).toEqual(['shop-1: saved', '']);
-    expect(stderr).not.toContain(secret);
-    expect(stored()).toMatchObject({ applications: { 'shop-1': { secret } } });
-    const json = await run('set', [...words, '--json', '--draft']);
-    expect(JSON.parse(json.stdout)).toEqual({
-      application: 'shop-1',
-      result: 'draft',
-      secret: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
-    });
-  });
-
-  test('does not write over the file of another secret, and sets nothing then', async () => {
-    const { folder, file, run } = settingsFixture();
-    const out = join(folder, 'new.secret');
-    writeFileSync(out, 'the old one');
-    const words = [...SHOP_1, '--url', URL_TEXT, '--secret-out', out];
-    expect(await run('set', words)).toEqual({
-      exitCode: 3,
-      stdout: '',
-      stderr: `security-events: ${out}: file already exists\n`,
-    });
-    expect(readFileSync(out, 'utf8')).toBe('the old one');
-    expect(existsSync(file)).toBe(false);
-  });
-
-  test('keeps no secret that it made for what then fails', async () => {
-    const { folder, run } = settingsFixture();
-    const out = join(folder, 'new.secret');
-    const words = [...SHOP_1, '--url', 'ftp://hunter2.example', '--secret-out', out];
-    const { exitCode, stderr } = await run('set', words);
-    expect([exitCode, readdirSync(folder)]).toEqual([2, []]);
-    expect(stderr).not.toContain('hunter2');
+    expect(stored()).toEqual({ format: 2, applications: { 'shop-1': draft } });
+    expect(receiver.requests).toMatchObject([{ signatureOk: true }]);
   });
 
   test('does not undo a change of the secret without a word', async () => {
@@ -197,12 +152,12 @@ describe('settings set', () => {
     [
       'no secret',
       [...SHOP_1, '--url', URL_TEXT],
-      'no secret given\nSet SECURITY_EVENTS_SECRET, use --secret-env NAME or --secret-file PATH, or generate one with --secret-out PATH.',
+      'no secret given\nSet SECURITY_EVENTS_SECRET, or use --secret-env NAME or --secret-file PATH. `security-events secret` generates one.',
     ],
     [
       'two secrets',
-      [...SHOP_1, '--url', URL_TEXT, '--secret-env', 'X', '--show-secret'],
-      'give one secret: --secret-env, --secret-file or a new one',
+      [...SHOP_1, '--url', URL_TEXT, '--secret-env', 'X', '--secret-file', 'Y'],
+      'give --secret-env or --secret-file, not both',
     ],
   ])('with %s is a wrong use', async (_what, words, message) => {
     const { file, run } = settingsFixture();

@@ -27,6 +27,7 @@ const BY_CODE: Readonly<Record<Exclude<FailureCode, 'aborted'>, readonly string[
     ERR_SSL_WRONG_VERSION_NUMBER ERR_OSSL_PEM_NO_START_LINE ERR_TLS_CERT_ALTNAME_INVALID CRL_HAS_EXPIRED`),
   'headers-timeout': ['UND_ERR_HEADERS_TIMEOUT'],
   deadline: ['TimeoutError'],
+  'undici-missing': ['ERR_PEER_MISSING'],
   'connection-reset': ['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'UND_ERR_SOCKET'],
   protocol: words(`
     HPE_INVALID_CONSTANT HTTPParserError UND_ERR_HEADERS_OVERFLOW

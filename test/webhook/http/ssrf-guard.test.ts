@@ -84,19 +84,19 @@ describe('judgeAddress', () => {
 
   test('names the rule, the kind of address and the option that would allow it', () => {
     expect(judgeAddress('10.1.2.3', 'public')?.detail).toBe(
-      "rule 'private' refuses 10.0.0.0/8 (Private-Use, RFC 1918) under network 'public'; 'allow-private' would allow it",
+      "rule 'private' refuses 10.0.0.0/8 (Private-Use, RFC 1918) under network: 'public'; network: 'allow-private' would allow it",
     );
     expect(judgeAddress('::1', 'public')?.detail).toBe(
-      "rule 'loopback' refuses ::1/128 (Loopback Address, RFC 4291) under network 'public'; 'allow-private' would allow it",
+      "rule 'loopback' refuses ::1/128 (Loopback Address, RFC 4291) under network: 'public'; network: 'allow-private' would allow it",
     );
     expect(judgeAddress('100.64.7.7', 'allow-private')?.detail).toBe(
-      "rule 'cgnat' refuses 100.64.0.0/10 (Shared Address Space, RFC 6598) under network 'allow-private'; only 'delegated' would allow it",
+      "rule 'cgnat' refuses 100.64.0.0/10 (Shared Address Space, RFC 6598) under network: 'allow-private'; only network: 'delegated' would allow it",
     );
     expect(judgeAddress('fd20:ce::254', 'allow-private')?.detail).toBe(
-      "rule 'metadata-service' refuses the metadata service of a cloud under network 'allow-private'; only 'delegated' would allow it",
+      "rule 'metadata-service' refuses the metadata service of a cloud under network: 'allow-private'; only network: 'delegated' would allow it",
     );
     expect(judgeAddress('no address', 'public')?.detail).toBe(
-      "rule 'not-an-address' refuses what is no IP address under network 'public'; only 'delegated' would allow it",
+      "rule 'not-an-address' refuses what is no IP address under network: 'public'; only network: 'delegated' would allow it",
     );
   });
 

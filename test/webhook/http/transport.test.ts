@@ -1,13 +1,18 @@
-import { beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { SecurityEventError } from '../../../src/errors.ts';
+import { createWebhookSender, sendWebhook } from '../../../src/index.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { sampleMessageToSend } from '../../../src/testing/index.ts';
 import { createPoster } from '../../../src/webhook/http/client.ts';
 import { loadUndici } from '../../../src/webhook/http/load-undici.ts';
 
 vi.mock('../../../src/webhook/http/load-undici.ts', () => ({
   loadUndici: vi.fn<typeof loadUndici>(() =>
-    Promise.reject(Object.assign(new Error('no undici'), { code: 'ERR_MODULE_NOT_FOUND' })),
+    Promise.reject(new SecurityEventError('ERR_PEER_MISSING', { detail: 'undici' })),
   ),
 }));
+
+const APPLICATION = { id: 'shop-1', name: 'shop', environment: 'test' };
 
 const REQUEST = { url: 'http://receiver.invalid/', body: Buffer.from('[]'), headers: {} };
 
@@ -15,13 +20,13 @@ beforeEach(() => {
   vi.mocked(loadUndici).mockClear();
 });
 
-test('where undici is not installed, attempts fail by its code and close has nothing to do', async () => {
+test('without undici attempts fail by a name of their own and close has nothing to do', async () => {
   const poster = createPoster({ network: 'public', clock: systemClock });
   for (let sends = 0; sends < 2; sends += 1) {
     expect(await poster.post(REQUEST)).toMatchObject({
       kind: 'failure',
-      code: 'network',
-      detail: expect.stringContaining('(ERR_MODULE_NOT_FOUND)'),
+      code: 'undici-missing',
+      detail: expect.stringContaining('undici'),
     });
   }
   await expect(poster.close()).resolves.toBeUndefined();
@@ -35,4 +40,32 @@ test('undici is not loaded for an attempt that is over before it starts', async 
   const closed = await poster.post(REQUEST);
   expect([aborted, closed]).toMatchObject([{ code: 'aborted' }, { code: 'aborted' }]);
   expect(loadUndici).not.toHaveBeenCalled();
+});
+
+describe('without undici', () => {
+  const destination = { url: 'http://receiver.invalid/', secret: 'a secret' };
+  const message = { ...sampleMessageToSend(), message_id: 'm-1' };
+
+  test('sendWebhook rejects at once, with the messages: no retry mends a deployment', async () => {
+    const messages = [message];
+    const error: unknown = await sendWebhook(destination, messages).catch((reason) => reason);
+    expect(error).toMatchObject({ code: 'ERR_PEER_MISSING', input: messages });
+    expect(String(error)).toContain('undici');
+  });
+
+  test('a sender keeps its messages, and says why in its reports', async () => {
+    const sender = createWebhookSender({ ...destination, application: APPLICATION });
+    await sender.send([message]);
+    const flushed = await sender.flush({ deadlineMs: 200 });
+    const failures = [
+      {
+        applicationId: 'shop-1',
+        failure: 'undici-missing',
+        detail: expect.stringContaining('undici'),
+      },
+    ];
+    expect(flushed).toMatchObject({ delivered: 0, dead: 0, pending: 1, failures });
+    const closed = await sender.close({ deadlineMs: 0 });
+    expect(closed).toMatchObject({ returned: [{ message_id: 'm-1' }], failures });
+  });
 });

@@ -1,6 +1,6 @@
 /** What a call of the direct sender came to. Ids, statuses and words of ours; no received text. */
-import type { FailureCode, Outcome } from './outcome.ts';
-import type { GiveUpReason } from './retry.ts';
+import type { AttemptResult, FailureCode, Outcome } from '../webhook/outcome.ts';
+import type { GiveUpReason } from '../webhook/retry.ts';
 
 export type UndeliveredReason =
   | GiveUpReason
@@ -76,4 +76,10 @@ export function reportOf({ delivered, undelivered, requests }: SendingEnd): Send
 
 function byIndex(a: { readonly index: number }, b: { readonly index: number }): number {
   return a.index - b.index;
+}
+
+export function attemptEnd(result: AttemptResult): AttemptEnd {
+  return result.kind === 'response'
+    ? { status: result.status }
+    : { failure: result.code, detail: result.detail };
 }

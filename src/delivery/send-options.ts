@@ -1,6 +1,14 @@
 /** Where to send, and how: what `sendWebhook` is given, checked before anything is sent. */
-import type { Dialect } from '../contract/index.ts';
-import { ANYTHING, check, invalidOption, oneOf, type Rules, SIGNAL } from '../option-rules.ts';
+import { type Dialect, MAX_MESSAGES_PER_REQUEST } from '../contract/index.ts';
+import {
+  ANYTHING,
+  check,
+  integer,
+  invalidOption,
+  oneOf,
+  type Rules,
+  SIGNAL,
+} from '../option-rules.ts';
 import type { Format } from '../queue/queue.ts';
 import {
   COMMON_RULES,
@@ -8,13 +16,14 @@ import {
   checkSchedule,
   DEFAULT_MAX_BODY_BYTES,
   deadlinesOf,
-} from './common-options.ts';
-import type { Deadlines, PosterOptions } from './http/client.ts';
-import type { NetworkPolicy } from './http/ssrf-guard.ts';
-import { parseWebhookUrl } from './http/webhook-url.ts';
-import { requestHeaders } from './request-headers.ts';
-import type { RetrySchedule } from './retry.ts';
-import { checkSecret } from './signature.ts';
+} from '../webhook/common-options.ts';
+import type { Deadlines, PosterOptions } from '../webhook/http/client.ts';
+import { type NetworkPolicy, refuseLiteralAddress } from '../webhook/http/ssrf-guard.ts';
+import { parseWebhookUrl } from '../webhook/http/webhook-url.ts';
+import { requestHeaders } from '../webhook/request-headers.ts';
+import type { RetrySchedule } from '../webhook/retry.ts';
+import { checkSecret } from '../webhook/signature.ts';
+import type { EngineSchedule } from './retry-policy.ts';
 
 /** An application's URL and secret. */
 export interface WebhookDestination {
@@ -39,6 +48,8 @@ export interface SendOptions<D extends Dialect = 'strict', F extends Format = 2>
   readonly schedule?: Partial<RetrySchedule>;
   /** The largest body of a request, in bytes. A positive integer; default 1048576. */
   readonly maxBodyBytes?: number;
+  /** The most messages in a request. 1 to 1000; default 1000. */
+  readonly maxMessages?: number;
   /**
    * How long one attempt may take in all, in ms: 1 to 2147483647, default 20000. Of it, connecting
    * may take 5 s, and the response headers must be there after 15 s, or 5 s before the end where
@@ -46,8 +57,8 @@ export interface SendOptions<D extends Dialect = 'strict', F extends Format = 2>
    */
   readonly deadlineMs?: number;
   /**
-   * Which addresses may be connected to (D77). Default `'allow-private'`, since the URL is in your
-   * own code; give `'public'` where the URL is somebody else's.
+   * Which addresses may be connected to (D77). Default `'public'`. `'allow-private'` adds private and loopback
+   * addresses, for a receiver inside your network.
    */
   readonly network?: NetworkPolicy;
   /** An undici dispatcher of your own, for a proxy or for client certificates say. Needs `network: 'delegated'`. */
@@ -66,8 +77,9 @@ export interface SendSettings {
   readonly secret: string;
   readonly format: Format;
   readonly dialect: Dialect;
-  readonly schedule: RetrySchedule;
+  readonly schedule: EngineSchedule;
   readonly maxBodyBytes: number;
+  readonly maxMessages: number;
   readonly deadlines: Partial<Deadlines>;
   readonly network: NetworkPolicy;
   readonly dispatcher: PosterOptions['dispatcher'];
@@ -87,14 +99,15 @@ const DESTINATION_RULES: Rules<keyof WebhookDestination> = {
 const OPTION_RULES: Rules<keyof SendOptions> = {
   ...COMMON_RULES,
   format: oneOf(2, 1),
+  maxMessages: integer(1, MAX_MESSAGES_PER_REQUEST),
   signal: SIGNAL,
 };
 
 /**
  * Checks everything but the messages.
  *
- * @throws SecurityEventError `ERR_INVALID_URL`, `ERR_INVALID_SECRET` or `ERR_INVALID_OPTION`; its
- * `path` names what is at fault.
+ * @throws SecurityEventError `ERR_INVALID_URL`, `ERR_INVALID_SECRET`, `ERR_ADDRESS_REFUSED` or `ERR_INVALID_OPTION`;
+ * its `path` names what is at fault.
  */
 export function readSettings(destination: unknown, options: unknown): SendSettings {
   const { url, secret } = check<WebhookDestination>(destination, DESTINATION_RULES, {
@@ -105,15 +118,18 @@ export function readSettings(destination: unknown, options: unknown): SendSettin
     name: 'the options',
     path: [],
   });
-  const network = given.network ?? 'allow-private';
+  const network = given.network ?? 'public';
   checkDispatcher(given.dispatcher, network);
+  const parsedUrl = parseWebhookUrl(url as string);
+  refuseLiteralAddress(parsedUrl, network);
   return {
-    url: parseWebhookUrl(url as string),
+    url: parsedUrl,
     secret: checkSecret(secret),
     format: given.format ?? 2,
     dialect: given.dialect ?? 'strict',
     schedule: directSchedule(given.schedule),
     maxBodyBytes: given.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
+    maxMessages: given.maxMessages ?? MAX_MESSAGES_PER_REQUEST,
     deadlines: deadlinesOf(given.deadlineMs),
     network,
     dispatcher: given.dispatcher,
@@ -127,12 +143,13 @@ export function readSettings(destination: unknown, options: unknown): SendSettin
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` begins with `schedule`.
  */
-export function directSchedule(options: unknown): RetrySchedule {
+export function directSchedule(options: unknown): EngineSchedule {
   const given = checkSchedule(options);
   // Without an end the call would never return while its receiver fails.
   if (given.repeatLast === true && given.horizonMs === undefined) {
     throw invalidOption('schedule.repeatLast needs schedule.horizonMs', ['schedule', 'horizonMs']);
   }
   const { delaysMs = DEFAULT_SCHEDULE.delaysMs, maxWaitMs = DEFAULT_SCHEDULE.maxWaitMs } = given;
-  return Object.assign(given, { delaysMs, maxWaitMs });
+  const { horizonMs = Number.POSITIVE_INFINITY } = given;
+  return Object.assign(given, { delaysMs, maxWaitMs, horizonMs });
 }

@@ -1,4 +1,4 @@
-/** `sendWebhook`: one call, its retries and its report, without a queue. */
+/** `sendWebhook`: one call, its retries and its report, which needs no sender. */
 import type { Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { Format } from '../queue/queue.ts';
@@ -8,11 +8,10 @@ import { onAbort } from '../runtime/on-abort.ts';
 import { type Random, systemRandom } from '../runtime/random.ts';
 import { untraced } from '../runtime/untraced.ts';
 import { givingWay } from '../runtime/yield-to-event-loop.ts';
-import { type AcceptedMessage, acceptMessages } from './accept.ts';
-import { Backlog } from './backlog.ts';
-import { sendAll } from './direct-sending.ts';
-import { createPoster, type Poster, type PosterOptions } from './http/client.ts';
-import type { MessageToSend } from './read-messages.ts';
+import { type AcceptedEntry, acceptMessages } from '../webhook/accept.ts';
+import { createPoster, type Poster, type PosterOptions } from '../webhook/http/client.ts';
+import type { MessageToSend } from '../webhook/read-messages.ts';
+import { directPolicy, sendDirectly } from './direct-sending.ts';
 import type { SendReport } from './report.ts';
 import {
   readSettings,
@@ -23,14 +22,15 @@ import {
 
 /**
  * Sends messages to one receiver, with retries, and reports what became of each. One request is in
- * flight at a time; at most 1000 messages of one application share one.
+ * flight at a time; at most `maxMessages` messages of one application share one.
  *
- * What a receiver or the network does never makes it reject: see the report. Leave the messages as
+ * What a receiver or the network does never makes it reject: see the report. It rejects with `ERR_PEER_MISSING` if
+ * undici cannot be loaded. Leave the messages as
  * they are until the call has settled: a large batch is read while the event loop turns.
  *
  * @throws SecurityEventError, as a rejection and before anything is sent, for what the caller did
  * wrong: `ERR_INVALID_MESSAGE`, `ERR_MESSAGE_TOO_LARGE`, `ERR_INVALID_OPTION`, `ERR_INVALID_URL`,
- * `ERR_INVALID_SECRET`. `path` names what is at fault and `input` holds the messages.
+ * `ERR_INVALID_SECRET`, and `ERR_ADDRESS_REFUSED` for a URL with an address that `network` refuses. `path` names what is at fault and `input` holds the messages.
  */
 export function sendWebhook<D extends Dialect = 'strict', F extends Format = 2>(
   destination: WebhookDestination,
@@ -57,7 +57,7 @@ export interface SendSystem {
 }
 
 export async function sendNow(call: SendCall, system: SendSystem): Promise<SendReport> {
-  const { settings, messages } = await readCall(call, system);
+  const { settings, entries } = await readCall(call, system);
   const { network, dispatcher, deadlines, signal } = settings;
   const { clock, random } = system;
   // A signal of ours: any number of calls may share the caller's, and each listens to it once.
@@ -65,16 +65,18 @@ export async function sendNow(call: SendCall, system: SendSystem): Promise<SendR
   const letGo = signal === undefined ? undefined : onAbort(signal, () => stop.abort());
   const poster = system.createPoster({ network, dispatcher, deadlines, clock });
   try {
-    const acceptedAt = clock.monotonicMs();
-    const backlog = new Backlog({ ...settings, messages, acceptedAt, random });
-    return await sendAll({
-      ...settings,
-      tls: undefined,
-      backlog,
+    return await sendDirectly({
+      destination: { url: settings.url, secret: settings.secret, tls: undefined },
+      entries,
+      policy: directPolicy(settings),
+      headers: settings.headers,
       poster,
       clock,
+      random,
       signal: stop.signal,
     });
+  } catch (error) {
+    throw withInput(error, call.messages);
   } finally {
     letGo?.();
     await poster.close();
@@ -83,7 +85,7 @@ export async function sendNow(call: SendCall, system: SendSystem): Promise<SendR
 
 interface CheckedCall {
   readonly settings: SendSettings;
-  readonly messages: readonly AcceptedMessage[];
+  readonly entries: readonly AcceptedEntry[];
 }
 
 /** Nothing that is refused may disappear: the messages come back on the error, whatever is wrong. */
@@ -94,8 +96,11 @@ async function readCall(
   try {
     const settings = readSettings(destination, options);
     const rules = { ...settings, newId: makeId };
-    return { settings, messages: await acceptMessages(messages, rules, givingWay(clock)) };
+    return { settings, entries: await acceptMessages(messages, rules, givingWay(clock)) };
   } catch (error) {
-    throw error instanceof SecurityEventError ? error.about(messages) : error;
+    throw withInput(error, messages);
   }
 }
+
+const withInput = (error: unknown, messages: unknown): unknown =>
+  error instanceof SecurityEventError ? error.about(messages) : error;

@@ -1,12 +1,18 @@
 import { getEventListeners } from 'node:events';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { SendReport } from '../../src/webhook/report.ts';
-import type { SendOptions } from '../../src/webhook/send-options.ts';
-import { sendNow } from '../../src/webhook/send-webhook.ts';
+import type { SendReport } from '../../src/delivery/report.ts';
+import type { SendOptions } from '../../src/delivery/send-options.ts';
+import { sendNow } from '../../src/delivery/send-webhook.ts';
 import { verify } from '../../src/webhook/signature.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
 import { type WatchedClock, type WatchedClockOptions, watchedClock } from '../helpers/clocks.ts';
-import { type PostScript, type ScriptedPoster, scriptedPoster } from '../helpers/fake-engine.ts';
+import {
+  type Posted,
+  type PostScript,
+  type ScriptedPoster,
+  scriptedPoster,
+} from '../helpers/fake-engine.ts';
 
 const DESTINATION = { url: 'http://receiver.example/hook', secret: 'top secret' };
 const NO_RETRY = { delaysMs: [] };
@@ -17,6 +23,8 @@ interface Scene extends Partial<PostScript> {
   readonly options?: SendOptions<'strict', 1 | 2>;
   readonly random?: () => number;
   readonly clock?: WatchedClockOptions;
+  /** A clock of the test's own. */
+  readonly on?: WatchedClock;
 }
 
 interface Played {
@@ -26,7 +34,7 @@ interface Played {
 }
 
 async function play(scene: Scene): Promise<Played> {
-  const clock = watchedClock(scene.clock);
+  const clock = scene.on ?? watchedClock(scene.clock);
   const poster = scriptedPoster(clock, { steps: [200], ...scene });
   const { createPoster } = poster;
   let ids = 0;
@@ -49,12 +57,12 @@ function batch(count: number, application = 'app-1'): object[] {
 }
 
 /** A message of so many bytes in a request of its own. */
-function sized(message_id: string, bytes: number): object {
+function sized(message_id: string, bytes: number, application_id = 'app-1'): object {
   const draft = DRAFTS['event to send'];
   const filled = (fill: number) => ({
     message_id,
     message_type: 'security_event',
-    message: { ...draft.message, humanized_description: 'x'.repeat(fill) },
+    message: { ...draft.message, application_id, humanized_description: 'x'.repeat(fill) },
   });
   const envelope = {
     message_id,
@@ -195,13 +203,12 @@ describe('what fails', () => {
     expect(played.report.delivered).toEqual(['new-1', 'new-2']);
   });
 
-  test('is not tried again without delays, and at once with 0', async () => {
+  test('is not tried again without delays, and almost at once with 0', async () => {
     const once = await play({ messages: batch(1), steps: [500], options: { schedule: NO_RETRY } });
     expect(posts(once)).toEqual(['0: m0 (0)']);
     const options = { schedule: { delaysMs: [0, 0] } };
     const atOnce = await play({ messages: batch(1), steps: [500], options });
-    expect(posts(atOnce)).toEqual(['0: m0 (0)', '0: m0 (1)', '0: m0 (2)']);
-    expect(atOnce.clock.sleeps).toEqual([]);
+    expect(posts(atOnce)).toEqual(['0: m0 (0)', '1: m0 (1)', '2: m0 (2)']);
   });
 
   test('does not hold back other requests', async () => {
@@ -222,7 +229,7 @@ describe('what fails', () => {
     const [, b] = batch(2, 'b');
     const options = { schedule: { delaysMs: [0] } };
     const played = await play({ messages: [a, b], steps: [500, 200], options });
-    expect(posts(played)).toEqual(['0: m0 (0)', '0: m1 (0)', '0: m0 (1)']);
+    expect(posts(played)).toEqual(['0: m0 (0)', '0: m1 (0)', '1: m0 (1)']);
   });
 
   test('waits its delay from the end of its attempt, lengthened by chance', async () => {
@@ -372,29 +379,31 @@ const atMost =
   ({ messages }: { readonly messages: readonly unknown[] }) =>
     messages.length > count ? status : 200;
 
-const tenTimes = (_: unknown, index: number) => (index < 10 ? 500 : 200);
-
 describe('a request that is too large', () => {
-  test('is halved at once, the first half first, down to what passes', async () => {
+  test('is halved at once, and no refused size is tried again', async () => {
     const played = await play({ messages: batch(5), steps: atMost(1) });
     expect(posts(played)).toEqual([
       '0: m0 m1 m2 m3 m4 (0)',
-      '0: m0 m1 m2 (1)',
-      '0: m0 m1 (2)',
-      '0: m0 (3)',
-      '0: m1 (3)',
-      '0: m2 (2)',
-      '0: m3 m4 (1)',
-      '0: m3 (2)',
-      '0: m4 (2)',
+      '0: m0 m1 (1)',
+      '0: m0 (2)',
+      '0: m1 (2)',
+      '0: m2 (1)',
+      '0: m3 (1)',
+      '0: m4 (1)',
     ]);
     expect(played.report).toMatchObject({ ok: true, delivered: ['m0', 'm1', 'm2', 'm3', 'm4'] });
   });
 
-  test('comes before other requests that are due', async () => {
-    const messages = [...batch(2, 'a'), ...batch(3, 'b').slice(2)];
+  test('takes turns with requests of other applications, which are smaller, too', async () => {
+    const messages = [...batch(2, 'a'), ...batch(4, 'b').slice(2)];
     const played = await play({ messages, steps: atMost(1) });
-    expect(posts(played)).toEqual(['0: m0 m1 (0)', '0: m0 (1)', '0: m1 (1)', '0: m2 (0)']);
+    expect(posts(played)).toEqual([
+      '0: m0 m1 (0)',
+      '0: m2 (0)',
+      '0: m0 (1)',
+      '0: m3 (0)',
+      '0: m1 (1)',
+    ]);
   });
 
   test('does not count towards the schedule', async () => {
@@ -456,9 +465,8 @@ describe('a request that is too large', () => {
     const played = await play({ messages, steps, options });
     expect(posts(played)).toEqual([
       '0: a b c (0)',
-      '0: a b (1)',
-      '0: a (2)',
-      '0: b (2)',
+      '0: a (1)',
+      '0: b (1)',
       '0: c (1)',
       '10: c (2)',
     ]);
@@ -466,16 +474,57 @@ describe('a request that is too large', () => {
     expect(played.report.undelivered).toMatchObject([{ reason: 'attempts-exhausted', status }]);
   });
 
-  test('is split before it is sent where its counts have grown past the budget', async () => {
-    const messages = [sized('a', 5000), sized('b', 5000)];
+  test('never has a larger body than the options allow, however often it was sent', async () => {
+    const messages = [sized('a', 5000), sized('b', 4990)];
     const options = {
-      maxBodyBytes: 9999,
+      maxBodyBytes: 9998,
       schedule: { delaysMs: Array.from({ length: 10 }, () => 1) },
     };
-    const played = await play({ messages, steps: tenTimes, options });
-    expect(posts(played).slice(9)).toEqual(['9: a b (9)', '10: a (10)', '10: b (10)']);
+    const played = await play({ messages, steps: (_, index) => (index < 10 ? 502 : 200), options });
     const sizes = played.poster.posts.map(({ request }) => request.body.length);
-    expect(Math.max(...sizes)).toBe(9999);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(9998);
+    expect(played.report.delivered).toEqual(['a', 'b']);
+  });
+
+  test('holds at most as many messages as the options allow', async () => {
+    const options = { maxMessages: 2 };
+    const played = await play({ messages: batch(5), options });
+    expect(posts(played)).toEqual(['0: m0 m1 (0)', '0: m2 m3 (0)', '0: m4 (0)']);
+  });
+
+  test('leaves each message in one application, in order, whatever their sizes', async () => {
+    const one = fc.record({
+      application: fc.constantFrom('a', 'b'),
+      bytes: fc.integer({ min: 1000, max: 4000 }),
+    });
+    const options = { maxBodyBytes: 8000, maxMessages: 3 };
+    await fc.assert(
+      fc.asyncProperty(fc.array(one, { maxLength: 12 }), async (given) => {
+        const messages = given.map(({ application, bytes }, index) =>
+          sized(`m${index}`, bytes, application),
+        );
+        const { poster, report } = await play({ messages, options });
+        expect(report.delivered).toEqual(given.map((_, index) => `m${index}`));
+        const sent = poster.posts.map(({ messages: elements, request }) => {
+          expect(elements.length).toBeLessThanOrEqual(3);
+          expect(request.body.length).toBeLessThanOrEqual(8000);
+          const applications = elements.map(
+            ({ message }) => (message as { application_id: string }).application_id,
+          );
+          expect(new Set(applications).size).toBe(1);
+          return elements.map(({ message_id }) => ({ application: applications[0], message_id }));
+        });
+        for (const application of ['a', 'b']) {
+          const own = sent.flat().filter((element) => element.application === application);
+          expect(own.map(({ message_id }) => message_id)).toEqual(
+            given.flatMap((element, index) =>
+              element.application === application ? [`m${index}`] : [],
+            ),
+          );
+        }
+      }),
+      { numRuns: 40 },
+    );
   });
 });
 
@@ -614,5 +663,46 @@ describe('the poster', () => {
     );
     await expect(sending).rejects.toThrow('unforeseen');
     expect(poster.closedCount).toBe(1);
+  });
+});
+
+/** A receiver that needs 14 ms for each message, and an attempt with a deadline. */
+const slow = (deadlineMs: number, elapse: (ms: number) => void) => (posted: Posted) => {
+  const ms = posted.messages.length * 14;
+  elapse(Math.min(ms, deadlineMs));
+  return ms > deadlineMs ? ('deadline' as const) : 200;
+};
+
+/** A receiver that refuses a request with this message. */
+const refusing =
+  (id: string) =>
+  ({ messages }: Posted) =>
+    messages.some((message) => message['message_id'] === id) ? 400 : 200;
+
+describe('a receiver that needs its time for each message', () => {
+  test('is sent fewer messages after each deadline, and gets all of them', async () => {
+    const clock = watchedClock();
+    const steps = slow(3000, (ms) => clock.elapse(ms));
+    const { report, poster } = await play({ messages: batch(1000), steps, on: clock });
+    expect(report.ok).toBe(true);
+    const counts = poster.posts.map(({ messages }) => messages.length);
+    expect(counts.slice(0, 4)).toEqual([1000, 500, 250, 125]);
+    expect(Math.max(...counts.slice(3))).toBe(125);
+  });
+
+  test('is told of one that is slow for a single message as of any failure', async () => {
+    const { report, poster } = await play({ messages: batch(1), steps: ['headers-timeout'] });
+    expect(poster.posts).toHaveLength(4);
+    expect(report.undelivered).toMatchObject([
+      { reason: 'attempts-exhausted', failure: 'headers-timeout' },
+    ]);
+  });
+});
+
+describe('a message that the receiver cannot take', () => {
+  test('is found by bisection: the others are delivered (D74)', async () => {
+    const { report } = await play({ messages: batch(4), steps: refusing('m2') });
+    expect(report.delivered).toEqual(['m0', 'm1', 'm3']);
+    expect(report.undelivered).toMatchObject([{ message_id: 'm2', status: 400 }]);
   });
 });

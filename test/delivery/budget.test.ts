@@ -1,26 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  afterPassed,
-  afterTooLarge,
-  type ByteBudget,
-  startBudget,
-} from '../../src/delivery/byte-budget.ts';
+import { afterPassed, afterTooLarge, type Budget, startBudget } from '../../src/delivery/budget.ts';
 
-const LIMITS = { maxBodyBytes: 10_000, growAfterSuccesses: 3 };
+const LIMITS = { max: 10_000, growAfterSuccesses: 3, growth: 0.1 };
 
-const budget = (maxBytes: number, passedBytes = 0, successes = 0): ByteBudget => ({
-  maxBytes,
-  passedBytes,
+const budget = (max: number, passed = 0, successes = 0): Budget => ({
+  max,
+  passed,
   successes,
 });
 
 test('a budget starts at the largest body that is allowed', () => {
-  expect(startBudget(LIMITS)).toEqual(budget(10_000));
+  expect(startBudget(LIMITS.max)).toEqual(budget(10_000));
 });
 
 describe('a body that was refused for its size leaves', () => {
-  test.each<[string, ByteBudget, number, ByteBudget]>([
+  test.each<[string, Budget, number, Budget]>([
     ['half of it', budget(10_000), 8000, budget(4000)],
     ['half of it, in whole bytes', budget(10_000), 8001, budget(4000)],
     ['half of it, whatever the budget was', budget(900), 2000, budget(1000)],
@@ -41,7 +36,7 @@ describe('a body that was refused for its size leaves', () => {
 });
 
 describe('a body that passed', () => {
-  test.each<[string, ByteBudget, number, ByteBudget]>([
+  test.each<[string, Budget, number, Budget]>([
     ['is remembered by a budget that is whole', budget(10_000), 500, budget(10_000, 500)],
     ['is not, where a larger one has passed', budget(10_000, 700), 500, budget(10_000, 700)],
     ['counts towards growth', budget(1000, 0, 0), 1000, budget(1000, 1000, 1)],
@@ -63,6 +58,11 @@ describe('a body that passed', () => {
   });
 });
 
+test('a budget may grow by more', () => {
+  const doubling = { ...LIMITS, growth: 1 };
+  expect(afterPassed(budget(100, 100, 2), 100, doubling)).toEqual(budget(200, 100));
+});
+
 type Happening = { readonly passed: boolean; readonly share: number };
 
 const anyHappenings: fc.Arbitrary<Happening[]> = fc.array(
@@ -74,13 +74,13 @@ describe('whatever happens', () => {
   test('a budget is a whole number from 1 to its start', () => {
     fc.assert(
       fc.property(anyHappenings, (happenings) => {
-        let now = startBudget(LIMITS);
+        let now = startBudget(LIMITS.max);
         for (const { passed, share } of happenings) {
-          const bytes = Math.max(1, Math.round(now.maxBytes * share));
+          const bytes = Math.max(1, Math.round(now.max * share));
           now = passed ? afterPassed(now, bytes, LIMITS) : afterTooLarge(now, bytes);
-          expect(Number.isInteger(now.maxBytes)).toBe(true);
-          expect(now.maxBytes).toBeGreaterThanOrEqual(1);
-          expect(now.maxBytes).toBeLessThanOrEqual(LIMITS.maxBodyBytes);
+          expect(Number.isInteger(now.max)).toBe(true);
+          expect(now.max).toBeGreaterThanOrEqual(1);
+          expect(now.max).toBeLessThanOrEqual(LIMITS.max);
         }
       }),
     );
@@ -89,12 +89,12 @@ describe('whatever happens', () => {
   test('a receiver with a limit is found out, and never asked for twice as much again', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 9999 }), (limit) => {
-        let now = startBudget(LIMITS);
+        let now = startBudget(LIMITS.max);
         const found: number[] = [];
         for (let index = 0; index < 200; index += 1) {
-          const bytes = now.maxBytes;
+          const bytes = now.max;
           now = bytes <= limit ? afterPassed(now, bytes, LIMITS) : afterTooLarge(now, bytes);
-          if (index > 20) found.push(now.maxBytes);
+          if (index > 20) found.push(now.max);
         }
         expect(Math.max(...found)).toBeLessThanOrEqual(Math.ceil(limit * 1.1));
         expect(Math.min(...found)).toBeGreaterThanOrEqual(Math.floor(limit / 2));

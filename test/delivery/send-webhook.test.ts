@@ -3,6 +3,7 @@ import net from 'node:net';
 import { Agent } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { received } from '../../src/contract/index.ts';
+import { sendNow } from '../../src/delivery/send-webhook.ts';
 import {
   type MessageToSend,
   SecurityEventError,
@@ -14,7 +15,6 @@ import {
 import { newId } from '../../src/runtime/id.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { createPoster } from '../../src/webhook/http/client.ts';
-import { sendNow } from '../../src/webhook/send-webhook.ts';
 import { DRAFTS } from '../contract/samples.ts';
 import { clockSince } from '../helpers/clocks.ts';
 import {
@@ -42,7 +42,11 @@ const send = (
   { url }: { readonly url: string },
   messages: readonly unknown[],
   options?: SendOptions,
-) => sendWebhook({ url, secret: SECRET }, messages as MessageToSend[], options);
+) =>
+  sendWebhook({ url, secret: SECRET }, messages as MessageToSend[], {
+    network: 'allow-private',
+    ...options,
+  });
 
 /** `sendWebhook`, with deadlines that begin when the first request has arrived. */
 const sendPatiently = (
@@ -51,7 +55,11 @@ const sendPatiently = (
   options: SendOptions,
 ): Promise<SendReport> =>
   sendNow(
-    { destination: { url: receiver.url, secret: SECRET }, messages, options },
+    {
+      destination: { url: receiver.url, secret: SECRET },
+      messages,
+      options: { network: 'allow-private', ...options },
+    },
     { clock: clockSince(() => receiver.received(1)), random: systemRandom, newId, createPoster },
   );
 
@@ -144,9 +152,10 @@ describe('a receiver that misbehaves is reported, not thrown:', () => {
     expect(report.undelivered[0]?.detail).toContain('ECONNREFUSED');
   });
 
-  test('its address is private, and only public ones are allowed', async () => {
+  test('its name leads to a private address, and only public ones are allowed', async () => {
     const receiver = await openReceiver();
-    const report = await send(receiver, [EVENT], { ...NO_RETRY, network: 'public' });
+    const url = receiver.url.replace('127.0.0.1', 'localhost');
+    const report = await send({ url }, [EVENT], { ...NO_RETRY, network: 'public' });
     expect(report).toMatchObject({ ok: false, undelivered: [{ failure: 'address-refused' }] });
     expect(report.undelivered[0]?.detail).toMatch(/loopback.*allow-private/s);
     expect(receiver.connectionCount).toBe(0);
@@ -183,7 +192,7 @@ describe("what the caller did wrong is thrown before anything is sent, with the 
     const sending = sendWebhook(
       { url: receiver.url, secret: SECRET, ...destination },
       messages as MessageToSend[],
-      options as SendOptions,
+      { network: 'allow-private', ...(options as SendOptions) },
     );
     const error: unknown = await sending.catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(SecurityEventError);
@@ -193,6 +202,14 @@ describe("what the caller did wrong is thrown before anything is sent, with the 
     expect(JSON.stringify(error)).not.toMatch(/a secret nobody sees|SQL injection/);
     expect(receiver.connectionCount).toBe(0);
   });
+});
+
+test('a URL with a private address is refused before anything is sent, unless an option allows it', async () => {
+  const messages = [EVENT];
+  const destination = { url: 'http://[::1]:1/hook', secret: SECRET };
+  const error: unknown = await sendWebhook(destination, messages).catch((reason) => reason);
+  expect(error).toMatchObject({ code: 'ERR_ADDRESS_REFUSED', path: ['network'], input: messages });
+  expect(String(error)).toContain("network: 'allow-private'");
 });
 
 test('an error of a getter of the caller comes back as it is', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readSettings } from '../../src/webhook/send-options.ts';
+import { readSettings } from '../../src/delivery/send-options.ts';
 import { DEFAULT_USER_AGENT } from '../../src/webhook/user-agent.ts';
 
 const DESTINATION = { url: 'https://receiver.example/hook/', secret: 'key' };
@@ -27,10 +27,15 @@ describe('settings', () => {
       secret: 'key',
       format: 2,
       dialect: 'strict',
-      schedule: { delaysMs: [500, 2000, 5000], maxWaitMs: 30_000 },
+      schedule: {
+        delaysMs: [500, 2000, 5000],
+        maxWaitMs: 30_000,
+        horizonMs: Number.POSITIVE_INFINITY,
+      },
       maxBodyBytes: 1_048_576,
+      maxMessages: 1000,
       deadlines: { headersMs: 15_000, totalMs: 20_000 },
-      network: 'allow-private',
+      network: 'public',
       dispatcher: undefined,
       headers: { 'Content-Type': 'application/json', 'User-Agent': DEFAULT_USER_AGENT },
       signal: undefined,
@@ -45,6 +50,7 @@ describe('settings', () => {
       dialect: 'open',
       schedule,
       maxBodyBytes: 1,
+      maxMessages: 7,
       deadlineMs: MAX,
       network: 'delegated',
       dispatcher,
@@ -59,6 +65,7 @@ describe('settings', () => {
       dialect: 'open',
       schedule,
       maxBodyBytes: 1,
+      maxMessages: 7,
       deadlines: { headersMs: MAX - 5000, totalMs: MAX },
       network: 'delegated',
       dispatcher,
@@ -75,7 +82,8 @@ describe('settings', () => {
       { delaysMs: [500, 2000, 5000], maxWaitMs: 30_000, repeatLast: false, horizonMs: 9 },
     ],
   ])('complete the schedule %j', (schedule, complete) => {
-    expect(readSettings(DESTINATION, { schedule }).schedule).toEqual(complete);
+    const noHorizon = { horizonMs: Number.POSITIVE_INFINITY };
+    expect(readSettings(DESTINATION, { schedule }).schedule).toEqual({ ...noHorizon, ...complete });
   });
 
   test('do not follow later changes of the options', () => {

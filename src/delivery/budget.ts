@@ -1,0 +1,41 @@
+/**
+ * The largest request that a destination takes, in bytes or in messages: learned from what it refuses
+ * for its size, or does not answer in time, and from what passes (D73). Pure.
+ */
+
+export type Budget = {
+  /** The largest request that is sent. Never above `BudgetLimits.max`. */
+  readonly max: number;
+  /** The largest request that passed since one was refused; 0 before. */
+  readonly passed: number;
+  /** Large requests that passed since `max` changed. */
+  readonly successes: number;
+};
+
+export interface BudgetLimits {
+  readonly max: number;
+  readonly growAfterSuccesses: number;
+  /** Growth as a part of the budget: 1 doubles it. */
+  readonly growth: number;
+}
+
+export function startBudget(max: number): Budget {
+  return { max, passed: 0, successes: 0 };
+}
+
+/** Returns half of what was refused, or the largest size that is known to pass. */
+export function afterTooLarge({ passed }: Budget, size: number): Budget {
+  const known = passed < size ? passed : 0;
+  return { max: Math.max(1, Math.floor(size / 2), known), passed: known, successes: 0 };
+}
+
+/** A request that leaves most of the budget unused says nothing about it. */
+export function afterPassed(budget: Budget, size: number, limits: BudgetLimits): Budget {
+  const { max, growAfterSuccesses, growth } = limits;
+  const passed = Math.max(budget.passed, size);
+  if (budget.max >= max) return { ...budget, max, passed };
+  const successes = budget.successes + (size * 2 >= budget.max ? 1 : 0);
+  if (successes < growAfterSuccesses) return { ...budget, passed, successes };
+  const grown = Math.ceil(budget.max * (1 + growth));
+  return { max: Math.min(grown, max), passed, successes: 0 };
+}
