@@ -20,6 +20,7 @@ const GROUPS = [
     'runtime/yield-to-event-loop',
     'runtime/heap',
     'runtime/next-turn',
+    'runtime/optional-import',
     'runtime/tracers',
   ],
   ['runtime/async-context', 'runtime/clock', 'runtime/on-abort', 'runtime/untraced'],
