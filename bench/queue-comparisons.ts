@@ -1,19 +1,34 @@
 /** The rows of the queues. */
-import { type Comparison, side } from './comparison.ts';
+import { type Comparison, side, throughput } from './comparison.ts';
 
 const SUBJECT = new URL('./subjects/queue.mjs', import.meta.url);
 
 /** The queue in an SQLite file beside the one in memory, which keeps nothing. */
 const queueing: readonly Comparison[] = [
-  ...[1, 64, 1000].map((callers) => ({
-    name: `queue-sqlite-${callers}`,
-    work: `accept a message a call, ${callers} at a time, each until it is on the disk`,
+  ...[1, 64, 1000].flatMap((callers) => {
+    const accepting = {
+      work: `accept a message a call, ${callers} at a time, each until it is on the disk`,
+      subject: SUBJECT,
+      operations: callers === 1 ? 5000 : 50_000,
+      unit: 'messages/s' as const,
+      ours: side('sqlite', `sqlite, ${callers} callers`),
+    };
+    const rival = side('memory', `memory, ${callers} callers`);
+    const loop = side('a bare loop of transactions', `loop, ${callers} together`);
+    return [
+      { ...accepting, name: `queue-sqlite-${callers}`, rival },
+      { ...accepting, name: `queue-sqlite-loop-${callers}`, rival: loop, goal: throughput(0.6) },
+    ];
+  }),
+  {
+    name: 'queue-sqlite-shared',
+    work: 'accept a message a call in two processes that share a file, 64 at a time in each',
     subject: SUBJECT,
-    operations: callers === 1 ? 5000 : 50_000,
-    unit: 'messages/s' as const,
-    ours: side('sqlite', `sqlite, ${callers} callers`),
-    rival: side('memory', `memory, ${callers} callers`),
-  })),
+    operations: 50_000,
+    unit: 'messages/s',
+    ours: side('two processes', 'sqlite, 2 processes'),
+    rival: side('one process', 'sqlite, 1 processes'),
+  },
   {
     name: 'queue-sqlite-drain',
     work: 'claim and settle 1,000,000 messages that wait, 16 claims at a time',

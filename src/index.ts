@@ -68,8 +68,8 @@ export { createMemoryIncidents, type MemoryIncidentsOptions } from './incident/m
 export type { SpanIds, SpanReader } from './log/active-span.ts';
 export type { LineStream, LogDestination, PinoLogger } from './log/destination.ts';
 export type { PlatformFunction } from './log/platform.ts';
-export type { WritableRecord, WrittenRecord } from './log/record-check.ts';
-export type { LogWriterStats } from './log/write-counters.ts';
+export type { WritableRecord, WrittenRecord } from './log/record-serializer.ts';
+export type { LogWriterStats, WriteReport } from './log/write-counters.ts';
 export { createLogWriter, type LogWriter } from './log/writer.ts';
 export type { LogWriterOptions } from './log/writer-options.ts';
 export type {
@@ -97,12 +97,12 @@ export type {
   EventKind,
   ExploitPayload,
   IncidentPayload,
-  MessageChoice,
+  MessageOverride,
   PlaybookPayload,
   UserEventPayload,
 } from './reporter/event-input.ts';
-export type { BeforeSend } from './reporter/event-reporter.ts';
-export type { Receipt, Settlement, SkippedReason } from './reporter/receipt.ts';
+export type { BeforeSend } from './reporter/event-pipeline.ts';
+export type { Receipt } from './reporter/receipt.ts';
 export type { RejectedEvent } from './reporter/rejections.ts';
 export type {
   EventReporter,
@@ -112,6 +112,7 @@ export type {
 } from './reporter/reporter.ts';
 export type { ReporterOptions } from './reporter/reporter-options.ts';
 export type { RejectedChannel, ReporterStats } from './reporter/reporter-stats.ts';
+export type { Settlement, SkippedReason } from './reporter/settlement.ts';
 export type {
   ApplicationSettings,
   ApplicationTls,

@@ -2,10 +2,14 @@
  * Queues alone, without a sender: messages go in by so many callers at once, or all that waits comes
  * out, claim by claim. Messages are of 743 bytes and of 100 applications.
  */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { copying, copyingOut, newSchema } from './copy.mjs';
+import { looping } from './sqlite-loop.mjs';
 
 const STATE = { tier: 'healthy', maxMessages: 1000, maxBytes: 1e9, circuitBreaker: null };
 const CLAIM = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 600_000 };
@@ -90,6 +94,10 @@ async function enterAll(queue, given) {
   for (let next = given.pop(); next !== undefined; next = given.pop()) await queue.enqueue([next]);
 }
 
+/** By so many callers at once, a message a call. */
+export const enteringAll = (queue, given, callers) =>
+  Promise.all(Array.from({ length: callers }, () => enterAll(queue, given)));
+
 /** One message a call, by so many callers. */
 const entering = (name, callers) => async () => {
   const { queue, remove } = await opened(name);
@@ -101,7 +109,7 @@ const entering = (name, callers) => async () => {
       await drain(queue);
     },
     run: async () => {
-      await Promise.all(Array.from({ length: callers }, () => enterAll(queue, given)));
+      await enteringAll(queue, given, callers);
     },
     check: async (count) => expectCount((await queue.stats()).pending, count),
     close: async () => {
@@ -154,10 +162,50 @@ const starting = (name, waiting) => async () => {
   };
 };
 
+export async function openFile(file) {
+  const { createSqliteQueue } = await import('security-event-delivery/queue/sqlite');
+  const queue = createSqliteQueue({ file, ...BOUNDS });
+  await queue.open(STATE);
+  return queue;
+}
+
+const SHARER = fileURLToPath(new URL('./queue-sharer.mjs', import.meta.url));
+
+/** So many processes, of which this is one, share a file. Each stores its part of the messages. */
+const sharing = (processes, callers) => async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-shared-'));
+  const file = join(folder, 'queue.db');
+  const queue = await openFile(file);
+  const others = Array.from({ length: processes - 1 }, () =>
+    fork(SHARER, [file, String(callers)], { execArgv: [] }),
+  );
+  await Promise.all(others.map((other) => once(other, 'message')));
+  const given = [];
+  const part = (count) => Math.ceil(count / processes);
+  return {
+    prepare: (count) => void given.push(...entries(part(count))),
+    run: async (count) => {
+      const done = others.map((other) => once(other, 'message'));
+      for (const other of others) other.send(part(count));
+      await Promise.all([...done, enteringAll(queue, given, callers)]);
+    },
+    check: async (count) => expectCount((await queue.stats()).pending, part(count) * processes),
+    close: async () => {
+      const ended = others.map((other) => once(other, 'exit'));
+      for (const other of others) other.disconnect();
+      await Promise.all(ended);
+      await queue.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+};
+
 const CALLERS = [1, 64, 1000];
 
 export const sides = Object.fromEntries([
   ...CALLERS.map((callers) => [`copy, ${callers} together`, copying(entries, callers)]),
+  ...CALLERS.map((callers) => [`loop, ${callers} together`, looping(callers)]),
+  ...[1, 2].map((processes) => [`sqlite, ${processes} processes`, sharing(processes, 64)]),
   ['copy, out', copyingOut(entries)],
   ...Object.keys(STORES).flatMap((name) => [
     ...CALLERS.map((callers) => [`${name}, ${callers} callers`, entering(name, callers)]),

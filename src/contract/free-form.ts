@@ -12,6 +12,8 @@ export interface Form {
   readonly jsonSchema: Readonly<Record<string, unknown>>;
   /** Whether what it holds has to be strings, numbers and booleans. */
   readonly onlyScalars?: true;
+  /** The function of json-fragments.ts that generated serialisers call for it. */
+  readonly serializer: 'freeFormObject' | 'freeFormObjectOrArray' | 'scalarObject';
 }
 
 const isArray = (input: unknown): boolean => Array.isArray(input);
@@ -20,18 +22,25 @@ const isObject = (input: unknown): boolean =>
 const isScalar = (element: JsonValue): boolean =>
   element === null ? false : typeof element !== 'object';
 
-const OBJECT: Form = { what: 'an object', accepts: isObject, jsonSchema: { type: 'object' } };
+const OBJECT: Form = {
+  what: 'an object',
+  accepts: isObject,
+  jsonSchema: { type: 'object' },
+  serializer: 'freeFormObject',
+};
 
 const OBJECT_OR_ARRAY: Form = {
   what: 'an array or an object',
   accepts: (input) => isArray(input) || isObject(input),
   jsonSchema: { type: ['array', 'object'] },
+  serializer: 'freeFormObjectOrArray',
 };
 
 const SCALARS: Form = {
   ...OBJECT,
   jsonSchema: { type: 'object', additionalProperties: { type: ['string', 'number', 'boolean'] } },
   onlyScalars: true,
+  serializer: 'scalarObject',
 };
 
 function freeForm<Out, In>(form: Form): z.ZodType<Out, In> {
@@ -63,7 +72,7 @@ function freeForm<Out, In>(form: Form): z.ZodType<Out, In> {
       return copy.value;
     })
     .meta(jsonSchema);
-  // By which json-text.ts knows what the transform does.
+  // By this the generator of serialisers knows what the transform does.
   Object.assign(schema._zod.def, { freeForm: form });
   return schema as unknown as z.ZodType<Out, In>;
 }

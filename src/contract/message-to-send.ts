@@ -2,7 +2,6 @@
 import type * as z from 'zod';
 import { type Dialect, fields, type Mode, nonEmpty } from './dialect.ts';
 import { dispatch } from './dispatch.ts';
-import { told, toldAsJson } from './told.ts';
 import { pulseDetails } from './webhook-v1.ts';
 import { branches, chooseByMessageType, messageKinds } from './webhook-v2.ts';
 import { whenUsed } from './when-used.ts';
@@ -22,9 +21,9 @@ const draft = <T extends z.ZodType<string, string>, M extends z.ZodType>({
   message,
 }: Kind<T, M>) =>
   fields(emitted('strict'), {
-    message_id: told(nonEmpty(), 'messageId').optional(),
-    message_type: told(type, 'messageType'),
-    message: toldAsJson(message, 'message'),
+    message_id: nonEmpty().optional(),
+    message_type: type,
+    message: message,
   });
 
 /** D43: what the caller knows of the v1 form of an incident; the rest is derived. */
@@ -34,7 +33,7 @@ const pulseHints = <D extends Dialect>(dialect: D) =>
 const incidentDraft = <D extends Dialect, T extends z.ZodType<string, string>, M extends z.ZodType>(
   dialect: D,
   kind: Kind<T, M>,
-) => draft(kind).extend({ v1: toldAsJson(pulseHints(dialect).optional(), 'v1') });
+) => draft(kind).extend({ v1: pulseHints(dialect).optional() });
 
 const build = <D extends Dialect>(dialect: D) => {
   const mode = emitted(dialect);

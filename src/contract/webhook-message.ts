@@ -1,6 +1,14 @@
 /** What webhook messages tell, by kind, without an envelope. Contract section B, D26-D30. */
 import * as z from 'zod';
-import { type Dialect, fields, type Mode, openWord, type Reading, tolerated } from './dialect.ts';
+import {
+  type Dialect,
+  fields,
+  type Mode,
+  narrowed,
+  openWord,
+  type Reading,
+  tolerated,
+} from './dialect.ts';
 import { dispatch } from './dispatch.ts';
 import { jsonObject } from './free-form.ts';
 import { list } from './list.ts';
@@ -14,7 +22,6 @@ import {
   timestamp,
   without,
 } from './primitives.ts';
-import { told } from './told.ts';
 import { EVENT_CATEGORIES, EVENT_KINDS, INCIDENT_STATUSES } from './vocabulary.ts';
 
 const GEO_KEYS = ['city', 'code', 'point'] as const;
@@ -70,7 +77,7 @@ const compromisedAccount = <R extends Reading>(mode: Mode<Dialect, R>) =>
 
 /** A security event's fields without its date, which may be misspelt (D27). */
 const eventFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
-  application_id: told(z.string(), 'application'),
+  application_id: z.string(),
   application_name: z.string(),
   environment: z.string(),
   event_category: openWord(EVENT_CATEGORIES),
@@ -115,12 +122,17 @@ export const securityEvent = <
   return renamed(canonical, misspelt, { from: 'date_occured', to: 'date_occurred' });
 };
 
+/** D81: real messages have it; the library never adds it by itself. */
+export const riskCoefficient = <R extends Reading>(mode: Mode<Dialect, R>) => ({
+  risk_coefficient: narrowed(mode, z.int().min(0).max(100), z.int()).optional(),
+});
+
 /** D29 */
 export const responseFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
   application: fields(mode, {
     name: z.string(),
     environment: z.string(),
-    id: told(z.string(), 'application'),
+    id: z.string(),
   }),
   properties: fields(mode, {
     ips: list(fields(mode, { ip_cidr: ipCidr(mode) })),
@@ -132,12 +144,12 @@ export const responseFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
       ),
     ),
   }),
-  playbook: fields(mode, { name: told(z.string(), 'playbook'), id: z.string() }),
+  playbook: fields(mode, { name: z.string(), id: z.string() }),
 });
 
 /** D30: ours, since the contract does not describe it. */
 export const testFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
-  application_id: tolerated(mode, told(z.string(), 'application'), z.string().optional()),
+  application_id: tolerated(mode, z.string(), z.string().optional()),
   application_name: z.string(),
   environment: z.string(),
   id: z.string(),
@@ -158,7 +170,7 @@ export const incident = <R extends Reading, A extends z.core.$ZodLooseShape>(
     incident_status: z.enum(INCIDENT_STATUSES),
     date_started: timestamp(),
     date_last_updated: timestamp(),
-    application_id: told(z.string(), 'application'),
+    application_id: z.string(),
     new_related_ips: list(relatedIp(mode)),
     ...accounts,
   });

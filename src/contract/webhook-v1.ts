@@ -1,9 +1,9 @@
 /** The webhook element of format v1 (deprecated, still served). Contract section C, D41-D45. */
 import * as z from 'zod';
-import { type Dialect, fields, type Mode, type Reading, word } from './dialect.ts';
-import { type Choice, dispatch, isObject } from './dispatch.ts';
+import { type Dialect, fields, type Mode, type Reading, tolerated, word } from './dialect.ts';
+import { type Choice, dispatch, hasAny, isObject } from './dispatch.ts';
 import { list } from './list.ts';
-import { timestamp } from './primitives.ts';
+import { timestamp, without } from './primitives.ts';
 import { PULSE_GENRES, SVC_PAYLOAD_TYPES } from './vocabulary.ts';
 import { responseFields, securityEvent, testFields } from './webhook-message.ts';
 import { expecting } from './wording.ts';
@@ -26,11 +26,38 @@ const eventExtras = <R extends Reading>(mode: Mode<Dialect, R>) => ({
   application_account_url: z.string().optional(),
 });
 
-const securityEventV1 = <R extends Reading>(mode: Mode<Dialect, R>) =>
+const namedEvent = <R extends Reading, N extends z.core.$ZodLooseShape>(
+  mode: Mode<Dialect, R>,
+  names: N,
+) =>
   securityEvent(
     mode,
     { svc_payload_type: z.literal('security_event') },
-    { ...eventExtras(mode), id: z.string().optional(), url: z.string().optional() },
+    { ...eventExtras(mode), id: z.string().optional(), url: z.string().optional(), ...names },
+  );
+
+const lacks = (input: unknown, name: string, alias: string): boolean =>
+  hasAny(input, [alias]) && !hasAny(input, [name]);
+
+const BY_ID = () => ({ ...without(['event_id']), id: z.string() });
+const BY_URL = () => ({ ...without(['event_url']), url: z.string() });
+const NO_APPLICATION = () => ({ application_id: z.string().optional() });
+
+/** D41: real senders name events by `id` and `url`, and no application (W). */
+const securityEventV1 = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  tolerated(
+    mode,
+    namedEvent(mode, {}),
+    dispatch(
+      (input) =>
+        (lacks(input, 'event_id', 'id') ? 1 : 0) + (lacks(input, 'event_url', 'url') ? 2 : 0),
+      [
+        namedEvent(mode, NO_APPLICATION()),
+        namedEvent(mode, { ...NO_APPLICATION(), ...BY_ID() }),
+        namedEvent(mode, { ...NO_APPLICATION(), ...BY_URL() }),
+        namedEvent(mode, { ...NO_APPLICATION(), ...BY_ID(), ...BY_URL() }),
+      ],
+    ),
   );
 
 const testV1 = <R extends Reading>(mode: Mode<Dialect, R>) =>

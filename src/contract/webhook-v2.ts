@@ -16,6 +16,7 @@ import {
   incident,
   otherAccounts,
   responseFields,
+  riskCoefficient,
   securityEvent,
   testFields,
 } from './webhook-message.ts';
@@ -32,9 +33,15 @@ const IS_INJECTION = new RegExp(INJECTION_PATTERN);
 export const messageKinds = <R extends Reading>(mode: Mode<Dialect, R>) => {
   const plainIncident = incident(mode, otherAccounts(mode));
   return {
-    event: { type: z.literal('security_event'), message: securityEvent(mode, {}, {}) },
+    event: {
+      type: z.literal('security_event'),
+      message: securityEvent(mode, {}, riskCoefficient(mode)),
+    },
     response: { type: z.literal('security_response'), message: fields(mode, responseFields(mode)) },
-    test: { type: z.literal('test'), message: fields(mode, testFields(mode)) },
+    test: {
+      type: z.literal('test'),
+      message: fields(mode, { ...testFields(mode), ...riskCoefficient(mode) }),
+    },
     packages: { type: z.literal(VULNERABLE_PACKAGES), message: plainIncident },
     scan: { type: z.literal(HTTP_SCAN), message: plainIncident },
     risk: { type: z.literal(USER_RISK_INCREASED), message: plainIncident },

@@ -10,12 +10,11 @@ import { type GiveWay, inStep } from '../runtime/yield-to-event-loop.ts';
 import { type Routing, route } from '../settings/routing.ts';
 import type { ResolvedApplication } from '../settings/source.ts';
 import { AcceptedEntry, acceptedEntry, type Place } from '../webhook/accept.ts';
-import type { ReadDraft } from '../webhook/draft-reader.ts';
+import { draftReader, type ReadDraft } from '../webhook/draft-reader.ts';
 import { formatTimestamp, storeText, storeV1 } from '../webhook/encoder.ts';
 import { readMessages } from '../webhook/read-messages.ts';
 import { type BytesOf, sharedBytes } from '../webhook/shared-bytes.ts';
 import type { SkippedMessage, SkipReason } from './skip.ts';
-import { unlessChecked } from './validated-message.ts';
 
 export interface IntakeRules {
   readonly dialect: Dialect;
@@ -93,7 +92,7 @@ export async function takeIn(
       take({ index, applicationId, application: found, messageId, draft });
     });
   };
-  const schema = unlessChecked(rules.dialect);
+  const schema = draftReader(rules.dialect);
   await readMessages(messages, { schema, store, giveWay: inStep(rules.giveWay, rules.isBehind) });
   return { entries, skipped };
 }

@@ -7,7 +7,6 @@ import { SecurityEventError } from '../errors.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
 import { FollowedMessage } from './followed-message.ts';
 import type { SkippedMessage, SkipReason } from './skip.ts';
-import { plainMessage } from './validated-message.ts';
 
 /** The ends of a call's messages, by their places, where they are wanted. */
 export type Ends = FollowedMessage[];
@@ -59,7 +58,7 @@ export async function sendEach(
 export function refusals(error: unknown, messages: readonly object[]): unknown[] {
   return messages.map((message, index) => {
     if (!(error instanceof SecurityEventError)) return error;
-    return (index === 0 ? error : error.copy()).about([plainMessage(message)]);
+    return (index === 0 ? error : error.copy()).about([message]);
   });
 }
 

@@ -1,17 +1,15 @@
 /** The sender as its callers have it: what a call starts is our own work, and not their request's. */
 import { untraced } from '../runtime/untraced.ts';
 import { type FollowingSender, SEND_EACH, type WebhookSender } from './sender.ts';
-import { TAKES_CHECKED, type TakesChecked } from './validated-message.ts';
 
 /** What the calls give and throw stays as it is. */
 export function untracedSender(
   sender: WebhookSender & FollowingSender,
-): WebhookSender & FollowingSender & TakesChecked {
+): WebhookSender & FollowingSender {
   const close: WebhookSender['close'] = (...call) => untraced(() => sender.close(...call));
   return {
     send: (...call) => untraced(() => sender.send(...call)),
     [SEND_EACH]: (messages, selection) => untraced(() => sender[SEND_EACH](messages, selection)),
-    [TAKES_CHECKED]: true,
     sendTest: (...call) => untraced(() => sender.sendTest(...call)),
     stats: () => untraced(() => sender.stats()),
     deadLetters: (...call) => untraced(() => sender.deadLetters(...call)),

@@ -10,7 +10,13 @@ import { writev } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Clock } from '../runtime/clock.ts';
 import { LINE_FEED, type LineFile } from './line-file.ts';
-import { type LateOutcomes, type LineOutcome, type LineSink, systemCode } from './line-sink.ts';
+import {
+  type LateOutcomes,
+  type LineLost,
+  type LineOutcome,
+  type LineSink,
+  systemCode,
+} from './line-sink.ts';
 import { TRY_AGAIN } from './sync-destination.ts';
 
 const writeBuffers = promisify(writev);
@@ -29,6 +35,11 @@ export interface BufferedOptions {
   readonly late: LateOutcomes;
 }
 
+interface Line {
+  bytes: Buffer;
+  readonly lost: LineLost | undefined;
+}
+
 interface Waiter {
   readonly upTo: number;
   readonly resolve: () => void;
@@ -39,9 +50,9 @@ export class BufferedDestination implements LineSink {
   readonly #maxBufferBytes: number;
   readonly #clock: Clock;
   readonly #late: LateOutcomes;
-  readonly #queue: Buffer[] = [];
+  readonly #queue: Line[] = [];
   /** Taken from the queue to be written; its first line is written up to `#offset`. */
-  #batch: Buffer[] = [];
+  #batch: Line[] = [];
   #offset = 0;
   #pendingBytes = 0;
   #accepted = 0;
@@ -59,10 +70,10 @@ export class BufferedDestination implements LineSink {
     this.#late = options.late;
   }
 
-  write(line: string): LineOutcome {
+  write(line: string, lost?: LineLost): LineOutcome {
     const bytes = Buffer.from(line);
     if (this.#pendingBytes + bytes.length > this.#maxBufferBytes) return 'dropped';
-    this.#queue.push(bytes);
+    this.#queue.push({ bytes, lost });
     this.#pendingBytes += bytes.length;
     this.#accepted += 1;
     if (!this.#isDraining) void this.#drain();
@@ -109,7 +120,7 @@ export class BufferedDestination implements LineSink {
     try {
       const fd = this.#file.descriptor();
       if (this.#file.isTorn) this.#startNewLine();
-      const [first, ...rest] = this.#batch as [Buffer, ...Buffer[]];
+      const [first, ...rest] = this.#batch.map(({ bytes }) => bytes) as [Buffer, ...Buffer[]];
       const { bytesWritten } = await writeBuffers(fd, [first.subarray(this.#offset), ...rest]);
       this.#stalledMs = 0;
       this.#file.isTorn = false;
@@ -122,17 +133,17 @@ export class BufferedDestination implements LineSink {
 
   /** The file counts as torn until a byte of this is written; no line begins with a line feed. */
   #startNewLine(): void {
-    const first = this.#batch[0] as Buffer;
-    if (first[0] === LINE_FEED) return;
-    this.#batch[0] = Buffer.concat([Buffer.of(LINE_FEED), first]);
+    const first = this.#batch[0] as Line;
+    if (first.bytes[0] === LINE_FEED) return;
+    first.bytes = Buffer.concat([Buffer.of(LINE_FEED), first.bytes]);
     this.#pendingBytes += 1;
   }
 
   #advance(bytesWritten: number): void {
     let left = this.#offset + bytesWritten;
     let first = this.#batch[0];
-    while (first !== undefined && left >= first.length) {
-      left -= first.length;
+    while (first !== undefined && left >= first.bytes.length) {
+      left -= first.bytes.length;
       this.#batch.shift();
       this.#settle(first);
       this.#late.written();
@@ -147,11 +158,11 @@ export class BufferedDestination implements LineSink {
     this.#offset = 0;
     if (first === undefined) return;
     this.#settle(first);
-    this.#late.failed(cause);
+    this.#late.failed(cause, first.lost);
   }
 
-  #settle(line: Buffer): void {
-    this.#pendingBytes -= line.length;
+  #settle({ bytes }: Line): void {
+    this.#pendingBytes -= bytes.length;
     this.#settled += 1;
     this.#answerWaiters();
   }

@@ -7,7 +7,13 @@
  */
 import { readProperty } from '../own-properties.ts';
 import { isPromiseLike } from '../runtime/is-promise-like.ts';
-import { type LateOutcomes, type LineOutcome, type LineSink, systemCode } from './line-sink.ts';
+import {
+  type LateOutcomes,
+  type LineLost,
+  type LineOutcome,
+  type LineSink,
+  systemCode,
+} from './line-sink.ts';
 import { flushStream } from './stream-flush.ts';
 import { kindOf, type LentStream, leavesOf, WANTS_METADATA } from './stream-kind.ts';
 
@@ -26,6 +32,9 @@ export class LentDestination implements LineSink {
   /** One for each line whose fate is not known yet. */
   readonly #pending = new Set<Promise<void>>();
   #pendingBytes = 0;
+  /** Lines that a sonic-boom has taken and not confirmed yet. */
+  readonly #unconfirmed: (LineLost | undefined)[] = [];
+  readonly #confirmsLater: boolean;
   #fault: { readonly cause: unknown } | undefined;
   #isWriting = false;
   #hasDropped = false;
@@ -36,13 +45,19 @@ export class LentDestination implements LineSink {
     this.#options = options;
     this.#stream = options.stream;
     this.#leaves = leavesOf(options.stream);
-    const undo = this.#leaves.map((leaf) => this.#watch(leaf));
+    const [leaf] = this.#leaves;
+    this.#confirmsLater =
+      !options.sync &&
+      leaf === options.stream &&
+      kindOf(leaf) === 'sonic-boom' &&
+      leaf.sync === false;
+    const undo = this.#leaves.map((each) => this.#watch(each));
     this.#unwatch = () => {
       for (const off of undo) off();
     };
   }
 
-  write(line: string): LineOutcome {
+  write(line: string, lost?: LineLost): LineOutcome {
     if (this.#isMuted) throw new Error('the pino destination ignores writes since its pipe broke');
     if (this.#leaves.some((leaf) => readProperty(leaf, 'destroyed') === true)) {
       throw new Error('the stream is destroyed');
@@ -56,22 +71,20 @@ export class LentDestination implements LineSink {
     this.#hasDropped = false;
     this.#isWriting = true;
     try {
-      return this.#hand(line);
+      return this.#hand(line, lost);
     } finally {
       this.#isWriting = false;
     }
   }
 
-  #hand(line: string): LineOutcome {
+  #hand(line: string, lost: LineLost | undefined): LineOutcome {
     const { sync } = this.#options;
     const stream = this.#stream;
     if (!sync && kindOf(stream) === 'node') {
-      this.#track(
-        line,
-        new Promise((resolve, reject) => {
-          stream.write(line, (error) => (error ? reject(error) : resolve(undefined)));
-        }),
-      );
+      const written = new Promise((resolve, reject) => {
+        stream.write(line, (error) => (error ? reject(error) : resolve(undefined)));
+      });
+      this.#track(line, written, lost);
       return 'pending';
     }
     if (Reflect.get(stream, WANTS_METADATA) === true) Object.assign(stream, NO_METADATA);
@@ -80,13 +93,32 @@ export class LentDestination implements LineSink {
     if (this.#hasDropped && sync)
       throw new Error('the line is above the `maxLength` of the stream');
     if (this.#hasDropped) return 'dropped';
-    if (!isPromiseLike(answer)) return 'written';
+    if (!isPromiseLike(answer)) return this.#confirmsLater ? this.#await(lost) : 'written';
     if (sync) {
       answer.then(undefined, () => {});
       return 'promised';
     }
-    this.#track(line, answer);
+    this.#track(line, answer, lost);
     return 'pending';
+  }
+
+  /** sonic-boom reports by 'drain' that it has written all, and by 'error' that it could not. */
+  #await(lost: LineLost | undefined): LineOutcome {
+    // Where it has written at once, its 'drain' has come already.
+    if (Reflect.get(this.#leaves[0] as LentStream, '_writing') !== true && !this.#keepsBack()) {
+      return 'written';
+    }
+    this.#unconfirmed.push(lost);
+    return 'pending';
+  }
+
+  #keepsBack(): boolean {
+    return Number(this.#leaves[0]?.minLength) > 0;
+  }
+
+  #confirm(settle: (lost: LineLost | undefined) => void): void {
+    const lines = this.#unconfirmed.splice(0);
+    if (!this.#isClosed) for (const lost of lines) settle(lost);
   }
 
   async flush(): Promise<void> {
@@ -97,7 +129,7 @@ export class LentDestination implements LineSink {
 
   close(): number {
     this.#isClosed = true;
-    const left = this.#pending.size;
+    const left = this.#pending.size + this.#unconfirmed.length;
     // Lines that still wait may fail later; the host must not die of that.
     void Promise.all(this.#pending).then(this.#unwatch);
     return left;
@@ -112,7 +144,7 @@ export class LentDestination implements LineSink {
     return waiting + Buffer.byteLength(line) <= this.#options.maxBufferBytes;
   }
 
-  #track(line: string, written: PromiseLike<unknown>): void {
+  #track(line: string, written: PromiseLike<unknown>, lost: LineLost | undefined): void {
     const bytes = kindOf(this.#stream) === 'node' ? 0 : Buffer.byteLength(line);
     const { late } = this.#options;
     this.#pendingBytes += bytes;
@@ -122,7 +154,7 @@ export class LentDestination implements LineSink {
           if (!this.#isClosed) late.written();
         },
         (cause: unknown) => {
-          if (!this.#isClosed) late.failed(cause);
+          if (!this.#isClosed) late.failed(cause, lost);
         },
       )
       .finally(() => {
@@ -140,19 +172,24 @@ export class LentDestination implements LineSink {
       if (systemCode(cause) === 'EPIPE' && Reflect.get(leaf, 'write') !== write)
         this.#isMuted = true;
       if (this.#isWriting) this.#fault = { cause };
-      else if (!this.#isClosed) this.#options.late.troubled(cause);
+      else if (this.#unconfirmed.length > 0) {
+        this.#confirm((lost) => this.#options.late.failed(cause, lost));
+      } else if (!this.#isClosed) this.#options.late.troubled(cause);
     };
+    const onDrain = (): void => this.#confirm(() => this.#options.late.written());
     // sonic-boom tells of lines above its `maxLength` by this event alone.
     const onDrop = (): void => {
       this.#hasDropped = true;
     };
     leaf.on('error', onError);
     leaf.on('drop', onDrop);
+    if (this.#confirmsLater) leaf.on('drain', onDrain);
     return () => {
       // Node tells of a failed write by the callback first, and by an 'error' event in a later turn.
       if (readProperty(leaf, 'errored') instanceof Error) return;
-      leaf.off('error', onError);
-      leaf.off('drop', onDrop);
+      leaf.off?.('error', onError);
+      leaf.off?.('drop', onDrop);
+      leaf.off?.('drain', onDrain);
     };
   }
 }

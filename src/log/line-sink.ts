@@ -14,19 +14,22 @@ export type LineOutcome =
   /** the stream answered with a promise although it was to be synchronous */
   | 'promised';
 
+/** Called when a line is lost after its `write` has returned. */
+export type LineLost = (cause: unknown) => void;
+
 /** What becomes of lines after `write` has returned. Not called after `close`. */
 export interface LateOutcomes {
   /** One pending line was written. */
   written(): void;
-  /** One pending line was lost. */
-  failed(cause: unknown): void;
+  /** One pending line was lost; `lost` is what its `write` was given. */
+  failed(cause: unknown, lost: LineLost | undefined): void;
   /** The stream reported a fault that belongs to no line we know of. */
   troubled(cause: unknown): void;
 }
 
 export interface LineSink {
   /** `line` ends in a line feed and holds no other. */
-  write(line: string): LineOutcome;
+  write(line: string, lost?: LineLost): LineOutcome;
   /** Resolves when every line accepted before the call is written or lost, and files are synced. */
   flush(): Promise<void>;
   /**

@@ -14,23 +14,12 @@ export interface PlatformOutcome {
   readonly fault: Error | undefined;
 }
 
-// What has to be escaped, or would be changed on its way to UTF-8, makes a key that consumers and
-// tracers (which splice their own keys into the finished line) cannot be relied on to read.
+// Consumers cannot be relied on to read a key that needs an escape.
 const UNFIT_KEY = /["\\\p{Cc}\p{Cs}]|^$|^__proto__$/u;
 
-/** pino takes an object with all three for an HTTP request and writes `req` instead. */
-const REQUEST_KEYS = ['method', 'headers', 'socket'] as const;
-
-/** A top-level key that a line cannot carry; undefined where `line` has none. */
-export function unfitKey(line: JsonObject): string | undefined {
-  const odd = Object.keys(line).find((key) => UNFIT_KEY.test(key));
-  if (odd !== undefined) return odd;
-  return REQUEST_KEYS.every((key) => Object.hasOwn(line, key)) ? 'socket' : undefined;
-}
-
-/** Whether a line can carry these keys at its top. */
-export const areFitKeys = (keys: readonly string[]): boolean =>
-  !keys.some((key) => UNFIT_KEY.test(key)) && !REQUEST_KEYS.every((key) => keys.includes(key));
+/** Returns a top-level key that a line cannot carry; undefined where `line` has none. */
+export const unfitKey = (line: object): string | undefined =>
+  Object.keys(line).find((key) => UNFIT_KEY.test(key));
 
 /** Asks `platform` for the attributes of `record`; never throws. */
 export function attributesFor<R extends object>(
@@ -62,10 +51,6 @@ function pick(answer: Readonly<Record<string, unknown>>, record: object): Platfo
     const value = readAttribute(answer, key, record);
     if (value instanceof Error) fault ??= value;
     else if (value !== undefined) attributes[key] = value;
-  }
-  if (unfitKey({ ...record, ...attributes }) !== undefined) {
-    delete attributes['socket'];
-    fault ??= new Error('the attributes "method", "headers" and "socket" cannot stand together');
   }
   return { attributes, fault };
 }

@@ -1,6 +1,6 @@
 /** What became of the records given to a log writer. */
 import { SecurityEventError } from '../errors.ts';
-import { type LateOutcomes, systemCode } from './line-sink.ts';
+import { type LateOutcomes, type LineLost, systemCode } from './line-sink.ts';
 
 /**
  * Calls of `write` = `written` + `pending` + `failed` + `refused` + `dropped`; the rest tells of
@@ -25,6 +25,14 @@ export interface LogWriterStats {
   readonly lastPlatformError: Error | undefined;
 }
 
+/** What `flush` and `close` report. */
+export interface WriteReport {
+  /** Records lost since the last report, apart from those whose `write` threw. */
+  readonly lost: number;
+  /** The latest fault since the last report. Absent: none. */
+  readonly error?: SecurityEventError;
+}
+
 /** ERR_WRITE_FAILED with the system's code in its message, where the cause has one. */
 export function writeFailed(cause: unknown, input?: unknown): SecurityEventError {
   const code = systemCode(cause);
@@ -47,8 +55,24 @@ export class WriteCounters implements LateOutcomes {
     lastPlatformError: undefined,
   };
 
+  /** Records lost after their `write` had returned, and the latest cause, since they were last reported. */
+  #lateLosses = 0;
+  #lateFault: { readonly cause: unknown } | undefined;
+
   count(outcome: 'written' | 'pending' | 'refused' | 'dropped'): void {
     this.#stats[outcome] += 1;
+    if (outcome === 'dropped') this.#lateLosses += 1;
+  }
+
+  /** Returns what was lost since the last report, apart from the records whose `write` threw. */
+  takeReport(): WriteReport {
+    const [lost, fault] = [this.#lateLosses, this.#lateFault];
+    this.#lateLosses = 0;
+    this.#lateFault = undefined;
+    if (fault !== undefined) return { lost, error: writeFailed(fault.cause) };
+    if (lost === 0) return { lost };
+    const detail = 'the buffer was full, or `close` could not wait longer';
+    return { lost, error: new SecurityEventError('ERR_WRITE_FAILED', { detail }) };
   }
 
   written(): void {
@@ -56,12 +80,16 @@ export class WriteCounters implements LateOutcomes {
     this.#stats.written += 1;
   }
 
-  failed(cause: unknown): void {
+  failed(cause: unknown, lost: LineLost | undefined): void {
     this.#stats.pending -= 1;
+    this.#lateLosses += 1;
+    this.#lateFault = { cause };
     this.lost(writeFailed(cause));
+    lost?.(cause);
   }
 
   troubled(cause: unknown): void {
+    this.#lateFault = { cause };
     this.#stats.lastError = writeFailed(cause);
   }
 
@@ -74,6 +102,7 @@ export class WriteCounters implements LateOutcomes {
   /** `lines` that waited will never be written. */
   abandoned(lines: number): void {
     this.#stats.pending -= lines;
+    this.#lateLosses += lines;
     this.#stats.dropped += lines;
   }
 

@@ -14,13 +14,10 @@ import {
   spanAttributes,
 } from './platform-presets.ts';
 import {
-  type RecordCheck,
-  type RecordText,
-  recordCheck,
-  recordText,
-  uncheckedText,
+  type RecordSerializer,
+  recordSerializer,
   type WrittenRecord,
-} from './record-check.ts';
+} from './record-serializer.ts';
 
 const DEFAULT_MAX_BUFFER_BYTES = 16 * 1024 * 1024;
 
@@ -61,10 +58,9 @@ export interface LogWriterOptions<D extends Dialect = 'strict'> {
 
 export interface WriterSettings {
   readonly destination: unknown;
-  readonly text: RecordText | undefined;
-  readonly check: RecordCheck;
+  readonly records: RecordSerializer;
   readonly platform: false | PlatformFunction<JsonObject>;
-  /** The attributes, where the record is not needed for them. */
+  /** Returns the attributes; undefined where they depend on the record. */
   readonly attributes: () => Readonly<Record<string, unknown>> | undefined;
   readonly sync: boolean;
   readonly maxBufferBytes: number;
@@ -87,9 +83,8 @@ export function settingsOf<D extends Dialect>(options: LogWriterOptions<D>): Wri
   expect(isSize, 'maxBufferBytes', 'a positive integer');
   return {
     destination,
-    check: recordCheck(dialect, validate),
-    text: textFor(dialect, validate, platform),
-    attributes: attributesOf(platform, activeSpan),
+    records: recordSerializer(dialect, validate),
+    attributes: attributesOf(platform, activeSpan, validate),
     platform: platformOf(platform, activeSpan),
     sync,
     maxBufferBytes,
@@ -106,21 +101,15 @@ function platformOf(platform: unknown, activeSpan: unknown): false | PlatformFun
   return platform as false | PlatformFunction<JsonObject>;
 }
 
-/** A function is shown the record, which the quick way never makes. */
-function textFor(dialect: Dialect, validate: boolean, platform: unknown): RecordText | undefined {
-  if (typeof platform === 'function') return undefined;
-  if (validate) return recordText(dialect);
-  // A record that nobody checked may have the names of the attributes.
-  return platform === false ? uncheckedText() : undefined;
-}
-
 function attributesOf(
   platform: unknown,
   read: SpanReader | undefined,
+  validate: boolean,
 ): WriterSettings['attributes'] {
   if (platform === false) return () => NO_ATTRIBUTES;
   const name = PLATFORMS.find((known) => known === platform);
-  return name === undefined ? () => undefined : spanAttributes(name, read);
+  // A record that nobody checked may have keys with the names of the attributes.
+  return name === undefined || !validate ? () => undefined : spanAttributes(name, read);
 }
 
 const OPTIONS: ReadonlySet<string> = new Set<keyof LogWriterOptions>([

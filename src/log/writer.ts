@@ -1,19 +1,21 @@
-/**
- * The channel A writer: one record, one line of JSON, handed to the operating system before
- * `write` returns. The only file that imports pino.
- */
-import { pino } from 'pino';
+/** The channel A writer: one record, one line of JSON, written before `write` returns. */
 import { frozen } from '../contract/frozen.ts';
 import type { Dialect, JsonObject } from '../contract/index.ts';
+import { serializeChecked } from '../contract/serialize.ts';
 import { SecurityEventError } from '../errors.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { openSink } from './destination.ts';
-import type { LineOutcome, LineSink } from './line-sink.ts';
-import { isPolluted, lineAround, literal, UNSET_OPTIONS, withoutFirstComma } from './literal.ts';
+import type { LineLost, LineOutcome, LineSink } from './line-sink.ts';
+import { createPinoLine } from './pino-line.ts';
 import { attributesFor } from './platform.ts';
 import { NO_ATTRIBUTES } from './platform-presets.ts';
-import type { WritableRecord } from './record-check.ts';
-import { type LogWriterStats, WriteCounters, writeFailed } from './write-counters.ts';
+import type { WritableRecord } from './record-serializer.ts';
+import {
+  type LogWriterStats,
+  WriteCounters,
+  type WriteReport,
+  writeFailed,
+} from './write-counters.ts';
 import { type LogWriterOptions, settingsOf, type WriterSettings } from './writer-options.ts';
 
 /** How long `close` waits for lines that still wait. */
@@ -28,16 +30,16 @@ export interface LogWriter<D extends Dialect = 'strict'> {
    */
   write(record: WritableRecord<D>): void;
   /**
-   * Resolves when everything written so far has been handed over or has failed, and is synced to
-   * the disk where the destination is a path or a descriptor of a file. Rejects with
-   * ERR_WRITE_FAILED where the sync fails.
+   * Resolves when everything written so far is handed over, and synced to the disk where the
+   * destination is a path or a descriptor of a file. Reports the records lost since the last report
+   * (`sync: false`), and why. Rejects with ERR_WRITE_FAILED where the sync fails.
    */
-  flush(): Promise<void>;
+  flush(): Promise<WriteReport>;
   /**
    * Flushes for at most 5 s, drops what still waits, and lets the destination go; a descriptor or
    * stream of the caller's stays open. Rejects like `flush`, and the writer is closed all the same.
    */
-  close(): Promise<void>;
+  close(): Promise<WriteReport>;
   /** The counters as they are now. */
   stats(): LogWriterStats;
   [Symbol.asyncDispose](): Promise<void>;
@@ -57,11 +59,11 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
   readonly #settings: WriterSettings;
   readonly #clock: Clock;
   readonly #counters = new WriteCounters();
-  readonly #serialise = createSerialiser();
+  readonly #lineOf = createPinoLine();
   readonly #sink: LineSink;
   /** A flush that covers every record so far. */
-  #flushing: Promise<void> | undefined;
-  #closing: Promise<void> | undefined;
+  #flushing: Promise<WriteReport> | undefined;
+  #closing: Promise<WriteReport> | undefined;
 
   constructor(settings: WriterSettings, clock: Clock) {
     this.#settings = settings;
@@ -70,78 +72,68 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
   }
 
   write(record: WritableRecord<D>): void {
-    this.#finish(this.#textOf(record) ?? this.#withAttributes(this.#accept(record)), record);
-  }
-
-  /** A record that was checked, as its JSON. Throws like `write`. */
-  writeText(text: string): void {
-    const given = this.#attributes();
-    const line = given && this.#textWith(text, given);
-    if (line !== undefined) this.#finish(line, text);
-    else this.#finish(this.#withAttributes(this.#accept(JSON.parse(text))), text);
-  }
-
-  /** `given`: the record, or its JSON. */
-  #finish(line: JsonObject | string, given: unknown): void {
-    this.#flushing = undefined;
-    const outcome = this.#hand(line, given);
-    if (outcome !== 'promised') {
-      this.#counters.count(outcome);
+    this.#refuseIfClosed(record);
+    const attributes = this.#settings.attributes();
+    if (attributes === undefined) {
+      const data = this.#counted(() => this.#settings.records.check(record));
+      this.#writeText(withAttributes(serializeChecked(data), this.#attributesFor(data)), record);
       return;
     }
-    throw this.#lost(
-      new SecurityEventError('ERR_DESTINATION_NOT_SYNCHRONOUS', {
-        detail: 'its `write` answered with a promise',
-        path: ['destination'],
-        input: recordOf(given),
-      }),
-    );
+    const json = this.#counted(() => this.#settings.records.serialize(record));
+    this.#writeText(withAttributes(json, attributes), record);
   }
 
-  /** The quick way, for a record that is as it should be. */
-  #textOf(record: unknown): string | undefined {
-    const textOf = this.#settings.text;
-    // First of all: where they are of the record, its text would be made for nothing.
-    const given = textOf && this.#attributes();
-    if (textOf === undefined || given === undefined) return undefined;
-    const text = textOf(record);
-    return text === undefined ? undefined : this.#textWith(text, given);
+  /**
+   * Writes a record that was validated, given with its JSON. `record` is nobody else's: a platform function
+   * gets it, frozen. `lost` is called when the line is lost later (`sync: false`). Throws like `write`.
+   */
+  writeLine(json: string, record: JsonObject, lost?: LineLost): void {
+    this.#refuseIfClosed(record);
+    const attributes = this.#settings.attributes() ?? this.#attributesFor(record);
+    this.#writeText(withAttributes(json, attributes), record, lost);
   }
 
-  /** Nothing where a platform has to be shown the record, or the writer refuses it. */
-  #attributes(): Attributes | undefined {
-    return this.#closing === undefined ? this.#settings.attributes() : undefined;
+  #refuseIfClosed(record: unknown): void {
+    if (this.#closing === undefined) return;
+    this.#counters.count('refused');
+    throw new SecurityEventError('ERR_WRITER_CLOSED', { input: record });
   }
 
-  #textWith(text: string, given: Attributes): string | undefined {
-    return given === NO_ATTRIBUTES ? text : textWith(text, given);
-  }
-
-  #accept(record: unknown): JsonObject {
+  #counted<T>(read: () => T): T {
     try {
-      if (this.#closing === undefined) return this.#settings.check(record);
-      throw new SecurityEventError('ERR_WRITER_CLOSED', { input: record });
+      return read();
     } catch (error) {
       this.#counters.count('refused');
       throw error;
     }
   }
 
-  #withAttributes(record: JsonObject): JsonObject {
+  #attributesFor(record: JsonObject): Attributes {
     const { platform } = this.#settings;
-    if (platform === false) return record;
+    if (platform === false) return NO_ATTRIBUTES;
     // What was validated is what is written: the function may keep the record, not change it.
     const { attributes, fault } = attributesFor(platform, frozen(record));
     if (fault !== undefined) this.#counters.platformFailed(fault);
-    return { ...record, ...attributes };
+    return attributes;
   }
 
-  #hand(line: JsonObject | string, given: unknown): LineOutcome {
+  #writeText(json: string, record: unknown, lost?: LineLost): void {
+    this.#flushing = undefined;
+    let outcome: LineOutcome;
     try {
-      return this.#sink.write(this.#serialise(line));
+      outcome = this.#sink.write(this.#lineOf(json), lost);
     } catch (cause) {
-      throw this.#lost(writeFailed(cause, recordOf(given)));
+      throw this.#lost(writeFailed(cause, record));
     }
+    if (outcome !== 'promised') {
+      this.#counters.count(outcome);
+      return;
+    }
+    const detail = 'its `write` answered with a promise';
+    const path = ['destination'];
+    throw this.#lost(
+      new SecurityEventError('ERR_DESTINATION_NOT_SYNCHRONOUS', { detail, path, input: record }),
+    );
   }
 
   #lost(error: SecurityEventError): SecurityEventError {
@@ -149,37 +141,44 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
     return error;
   }
 
-  flush(): Promise<void> {
+  flush(): Promise<WriteReport> {
     if (this.#closing !== undefined) return this.#closing;
     this.#flushing ??= this.#flushSink();
     return this.#flushing;
   }
 
-  async #flushSink(): Promise<void> {
+  async #flushSink(): Promise<WriteReport> {
+    await this.#settleSink();
+    return this.#counters.takeReport();
+  }
+
+  async #settleSink(): Promise<void> {
     try {
       await this.#sink.flush();
     } catch (cause) {
       this.#counters.troubled(cause);
+      this.#counters.takeReport();
       throw writeFailed(cause);
     } finally {
       this.#flushing = undefined;
     }
   }
 
-  close(): Promise<void> {
+  close(): Promise<WriteReport> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
-  async #close(): Promise<void> {
+  async #close(): Promise<WriteReport> {
     const flushed = new AbortController();
     const deadline = this.#clock.sleep(CLOSE_DEADLINE_MS, flushed.signal);
     try {
-      await Promise.race([this.#flushSink(), deadline]);
+      await Promise.race([this.#settleSink(), deadline]);
     } finally {
       flushed.abort();
       this.#counters.abandoned(this.#sink.close());
     }
+    return this.#counters.takeReport();
   }
 
   stats(): LogWriterStats {
@@ -187,72 +186,16 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
+    return this.close() as Promise<unknown> as Promise<void>;
   }
 }
 
 type Attributes = Readonly<Record<string, unknown>>;
 
-/** No record is a text. */
-const recordOf = (given: unknown): unknown =>
-  typeof given === 'string' ? (JSON.parse(given) as unknown) : given;
-
-/** They are ours, and have the names of no field of a record. */
-function textWith(text: string, given: Attributes): string | undefined {
-  const { attributes, fault } = attributesFor(() => given, {});
-  // JSON.stringify would ask a polluted prototype.
-  if (fault !== undefined || isPolluted()) return undefined;
-  const more = JSON.stringify(attributes);
-  return more === '{}' ? text : `${text.slice(0, -1)},${more.slice(1)}`;
-}
-
-/**
- * A private pino that makes the line and nothing else: no level, time, pid, host name or message.
- *
- * The record is its call object, not a child's bindings, so that keys which a tracer injects into
- * every pino (a mixin) and our own attributes never stand in one line twice. `errorKey` is a key
- * that no line has, and `err` is serialised like any other: pino treats both specially.
- */
-function createSerialiser(): (record: JsonObject | string) => string {
-  let line = '';
-  let finished: string | undefined;
-  const finish = (made: string): string =>
-    finished === undefined ? withoutFirstComma(made) : lineAround(finished, made);
-  const logger = pino(
-    {
-      base: null,
-      timestamp: false,
-      errorKey: '',
-      serializers: { err: (value: unknown) => value },
-      // Nothing here may be inherited: literal.ts says why.
-      formatters: { level: () => ({ __proto__: null }), log: (object) => object },
-      hooks: { __proto__: null, streamWrite: finish } as object,
-      ...UNSET_OPTIONS,
-    },
-    {
-      write: (text: string) => {
-        line = text;
-      },
-    },
-  );
-  return (record) => {
-    // A tracer's hook may write a record of its own meanwhile: this one's text is not to be lost to it.
-    const outer = { line, finished };
-    // Never the line before it, should a tracer's changes to pino keep this one back.
-    line = '';
-    // A text that is finished goes around pino's own serialising, not around its streams and mixins.
-    finished = typeof record === 'string' && !isPolluted() ? record : undefined;
-    try {
-      if (finished !== undefined) logger.info({});
-      else
-        logger.info(
-          literal(typeof record === 'string' ? (JSON.parse(record) as JsonObject) : record),
-        );
-      if (line === '') throw new Error('pino made no line');
-      return line;
-    } finally {
-      // Nor is it kept until the next one: a large record may be a hundred megabytes.
-      ({ line, finished } = outer);
-    }
-  };
+/** `attributes` has no key of the record. */
+function withAttributes(json: string, attributes: Attributes): string {
+  if (attributes === NO_ATTRIBUTES) return json;
+  const added = serializeChecked(attributes as JsonObject);
+  if (added === '{}') return json;
+  return json === '{}' ? added : `${json.slice(0, -1)},${added.slice(1)}`;
 }

@@ -67,25 +67,33 @@ function skipped(reason: DowngradeSkip): Downgraded {
 }
 
 /**
- * v2 has no rating, and receivers that read `risk` fail where it is missing. The middle of 0 to 100:
+ * Most messages have no rating, and receivers that read `risk` fail where it is missing. The middle of 0 to 100:
  * neither end, where a receiver's threshold would drop or escalate everything.
  */
 const UNRATED_RISK = 50;
 
+/** The rating of v1: the message's own (D81), or with aliases the middle. */
+function riskOf(coefficient: number | undefined, v1Aliases: boolean): { readonly risk?: number } {
+  if (coefficient !== undefined) return { risk: coefficient };
+  return v1Aliases ? { risk: UNRATED_RISK } : {};
+}
+
 /** D41: flattened, in the contract's order; `event_id` and `event_url` stay beside their aliases. */
 function securityEvent(
-  message: Content<'security_event'>,
+  { risk_coefficient, ...message }: Content<'security_event'>,
   { v1Aliases }: DowngradeContext,
 ): ElementV1 {
-  const event = { svc_payload_type: 'security_event', ...message } as const;
-  if (!v1Aliases) return event;
-  return { ...event, risk: UNRATED_RISK, id: message.event_id, url: message.event_url };
+  const risk = riskOf(risk_coefficient, v1Aliases);
+  const event = { svc_payload_type: 'security_event', ...message, ...risk } as const;
+  return v1Aliases ? { ...event, id: message.event_id, url: message.event_url } : event;
 }
 
 /** D41, D42: a test has `id` and `url` of its own, so that `risk` alone is added. */
-function testEvent(message: Content<'test'>, { v1Aliases }: DowngradeContext): ElementV1 {
-  const event = { svc_payload_type: 'test', ...message } as const;
-  return v1Aliases ? { ...event, risk: UNRATED_RISK } : event;
+function testEvent(
+  { risk_coefficient, ...message }: Content<'test'>,
+  { v1Aliases }: DowngradeContext,
+): ElementV1 {
+  return { svc_payload_type: 'test', ...message, ...riskOf(risk_coefficient, v1Aliases) };
 }
 
 /** D41: what stands in v2's envelope stands in the element. */

@@ -25,10 +25,12 @@ export interface SecurityEventSource {
   readonly id: string;
   /** Absolute. */
   readonly url: string;
+  /** D81; absent unless the caller gives it. */
+  readonly riskCoefficient?: number | undefined;
 }
 
 export function securityEvent(source: SecurityEventSource): SecurityEvent {
-  const { service, words, ip, occurredAt, id, url } = source;
+  const { service, words, ip, occurredAt, id, url, riskCoefficient } = source;
   return {
     application_id: service.svc_id,
     application_name: service.name,
@@ -40,5 +42,6 @@ export function securityEvent(source: SecurityEventSource): SecurityEvent {
     event_url: url,
     humanized_description: ip === undefined ? words.title : `${words.title} from ${ip.address}`,
     ips: ip === undefined ? [] : [resolvedIp(ip, occurredAt)],
+    ...(riskCoefficient === undefined ? {} : { risk_coefficient: riskCoefficient }),
   };
 }

@@ -1,7 +1,6 @@
 /** A channel-A address as the messages of channel B tell it (D28, D29). */
 
 import type { LogActor, WebhookMessageV2 } from '../contract/index.ts';
-import { ownProperties } from '../own-properties.ts';
 
 type ActorIp = LogActor['ip'];
 type Message<T extends WebhookMessageV2['message_type']> = Extract<
@@ -14,8 +13,9 @@ export type RelatedIp = Message<'account_takeover'>['new_related_ips'][number];
 
 /** D12 has `{}` or all four; D28 the place as `[longitude, latitude]`. */
 function toldGeo(geo: ActorIp['geo']): ResolvedIp['geo'] {
-  const own = ownProperties(geo);
-  const { city, country_code: code, latitude, longitude } = own;
+  // What an attack put on Object.prototype is no place.
+  if (!Object.hasOwn(geo, 'city') || !Object.hasOwn(geo, 'country_code')) return {};
+  const { city, country_code: code, latitude, longitude } = geo;
   if (city === undefined || code === undefined) return {};
   return { city, code, point: [longitude ?? 0, latitude ?? 0] };
 }

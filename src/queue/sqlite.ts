@@ -11,9 +11,12 @@ import {
 import { SqliteQueue, type WallClock } from './sqlite/sqlite-queue.ts';
 
 export type { MessageQueue } from './queue.ts';
-export type { SqliteQueueDamage } from './sqlite/damage.ts';
 export type { SqliteIncidentStore } from './sqlite/incidents.ts';
-export type { SqliteIncidentsOptions, SqliteQueueOptions } from './sqlite/sqlite-options.ts';
+export type {
+  SqliteIncidentsOptions,
+  SqliteQueueDamage,
+  SqliteQueueOptions,
+} from './sqlite/sqlite-options.ts';
 
 /**
  * Creates a queue that keeps its messages in an SQLite database. SQLite runs in a worker thread: a

@@ -1,32 +1,29 @@
-/** Both channels, each with what may go wrong on it: neither keeps an event from the other. */
+/** Both channels. A failure on one never keeps an event from the other. */
 import type { JsonObject } from '../contract/index.ts';
-import { SecurityEventError } from '../errors.ts';
-import type { RecordText } from '../log/record-check.ts';
+import type { SecurityEventError } from '../errors.ts';
+import { writeFailed } from '../log/write-counters.ts';
 import { ownProperties } from '../own-properties.ts';
 import { CallPlace } from '../runtime/call-place.ts';
 import { calm } from '../runtime/ignore-rejection.ts';
-import { asOurs } from './as-ours.ts';
-import { type EventCall, type EventOnItsWay, QuickDraft, type RecordDraft } from './event-draft.ts';
-import { EventFate, ended, fateOf, type Standing } from './event-fate.ts';
-import type { HandOver, Hearer } from './hand-over.ts';
-import { InHand } from './in-hand.ts';
-import type { DraftMessage } from './message-for.ts';
+import type { DraftMessage } from './build-message.ts';
+import type { EventCall, ReadEvent } from './build-record.ts';
+import { InFlightLimit } from './in-flight-limit.ts';
+import type { HeldWriter } from './log-end.ts';
 import type { SentMessage } from './message-sink.ts';
-import type { SkippedReason, Written } from './receipt.ts';
-import type { CheckRecord, Writer, WriteText } from './record-sink.ts';
 import type { Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
+import type { SendBatcher, SendListener } from './send-batcher.ts';
+import type { Settlement, SkippedReason } from './settlement.ts';
+import { MessageSettlement, settledWith } from './settlement.ts';
+import type { RecordValidator } from './validate-record.ts';
+import { wrapHostError } from './wrap-host-error.ts';
 
 export interface ChannelParts {
-  readonly check: CheckRecord;
-  /** The record as JSON, where it follows the strict dialect and needs no mending. */
-  readonly text: RecordText;
-  /** Absent: nothing is written. */
-  readonly writer: Writer | undefined;
-  /** Absent: each record is given to `write` of the writer. */
-  readonly writeText: WriteText | undefined;
-  /** Absent: nothing is sent. */
-  readonly handOver: HandOver | undefined;
+  readonly validator: RecordValidator;
+  /** Absent: no records are written. */
+  readonly log: HeldWriter | undefined;
+  /** Absent: no messages are sent. */
+  readonly batcher: SendBatcher | undefined;
   readonly counters: ReporterCounters;
   readonly rejections: Rejections;
 }
@@ -35,88 +32,110 @@ export class Channels {
   readonly #parts: ChannelParts;
   /** Reports of incidents that are not over. */
   readonly #open = new Set<Promise<unknown>>();
-  readonly #inHand = new InHand();
+  readonly #inFlight = new InFlightLimit();
 
   constructor(parts: ChannelParts) {
     this.#parts = parts;
   }
 
-  /** Gives the record as it was written; an error where it could not be. Never throws. */
-  write(call: EventCall, draft: RecordDraft | QuickDraft): Written | Error | undefined {
-    const { check, text: textOf, writer, writeText, counters, rejections } = this.#parts;
-    if (writer === undefined) return undefined;
+  /** Returns the record as it was written, or the error where it could not be. Never throws. */
+  write(event: ReadEvent): JsonObject | Error | undefined {
+    const { log, counters, rejections } = this.#parts;
+    if (log === undefined) return undefined;
     try {
-      // Nothing is drafted quickly but for a `writeText`.
-      const text = writeText && (draft instanceof QuickDraft ? draft.text : textOf(draft));
-      if (writeText !== undefined && text !== undefined) {
-        writeTextTo(writeText, text);
-        counters.count('written');
-        return text;
-      }
-      const { record, isOutsideStrict } = check(draft);
-      writeTo(writer, record);
+      const { record, isOutsideStrict } = this.#write(event, log);
       counters.count('written');
       if (isOutsideStrict) counters.count('outsideStrict');
       return record;
     } catch (error) {
-      return rejections.add('log', call, asOurs(error, 'ERR_INVALID_RECORD', unread(call)));
+      const { call } = event;
+      return rejections.add('log', call, wrapHostError(error, 'ERR_INVALID_RECORD', unread(call)));
     }
   }
 
+  /** A writer of the host's may change records, to redact them for one: it gets a copy of each. */
+  #write(event: ReadEvent, log: HeldWriter) {
+    const { draft, shared } = event;
+    const { own, writer } = log;
+    const { validator } = this.#parts;
+    if (own !== undefined) {
+      const serialized = validator.serialize(draft, shared);
+      own.writeLine(
+        serialized.json,
+        serialized.record,
+        log.writesLater ? this.#lost(event) : undefined,
+      );
+      return serialized;
+    }
+    const valid = validator.validate(draft);
+    try {
+      calm(writer.write(valid.record as never));
+    } catch (error) {
+      throw wrapHostError(error, 'ERR_WRITE_FAILED', { input: valid.record });
+    }
+    return valid;
+  }
+
+  /** Hands back an event whose line was lost after `write` had returned. */
+  #lost({ call, draft }: ReadEvent): (cause: unknown) => void {
+    const { counters, rejections } = this.#parts;
+    return (cause) => {
+      counters.lost();
+      rejections.add('log', call, writeFailed(cause, draft));
+    };
+  }
+
   get hasWriter(): boolean {
-    return this.#parts.writer !== undefined;
+    return this.#parts.log !== undefined;
   }
 
   get hasSink(): boolean {
-    return this.#parts.handOver !== undefined;
+    return this.#parts.batcher !== undefined;
   }
 
-  /** An event that neither channel can be told of. Gives the error as it was told. */
+  /** Rejects an event on both channels. Returns the error as it was reported. */
   refuse(call: EventCall, thrown: unknown): SecurityEventError {
-    const error = asOurs(thrown, 'ERR_INVALID_RECORD', unread(call));
+    const error = wrapHostError(thrown, 'ERR_INVALID_RECORD', unread(call));
     if (this.hasWriter) this.#parts.rejections.add('log', call, error);
     if (this.hasSink) this.#parts.rejections.add('webhook', call, error);
     return error;
   }
 
-  send(
-    { call, draft }: Pick<EventOnItsWay<RecordDraft | QuickDraft>, 'call' | 'draft'>,
-    message: DraftMessage,
-  ): EventFate {
-    const { handOver } = this.#parts;
-    if (handOver === undefined) return fateOf(this.skipped('no-webhook'));
+  send(event: ReadEvent, message: DraftMessage): MessageSettlement {
+    const { batcher } = this.#parts;
+    if (batcher === undefined) return settledWith(this.skipped('no-webhook'));
     try {
-      this.#inHand.enter();
+      this.#inFlight.enter();
     } catch (full) {
-      return fateOf(this.rejected(call, full));
+      return settledWith(this.rejected(event.call, full));
     }
-    const fate = new HandedEvent(this, call);
-    handOver.send(message, selectionOf(call, draft), fate);
-    return fate;
+    const pending = new PendingMessage(this, event.call);
+    batcher.send(message, selectionOf(event), pending);
+    return pending;
   }
 
-  /** Of one that was sent: it was accepted, or not to be sent. */
-  handed(sent?: SentMessage): void {
-    this.#inHand.leave();
+  /** Ends the way of a message to the sender. */
+  arrived(sent?: SentMessage): void {
+    this.#inFlight.leave();
     if (sent?.isAccepted === true) this.#parts.counters.count('accepted');
   }
 
-  /** Counted, and handed back: an event that channel B could not be told of. */
-  rejected(call: EventCall, thrown: unknown): Standing {
-    const error = asOurs(thrown, 'ERR_QUEUE_FAILED', { detail: 'the sender threw' });
+  /** Counts a message that cannot be sent, and hands it back. */
+  rejected(call: EventCall, thrown: unknown): Settlement {
+    const error = wrapHostError(thrown, 'ERR_QUEUE_FAILED', { detail: 'the sender threw' });
     const { code: reason } = this.#parts.rejections.add('webhook', call, error);
-    return ended({ outcome: 'rejected', reason });
+    return { outcome: 'rejected', reason };
   }
 
-  /** Counted: an event that is not to be told on channel B. */
-  skipped(reason: SkippedReason): Standing {
+  /** Counts an event that is not sent on channel B. */
+  skipped(reason: SkippedReason): Settlement {
     this.#parts.counters.skipped(reason);
-    return ended({ outcome: 'skipped', reason });
+    return { outcome: 'skipped', reason };
   }
 
   /** Resolves when everything was handed over that was reported so far. */
   async handedOver(): Promise<void> {
-    await Promise.allSettled([...this.#open, this.#parts.handOver?.over()]);
+    await Promise.allSettled([...this.#open, this.#parts.batcher?.over()]);
   }
 
   /** What `handedOver` waits for, too. */
@@ -130,56 +149,39 @@ export class Channels {
   }
 }
 
-function writeTo(writer: Writer, record: JsonObject): void {
-  try {
-    calm(writer.write(record as never));
-  } catch (error) {
-    throw asOurs(error, 'ERR_WRITE_FAILED', { input: record });
-  }
-}
-
-function writeTextTo(writeText: WriteText, text: string): void {
-  try {
-    writeText(text);
-  } catch (error) {
-    // Of the reporter's own writer, whose errors have the record already: parsing it costs.
-    if (error instanceof SecurityEventError) throw error;
-    throw asOurs(error, 'ERR_WRITE_FAILED', { input: JSON.parse(text) });
-  }
-}
-
-interface Handed {
+interface Origin {
   readonly channels: Channels;
   readonly call: EventCall;
   readonly place: CallPlace;
 }
 
-/** An event on its way to its sender, and what becomes of it there. */
-class HandedEvent extends EventFate implements Hearer {
-  /** Until it was answered: a receipt that the host keeps leads here, and must not keep its request or reporter. */
-  #event: Handed | undefined;
+/** A message on its way to the sender. */
+class PendingMessage extends MessageSettlement implements SendListener {
+  /** Until the sender answers: a receipt that the host keeps leads here, and must not keep its request or reporter. */
+  #origin: Origin | undefined;
 
   constructor(channels: Channels, call: EventCall) {
     super();
-    this.#event = { channels, call, place: new CallPlace() };
+    this.#origin = { channels, call, place: new CallPlace() };
   }
 
   sent(sent: SentMessage): void {
-    const event = this.#event;
-    this.#event = undefined;
-    if (event === undefined) return;
-    event.channels.handed(sent);
-    this.tell(sent.isAccepted ? sent : event.channels.skipped(sent.reason));
+    const origin = this.#origin;
+    this.#origin = undefined;
+    if (origin === undefined) return;
+    origin.channels.arrived(sent);
+    if (sent.isAccepted) this.settle(sent);
+    else this.settle(origin.channels.skipped(sent.reason));
   }
 
   /** What is refused is handed back where the event happened. */
   failed(thrown: unknown): void {
-    const event = this.#event;
-    this.#event = undefined;
-    if (event === undefined) return;
-    const { channels, call, place } = event;
-    channels.handed();
-    place.run(() => this.tell(channels.rejected(call, thrown)));
+    const origin = this.#origin;
+    this.#origin = undefined;
+    if (origin === undefined) return;
+    const { channels, call, place } = origin;
+    channels.arrived();
+    place.run(() => this.settle(channels.rejected(call, thrown)));
   }
 }
 
@@ -189,12 +191,13 @@ const unread = (call: EventCall) => ({ detail: 'reading the event threw', input:
 const NOTHING_SELECTED = Object.freeze(ownProperties({}));
 
 /** D60 */
-function selectionOf(
-  { kind, context, module: byDefault }: EventCall,
-  { payload }: RecordDraft | QuickDraft,
-): { readonly module?: string; readonly playbook?: string } {
-  const { module = byDefault } = context;
-  const slug = kind === 'playbookTrigger' ? ownProperties(payload)['playbook_slug'] : undefined;
+function selectionOf({ call, draft }: ReadEvent): {
+  readonly module?: string;
+  readonly playbook?: string;
+} {
+  const { module = call.module } = call.context;
+  const slug =
+    call.kind === 'playbookTrigger' ? ownProperties(draft.payload)['playbook_slug'] : undefined;
   if (module === undefined && slug === undefined) return NOTHING_SELECTED;
   return ownProperties({
     ...(module === undefined ? {} : { module }),

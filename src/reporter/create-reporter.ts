@@ -1,29 +1,23 @@
 /** `createReporter`: from options to a reporter, with the writer and the sender that it needs. */
-import type { JsonObject } from '../contract/index.ts';
+
 import { createWebhookSender } from '../delivery/create-sender.ts';
 import { createMemoryIncidents } from '../incident/memory-incidents.ts';
-import { recordText } from '../log/record-check.ts';
 import { RecordWriter } from '../log/writer.ts';
 import { settingsOf } from '../log/writer-options.ts';
-import { urnOf } from '../projection/security-event-text.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { newId } from '../runtime/id.ts';
 import { calm } from '../runtime/ignore-rejection.ts';
+import type { MessageRules } from './build-message.ts';
 import { Channels } from './channels.ts';
 import { createDisabledReporter } from './disabled-reporter.ts';
-import { EventTelling } from './event-reporter.ts';
-import { HandOver } from './hand-over.ts';
+import { EventPipeline } from './event-pipeline.ts';
+import { IncidentPipeline } from './incident-pipeline.ts';
 import { IncidentReports } from './incident-reports.ts';
-import { IncidentTelling } from './incident-telling.ts';
-import { LogEnd } from './log-end.ts';
-import type { MessageRules } from './message-for.ts';
+import { type HeldWriter, LogEnd } from './log-end.ts';
 import type { MessageSink } from './message-sink.ts';
-import { QuickDrafts } from './quick-draft.ts';
-import { QuickMessages } from './quick-message.ts';
-import { type HeldWriter, recordChecker } from './record-sink.ts';
 import { Rejections } from './rejections.ts';
 import type { Reporter } from './reporter.ts';
-import { ReporterFace } from './reporter-face.ts';
+import { ReporterMethods } from './reporter-methods.ts';
 import {
   type CheckedOptions,
   isSender,
@@ -33,7 +27,9 @@ import {
   urlFrom,
 } from './reporter-options.ts';
 import { ReporterCounters } from './reporter-stats.ts';
+import { SendBatcher } from './send-batcher.ts';
 import { senderSink } from './sender-sink.ts';
+import { RecordValidator } from './validate-record.ts';
 
 /**
  * Makes the reporter of an application: see {@link Reporter}.
@@ -57,41 +53,41 @@ export function makeReporter(options: ReporterOptions, system: ReporterSystem): 
   if (given.enabled === false) return createDisabledReporter();
   const counters = new ReporterCounters();
   const rejections = new Rejections(counters, given.onRejected);
-  const { held, sink } = channelsOf(given, system.clock);
+  const { log, sink } = channelsOf(given, system.clock);
   const channels = new Channels({
-    check: recordChecker(given.dialect ?? 'open'),
-    // Made ahead, which takes milliseconds: not where nobody asks for it.
-    text: held?.writeText === undefined ? () => undefined : recordText('strict'),
-    writer: held?.writer,
-    writeText: held?.writeText,
-    handOver: sink && new HandOver(sink),
+    validator: new RecordValidator(given.dialect ?? 'open'),
+    log,
+    batcher: sink && new SendBatcher(sink),
     counters,
     rejections,
   });
-  const rules = rulesOf(given, system.newId);
+  const { clock } = system;
+  const { enrichment } = given;
   const shared = {
-    rules,
+    rules: rulesOf(given, system.newId),
     channels,
     counters,
     rejections,
-    enrichment: given.enrichment,
-    clock: system.clock,
+    enrichment,
+    clock,
   };
   const reports = new IncidentReports(given.incidents ?? createMemoryIncidents());
-  const quick = isQuick(given, held) ? new QuickDrafts(given.service) : undefined;
-  const telling = new EventTelling({
+  const pipeline = new EventPipeline({
     ...shared,
-    incidents: new IncidentTelling({ ...shared, reports }),
+    incidents: new IncidentPipeline({ ...shared, reports }),
     request: given.context,
     beforeSend: given.beforeSend,
-    quick,
-    // Of what was drafted quickly alone.
-    quickMessages: quick && sink?.takesChecked === true ? new QuickMessages(rules) : undefined,
     isStrict: given.strict ?? false,
     hasSuffix: given.suffix ?? false,
   });
-  const logEnd = new LogEnd(held);
-  return new ReporterFace({ telling, channels, counters, logEnd, sink, clock: system.clock });
+  return new ReporterMethods({
+    pipeline,
+    channels,
+    counters,
+    logEnd: new LogEnd(log),
+    sink,
+    clock,
+  });
 }
 
 function rulesOf(
@@ -102,29 +98,22 @@ function rulesOf(
     service,
     eventWords,
     incidentWords,
-    urlOf: (id) => (eventUrl === undefined ? urnOf(id) : urlFrom(eventUrl, id)),
+    urlOf: (id) => (eventUrl === undefined ? `urn:uuid:${id}` : urlFrom(eventUrl, id)),
     hasUrls: eventUrl !== undefined,
     newId: makeId,
   };
 }
 
-/** Whoever may say something of a record sees each as a whole, and a function of the host's may give anything. */
-const isQuick = (
-  { context, beforeSend, suffix = false }: CheckedOptions,
-  held: HeldWriter | undefined,
-): boolean =>
-  context === undefined && beforeSend === undefined && !suffix && held?.writeText !== undefined;
-
-/** Of both channels, or of none: a log file stays open for no reporter. */
+/** Opens both channels or none: no log file stays open for a reporter that cannot be made. */
 function channelsOf(
   given: CheckedOptions,
   clock: Clock,
-): { readonly held: HeldWriter | undefined; readonly sink: MessageSink | undefined } {
-  const held = writerOf(given, clock);
+): { readonly log: HeldWriter | undefined; readonly sink: MessageSink | undefined } {
+  const log = writerOf(given, clock);
   try {
-    return { held, sink: sinkOf(given) };
+    return { log, sink: sinkOf(given) };
   } catch (error) {
-    if (held?.isOwned === true) calm(held.writer.close());
+    calm(log?.own?.close());
     throw error;
   }
 }
@@ -134,15 +123,12 @@ function writerOf(
   clock: Clock,
 ): HeldWriter | undefined {
   if (log === false) return undefined;
-  if (isWriter(log)) return { writer: log, isOwned: false };
+  if (isWriter(log)) return { writer: log };
   const span = activeSpan === undefined ? {} : { activeSpan };
-  const settings = settingsOf<'open'>({ ...log, ...span, platform, validate: false });
-  const writer = new RecordWriter<'open'>({ ...settings, check: asChecked }, clock);
-  return { writer, isOwned: true, writeText: (text) => writer.writeText(text) };
+  const settings = settingsOf<'open'>({ ...log, ...span, platform, dialect: 'open' });
+  const own = new RecordWriter<'open'>(settings, clock);
+  return { writer: own, own, writesLater: !settings.sync };
 }
-
-/** The reporter has checked the record, and nobody else holds it. */
-const asChecked = (record: unknown): JsonObject => record as JsonObject;
 
 function sinkOf({ webhook, service }: CheckedOptions): MessageSink | undefined {
   if (webhook === undefined) return undefined;

@@ -43,9 +43,11 @@ export interface ActorInput {
 }
 
 /** What channel B tells of this event otherwise than the tables do (D46 to D48). */
-export interface MessageChoice extends Partial<EventWords>, Partial<IncidentWords> {
+export interface MessageOverride extends Partial<EventWords>, Partial<IncidentWords> {
   /** Default: a UUID v7. */
   readonly message_id?: string;
+  /** Of an attack or exploit: its rating, an integer from 0 to 100 (D81). Default: none. */
+  readonly risk_coefficient?: number;
   /** The whole message, of the type `message_type`; logins, signups and custom events have none else. */
   readonly message?: object;
   /** Of an incident: what its form in format v1 says (D43). */
@@ -63,7 +65,7 @@ export interface EventContext {
   /** What detected it: applications choose by it what they are sent (D60). */
   readonly module?: string;
   /** `false`: not told on channel B. */
-  readonly webhook?: MessageChoice | false;
+  readonly webhook?: MessageOverride | false;
 }
 
 /** Which method was called. */

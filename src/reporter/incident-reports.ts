@@ -2,8 +2,8 @@
 import type { SecurityEventError } from '../errors.ts';
 import type { IncidentNews, IncidentReport, IncidentStore } from '../incident/incident-store.ts';
 import { isPromiseLike } from '../runtime/is-promise-like.ts';
-import { asOurs } from './as-ours.ts';
-import { InHand } from './in-hand.ts';
+import { InFlightLimit } from './in-flight-limit.ts';
+import { wrapHostError } from './wrap-host-error.ts';
 
 /** Tells of an incident what is new. `false`: it was not told after all. */
 export type TellIncident<T extends boolean | Promise<boolean>> = (news: IncidentNews) => T;
@@ -13,7 +13,7 @@ export class IncidentReports {
   /** The end of what is under way, by incident and channel. */
   readonly #last = new Map<string, Promise<unknown>>();
   /** Of each channel its own: messages that wait must not keep records from being written. */
-  readonly #inHand = { log: new InHand(), webhook: new InHand() };
+  readonly #inFlight = { log: new InFlightLimit(), webhook: new InFlightLimit() };
 
   constructor(store: IncidentStore) {
     this.#store = store;
@@ -27,7 +27,7 @@ export class IncidentReports {
   told(report: IncidentReport, tell: TellIncident<boolean>): void | Promise<void> {
     const key = keyOf(report);
     if (this.#last.has(key)) return this.toldInOrder(report, async (news) => tell(news));
-    this.#inHand[report.channel].checkRoom();
+    this.#inFlight[report.channel].checkRoom();
     const news = attempt(() => this.#store.tell(report));
     if (!isPromiseLike(news)) return this.#tellNow(report, news, tell);
     return this.#queued(report, async () => this.#settle(report, await answered(news), tell));
@@ -84,7 +84,7 @@ export class IncidentReports {
   }
 
   #queued(report: IncidentReport, work: () => Promise<void>): Promise<void> {
-    return this.#inHand[report.channel].during(() => this.#inOrder(keyOf(report), work));
+    return this.#inFlight[report.channel].during(() => this.#inOrder(keyOf(report), work));
   }
 
   async #inOrder(key: string, work: () => Promise<void>): Promise<void> {
@@ -121,6 +121,6 @@ async function answered<T>(answer: T | Promise<T>): Promise<T> {
 
 /** Of what a store throws, and of what becomes of an answer that is none. */
 export const storeFailed = (thrown: unknown): SecurityEventError =>
-  asOurs(thrown, 'ERR_QUEUE_FAILED', { detail: 'the store of incidents' });
+  wrapHostError(thrown, 'ERR_QUEUE_FAILED', { detail: 'the store of incidents' });
 
 const nothing = (): void => {};

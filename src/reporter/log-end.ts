@@ -1,7 +1,22 @@
-/** The end of channel A: what the log could not do is told beside the rest, which was done all the same. */
-import { asOurs } from './as-ours.ts';
-import type { HeldWriter, Writer } from './record-sink.ts';
+/** The writer of a reporter, and its end: what the log could not do is reported beside the rest. */
+import type { WriteReport } from '../log/write-counters.ts';
+import type { LogWriter, RecordWriter } from '../log/writer.ts';
 import type { LogTrouble } from './reporter.ts';
+import { wrapHostError } from './wrap-host-error.ts';
+
+/** What a reporter needs of a writer; the caller's own has it. */
+export interface Writer extends Pick<LogWriter<'open'>, 'write'> {
+  flush(): Promise<unknown>;
+  close(): Promise<unknown>;
+}
+
+export interface HeldWriter {
+  readonly writer: Writer;
+  /** The same writer, where the reporter has made it and closes it. */
+  readonly own?: RecordWriter<'open'>;
+  /** Whether lines are written after `write` has returned. */
+  readonly writesLater?: boolean;
+}
 
 export class LogEnd {
   readonly #held: HeldWriter | undefined;
@@ -15,20 +30,21 @@ export class LogEnd {
     return this.#asked((writer) => writer.flush());
   }
 
-  /** Of a writer of the caller's a flush. Never rejects. */
+  /** Flushes the caller's writer but never closes it. Never rejects. */
   close(): Promise<LogTrouble> {
     return this.#asked((writer) =>
-      this.#held?.isOwned === true ? writer.close() : writer.flush(),
+      this.#held?.own === undefined ? writer.flush() : writer.close(),
     );
   }
 
-  async #asked(ask: (writer: Writer) => Promise<void>): Promise<LogTrouble> {
+  async #asked(ask: (writer: Writer) => Promise<unknown>): Promise<LogTrouble> {
     if (this.#held === undefined) return {};
     try {
-      await ask(this.#held.writer);
-      return {};
+      const report = await ask(this.#held.writer);
+      const error = this.#held.own === undefined ? undefined : (report as WriteReport).error;
+      return error === undefined ? {} : { logError: error };
     } catch (error) {
-      return { logError: asOurs(error, 'ERR_WRITE_FAILED') };
+      return { logError: wrapHostError(error, 'ERR_WRITE_FAILED') };
     }
   }
 }

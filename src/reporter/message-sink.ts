@@ -2,7 +2,7 @@
 import type { SendSelection } from '../delivery/intake.ts';
 import type { Taken } from '../delivery/send-each.ts';
 import type { CloseResult, FlushResult } from '../delivery/sender.ts';
-import type { DraftMessage } from './message-for.ts';
+import type { DraftMessage } from './build-message.ts';
 
 /** Accepted, and then perhaps followed to its end; or not to be told, and why. */
 export type SentMessage = Taken;
@@ -20,8 +20,6 @@ export interface MessageSink {
    * are promised. Absent where a sender takes no promise.
    */
   readonly sendTogether?: SendTogether;
-  /** Whether the messages may be ones that were checked, which only this copy of the library reads as such. */
-  readonly takesChecked?: boolean;
   flush(signal?: AbortSignal): Promise<FlushResult>;
   close(deadlineMs?: number): Promise<CloseResult>;
 }

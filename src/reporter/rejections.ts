@@ -2,7 +2,7 @@
 import { channel } from 'node:diagnostics_channel';
 import type { SecurityEventError } from '../errors.ts';
 import { calm } from '../runtime/ignore-rejection.ts';
-import type { EventCall } from './event-draft.ts';
+import type { EventCall } from './build-record.ts';
 import type { EventContext, EventKind } from './event-input.ts';
 import type { RejectedChannel, ReporterCounters } from './reporter-stats.ts';
 

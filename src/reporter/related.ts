@@ -5,7 +5,7 @@ import { copyJson } from '../contract/json-value.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { CompromisedAccount } from '../projection/incident.ts';
-import { recordChecker } from './record-sink.ts';
+import { RecordValidator } from './validate-record.ts';
 
 export interface Related {
   readonly ips: readonly LogActor['ip'][];
@@ -21,7 +21,7 @@ type Describe = (address: string) => LogActor['ip'] | undefined;
 export class RelatedReader {
   readonly #describe: Describe;
   /** Channel B takes IPv6 in every dialect. */
-  readonly #check = recordChecker('open');
+  readonly #validator = new RecordValidator('open');
 
   constructor(describe: Describe) {
     this.#describe = describe;
@@ -50,7 +50,7 @@ export class RelatedReader {
   /** What channel A takes as the address of an actor. */
   #facts(given: object, at: readonly PropertyKey[]): LogActor['ip'] {
     try {
-      const { context } = this.#check(recordOf(given)).record as unknown as LogRecord;
+      const { context } = this.#validator.validate(recordOf(given)).record as unknown as LogRecord;
       return (context.actor as LogActor).ip;
     } catch (error) {
       if (!(error instanceof SecurityEventError)) throw error;

@@ -19,8 +19,8 @@ import {
 import { ownProperties, readProperty } from '../own-properties.ts';
 import type { Service } from '../projection/security-event.ts';
 import type { EventWordsTable, IncidentWordsTable } from '../projection/vocabulary-map.ts';
-import type { BeforeSend } from './event-reporter.ts';
-import type { Writer } from './record-sink.ts';
+import type { BeforeSend } from './event-pipeline.ts';
+import type { Writer } from './log-end.ts';
 import type { RejectedEvent } from './rejections.ts';
 import { readEventWords, readIncidentWords } from './word-tables.ts';
 
@@ -137,6 +137,7 @@ export function readReporterOptions(options: ReporterOptions): CheckedOptions {
   for (const [key, value] of Object.entries({ svc_id, name, env })) {
     if (value === undefined) throw invalidOption(`expected service.${key}`, ['service', key]);
   }
+  // Without a prototype, as `check` gives them: what an attack put there is no option.
   return ownProperties({
     ...given,
     service: { svc_id, name, env } as Service,

@@ -1,7 +1,7 @@
 /** What a reporter has counted since it was made. */
-import { EVENT_NAME } from './event-draft.ts';
+import { EVENT_NAME } from './build-record.ts';
 import type { EventKind } from './event-input.ts';
-import type { SkippedReason } from './receipt.ts';
+import type { SkippedReason } from './settlement.ts';
 
 type EventName = (typeof EVENT_NAME)[EventKind];
 
@@ -56,6 +56,11 @@ export class ReporterCounters {
 
   count(counter: Counter): void {
     this.#counts[counter] += 1;
+  }
+
+  /** A record that counts as written was lost later. */
+  lost(): void {
+    this.#counts.written -= 1;
   }
 
   skipped(reason: SkippedReason): void {

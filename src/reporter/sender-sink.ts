@@ -1,7 +1,5 @@
 /** A webhook sender as channel B of a reporter. */
-
 import { type FollowingSender, SEND_EACH, type WebhookSender } from '../delivery/sender.ts';
-import { TAKES_CHECKED } from '../delivery/validated-message.ts';
 import { type MessageSink, NO_FATES, type SendTogether } from './message-sink.ts';
 
 type Sender = Pick<WebhookSender<'open'>, 'send' | 'flush' | 'close'>;
@@ -31,5 +29,4 @@ const isFollowing = (sender: object): sender is FollowingSender => SEND_EACH in 
 /** Asked of the sender itself: the host's own around one of ours may be of a class. */
 const following = (sender: FollowingSender) => ({
   sendTogether: ((messages, selection) => sender[SEND_EACH](messages, selection)) as SendTogether,
-  takesChecked: TAKES_CHECKED in sender,
 });

@@ -4,7 +4,7 @@
  * holds one against the other.
  */
 import { type Dialect, messageToSend } from '../contract/index.ts';
-import { jsonTextOf } from '../contract/json-text.ts';
+import { serializeMessageToSend } from '../contract/serialize.ts';
 import type { MessageSchema } from './read-messages.ts';
 
 /** Plain data and nobody else's: what was checked is what is stored. */
@@ -26,22 +26,19 @@ type Quick = (given: unknown) => ReadDraft | undefined;
 
 /** Throws what a getter or proxy within a message throws. */
 export function quickReader(dialect: Dialect): Quick {
-  const textOf = jsonTextOf(messageToSend(dialect));
   return (given) => {
-    const told: ToldDraft = new BlankDraft();
-    if (textOf(given, told) === undefined) return undefined;
+    const draft = new BlankDraft();
+    if (serializeMessageToSend(given, dialect, draft) === undefined) return undefined;
     // What a polluted prototype has is nobody's id, and nobody's hint.
-    const { messageId, v1 } = told;
+    const { messageId, v1 } = draft;
     if (messageId !== undefined && !Object.hasOwn(given as object, 'message_id')) return undefined;
     if (v1 !== undefined && !Object.hasOwn(given as object, 'v1')) return undefined;
-    return told;
+    return draft;
   };
 }
 
-type ToldDraft = { -readonly [K in keyof ReadDraft]: ReadDraft[K] };
-
 /** To be filled in. A class, for the reason of queue/message-classes.ts: it holds all of a message's text. */
-export class BlankDraft implements ToldDraft {
+export class BlankDraft implements ReadDraft {
   messageId: string | undefined = undefined;
   messageType = '';
   message = '';

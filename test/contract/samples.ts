@@ -204,9 +204,9 @@ const message = <T extends string, M extends object>(message_type: T, content: M
 });
 
 export const MESSAGES = {
-  security_event: message('security_event', EVENT),
+  security_event: message('security_event', { ...EVENT, risk_coefficient: 60 }),
   security_response: message('security_response', RESPONSE),
-  test: message('test', TEST),
+  test: message('test', { ...TEST, risk_coefficient: 60 }),
   vulnerable_packages: message('vulnerable_packages', INCIDENT),
   http_scan: message('http_scan', INCIDENT),
   user_risk_increased: message('user_risk_increased', INCIDENT),
@@ -267,9 +267,9 @@ const toSend = <T extends string, M extends object>(message_type: T, content: M)
 
 /** What a caller hands to the senders (no envelope). */
 export const DRAFTS = {
-  'event to send': toSend('security_event', EVENT),
+  'event to send': toSend('security_event', { ...EVENT, risk_coefficient: 60 }),
   'response to send': toSend('security_response', RESPONSE),
-  'test to send': toSend('test', TEST),
+  'test to send': toSend('test', { ...TEST, risk_coefficient: 60 }),
   'incident to send': { ...toSend('http_scan', INCIDENT), v1: PULSE_DETAILS },
   'takeover to send': { ...toSend('account_takeover', TAKEOVER), v1: PULSE_DETAILS },
   'injection to send': { ...toSend('injection_xxe', INCIDENT), v1: PULSE_DETAILS },

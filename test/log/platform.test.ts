@@ -151,19 +151,6 @@ describe('a platform function', () => {
     });
   });
 
-  test('cannot make pino take the line for a request', () => {
-    const headers = { a: 1 };
-    expect(attributesOf(() => ({ method: 'GET', headers, socket: {} }))).toMatchObject({
-      attributes: { method: 'GET', headers },
-      platformFailures: 1,
-      message: 'the attributes "method", "headers" and "socket" cannot stand together',
-    });
-    expect(attributesOf(() => ({ socket: 1, headers }))).toMatchObject({
-      attributes: { socket: 1, headers },
-      platformFailures: 0,
-    });
-  });
-
   test('is counted once for each record, with its first fault', () => {
     expect(attributesOf(() => ({ context: 1, payload: 2, big: 1n }))).toMatchObject({
       platformFailures: 1,

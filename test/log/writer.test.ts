@@ -1,6 +1,5 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import * as fc from 'fast-check';
-import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest';
+import { describe, expect, expectTypeOf, test } from 'vitest';
 import { parseLogLine } from '../../src/contract/index.ts';
 import { SecurityEventError } from '../../src/errors.ts';
 import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
@@ -31,17 +30,6 @@ describe('a line', () => {
         '"detected_at":"2026-11-21T10:00:00.000Z","event_name":"svc.ev0.threat.attack",' +
         '"event_version":"1.0.0","payload":{"ruleset":"sql_injection"}}\n',
     ]);
-  });
-
-  test('is the same while somebody listens to how every pino makes its lines', () => {
-    const seen: unknown[] = [];
-    const listen = (message: unknown): void => void seen.push(message);
-    subscribe('tracing:pino_asJson:end', listen);
-    onTestFinished(() => void unsubscribe('tracing:pino_asJson:end', listen));
-    const { lines, writer } = writerTo();
-    writer.write(smallRecord());
-    expect(seen).toHaveLength(1);
-    expect(JSON.parse(lines[0] ?? '')).toEqual(smallRecord());
   });
 
   test('is read back as the record it was made of', () => {
@@ -83,7 +71,8 @@ describe('a line', () => {
     ['a lone high surrogate', '\ud800', '\\ud800'],
     ['a lone low surrogate within text', 'a\udc00b', 'a\\udc00b'],
     ['a surrogate pair', '😀', '😀'],
-    ['line separators', '\u2028\u2029', '\u2028\u2029'],
+    ['line separators, escaped', '\u2028\u2029\u0085', '\\u2028\\u2029\\u0085'],
+    ['bidirectional controls, escaped', '\u202e', '\\u202e'],
     ['line feeds and quotes', '\n\r"\\', '\\n\\r\\"\\\\'],
     ['a NUL', '\0', '\\u0000'],
   ])('keeps %s in UTF-8, at the top level and below', (_name, text, written) => {
@@ -128,7 +117,7 @@ describe('keys that pino treats specially', () => {
     { err: { message: 'not a message', stack: 'x' } },
     { error: 'x', msg: 'mine', level: 30, time: 1, pid: 2, hostname: 'h', name: 'n', v: 1 },
     { req: { method: 'GET' }, res: {} },
-    { method: 'GET', headers: { a: 1 } },
+    { method: 'GET', headers: { a: 1 }, socket: {} },
   ])('are written as they stand: %o', (attributes) => {
     const { lines, writer } = writerTo({ platform: () => attributes });
     writer.write(smallRecord());
@@ -275,7 +264,6 @@ describe('without validation', () => {
     ['a"b', { 'a"b': 1 }],
     ['\ud800', { '\ud800': 1 }],
     ['__proto__', JSON.parse('{"__proto__":1}') as object],
-    ['socket', { method: 'GET', headers: {}, socket: {} }],
   ])('a top-level key %j that cannot stand in a line is refused', (key, record) => {
     const { lines, writer } = writerTo({ validate: false });
     const error = thrownBy(() => writer.write(unchecked(record)));

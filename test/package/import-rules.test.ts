@@ -25,7 +25,7 @@ settings/configure/ | contract/ delivery/ settings/ runtime/ webhook/ | node:cry
 settings/ | contract/ runtime/ | node:diagnostics_channel node:fs node:path zod
 queue/memory | queue/message-classes.ts queue/queue.ts runtime/ | -
 queue/sqlite/worker/ | incident/ queue/queue.ts queue/sqlite/protocol.ts runtime/ | node:crypto node:fs node:module node:path node:process node:sqlite node:worker_threads node:zlib
-queue/sqlite | incident/ queue/message-classes.ts queue/queue.ts runtime/ | node:diagnostics_channel node:fs node:module node:path node:process node:worker_threads
+queue/sqlite | incident/ queue/message-classes.ts queue/queue.ts queue/sqlite/worker/ runtime/ | node:diagnostics_channel node:fs node:module node:path node:process node:worker_threads
 queue/postgres | incident/ queue/queue.ts runtime/ | pg
 queue/ | - | node:crypto
 webhook/http/ | address/ runtime/ webhook/outcome.ts | node:dns node:net node:tls undici
@@ -66,7 +66,7 @@ const sourcesWith = (pattern: RegExp): string[] =>
 describe('the sources', () => {
   it('import only what the table allows', () => {
     // The worker of the SQLite queue loads the peer that the main thread has resolved.
-    const peer = 'queue/sqlite/worker/load-peer.ts may not import a computed name';
+    const peer = 'queue/sqlite/worker/engine.ts may not import a computed name';
     expect([...sources].flatMap(([path, text]) => refusedIn(path, text))).toEqual([peer]);
   });
 

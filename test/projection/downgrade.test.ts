@@ -25,9 +25,17 @@ const CONTEXT: DowngradeContext = {
 
 const ALIASED = { ...CONTEXT, v1Aliases: true };
 
-const EVENT = DRAFTS['event to send'];
+/** Without a rating. */
+const unrated = <M extends { readonly message: { readonly risk_coefficient: number } }>(
+  draft: M,
+) => {
+  const { risk_coefficient: _rating, ...message } = draft.message;
+  return { ...draft, message };
+};
+
+const EVENT = unrated(DRAFTS['event to send']);
 const RESPONSE = DRAFTS['response to send'];
-const TEST = DRAFTS['test to send'];
+const TEST = unrated(DRAFTS['test to send']);
 const INCIDENT = DRAFTS['incident to send'].message;
 const [RELATED_IP] = INCIDENT.new_related_ips;
 
@@ -112,6 +120,18 @@ describe('a message of format v2 in format v1', () => {
       risk: 50,
     });
   });
+
+  test.each(['event to send', 'test to send'] as const)(
+    'D81 of the %s has the rating of its message as risk, with aliases or without',
+    (name) => {
+      const rated = DRAFTS[name];
+      for (const context of [CONTEXT, ALIASED]) {
+        const element = elementOf(rated, context);
+        expect(element).toEqual({ ...elementOf(unrated(rated), context), risk: 60 });
+        expect(element).not.toHaveProperty('risk_coefficient');
+      }
+    },
+  );
 
   test.each([false, true])(
     'D41 of a security response has its message_id and when it was accepted (aliases: %s)',

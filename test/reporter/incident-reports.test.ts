@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { IncidentReport, IncidentStore } from '../../src/incident/incident-store.ts';
 import { createMemoryIncidents } from '../../src/incident/memory-incidents.ts';
-import { MAX_IN_HAND } from '../../src/reporter/in-hand.ts';
+import { MAX_IN_FLIGHT } from '../../src/reporter/in-flight-limit.ts';
 import { IncidentReports } from '../../src/reporter/incident-reports.ts';
 
 const report = (given: Partial<IncidentReport> = {}): IncidentReport => ({
@@ -246,7 +246,7 @@ describe('a store that does not answer', () => {
       },
       retract: () => {},
     });
-    for (let count = 0; count < MAX_IN_HAND; count += 1) {
+    for (let count = 0; count < MAX_IN_FLIGHT; count += 1) {
       void hanging.toldInOrder(report({ incidentId: `${count % 100}`, channel: 'webhook' }), told);
     }
     expect(asked).toBe(100);
@@ -262,7 +262,7 @@ describe('a store that does not answer', () => {
   test('has room again for what it answers', async () => {
     const store = createMemoryIncidents();
     const reports = new IncidentReports(store);
-    for (let count = 0; count <= MAX_IN_HAND; count += 1) {
+    for (let count = 0; count <= MAX_IN_FLIGHT; count += 1) {
       await reports.toldInOrder(report(), told);
     }
     expect(await store.tell(report())).toMatchObject({ isFirst: false });

@@ -492,6 +492,21 @@ describe('an incident', () => {
   });
 });
 
+test('the rating of a message is the one that the call gives (D81)', async () => {
+  const receiver = await openReceiver();
+  const { reporter } = opened({ webhook: webhookTo(receiver) });
+  const rated = reporter.attack(ATTACK, { webhook: { risk_coefficient: 80 } });
+  expect(await rated.settled).toEqual({ outcome: 'delivered' });
+  expect(await reporter.attack(ATTACK).settled).toEqual({ outcome: 'delivered' });
+  const refused = reporter.attack(ATTACK, { webhook: { risk_coefficient: 101 } });
+  expect(await refused.settled).toEqual({ outcome: 'rejected', reason: 'ERR_INVALID_MESSAGE' });
+  const messages = receiver.requests.flatMap(({ body }) => JSON.parse(String(body)) as never[]);
+  const ratings = messages.map(({ message }: { message: object }) =>
+    Reflect.get(message, 'risk_coefficient'),
+  );
+  expect(ratings).toEqual([80, undefined]);
+});
+
 describe('a receipt', () => {
   test('tells that a message died, and of what', async () => {
     const receiver = await openReceiver({ otherwise: { status: 400 } });

@@ -1,42 +1,46 @@
 /** The main thread's end of the worker of one file. */
+
+import { join } from 'node:path';
+import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 import { SecurityEventError } from '../../errors.ts';
 import { untraced } from '../../runtime/untraced.ts';
-import { peerPath } from './peer-path.ts';
 import {
   type CallTuple,
   type FailureAnswer,
   GATE_BUSY,
   GATE_STOP,
-  type Operation,
-  type Operations,
+  type HandleSettings,
   type Post,
   type WorkerData,
   type WorkerPost,
 } from './protocol.ts';
+import type { Operation, Operations } from './worker/operations.ts';
 import { WORKER_SOURCE } from './worker-source.generated.ts';
 
 /** How long the end of the process waits for a transaction. */
 const EXIT_WAIT_MS = 1500;
 
-/** What a call answers, and the buffer in which its bodies begin at `bodiesAt`. */
-export interface Answer<T> {
-  readonly value: T;
-  readonly bodies: Buffer;
-}
+const PEER = '@photostructure/sqlite';
 
 interface PendingCall {
-  readonly resolve: (answer: Answer<unknown>) => void;
+  readonly resolve: (value: unknown) => void;
   readonly reject: (error: SecurityEventError) => void;
 }
 
-export interface WorkerSettings {
+export interface CallOptions {
+  readonly nowMs: number | null;
+  readonly settings: HandleSettings | null;
+  readonly bodies: readonly Uint8Array[];
+}
+
+interface WorkerSettings {
   readonly sync: boolean;
   /** Whether somebody wants to know what other processes make due. */
   readonly watch: boolean;
 }
 
-type Events = (post: Pick<WorkerPost, 'due' | 'damage'>) => void;
+type OnEvent = (post: Pick<WorkerPost, 'due' | 'damage'>) => void;
 
 export class FileWorker {
   readonly #worker: Worker;
@@ -46,26 +50,24 @@ export class FileWorker {
   /** Calls of this turn of the event loop: they go in one post. */
   #calls: CallTuple[] = [];
   #bodies: Uint8Array[] = [];
-  #bodyBytes = 0;
+  #bytes = 0;
   #lastId = 0;
   #isOver = false;
+  #hasEnded = false;
 
-  constructor(file: string, settings: WorkerSettings, onEvent: Events) {
-    const data: WorkerData = {
-      file,
-      peerPath: peerPath(),
-      gate: this.#gate.buffer,
-      ...settings,
-    };
-    this.#worker = untraced(() => start(data));
+  /** @throws SecurityEventError `ERR_QUEUE_FAILED` when no thread can be started */
+  constructor(file: string, settings: WorkerSettings, onEvent: OnEvent) {
+    const gate = this.#gate.buffer;
+    this.#worker = untraced(() => start({ file, peerPath: peerPath(), gate, ...settings }));
     this.#worker.unref();
     this.#worker.on('message', (post: WorkerPost) => {
-      this.#settle(post);
+      this.#answer(post);
       if (post.due || post.damage !== null) onEvent(post);
     });
     this.#worker.on('error', (cause) => this.#fail(cause));
     this.#ended = new Promise((resolve) => {
       this.#worker.on('exit', () => {
+        this.#hasEnded = true;
         this.#fail(new Error('the worker ended'));
         resolve();
       });
@@ -80,22 +82,18 @@ export class FileWorker {
   /** Rejects with a SecurityEventError. A call under way keeps the process alive. */
   call<Name extends Operation>(
     operation: Name,
-    argument: Operations[Name][0],
-    {
-      nowMs,
-      bodies = [],
-    }: { readonly nowMs: number | null; readonly bodies?: readonly Uint8Array[] },
-  ): Promise<Answer<Operations[Name][1]>> {
+    args: Operations[Name][0],
+    { nowMs, settings, bodies }: CallOptions,
+  ): Promise<Operations[Name][1]> {
     return new Promise((resolve, reject) => {
       this.#lastId += 1;
       if (this.#pending.size === 0) this.#worker.ref();
       this.#pending.set(this.#lastId, { resolve: resolve as PendingCall['resolve'], reject });
       if (this.#calls.length === 0) process.nextTick(() => this.#flush());
-      const call = [this.#lastId, operation, argument, nowMs, this.#bodyBytes];
-      this.#calls.push(call as unknown as CallTuple);
+      this.#calls.push([this.#lastId, operation, nowMs, settings, args, this.#bytes]);
       for (const body of bodies) {
         this.#bodies.push(body);
-        this.#bodyBytes += body.length;
+        this.#bytes += body.length;
       }
     });
   }
@@ -116,6 +114,7 @@ export class FileWorker {
 
   /** Waits until the worker is outside SQLite, and keeps it there. */
   stop(): void {
+    if (this.#hasEnded) return;
     this.#isOver = true;
     Atomics.store(this.#gate, GATE_STOP, 1);
     Atomics.notify(this.#gate, GATE_STOP);
@@ -124,58 +123,82 @@ export class FileWorker {
 
   #flush(): void {
     if (this.#calls.length === 0) return;
-    const bodies = new Uint8Array(this.#bodyBytes);
+    const bytes = new Uint8Array(this.#bytes);
     let end = 0;
     for (const body of this.#bodies) {
-      bodies.set(body, end);
+      bytes.set(body, end);
       end += body.length;
     }
     const calls = this.#calls;
     this.#calls = [];
     this.#bodies = [];
-    this.#bodyBytes = 0;
-    this.#post({ kind: 'calls', calls, bodies }, [bodies.buffer]);
+    this.#bytes = 0;
+    try {
+      this.#post({ kind: 'calls', calls, bytes }, [bytes.buffer]);
+    } catch (cause) {
+      // An argument that cannot be cloned: thrown here, it would end the process.
+      for (const [id] of calls) this.#taken(id)?.reject(failed('the call cannot be posted', cause));
+    }
   }
 
   #post(post: Post, transfer: ArrayBuffer[] = []): void {
-    try {
-      this.#worker.postMessage(post, transfer);
-    } catch (error) {
-      this.#fail(error);
+    this.#worker.postMessage(post, transfer);
+  }
+
+  #answer({ answers }: WorkerPost): void {
+    for (const [id, value, failure] of answers) {
+      const call = this.#taken(id);
+      if (failure === null) call?.resolve(value);
+      else call?.reject(errorOf(failure));
     }
   }
 
-  #settle({ answers, bodies }: WorkerPost): void {
-    const all = Buffer.from(bodies.buffer, bodies.byteOffset, bodies.byteLength);
-    for (const [id, value, bodiesAt, failure] of answers) {
-      const call = this.#pending.get(id);
-      this.#pending.delete(id);
-      if (failure === null) call?.resolve({ value, bodies: all.subarray(bodiesAt) });
-      else call?.reject(errorOf(failure));
-    }
+  #taken(id: number): PendingCall | undefined {
+    const call = this.#pending.get(id);
+    this.#pending.delete(id);
     if (this.#pending.size === 0 && !this.#isOver) this.#worker.unref();
+    return call;
   }
 
   #fail(cause: unknown): void {
     this.#isOver = true;
-    const detail = 'the worker of the file ended';
-    for (const { reject } of this.#pending.values()) {
-      reject(new SecurityEventError('ERR_QUEUE_FAILED', { detail, cause }));
-    }
-    this.#pending.clear();
+    for (const id of this.#pending.keys())
+      this.#taken(id)?.reject(failed('the worker of the file ended', cause));
   }
 }
 
+const failed = (detail: string, cause: unknown): SecurityEventError =>
+  new SecurityEventError('ERR_QUEUE_FAILED', { detail, cause });
+
 /** Nothing of the host's command line or environment runs in it: no loaders, no `--require`. */
-const start = (workerData: WorkerData): Worker =>
-  new Worker(WORKER_SOURCE, {
-    eval: true,
-    name: 'security-event-delivery: sqlite',
-    workerData,
-    env: {},
-    execArgv: [],
-    argv: [],
-  });
+function start(data: WorkerData): Worker {
+  const name = 'security-event-delivery: sqlite';
+  const none = { env: {}, execArgv: [], argv: [] };
+  try {
+    return new Worker(WORKER_SOURCE, { eval: true, name, workerData: data, ...none });
+  } catch (cause) {
+    throw failed('no worker thread can be started', cause);
+  }
+}
+
+/**
+ * Finds the optional peer from this module, from the program and from the current folder. Returns null
+ * when it is not installed. A bundle has no `import.meta.url` of ours, or its own.
+ */
+export function peerPath(): string | null {
+  // Not imported: webpack replaces calls of an imported `createRequire`, and they would find nothing.
+  const { createRequire: requireFrom } = process.getBuiltinModule('node:module');
+  const places = [import.meta.url as string | undefined, process.argv[1], join(process.cwd(), '_')];
+  for (const place of places) {
+    if (place === undefined) continue;
+    try {
+      return requireFrom(place).resolve(PEER);
+    } catch {
+      // Not from there.
+    }
+  }
+  return null;
+}
 
 function errorOf({ code, detail, path = [], cause }: FailureAnswer): SecurityEventError {
   const source =

@@ -1,8 +1,9 @@
 import { SecurityEventError } from '../../errors.ts';
 import type { IncidentNews, IncidentReport, IncidentStore } from '../../incident/incident-store.ts';
-import type { IncidentLimits } from './protocol.ts';
 import { type FileListener, type SharedFile, sharedFile } from './shared-file.ts';
 import type { WallClock } from './sqlite-queue.ts';
+import type { IncidentLimits } from './worker/incidents.ts';
+import type { Operation, Operations } from './worker/operations.ts';
 
 /** An incident store in a file. Two first reports at the same time create one incident. */
 export interface SqliteIncidentStore extends IncidentStore {
@@ -35,16 +36,13 @@ export class SqliteIncidents implements SqliteIncidentStore {
   }
 
   async tell(report: IncidentReport): Promise<IncidentNews> {
-    const { limits } = this.#settings;
-    const argument = { report: copyOf(report), limits };
-    return (await this.#opened().call('tellIncident', argument, this.#options())).value;
+    return await this.#call('tellIncident', [copyOf(report), this.#settings.limits]);
   }
 
   async retract(report: IncidentReport, news: IncidentNews): Promise<void> {
     const { isFirst, startedAt, newAddresses, newAccounts } = news;
     const names = { newAddresses: [...newAddresses], newAccounts: [...newAccounts] };
-    const argument = { report: copyOf(report), news: { isFirst, startedAt, ...names } };
-    await this.#opened().call('retractIncident', argument, this.#options());
+    await this.#call('retractIncident', [copyOf(report), { isFirst, startedAt, ...names }]);
   }
 
   async close(): Promise<void> {
@@ -52,17 +50,17 @@ export class SqliteIncidents implements SqliteIncidentStore {
     await this.#file?.remove(this.#listener);
   }
 
-  #opened(): SharedFile {
+  #call<Name extends Operation>(
+    operation: Name,
+    args: Operations[Name][0],
+  ): Promise<Operations[Name][1]> {
     if (this.#isClosed) throw new SecurityEventError('ERR_QUEUE_CLOSED');
     if (this.#file === undefined) {
       this.#file = sharedFile(this.#settings.file);
       this.#file.add(this.#listener);
     }
-    return this.#file;
-  }
-
-  #options(): { readonly nowMs: number | null } {
-    return { nowMs: this.#clock?.now() ?? null };
+    const nowMs = this.#clock?.now() ?? null;
+    return this.#file.call(operation, args, { nowMs, settings: null, bodies: [] });
   }
 }
 

@@ -5,13 +5,15 @@
  * No code of ours may open the file or the ones beside it except through SQLite: closing any
  * descriptor of a file drops all POSIX locks that the process has on it.
  */
+import { channel } from 'node:diagnostics_channel';
 import { lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import process from 'node:process';
 import { SecurityEventError } from '../../errors.ts';
-import { publishDamage, type SqliteQueueDamage } from './damage.ts';
-import { type Answer, FileWorker } from './file-worker.ts';
-import { type Operation, type Operations, PROTOCOL_VERSION } from './protocol.ts';
+import { type CallOptions, FileWorker } from './file-worker.ts';
+import { PROTOCOL_VERSION, type WorkerPost } from './protocol.ts';
+import type { SqliteQueueDamage } from './sqlite-options.ts';
+import type { Operation, Operations } from './worker/operations.ts';
 
 /** What a handle of the file wants to know. */
 export interface FileListener {
@@ -21,15 +23,15 @@ export interface FileListener {
   readonly onDamage: (damage: SqliteQueueDamage) => void;
 }
 
-interface CallOptions {
-  readonly nowMs: number | null;
-  readonly bodies?: readonly Uint8Array[];
-}
-
 interface Registry {
   readonly version: number;
   readonly files: Map<string, SharedFile>;
+  /** One function for all copies of the package, so that each can remove it. */
+  readonly stopAll: () => void;
 }
+
+/** Publishes each {@link SqliteQueueDamage} once. */
+const DAMAGED_CHANNEL = 'security-event-delivery:queue-damaged';
 
 const REGISTRY = Symbol.for('security-event-delivery.sqlite-files');
 
@@ -55,15 +57,20 @@ export class SharedFile {
     this.#worker?.configure(this.#settings());
   }
 
-  async call<Name extends Operation>(
+  call<Name extends Operation>(
     operation: Name,
-    argument: Operations[Name][0],
+    args: Operations[Name][0],
     options: CallOptions,
-  ): Promise<Answer<Operations[Name][1]>> {
-    await this.#closing;
-    // One that has crashed is replaced: it opens the file again.
-    if (this.#worker === undefined || this.#worker.isOver) this.#worker = this.#start();
-    return await this.#worker.call(operation, argument, options);
+  ): Promise<Operations[Name][1]> {
+    const call = () => this.#running().call(operation, args, options);
+    return this.#closing === undefined ? call() : this.#closing.then(call);
+  }
+
+  /** A worker that has crashed is replaced by one that opens the file again. */
+  #running(): FileWorker {
+    if (this.#worker === undefined || this.#worker.isOver)
+      this.#worker = new FileWorker(this.#path, this.#settings(), (post) => this.#onEvent(post));
+    return this.#worker;
   }
 
   /** The last one closes the file. */
@@ -73,16 +80,17 @@ export class SharedFile {
       this.refresh();
       return;
     }
-    this.#closing = this.#close();
-    await this.#closing;
+    const closing = this.#close();
+    this.#closing = closing;
+    await closing;
+    if (this.#closing === closing) this.#closing = undefined;
     if (this.#listeners.size === 0) forgetFile(this.#path, this);
   }
 
   async #close(): Promise<void> {
     await this.#closing;
-    const worker = this.#worker;
     // It stays the worker while it closes, so that the end of the process waits for it.
-    if (worker !== undefined && !worker.isOver) await worker.close();
+    if (this.#worker?.isOver === false) await this.#worker.close();
   }
 
   stop(): void {
@@ -97,19 +105,14 @@ export class SharedFile {
     };
   }
 
-  #start(): FileWorker {
-    return new FileWorker(this.#path, this.#settings(), ({ due, damage }) => {
-      if (damage !== null) {
-        const { kind, lost: applications, missing: missingSequences } = damage;
-        this.#report({ file: this.#path, kind, applications, missingSequences });
-      }
-      if (due) for (const { onDue } of this.#listeners) onDue();
-    });
-  }
-
-  #report(damage: SqliteQueueDamage): void {
-    publishDamage(damage);
-    for (const { onDamage } of this.#listeners) onDamage(damage);
+  #onEvent({ due, damage }: Pick<WorkerPost, 'due' | 'damage'>): void {
+    if (damage !== null) {
+      const { kind, lost: applications, missing: missingSequences } = damage;
+      const report: SqliteQueueDamage = { file: this.#path, kind, applications, missingSequences };
+      channel(DAMAGED_CHANNEL).publish(report);
+      for (const { onDamage } of this.#listeners) onDamage(report);
+    }
+    if (due) for (const { onDue } of this.#listeners) onDue();
   }
 }
 
@@ -123,7 +126,7 @@ export function sharedFile(file: string): SharedFile {
   const path = realPath(file);
   const known = registry.files.get(path);
   if (known !== undefined) return known;
-  if (registry.files.size === 0) process.on('exit', stopAll);
+  if (registry.files.size === 0) process.on('exit', registry.stopAll);
   const made = new SharedFile(path);
   registry.files.set(path, made);
   return made;
@@ -131,17 +134,17 @@ export function sharedFile(file: string): SharedFile {
 
 function registryOf(): Registry {
   const scope = globalThis as Global;
-  scope[REGISTRY] ??= { version: PROTOCOL_VERSION, files: new Map() };
+  const files = new Map<string, SharedFile>();
+  // A process that ends while a thread is inside SQLite can abort.
+  const stopAll = (): void => {
+    for (const file of files.values()) file.stop();
+  };
+  scope[REGISTRY] ??= { version: PROTOCOL_VERSION, files, stopAll };
   return scope[REGISTRY];
 }
 
-/** A process that ends while a thread is inside SQLite can abort. */
-function stopAll(): void {
-  for (const file of registryOf().files.values()) file.stop();
-}
-
 function forgetFile(path: string, file: SharedFile): void {
-  const { files } = registryOf();
+  const { files, stopAll } = registryOf();
   if (files.get(path) !== file) return;
   files.delete(path);
   if (files.size === 0) process.off('exit', stopAll);

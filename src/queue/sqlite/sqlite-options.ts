@@ -7,9 +7,8 @@ import {
   type Rules,
   usable,
 } from '../../option-rules.ts';
-import { ownProperties } from '../../own-properties.ts';
-import type { SqliteQueueDamage } from './damage.ts';
-import type { IncidentLimits } from './protocol.ts';
+import type { LostMessages } from './protocol.ts';
+import type { IncidentLimits } from './worker/incidents.ts';
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
@@ -45,9 +44,34 @@ export interface SqliteQueueOptions {
   readonly onDamage?: (damage: SqliteQueueDamage) => void;
 }
 
+/** Damage that the queue found in its file. It has counts and ids of applications, no content. */
+export interface SqliteQueueDamage {
+  /** The file's real path. */
+  readonly file: string;
+  /**
+   * `rows`: the stored form of messages is damaged. They are not sent, count as discarded (`lost`), and
+   * are kept in the table `damaged_message`; or the row of an application was damaged, and is repaired.
+   * `rolled-back`: commits are gone. The write-ahead log was removed after a process was killed, an
+   * older copy was put back, or, with `sync: false`, power was lost.
+   */
+  readonly kind: 'rows' | 'rolled-back';
+  /** Number of messages lost, by application; empty for `rolled-back`. */
+  readonly applications: readonly LostMessages[];
+  /** Number of sequences that were given to messages of which nothing is known. 0 for `rows`. */
+  readonly missingSequences: number;
+}
+
 /** The options with their defaults. `file` is absolute. */
-export type SqliteSettings = Required<Omit<SqliteQueueOptions, 'onDamage'>> &
-  Pick<SqliteQueueOptions, 'onDamage'>;
+export interface SqliteSettings {
+  readonly file: string;
+  readonly sync: boolean;
+  readonly bounds: {
+    readonly maxPendingBytes: number;
+    readonly maxPendingMessages: number;
+    readonly maxDeadBytes: number;
+  };
+  readonly onDamage: SqliteQueueOptions['onDamage'];
+}
 
 export interface SqliteIncidentsOptions {
   /** Path of the database, which may be a queue's. Created when it is missing. */
@@ -85,8 +109,7 @@ export function readQueueOptions(options: unknown): SqliteSettings {
   const { sync = true, maxPendingBytes = GIB, maxPendingMessages = 2_000_000 } = given;
   const { maxDeadBytes = 256 * MIB, onDamage } = given;
   const bounds = { maxPendingBytes, maxPendingMessages, maxDeadBytes };
-  const handler = onDamage === undefined ? {} : { onDamage };
-  return ownProperties({ file: pathOf(given.file), sync, ...bounds, ...handler });
+  return { file: pathOf(given.file), sync, bounds, onDamage };
 }
 
 /** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option */

@@ -1,4 +1,5 @@
 import { SecurityEventError } from '../../errors.ts';
+import { calm } from '../../runtime/ignore-rejection.ts';
 import type {
   ApplicationItem,
   ApplicationState,
@@ -21,21 +22,25 @@ import type {
   QueueStats,
   SequenceRange,
 } from '../queue.ts';
-import { reportDamage, type SqliteQueueDamage } from './damage.ts';
-import type { Answer } from './file-worker.ts';
-import { bodiesOf, exportedItems, importedRow } from './items.ts';
-import { claimOf, deadLettersOf, entryTuple, resultTuples, stateOf, statsOf } from './messages.ts';
 import {
-  type ClaimAnswer,
-  type EnqueueSettings,
-  type Operation,
-  type Operations,
-  type StateUpdate,
-  stateTuple,
-  toWhole,
-} from './protocol.ts';
+  acceptedOf,
+  applicationItem,
+  claimOf,
+  deadLettersOf,
+  entryTuple,
+  importedItem,
+  messageItems,
+  resultTuples,
+  stateOf,
+  statsOf,
+} from './message-codec.ts';
+import { type HandleSettings, storedState, toWhole } from './protocol.ts';
 import { type FileListener, type SharedFile, sharedFile } from './shared-file.ts';
 import type { SqliteSettings } from './sqlite-options.ts';
+import type { ClaimAnswer } from './worker/claim.ts';
+import type { PageAnswer, PageRequest } from './worker/dead-letters.ts';
+import type { Operation, Operations } from './worker/operations.ts';
+import type { StateUpdate } from './worker/settle.ts';
 
 /** A clock that tests move. Without one, the worker reads the machine's own. */
 export interface WallClock {
@@ -44,13 +49,10 @@ export interface WallClock {
 
 interface Opened {
   readonly file: SharedFile;
-  readonly settings: EnqueueSettings['settings'];
+  readonly settings: HandleSettings;
 }
 
-const isClaim = (answer: ClaimAnswer | NothingDue): answer is ClaimAnswer =>
-  Object.hasOwn(answer, 'messages');
-
-/** One handle of a file. All calls are done by the worker of the file, in the order of the calls. */
+/** One handle of a file. The worker of the file does all calls, in the order of the calls. */
 export class SqliteQueue implements MessageQueue {
   readonly durability: Durability;
   readonly #settings: SqliteSettings;
@@ -59,34 +61,45 @@ export class SqliteQueue implements MessageQueue {
   readonly #listener: FileListener;
   /** Claims that were neither settled nor released. */
   readonly #claims = new Set<string>();
-  /** Calls under way. */
+  /** Calls of `open` and `claim` under way: `close` ends what they bring about. */
   readonly #running = new Set<Promise<unknown>>();
   #opened: Opened | undefined;
   #closing: Promise<QueueClosing> | undefined;
 
   constructor(settings: SqliteSettings, clock?: WallClock) {
-    this.durability = settings.sync ? 'power-loss' : 'process-crash';
+    const { sync, onDamage } = settings;
+    this.durability = sync ? 'power-loss' : 'process-crash';
     this.#settings = settings;
     this.#clock = clock;
     this.#listener = {
-      sync: settings.sync,
+      sync,
       watches: () => this.#due.size > 0,
-      onDue: () => this.#notify(),
-      onDamage: (damage: SqliteQueueDamage) => reportDamage(damage, settings.onDamage),
+      onDue: () => {
+        for (const listener of this.#due) listener();
+      },
+      onDamage: (damage) => {
+        try {
+          calm(onDamage?.(damage));
+        } catch {
+          // The host's error: the intact messages are to be delivered.
+        }
+      },
     };
   }
 
   async open(initialState: ApplicationState): Promise<Backlog> {
     if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
+    return await this.#tracked(this.#open(initialState));
+  }
+
+  async #open(initialState: ApplicationState): Promise<Backlog> {
     const file = this.#opened?.file ?? sharedFile(this.#settings.file);
-    const { maxPendingBytes, maxPendingMessages } = this.#settings;
-    const bounds = { maxPendingBytes, maxPendingMessages };
-    const opened = { file, settings: { initialState: stateTuple(initialState), bounds } };
+    const settings = { ...this.#settings.bounds, initialState: storedState(initialState) };
     file.add(this.#listener);
     try {
-      const { value } = await file.call('open', null, { nowMs: this.#nowMs() });
-      this.#opened = opened;
-      return value;
+      const backlog = await file.call('open', [], { nowMs: this.#nowMs(), settings, bodies: [] });
+      this.#opened = { file, settings };
+      return backlog;
     } catch (error) {
       if (this.#opened === undefined) await file.remove(this.#listener);
       throw error;
@@ -94,19 +107,21 @@ export class SqliteQueue implements MessageQueue {
   }
 
   async enqueue(entries: readonly QueueEntry[], delayMs = 0): Promise<EnqueueResult> {
-    const { settings } = this.#session();
-    const argument = { entries: entries.map(entryTuple), delayMs, settings };
     const bodies = entries.map(({ stored }) => stored.bytes);
-    return (await this.#call('enqueue', argument, bodies)).value;
+    const tuples = entries.map(entryTuple);
+    return acceptedOf(tuples, await this.#call('enqueue', [tuples, delayMs], bodies));
   }
 
-  async claim(request: ClaimRequest): Promise<Claim | NothingDue> {
-    const { tiers, maxMessages, maxBytes, leaseMs } = request;
-    const limits = { maxMessages: toWhole(maxMessages), maxBytes: toWhole(maxBytes) };
-    const { value, bodies } = await this.#call('claim', { tiers: [...tiers], ...limits, leaseMs });
-    if (!isClaim(value)) return value;
-    this.#claims.add(value.id);
-    return claimOf(value, bodies);
+  async claim({ tiers, leaseMs, ...limits }: ClaimRequest): Promise<Claim | NothingDue> {
+    const maxMessages = toWhole(limits.maxMessages);
+    const request = { tiers: [...tiers], leaseMs, maxMessages, maxBytes: toWhole(limits.maxBytes) };
+    const answer = await this.#tracked(
+      this.#call('claim', [request]).then((found) => {
+        if (isClaim(found)) this.#claims.add(found.id);
+        return found;
+      }),
+    );
+    return isClaim(answer) ? claimOf(answer) : answer;
   }
 
   async settle(
@@ -114,112 +129,106 @@ export class SqliteQueue implements MessageQueue {
     results: readonly MessageResult[],
     state: ApplicationUpdate,
   ): Promise<'settled' | 'lost'> {
-    const { value } = await this.#call('settle', {
-      id,
-      results: resultTuples(results),
-      count: results.length,
-      update: updateOf(state),
-      maxDeadBytes: this.#settings.maxDeadBytes,
-    });
+    const update = updateOf(state);
+    const settlement = { results: resultTuples(results), count: results.length, update };
+    const isSettled = await this.#call('settle', [id, settlement]);
     this.#claims.delete(id);
-    return value ? 'settled' : 'lost';
+    return isSettled ? 'settled' : 'lost';
   }
 
   async release({ id }: Claim, state?: ApplicationUpdate): Promise<'released' | 'lost'> {
-    const update = state === undefined ? null : updateOf(state);
-    const { value } = await this.#call('release', { id, update });
+    const isReleased = await this.#call('release', [
+      id,
+      state === undefined ? null : updateOf(state),
+    ]);
     this.#claims.delete(id);
-    return value ? 'released' : 'lost';
+    return isReleased ? 'released' : 'lost';
   }
 
   async extend({ id }: Claim, leaseMs: number): Promise<'extended' | 'lost'> {
-    return (await this.#call('extend', { id, leaseMs })).value ? 'extended' : 'lost';
+    return (await this.#call('extend', [id, leaseMs])) ? 'extended' : 'lost';
   }
 
   async expire(olderThanMs: number, maxMessages: number): Promise<readonly ExpiredMessage[]> {
-    const { maxDeadBytes } = this.#settings;
-    return (await this.#call('expire', { olderThanMs, maxMessages, maxDeadBytes })).value;
+    return await this.#call('expire', [olderThanMs, maxMessages]);
   }
 
   async countPending(ranges: readonly SequenceRange[]): Promise<number> {
-    const copies = ranges.map(({ from, to }) => ({ from, to }));
-    return (await this.#call('countPending', copies)).value;
+    return await this.#call('countPending', [ranges.map(({ from, to }) => ({ from, to }))]);
   }
 
   async applicationState(applicationId: string): Promise<ApplicationState | undefined> {
-    const { value } = await this.#call('applicationState', applicationId);
-    return value === null ? undefined : stateOf(value);
+    const state = await this.#call('applicationState', [applicationId]);
+    return state && stateOf(state);
   }
 
   async closeApplication(
     applicationId: string,
     maxMessages: number,
   ): Promise<readonly ExpiredMessage[]> {
-    const { initialState } = this.#session().settings;
-    const { maxDeadBytes } = this.#settings;
-    const argument = { applicationId, initialState, maxMessages, maxDeadBytes };
-    return (await this.#call('closeApplication', argument)).value;
+    return await this.#call('closeApplication', [applicationId, maxMessages]);
   }
 
   async reopenApplication(applicationId: string): Promise<void> {
-    const state = this.#session().settings.initialState;
-    await this.#call('reopenApplication', { applicationId, state });
+    await this.#call('reopenApplication', [applicationId]);
   }
 
   async listDeadLetters({
     limit,
-    after,
+    after = '0',
     ...filter
   }: DeadLetterFilter & {
     readonly limit: number;
     readonly after?: string;
   }): Promise<DeadLetterPage> {
-    // One more than asked for tells whether there is another page.
-    const argument = { filter: filterOf(filter), limit: limit + 1, after: Number(after ?? 0) };
-    const { value, bodies } = await this.#call('listDeadLetters', argument);
-    const items = deadLettersOf(value.slice(0, limit), bodies);
-    const next = value.length > limit ? items.at(-1)?.id : undefined;
-    return next === undefined ? { items } : { items, next };
+    const page = { filter: copyOf(filter), limit, after: Number(after) };
+    return deadLettersOf(await this.#call('listDeadLetters', [page]));
   }
 
   async replayDeadLetters(filter: DeadLetterFilter): Promise<number> {
-    const { bounds } = this.#session().settings;
-    return await this.#inPages(filter, (page) => this.#call('replay', { ...page, bounds }));
+    return await this.#inPages('replay', filter);
   }
 
   async purgeDeadLetters(filter: DeadLetterFilter): Promise<number> {
-    return await this.#inPages(filter, (page) => this.#call('purge', page));
+    return await this.#inPages('purge', filter);
   }
 
   /** Each page is a transaction, so that other processes do not wait for all of them. */
-  async #inPages(
-    filter: DeadLetterFilter,
-    call: (page: Operations['purge'][0]) => Promise<Answer<Operations['purge'][1]>>,
-  ): Promise<number> {
-    let page: Operations['purge'][0] | undefined = { filter: filterOf(filter), after: 0 };
+  async #inPages(operation: 'replay' | 'purge', filter: DeadLetterFilter): Promise<number> {
+    let page: PageRequest | undefined = { filter: copyOf(filter), after: 0 };
     let sum = 0;
     while (page !== undefined) {
-      const { value }: Answer<Operations['purge'][1]> = await call(page);
-      sum += value.count;
-      const { after, upTo } = value;
+      const { count, after, upTo }: PageAnswer = await this.#call(operation, [page]);
+      sum += count;
       page = after === undefined ? undefined : { filter: page.filter, after, upTo };
     }
     return sum;
   }
 
-  exportItems(): AsyncIterable<ApplicationItem | MessageItem> {
-    return exportedItems((page) => this.#call('exportPage', page));
+  async *exportItems(): AsyncIterable<ApplicationItem | MessageItem> {
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      const rows: Operations['exportApplications'][1] = await this.#call('exportApplications', [
+        after,
+      ]);
+      yield* rows.map(applicationItem);
+      after = rows.at(-1)?.number;
+    }
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      const page: Operations['exportMessages'][1] = await this.#call('exportMessages', [after]);
+      yield* messageItems(page);
+      after = page.messages.at(-1)?.sequence;
+    }
   }
 
   async importItems(items: readonly KeyedItem[]): Promise<number> {
-    const { settings } = this.#session();
-    const { maxDeadBytes } = this.#settings;
-    const argument = { items: items.map(importedRow), settings, maxDeadBytes };
-    return (await this.#call('importItems', argument, bodiesOf(items))).value;
+    const bodies = items.flatMap(({ item }) =>
+      item.kind === 'application' ? [] : [item.stored.bytes],
+    );
+    return await this.#call('importItems', [items.map(importedItem)], bodies);
   }
 
   async stats(): Promise<QueueStats> {
-    return statsOf((await this.#call('stats', null)).value);
+    return statsOf(await this.#call('stats', []));
   }
 
   onDue(listener: () => void): () => void {
@@ -232,42 +241,37 @@ export class SqliteQueue implements MessageQueue {
     };
   }
 
-  #notify(): void {
-    for (const listener of this.#due) listener();
-  }
-
   async close(): Promise<QueueClosing> {
-    this.#closing ??= this.#end();
+    this.#closing ??= this.#close();
     return await this.#closing;
   }
 
-  async #end(): Promise<QueueClosing> {
+  async #close(): Promise<QueueClosing> {
     await Promise.allSettled(this.#running);
     this.#due.clear();
-    const file = this.#opened?.file;
-    if (file === undefined) return { returned: [], left: 0 };
+    if (this.#opened === undefined) return { returned: [], left: 0 };
+    const { file, settings } = this.#opened;
     try {
-      const closed = file.call('closeHandle', [...this.#claims], { nowMs: this.#nowMs() });
-      return { returned: [], left: (await closed).value };
+      const options = { nowMs: this.#nowMs(), settings, bodies: [] };
+      return { returned: [], left: await file.call('closeHandle', [[...this.#claims]], options) };
     } finally {
       await file.remove(this.#listener);
     }
   }
 
-  #session(): Opened {
+  #call<Name extends Operation>(
+    operation: Name,
+    args: Operations[Name][0],
+    bodies: readonly Uint8Array[] = [],
+  ): Promise<Operations[Name][1]> {
     if (this.#opened === undefined || this.#closing !== undefined) {
       throw new SecurityEventError('ERR_QUEUE_CLOSED');
     }
-    return this.#opened;
+    const { file, settings } = this.#opened;
+    return file.call(operation, args, { nowMs: this.#nowMs(), settings, bodies });
   }
 
-  async #call<Name extends Operation>(
-    operation: Name,
-    argument: Operations[Name][0],
-    bodies: readonly Uint8Array[] = [],
-  ): Promise<Answer<Operations[Name][1]>> {
-    const { file } = this.#session();
-    const running = file.call(operation, argument, { nowMs: this.#nowMs(), bodies });
+  async #tracked<T>(running: Promise<T>): Promise<T> {
     this.#running.add(running);
     try {
       return await running;
@@ -281,13 +285,16 @@ export class SqliteQueue implements MessageQueue {
   }
 }
 
+const isClaim = (answer: ClaimAnswer | NothingDue): answer is ClaimAnswer =>
+  Object.hasOwn(answer, 'messages');
+
 const updateOf = (update: ApplicationUpdate): StateUpdate => ({
-  state: stateTuple(update),
+  state: storedState(update),
   pauseMs: update.pauseMs,
 });
 
 /** A copy: the caller's may be of a class, or change meanwhile. */
-const filterOf = ({ applicationId, ids }: DeadLetterFilter): DeadLetterFilter => ({
+const copyOf = ({ applicationId, ids }: DeadLetterFilter): DeadLetterFilter => ({
   ...(applicationId === undefined ? {} : { applicationId }),
   ...(ids === undefined ? {} : { ids: [...ids] }),
 });

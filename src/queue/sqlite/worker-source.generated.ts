@@ -92,10 +92,13 @@ var systemClock = {
   idle: (ms, signal) => wait((finish2) => setTimeout(finish2, ms).unref(), signal)
 };
 
-// src/runtime/next-turn.ts
-var nextTurn = () => new Promise((resolve) => {
-  setImmediate(resolve);
-});
+// src/runtime/random.ts
+var systemRandom = () => Math.random();
+
+// src/queue/sqlite/protocol.ts
+var GATE_BUSY = 0;
+var GATE_STOP = 1;
+var toWhole = (value) => Math.min(Math.max(Math.floor(value), 0), Number.MAX_SAFE_INTEGER);
 
 // src/queue/sqlite/worker/failure.ts
 var Rejection = class extends Error {
@@ -151,18 +154,9 @@ function failureAnswer(error, file) {
   return { code: "ERR_QUEUE_FAILED", detail: detailOf(error, file), ...cause };
 }
 
-// src/queue/sqlite/protocol.ts
-var GATE_BUSY = 0;
-var GATE_STOP = 1;
-var stateTuple = (state) => [
-  state.tier,
-  toWhole(state.maxMessages),
-  toWhole(state.maxBytes),
-  JSON.stringify(state.circuitBreaker)
-];
-var toWhole = (value) => Math.min(Math.max(Math.floor(value), 0), Number.MAX_SAFE_INTEGER);
-
-// src/queue/sqlite/worker/gate.ts
+// src/queue/sqlite/worker/database.ts
+var LOCK_WAIT_MS = 1e4;
+var BUSY2 = /* @__PURE__ */ Symbol("busy");
 var Stopped = class extends Error {
 };
 var Gate = class {
@@ -186,11 +180,1134 @@ var Gate = class {
     Atomics.wait(this.#words, GATE_STOP, 0, ms);
   }
 };
+var Database = class {
+  /** Kept here: the engine closes a connection that nobody refers to, even while it has statements. */
+  #connection;
+  #gate;
+  #statements = /* @__PURE__ */ new Map();
+  #inserts = /* @__PURE__ */ new Map();
+  constructor(connection, gate) {
+    this.#connection = connection;
+    this.#gate = gate;
+  }
+  /** Returns the number of changed rows. */
+  run(sql, ...values) {
+    return Number(this.#prepared(sql).run(...values).changes);
+  }
+  /** Inserts a row. Rows of a table that have as many columns have the same ones. */
+  insert(table2, row) {
+    const values = Object.values(row);
+    const kind = \`\${table2} \${values.length}\`;
+    let sql = this.#inserts.get(kind);
+    if (sql === void 0) {
+      sql = \`insert into \${table2} (\${Object.keys(row).join()}) values (?\${",?".repeat(values.length - 1)})\`;
+      this.#inserts.set(kind, sql);
+    }
+    this.run(sql, ...values);
+  }
+  /** Updates the row with that value of a column. */
+  update(table2, row, [column, value]) {
+    const names = Object.keys(row);
+    const sql = \`update \${table2} set \${names.join(" = ?, ")} = ? where \${column} = ?\`;
+    this.run(sql, ...Object.values(row), value);
+  }
+  get(sql, ...values) {
+    return this.#read(sql, (statement) => statement.get(...values));
+  }
+  all(sql, ...values) {
+    return this.#read(sql, (statement) => statement.all(...values));
+  }
+  /** Reads rows as arrays, which cost the engine less, and gives them the names. */
+  allNamed(names, sql, ...values) {
+    const rows = this.#read(sql, (statement) => {
+      statement.setReturnArrays(true);
+      return statement.all(...values);
+    });
+    return rows.map((row) => {
+      const named = {};
+      for (const [index, name] of names.entries()) named[name] = row[index];
+      return named;
+    });
+  }
+  /** Returns the number in the only column of the only row. */
+  number(sql, ...values) {
+    return Number(Object.values(this.get(sql, ...values) ?? {})[0]);
+  }
+  exec(sql) {
+    this.#connection.exec(sql);
+  }
+  /** Runs a statement that takes no lock on the file for long, inside the gate. */
+  quickly(work) {
+    return this.#gate.run(work);
+  }
+  /**
+   * Runs \`work\` in a transaction that holds the file's write lock. Waits for the lock by short random
+   * sleeps: the busy timeout of SQLite sleeps longer and longer, and starves one of several processes.
+   */
+  transaction(work) {
+    return this.patiently(() => {
+      this.run("begin immediate");
+      try {
+        const value = work();
+        this.run("commit");
+        return value;
+      } catch (error) {
+        try {
+          this.run("rollback");
+        } catch {
+        }
+        throw error;
+      }
+    });
+  }
+  /** Repeats \`attempt\` while another connection holds the file. */
+  patiently(attempt, waitMs = LOCK_WAIT_MS) {
+    const endMs = systemClock.monotonicMs() + waitMs;
+    for (; ; ) {
+      const value = this.#gate.run(() => this.#unlessBusy(attempt));
+      if (value !== BUSY2) return value;
+      if (systemClock.monotonicMs() > endMs) {
+        const detail = \`another process has held the file for \${waitMs / 1e3} s\`;
+        throw new Rejection("ERR_QUEUE_FAILED", detail);
+      }
+      this.pause();
+    }
+  }
+  /** Blocks the worker's thread for 0.2 to 1.7 ms, at random so that waiting processes take turns. */
+  pause() {
+    this.#gate.sleep(0.2 + systemRandom() * 1.5);
+  }
+  #unlessBusy(attempt) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (isBusy(error)) return BUSY2;
+      throw error;
+    }
+  }
+  close() {
+    this.#statements.clear();
+    this.#gate.run(() => this.#connection.close());
+  }
+  /** Only damaged rows have integers that are no safe numbers: their checksum is wrong in any case. */
+  #read(sql, read) {
+    const statement = this.#prepared(sql);
+    try {
+      return read(statement);
+    } catch (error) {
+      if (!(error instanceof Error) || "errcode" in error) throw error;
+      statement.setReadBigInts(true);
+      try {
+        return withNumbers(read(statement));
+      } finally {
+        statement.setReadBigInts(false);
+      }
+    }
+  }
+  #prepared(sql) {
+    const known = this.#statements.get(sql);
+    if (known !== void 0) return known;
+    const statement = this.#connection.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+};
+function withNumbers(value) {
+  if (typeof value === "bigint") return Number(value);
+  if (Array.isArray(value)) return value.map(withNumbers);
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withNumbers(part)]));
+}
+
+// src/queue/sqlite/worker/lease.ts
+var import_node_zlib2 = require("node:zlib");
+
+// src/queue/sqlite/worker/messages.ts
+var import_node_zlib = require("node:zlib");
+
+// src/queue/sqlite/worker/schema.ts
+var APPLICATION_ID = 1397048401;
+var SCHEMA_VERSION = 1;
+var KEY = "integer primary key";
+var INTEGER = "integer not null";
+var COUNT = "integer not null default 0";
+var TEXT = "text not null";
+var BLOB = "blob not null";
+var QUEUE_STATE = {
+  id: "integer primary key check (id = 1)",
+  last_sequence: COUNT,
+  /** Numbers turns, claims and dead letters. */
+  last_number: COUNT,
+  pending: COUNT,
+  pending_bytes: COUNT,
+  dead_bytes: COUNT,
+  /** Rises when a message may be due earlier than a claim said. */
+  due_changes: COUNT,
+  /** The queue's time is the machine's clock and this, so that it never goes back. */
+  clock_offset: "real not null default 0",
+  last_time: "real not null default 0",
+  incidents: COUNT,
+  incident_names: COUNT
+};
+var APPLICATION = {
+  number: KEY,
+  id: "text not null unique",
+  tier: TEXT,
+  max_messages: INTEGER,
+  max_bytes: INTEGER,
+  circuit_breaker: TEXT,
+  not_before: COUNT,
+  /** When its last claim ended: it goes behind those that have waited since. */
+  served_at: COUNT,
+  turn: COUNT,
+  claim: "integer",
+  lease_end: "integer",
+  claimed: COUNT,
+  /** The first due time of its unclaimed messages. Not updated while there is a claim. */
+  first_due: "integer",
+  /** No message waits for others to come after this time. */
+  delayed_until: COUNT,
+  /** When it can be claimed, or its lease ends; null when it is closed or empty. */
+  ready_at: "integer",
+  pending: COUNT,
+  delivered: COUNT,
+  dead: COUNT,
+  purged: COUNT,
+  evicted: COUNT,
+  lost: COUNT
+};
+var CONTENT = {
+  message_id: TEXT,
+  format: INTEGER,
+  date_at: INTEGER,
+  count_at: INTEGER,
+  size_bytes: INTEGER,
+  body_checksum: INTEGER,
+  body: BLOB
+};
+var MESSAGE = {
+  sequence: KEY,
+  application: INTEGER,
+  due: INTEGER,
+  accepted: INTEGER,
+  sends: INTEGER,
+  max_messages: "integer",
+  progress: "text",
+  progress_checksum: INTEGER,
+  ...CONTENT
+};
+var CLAIM = {
+  number: KEY,
+  application: INTEGER,
+  size_bytes: INTEGER,
+  /** In the order of the claim, as "5-104,7". */
+  sequences: TEXT,
+  checksum: INTEGER
+};
+var DEAD_LETTER = {
+  id: KEY,
+  application: INTEGER,
+  accepted: INTEGER,
+  died: INTEGER,
+  sends: INTEGER,
+  reason: TEXT,
+  last_attempt: TEXT,
+  ...CONTENT
+};
+var DAMAGED_MESSAGE = {
+  sequence: "any",
+  application: "any",
+  found_at: "any",
+  sends: "any",
+  message_id: "any",
+  body: "any"
+};
+var INCIDENT = {
+  number: KEY,
+  key: "blob not null unique",
+  started_at: "real not null",
+  seen_at: INTEGER,
+  on_log: COUNT,
+  on_webhook: COUNT
+};
+var CONTENT_COLUMNS = Object.keys(CONTENT).join(", ");
+var MESSAGE_COLUMNS = Object.keys(MESSAGE);
+var table = (name, columns) => {
+  const parts = Object.entries(columns).map(([column, type]) => \`\${column} \${type}\`);
+  return \`create table \${name} (\${parts.join(", ")}) strict;\`;
+};
+var SCHEMA = \`
+\${table("queue_state", QUEUE_STATE)}
+insert into queue_state (id) values (1);
+\${table("application", APPLICATION)}
+create index application_ready on application (tier, ready_at, turn) where ready_at is not null;
+create index application_lease on application (lease_end) where claim is not null;
+\${table("message", MESSAGE)}
+create index message_due on message (application, due, sequence);
+\${table("claim", CLAIM)}
+\${table("dead_letter", DEAD_LETTER)}
+create index dead_letter_application on dead_letter (application, id);
+\${table("damaged_message", DAMAGED_MESSAGE)}
+\${table("incident", INCIDENT)}
+create index incident_seen_at on incident (seen_at, number);
+-- Keys of the items that were imported: a second import ignores them.
+create table imported (key text primary key) strict, without rowid;
+create table incident_name (
+  incident integer not null, digest blob not null, primary key (incident, digest)
+) strict, without rowid;
+\`;
+
+// src/queue/sqlite/worker/store.ts
+var MAX_CACHED = 2e4;
+var CLOCK_TOLERANCE_MS = 1e3;
+var Store = class {
+  database;
+  /** Messages whose row was damaged, by application. */
+  #lost = /* @__PURE__ */ new Map();
+  #state;
+  #applications = /* @__PURE__ */ new Map();
+  #byId = /* @__PURE__ */ new Map();
+  #changed = /* @__PURE__ */ new Set();
+  #dataVersion = 0;
+  #isDue = false;
+  #hasDamagedSizes = false;
+  /** Whether the rows in memory are those that were committed. */
+  #isCommitted = false;
+  constructor(database) {
+    this.database = database;
+  }
+  /** Runs \`work\` in a transaction, and writes the rows that it changed. */
+  transaction(work) {
+    const value = this.database.transaction(() => {
+      this.#begin();
+      const result = work();
+      this.#flush();
+      return result;
+    });
+    this.#isCommitted = true;
+    return value;
+  }
+  #begin() {
+    if (!this.#isCommitted || this.#applications.size > MAX_CACHED) this.#forget();
+    this.#isCommitted = false;
+    const version = this.database.number("pragma data_version");
+    if (version !== this.#dataVersion) this.#forget();
+    this.#dataVersion = version;
+    this.#lost.clear();
+    this.#isDue = false;
+    this.#state ??= cached(this.database.get("select * from queue_state"));
+  }
+  #forget() {
+    this.#state = void 0;
+    this.#applications.clear();
+    this.#byId.clear();
+    this.#changed.clear();
+    this.#hasDamagedSizes = false;
+  }
+  get state() {
+    return this.#state.row;
+  }
+  /** Whether the transaction made a message due earlier than a claim said. */
+  get isDue() {
+    return this.#isDue;
+  }
+  get lostMessages() {
+    return [...this.#lost].map(([applicationId, lost]) => ({ applicationId, lost }));
+  }
+  /**
+   * Turns the machine's time into the queue's, which stands still while the machine's clock goes back.
+   * Otherwise a clock that was wrong for a moment would stop the queue for the time of the error.
+   */
+  time(machineMs) {
+    const { state } = this;
+    const time = machineMs + state.clock_offset;
+    const backMs = state.last_time - time;
+    if (backMs > CLOCK_TOLERANCE_MS) state.clock_offset += Math.ceil(backMs);
+    state.last_time = Math.max(state.last_time, time);
+    return state.last_time;
+  }
+  nextNumber() {
+    this.state.last_number += 1;
+    return this.state.last_number;
+  }
+  /** Notifies all processes that a message may be due earlier than a claim said. */
+  announceDue() {
+    if (!this.#isDue) this.state.due_changes += 1;
+    this.#isDue = true;
+  }
+  find(applicationId) {
+    const known = this.#byId.get(applicationId);
+    if (known !== void 0) return known;
+    return this.#read("select * from application where id = ?", toText(applicationId));
+  }
+  byNumber(number) {
+    const known = this.#applications.get(number)?.row;
+    return known ?? this.#read("select * from application where number = ?", number);
+  }
+  #read(sql, key) {
+    const row = this.database.get(sql, key);
+    if (row === void 0) return void 0;
+    const entry = cached({ ...row, id: fromText(row.id) });
+    this.#applications.set(row.number, entry);
+    this.#byId.set(entry.row.id, entry.row);
+    return entry.row;
+  }
+  /** Finds the application, or creates it with its initial state. */
+  ensure(applicationId, state) {
+    const known = this.find(applicationId);
+    if (known !== void 0) return known;
+    const [tier, maxMessages, maxBytes, circuitBreaker] = state;
+    this.database.insert("application", {
+      id: toText(applicationId),
+      tier,
+      max_messages: maxMessages,
+      max_bytes: maxBytes,
+      circuit_breaker: circuitBreaker,
+      turn: this.nextNumber()
+    });
+    return this.find(applicationId);
+  }
+  /** Sets the time at which the application can be claimed. To be called after each change to it. */
+  changed(application) {
+    const { tier, claim: claim2, first_due: firstDue2 } = application;
+    if (tier === "closed" || claim2 === null && firstDue2 === null) application.ready_at = null;
+    else if (claim2 !== null) application.ready_at = application.lease_end;
+    else {
+      const { not_before: notBefore, served_at: servedAt } = application;
+      application.ready_at = Math.max(firstDue2 ?? 0, notBefore, servedAt);
+    }
+    this.#changed.add(application);
+  }
+  /** Adds to the counts of what waits, of the application and of the queue. */
+  addPending(application, messages, bytes) {
+    application.pending += messages;
+    this.state.pending += messages;
+    this.state.pending_bytes += bytes;
+    this.#changed.add(application);
+  }
+  /** Counts messages whose row was damaged. Their size may be wrong, so all sizes are added again. */
+  addLost(application, messages) {
+    application.lost += messages;
+    this.#lost.set(application.id, (this.#lost.get(application.id) ?? 0) + messages);
+    this.#hasDamagedSizes ||= messages > 0;
+    this.#changed.add(application);
+  }
+  /** Writes the applications, before they are searched by something else than their id. */
+  flushApplications() {
+    for (const { number } of this.#changed) {
+      const entry = this.#applications.get(number);
+      this.#write("application", "number", entry);
+    }
+    this.#changed.clear();
+  }
+  #flush() {
+    this.flushApplications();
+    if (this.#hasDamagedSizes) {
+      const sum = "select coalesce(sum(size_bytes), 0) from";
+      this.state.pending_bytes = this.database.number(\`\${sum} message\`);
+      this.state.dead_bytes = this.database.number(\`\${sum} dead_letter\`);
+      this.#hasDamagedSizes = false;
+    }
+    const entry = this.#state;
+    if (Object.keys(changesOf(entry)).some((name) => name !== "last_time"))
+      this.#write("queue_state", "id", entry);
+  }
+  /** Writes the columns that have changed, so that only their indexes are updated. */
+  #write(table2, key, entry) {
+    const changes = changesOf(entry);
+    if (Object.keys(changes).length === 0) return;
+    this.database.update(table2, changes, [key, entry.row[key]]);
+    Object.assign(entry.stored, changes);
+  }
+};
+var changesOf = ({ row, stored }) => Object.fromEntries(
+  Object.entries(row).filter(([name, value]) => value !== stored[name])
+);
+function cached(row) {
+  if (row === void 0) throw new Error("the row of the queue is missing");
+  return { row: { ...row }, stored: { ...row } };
+}
+var PLAIN = /^[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]*$/;
+var toText = (id) => PLAIN.test(id) ? id : JSON.stringify(id).slice(1, -1);
+var fromText = (text) => PLAIN.test(text) ? text : JSON.parse(\`"\${text}"\`);
+
+// src/queue/sqlite/worker/messages.ts
+var PROGRESS = "sequence, due, accepted, sends, max_messages, progress";
+var progressChecksum = (row) => (0, import_node_zlib.crc32)(
+  \`\${row.sequence} \${row.due} \${row.accepted} \${row.sends} \${row.max_messages} \${row.progress}\`
+);
+function bodyChecksum(application, row) {
+  const { format, date_at: dateAt, count_at: countAt, size_bytes: sizeBytes, body } = row;
+  const start = (0, import_node_zlib.crc32)(
+    \`\${application} \${format} \${dateAt} \${countAt} \${sizeBytes} \${row.message_id}\`
+  );
+  return body.length === 0 ? start : (0, import_node_zlib.crc32)(body, start);
+}
+var readMessages = ({ database }, condition, ...values) => {
+  const sql = \`select \${MESSAGE_COLUMNS.join()} from message where \${condition}\`;
+  return database.allNamed(MESSAGE_COLUMNS, sql, ...values);
+};
+function storeMessage({ store, database }, application, {
+  progress: { due, accepted, sends, max_messages, progress },
+  entry: [, messageId, format, , date_at, count_at, size_bytes],
+  body
+}) {
+  store.state.last_sequence += 1;
+  const sequence = store.state.last_sequence;
+  const changing = { sequence, due, accepted, sends, max_messages, progress };
+  const content = { message_id: toText(messageId), format, date_at, count_at, size_bytes, body };
+  database.insert("message", {
+    application: application.number,
+    ...changing,
+    ...content,
+    progress_checksum: progressChecksum(changing),
+    body_checksum: bodyChecksum(application.number, content)
+  });
+  store.addPending(application, 1, size_bytes);
+}
+var isIntact = (row) => progressChecksum(row) === row.progress_checksum && bodyChecksum(row.application, row) === row.body_checksum;
+function setAside({ database, store, nowMs }, row) {
+  const { sequence, application: number, sends, message_id, body } = row;
+  const kept = { sequence, application: number, sends, message_id, body };
+  database.insert("damaged_message", { ...kept, found_at: nowMs });
+  database.run("delete from message where sequence = ?", sequence);
+  const application = store.byNumber(number);
+  if (application === void 0) return;
+  store.addPending(application, -1, 0);
+  store.addLost(application, 1);
+}
+function writeProgress({ database }, row) {
+  const { sequence, due, sends, max_messages, progress } = row;
+  const changed = { due, sends, max_messages, progress, progress_checksum: progressChecksum(row) };
+  database.update("message", changed, ["sequence", sequence]);
+}
+var readProgress = ({ database }, sequence) => database.get(\`select \${PROGRESS}, size_bytes from message where sequence = ?\`, sequence);
+function updateReadiness(context, application) {
+  endDelaysIfFull(context, application, context.nowMs);
+  context.store.changed(application);
+}
+function endDelaysIfFull(context, application, nowMs) {
+  const waiting = application.pending - application.claimed;
+  if (application.delayed_until <= nowMs || waiting < application.max_messages) return;
+  const delayed = context.database.all(
+    \`select \${PROGRESS} from message where application = ? and due > ? and due <= ? and sends = 0\`,
+    application.number,
+    nowMs,
+    application.delayed_until
+  );
+  application.delayed_until = nowMs;
+  for (const row of delayed) writeProgress(context, { ...row, due: nowMs });
+  if (delayed.length > 0) application.first_due = Math.min(application.first_due ?? nowMs, nowMs);
+}
+function refreshFirstDue(store, application) {
+  if (application.claim !== null) return;
+  let first = firstDue(store, application);
+  if (first === void 0) {
+    recount(store, application);
+    first = firstDue(store, application);
+  }
+  application.first_due = first ?? null;
+}
+function firstDue({ database }, application) {
+  const { number, pending } = application;
+  const entry = database.get(
+    "select sequence, due from message where application = ? order by due, sequence limit 1",
+    number
+  );
+  if (entry === void 0) return pending === 0 ? null : void 0;
+  const row = database.get(
+    "select application, due from message where sequence = ?",
+    entry.sequence
+  );
+  if (row?.application !== number || row.due !== entry.due) return void 0;
+  return Math.min(Math.max(entry.due, 0), Number.MAX_SAFE_INTEGER);
+}
+function recount(store, application) {
+  const { database } = store;
+  database.exec("reindex message");
+  const found = database.number(
+    "select count(*) from message not indexed where application = ?",
+    application.number
+  );
+  const missing = application.pending - found;
+  store.addPending(application, -missing, 0);
+  store.addLost(application, Math.max(0, missing));
+}
+function moveToDeadLetters({ database, store, nowMs }, application, { sequence, sends, ...message }) {
+  const { clock_offset: offset } = store.state;
+  database.run(
+    \`insert into dead_letter
+     select ?, application, accepted - ?, ?, ?, ?, ?, \${CONTENT_COLUMNS} from message where sequence = ?\`,
+    store.nextNumber(),
+    offset,
+    nowMs - offset,
+    sends,
+    message.reason,
+    message.lastAttempt,
+    sequence
+  );
+  database.run("delete from message where sequence = ?", sequence);
+  store.addPending(application, -1, -message.size_bytes);
+  store.state.dead_bytes += message.size_bytes;
+  application.dead += 1;
+  store.changed(application);
+}
+
+// src/queue/sqlite/worker/lease.ts
+function startLease(context, application, { messages, leaseMs }) {
+  const { store, database } = context;
+  const number = store.nextNumber();
+  const sizeBytes = messages.reduce((sum, message) => sum + message.size_bytes, 0);
+  const sequences = rangesToText(messages.map(({ sequence }) => sequence));
+  const row = { number, application: application.number, size_bytes: sizeBytes, sequences };
+  database.insert("claim", { ...row, checksum: claimChecksum(row) });
+  application.claim = number;
+  application.lease_end = context.after(leaseMs);
+  application.claimed = messages.length;
+  store.changed(application);
+  return number;
+}
+function rangesToText(sequences) {
+  const ranges = [];
+  for (const sequence of sequences) {
+    const last = ranges.at(-1);
+    if (last?.to === sequence - 1) last.to = sequence;
+    else ranges.push({ from: sequence, to: sequence });
+  }
+  return ranges.map(({ from, to }) => from === to ? from : \`\${from}-\${to}\`).join();
+}
+var rangesOf = (text) => text.split(",").map((part) => {
+  const [from, to = from] = part.split("-").map(Number);
+  return { from, to };
+});
+var sequencesIn = (ranges) => ranges.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at));
+function claimedRanges({ database }, { claim: number }) {
+  if (number === null) return { ranges: [], sizeBytes: 0 };
+  const row = database.get("select * from claim where number = ?", number);
+  if (row === void 0 || claimChecksum(row) !== row.checksum) return void 0;
+  return { ranges: rangesOf(row.sequences), sizeBytes: row.size_bytes };
+}
+var claimChecksum = (row) => (0, import_node_zlib2.crc32)(\`\${row.number} \${row.application} \${row.size_bytes} \${row.sequences}\`);
+function claimedSequences(context, application) {
+  const known = claimedRanges(context, application);
+  if (known !== void 0) return sequencesIn(known.ranges);
+  return context.database.all(
+    "select sequence from message where application = ? order by due, sequence limit ?",
+    application.number,
+    application.claimed
+  ).map(({ sequence }) => sequence);
+}
+function findClaim({ store }, id) {
+  const [, number, claimNumber] = /^(\\d{1,15})-(\\d{1,15})$/.exec(id) ?? [];
+  const application = number === void 0 ? void 0 : store.byNumber(Number(number));
+  return application?.claim === Number(claimNumber) ? application : void 0;
+}
+function endClaim({ store, database }, application, ms) {
+  database.run("delete from claim where number = ?", application.claim);
+  application.claim = null;
+  application.lease_end = null;
+  application.claimed = 0;
+  application.served_at = ms;
+  application.turn = store.nextNumber();
+  refreshFirstDue(store, application);
+}
+function rescueExpired(context) {
+  const { store, nowMs } = context;
+  store.flushApplications();
+  const expired = context.database.all(
+    "select number from application where claim is not null and lease_end <= ?",
+    nowMs
+  );
+  for (const { number } of expired) {
+    const application = store.byNumber(number);
+    const leaseEnd = application.lease_end ?? nowMs;
+    for (const sequence of claimedSequences(context, application)) {
+      const row = readProgress(context, sequence);
+      if (row !== void 0) writeProgress(context, { ...row, sends: row.sends + 1 });
+    }
+    endClaim(context, application, leaseEnd);
+    endDelaysIfFull(context, application, leaseEnd);
+    updateReadiness(context, application);
+    store.announceDue();
+  }
+}
+
+// src/queue/sqlite/worker/claim.ts
+var FIRST_PAGE = 16;
+var PAGE_BYTES = 4e6;
+function claim(context, request) {
+  const { store, nowMs } = context;
+  for (let before; ; ) {
+    const ready = nextApplication(context, request.tiers);
+    if (ready === void 0) return {};
+    if (ready.ready_at > nowMs) return { dueInMs: ready.ready_at - nowMs };
+    if (ready.number === before?.number) throw new Error("an application is never ready");
+    const application = store.byNumber(ready.number);
+    const messages = application.claim === null ? takeMessages(context, application, request) : [];
+    const [first] = messages;
+    if (first !== void 0) return answer(context, application, { messages, request });
+    refreshFirstDue(store, application);
+    updateReadiness(context, application);
+    before = ready;
+  }
+}
+function nextApplication({ store, database }, tiers) {
+  store.flushApplications();
+  const first = tiers.map(
+    (tier) => database.get(
+      \`select number, ready_at, turn from application
+       where tier = ? and ready_at is not null order by ready_at, turn limit 1\`,
+      tier
+    )
+  );
+  return first.filter((row) => row !== void 0).toSorted((one, other) => one.ready_at - other.ready_at || one.turn - other.turn)[0];
+}
+function takeMessages(context, application, request) {
+  let limit = Math.min(application.max_messages, toWhole(request.maxMessages));
+  const maxBytes = Math.min(application.max_bytes, toWhole(request.maxBytes));
+  const messages = [];
+  let bytes = 0;
+  for (const message of dueMessages(context, application, limit)) {
+    if (!isIntact(message)) {
+      setAside(context, message);
+      continue;
+    }
+    limit = Math.min(limit, message.max_messages ?? limit);
+    bytes += message.size_bytes;
+    const isWithin = messages.length < limit && bytes <= maxBytes && message.format === messages[0]?.format;
+    if (messages.length > 0 && !isWithin) break;
+    messages.push(message);
+  }
+  return messages;
+}
+function* dueMessages(context, { number }, limit) {
+  const condition = "application = ? and due <= ? and (due, sequence) > (?, ?) order by due, sequence limit ?";
+  let after = [-1e19, 0];
+  let page = FIRST_PAGE;
+  for (let left = Math.max(1, limit); left > 0; ) {
+    page = Math.min(left, page);
+    const found = readMessages(context, condition, number, context.nowMs, ...after, page);
+    yield* found;
+    const last = found.at(-1);
+    if (last === void 0 || found.length < page) return;
+    after = [last.due, last.sequence];
+    left -= found.length;
+    const bytes = found.reduce((sum, { body }) => sum + body.length, 1);
+    page = Math.max(1, Math.floor(PAGE_BYTES * found.length / bytes));
+  }
+}
+function answer(context, application, { messages, request }) {
+  const { nowMs } = context;
+  const number = startLease(context, application, { messages, leaseMs: request.leaseMs });
+  return {
+    id: \`\${application.number}-\${number}\`,
+    applicationId: application.id,
+    format: messages[0]?.format,
+    state: stateOf(application),
+    nowMs,
+    messages: messages.map((row) => ({
+      sequence: row.sequence,
+      message_id: fromText(row.message_id),
+      date_at: row.date_at,
+      count_at: row.count_at,
+      sends: row.sends,
+      accepted: row.accepted,
+      progress: row.progress,
+      length: row.body.length
+    })),
+    bodies: context.join(messages.map(({ body }) => body))
+  };
+}
+var stateOf = (row) => [
+  row.tier,
+  row.max_messages,
+  row.max_bytes,
+  row.circuit_breaker
+];
+
+// src/queue/sqlite/worker/dead-letters.ts
+var PAGE = 500;
+var MAX_EVICTED = 5e3;
+function evict(context) {
+  const { store, database, settings } = context;
+  if (store.state.dead_bytes <= settings.maxDeadBytes) return;
+  const oldest = database.all(
+    "select id, application, size_bytes from dead_letter order by id limit ?",
+    MAX_EVICTED
+  );
+  for (const row of oldest) {
+    if (store.state.dead_bytes <= settings.maxDeadBytes) return;
+    remove(context, row, "evicted");
+  }
+}
+function remove({ store, database }, row, as) {
+  database.run("delete from dead_letter where id = ?", row.id);
+  store.state.dead_bytes -= row.size_bytes;
+  const application = store.byNumber(row.application);
+  if (application === void 0) return void 0;
+  application.dead -= 1;
+  if (as !== void 0) application[as] += 1;
+  store.changed(application);
+  return application;
+}
+function search({ store, database }, columns, { filter: { applicationId, ids }, after, upTo, limit }) {
+  let conditions = "id > ? and id <= ?";
+  const values = [after, upTo];
+  if (applicationId !== void 0) {
+    conditions += " and application = ?";
+    values.push(store.find(applicationId)?.number ?? -1);
+  }
+  if (ids !== void 0) {
+    conditions += " and id in (select value from json_each(?))";
+    values.push(JSON.stringify(ids.filter((id) => /^\\d{1,15}$/.test(id)).map(Number)));
+  }
+  return database.all(
+    \`select \${columns} from dead_letter where \${conditions} order by id limit ?\`,
+    ...values,
+    limit
+  );
+}
+function listDeadLetters(context, { filter, after, limit }) {
+  const given = { filter, after, limit: limit + 1, upTo: Number.MAX_SAFE_INTEGER };
+  const rows = search(context, "*", given);
+  const page = rows.slice(0, limit);
+  const next = rows.length > limit ? page.at(-1)?.id : void 0;
+  const intact = page.filter((row) => isIntact2(context, row));
+  const letters = intact.map(({ body, application, ...row }) => ({
+    ...row,
+    applicationId: context.store.byNumber(application)?.id ?? "",
+    message_id: fromText(row.message_id),
+    length: body.length
+  }));
+  return { letters, bodies: context.join(intact.map(({ body }) => body)), next };
+}
+function isIntact2(context, row) {
+  if (bodyChecksum(row.application, row) === row.body_checksum) return true;
+  const { application: number, sends, message_id, body } = row;
+  const kept = { application: number, sends, message_id, body, found_at: context.nowMs };
+  context.database.insert("damaged_message", kept);
+  const application = remove(context, row);
+  if (application !== void 0) context.store.addLost(application, 1);
+  return false;
+}
+function purge(context, page) {
+  return eachOfPage(context, page, (row) => {
+    remove(context, row, "purged");
+    return true;
+  });
+}
+function replay(context, page) {
+  const { store, settings } = context;
+  const answer2 = eachOfPage(context, page, (row) => {
+    const application = store.byNumber(row.application);
+    const hasRoom = store.state.pending < settings.maxPendingMessages && store.state.pending_bytes + row.size_bytes <= settings.maxPendingBytes;
+    if (application === void 0 || application.tier === "closed" || !hasRoom) return false;
+    revive(context, application, row);
+    return true;
+  });
+  if (answer2.count > 0) store.announceDue();
+  return answer2;
+}
+function revive(context, application, row) {
+  const { store, database, nowMs } = context;
+  store.state.last_sequence += 1;
+  const sequence = store.state.last_sequence;
+  const { sends } = row;
+  const age = { sequence, due: nowMs, accepted: nowMs };
+  database.run(
+    \`insert into message (\${MESSAGE_COLUMNS.join()})
+     select ?, application, ?, ?, sends, null, null, ?, \${CONTENT_COLUMNS} from dead_letter where id = ?\`,
+    sequence,
+    nowMs,
+    nowMs,
+    progressChecksum({ ...age, sends, max_messages: null, progress: null }),
+    row.id
+  );
+  remove(context, row);
+  store.addPending(application, 1, row.size_bytes);
+  application.first_due = Math.min(application.first_due ?? nowMs, nowMs);
+  updateReadiness(context, application);
+}
+function eachOfPage(context, page, work) {
+  const upTo = page.upTo ?? context.store.state.last_number;
+  const given = { filter: page.filter, after: page.after, upTo, limit: PAGE };
+  const rows = search(context, "id, application, size_bytes, sends", given);
+  const count = rows.filter(work).length;
+  const after = rows.length < PAGE ? void 0 : rows.at(-1)?.id;
+  return { count, upTo, ...after === void 0 ? {} : { after } };
+}
+
+// src/queue/sqlite/worker/settle.ts
+function settle(context, id, {
+  results,
+  count,
+  update
+}) {
+  const application = findClaim(context, id);
+  if (application === void 0) return false;
+  const claimed = claimedRanges(context, application);
+  if (claimed === void 0) {
+    const detail = "the claim is damaged: its messages are due again when its lease has expired";
+    throw new Rejection("ERR_QUEUE_FAILED", detail);
+  }
+  if (application.claimed !== count) {
+    const detail = \`\${count} results for \${application.claimed} messages\`;
+    throw new Rejection("ERR_QUEUE_FAILED", detail);
+  }
+  if (results === null) deliverAll(context, application, claimed);
+  else {
+    for (const [index, sequence] of sequencesIn(claimed.ranges).entries()) {
+      record(context, application, { sequence, result: results[index] });
+    }
+    evict(context);
+  }
+  finish(context, application, update);
+  return true;
+}
+function release(context, id, update) {
+  const application = findClaim(context, id);
+  if (application === void 0) return false;
+  finish(context, application, update);
+  return true;
+}
+function closeHandle(context, claims) {
+  for (const id of claims) release(context, id, null);
+  return context.store.state.pending;
+}
+function extend(context, id, leaseMs) {
+  const application = findClaim(context, id);
+  if (application === void 0) return false;
+  application.lease_end = context.after(leaseMs);
+  context.store.changed(application);
+  return true;
+}
+function finish(context, application, update) {
+  endClaim(context, application, context.nowMs);
+  if (update !== null) {
+    const { tier } = application;
+    setState(application, update.state);
+    if (tier === "closed") application.tier = tier;
+    application.not_before = context.after(update.pauseMs);
+  }
+  updateReadiness(context, application);
+  context.store.announceDue();
+}
+function setState(application, state) {
+  const [tier, maxMessages, maxBytes, circuitBreaker] = state;
+  application.tier = tier;
+  application.max_messages = maxMessages;
+  application.max_bytes = maxBytes;
+  application.circuit_breaker = circuitBreaker;
+}
+function deliverAll({ store, database }, application, { ranges, sizeBytes }) {
+  let deleted = 0;
+  for (const { from, to } of ranges) {
+    deleted += database.run("delete from message where sequence between ? and ?", from, to);
+  }
+  store.addPending(application, -deleted, -sizeBytes);
+  application.delivered += deleted;
+}
+function record(context, application, { sequence, result }) {
+  const row = readProgress(context, sequence);
+  if (row === void 0) return;
+  const sends = row.sends + 1;
+  if (result[0] === "retry") {
+    const [, afterMs, maxMessages, progress] = result;
+    const due = afterMs > 0 ? context.after(afterMs) : row.due;
+    writeProgress(context, { ...row, due, sends, max_messages: maxMessages, progress });
+  } else if (result[0] === "dead") {
+    const [, reason, lastAttempt] = result;
+    moveToDeadLetters(context, application, { ...row, sends, reason, lastAttempt });
+  } else {
+    context.database.run("delete from message where sequence = ?", sequence);
+    context.store.addPending(application, -1, -row.size_bytes);
+    application.delivered += 1;
+  }
+}
+
+// src/queue/sqlite/worker/applications.ts
+var PAGE2 = 200;
+function expire(context, olderThanMs, maxMessages) {
+  const limit = toWhole(maxMessages);
+  const before = context.nowMs - olderThanMs;
+  const isClaimed = claimedBy(context);
+  const found = [];
+  for (let isMore = true, after = 0; isMore && found.length < limit; ) {
+    const page = context.database.all(
+      "select sequence, application, accepted from message where sequence > ? order by sequence limit ?",
+      after,
+      PAGE2
+    );
+    const old = page.filter(({ accepted }) => accepted < before);
+    found.push(...old.filter((row) => !isClaimed(row)));
+    isMore = old.length === PAGE2;
+    after = page.at(-1)?.sequence ?? 0;
+  }
+  const death = { reason: "horizon-passed", lastAttempt: "null" };
+  return moveAll(context, found.slice(0, limit), death);
+}
+function claimedBy(context) {
+  const claims = /* @__PURE__ */ new Map();
+  return ({ application: number, sequence }) => {
+    const application = context.store.byNumber(number);
+    if (application === void 0) return false;
+    const sequences = claims.get(number) ?? new Set(claimedSequences(context, application));
+    claims.set(number, sequences);
+    return sequences.has(sequence);
+  };
+}
+function moveAll(context, rows, death) {
+  const { store } = context;
+  const changed = /* @__PURE__ */ new Set();
+  const moved = [];
+  for (const { sequence, application: number } of rows) {
+    const application = store.byNumber(number);
+    const [row] = readMessages(context, "sequence = ?", sequence);
+    if (application !== void 0) changed.add(application);
+    if (row === void 0) continue;
+    if (application === void 0 || !isIntact(row)) setAside(context, row);
+    else {
+      moveToDeadLetters(context, application, { ...row, ...death });
+      const { id: applicationId } = application;
+      moved.push({ applicationId, messageId: fromText(row.message_id), sequence });
+    }
+  }
+  for (const application of changed) {
+    refreshFirstDue(store, application);
+    updateReadiness(context, application);
+  }
+  evict(context);
+  return moved;
+}
+function closeApplication(context, applicationId, maxMessages) {
+  const { store, database, settings } = context;
+  const application = store.ensure(applicationId, settings.initialState);
+  application.tier = "closed";
+  store.changed(application);
+  const isClaimed = claimedBy(context);
+  const limit = toWhole(maxMessages);
+  const rows = database.all(
+    \`select sequence, application, accepted from message
+       where application = ? order by due, sequence limit ?\`,
+    application.number,
+    limit + application.claimed
+  ).filter((row) => !isClaimed(row)).slice(0, limit);
+  return moveAll(context, rows, { reason: "destination-closed", lastAttempt: "null" });
+}
+function reopenApplication(context, applicationId) {
+  const application = context.store.find(applicationId);
+  if (application === void 0) return;
+  setState(application, context.settings.initialState);
+  application.not_before = 0;
+  updateReadiness(context, application);
+  context.store.announceDue();
+}
+function applicationState({ store }, id) {
+  const found = store.find(id);
+  return found && stateOf(found);
+}
+var WIDE_RANGE = 5e3;
+function countPending({ database }, ranges) {
+  let sum = 0;
+  for (const { from, to } of ranges) {
+    const condition = to - from < WIDE_RANGE ? "where sequence between ? and ?" : "indexed by message_due where +sequence between ? and ?";
+    sum += database.number(\`select count(*) from message \${condition}\`, from, to);
+  }
+  return sum;
+}
+function open({ store, database, nowMs }) {
+  store.flushApplications();
+  const later = database.number(
+    \`select coalesce(sum((select count(*) from message m where m.application = a.number and m.due > ?)), 0)
+     from application a where a.pending > 0\`,
+    nowMs
+  );
+  const { pending, last_sequence: lastSequence } = store.state;
+  return { dueMessages: pending - later, lastSequence };
+}
+function stats({ store, database, nowMs }) {
+  store.flushApplications();
+  const applications = database.all(
+    "select id, tier, delivered, pending, dead, purged, evicted, lost from application order by number"
+  ).map((row) => ({ ...row, id: fromText(row.id) }));
+  const oldest = database.get(
+    \`select min(max(first_due, not_before)) as since from application
+     where tier <> 'closed' and claim is null and first_due is not null\`
+  )?.since;
+  const oldestDueMs = Math.max(0, nowMs - (oldest ?? nowMs));
+  return { pendingBytes: store.state.pending_bytes, oldestDueMs, applications };
+}
+var TIERS = ["healthy", "failing", "closed"];
+var MAX_PAUSE_MS = 366 * 864e5;
+function audit(context) {
+  const { store, nowMs } = context;
+  for (const { number } of context.database.all("select number from application")) {
+    const application = store.byNumber(number);
+    const before = { ...application };
+    const latest = nowMs + MAX_PAUSE_MS;
+    if (!TIERS.includes(application.tier)) application.tier = "healthy";
+    if (application.not_before > latest) application.not_before = 0;
+    if (application.served_at > latest) application.served_at = 0;
+    if (application.claim !== null && (application.lease_end ?? latest + 1) > latest)
+      application.lease_end = nowMs;
+    refreshFirstDue(store, application);
+    if ((application.first_due ?? 0) > latest) setDamagedAside(context, application, latest);
+    store.changed(application);
+    const keys = Object.keys(before);
+    if (keys.some((key) => application[key] !== before[key])) store.addLost(application, 0);
+  }
+}
+function setDamagedAside(context, application, latest) {
+  const { number } = application;
+  for (const row of readMessages(context, "application = ? and due > ?", number, latest)) {
+    if (!isIntact(row)) setAside(context, row);
+  }
+  refreshFirstDue(context.store, application);
+}
+
+// src/queue/sqlite/worker/context.ts
+var Context = class {
+  store;
+  database;
+  /** The queue's time in whole milliseconds. */
+  nowMs;
+  settings;
+  /** The call's bytes, and behind them those of the later calls of its post. */
+  bytes;
+  /** Buffers that move to the main thread with the answer. */
+  transfer;
+  #exactMs;
+  constructor(store, given) {
+    this.store = store;
+    this.database = store.database;
+    this.#exactMs = store.time(given.machineMs);
+    this.nowMs = Math.floor(this.#exactMs);
+    this.settings = given.settings;
+    this.bytes = given.bytes;
+    this.transfer = given.transfer;
+  }
+  /** Returns the time in \`ms\`, rounded up: nothing happens earlier than asked. */
+  after(ms) {
+    return ms > 0 ? Math.ceil(Math.min(this.#exactMs + ms, Number.MAX_SAFE_INTEGER)) : this.nowMs;
+  }
+  /** Joins bodies in a buffer that moves to the main thread. */
+  join(bodies) {
+    const all = new Uint8Array(bodies.reduce((sum, body) => sum + body.length, 0));
+    let end = 0;
+    for (const body of bodies) {
+      all.set(body, end);
+      end += body.length;
+    }
+    this.transfer.push(all.buffer);
+    return all;
+  }
+};
 
 // src/queue/sqlite/worker/reserve.ts
 var import_node_fs = require("node:fs");
+var import_node_zlib3 = require("node:zlib");
 var RESERVE_BYTES = 16 * 1024 * 1024;
-var NOTE_BYTES = 32;
+var NOTE_BYTES = 64;
 var Reserve = class {
   #path;
   #descriptor;
@@ -229,8 +1346,9 @@ var Reserve = class {
   lastSequence() {
     const bytes = Buffer.alloc(NOTE_BYTES);
     ignoreFailure(() => void (0, import_node_fs.readSync)(this.#opened(), bytes, 0, NOTE_BYTES, 0));
-    const found = /^last sequence (\\d{1,15})\\n/.exec(bytes.toString("latin1"));
-    return Number(found?.[1] ?? 0);
+    const note = bytes.toString("latin1");
+    const sequence = Number(/^last sequence (\\d{1,15}) /.exec(note)?.[1] ?? 0);
+    return note === textOf(sequence) ? sequence : 0;
   }
   close() {
     if (this.#descriptor !== void 0) (0, import_node_fs.closeSync)(this.#descriptor);
@@ -244,8 +1362,11 @@ var Reserve = class {
     return this.#descriptor;
   }
 };
-var textOf = (sequence) => \`last sequence \${sequence}
+function textOf(sequence) {
+  const text = \`last sequence \${sequence} \`;
+  return \`\${text}\${(0, import_node_zlib3.crc32)(text)}
 \`.padEnd(NOTE_BYTES, ".");
+}
 function ignoreFailure(work) {
   try {
     work();
@@ -257,6 +1378,7 @@ function ignoreFailure(work) {
 var CHECKPOINT_PAGES = 2e3;
 var MAX_WAL_PAGES = 16e3;
 var RESET_WAIT_MS = 200;
+var LOOK_MS = 10;
 var FREE_PAGES = 2e3;
 var VACUUM_PAGES = 500;
 var DiskSpace = class {
@@ -266,10 +1388,15 @@ var DiskSpace = class {
   #isStuck = false;
   #hasWritten = false;
   #lastSequence = 0;
+  #lookedMs = 0;
   constructor(file, database) {
     this.#database = database;
     this.#reserve = new Reserve(file);
     this.#reserve.ensure();
+  }
+  /** The last sequence that was noted beside the database; 0 without one. */
+  get notedSequence() {
+    return this.#reserve.lastSequence();
   }
   /** Whether messages may be added: what the disk keeps in reserve is for settling. */
   canGrow() {
@@ -277,7 +1404,7 @@ var DiskSpace = class {
     if (this.#isStuck) return false;
     if (this.#reserve.ensure()) return true;
     if (this.#freePages() <= FREE_PAGES || !this.#vacuumAll()) return false;
-    this.#ignoringFullDisk(() => this.#wal("truncate"));
+    this.#unlessFull(() => this.#wal("truncate"));
     return this.#reserve.ensure();
   }
   /** Frees the reserve. Returns false when it is free already. */
@@ -292,61 +1419,46 @@ var DiskSpace = class {
     if (lastSequence > this.#lastSequence) this.#reserve.note(lastSequence);
     this.#lastSequence = lastSequence;
     this.#hasWritten = true;
+    const nowMs = systemClock.monotonicMs();
+    if (nowMs - this.#lookedMs < LOOK_MS) return;
+    this.#lookedMs = nowMs;
     const { log, checkpointed } = this.#wal("noop");
     if (log - checkpointed >= CHECKPOINT_PAGES) this.#checkpoint();
     if (log >= MAX_WAL_PAGES) this.#reset();
-  }
-  /**
-   * Raises the last sequence to the one that was written down, so that none is given twice. Returns
-   * how many are missing.
-   */
-  repairSequence() {
-    const noted = this.#reserve.lastSequence();
-    return this.#database.transaction(() => {
-      const row = this.#database.get("select last_sequence from queue_state");
-      const known = Number(row?.["last_sequence"]);
-      if (noted <= known) return 0;
-      this.#database.run("update queue_state set last_sequence = ?", noted);
-      return noted - known;
-    });
   }
   /** Does a part of what can wait until nobody calls. Returns whether there is more. */
   tidy() {
     if (!this.#hasWritten) return false;
     if (this.#freePages() > FREE_PAGES && this.#vacuum()) return true;
     this.#hasWritten = false;
-    this.#ignoringFullDisk(() => this.#wal("truncate"));
+    this.#unlessFull(() => this.#wal("truncate"));
     return false;
   }
   close() {
     this.#reserve.close();
   }
   #freePages() {
-    const row = this.#database.quickly(() => this.#database.get("pragma freelist_count"));
-    return Number(row?.["freelist_count"]);
+    return this.#database.quickly(() => this.#database.number("pragma freelist_count"));
   }
   #vacuum() {
-    return this.#ignoringFullDisk(() => {
-      this.#database.patiently(
-        () => this.#database.all(\`pragma incremental_vacuum(\${VACUUM_PAGES})\`),
-        RESET_WAIT_MS
-      );
+    const sql = \`pragma incremental_vacuum(\${VACUUM_PAGES})\`;
+    return this.#unlessFull(() => {
+      this.#database.patiently(() => this.#database.all(sql), RESET_WAIT_MS);
       this.committed(this.#lastSequence);
     });
   }
-  #checkpoint() {
-    this.#isStuck = !this.#ignoringFullDisk(() => this.#wal("passive"));
-    if (this.#isStuck && this.#vacuumAll()) {
-      this.#isStuck = !this.#ignoringFullDisk(() => this.#wal("passive"));
-    }
-  }
   #vacuumAll() {
-    return this.#ignoringFullDisk(
+    return this.#unlessFull(
       () => this.#database.patiently(() => this.#database.all("pragma incremental_vacuum"))
     );
   }
+  #checkpoint() {
+    this.#isStuck = !this.#unlessFull(() => this.#wal("passive"));
+    if (this.#isStuck && this.#vacuumAll())
+      this.#isStuck = !this.#unlessFull(() => this.#wal("passive"));
+  }
   #reset() {
-    this.#ignoringFullDisk(() => {
+    this.#unlessFull(() => {
       const endMs = systemClock.monotonicMs() + RESET_WAIT_MS;
       while (this.#wal("restart").busy !== 0 && systemClock.monotonicMs() < endMs)
         this.#database.pause();
@@ -356,8 +1468,8 @@ var DiskSpace = class {
     const sql = \`pragma wal_checkpoint(\${mode})\`;
     return this.#database.quickly(() => this.#database.get(sql));
   }
-  /** Returns false when the disk is full. Others find out what else is wrong with the file. */
-  #ignoringFullDisk(work) {
+  /** Returns false when the disk is full. Calls find out what else is wrong with the file. */
+  #unlessFull(work) {
     try {
       work();
       return true;
@@ -369,13 +1481,8 @@ var DiskSpace = class {
 };
 
 // src/queue/sqlite/worker/engine.ts
-var import_node_process = __toESM(require("node:process"), 1);
-
-// src/queue/sqlite/worker/load-peer.ts
 var import_node_module = require("node:module");
-var loadPeer = (path) => (0, import_node_module.createRequire)(path)(path);
-
-// src/queue/sqlite/worker/engine.ts
+var import_node_process = __toESM(require("node:process"), 1);
 var MINIMUM = [3, 51, 3];
 var PEER = "@photostructure/sqlite";
 function loadEngine(peerPath) {
@@ -384,7 +1491,7 @@ function loadEngine(peerPath) {
   const install = \`\${PEER} (\\\`npm install \${PEER}@1\\\`): Node \${import_node_process.default.versions.node} has no SQLite \${MINIMUM.join(".")}\`;
   if (peerPath === null) throw new Rejection("ERR_PEER_MISSING", install);
   try {
-    const peer = loadPeer(peerPath);
+    const peer = (0, import_node_module.createRequire)(peerPath)(peerPath);
     if (isRecent(peer)) return peer;
   } catch (cause) {
     throw new Rejection("ERR_PEER_MISSING", install, { cause });
@@ -401,7 +1508,7 @@ function isRecent({ DatabaseSync }) {
       connection.prepare("select sqlite_version() as version").get()?.["version"]
     );
     const parts = version.split(".").map(Number);
-    const index = MINIMUM.findIndex((least, place2) => parts[place2] !== least);
+    const index = MINIMUM.findIndex((least, place) => parts[place] !== least);
     return index === -1 || (parts[index] ?? 0) > (MINIMUM[index] ?? 0);
   } finally {
     connection.close();
@@ -421,1484 +1528,9 @@ function quietly(load) {
   }
 }
 
-// src/queue/sqlite/worker/checksum.ts
-var import_node_zlib = require("node:zlib");
-function bodyChecksum(facts, body) {
-  const { application, messageId, format, dateAt, countAt, sizeBytes } = facts;
-  const text = \`\${application} \${format} \${dateAt} \${countAt} \${sizeBytes} \${messageId}\`;
-  const start = (0, import_node_zlib.crc32)(text);
-  return body.length === 0 ? start : (0, import_node_zlib.crc32)(body, start);
-}
-var progressChecksum = (row) => (0, import_node_zlib.crc32)(
-  \`\${row.sequence} \${row.due} \${row.accepted} \${row.sends} \${row.max_messages} \${row.progress}\`
-);
-
-// src/queue/sqlite/worker/text.ts
-var PLAIN = /^[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]*$/;
-var toText = (id) => PLAIN.test(id) ? id : JSON.stringify(id).slice(1, -1);
-var fromText = (text) => PLAIN.test(text) ? text : JSON.parse(\`"\${text}"\`);
-
-// src/queue/sqlite/worker/repair.ts
-var TIERS = ["healthy", "failing", "closed"];
-var MAX_PAUSE_MS = 366 * 864e5;
-function audit(transaction, nowMs) {
-  for (const row of transaction.database.all("select number from application")) {
-    const application = transaction.byNumber(Number(row["number"]));
-    const before = JSON.stringify(application);
-    if (!TIERS.includes(application.tier)) application.tier = "healthy";
-    if (application.not_before > nowMs + MAX_PAUSE_MS) application.not_before = 0;
-    if (application.served_at > nowMs + MAX_PAUSE_MS) application.served_at = 0;
-    refreshFirstDue(transaction, application);
-    transaction.changed(application);
-    if (JSON.stringify(application) === before) transaction.unchanged(application);
-    else transaction.addLost(application, 0);
-  }
-}
-function refreshFirstDue(transaction, application) {
-  if (application.claim !== null) return;
-  let first = firstDue(transaction, application);
-  if (first === void 0) {
-    recount(transaction, application);
-    first = firstDue(transaction, application);
-  }
-  application.first_due = first ?? null;
-}
-function firstDue({ database }, { number, pending }) {
-  const entry = database.get(
-    "select sequence, due from message where application = ? order by due, sequence limit 1",
-    number
-  );
-  if (entry === void 0) return pending === 0 ? null : void 0;
-  const row = database.get(
-    "select application, due from message where sequence = ?",
-    entry.sequence
-  );
-  const isSame = row?.["application"] === number && row["due"] === entry.due;
-  return isSame ? entry.due : void 0;
-}
-function recount(transaction, application) {
-  transaction.database.exec("reindex message");
-  const row = transaction.database.get(
-    \`select count(*) as messages, coalesce(sum(size_bytes), 0) as bytes from message not indexed
-     where application = ?\`,
-    application.number
-  );
-  const messages = Number(row?.["messages"]) - application.pending;
-  transaction.addPending(application, messages, Number(row?.["bytes"]) - application.pending_bytes);
-  transaction.addLost(application, Math.max(0, -messages));
-  application.accepted += Math.max(0, messages);
-}
-
-// src/queue/sqlite/worker/waiting.ts
-var SELECT_PROGRESS = "select sequence, due, accepted, sends, max_messages, progress from message where";
-var WRITE_PROGRESS = \`
-  update message set due = ?, sends = ?, max_messages = ?, progress = ?, progress_checksum = ?
-  where sequence = ?\`;
-function writeProgress(transaction, row) {
-  const { sequence, due, sends, max_messages: maxMessages, progress } = row;
-  const values = [due, sends, maxMessages, progress, progressChecksum(row), sequence];
-  transaction.database.run(WRITE_PROGRESS, ...values);
-}
-function readProgress({ database }, sequence) {
-  return database.get(
-    \`select sequence, due, accepted, sends, max_messages, progress, size_bytes
-     from message where sequence = ?\`,
-    sequence
-  );
-}
-function place(transaction, application, nowMs) {
-  endDelaysIfFull(transaction, application, nowMs);
-  if (application.served_at > nowMs) resumeAfterSetback(application, nowMs);
-  transaction.changed(application);
-}
-function resumeAfterSetback(application, nowMs) {
-  if (application.not_before <= application.served_at) application.not_before = nowMs;
-  application.served_at = nowMs;
-}
-function endDelaysIfFull(transaction, application, nowMs) {
-  const waiting = application.pending - application.claimed;
-  if (application.delayed_until <= nowMs || waiting < application.max_messages) return;
-  application.delayed_until = nowMs;
-  const delayed = transaction.database.all(
-    \`\${SELECT_PROGRESS} application = ? and due > ? and sends = 0\`,
-    application.number,
-    nowMs
-  );
-  for (const row of delayed) writeProgress(transaction, { ...row, due: nowMs });
-  refreshFirstDue(transaction, application);
-}
-function claimedSequences({ database }, application) {
-  if (application.claim === null) return [];
-  const row = database.get("select sequences from claim where number = ?", application.claim);
-  return row === void 0 ? [] : JSON.parse(String(row["sequences"]));
-}
-function endClaim(transaction, application, atMs) {
-  transaction.database.run("delete from claim where number = ?", application.claim);
-  application.claim = null;
-  application.lease_end = null;
-  application.claimed = 0;
-  application.served_at = atMs;
-  application.turn = transaction.nextNumber();
-  refreshFirstDue(transaction, application);
-}
-function rescueExpired(transaction, nowMs) {
-  transaction.flushApplications();
-  const expired = transaction.database.all(
-    "select number from application where claim is not null and lease_end <= ?",
-    nowMs
-  );
-  for (const { number } of expired) {
-    const application = transaction.byNumber(Number(number));
-    const leaseEnd = application.lease_end ?? nowMs;
-    for (const sequence of claimedSequences(transaction, application)) {
-      const row = readProgress(transaction, sequence);
-      if (row !== void 0) writeProgress(transaction, { ...row, sends: row.sends + 1 });
-    }
-    endClaim(transaction, application, leaseEnd);
-    endDelaysIfFull(transaction, application, leaseEnd);
-    place(transaction, application, nowMs);
-    transaction.announceDue();
-  }
-}
-function findClaim(transaction, id) {
-  const [, number, claim2] = /^(\\d{1,15})-(\\d{1,15})$/.exec(id) ?? [];
-  if (number === void 0) return void 0;
-  const application = transaction.byNumber(Number(number));
-  return application?.claim === Number(claim2) ? application : void 0;
-}
-
-// src/queue/sqlite/worker/dead-letters.ts
-var PAGE = 500;
-function buryMessage(transaction, application, message) {
-  const { sequence, sends, death } = message;
-  const row = transaction.database.get(
-    \`insert into dead_letter
-     select ?, application, accepted, ?, ?, ?, ?, message_id, format, date_at, count_at, size_bytes,
-       body_checksum, body
-     from message where sequence = ? returning message_id, size_bytes\`,
-    transaction.nextNumber(),
-    death.diedMs,
-    sends,
-    death.reason,
-    death.lastAttempt,
-    sequence
-  );
-  transaction.database.run("delete from message where sequence = ?", sequence);
-  const bytes = Number(row?.["size_bytes"] ?? 0);
-  transaction.addPending(application, -1, -bytes);
-  transaction.state.dead_bytes += bytes;
-  application.dead += 1;
-  transaction.changed(application);
-  return { messageId: fromText(String(row?.["message_id"])) };
-}
-function evict(transaction, maxDeadBytes) {
-  while (transaction.state.dead_bytes > maxDeadBytes) {
-    const oldest = transaction.database.get(
-      "select id, application, size_bytes from dead_letter order by id limit 1"
-    );
-    if (oldest === void 0) return;
-    forget(transaction, oldest, "evicted");
-  }
-}
-function forget(transaction, row, as) {
-  const application = transaction.byNumber(row.application);
-  transaction.database.run("delete from dead_letter where id = ?", row.id);
-  transaction.state.dead_bytes -= row.size_bytes;
-  application.dead -= 1;
-  if (as !== void 0) application[as] += 1;
-  transaction.changed(application);
-  return application;
-}
-function search(transaction, columns, { filter, after, upTo, limit }) {
-  const { applicationId, ids } = filter;
-  const named = ids === void 0 ? null : JSON.stringify(ids.filter((id) => /^\\d{1,15}$/.test(id)).map(Number));
-  let number = null;
-  if (applicationId !== void 0) number = transaction.find(applicationId)?.number ?? -1;
-  const conditions = [
-    "id > ? and id <= ?",
-    ...number === null ? [] : ["application = ?"],
-    ...named === null ? [] : ["id in (select value from json_each(?))"]
-  ];
-  return transaction.database.all(
-    \`select \${columns} from dead_letter where \${conditions.join(" and ")} order by id limit ?\`,
-    after,
-    upTo,
-    ...number === null ? [] : [number],
-    ...named === null ? [] : [named],
-    limit
-  );
-}
-function listDeadLetters(transaction, { filter, limit, after }, { send }) {
-  const given = { filter, after, limit, upTo: Number.MAX_SAFE_INTEGER };
-  return search(transaction, "*", given).map((row) => {
-    send(row.body);
-    return [
-      row.id,
-      transaction.byNumber(row.application).id,
-      fromText(row.message_id),
-      row.format,
-      row.body.length,
-      row.date_at,
-      row.count_at,
-      row.size_bytes,
-      row.sends,
-      row.reason,
-      row.last_attempt,
-      row.accepted,
-      row.died
-    ];
-  });
-}
-function purge(transaction, page) {
-  return eachOfPage(transaction, page, (row) => {
-    forget(transaction, row, "purged");
-    return true;
-  });
-}
-function replay(transaction, { bounds, ...page }, at) {
-  const answer2 = eachOfPage(transaction, page, (row) => {
-    const application = transaction.byNumber(row.application);
-    if (application.tier === "closed" || !hasRoom(transaction, bounds, row.size_bytes))
-      return false;
-    revive(transaction, { application, row, at });
-    return true;
-  });
-  if (answer2.count > 0) transaction.announceDue();
-  return answer2;
-}
-var hasRoom = ({ state }, bounds, bytes) => state.pending < bounds.maxPendingMessages && state.pending_bytes + bytes <= bounds.maxPendingBytes;
-function revive(transaction, {
-  application,
-  row,
-  at
-}) {
-  transaction.state.last_sequence += 1;
-  const sequence = transaction.state.last_sequence;
-  const { nowMs } = at;
-  const { sends } = row;
-  const young = {
-    sequence,
-    due: nowMs,
-    accepted: nowMs,
-    sends,
-    max_messages: null,
-    progress: null
-  };
-  transaction.database.run(
-    \`insert into message
-     select ?, application, ?, ?, sends, null, null, ?, message_id, format, date_at, count_at,
-       size_bytes, body_checksum, body
-     from dead_letter where id = ?\`,
-    sequence,
-    nowMs,
-    nowMs,
-    progressChecksum(young),
-    row.id
-  );
-  forget(transaction, row);
-  transaction.addPending(application, 1, row.size_bytes);
-  application.first_due = Math.min(application.first_due ?? nowMs, nowMs);
-  place(transaction, application, nowMs);
-}
-function eachOfPage(transaction, page, work) {
-  const upTo = page.upTo ?? transaction.state.last_number;
-  const given = { filter: page.filter, after: page.after, upTo, limit: PAGE };
-  const rows = search(
-    transaction,
-    "id, application, size_bytes, sends",
-    given
-  );
-  const count = rows.filter(work).length;
-  const last = rows.length < PAGE ? void 0 : rows.at(-1)?.id;
-  return { count, upTo, ...last === void 0 ? {} : { after: last } };
-}
-
-// src/queue/sqlite/worker/applications.ts
-var SELECT_PAGE = \`
-  select sequence, application, accepted, sends from message
-  where sequence > ? order by sequence limit ?\`;
-var SELECT_OF_APPLICATION = \`
-  select sequence, application, accepted, sends from message
-  where application = ? order by due, sequence limit ?\`;
-var WIDE_RANGE = 5e3;
-var COUNT_ROWS = "select count(*) as count from message where sequence between ? and ?";
-var COUNT_INDEX = \`select count(*) as count from message indexed by message_due
-  where +sequence between ? and ?\`;
-function expire(transaction, { olderThanMs, maxMessages, maxDeadBytes }, at) {
-  const found = [];
-  const isClaimed = claimedBy(transaction);
-  const limit = toWhole(maxMessages);
-  let after = 0;
-  search: while (found.length < limit) {
-    const page = transaction.database.all(SELECT_PAGE, after, 1e3);
-    for (const row of page) {
-      if (row.accepted >= at.nowMs - olderThanMs || found.length >= limit) break search;
-      if (!isClaimed(row)) found.push(row);
-      after = row.sequence;
-    }
-    if (page.length < 1e3) break;
-  }
-  const death = { reason: "horizon-passed", lastAttempt: "null", diedMs: at.nowMs };
-  return buryAll(transaction, found, { death, maxDeadBytes });
-}
-function claimedBy(transaction) {
-  const claims = /* @__PURE__ */ new Map();
-  return ({ application: number, sequence }) => {
-    const known = claims.get(number);
-    const application = transaction.byNumber(number);
-    const sequences = known ?? new Set(claimedSequences(transaction, application));
-    if (known === void 0) claims.set(number, sequences);
-    return sequences.has(sequence);
-  };
-}
-function buryAll(transaction, rows, { death, maxDeadBytes }) {
-  const changed = /* @__PURE__ */ new Set();
-  const expired = rows.map(({ sequence, application: number, sends }) => {
-    const application = transaction.byNumber(number);
-    changed.add(application);
-    const { messageId } = buryMessage(transaction, application, { sequence, sends, death });
-    return { applicationId: application.id, messageId, sequence };
-  });
-  for (const application of changed) {
-    refreshFirstDue(transaction, application);
-    place(transaction, application, death.diedMs);
-  }
-  evict(transaction, maxDeadBytes);
-  return expired;
-}
-function closeApplication(transaction, given, at) {
-  const application = transaction.ensure(given.applicationId, given.initialState);
-  application.tier = "closed";
-  transaction.changed(application);
-  const isClaimed = claimedBy(transaction);
-  const limit = toWhole(given.maxMessages);
-  const rows = transaction.database.all(SELECT_OF_APPLICATION, application.number, limit + application.claimed).filter((row) => !isClaimed(row)).slice(0, limit);
-  const death = { reason: "destination-closed", lastAttempt: "null", diedMs: at.nowMs };
-  return buryAll(transaction, rows, { death, maxDeadBytes: given.maxDeadBytes });
-}
-function reopenApplication(transaction, { applicationId, state }, at) {
-  const application = transaction.find(applicationId);
-  if (application === void 0) return null;
-  const [tier, maxMessages, maxBytes, circuitBreaker] = state;
-  application.tier = tier;
-  application.max_messages = maxMessages;
-  application.max_bytes = maxBytes;
-  application.circuit_breaker = circuitBreaker;
-  application.not_before = 0;
-  place(transaction, application, at.nowMs);
-  transaction.announceDue();
-  return null;
-}
-function applicationState(transaction, id) {
-  const found = transaction.find(id);
-  if (found === void 0) return null;
-  return [found.tier, found.max_messages, found.max_bytes, found.circuit_breaker];
-}
-function countPending({ database }, ranges) {
-  let sum = 0;
-  for (const { from, to } of ranges) {
-    const sql = to - from < WIDE_RANGE ? COUNT_ROWS : COUNT_INDEX;
-    sum += Number(database.get(sql, from, to)?.["count"]);
-  }
-  return sum;
-}
-function backlog(transaction, at) {
-  transaction.flushApplications();
-  const later = transaction.database.get(
-    \`select coalesce(sum((select count(*) from message m where m.application = a.number and m.due > ?)), 0)
-     as count from application a where a.pending > 0\`,
-    at.nowMs
-  );
-  const { pending, last_sequence: lastSequence } = transaction.state;
-  return { dueMessages: pending - Number(later?.["count"]), lastSequence };
-}
-function stats(transaction, at) {
-  transaction.flushApplications();
-  const applications = transaction.database.tuples(
-    \`select id, tier, accepted, delivered, pending, dead, purged, evicted, lost from application
-       order by number\`
-  ).map(([id, ...counts]) => [fromText(id), ...counts]);
-  const oldest = transaction.database.get(
-    \`select min(max(first_due, not_before)) as since from application
-     where tier <> 'closed' and claim is null and first_due is not null\`
-  )?.["since"];
-  const oldestDueMs = oldest === null ? 0 : Math.max(0, at.nowMs - Number(oldest));
-  return { pendingBytes: transaction.state.pending_bytes, oldestDueMs, applications };
-}
-
-// src/queue/sqlite/worker/claim.ts
-var COLUMNS = \`sequence, due, accepted, sends, max_messages, progress, progress_checksum,
-  message_id, format, date_at, count_at, size_bytes, body_checksum, body\`;
-var SELECT_DUE = \`
-  select \${COLUMNS} from message
-  where application = ?1 and due <= ?2 and (due, sequence) > (?3, ?4)
-  order by due, sequence limit ?5\`;
-var FIRST_READY = \`
-  select number, ready_at, turn from application
-  where tier = ? and ready_at is not null order by ready_at, turn limit 1\`;
-var FIRST_PAGE = 16;
-var PAGE_BYTES = 4e6;
-function claim(transaction, request, { at, send }) {
-  for (; ; ) {
-    const candidate = nextApplication(transaction, request.tiers);
-    if (candidate === void 0) return {};
-    if (candidate.readyAt > at.nowMs) return { dueInMs: candidate.readyAt - at.nowMs };
-    const application = transaction.byNumber(candidate.number);
-    const taken = takeMessages(transaction, application, { request, nowMs: at.nowMs });
-    if (taken !== void 0) {
-      for (const message of taken.messages) send(message[13]);
-      return lease(transaction, { application, taken, request, at });
-    }
-    refreshFirstDue(transaction, application);
-    place(transaction, application, at.nowMs);
-  }
-}
-function nextApplication(transaction, tiers) {
-  transaction.flushApplications();
-  let first;
-  for (const tier of tiers) {
-    const row = transaction.database.get(FIRST_READY, tier);
-    if (row === void 0) continue;
-    const [number, readyAt, turn] = [row["number"], row["ready_at"], row["turn"]].map(Number);
-    const isBefore = first === void 0 || readyAt < first.readyAt || readyAt === first.readyAt && turn < first.turn;
-    if (isBefore) first = { number, readyAt, turn };
-  }
-  return first;
-}
-function takeMessages(transaction, application, { request, nowMs }) {
-  let limit = Math.min(application.max_messages, toWhole(request.maxMessages));
-  const maxBytes = Math.min(application.max_bytes, toWhole(request.maxBytes));
-  const messages = [];
-  let format;
-  let bytes = 0;
-  for (const message of dueMessages(transaction, application, { limit, nowMs })) {
-    if (!isIntact(application, message)) {
-      setAside(transaction, application, { message, nowMs });
-      continue;
-    }
-    limit = Math.min(limit, message[4] ?? limit);
-    const isWithin = messages.length < limit && bytes + message[11] <= maxBytes && message[8] === format;
-    if (messages.length > 0 && !isWithin) break;
-    messages.push(message);
-    format = message[8];
-    bytes += message[11];
-  }
-  return format === void 0 ? void 0 : { format, messages, bytes };
-}
-function* dueMessages({ database }, { number }, limits) {
-  let after = [Number.MIN_SAFE_INTEGER, 0];
-  let left = Math.max(1, limits.limit);
-  let page = FIRST_PAGE;
-  while (left > 0) {
-    page = Math.min(left, page);
-    const values = [number, limits.nowMs, ...after, page];
-    const found = database.tuples(SELECT_DUE, ...values);
-    yield* found;
-    const last = found.at(-1);
-    if (last === void 0 || found.length < page) return;
-    after = [last[1], last[0]];
-    left -= found.length;
-    const bytes = found.reduce((sum, message) => sum + message[13].length, 1);
-    page = Math.max(1, Math.floor(PAGE_BYTES * found.length / bytes));
-  }
-}
-function isIntact(application, message) {
-  const [sequence, due, accepted, sends, maxMessages, progress] = message;
-  const row = { sequence, due, accepted, sends, max_messages: maxMessages, progress };
-  if (progressChecksum(row) !== message[6]) return false;
-  const [, , , , , , , messageId, format, dateAt, countAt, sizeBytes, checksum, body] = message;
-  const facts = {
-    application: application.number,
-    messageId: fromText(messageId),
-    format,
-    dateAt,
-    countAt,
-    sizeBytes
-  };
-  return bodyChecksum(facts, body) === checksum;
-}
-function setAside(transaction, application, {
-  message,
-  nowMs
-}) {
-  const [sequence] = message;
-  transaction.database.run(
-    \`insert into damaged_message
-     select sequence, application, ?, sends, message_id, body from message where sequence = ?\`,
-    nowMs,
-    sequence
-  );
-  transaction.database.run("delete from message where sequence = ?", sequence);
-  const left = transaction.database.get(
-    "select count(*) as messages, coalesce(sum(size_bytes), 0) as bytes from message where application = ?",
-    application.number
-  );
-  const bytes = Number(left?.["bytes"]) - application.pending_bytes;
-  transaction.addPending(application, -1, bytes);
-  transaction.addLost(application, 1);
-}
-function lease(transaction, {
-  application,
-  taken,
-  request,
-  at
-}) {
-  const number = transaction.nextNumber();
-  const sequences = JSON.stringify(taken.messages.map(([sequence]) => sequence));
-  transaction.database.run(
-    "insert into claim (number, application, size_bytes, sequences) values (?, ?, ?, ?)",
-    number,
-    application.number,
-    taken.bytes,
-    sequences
-  );
-  application.claim = number;
-  application.lease_end = at.after(request.leaseMs);
-  application.claimed = taken.messages.length;
-  transaction.changed(application);
-  return {
-    id: \`\${application.number}-\${number}\`,
-    applicationId: application.id,
-    format: taken.format,
-    state: [
-      application.tier,
-      application.max_messages,
-      application.max_bytes,
-      application.circuit_breaker
-    ],
-    nowMs: at.nowMs,
-    messages: taken.messages.map((message) => claimedTuple(message, at.nowMs))
-  };
-}
-function claimedTuple(message, nowMs) {
-  const [sequence, , accepted, sends, , progress, , messageId, , dateAt, countAt] = message;
-  const length = message[13].length;
-  return [
-    sequence,
-    fromText(messageId),
-    length,
-    dateAt,
-    countAt,
-    sends,
-    nowMs - accepted,
-    progress
-  ];
-}
-
-// src/queue/sqlite/worker/enqueue.ts
-var INSERT = \`
-  insert into message (sequence, application, due, accepted, sends, progress_checksum, message_id,
-    format, date_at, count_at, size_bytes, body_checksum, body)
-  values (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?)\`;
-function enqueue(transaction, { entries, delayMs, settings }, { at, bodies }) {
-  const { isClosed, closed } = closedOf(transaction, entries);
-  refuseOverflow(transaction, { entries: entries.filter((entry) => !isClosed(entry)), settings });
-  const due = at.after(delayMs);
-  const changed = /* @__PURE__ */ new Set();
-  const sequences = [];
-  let end = 0;
-  for (const entry of entries) {
-    const body = bodies.subarray(end, end + entry[3]);
-    end += entry[3];
-    if (isClosed(entry)) continue;
-    const application = transaction.ensure(entry[0], settings.initialState);
-    sequences.push(
-      insertMessage(transaction, entry, { application, due, accepted: at.nowMs, body })
-    );
-    application.first_due = Math.min(application.first_due ?? due, due);
-    application.delayed_until = Math.max(application.delayed_until, due);
-    changed.add(application);
-  }
-  for (const application of changed) place(transaction, application, at.nowMs);
-  if (changed.size > 0) transaction.announceDue();
-  return { sequences, closed };
-}
-function closedOf(transaction, entries) {
-  const ids = new Set(entries.map(([id]) => id));
-  const closed = new Set([...ids].filter((id) => transaction.find(id)?.tier === "closed"));
-  const isClosed = ([id]) => closed.size > 0 && closed.has(id);
-  return { isClosed, closed: [...closed] };
-}
-function refuseOverflow({ state }, { entries, settings: { bounds } }) {
-  const bytes = entries.reduce((sum, entry) => sum + entry[6], 0);
-  let bound;
-  if (state.pending + entries.length > bounds.maxPendingMessages) bound = "maxPendingMessages";
-  else if (state.pending_bytes + bytes > bounds.maxPendingBytes) bound = "maxPendingBytes";
-  if (bound === void 0 || entries.length === 0) return;
-  const detail = \`\${entries.length} messages of \${bytes} bytes would pass \${bound} (\${bounds[bound]})\`;
-  throw new Rejection("ERR_QUEUE_FULL", detail, { path: [bound] });
-}
-function insertMessage(transaction, entry, message) {
-  const [, messageId, format, , dateAt, countAt, sizeBytes] = entry;
-  const { application, due, accepted, body } = message;
-  transaction.state.last_sequence += 1;
-  const sequence = transaction.state.last_sequence;
-  const { number } = application;
-  const facts = { application: number, messageId, format, dateAt, countAt, sizeBytes };
-  const progress = { sequence, due, accepted, sends: 0, max_messages: null, progress: null };
-  transaction.database.run(
-    INSERT,
-    sequence,
-    number,
-    due,
-    accepted,
-    progressChecksum(progress),
-    toText(messageId),
-    format,
-    dateAt,
-    countAt,
-    sizeBytes,
-    bodyChecksum(facts, body),
-    body
-  );
-  transaction.addPending(application, 1, sizeBytes);
-  application.accepted += 1;
-  return sequence;
-}
-
-// src/queue/sqlite/worker/incidents.ts
-var import_node_crypto = require("node:crypto");
-var FORGOTTEN_INCIDENTS = 10;
-var FORGOTTEN_NAMES = 1e3;
-var digest = (parts) => (0, import_node_crypto.createHash)("sha256").update(JSON.stringify(parts)).digest();
-var keyOf = ({ applicationId, incidentId }) => digest([applicationId, incidentId]);
-var COLUMN = { log: "on_log", webhook: "on_webhook" };
-function find({ database }, report) {
-  return database.get("select * from incident where key = ?", keyOf(report));
-}
-function tellIncident(transaction, { report, limits }, at) {
-  const oldest = at.nowMs - limits.keptMs;
-  let known = find(transaction, report);
-  if (known !== void 0 && known.seen_at < oldest) {
-    forget2(transaction, known.number);
-    known = void 0;
-  }
-  const row = known ?? create(transaction, report, at.nowMs);
-  const column = COLUMN[report.channel];
-  transaction.database.run(
-    \`update incident set seen_at = ?, \${column} = 1 where number = ?\`,
-    at.nowMs,
-    row.number
-  );
-  const addNew = (kind, names) => names.filter((name) => addName(transaction, row.number, [report.channel, kind, name]));
-  const news = {
-    isFirst: row[column] === 0,
-    startedAt: row.started_at,
-    newAddresses: addNew("ip", report.addresses),
-    newAccounts: addNew("account", report.accounts)
-  };
-  forgetOthers(transaction, row.number, { limits, oldest });
-  return news;
-}
-function create(transaction, report, nowMs) {
-  transaction.state.incidents += 1;
-  return transaction.database.get(
-    "insert into incident (key, started_at, seen_at) values (?, ?, ?) returning *",
-    keyOf(report),
-    report.at,
-    nowMs
-  );
-}
-function addName(transaction, number, parts) {
-  const added = transaction.database.run(
-    "insert or ignore into incident_name (incident, digest) values (?, ?)",
-    number,
-    digest(parts)
-  );
-  transaction.state.incident_names += added;
-  return added > 0;
-}
-function retractIncident(transaction, { report, news }) {
-  const known = find(transaction, report);
-  if (known === void 0) return null;
-  const { channel } = report;
-  const removeNames = (kind, names) => {
-    for (const name of names) {
-      const values = [known.number, digest([channel, kind, name])];
-      transaction.state.incident_names -= transaction.database.run(
-        "delete from incident_name where incident = ? and digest = ?",
-        ...values
-      );
-    }
-  };
-  if (news.isFirst) {
-    const sql = \`update incident set \${COLUMN[channel]} = 0 where number = ?\`;
-    transaction.database.run(sql, known.number);
-  }
-  removeNames("ip", news.newAddresses);
-  removeNames("account", news.newAccounts);
-  return null;
-}
-function forgetOthers(transaction, current, { limits, oldest }) {
-  const { database, state } = transaction;
-  for (let count = 0; count < FORGOTTEN_INCIDENTS; count += 1) {
-    const first = database.get(
-      \`select number, seen_at from incident where number <> ?
-       order by seen_at, number limit 1\`,
-      current
-    );
-    if (first === void 0) {
-      forgetNames(transaction, Math.min(state.incident_names - limits.maxNames, FORGOTTEN_NAMES));
-      return;
-    }
-    const isTooMany = state.incidents > limits.maxIncidents || state.incident_names > limits.maxNames;
-    if (!isTooMany && Number(first["seen_at"]) >= oldest) return;
-    forget2(transaction, Number(first["number"]));
-  }
-}
-function forget2(transaction, number) {
-  const { database, state } = transaction;
-  state.incident_names -= database.run("delete from incident_name where incident = ?", number);
-  state.incidents -= database.run("delete from incident where number = ?", number);
-}
-function forgetNames({ database, state }, count) {
-  if (count <= 0) return;
-  state.incident_names -= database.run(
-    \`delete from incident_name where (incident, digest) in
-       (select incident, digest from incident_name limit ?)\`,
-    count
-  );
-}
-
-// src/queue/sqlite/worker/items.ts
-var PAGE2 = 100;
-function exportPage(transaction, { kind, after }, { at, send }) {
-  transaction.flushApplications();
-  const { database } = transaction;
-  if (database.get("select number from application where claim is not null limit 1")) {
-    const detail = "messages are claimed: close the senders, or wait until the leases expire";
-    throw new Rejection("ERR_QUEUE_FAILED", detail);
-  }
-  if (kind === "message") return messagesAfter(transaction, after, { at, send });
-  return database.all("select number from application where number > ? order by number limit ?", after, PAGE2).map(({ number }) => {
-    const { id, not_before, ...application } = transaction.byNumber(
-      Number(number)
-    );
-    const state = {
-      tier: application.tier,
-      maxMessages: application.max_messages,
-      maxBytes: application.max_bytes,
-      circuitBreaker: JSON.parse(application.circuit_breaker)
-    };
-    return { kind, id: String(number), applicationId: id, state, pausedUntil: not_before };
-  });
-}
-function messagesAfter(transaction, after, { at, send }) {
-  for (; ; ) {
-    const rows = transaction.database.tuples(
-      \`select \${COLUMNS}, application from message where sequence > ? order by sequence limit ?\`,
-      after,
-      PAGE2
-    );
-    const items = [];
-    for (const row of rows) {
-      const [sequence, due, accepted, sends, maxMessages, progress, , messageId] = row;
-      const [, , , , , , , , format, dateAt, countAt, sizeBytes, , body, number] = row;
-      const application = transaction.byNumber(number);
-      if (!isIntact(application, row)) {
-        setAside(transaction, application, { message: row, nowMs: at.nowMs });
-        place(transaction, application, at.nowMs);
-        continue;
-      }
-      send(body);
-      items.push({
-        kind: "message",
-        id: String(sequence),
-        applicationId: application.id,
-        messageId: fromText(messageId),
-        length: body.length,
-        progress: progress === null ? null : JSON.parse(progress),
-        acceptedAt: accepted,
-        dueAt: due,
-        format,
-        dateAt,
-        countAt,
-        sizeBytes,
-        sends,
-        maxMessages
-      });
-    }
-    if (items.length > 0 || rows.length === 0) return items;
-  }
-}
-function importItems(transaction, { items, settings, maxDeadBytes }, { at, bodies }) {
-  const { database } = transaction;
-  let end = 0;
-  const added = [];
-  for (const item of items) {
-    const start = end;
-    if (item.kind !== "application") end += item.length;
-    if (database.get("select key from imported where key = ?", item.key) !== void 0) continue;
-    added.push({ item, body: bodies.subarray(start, end) });
-  }
-  const entries = added.flatMap(({ item }) => item.kind === "message" ? [entryOf(item)] : []);
-  refuseOverflow(transaction, { entries, settings });
-  for (const { item, body } of added) {
-    database.run("insert into imported (key) values (?)", item.key);
-    const application = transaction.ensure(item.applicationId, settings.initialState);
-    if (item.kind === "message") storeMessage(transaction, application, { item, body });
-    else if (item.kind === "dead-letter") storeLetter(transaction, application, { item, body });
-    else storeState(application, item);
-    place(transaction, application, at.nowMs);
-  }
-  evict(transaction, maxDeadBytes);
-  transaction.announceDue();
-  return added.length;
-}
-function storeState(application, item) {
-  const [tier, maxMessages, maxBytes, circuitBreaker] = stateTuple(item.state);
-  application.tier = tier;
-  application.max_messages = maxMessages;
-  application.max_bytes = maxBytes;
-  application.circuit_breaker = circuitBreaker;
-  application.not_before = toWhole(item.pausedUntil);
-}
-function storeMessage(transaction, application, { item, body }) {
-  const { sends, maxMessages } = item;
-  const due = toWhole(item.dueAt);
-  const accepted = toWhole(item.acceptedAt);
-  const facts = { application, due, accepted, body };
-  const sequence = insertMessage(transaction, entryOf(item), facts);
-  const progress = item.progress === null ? null : JSON.stringify(item.progress);
-  const row = { sequence, due, accepted, sends, max_messages: maxMessages, progress };
-  writeProgress(transaction, row);
-  application.first_due = Math.min(application.first_due ?? due, due);
-}
-function storeLetter(transaction, application, { item, body }) {
-  const { number } = application;
-  const { messageId, format, dateAt, countAt, sizeBytes } = item;
-  const facts = { application: number, messageId, format, dateAt, countAt, sizeBytes };
-  transaction.database.run(
-    "insert into dead_letter values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    transaction.nextNumber(),
-    number,
-    toWhole(item.acceptedAt),
-    toWhole(item.diedAt),
-    item.sends,
-    item.reason,
-    JSON.stringify(item.lastAttempt),
-    toText(messageId),
-    format,
-    dateAt,
-    countAt,
-    sizeBytes,
-    bodyChecksum(facts, body),
-    body
-  );
-  transaction.state.dead_bytes += sizeBytes;
-  application.accepted += 1;
-  application.dead += 1;
-}
-var entryOf = ({
-  applicationId,
-  messageId,
-  format,
-  length,
-  dateAt,
-  countAt,
-  sizeBytes
-}) => [
-  applicationId,
-  messageId,
-  format,
-  length,
-  dateAt,
-  countAt,
-  sizeBytes
-];
-
-// src/queue/sqlite/worker/settle.ts
-function settle(transaction, settlement, at) {
-  const application = findClaim(transaction, settlement.id);
-  if (application === void 0) return false;
-  const sequences = claimedSequences(transaction, application);
-  if (sequences.length !== settlement.count) {
-    const detail = \`\${settlement.count} results for \${sequences.length} messages\`;
-    throw new Rejection("ERR_QUEUE_FAILED", detail);
-  }
-  if (settlement.results === null) deliverAll(transaction, application, sequences);
-  else {
-    for (const [index, result] of settlement.results.entries()) {
-      record(transaction, { application, sequence: sequences[index] ?? 0, result, at });
-    }
-    evict(transaction, settlement.maxDeadBytes);
-  }
-  finish(transaction, application, { update: settlement.update, at });
-  return true;
-}
-function release(transaction, { id, update }, at) {
-  const application = findClaim(transaction, id);
-  if (application === void 0) return false;
-  finish(transaction, application, { update, at });
-  return true;
-}
-function closeHandle(transaction, claims, at) {
-  for (const id of claims) release(transaction, { id, update: null }, at);
-  return transaction.state.pending;
-}
-function extend(transaction, { id, leaseMs }, at) {
-  const application = findClaim(transaction, id);
-  if (application === void 0) return false;
-  application.lease_end = at.after(leaseMs);
-  transaction.changed(application);
-  return true;
-}
-function finish(transaction, application, { update, at }) {
-  endClaim(transaction, application, at.nowMs);
-  if (update !== null) {
-    const [tier, maxMessages, maxBytes, circuitBreaker] = update.state;
-    if (application.tier !== "closed") application.tier = tier;
-    application.max_messages = maxMessages;
-    application.max_bytes = maxBytes;
-    application.circuit_breaker = circuitBreaker;
-    application.not_before = at.after(update.pauseMs);
-  }
-  place(transaction, application, at.nowMs);
-  transaction.announceDue();
-}
-function deliverAll(transaction, application, sequences) {
-  const { database } = transaction;
-  const claim2 = database.get("select size_bytes from claim where number = ?", application.claim);
-  let deleted = 0;
-  for (const { from, to } of rangesOf(sequences)) {
-    deleted += database.run("delete from message where sequence between ? and ?", from, to);
-  }
-  transaction.addPending(application, -deleted, -Number(claim2?.["size_bytes"] ?? 0));
-  application.delivered += deleted;
-}
-function rangesOf(sequences) {
-  const ranges = [];
-  for (const sequence of sequences.toSorted((one, other) => one - other)) {
-    const last = ranges.at(-1);
-    if (last !== void 0 && last.to === sequence - 1) last.to = sequence;
-    else ranges.push({ from: sequence, to: sequence });
-  }
-  return ranges;
-}
-function record(transaction, { application, sequence, result, at }) {
-  const row = readProgress(transaction, sequence);
-  if (row === void 0) return;
-  const [kind] = result;
-  if (kind === "retry") {
-    const [, afterMs, maxMessages, progress] = result;
-    const due = afterMs > 0 ? at.after(afterMs) : row.due;
-    const sends = row.sends + 1;
-    writeProgress(transaction, { ...row, due, sends, max_messages: maxMessages, progress });
-    return;
-  }
-  if (kind === "dead") {
-    const [, reason, lastAttempt] = result;
-    const sends = row.sends + 1;
-    const death = { reason, lastAttempt, diedMs: at.nowMs };
-    buryMessage(transaction, application, { sequence, sends, death });
-    return;
-  }
-  transaction.database.run("delete from message where sequence = ?", sequence);
-  transaction.addPending(application, -1, -row.size_bytes);
-  application.delivered += 1;
-}
-
-// src/queue/sqlite/worker/operations.ts
-var WITHOUT_LEASES = ["tellIncident", "retractIncident"];
-function runOperation(transaction, [, operation, argument], context) {
-  if (!WITHOUT_LEASES.includes(operation)) rescueExpired(transaction, context.at.nowMs);
-  const run = OPERATIONS[operation];
-  return run(transaction, argument, context);
-}
-var OPERATIONS = {
-  open: (transaction, _, { at }) => backlog(transaction, at),
-  enqueue,
-  claim,
-  settle: (transaction, argument, { at }) => settle(transaction, argument, at),
-  release: (transaction, argument, { at }) => release(transaction, argument, at),
-  extend: (transaction, argument, { at }) => extend(transaction, argument, at),
-  expire: (transaction, argument, { at }) => expire(transaction, argument, at),
-  countPending,
-  applicationState,
-  closeApplication: (transaction, argument, { at }) => closeApplication(transaction, argument, at),
-  reopenApplication: (transaction, argument, { at }) => reopenApplication(transaction, argument, at),
-  listDeadLetters,
-  replay: (transaction, argument, { at }) => replay(transaction, argument, at),
-  purge,
-  exportPage,
-  importItems,
-  stats: (transaction, _, { at }) => stats(transaction, at),
-  closeHandle: (transaction, argument, { at }) => closeHandle(transaction, argument, at),
-  tellIncident: (transaction, argument, { at }) => tellIncident(transaction, argument, at),
-  retractIncident
-};
-
-// src/queue/sqlite/worker/transaction.ts
-var STATE_COLUMNS = [
-  "last_sequence",
-  "last_number",
-  "pending",
-  "pending_bytes",
-  "dead_bytes",
-  "due_changes",
-  "incidents",
-  "incident_names"
-];
-var COLUMNS2 = [
-  "tier",
-  "max_messages",
-  "max_bytes",
-  "circuit_breaker",
-  "not_before",
-  "served_at",
-  "turn",
-  "claim",
-  "lease_end",
-  "claimed",
-  "first_due",
-  "delayed_until",
-  "ready_at",
-  "pending",
-  "pending_bytes",
-  "accepted",
-  "delivered",
-  "dead",
-  "purged",
-  "evicted",
-  "lost"
-];
-var assignments = (names) => names.map((name) => \`\${name} = ?\`).join(", ");
-var WRITE_STATE = \`update queue_state set \${assignments(STATE_COLUMNS)} where id = 1\`;
-var WRITE_APPLICATION = \`update application set \${assignments(COLUMNS2)} where number = ?\`;
-var INSERT_APPLICATION = \`
-  insert into application (id, tier, max_messages, max_bytes, circuit_breaker, turn)
-  values (?, ?, ?, ?, ?, ?) returning number\`;
-var Transaction = class {
-  database;
-  state;
-  /** Messages whose row was damaged, by application. */
-  lost = /* @__PURE__ */ new Map();
-  #isDue = false;
-  #numbers = /* @__PURE__ */ new Map();
-  #applications = /* @__PURE__ */ new Map();
-  #changed = /* @__PURE__ */ new Set();
-  #before;
-  constructor(database) {
-    this.database = database;
-    this.state = database.get("select * from queue_state");
-    this.#before = JSON.stringify(this.state);
-  }
-  get lostMessages() {
-    return [...this.lost].map(([applicationId, lost]) => ({ applicationId, lost }));
-  }
-  get isDue() {
-    return this.#isDue;
-  }
-  nextNumber() {
-    this.state.last_number += 1;
-    return this.state.last_number;
-  }
-  /** Tells all processes that a message may be due earlier than a claim said. */
-  announceDue() {
-    if (!this.#isDue) this.state.due_changes += 1;
-    this.#isDue = true;
-  }
-  find(applicationId) {
-    const number = this.#numbers.get(applicationId);
-    if (number !== void 0) return this.#applications.get(number);
-    const id = toText(applicationId);
-    return this.#keep(this.database.get("select * from application where id = ?", id));
-  }
-  byNumber(number) {
-    const known = this.#applications.get(number);
-    if (known !== void 0) return known;
-    return this.#keep(this.database.get("select * from application where number = ?", number));
-  }
-  #keep(row) {
-    if (row === void 0) return void 0;
-    const application = { ...row, id: fromText(String(row["id"])) };
-    this.#applications.set(application.number, application);
-    this.#numbers.set(application.id, application.number);
-    return application;
-  }
-  /** Finds the application, or makes it with its initial state. */
-  ensure(applicationId, state) {
-    const known = this.find(applicationId);
-    if (known !== void 0) return known;
-    this.database.get(INSERT_APPLICATION, toText(applicationId), ...state, this.nextNumber());
-    return this.find(applicationId);
-  }
-  /** Sets the time at which the application can be claimed. To be called after each change to it. */
-  changed(application) {
-    const { tier, lease_end: leaseEnd, first_due: firstDue2 } = application;
-    if (tier === "closed") application.ready_at = null;
-    else if (application.claim !== null) application.ready_at = leaseEnd;
-    else if (firstDue2 === null) application.ready_at = null;
-    else {
-      const { not_before: notBefore, served_at: servedAt } = application;
-      application.ready_at = Math.max(firstDue2, notBefore, servedAt);
-    }
-    this.#changed.add(application);
-  }
-  /** Takes back \`changed\` for an application that is as it was. */
-  unchanged(application) {
-    this.#changed.delete(application);
-  }
-  /** Adds to the counts of what waits, of the application and of the queue. */
-  addPending(application, messages, bytes) {
-    application.pending += messages;
-    application.pending_bytes += bytes;
-    this.state.pending += messages;
-    this.state.pending_bytes += bytes;
-  }
-  /** Counts messages whose row was damaged. */
-  addLost(application, messages) {
-    application.lost += messages;
-    this.lost.set(application.id, (this.lost.get(application.id) ?? 0) + messages);
-  }
-  /** Writes the applications, before they are searched by something else than their id. */
-  flushApplications() {
-    for (const application of this.#changed) {
-      const values = COLUMNS2.map((name) => application[name]);
-      this.database.run(WRITE_APPLICATION, ...values, application.number);
-    }
-    this.#changed.clear();
-  }
-  flush() {
-    this.flushApplications();
-    if (JSON.stringify(this.state) === this.#before) return;
-    this.database.run(WRITE_STATE, ...STATE_COLUMNS.map((name) => this.state[name]));
-  }
-};
-var Moment = class {
-  nowMs;
-  #exactMs;
-  constructor(exactMs) {
-    this.#exactMs = exactMs;
-    this.nowMs = Math.floor(exactMs);
-  }
-  /** The time in \`ms\`, rounded up: nothing happens earlier than asked. */
-  after(ms) {
-    return ms > 0 ? Math.ceil(Math.min(this.#exactMs + ms, Number.MAX_SAFE_INTEGER)) : this.nowMs;
-  }
-};
-
-// src/queue/sqlite/worker/group.ts
-var noAnswers = () => ({
-  answers: [],
-  bodies: [],
-  bytes: 0,
-  due: false,
-  lastSequence: 0,
-  dueChanges: void 0,
-  lost: [],
-  isBroken: false
-});
-function runGroup(storage, calls, into) {
-  try {
-    const hasSpace = calls.every(({ call }) => call[1] !== "enqueue") || storage.space.canGrow();
-    const given = { calls, bytesBefore: into.bytes, hasSpace };
-    const done = storage.database.transaction(() => attempt(storage, given));
-    storage.space.committed(done.lastSequence);
-    into.answers.push(...done.answers);
-    into.bodies.push(...done.bodies);
-    into.lost.push(...done.lost);
-    into.bytes = done.bytes;
-    into.due ||= done.due;
-    into.dueChanges = done.dueChanges;
-  } catch (error) {
-    recover(storage, { calls, into, error });
-  }
-}
-function recover(storage, { calls, into, error }) {
-  if (error instanceof Stopped) throw error;
-  const isLockWait = error instanceof Rejection;
-  if (calls.length > 1 && !isLockWait) {
-    for (const call of calls) runGroup(storage, [call], into);
-    return;
-  }
-  const [first] = calls;
-  if (isDiskFull(error) && first?.call[1] !== "enqueue" && storage.space.makeRoom()) {
-    runGroup(storage, calls, into);
-    return;
-  }
-  into.isBroken ||= isBroken(error);
-  const failure = failureAnswer(error, storage.file);
-  into.answers.push(...calls.map(({ call }) => [call[0], null, 0, failure]));
-}
-function attempt(storage, {
-  calls,
-  bytesBefore,
-  hasSpace
-}) {
-  const transaction = new Transaction(storage.database);
-  const done = { ...noAnswers(), bytes: bytesBefore };
-  for (const waiting of calls)
-    done.answers.push(answer(storage, { transaction, waiting, done, hasSpace }));
-  transaction.flush();
-  done.due = transaction.isDue;
-  done.lastSequence = transaction.state.last_sequence;
-  done.dueChanges = transaction.state.due_changes;
-  done.lost.push(...transaction.lostMessages);
-  return done;
-}
-function answer(storage, {
-  transaction,
-  waiting: { call, bodies },
-  done,
-  hasSpace
-}) {
-  const [id, operation, , nowMs, bodiesAt] = call;
-  const start = done.bytes;
-  const context = {
-    at: new Moment(nowMs ?? systemClock.now()),
-    bodies: bodies.subarray(bodiesAt),
-    send: (body) => {
-      done.bodies.push(body);
-      done.bytes += body.length;
-    }
-  };
-  try {
-    if (operation === "enqueue" && !hasSpace) {
-      throw new Rejection("ERR_QUEUE_FAILED", "the disk is full");
-    }
-    return [id, runOperation(transaction, call, context), start, null];
-  } catch (error) {
-    if (!(error instanceof Rejection)) throw error;
-    return [id, null, 0, failureAnswer(error, storage.file)];
-  }
-}
-
 // src/queue/sqlite/worker/open.ts
 var import_node_fs2 = require("node:fs");
 var import_node_path = require("node:path");
-
-// src/runtime/random.ts
-var systemRandom = () => Math.random();
-
-// src/queue/sqlite/worker/database.ts
-var LOCK_WAIT_MS = 1e4;
-var BUSY2 = /* @__PURE__ */ Symbol("busy");
-var Database = class {
-  /** Kept here: the engine closes a connection that nobody refers to, even while it has statements. */
-  #connection;
-  #gate;
-  #statements = /* @__PURE__ */ new Map();
-  constructor(connection, gate) {
-    this.#connection = connection;
-    this.#gate = gate;
-  }
-  run(sql, ...values) {
-    return Number(this.#prepared(sql).run(...values).changes);
-  }
-  get(sql, ...values) {
-    return this.#prepared(sql).get(...values);
-  }
-  all(sql, ...values) {
-    return this.#prepared(sql).all(...values);
-  }
-  /** Rows as arrays, which cost less than objects. */
-  tuples(sql, ...values) {
-    const statement = this.#prepared(sql);
-    statement.setReturnArrays(true);
-    return statement.all(...values);
-  }
-  exec(sql) {
-    this.#connection.exec(sql);
-  }
-  /** Runs a statement that takes no lock on the file for long, inside the gate. */
-  quickly(work) {
-    return this.#gate.run(work);
-  }
-  /**
-   * Runs \`work\` in a transaction that holds the file's write lock. Waits for the lock by short random
-   * sleeps: the busy timeout of SQLite sleeps longer and longer, and starves one of several processes.
-   */
-  transaction(work) {
-    return this.patiently(() => {
-      this.exec("begin immediate");
-      return this.#commit(work);
-    });
-  }
-  #commit(work) {
-    try {
-      const value = work();
-      this.exec("commit");
-      return value;
-    } catch (error) {
-      try {
-        this.exec("rollback");
-      } catch {
-      }
-      throw error;
-    }
-  }
-  /** Repeats \`attempt\` while another connection holds the file. */
-  patiently(attempt2, waitMs = LOCK_WAIT_MS) {
-    const endMs = systemClock.monotonicMs() + waitMs;
-    for (; ; ) {
-      const value = this.#gate.run(() => this.#unlessBusy(attempt2));
-      if (value !== BUSY2) return value;
-      if (systemClock.monotonicMs() > endMs) {
-        const detail = \`another process has held the file for \${waitMs / 1e3} s\`;
-        throw new Rejection("ERR_QUEUE_FAILED", detail);
-      }
-      this.pause();
-    }
-  }
-  /** Blocks the worker's thread for 0.2 to 1.7 ms, at random so that waiting processes take turns. */
-  pause() {
-    this.#gate.sleep(0.2 + systemRandom() * 1.5);
-  }
-  #unlessBusy(attempt2) {
-    try {
-      return attempt2();
-    } catch (error) {
-      if (isBusy(error)) return BUSY2;
-      throw error;
-    }
-  }
-  close() {
-    this.#statements.clear();
-    this.#gate.run(() => this.#connection.close());
-  }
-  #prepared(sql) {
-    const known = this.#statements.get(sql);
-    if (known !== void 0) return known;
-    const statement = this.#connection.prepare(sql);
-    this.#statements.set(sql, statement);
-    return statement;
-  }
-};
-
-// src/queue/sqlite/worker/schema.ts
-var APPLICATION_ID = 1397048401;
-var SCHEMA_VERSION = 1;
-var SCHEMA = \`
-create table queue_state (
-  id integer primary key check (id = 1),
-  last_sequence integer not null default 0,
-  -- Numbers turns, claims and dead letters.
-  last_number integer not null default 0,
-  pending integer not null default 0,
-  pending_bytes integer not null default 0,
-  dead_bytes integer not null default 0,
-  -- Rises when a message may be due earlier than a claim said.
-  due_changes integer not null default 0,
-  incidents integer not null default 0,
-  incident_names integer not null default 0
-) strict;
-
-insert into queue_state (id) values (1);
-
-create table application (
-  number integer primary key,
-  id text not null unique,
-  tier text not null,
-  max_messages integer not null,
-  max_bytes integer not null,
-  circuit_breaker text not null,
-  not_before integer not null default 0,
-  -- When its last claim ended: it goes behind those that have waited since.
-  served_at integer not null default 0,
-  turn integer not null default 0,
-  claim integer,
-  lease_end integer,
-  claimed integer not null default 0,
-  -- The first due time of its unclaimed messages. Not kept up while there is a claim.
-  first_due integer,
-  -- No message waits for others to come after this time.
-  delayed_until integer not null default 0,
-  -- When it can be claimed, or its lease ends; null when it is closed or empty.
-  ready_at integer,
-  pending integer not null default 0,
-  pending_bytes integer not null default 0,
-  accepted integer not null default 0,
-  delivered integer not null default 0,
-  dead integer not null default 0,
-  purged integer not null default 0,
-  evicted integer not null default 0,
-  lost integer not null default 0
-) strict;
-
-create index application_ready on application (tier, ready_at, turn) where ready_at is not null;
-create index application_lease on application (lease_end) where claim is not null;
-
-create table message (
-  sequence integer primary key,
-  application integer not null,
-  due integer not null,
-  accepted integer not null,
-  sends integer not null,
-  max_messages integer,
-  progress text,
-  progress_checksum integer not null,
-  message_id text not null,
-  format integer not null,
-  date_at integer not null,
-  count_at integer not null,
-  size_bytes integer not null,
-  body_checksum integer not null,
-  body blob not null
-) strict;
-
-create index message_due on message (application, due, sequence);
-
--- The messages of a live claim. Each was sent once more than its row says.
-create table claim (
-  number integer primary key,
-  application integer not null,
-  size_bytes integer not null,
-  sequences text not null
-) strict;
-
-create table dead_letter (
-  id integer primary key,
-  application integer not null,
-  accepted integer not null,
-  died integer not null,
-  sends integer not null,
-  reason text not null,
-  last_attempt text not null,
-  message_id text not null,
-  format integer not null,
-  date_at integer not null,
-  count_at integer not null,
-  size_bytes integer not null,
-  body_checksum integer not null,
-  body blob not null
-) strict;
-
-create index dead_letter_application on dead_letter (application, id);
-
--- Keys of the items that were imported: a second import ignores them.
-create table imported (key text primary key) strict, without rowid;
-
--- Rows whose checksum was wrong, for a human to look at. Nothing reads them.
-create table damaged_message (
-  sequence integer,
-  application integer,
-  found_at integer,
-  sends integer,
-  message_id text,
-  body blob
-);
-
--- Keys and names are digests: they may be of any length.
-create table incident (
-  number integer primary key,
-  key blob not null unique,
-  started_at real not null,
-  seen_at integer not null,
-  on_log integer not null default 0,
-  on_webhook integer not null default 0
-) strict;
-
-create index incident_seen_at on incident (seen_at, number);
-
-create table incident_name (
-  incident integer not null,
-  digest blob not null,
-  primary key (incident, digest)
-) strict, without rowid;
-\`;
-
-// src/queue/sqlite/worker/open.ts
 var MIB = 1024 * 1024;
 var SETTINGS = \`
 pragma journal_size_limit = \${16 * MIB};
@@ -1916,8 +1548,8 @@ var NETWORK_FILE_SYSTEMS = /* @__PURE__ */ new Map([
 ]);
 function openDatabase({ engine, gate, file }) {
   refuseNetwork(file);
-  const isNew = !(0, import_node_fs2.existsSync)(file);
-  if (!isNew && (0, import_node_fs2.statSync)(file).size > 0) probe({ engine, gate, file });
+  const isNew = ((0, import_node_fs2.statSync)(file, { throwIfNoEntry: false })?.size ?? 0) === 0;
+  if (!isNew) probe({ engine, gate, file });
   const connection = gate.run(() => connect(engine, file, false));
   const database = new Database(connection, gate);
   try {
@@ -1954,21 +1586,20 @@ function probe({ engine, gate, file }) {
     database.close();
   }
 }
-var pragma = (database, name) => Number(Object.values(database.get(\`pragma \${name}\`) ?? {})[0]);
 function refuseForeign(database) {
-  const application = pragma(database, "application_id");
-  const version = pragma(database, "user_version");
+  const application = database.number("pragma application_id");
+  const version = database.number("pragma user_version");
   if (application === APPLICATION_ID) {
     if (version <= SCHEMA_VERSION) return;
     const detail = \`a newer version of this package made the file (schema \${version})\`;
     throw new Rejection("ERR_QUEUE_FAILED", detail);
   }
-  const objects = Number(database.get("select count(*) as count from sqlite_schema")?.["count"]);
+  const objects = database.number("select count(*) from sqlite_schema");
   if (application === 0 && version === 0 && objects === 0) return;
   throw new Rejection("ERR_QUEUE_FOREIGN", "the file is a database of another program");
 }
 function restrict(database, file) {
-  database.patiently(() => pragma(database, "schema_version"));
+  database.patiently(() => database.number("pragma schema_version"));
   if ((0, import_node_fs2.existsSync)(file)) (0, import_node_fs2.chmodSync)(file, 384);
 }
 function useWal(database) {
@@ -1978,146 +1609,517 @@ function useWal(database) {
   throw new Rejection("ERR_QUEUE_FAILED", detail);
 }
 function migrate(database) {
-  if (pragma(database, "user_version") === SCHEMA_VERSION) return;
+  if (database.number("pragma user_version") === SCHEMA_VERSION) return;
   database.exec(SCHEMA);
   database.exec(
     \`pragma application_id = \${APPLICATION_ID}; pragma user_version = \${SCHEMA_VERSION}\`
   );
 }
 
-// src/queue/sqlite/worker/main.ts
-var POLL_MS = 20;
-var IDLE_MS = 250;
-var GROUP_BYTES = 4 * 1024 * 1024;
-var GROUP_CALLS = 2e3;
-var FileThread = class {
-  #port;
+// src/queue/sqlite/worker/enqueue.ts
+function enqueue(context, entries, delayMs) {
+  const { store, nowMs, bytes, settings } = context;
+  const closed = /* @__PURE__ */ new Set();
+  for (const [id] of entries) if (store.find(id)?.tier === "closed") closed.add(id);
+  refuseOverflow(context, closed.size === 0 ? entries : entries.filter(([id]) => !closed.has(id)));
+  const due = context.after(delayMs);
+  const changed = /* @__PURE__ */ new Set();
+  const first = store.state.last_sequence + 1;
+  let end = 0;
+  for (const entry of entries) {
+    const body = bytes.subarray(end, end + entry[3]);
+    end += entry[3];
+    if (closed.has(entry[0])) continue;
+    const application = store.ensure(entry[0], settings.initialState);
+    const progress = { due, accepted: nowMs, sends: 0, max_messages: null, progress: null };
+    storeMessage(context, application, { progress, entry, body });
+    application.first_due = Math.min(application.first_due ?? due, due);
+    if (due > nowMs) application.delayed_until = Math.max(application.delayed_until, due);
+    changed.add(application);
+  }
+  for (const application of changed) updateReadiness(context, application);
+  if (changed.size > 0) store.announceDue();
+  const count = store.state.last_sequence - first + 1;
+  return closed.size === 0 ? first : { first, count, closed: [...closed] };
+}
+function refuseOverflow({ store, settings }, entries) {
+  const { pending, pending_bytes: pendingBytes } = store.state;
+  const bytes = entries.reduce((sum, entry) => sum + entry[6], 0);
+  let bound;
+  if (pending + entries.length > settings.maxPendingMessages) bound = "maxPendingMessages";
+  else if (pendingBytes + bytes > settings.maxPendingBytes) bound = "maxPendingBytes";
+  if (bound === void 0 || entries.length === 0) return;
+  const detail = \`\${entries.length} messages of \${bytes} bytes would pass \${bound} (\${settings[bound]})\`;
+  throw new Rejection("ERR_QUEUE_FULL", detail, { path: [bound] });
+}
+
+// src/queue/sqlite/worker/incidents.ts
+var import_node_crypto = require("node:crypto");
+var FORGOTTEN_INCIDENTS = 10;
+var FORGOTTEN_NAMES = 1e3;
+var digest = (parts) => (0, import_node_crypto.createHash)("sha256").update(JSON.stringify(parts)).digest();
+var keyOf = ({ applicationId, incidentId }) => digest([applicationId, incidentId]);
+var COLUMN = { log: "on_log", webhook: "on_webhook" };
+var find = ({ database }, report) => database.get("select * from incident where key = ?", keyOf(report));
+function tellIncident(context, report, limits) {
+  const { database, nowMs } = context;
+  const oldest = nowMs - limits.keptMs;
+  let known = find(context, report);
+  if (known !== void 0 && known.seen_at < oldest) {
+    forget(context, known.number);
+    known = void 0;
+  }
+  const row = known ?? create(context, report);
+  const column = COLUMN[report.channel];
+  const update = \`update incident set seen_at = ?, \${column} = 1 where number = ?\`;
+  database.run(update, nowMs, row.number);
+  const addNew = (kind, names) => names.filter((name) => addName(context, row.number, [report.channel, kind, name]));
+  const news = {
+    isFirst: row[column] === 0,
+    startedAt: row.started_at,
+    newAddresses: addNew("ip", report.addresses),
+    newAccounts: addNew("account", report.accounts)
+  };
+  forgetOthers(context, row.number, { limits, oldest });
+  return news;
+}
+function create({ store, database, nowMs }, report) {
+  store.state.incidents += 1;
+  return database.get(
+    "insert into incident (key, started_at, seen_at) values (?, ?, ?) returning *",
+    keyOf(report),
+    report.at,
+    nowMs
+  );
+}
+function addName({ store, database }, number, parts) {
+  const added = database.run(
+    "insert or ignore into incident_name (incident, digest) values (?, ?)",
+    number,
+    digest(parts)
+  );
+  store.state.incident_names += added;
+  return added > 0;
+}
+function retractIncident(context, report, news) {
+  const { store, database } = context;
+  const known = find(context, report);
+  if (known === void 0) return;
+  const { channel } = report;
+  if (news.isFirst)
+    database.run(\`update incident set \${COLUMN[channel]} = 0 where number = ?\`, known.number);
+  const added = { ip: news.newAddresses, account: news.newAccounts };
+  for (const [kind, names] of Object.entries(added))
+    for (const name of names)
+      store.state.incident_names -= database.run(
+        "delete from incident_name where incident = ? and digest = ?",
+        known.number,
+        digest([channel, kind, name])
+      );
+}
+function forgetOthers(context, current, { limits, oldest }) {
+  const { state } = context.store;
+  for (let count = 0; count < FORGOTTEN_INCIDENTS; count += 1) {
+    const first = context.database.get(
+      "select number, seen_at from incident where number <> ? order by seen_at, number limit 1",
+      current
+    );
+    if (first === void 0) {
+      forgetNames(context, Math.min(state.incident_names - limits.maxNames, FORGOTTEN_NAMES));
+      return;
+    }
+    const isTooMany = state.incidents > limits.maxIncidents || state.incident_names > limits.maxNames;
+    if (!isTooMany && first.seen_at >= oldest) return;
+    forget(context, first.number);
+  }
+}
+function forget({ store, database }, number) {
+  const { state } = store;
+  state.incident_names -= database.run("delete from incident_name where incident = ?", number);
+  state.incidents -= database.run("delete from incident where number = ?", number);
+}
+function forgetNames({ store, database }, count) {
+  if (count <= 0) return;
+  store.state.incident_names -= database.run(
+    \`delete from incident_name where (incident, digest) in
+       (select incident, digest from incident_name limit ?)\`,
+    count
+  );
+}
+
+// src/queue/sqlite/worker/items.ts
+var PAGE3 = 100;
+function refuseClaims({ store, database }) {
+  store.flushApplications();
+  if (database.get("select number from application where claim is not null limit 1") === void 0)
+    return;
+  const detail = "messages are claimed: close the senders, or wait until the leases expire";
+  throw new Rejection("ERR_QUEUE_FAILED", detail);
+}
+function exportApplications(context, after) {
+  refuseClaims(context);
+  const { store, database } = context;
+  return database.all(
+    "select number from application where number > ? order by number limit ?",
+    after,
+    PAGE3
+  ).map(({ number }) => {
+    const application = store.byNumber(number);
+    const { id: applicationId, not_before: notBefore } = application;
+    const pausedUntil = Math.max(0, notBefore - store.state.clock_offset);
+    return { number, applicationId, state: stateOf(application), pausedUntil };
+  });
+}
+function exportMessages(context, after) {
+  refuseClaims(context);
+  const { store } = context;
+  const { clock_offset: offset } = store.state;
+  for (let from = after; ; ) {
+    const condition = "sequence > ? order by sequence limit ?";
+    const page = readMessages(context, condition, from, PAGE3);
+    const rows = page.filter((row) => isExported(context, row));
+    from = page.at(-1)?.sequence ?? from;
+    if (rows.length === 0 && page.length > 0) continue;
+    const messages = rows.map(({ body, application, ...row }) => ({
+      ...row,
+      applicationId: store.byNumber(application)?.id ?? "",
+      message_id: fromText(row.message_id),
+      accepted: row.accepted - offset,
+      due: row.due - offset,
+      length: body.length
+    }));
+    return { messages, bodies: context.join(rows.map(({ body }) => body)) };
+  }
+}
+function isExported(context, row) {
+  const application = context.store.byNumber(row.application);
+  if (application !== void 0 && isIntact(row)) return true;
+  setAside(context, row);
+  if (application !== void 0) updateReadiness(context, application);
+  return false;
+}
+function importItems(context, items) {
+  const { store, database, settings } = context;
+  let end = 0;
+  const added = [];
+  for (const item of items) {
+    const start = end;
+    end += item.entry[3];
+    if (database.get("select key from imported where key = ?", toText(item.key)) !== void 0)
+      continue;
+    added.push({ item, body: context.bytes.subarray(start, end) });
+  }
+  const messages = added.filter(({ item }) => item.kind === "message");
+  refuseOverflow(
+    context,
+    messages.map(({ item }) => item.entry)
+  );
+  for (const { item, body } of added) {
+    database.insert("imported", { key: toText(item.key) });
+    const application = store.ensure(item.entry[0], settings.initialState);
+    storeItem(context, application, { item, body });
+    updateReadiness(context, application);
+  }
+  evict(context);
+  store.announceDue();
+  return added.length;
+}
+function storeItem(context, application, { item, body }) {
+  const { store, database } = context;
+  const { clock_offset: offset } = store.state;
+  if (item.kind === "application") {
+    setState(application, item.state);
+    application.not_before = toWhole(item.pausedUntil + offset);
+  } else if (item.kind === "message") {
+    const due = toWhole(item.due + offset);
+    const progress = { ...item, due, accepted: toWhole(item.accepted + offset) };
+    storeMessage(context, application, { progress, entry: item.entry, body });
+    application.first_due = Math.min(application.first_due ?? due, due);
+  } else {
+    const { accepted, died, sends, reason, last_attempt } = item;
+    const [, messageId, format, , date_at, count_at, size_bytes] = item.entry;
+    const content = { message_id: toText(messageId), format, date_at, count_at, size_bytes, body };
+    const { number } = application;
+    database.insert("dead_letter", {
+      id: store.nextNumber(),
+      application: number,
+      accepted: toWhole(accepted),
+      died: toWhole(died),
+      sends,
+      reason,
+      last_attempt,
+      ...content,
+      body_checksum: bodyChecksum(number, content)
+    });
+    store.state.dead_bytes += size_bytes;
+    application.dead += 1;
+  }
+}
+
+// src/queue/sqlite/worker/operations.ts
+var OPERATIONS = {
+  open,
+  enqueue,
+  claim,
+  settle,
+  release,
+  extend,
+  expire,
+  countPending,
+  applicationState,
+  closeApplication,
+  reopenApplication,
+  listDeadLetters,
+  replay,
+  purge,
+  stats,
+  exportApplications,
+  exportMessages,
+  importItems,
+  closeHandle,
+  tellIncident,
+  retractIncident
+};
+
+// src/queue/sqlite/worker/queue-file.ts
+var GROUP_MS = 50;
+var NO_SETTINGS = {
+  initialState: ["healthy", 1, 1, "null"],
+  maxPendingBytes: 0,
+  maxPendingMessages: 0,
+  maxDeadBytes: Number.MAX_SAFE_INTEGER
+};
+var NO_BYTES = new Uint8Array(0);
+var QueueFile = class {
+  sync;
   #file;
   #peerPath;
   #gate;
-  #sync;
-  #isSynchronous;
+  #onDamage;
   #storage;
+  #isSynchronous;
+  #dataVersion = 0;
+  #dueChanges = 0;
+  constructor({ file, peerPath, gate, sync }, onDamage) {
+    this.#file = file;
+    this.#peerPath = peerPath;
+    this.#gate = new Gate(gate);
+    this.sync = sync;
+    this.#onDamage = onDamage;
+  }
+  /** Answers the first calls, at least one. Throws only when the process ends. */
+  run(calls) {
+    const [first] = calls;
+    let attempted = 0;
+    try {
+      return this.#commit(calls, (count) => {
+        attempted = count;
+      });
+    } catch (error) {
+      if (error instanceof Stopped) throw error;
+      if (error instanceof Rejection) return this.#failed(calls, error);
+      if (attempted > 1) return this.run(calls.slice(0, Math.ceil(attempted / 2)));
+      const isFull = isDiskFull(error);
+      if (isFull && first.call[1] !== "enqueue" && this.#storage?.space.makeRoom() === true)
+        return this.run([first]);
+      return this.#failed(attempted === 0 && !isFull ? calls : [first], error);
+    }
+  }
+  #commit(calls, onAttempt) {
+    const { store, space } = this.#opened(calls[0]?.call[2] ?? null);
+    const hasSpace = calls.every(({ call }) => call[1] !== "enqueue") || space.canGrow();
+    const answered = store.transaction(() => {
+      const group = new Group(store, hasSpace);
+      const endMs = systemClock.monotonicMs() + GROUP_MS;
+      for (const [index, waiting] of calls.entries()) {
+        onAttempt(index + 1);
+        group.answers.push(this.#answer(group, waiting));
+        if (systemClock.monotonicMs() > endMs) break;
+      }
+      return group;
+    });
+    const { isDue: due, lostMessages: lost, state } = store;
+    if (due) this.#dueChanges = state.due_changes;
+    this.#afterCommit(space, state.last_sequence);
+    const { answers, transfer } = answered;
+    return { answers, transfer, due, damage: damageOf(lost) };
+  }
+  /** An error here is no error of the calls, which are done. */
+  #afterCommit(space, lastSequence) {
+    try {
+      space.committed(lastSequence);
+    } catch (error) {
+      if (error instanceof Stopped) throw error;
+      this.drop();
+    }
+  }
+  #answer(group, { call, bytes }) {
+    const [id, operation, nowMs, settings, args, bytesAt] = call;
+    try {
+      if (operation === "enqueue" && !group.hasSpace)
+        throw new Rejection("ERR_QUEUE_FAILED", "the disk is full");
+      const context = group.context(nowMs, settings ?? NO_SETTINGS, bytes.subarray(bytesAt));
+      const value = OPERATIONS[operation](context, ...args);
+      return [id, value, null];
+    } catch (error) {
+      if (!(error instanceof Rejection)) throw error;
+      return [id, null, failureAnswer(error, this.#file)];
+    }
+  }
+  #failed(calls, error) {
+    if (isBroken(error)) this.drop();
+    const failure = failureAnswer(error, this.#file);
+    const answers = calls.map(({ call }) => [call[0], null, failure]);
+    return { answers, transfer: [], due: false, damage: null };
+  }
+  #opened(nowMs) {
+    this.#storage ??= this.#open(nowMs);
+    if (this.#isSynchronous !== this.sync) {
+      this.#isSynchronous = this.sync;
+      const { database } = this.#storage;
+      const mode = this.sync ? "full" : "normal";
+      database.quickly(() => database.exec(\`pragma synchronous = \${mode}\`));
+    }
+    return this.#storage;
+  }
+  #open(nowMs) {
+    const engine = this.#gate.run(() => loadEngine(this.#peerPath));
+    const database = openDatabase({ engine, gate: this.#gate, file: this.#file });
+    const space = new DiskSpace(this.#file, database);
+    const store = new Store(database);
+    try {
+      const missing = store.transaction(() => {
+        const behind = Math.max(0, space.notedSequence - store.state.last_sequence);
+        store.state.last_sequence += behind;
+        audit(new Group(store, true).context(nowMs, NO_SETTINGS));
+        return behind;
+      });
+      if (missing > 0) this.#onDamage({ kind: "rolled-back", missing, lost: [] });
+      const damage = damageOf(store.lostMessages);
+      if (damage !== null) this.#onDamage(damage);
+    } catch (error) {
+      space.close();
+      database.close();
+      throw error;
+    }
+    this.#isSynchronous = void 0;
+    return { database, store, space };
+  }
+  /** Whether another process has made a message due. */
+  isDueByOthers() {
+    const database = this.#storage?.database;
+    if (database === void 0) return false;
+    return database.quickly(() => {
+      const version = database.number("pragma data_version");
+      if (version === this.#dataVersion) return false;
+      this.#dataVersion = version;
+      const changes = database.number("select due_changes from queue_state");
+      const isChanged = changes !== this.#dueChanges;
+      this.#dueChanges = changes;
+      return isChanged;
+    });
+  }
+  tidy() {
+    return this.#storage?.space.tidy() ?? false;
+  }
+  /** Closes a connection that reported an error, so that the next call opens the file again. */
+  drop() {
+    const storage = this.#storage;
+    this.#storage = void 0;
+    try {
+      storage?.space.close();
+      storage?.database.close();
+    } catch (error) {
+      if (error instanceof Stopped) throw error;
+    }
+  }
+};
+var Group = class {
+  answers = [];
+  transfer = [];
+  hasSpace;
+  #store;
+  /** The machine's time, the same for all calls. */
+  #machineMs = systemClock.now();
+  #rescuedMs;
+  constructor(store, hasSpace) {
+    this.#store = store;
+    this.hasSpace = hasSpace;
+  }
+  /** No call sees a lease that has expired. */
+  context(nowMs, settings, bytes = NO_BYTES) {
+    const machineMs = nowMs ?? this.#machineMs;
+    const { transfer } = this;
+    const context = new Context(this.#store, { machineMs, settings, bytes, transfer });
+    if (context.nowMs !== this.#rescuedMs) rescueExpired(context);
+    this.#rescuedMs = context.nowMs;
+    return context;
+  }
+};
+var damageOf = (lost) => lost.length === 0 ? null : { kind: "rows", missing: 0, lost };
+
+// src/queue/sqlite/worker/main.ts
+var POLL_MS = 20;
+var IDLE_MS = 250;
+var NOTHING = { answers: [], due: false, damage: null };
+var FileThread = class {
+  #port;
+  #file;
   #waiting = [];
-  #isScheduled = false;
   #isClosing = false;
   #watching;
   #isResting = false;
   #groups = 0;
-  #dataVersion;
-  #dueChanges;
-  constructor(port, { file, peerPath, gate, sync, watch }) {
+  constructor(port, data) {
     this.#port = port;
-    this.#file = file;
-    this.#peerPath = peerPath;
-    this.#gate = new Gate(gate);
-    this.#sync = sync;
-    this.#watch(watch);
+    this.#file = new QueueFile(data, (damage) => this.#send({ ...NOTHING, damage }));
+    this.#watch(data.watch);
   }
   listen() {
     this.#port.on("message", (post) => this.#receive(post));
   }
-  #receive(post) {
-    if (post.kind === "settings") {
-      this.#sync = post.sync;
-      this.#watch(post.watch);
-      return;
+  /** Takes all posts that have arrived: their calls share transactions. */
+  #receive(first) {
+    for (let post = first; post !== void 0; post = this.#nextPost()) {
+      if (post.kind === "close") this.#isClosing = true;
+      else if (post.kind === "settings") {
+        this.#file.sync = post.sync;
+        this.#watch(post.watch);
+      } else for (const call of post.calls) this.#waiting.push({ call, bytes: post.bytes });
     }
-    if (post.kind === "close") this.#isClosing = true;
-    else for (const call of post.calls) this.#waiting.push({ call, bodies: post.bodies });
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    void nextTurn().then(() => this.#unlessStopped(() => this.#work()));
+    try {
+      this.#work();
+    } catch (error) {
+      if (!(error instanceof Stopped)) throw error;
+    }
+  }
+  #nextPost() {
+    return (0, import_node_worker_threads.receiveMessageOnPort)(this.#port)?.message;
   }
   #work() {
-    this.#isScheduled = false;
-    while (this.#waiting.length > 0) this.#answer(this.#nextGroup());
+    while (this.#waiting.length > 0) {
+      this.#groups += 1;
+      const { answers, due, damage, transfer } = this.#file.run(this.#waiting);
+      this.#waiting = this.#waiting.slice(answers.length);
+      this.#send({ answers, due, damage }, transfer);
+    }
     if (this.#isClosing) this.#close();
     else void this.#rest();
+  }
+  #send(post, transfer = []) {
+    this.#port.postMessage(post, transfer);
   }
   /** Tidies up while nobody calls, a little at a time. */
   async #rest() {
     if (this.#isResting) return;
     this.#isResting = true;
-    for (let isMore = true; isMore; ) {
+    for (let isMore = true; isMore && !this.#isClosing; ) {
       const before = this.#groups;
       await systemClock.idle(IDLE_MS);
-      if (this.#isClosing) return;
-      const isIdle = before === this.#groups;
-      isMore = !isIdle || this.#unlessStopped(() => this.#storage?.space.tidy()) === true;
+      const isIdle = before === this.#groups && !this.#isClosing;
+      isMore = !isIdle || this.#quietly(() => this.#file.tidy()) === true;
     }
     this.#isResting = false;
-  }
-  #nextGroup() {
-    let bytes = 0;
-    let count = 0;
-    for (const { call } of this.#waiting) {
-      if (count >= GROUP_CALLS || bytes > GROUP_BYTES) break;
-      count += 1;
-      if (call[1] === "enqueue") for (const entry of call[2].entries) bytes += entry[3];
-    }
-    const group = this.#waiting.slice(0, count);
-    this.#waiting = this.#waiting.slice(count);
-    return group;
-  }
-  #answer(calls) {
-    this.#groups += 1;
-    const into = noAnswers();
-    try {
-      runGroup(this.#opened(), calls, into);
-    } catch (error) {
-      if (error instanceof Stopped) throw error;
-      const failure = failureAnswer(error, this.#file);
-      into.answers.push(...calls.map(({ call }) => [call[0], null, 0, failure]));
-      into.isBroken ||= isBroken(error);
-    }
-    if (into.isBroken) this.#drop();
-    if (into.due) this.#dueChanges = into.dueChanges;
-    const damage = into.lost.length === 0 ? null : { kind: "rows", missing: 0, lost: into.lost };
-    this.#send({ ...into, bodies: joined(into), damage });
-  }
-  #send({ answers, bodies, due, damage }) {
-    this.#port.postMessage({ answers, bodies, due, damage }, [bodies.buffer]);
-  }
-  #opened() {
-    if (this.#storage === void 0) {
-      const engine = this.#gate.run(() => loadEngine(this.#peerPath));
-      const database2 = openDatabase({ engine, gate: this.#gate, file: this.#file });
-      const space = new DiskSpace(this.#file, database2);
-      this.#storage = { file: this.#file, database: database2, space };
-      this.#isSynchronous = void 0;
-      const missing = space.repairSequence();
-      if (missing > 0) this.#sendDamage({ kind: "rolled-back", missing, lost: [] });
-      const lost = database2.transaction(() => this.#audit(database2));
-      if (lost.length > 0) this.#sendDamage({ kind: "rows", missing: 0, lost });
-    }
-    const { database } = this.#storage;
-    if (this.#isSynchronous !== this.#sync) {
-      this.#isSynchronous = this.#sync;
-      database.quickly(
-        () => database.exec(\`pragma synchronous = \${this.#sync ? "full" : "normal"}\`)
-      );
-    }
-    return this.#storage;
-  }
-  #audit(database) {
-    const transaction = new Transaction(database);
-    audit(transaction, systemClock.now());
-    transaction.flush();
-    return transaction.lostMessages;
-  }
-  #sendDamage(damage) {
-    this.#send({ answers: [], bodies: new Uint8Array(0), due: false, damage });
-  }
-  /** Closes a connection that reported an error, so that the next call opens the file again. */
-  #drop() {
-    try {
-      this.#storage?.space.close();
-      this.#storage?.database.close();
-    } catch (error) {
-      if (error instanceof Stopped) throw error;
-    }
-    this.#storage = void 0;
   }
   #watch(isWatching) {
     if (isWatching === (this.#watching !== void 0)) return;
@@ -2125,54 +2127,29 @@ var FileThread = class {
     this.#watching = isWatching ? new AbortController() : void 0;
     if (this.#watching !== void 0) void this.#poll(this.#watching.signal);
   }
+  /** Looks for what other processes have made due. */
   async #poll(signal) {
     for (; ; ) {
       await systemClock.idle(POLL_MS, signal);
       if (signal.aborted) return;
-      this.#unlessStopped(() => this.#look());
-    }
-  }
-  /** Looks for what other processes have made due. */
-  #look() {
-    const database = this.#storage?.database;
-    if (database === void 0) return;
-    const isDue = database.quickly(() => {
-      const version = database.get("pragma data_version")?.["data_version"];
-      if (version === this.#dataVersion) return false;
-      this.#dataVersion = version;
-      const changes = database.get("select due_changes from queue_state")?.["due_changes"];
-      const isChanged = changes !== this.#dueChanges;
-      this.#dueChanges = changes;
-      return isChanged;
-    });
-    if (isDue) {
-      this.#send({ answers: [], bodies: new Uint8Array(0), due: true, damage: null });
+      if (this.#quietly(() => this.#file.isDueByOthers()) === true)
+        this.#send({ ...NOTHING, due: true });
     }
   }
   #close() {
-    this.#drop();
+    this.#file.drop();
     this.#watch(false);
     this.#port.close();
   }
-  /** When the process ends, the worker stands still. Other errors of timers are tried again. */
-  #unlessStopped(work) {
+  /** The next call finds out what is wrong with the file. */
+  #quietly(work) {
     try {
       return work();
-    } catch (error) {
-      if (this.#isClosing && !(error instanceof Stopped)) throw error;
+    } catch {
       return void 0;
     }
   }
 };
-function joined({ bodies, bytes }) {
-  const all = new Uint8Array(bytes);
-  let end = 0;
-  for (const body of bodies) {
-    all.set(body, end);
-    end += body.length;
-  }
-  return all;
-}
 if (import_node_worker_threads.parentPort !== null) new FileThread(import_node_worker_threads.parentPort, import_node_worker_threads.workerData).listen();
 // Annotate the CommonJS export names for ESM import in node:
 0 && (module.exports = {

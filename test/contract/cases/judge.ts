@@ -2,7 +2,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { contract, messageToSend } from '../../../src/contract/index.ts';
-import { jsonTextOf } from '../../../src/contract/json-text.ts';
+import { escapeLine } from '../../../src/contract/json-fragments.ts';
+import {
+  type CapturedFields,
+  serializeLogRecord,
+  serializeMessageToSend,
+} from '../../../src/contract/serialize.ts';
 import { DRAFTS, ELEMENTS, LINE, MESSAGES, SAMPLES, type SampleName } from '../samples.ts';
 import { type Case, keysOf, MODES, type Mode, refusals } from './case.ts';
 
@@ -15,13 +20,34 @@ export function schemasFor(name: SampleName, mode: Mode): readonly z.ZodType[] {
   return [SAMPLES[name] === LINE ? schemas.LogLine : schemas.LogRecord];
 }
 
-const fastPaths = new Map<z.ZodType, (value: unknown) => string | undefined>();
+type Serialize = (value: unknown) => string | undefined;
 
-export function fastPathOf(schema: z.ZodType): (value: unknown) => string | undefined {
-  const textOf = fastPaths.get(schema) ?? jsonTextOf(schema);
-  fastPaths.set(schema, textOf);
-  return textOf;
-}
+const nothingCaptured = (): CapturedFields => ({
+  messageId: undefined,
+  messageType: '',
+  message: '',
+  application: undefined,
+  playbook: undefined,
+  v1: undefined,
+});
+
+/** The schemas that have a generated serialiser. */
+const SERIALIZERS: ReadonlyMap<z.ZodType, Serialize> = new Map(
+  (['strict', 'open'] as const).flatMap((dialect): [z.ZodType, Serialize][] => [
+    [contract({ dialect }).LogRecord, (value) => serializeLogRecord(value, dialect)],
+    [messageToSend(dialect), (value) => serializeMessageToSend(value, dialect, nothingCaptured())],
+  ]),
+);
+
+export const serializerFor = (schema: z.ZodType): Serialize | undefined => SERIALIZERS.get(schema);
+
+/** What a serialiser makes of a parsed value: a log line has D84's escapes. */
+export const serialized = (schema: z.ZodType, data: unknown): string => {
+  const text = JSON.stringify(data);
+  return schema === contract().LogRecord || schema === contract({ dialect: 'open' }).LogRecord
+    ? escapeLine(text)
+    : text;
+};
 
 /** As JSON text: most are equal as they are, and need not be read to be compared. */
 const asJson = (value: unknown): string | undefined => JSON.stringify(value);
@@ -47,15 +73,21 @@ interface Judged {
   readonly output?: string | undefined;
 }
 
-/** The fast path gives the very text of what was parsed, or nothing. */
-function checkFastPath(schema: z.ZodType, input: unknown, due: string | undefined): void {
-  const text = fastPathOf(schema)(input);
-  if (text !== undefined && text !== due) throw new Error(`the fast path made ${text} of it`);
+/** A serialiser returns the very text of what was parsed, or undefined. */
+function checkSerializer(
+  schema: z.ZodType,
+  input: unknown,
+  result: z.ZodSafeParseResult<unknown>,
+): void {
+  const text = serializerFor(schema)?.(input);
+  if (text === undefined) return;
+  const due = result.success ? serialized(schema, result.data) : undefined;
+  if (text !== due) throw new Error(`the serialiser made ${text} of it`);
 }
 
 function judge(schema: z.ZodType, input: unknown): Judged {
   const result = schema.safeParse(input);
-  checkFastPath(schema, input, result.success ? asJson(result.data) : undefined);
+  checkSerializer(schema, input, result);
   if (result.success) return { issues: [], pretty: '', output: asJson(result.data) };
   const issues = result.error.issues.map(({ path, message }) => ({ path, message }));
   return { issues, pretty: z.prettifyError(result.error) };

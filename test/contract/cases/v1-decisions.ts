@@ -36,6 +36,45 @@ export const V1_DECISIONS: readonly Decision[] = [
     ],
   },
   {
+    title:
+      'D41 takes a received v1 event with real names in the place of event_id, event_url and application_id',
+    cases: [
+      failsEmitted(
+        'security_event (v1)',
+        { event_id: ABSENT, event_url: ABSENT, application_id: ABSENT },
+        missing('application_id', 'a string'),
+        missing('event_id', 'a string'),
+        missing('event_url', 'a string'),
+      ),
+      failsEmitted(
+        'security_event (v1)',
+        { event_id: ABSENT, url: ABSENT },
+        missing('event_id', 'a string'),
+      ),
+      failsEmitted(
+        'security_event (v1)',
+        { event_url: ABSENT, id: ABSENT },
+        missing('event_url', 'a string'),
+      ),
+      {
+        on: 'security_event (v1)',
+        set: { event_id: ABSENT, date_occurred: ABSENT, date_occured: '2026-11-21T10:00:00Z' },
+        becomes: { date_occured: ABSENT, date_occurred: '2026-11-21T10:00:00Z' },
+        verdicts: byReading([missing('event_id', 'a string')], true),
+      },
+      fails(
+        'security_event (v1)',
+        { event_id: ABSENT, id: ABSENT },
+        missing('event_id', 'a string'),
+      ),
+      fails(
+        'security_event (v1)',
+        { event_url: ABSENT, url: ABSENT },
+        missing('event_url', 'a string'),
+      ),
+    ],
+  },
+  {
     title: 'D42 takes v1 events without the optional fields',
     cases: (['security_event (v1)', 'test (v1)'] as const).map((name) =>
       fits(name, {

@@ -20,6 +20,7 @@ import {
   FLAG,
   FREE_OBJECT,
   INTEGER,
+  integerBetween,
   NON_EMPTY,
   NUMBER,
   OBJECT,
@@ -176,6 +177,9 @@ const MESSAGE_ID: Rows = {
   ],
 };
 
+/** D81 */
+const RISK_COEFFICIENT: Rows = { risk_coefficient: optional(integerBetween(0, 100)) };
+
 const VERSION_2: FieldRow[] = [
   ...table(EVERY_MESSAGE, '', {
     '': NO_OBJECT,
@@ -183,13 +187,14 @@ const VERSION_2: FieldRow[] = [
     ...MESSAGE_ID,
     message: required(OBJECT),
   }),
-  ...table(['security_event'], 'message.', EVENT),
+  ...table(['security_event'], 'message.', { ...EVENT, ...RISK_COEFFICIENT }),
   ...table(['security_response'], 'message.', RESPONSE),
   ...table(['test'], 'message.', {
     ...TEST_COMMON,
     application_id: optionalReceived(TEXT),
     id: required(TEXT),
     url: required(TEXT),
+    ...RISK_COEFFICIENT,
   }),
   ...table(INCIDENTS, 'message.', INCIDENT),
   ...table(['account_takeover'], 'message.', ACCOUNTS),
@@ -241,7 +246,14 @@ const VERSION_1: FieldRow[] = [
       ({ value }) => !WORDS.payloadTypes.includes(value as string),
     ),
   }),
-  ...table(['security_event (v1)'], '', { ...EVENT, ...EVENT_EXTRAS }),
+  ...table(['security_event (v1)'], '', {
+    ...EVENT,
+    ...EVENT_EXTRAS,
+    // D41: its sample has `id` and `url`.
+    application_id: optionalReceived(TEXT),
+    event_id: optionalReceived(TEXT),
+    event_url: optionalReceived(URL_TEXT),
+  }),
   ...table(['pulse'], '', PULSE),
   ...table(['security_response (v1)'], '', {
     id: nullable(TEXT),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import type { Worker } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { peerPath } from '../../../src/queue/sqlite/peer-path.ts';
+import { peerPath } from '../../../src/queue/sqlite/file-worker.ts';
 import { loadEngine } from '../../../src/queue/sqlite/worker/engine.ts';
 import { createSqliteQueue, type SqliteQueueDamage } from '../../../src/queue/sqlite.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';

@@ -1,5 +1,5 @@
 /** A connection of the test's own to a queue's file, through the library that the queue uses. */
-import { peerPath } from '../../../src/queue/sqlite/peer-path.ts';
+import { peerPath } from '../../../src/queue/sqlite/file-worker.ts';
 import { type Connection, loadEngine } from '../../../src/queue/sqlite/worker/engine.ts';
 
 export function withDatabase<T>(file: string, work: (connection: Connection) => T): T {

@@ -1,165 +1,216 @@
-import type { ExpiredMessage, SequenceRange } from '../../queue.ts';
-import type { LedgerTuple, Operations, StateTuple } from '../protocol.ts';
-import { toWhole } from '../protocol.ts';
-import { buryMessage, type Death, evict } from './dead-letters.ts';
-import { refreshFirstDue } from './repair.ts';
-import { fromText } from './text.ts';
-import type { Application, Moment, Transaction } from './transaction.ts';
-import { claimedSequences, place } from './waiting.ts';
+import type { Backlog, ExpiredMessage, SequenceRange, Tier } from '../../queue.ts';
+import { type StoredState, toWhole } from '../protocol.ts';
+import { stateOf } from './claim.ts';
+import type { Context } from './context.ts';
+import { evict } from './dead-letters.ts';
+import { claimedSequences } from './lease.ts';
+import {
+  type Death,
+  isIntact,
+  moveToDeadLetters,
+  readMessages,
+  refreshFirstDue,
+  setAside,
+  updateReadiness,
+} from './messages.ts';
+import type { MessageRow } from './schema.ts';
+import { setState } from './settle.ts';
+import { type Application, fromText } from './store.ts';
 
-const SELECT_PAGE = `
-  select sequence, application, accepted, sends from message
-  where sequence > ? order by sequence limit ?`;
+type WaitingRow = Pick<MessageRow, 'sequence' | 'application' | 'accepted'>;
 
-const SELECT_OF_APPLICATION = `
-  select sequence, application, accepted, sends from message
-  where application = ? order by due, sequence limit ?`;
-
-/** Rows hold bodies: from so many sequences on, all entries of the index are fewer pages. */
-const WIDE_RANGE = 5000;
-const COUNT_ROWS = 'select count(*) as count from message where sequence between ? and ?';
-const COUNT_INDEX = `select count(*) as count from message indexed by message_due
-  where +sequence between ? and ?`;
-
-interface WaitingRow {
-  readonly sequence: number;
-  readonly application: number;
-  readonly accepted: number;
-  readonly sends: number;
-}
+/** Rows that are read at a time to find messages that have expired. */
+const PAGE = 200;
 
 /** Makes dead letters of messages that were accepted too long ago and are not claimed. */
 export function expire(
-  transaction: Transaction,
-  { olderThanMs, maxMessages, maxDeadBytes }: Operations['expire'][0],
-  at: Moment,
+  context: Context,
+  olderThanMs: number,
+  maxMessages: number,
 ): ExpiredMessage[] {
-  const found: WaitingRow[] = [];
-  const isClaimed = claimedBy(transaction);
   const limit = toWhole(maxMessages);
-  let after = 0;
+  const before = context.nowMs - olderThanMs;
+  const isClaimed = claimedBy(context);
+  const found: WaitingRow[] = [];
   // Sequences rise with the time of acceptance: the first message that is too young ends the search.
-  search: while (found.length < limit) {
-    const page = transaction.database.all<WaitingRow>(SELECT_PAGE, after, 1000);
-    for (const row of page) {
-      if (row.accepted >= at.nowMs - olderThanMs || found.length >= limit) break search;
-      if (!isClaimed(row)) found.push(row);
-      after = row.sequence;
-    }
-    if (page.length < 1000) break;
+  for (let isMore = true, after = 0; isMore && found.length < limit; ) {
+    const page = context.database.all<WaitingRow>(
+      'select sequence, application, accepted from message where sequence > ? order by sequence limit ?',
+      after,
+      PAGE,
+    );
+    const old = page.filter(({ accepted }) => accepted < before);
+    found.push(...old.filter((row) => !isClaimed(row)));
+    isMore = old.length === PAGE;
+    after = page.at(-1)?.sequence ?? 0;
   }
-  const death = { reason: 'horizon-passed', lastAttempt: 'null', diedMs: at.nowMs } as const;
-  return buryAll(transaction, found, { death, maxDeadBytes });
+  const death = { reason: 'horizon-passed', lastAttempt: 'null' } as const;
+  return moveAll(context, found.slice(0, limit), death);
 }
 
 /** Returns whether a message belongs to a live claim. Reads each claim once. */
-function claimedBy(transaction: Transaction): (row: WaitingRow) => boolean {
+function claimedBy(context: Context): (row: WaitingRow) => boolean {
   const claims = new Map<number, ReadonlySet<number>>();
   return ({ application: number, sequence }) => {
-    const known = claims.get(number);
-    const application = transaction.byNumber(number) as Application;
-    const sequences = known ?? new Set(claimedSequences(transaction, application));
-    if (known === undefined) claims.set(number, sequences);
+    const application = context.store.byNumber(number);
+    if (application === undefined) return false;
+    const sequences = claims.get(number) ?? new Set(claimedSequences(context, application));
+    claims.set(number, sequences);
     return sequences.has(sequence);
   };
 }
 
-function buryAll(
-  transaction: Transaction,
-  rows: readonly WaitingRow[],
-  { death, maxDeadBytes }: { readonly death: Death; readonly maxDeadBytes: number },
-): ExpiredMessage[] {
+/** Makes dead letters of the messages. Damaged ones are set aside. */
+function moveAll(context: Context, rows: readonly WaitingRow[], death: Death): ExpiredMessage[] {
+  const { store } = context;
   const changed = new Set<Application>();
-  const expired = rows.map(({ sequence, application: number, sends }) => {
-    const application = transaction.byNumber(number) as Application;
-    changed.add(application);
-    const { messageId } = buryMessage(transaction, application, { sequence, sends, death });
-    return { applicationId: application.id, messageId, sequence };
-  });
-  for (const application of changed) {
-    refreshFirstDue(transaction, application);
-    place(transaction, application, death.diedMs);
+  const moved: ExpiredMessage[] = [];
+  for (const { sequence, application: number } of rows) {
+    const application = store.byNumber(number);
+    const [row] = readMessages(context, 'sequence = ?', sequence);
+    if (application !== undefined) changed.add(application);
+    if (row === undefined) continue;
+    if (application === undefined || !isIntact(row)) setAside(context, row);
+    else {
+      moveToDeadLetters(context, application, { ...row, ...death });
+      const { id: applicationId } = application;
+      moved.push({ applicationId, messageId: fromText(row.message_id), sequence });
+    }
   }
-  evict(transaction, maxDeadBytes);
-  return expired;
+  for (const application of changed) {
+    refreshFirstDue(store, application);
+    updateReadiness(context, application);
+  }
+  evict(context);
+  return moved;
 }
 
 export function closeApplication(
-  transaction: Transaction,
-  given: Operations['closeApplication'][0],
-  at: Moment,
+  context: Context,
+  applicationId: string,
+  maxMessages: number,
 ): ExpiredMessage[] {
-  const application = transaction.ensure(given.applicationId, given.initialState);
+  const { store, database, settings } = context;
+  const application = store.ensure(applicationId, settings.initialState);
   application.tier = 'closed';
-  transaction.changed(application);
-  const isClaimed = claimedBy(transaction);
-  const limit = toWhole(given.maxMessages);
-  const rows = transaction.database
-    .all<WaitingRow>(SELECT_OF_APPLICATION, application.number, limit + application.claimed)
+  store.changed(application);
+  const isClaimed = claimedBy(context);
+  const limit = toWhole(maxMessages);
+  const rows = database
+    .all<WaitingRow>(
+      `select sequence, application, accepted from message
+       where application = ? order by due, sequence limit ?`,
+      application.number,
+      limit + application.claimed,
+    )
     .filter((row) => !isClaimed(row))
     .slice(0, limit);
-  const death = { reason: 'destination-closed', lastAttempt: 'null', diedMs: at.nowMs } as const;
-  return buryAll(transaction, rows, { death, maxDeadBytes: given.maxDeadBytes });
+  return moveAll(context, rows, { reason: 'destination-closed', lastAttempt: 'null' });
 }
 
-export function reopenApplication(
-  transaction: Transaction,
-  { applicationId, state }: Operations['reopenApplication'][0],
-  at: Moment,
-): null {
-  const application = transaction.find(applicationId);
-  if (application === undefined) return null;
-  const [tier, maxMessages, maxBytes, circuitBreaker] = state;
-  application.tier = tier;
-  application.max_messages = maxMessages;
-  application.max_bytes = maxBytes;
-  application.circuit_breaker = circuitBreaker;
+export function reopenApplication(context: Context, applicationId: string): void {
+  const application = context.store.find(applicationId);
+  if (application === undefined) return;
+  setState(application, context.settings.initialState);
   application.not_before = 0;
-  place(transaction, application, at.nowMs);
-  transaction.announceDue();
-  return null;
+  updateReadiness(context, application);
+  context.store.announceDue();
 }
 
-export function applicationState(transaction: Transaction, id: string): StateTuple | null {
-  const found = transaction.find(id);
-  if (found === undefined) return null;
-  return [found.tier, found.max_messages, found.max_bytes, found.circuit_breaker];
+export function applicationState({ store }: Context, id: string): StoredState | undefined {
+  const found = store.find(id);
+  return found && stateOf(found);
 }
 
-export function countPending({ database }: Transaction, ranges: readonly SequenceRange[]): number {
+/** Rows contain bodies: from so many sequences on, all entries of the index are fewer pages. */
+const WIDE_RANGE = 5000;
+
+export function countPending({ database }: Context, ranges: readonly SequenceRange[]): number {
   let sum = 0;
   for (const { from, to } of ranges) {
-    const sql = to - from < WIDE_RANGE ? COUNT_ROWS : COUNT_INDEX;
-    sum += Number(database.get(sql, from, to)?.['count']);
+    const condition =
+      to - from < WIDE_RANGE
+        ? 'where sequence between ? and ?'
+        : 'indexed by message_due where +sequence between ? and ?';
+    sum += database.number(`select count(*) from message ${condition}`, from, to);
   }
   return sum;
 }
 
 /** Counts only what is not due yet, which is less than what is. */
-export function backlog(transaction: Transaction, at: Moment): Operations['open'][1] {
-  transaction.flushApplications();
-  const later = transaction.database.get(
+export function open({ store, database, nowMs }: Context): Backlog {
+  store.flushApplications();
+  const later = database.number(
     `select coalesce(sum((select count(*) from message m where m.application = a.number and m.due > ?)), 0)
-     as count from application a where a.pending > 0`,
-    at.nowMs,
+     from application a where a.pending > 0`,
+    nowMs,
   );
-  const { pending, last_sequence: lastSequence } = transaction.state;
-  return { dueMessages: pending - Number(later?.['count']), lastSequence };
+  const { pending, last_sequence: lastSequence } = store.state;
+  return { dueMessages: pending - later, lastSequence };
 }
 
-export function stats(transaction: Transaction, at: Moment): Operations['stats'][1] {
-  transaction.flushApplications();
-  const applications = transaction.database
-    .tuples<LedgerTuple>(
-      `select id, tier, accepted, delivered, pending, dead, purged, evicted, lost from application
-       order by number`,
+/** The counts of one application. */
+export type LedgerRow = Pick<
+  Application,
+  'id' | 'tier' | 'delivered' | 'pending' | 'dead' | 'purged' | 'evicted' | 'lost'
+>;
+
+export interface StatsAnswer {
+  readonly pendingBytes: number;
+  readonly oldestDueMs: number;
+  readonly applications: readonly LedgerRow[];
+}
+
+export function stats({ store, database, nowMs }: Context): StatsAnswer {
+  store.flushApplications();
+  const applications = database
+    .all<LedgerRow>(
+      'select id, tier, delivered, pending, dead, purged, evicted, lost from application order by number',
     )
-    .map(([id, ...counts]): LedgerTuple => [fromText(id), ...counts]);
+    .map((row) => ({ ...row, id: fromText(row.id) }));
   // Not since its first message was due: a pause that has just ended is nobody's delay.
-  const oldest = transaction.database.get(
+  const oldest = database.get<{ readonly since: number | null }>(
     `select min(max(first_due, not_before)) as since from application
      where tier <> 'closed' and claim is null and first_due is not null`,
-  )?.['since'];
-  const oldestDueMs = oldest === null ? 0 : Math.max(0, at.nowMs - Number(oldest));
-  return { pendingBytes: transaction.state.pending_bytes, oldestDueMs, applications };
+  )?.since;
+  const oldestDueMs = Math.max(0, nowMs - (oldest ?? nowMs));
+  return { pendingBytes: store.state.pending_bytes, oldestDueMs, applications };
+}
+
+const TIERS: readonly string[] = ['healthy', 'failing', 'closed'] satisfies Tier[];
+
+/** No pause and no lease is as long as this: a later end of one is damage. */
+const MAX_PAUSE_MS = 366 * 86_400_000;
+
+/**
+ * Checks when each application can be claimed, since one that never seems ready would wait forever. To
+ * be called when the file is opened. Reads one message of each application.
+ */
+export function audit(context: Context): void {
+  const { store, nowMs } = context;
+  for (const { number } of context.database.all<Application>('select number from application')) {
+    const application = store.byNumber(number) as Application;
+    const before = { ...application };
+    const latest = nowMs + MAX_PAUSE_MS;
+    if (!TIERS.includes(application.tier)) application.tier = 'healthy';
+    if (application.not_before > latest) application.not_before = 0;
+    if (application.served_at > latest) application.served_at = 0;
+    if (application.claim !== null && (application.lease_end ?? latest + 1) > latest)
+      application.lease_end = nowMs;
+    refreshFirstDue(store, application);
+    if ((application.first_due ?? 0) > latest) setDamagedAside(context, application, latest);
+    store.changed(application);
+    const keys = Object.keys(before) as (keyof Application)[];
+    // Reported, though nothing is lost.
+    if (keys.some((key) => application[key] !== before[key])) store.addLost(application, 0);
+  }
+}
+
+/** Sets damaged messages aside that would be due so late that no claim would ever find them. */
+function setDamagedAside(context: Context, application: Application, latest: number): void {
+  const { number } = application;
+  for (const row of readMessages(context, 'application = ? and due > ?', number, latest)) {
+    if (!isIntact(row)) setAside(context, row);
+  }
+  refreshFirstDue(context.store, application);
 }

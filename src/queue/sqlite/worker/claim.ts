@@ -1,249 +1,155 @@
-import type { Format } from '../../queue.ts';
-import type { ClaimedTuple, Operations } from '../protocol.ts';
-import { toWhole } from '../protocol.ts';
-import { bodyChecksum, progressChecksum } from './checksum.ts';
-import { refreshFirstDue } from './repair.ts';
-import { fromText } from './text.ts';
-import type { Application, Moment, Transaction } from './transaction.ts';
-import { place } from './waiting.ts';
+import type { ClaimRequest, Format } from '../../queue.ts';
+import { type StoredState, toWhole } from '../protocol.ts';
+import type { Context } from './context.ts';
+import { startLease } from './lease.ts';
+import { isIntact, readMessages, refreshFirstDue, setAside, updateReadiness } from './messages.ts';
+import type { MessageRow } from './schema.ts';
+import { type Application, fromText } from './store.ts';
 
-type Request = Operations['claim'][0];
+/** A claimed message; its body follows those before it in the buffer of the claim. */
+export type ClaimedRow = Pick<
+  MessageRow,
+  'sequence' | 'message_id' | 'date_at' | 'count_at' | 'sends' | 'accepted' | 'progress'
+> & { readonly length: number };
 
-export type MessageTuple = readonly [
-  sequence: number,
-  due: number,
-  accepted: number,
-  sends: number,
-  maxMessages: number | null,
-  progress: string | null,
-  progressChecksum: number,
-  messageId: string,
-  format: Format,
-  dateAt: number,
-  countAt: number,
-  sizeBytes: number,
-  bodyChecksum: number,
-  body: Uint8Array,
-];
-
-export const COLUMNS = `sequence, due, accepted, sends, max_messages, progress, progress_checksum,
-  message_id, format, date_at, count_at, size_bytes, body_checksum, body`;
-
-/** Messages in due order. A claim reads only as many bodies as its bytes allow, a page at a time. */
-const SELECT_DUE = `
-  select ${COLUMNS} from message
-  where application = ?1 and due <= ?2 and (due, sequence) > (?3, ?4)
-  order by due, sequence limit ?5`;
-
-const FIRST_READY = `
-  select number, ready_at, turn from application
-  where tier = ? and ready_at is not null order by ready_at, turn limit 1`;
+export interface ClaimAnswer {
+  readonly id: string;
+  readonly applicationId: string;
+  readonly format: Format;
+  readonly state: StoredState;
+  readonly nowMs: number;
+  readonly messages: readonly ClaimedRow[];
+  readonly bodies: Uint8Array;
+}
 
 /** Messages that are read before the size of their bodies is known. */
 const FIRST_PAGE = 16;
 const PAGE_BYTES = 4_000_000;
 
-interface Taken {
-  readonly format: Format;
-  readonly messages: MessageTuple[];
-  readonly bytes: number;
-}
-
-/** What an answer carries beside its value. */
-export interface Outgoing {
-  readonly at: Moment;
-  readonly send: (body: Uint8Array) => void;
-}
-
-/** Leases the due messages of the application whose turn it is. */
+/** Leases the due messages of the application that has been ready for longest. */
 export function claim(
-  transaction: Transaction,
-  request: Request,
-  { at, send }: Outgoing,
-): Operations['claim'][1] {
-  for (;;) {
-    const candidate = nextApplication(transaction, request.tiers);
-    if (candidate === undefined) return {};
-    if (candidate.readyAt > at.nowMs) return { dueInMs: candidate.readyAt - at.nowMs };
-    const application = transaction.byNumber(candidate.number) as Application;
-    const taken = takeMessages(transaction, application, { request, nowMs: at.nowMs });
-    if (taken !== undefined) {
-      for (const message of taken.messages) send(message[13]);
-      return lease(transaction, { application, taken, request, at });
-    }
-    // Its messages were damaged: the first due time is another one.
-    refreshFirstDue(transaction, application);
-    place(transaction, application, at.nowMs);
+  context: Context,
+  request: ClaimRequest,
+): ClaimAnswer | { readonly dueInMs?: number } {
+  const { store, nowMs } = context;
+  for (let before: Ready | undefined; ; ) {
+    const ready = nextApplication(context, request.tiers);
+    if (ready === undefined) return {};
+    if (ready.ready_at > nowMs) return { dueInMs: ready.ready_at - nowMs };
+    if (ready.number === before?.number) throw new Error('an application is never ready');
+    const application = store.byNumber(ready.number) as Application;
+    const messages = application.claim === null ? takeMessages(context, application, request) : [];
+    const [first] = messages;
+    if (first !== undefined) return answer(context, application, { messages, request });
+    // Its rows were damaged: it is ready at another time.
+    refreshFirstDue(store, application);
+    updateReadiness(context, application);
+    before = ready;
   }
 }
 
-/** The one that has been ready for longest. */
-function nextApplication(transaction: Transaction, tiers: Request['tiers']) {
-  transaction.flushApplications();
-  let first:
-    | { readonly number: number; readonly readyAt: number; readonly turn: number }
-    | undefined;
-  for (const tier of tiers) {
-    const row = transaction.database.get(FIRST_READY, tier);
-    if (row === undefined) continue;
-    const [number, readyAt, turn] = [row['number'], row['ready_at'], row['turn']].map(Number) as [
-      number,
-      number,
-      number,
-    ];
-    const isBefore =
-      first === undefined ||
-      readyAt < first.readyAt ||
-      (readyAt === first.readyAt && turn < first.turn);
-    if (isBefore) first = { number, readyAt, turn };
-  }
-  return first;
+interface Ready {
+  readonly number: number;
+  readonly ready_at: number;
+  readonly turn: number;
 }
 
-/** The longest beginning of what is due that keeps every limit; undefined when nothing is intact. */
+function nextApplication(
+  { store, database }: Context,
+  tiers: ClaimRequest['tiers'],
+): Ready | undefined {
+  store.flushApplications();
+  const first = tiers.map((tier) =>
+    database.get<Ready>(
+      `select number, ready_at, turn from application
+       where tier = ? and ready_at is not null order by ready_at, turn limit 1`,
+      tier,
+    ),
+  );
+  return first
+    .filter((row) => row !== undefined)
+    .toSorted((one, other) => one.ready_at - other.ready_at || one.turn - other.turn)[0];
+}
+
+/** Returns the longest beginning of what is due that keeps every limit. Sets damaged rows aside. */
 function takeMessages(
-  transaction: Transaction,
+  context: Context,
   application: Application,
-  { request, nowMs }: { readonly request: Request; readonly nowMs: number },
-): Taken | undefined {
+  request: ClaimRequest,
+): MessageRow[] {
   let limit = Math.min(application.max_messages, toWhole(request.maxMessages));
   const maxBytes = Math.min(application.max_bytes, toWhole(request.maxBytes));
-  const messages: MessageTuple[] = [];
-  let format: Format | undefined;
+  const messages: MessageRow[] = [];
   let bytes = 0;
-  for (const message of dueMessages(transaction, application, { limit, nowMs })) {
-    if (!isIntact(application, message)) {
-      setAside(transaction, application, { message, nowMs });
+  for (const message of dueMessages(context, application, limit)) {
+    if (!isIntact(message)) {
+      setAside(context, message);
       continue;
     }
-    limit = Math.min(limit, message[4] ?? limit);
+    limit = Math.min(limit, message.max_messages ?? limit);
+    bytes += message.size_bytes;
     const isWithin =
-      messages.length < limit && bytes + message[11] <= maxBytes && message[8] === format;
+      messages.length < limit && bytes <= maxBytes && message.format === messages[0]?.format;
     if (messages.length > 0 && !isWithin) break;
     messages.push(message);
-    format = message[8];
-    bytes += message[11];
   }
-  return format === undefined ? undefined : { format, messages, bytes };
+  return messages;
 }
 
-/** Reads pages that grow while the bodies are small. */
+/** Reads pages that grow while the bodies are small: a claim reads little more than it may have. */
 function* dueMessages(
-  { database }: Transaction,
+  context: Context,
   { number }: Application,
-  limits: { readonly limit: number; readonly nowMs: number },
-): Iterable<MessageTuple> {
-  let after: readonly [number, number] = [Number.MIN_SAFE_INTEGER, 0];
-  let left = Math.max(1, limits.limit);
+  limit: number,
+): Iterable<MessageRow> {
+  const condition =
+    'application = ? and due <= ? and (due, sequence) > (?, ?) order by due, sequence limit ?';
+  // Below all that damage can make of an integer.
+  let after: readonly [number, number] = [-1e19, 0];
   let page = FIRST_PAGE;
-  while (left > 0) {
+  for (let left = Math.max(1, limit); left > 0; ) {
     page = Math.min(left, page);
-    const values = [number, limits.nowMs, ...after, page] as const;
-    const found = database.tuples<MessageTuple>(SELECT_DUE, ...values);
+    const found = readMessages(context, condition, number, context.nowMs, ...after, page);
     yield* found;
     const last = found.at(-1);
     if (last === undefined || found.length < page) return;
-    after = [last[1], last[0]];
+    after = [last.due, last.sequence];
     left -= found.length;
-    const bytes = found.reduce((sum, message) => sum + message[13].length, 1);
+    const bytes = found.reduce((sum, { body }) => sum + body.length, 1);
     page = Math.max(1, Math.floor((PAGE_BYTES * found.length) / bytes));
   }
 }
 
-export function isIntact(
+function answer(
+  context: Context,
   application: Application,
-  message: readonly [...MessageTuple, ...unknown[]],
-): boolean {
-  const [sequence, due, accepted, sends, maxMessages, progress] = message;
-  const row = { sequence, due, accepted, sends, max_messages: maxMessages, progress };
-  if (progressChecksum(row) !== message[6]) return false;
-  const [, , , , , , , messageId, format, dateAt, countAt, sizeBytes, checksum, body] = message;
-  const facts = {
-    application: application.number,
-    messageId: fromText(messageId),
-    format,
-    dateAt,
-    countAt,
-    sizeBytes,
-  };
-  return bodyChecksum(facts, body) === checksum;
-}
-
-/** Keeps a damaged row for a human, and counts its message as lost. */
-export function setAside(
-  transaction: Transaction,
-  application: Application,
-  {
-    message,
-    nowMs,
-  }: { readonly message: readonly [sequence: number, ...unknown[]]; readonly nowMs: number },
-): void {
-  const [sequence] = message;
-  transaction.database.run(
-    `insert into damaged_message
-     select sequence, application, ?, sends, message_id, body from message where sequence = ?`,
-    nowMs,
-    sequence,
-  );
-  transaction.database.run('delete from message where sequence = ?', sequence);
-  // Its size may be what is damaged: the sum of the others cannot be.
-  const left = transaction.database.get(
-    'select count(*) as messages, coalesce(sum(size_bytes), 0) as bytes from message where application = ?',
-    application.number,
-  );
-  const bytes = Number(left?.['bytes']) - application.pending_bytes;
-  transaction.addPending(application, -1, bytes);
-  transaction.addLost(application, 1);
-}
-
-function lease(
-  transaction: Transaction,
-  {
-    application,
-    taken,
-    request,
-    at,
-  }: { application: Application; taken: Taken; request: Request; at: Moment },
-): Operations['claim'][1] {
-  const number = transaction.nextNumber();
-  const sequences = JSON.stringify(taken.messages.map(([sequence]) => sequence));
-  transaction.database.run(
-    'insert into claim (number, application, size_bytes, sequences) values (?, ?, ?, ?)',
-    number,
-    application.number,
-    taken.bytes,
-    sequences,
-  );
-  application.claim = number;
-  application.lease_end = at.after(request.leaseMs);
-  application.claimed = taken.messages.length;
-  transaction.changed(application);
+  { messages, request }: { messages: readonly MessageRow[]; request: ClaimRequest },
+): ClaimAnswer {
+  const { nowMs } = context;
+  const number = startLease(context, application, { messages, leaseMs: request.leaseMs });
   return {
     id: `${application.number}-${number}`,
     applicationId: application.id,
-    format: taken.format,
-    state: [
-      application.tier,
-      application.max_messages,
-      application.max_bytes,
-      application.circuit_breaker,
-    ],
-    nowMs: at.nowMs,
-    messages: taken.messages.map((message) => claimedTuple(message, at.nowMs)),
+    format: messages[0]?.format as Format,
+    state: stateOf(application),
+    nowMs,
+    messages: messages.map((row) => ({
+      sequence: row.sequence,
+      message_id: fromText(row.message_id),
+      date_at: row.date_at,
+      count_at: row.count_at,
+      sends: row.sends,
+      accepted: row.accepted,
+      progress: row.progress,
+      length: row.body.length,
+    })),
+    bodies: context.join(messages.map(({ body }) => body)),
   };
 }
 
-function claimedTuple(message: MessageTuple, nowMs: number): ClaimedTuple {
-  const [sequence, , accepted, sends, , progress, , messageId, , dateAt, countAt] = message;
-  const length = message[13].length;
-  return [
-    sequence,
-    fromText(messageId),
-    length,
-    dateAt,
-    countAt,
-    sends,
-    nowMs - accepted,
-    progress,
-  ];
-}
+export const stateOf = (row: Application): StoredState => [
+  row.tier,
+  row.max_messages,
+  row.max_bytes,
+  row.circuit_breaker,
+];

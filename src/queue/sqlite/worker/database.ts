@@ -1,13 +1,46 @@
 import { systemClock } from '../../../runtime/clock.ts';
 import { systemRandom } from '../../../runtime/random.ts';
+import { GATE_BUSY, GATE_STOP } from '../protocol.ts';
 import type { Connection, Row, SqlValue, Statement } from './engine.ts';
 import { isBusy, Rejection } from './failure.ts';
-import type { Gate } from './gate.ts';
 
 /** How long another process may hold the file before calls fail. */
 const LOCK_WAIT_MS = 10_000;
 
 const BUSY = Symbol('busy');
+
+/** Thrown instead of entering SQLite when the process ends. */
+export class Stopped extends Error {}
+
+/**
+ * Marks the time inside SQLite. A process that ends while a thread is inside the native library can
+ * abort, so its exit handler closes this gate and waits until the thread is outside.
+ */
+export class Gate {
+  readonly #words: Int32Array;
+
+  constructor(buffer: SharedArrayBuffer) {
+    this.#words = new Int32Array(buffer);
+  }
+
+  /** @throws Stopped when the gate is closed */
+  run<T>(work: () => T): T {
+    Atomics.store(this.#words, GATE_BUSY, 1);
+    try {
+      // Stored before this is read, and the exit handler does the reverse: one of them sees the other.
+      if (Atomics.load(this.#words, GATE_STOP) === 1) throw new Stopped();
+      return work();
+    } finally {
+      Atomics.store(this.#words, GATE_BUSY, 0);
+      Atomics.notify(this.#words, GATE_BUSY);
+    }
+  }
+
+  /** Blocks the worker's thread for `ms`, or until the gate is closed. */
+  sleep(ms: number): void {
+    Atomics.wait(this.#words, GATE_STOP, 0, ms);
+  }
+}
 
 /** One connection with its statements, which are prepared on first use. */
 export class Database {
@@ -15,29 +48,61 @@ export class Database {
   readonly #connection: Connection;
   readonly #gate: Gate;
   readonly #statements = new Map<string, Statement>();
+  readonly #inserts = new Map<string, string>();
 
   constructor(connection: Connection, gate: Gate) {
     this.#connection = connection;
     this.#gate = gate;
   }
 
+  /** Returns the number of changed rows. */
   run(sql: string, ...values: SqlValue[]): number {
     return Number(this.#prepared(sql).run(...values).changes);
   }
 
+  /** Inserts a row. Rows of a table that have as many columns have the same ones. */
+  insert(table: string, row: Row): void {
+    const values = Object.values(row);
+    const kind = `${table} ${values.length}`;
+    let sql = this.#inserts.get(kind);
+    if (sql === undefined) {
+      sql = `insert into ${table} (${Object.keys(row).join()}) values (?${',?'.repeat(values.length - 1)})`;
+      this.#inserts.set(kind, sql);
+    }
+    this.run(sql, ...values);
+  }
+
+  /** Updates the row with that value of a column. */
+  update(table: string, row: Row, [column, value]: readonly [string, SqlValue]): void {
+    const names = Object.keys(row);
+    const sql = `update ${table} set ${names.join(' = ?, ')} = ? where ${column} = ?`;
+    this.run(sql, ...Object.values(row), value);
+  }
+
   get<T = Row>(sql: string, ...values: SqlValue[]): T | undefined {
-    return this.#prepared(sql).get(...values) as T | undefined;
+    return this.#read(sql, (statement) => statement.get(...values)) as T | undefined;
   }
 
   all<T = Row>(sql: string, ...values: SqlValue[]): T[] {
-    return this.#prepared(sql).all(...values) as T[];
+    return this.#read(sql, (statement) => statement.all(...values)) as T[];
   }
 
-  /** Rows as arrays, which cost less than objects. */
-  tuples<T extends readonly SqlValue[]>(sql: string, ...values: SqlValue[]): T[] {
-    const statement = this.#prepared(sql);
-    statement.setReturnArrays(true);
-    return statement.all(...values) as T[];
+  /** Reads rows as arrays, which cost the engine less, and gives them the names. */
+  allNamed<T>(names: readonly string[], sql: string, ...values: SqlValue[]): T[] {
+    const rows = this.#read(sql, (statement) => {
+      statement.setReturnArrays(true);
+      return statement.all(...values);
+    }) as SqlValue[][];
+    return rows.map((row) => {
+      const named: Record<string, SqlValue | undefined> = {};
+      for (const [index, name] of names.entries()) named[name] = row[index];
+      return named as T;
+    });
+  }
+
+  /** Returns the number in the only column of the only row. */
+  number(sql: string, ...values: SqlValue[]): number {
+    return Number(Object.values(this.get(sql, ...values) ?? {})[0]);
   }
 
   exec(sql: string): void {
@@ -55,24 +120,20 @@ export class Database {
    */
   transaction<T>(work: () => T): T {
     return this.patiently(() => {
-      this.exec('begin immediate');
-      return this.#commit(work);
-    });
-  }
-
-  #commit<T>(work: () => T): T {
-    try {
-      const value = work();
-      this.exec('commit');
-      return value;
-    } catch (error) {
+      this.run('begin immediate');
       try {
-        this.exec('rollback');
-      } catch {
-        // SQLite has rolled back by itself, as it does when the disk is full.
+        const value = work();
+        this.run('commit');
+        return value;
+      } catch (error) {
+        try {
+          this.run('rollback');
+        } catch {
+          // SQLite has rolled back by itself, as it does when the disk is full.
+        }
+        throw error;
       }
-      throw error;
-    }
+    });
   }
 
   /** Repeats `attempt` while another connection holds the file. */
@@ -108,6 +169,22 @@ export class Database {
     this.#gate.run(() => this.#connection.close());
   }
 
+  /** Only damaged rows have integers that are no safe numbers: their checksum is wrong in any case. */
+  #read(sql: string, read: (statement: Statement) => unknown): unknown {
+    const statement = this.#prepared(sql);
+    try {
+      return read(statement);
+    } catch (error) {
+      if (!(error instanceof Error) || 'errcode' in error) throw error;
+      statement.setReadBigInts(true);
+      try {
+        return withNumbers(read(statement));
+      } finally {
+        statement.setReadBigInts(false);
+      }
+    }
+  }
+
   #prepared(sql: string): Statement {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
@@ -115,4 +192,11 @@ export class Database {
     this.#statements.set(sql, statement);
     return statement;
   }
+}
+
+function withNumbers(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  if (Array.isArray(value)) return value.map(withNumbers);
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withNumbers(part)]));
 }

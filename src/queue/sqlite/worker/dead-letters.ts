@@ -1,231 +1,186 @@
-import type { DeadReason } from '../../queue.ts';
-import type { Bounds, DeadTuple, Operations, PageAnswer, PageRequest } from '../protocol.ts';
-import { progressChecksum } from './checksum.ts';
-import type { Outgoing } from './claim.ts';
-import { fromText } from './text.ts';
-import type { Application, Moment, Transaction } from './transaction.ts';
-import { place } from './waiting.ts';
+import type { DeadLetterFilter } from '../../queue.ts';
+import type { Context } from './context.ts';
+import { bodyChecksum, progressChecksum, updateReadiness } from './messages.ts';
+import { CONTENT_COLUMNS, type DeadLetterRow, MESSAGE_COLUMNS } from './schema.ts';
+import { type Application, fromText } from './store.ts';
 
-/** Dead letters that one transaction replays or purges: other processes wait meanwhile. */
+/** Dead letters that one transaction replays, purges or evicts: other processes wait meanwhile. */
 const PAGE = 500;
+const MAX_EVICTED = 5000;
 
-export interface Death {
-  readonly reason: DeadReason;
-  /** JSON. */
-  readonly lastAttempt: string;
-  readonly diedMs: number;
-}
-
-/** Makes a dead letter of a message. The caller evicts afterwards. */
-export function buryMessage(
-  transaction: Transaction,
-  application: Application,
-  message: { readonly sequence: number; readonly sends: number; readonly death: Death },
-): { readonly messageId: string } {
-  const { sequence, sends, death } = message;
-  const row = transaction.database.get(
-    `insert into dead_letter
-     select ?, application, accepted, ?, ?, ?, ?, message_id, format, date_at, count_at, size_bytes,
-       body_checksum, body
-     from message where sequence = ? returning message_id, size_bytes`,
-    transaction.nextNumber(),
-    death.diedMs,
-    sends,
-    death.reason,
-    death.lastAttempt,
-    sequence,
-  );
-  transaction.database.run('delete from message where sequence = ?', sequence);
-  const bytes = Number(row?.['size_bytes'] ?? 0);
-  transaction.addPending(application, -1, -bytes);
-  transaction.state.dead_bytes += bytes;
-  application.dead += 1;
-  transaction.changed(application);
-  return { messageId: fromText(String(row?.['message_id'])) };
-}
+/** What is needed to count a dead letter. */
+type DeadRow = Pick<DeadLetterRow, 'id' | 'application' | 'size_bytes' | 'sends'>;
 
 /** Discards the oldest dead letters while they are larger than the queue keeps. */
-export function evict(transaction: Transaction, maxDeadBytes: number): void {
-  while (transaction.state.dead_bytes > maxDeadBytes) {
-    const oldest = transaction.database.get(
-      'select id, application, size_bytes from dead_letter order by id limit 1',
-    );
-    if (oldest === undefined) return;
-    forget(transaction, oldest as unknown as DeadRow, 'evicted');
+export function evict(context: Context): void {
+  const { store, database, settings } = context;
+  if (store.state.dead_bytes <= settings.maxDeadBytes) return;
+  const oldest = database.all<DeadRow>(
+    'select id, application, size_bytes from dead_letter order by id limit ?',
+    MAX_EVICTED,
+  );
+  for (const row of oldest) {
+    if (store.state.dead_bytes <= settings.maxDeadBytes) return;
+    remove(context, row, 'evicted');
   }
 }
 
-interface DeadRow {
-  readonly id: number;
-  readonly application: number;
-  readonly size_bytes: number;
-}
-
-function forget(transaction: Transaction, row: DeadRow, as?: 'evicted' | 'purged'): Application {
-  const application = transaction.byNumber(row.application) as Application;
-  transaction.database.run('delete from dead_letter where id = ?', row.id);
-  transaction.state.dead_bytes -= row.size_bytes;
+function remove(
+  { store, database }: Context,
+  row: DeadRow,
+  as?: 'evicted' | 'purged',
+): Application | undefined {
+  database.run('delete from dead_letter where id = ?', row.id);
+  store.state.dead_bytes -= row.size_bytes;
+  const application = store.byNumber(row.application);
+  if (application === undefined) return undefined;
   application.dead -= 1;
   if (as !== undefined) application[as] += 1;
-  transaction.changed(application);
+  store.changed(application);
   return application;
 }
 
-interface Search extends Pick<PageRequest, 'filter' | 'after'> {
+interface Search {
+  readonly filter: DeadLetterFilter;
+  readonly after: number;
   readonly upTo: number;
   readonly limit: number;
 }
 
-/** The letters that a filter names, oldest first. Ids that no letter has are left out. */
-function search<T>(
-  transaction: Transaction,
+/** Finds the letters that a filter names, oldest first. Ignores ids that no letter has. */
+function search<T extends DeadRow>(
+  { store, database }: Context,
   columns: string,
-  { filter, after, upTo, limit }: Search,
+  { filter: { applicationId, ids }, after, upTo, limit }: Search,
 ): T[] {
-  const { applicationId, ids } = filter;
-  const named =
-    ids === undefined
-      ? null
-      : JSON.stringify(ids.filter((id) => /^\d{1,15}$/.test(id)).map(Number));
-  let number: number | null = null;
-  if (applicationId !== undefined) number = transaction.find(applicationId)?.number ?? -1;
-  // One statement for each kind of filter, so that each goes through an index.
-  const conditions = [
-    'id > ? and id <= ?',
-    ...(number === null ? [] : ['application = ?']),
-    ...(named === null ? [] : ['id in (select value from json_each(?))']),
-  ];
-  return transaction.database.all<T & object>(
-    `select ${columns} from dead_letter where ${conditions.join(' and ')} order by id limit ?`,
-    after,
-    upTo,
-    ...(number === null ? [] : [number]),
-    ...(named === null ? [] : [named]),
+  // One statement for each kind of filter, so that each uses an index.
+  let conditions = 'id > ? and id <= ?';
+  const values: (number | string)[] = [after, upTo];
+  if (applicationId !== undefined) {
+    conditions += ' and application = ?';
+    values.push(store.find(applicationId)?.number ?? -1);
+  }
+  if (ids !== undefined) {
+    conditions += ' and id in (select value from json_each(?))';
+    values.push(JSON.stringify(ids.filter((id) => /^\d{1,15}$/.test(id)).map(Number)));
+  }
+  return database.all<T>(
+    `select ${columns} from dead_letter where ${conditions} order by id limit ?`,
+    ...values,
     limit,
   );
 }
 
-interface FullDeadRow extends DeadRow {
-  readonly accepted: number;
-  readonly died: number;
-  readonly sends: number;
-  readonly reason: DeadReason;
-  readonly last_attempt: string;
-  readonly message_id: string;
-  readonly format: 1 | 2;
-  readonly date_at: number;
-  readonly count_at: number;
-  readonly body: Uint8Array;
+/** A dead letter; its body follows those before it in the buffer of the page. */
+export type ListedLetter = Omit<DeadLetterRow, 'application' | 'body'> & {
+  readonly applicationId: string;
+  readonly length: number;
+};
+
+export interface DeadLettersAnswer {
+  readonly letters: readonly ListedLetter[];
+  readonly bodies: Uint8Array;
+  readonly next: number | undefined;
 }
 
 export function listDeadLetters(
-  transaction: Transaction,
-  { filter, limit, after }: Operations['listDeadLetters'][0],
-  { send }: Outgoing,
-): DeadTuple[] {
-  const given = { filter, after, limit, upTo: Number.MAX_SAFE_INTEGER };
-  return search<FullDeadRow>(transaction, '*', given).map((row) => {
-    send(row.body);
-    return [
-      row.id,
-      (transaction.byNumber(row.application) as Application).id,
-      fromText(row.message_id),
-      row.format,
-      row.body.length,
-      row.date_at,
-      row.count_at,
-      row.size_bytes,
-      row.sends,
-      row.reason,
-      row.last_attempt,
-      row.accepted,
-      row.died,
-    ];
-  });
+  context: Context,
+  { filter, after, limit }: Omit<Search, 'upTo'>,
+): DeadLettersAnswer {
+  // One more than asked for tells whether there is another page.
+  const given = { filter, after, limit: limit + 1, upTo: Number.MAX_SAFE_INTEGER };
+  const rows = search<DeadLetterRow>(context, '*', given);
+  const page = rows.slice(0, limit);
+  const next = rows.length > limit ? page.at(-1)?.id : undefined;
+  const intact = page.filter((row) => isIntact(context, row));
+  const letters = intact.map(({ body, application, ...row }) => ({
+    ...row,
+    applicationId: context.store.byNumber(application)?.id ?? '',
+    message_id: fromText(row.message_id),
+    length: body.length,
+  }));
+  return { letters, bodies: context.join(intact.map(({ body }) => body)), next };
 }
 
-export function purge(transaction: Transaction, page: PageRequest): PageAnswer {
-  return eachOfPage(transaction, page, (row) => {
-    forget(transaction, row, 'purged');
+/** Keeps a damaged letter for a human, and counts its message as lost. */
+function isIntact(context: Context, row: DeadLetterRow): boolean {
+  if (bodyChecksum(row.application, row) === row.body_checksum) return true;
+  const { application: number, sends, message_id, body } = row;
+  const kept = { application: number, sends, message_id, body, found_at: context.nowMs };
+  context.database.insert('damaged_message', kept);
+  const application = remove(context, row);
+  if (application !== undefined) context.store.addLost(application, 1);
+  return false;
+}
+
+/** One page of a replay or a purge. */
+export interface PageRequest {
+  readonly filter: DeadLetterFilter;
+  readonly after: number;
+  /** The last id of the whole call; absent on its first page. */
+  readonly upTo?: number;
+}
+
+export interface PageAnswer {
+  readonly count: number;
+  readonly upTo: number;
+  /** Where the next page begins; absent after the last one. */
+  readonly after?: number;
+}
+
+export function purge(context: Context, page: PageRequest): PageAnswer {
+  return eachOfPage(context, page, (row) => {
+    remove(context, row, 'purged');
     return true;
   });
 }
 
 /** Makes letters of open applications due again, as many as there is room for. */
-export function replay(
-  transaction: Transaction,
-  { bounds, ...page }: Operations['replay'][0],
-  at: Moment,
-): PageAnswer {
-  const answer = eachOfPage(transaction, page, (row) => {
-    const application = transaction.byNumber(row.application) as Application;
-    if (application.tier === 'closed' || !hasRoom(transaction, bounds, row.size_bytes))
-      return false;
-    revive(transaction, { application, row, at });
+export function replay(context: Context, page: PageRequest): PageAnswer {
+  const { store, settings } = context;
+  const answer = eachOfPage(context, page, (row) => {
+    const application = store.byNumber(row.application);
+    const hasRoom =
+      store.state.pending < settings.maxPendingMessages &&
+      store.state.pending_bytes + row.size_bytes <= settings.maxPendingBytes;
+    if (application === undefined || application.tier === 'closed' || !hasRoom) return false;
+    revive(context, application, row);
     return true;
   });
-  if (answer.count > 0) transaction.announceDue();
+  if (answer.count > 0) store.announceDue();
   return answer;
 }
 
-const hasRoom = ({ state }: Transaction, bounds: Bounds, bytes: number): boolean =>
-  state.pending < bounds.maxPendingMessages &&
-  state.pending_bytes + bytes <= bounds.maxPendingBytes;
-
-function revive(
-  transaction: Transaction,
-  {
-    application,
-    row,
-    at,
-  }: {
-    readonly application: Application;
-    readonly row: DeadRow & { sends: number };
-    readonly at: Moment;
-  },
-): void {
-  transaction.state.last_sequence += 1;
-  const sequence = transaction.state.last_sequence;
-  const { nowMs } = at;
+function revive(context: Context, application: Application, row: DeadRow): void {
+  const { store, database, nowMs } = context;
+  store.state.last_sequence += 1;
+  const sequence = store.state.last_sequence;
   const { sends } = row;
-  const young = {
-    sequence,
-    due: nowMs,
-    accepted: nowMs,
-    sends,
-    max_messages: null,
-    progress: null,
-  };
-  transaction.database.run(
-    `insert into message
-     select ?, application, ?, ?, sends, null, null, ?, message_id, format, date_at, count_at,
-       size_bytes, body_checksum, body
-     from dead_letter where id = ?`,
+  const age = { sequence, due: nowMs, accepted: nowMs };
+  database.run(
+    `insert into message (${MESSAGE_COLUMNS.join()})
+     select ?, application, ?, ?, sends, null, null, ?, ${CONTENT_COLUMNS} from dead_letter where id = ?`,
     sequence,
     nowMs,
     nowMs,
-    progressChecksum(young),
+    progressChecksum({ ...age, sends, max_messages: null, progress: null }),
     row.id,
   );
-  forget(transaction, row);
-  transaction.addPending(application, 1, row.size_bytes);
+  remove(context, row);
+  store.addPending(application, 1, row.size_bytes);
   application.first_due = Math.min(application.first_due ?? nowMs, nowMs);
-  place(transaction, application, nowMs);
+  updateReadiness(context, application);
 }
 
 function eachOfPage(
-  transaction: Transaction,
+  context: Context,
   page: PageRequest,
-  work: (row: DeadRow & { sends: number }) => boolean,
+  work: (row: DeadRow) => boolean,
 ): PageAnswer {
-  const upTo = page.upTo ?? transaction.state.last_number;
+  const upTo = page.upTo ?? context.store.state.last_number;
   const given = { filter: page.filter, after: page.after, upTo, limit: PAGE };
-  const rows = search<DeadRow & { sends: number }>(
-    transaction,
-    'id, application, size_bytes, sends',
-    given,
-  );
+  const rows = search<DeadRow>(context, 'id, application, size_bytes, sends', given);
   const count = rows.filter(work).length;
-  const last = rows.length < PAGE ? undefined : rows.at(-1)?.id;
-  return { count, upTo, ...(last === undefined ? {} : { after: last }) };
+  const after = rows.length < PAGE ? undefined : rows.at(-1)?.id;
+  return { count, upTo, ...(after === undefined ? {} : { after }) };
 }

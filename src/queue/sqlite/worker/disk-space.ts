@@ -1,8 +1,7 @@
 /** The space that the database takes: checkpoints of its WAL, free pages, and a full disk. */
 import { systemClock } from '../../../runtime/clock.ts';
-import type { Database } from './database.ts';
+import { type Database, Stopped } from './database.ts';
 import { isDiskFull } from './failure.ts';
-import { Stopped } from './gate.ts';
 import { Reserve } from './reserve.ts';
 
 /** Pages of 4 KiB in the WAL from which on it is moved into the database. */
@@ -10,6 +9,8 @@ const CHECKPOINT_PAGES = 2000;
 /** Other processes can keep a checkpoint from resetting the WAL. From here on they wait for it. */
 const MAX_WAL_PAGES = 16_000;
 const RESET_WAIT_MS = 200;
+/** The size of the WAL is read again after so much time. */
+const LOOK_MS = 10;
 /** Free pages that are kept for new messages, and pages that are given back at a time. */
 const FREE_PAGES = 2000;
 const VACUUM_PAGES = 500;
@@ -27,11 +28,17 @@ export class DiskSpace {
   #isStuck = false;
   #hasWritten = false;
   #lastSequence = 0;
+  #lookedMs = 0;
 
   constructor(file: string, database: Database) {
     this.#database = database;
     this.#reserve = new Reserve(file);
     this.#reserve.ensure();
+  }
+
+  /** The last sequence that was noted beside the database; 0 without one. */
+  get notedSequence(): number {
+    return this.#reserve.lastSequence();
   }
 
   /** Whether messages may be added: what the disk keeps in reserve is for settling. */
@@ -41,7 +48,7 @@ export class DiskSpace {
     if (this.#reserve.ensure()) return true;
     // Settled messages have left free pages, which another program's files cannot have taken.
     if (this.#freePages() <= FREE_PAGES || !this.#vacuumAll()) return false;
-    this.#ignoringFullDisk(() => this.#wal('truncate'));
+    this.#unlessFull(() => this.#wal('truncate'));
     return this.#reserve.ensure();
   }
 
@@ -58,24 +65,12 @@ export class DiskSpace {
     if (lastSequence > this.#lastSequence) this.#reserve.note(lastSequence);
     this.#lastSequence = lastSequence;
     this.#hasWritten = true;
+    const nowMs = systemClock.monotonicMs();
+    if (nowMs - this.#lookedMs < LOOK_MS) return;
+    this.#lookedMs = nowMs;
     const { log, checkpointed } = this.#wal('noop');
     if (log - checkpointed >= CHECKPOINT_PAGES) this.#checkpoint();
     if (log >= MAX_WAL_PAGES) this.#reset();
-  }
-
-  /**
-   * Raises the last sequence to the one that was written down, so that none is given twice. Returns
-   * how many are missing.
-   */
-  repairSequence(): number {
-    const noted = this.#reserve.lastSequence();
-    return this.#database.transaction(() => {
-      const row = this.#database.get('select last_sequence from queue_state');
-      const known = Number(row?.['last_sequence']);
-      if (noted <= known) return 0;
-      this.#database.run('update queue_state set last_sequence = ?', noted);
-      return noted - known;
-    });
   }
 
   /** Does a part of what can wait until nobody calls. Returns whether there is more. */
@@ -83,7 +78,7 @@ export class DiskSpace {
     if (!this.#hasWritten) return false;
     if (this.#freePages() > FREE_PAGES && this.#vacuum()) return true;
     this.#hasWritten = false;
-    this.#ignoringFullDisk(() => this.#wal('truncate'));
+    this.#unlessFull(() => this.#wal('truncate'));
     return false;
   }
 
@@ -92,36 +87,32 @@ export class DiskSpace {
   }
 
   #freePages(): number {
-    const row = this.#database.quickly(() => this.#database.get('pragma freelist_count'));
-    return Number(row?.['freelist_count']);
+    return this.#database.quickly(() => this.#database.number('pragma freelist_count'));
   }
 
   #vacuum(): boolean {
-    return this.#ignoringFullDisk(() => {
-      this.#database.patiently(
-        () => this.#database.all(`pragma incremental_vacuum(${VACUUM_PAGES})`),
-        RESET_WAIT_MS,
-      );
+    const sql = `pragma incremental_vacuum(${VACUUM_PAGES})`;
+    return this.#unlessFull(() => {
+      this.#database.patiently(() => this.#database.all(sql), RESET_WAIT_MS);
       this.committed(this.#lastSequence);
     });
   }
 
-  #checkpoint(): void {
-    this.#isStuck = !this.#ignoringFullDisk(() => this.#wal('passive'));
-    // Pages at the end of the database may be free: without them it need not grow as far.
-    if (this.#isStuck && this.#vacuumAll()) {
-      this.#isStuck = !this.#ignoringFullDisk(() => this.#wal('passive'));
-    }
-  }
-
   #vacuumAll(): boolean {
-    return this.#ignoringFullDisk(() =>
+    return this.#unlessFull(() =>
       this.#database.patiently(() => this.#database.all('pragma incremental_vacuum')),
     );
   }
 
+  #checkpoint(): void {
+    this.#isStuck = !this.#unlessFull(() => this.#wal('passive'));
+    // Pages at the end of the database may be free: without them it need not grow as far.
+    if (this.#isStuck && this.#vacuumAll())
+      this.#isStuck = !this.#unlessFull(() => this.#wal('passive'));
+  }
+
   #reset(): void {
-    this.#ignoringFullDisk(() => {
+    this.#unlessFull(() => {
       const endMs = systemClock.monotonicMs() + RESET_WAIT_MS;
       while (this.#wal('restart').busy !== 0 && systemClock.monotonicMs() < endMs)
         this.#database.pause();
@@ -133,8 +124,8 @@ export class DiskSpace {
     return this.#database.quickly(() => this.#database.get<WalState>(sql)) as WalState;
   }
 
-  /** Returns false when the disk is full. Others find out what else is wrong with the file. */
-  #ignoringFullDisk(work: () => unknown): boolean {
+  /** Returns false when the disk is full. Calls find out what else is wrong with the file. */
+  #unlessFull(work: () => unknown): boolean {
     try {
       work();
       return true;

@@ -1,7 +1,7 @@
 /** Loads SQLite: Node's own where it is recent enough, else the optional peer. */
+import { createRequire } from 'node:module';
 import process from 'node:process';
 import { Rejection } from './failure.ts';
-import { loadPeer } from './load-peer.ts';
 
 export type SqlValue = number | string | Uint8Array | null;
 export type Row = Readonly<Record<string, SqlValue>>;
@@ -12,6 +12,7 @@ export interface Statement {
   get(...values: readonly SqlValue[]): Row | undefined;
   all(...values: readonly SqlValue[]): unknown[];
   setReturnArrays(isEnabled: boolean): void;
+  setReadBigInts(isEnabled: boolean): void;
 }
 
 export interface Connection {
@@ -41,7 +42,7 @@ export function loadEngine(peerPath: string | null): Engine {
   const install = `${PEER} (\`npm install ${PEER}@1\`): Node ${process.versions.node} has no SQLite ${MINIMUM.join('.')}`;
   if (peerPath === null) throw new Rejection('ERR_PEER_MISSING', install);
   try {
-    const peer = loadPeer(peerPath) as Engine;
+    const peer = createRequire(peerPath)(peerPath) as Engine;
     if (isRecent(peer)) return peer;
   } catch (cause) {
     throw new Rejection('ERR_PEER_MISSING', install, { cause });

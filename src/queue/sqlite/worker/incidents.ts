@@ -1,19 +1,16 @@
 /** What was reported of which incident. Ids and names are digests, since they may be of any length. */
 import { createHash } from 'node:crypto';
 import type { IncidentNews, IncidentReport } from '../../../incident/incident-store.ts';
-import type { IncidentLimits, Operations } from '../protocol.ts';
-import type { SqlValue } from './engine.ts';
-import type { Moment, Transaction } from './transaction.ts';
+import type { Context } from './context.ts';
+import type { IncidentRow } from './schema.ts';
 
-interface IncidentRow {
-  readonly number: number;
-  readonly started_at: number;
-  readonly seen_at: number;
-  readonly on_log: number;
-  readonly on_webhook: number;
+export interface IncidentLimits {
+  readonly keptMs: number;
+  readonly maxIncidents: number;
+  readonly maxNames: number;
 }
 
-/** Forgotten in one transaction: other processes wait meanwhile. */
+/** Rows that one transaction forgets: other processes wait meanwhile. */
 const FORGOTTEN_INCIDENTS = 10;
 const FORGOTTEN_NAMES = 1000;
 
@@ -23,46 +20,42 @@ const digest = (parts: readonly string[]): Uint8Array =>
 const keyOf = ({ applicationId, incidentId }: IncidentReport): Uint8Array =>
   digest([applicationId, incidentId]);
 
-/** The column of a channel; both names are written here, and nothing of a caller. */
 const COLUMN = { log: 'on_log', webhook: 'on_webhook' } as const;
 
-function find({ database }: Transaction, report: IncidentReport): IncidentRow | undefined {
-  return database.get('select * from incident where key = ?', keyOf(report));
-}
+const find = ({ database }: Context, report: IncidentReport): IncidentRow | undefined =>
+  database.get('select * from incident where key = ?', keyOf(report));
 
 export function tellIncident(
-  transaction: Transaction,
-  { report, limits }: Operations['tellIncident'][0],
-  at: Moment,
+  context: Context,
+  report: IncidentReport,
+  limits: IncidentLimits,
 ): IncidentNews {
-  const oldest = at.nowMs - limits.keptMs;
-  let known = find(transaction, report);
+  const { database, nowMs } = context;
+  const oldest = nowMs - limits.keptMs;
+  let known = find(context, report);
   if (known !== undefined && known.seen_at < oldest) {
-    forget(transaction, known.number);
+    forget(context, known.number);
     known = undefined;
   }
-  const row = known ?? create(transaction, report, at.nowMs);
+  const row = known ?? create(context, report);
   const column = COLUMN[report.channel];
-  transaction.database.run(
-    `update incident set seen_at = ?, ${column} = 1 where number = ?`,
-    at.nowMs,
-    row.number,
-  );
+  const update = `update incident set seen_at = ?, ${column} = 1 where number = ?`;
+  database.run(update, nowMs, row.number);
   const addNew = (kind: string, names: readonly string[]): string[] =>
-    names.filter((name) => addName(transaction, row.number, [report.channel, kind, name]));
+    names.filter((name) => addName(context, row.number, [report.channel, kind, name]));
   const news = {
     isFirst: row[column] === 0,
     startedAt: row.started_at,
     newAddresses: addNew('ip', report.addresses),
     newAccounts: addNew('account', report.accounts),
   };
-  forgetOthers(transaction, row.number, { limits, oldest });
+  forgetOthers(context, row.number, { limits, oldest });
   return news;
 }
 
-function create(transaction: Transaction, report: IncidentReport, nowMs: number): IncidentRow {
-  transaction.state.incidents += 1;
-  return transaction.database.get<IncidentRow>(
+function create({ store, database, nowMs }: Context, report: IncidentReport): IncidentRow {
+  store.state.incidents += 1;
+  return database.get<IncidentRow>(
     'insert into incident (key, started_at, seen_at) values (?, ?, ?) returning *',
     keyOf(report),
     report.at,
@@ -70,74 +63,69 @@ function create(transaction: Transaction, report: IncidentReport, nowMs: number)
   ) as IncidentRow;
 }
 
-function addName(transaction: Transaction, number: number, parts: readonly string[]): boolean {
-  const added = transaction.database.run(
+function addName({ store, database }: Context, number: number, parts: readonly string[]): boolean {
+  const added = database.run(
     'insert or ignore into incident_name (incident, digest) values (?, ?)',
     number,
     digest(parts),
   );
-  transaction.state.incident_names += added;
+  store.state.incident_names += added;
   return added > 0;
 }
 
 export function retractIncident(
-  transaction: Transaction,
-  { report, news }: Operations['retractIncident'][0],
-): null {
-  const known = find(transaction, report);
-  if (known === undefined) return null;
+  context: Context,
+  report: IncidentReport,
+  news: IncidentNews,
+): void {
+  const { store, database } = context;
+  const known = find(context, report);
+  if (known === undefined) return;
   const { channel } = report;
-  const removeNames = (kind: string, names: readonly string[]): void => {
-    for (const name of names) {
-      const values: SqlValue[] = [known.number, digest([channel, kind, name])];
-      transaction.state.incident_names -= transaction.database.run(
+  if (news.isFirst)
+    database.run(`update incident set ${COLUMN[channel]} = 0 where number = ?`, known.number);
+  const added = { ip: news.newAddresses, account: news.newAccounts };
+  for (const [kind, names] of Object.entries(added))
+    for (const name of names)
+      store.state.incident_names -= database.run(
         'delete from incident_name where incident = ? and digest = ?',
-        ...values,
+        known.number,
+        digest([channel, kind, name]),
       );
-    }
-  };
-  if (news.isFirst) {
-    const sql = `update incident set ${COLUMN[channel]} = 0 where number = ?`;
-    transaction.database.run(sql, known.number);
-  }
-  removeNames('ip', news.newAddresses);
-  removeNames('account', news.newAccounts);
-  return null;
 }
 
 /** Forgets the other incidents that are too old or too many, those seen longest ago first. */
 function forgetOthers(
-  transaction: Transaction,
+  context: Context,
   current: number,
   { limits, oldest }: { readonly limits: IncidentLimits; readonly oldest: number },
 ): void {
-  const { database, state } = transaction;
+  const { state } = context.store;
   for (let count = 0; count < FORGOTTEN_INCIDENTS; count += 1) {
-    const first = database.get(
-      `select number, seen_at from incident where number <> ?
-       order by seen_at, number limit 1`,
+    const first = context.database.get<IncidentRow>(
+      'select number, seen_at from incident where number <> ? order by seen_at, number limit 1',
       current,
     );
     if (first === undefined) {
-      forgetNames(transaction, Math.min(state.incident_names - limits.maxNames, FORGOTTEN_NAMES));
+      forgetNames(context, Math.min(state.incident_names - limits.maxNames, FORGOTTEN_NAMES));
       return;
     }
     const isTooMany =
       state.incidents > limits.maxIncidents || state.incident_names > limits.maxNames;
-    if (!isTooMany && Number(first['seen_at']) >= oldest) return;
-    forget(transaction, Number(first['number']));
+    if (!isTooMany && first.seen_at >= oldest) return;
+    forget(context, first.number);
   }
 }
 
-function forget(transaction: Transaction, number: number): void {
-  const { database, state } = transaction;
+function forget({ store, database }: Context, number: number): void {
+  const { state } = store;
   state.incident_names -= database.run('delete from incident_name where incident = ?', number);
   state.incidents -= database.run('delete from incident where number = ?', number);
 }
 
-function forgetNames({ database, state }: Transaction, count: number): void {
+function forgetNames({ store, database }: Context, count: number): void {
   if (count <= 0) return;
-  state.incident_names -= database.run(
+  store.state.incident_names -= database.run(
     `delete from incident_name where (incident, digest) in
        (select incident, digest from incident_name limit ?)`,
     count,

@@ -1,196 +1,168 @@
-/** Exports and imports what the queue holds. */
-import {
-  type EntryTuple,
-  type ExportedRow,
-  type ImportedRow,
-  type Operations,
-  stateTuple,
-  toWhole,
-} from '../protocol.ts';
-import { bodyChecksum } from './checksum.ts';
-import { COLUMNS, isIntact, type MessageTuple, type Outgoing, setAside } from './claim.ts';
+/** Exports and imports what the queue holds. Times of items are the machine's. */
+import { type MessageTuple, type StoredState, toWhole } from '../protocol.ts';
+import { stateOf } from './claim.ts';
+import type { Context } from './context.ts';
 import { evict } from './dead-letters.ts';
-import { insertMessage, refuseOverflow } from './enqueue.ts';
+import { refuseOverflow } from './enqueue.ts';
 import { Rejection } from './failure.ts';
-import { fromText, toText } from './text.ts';
-import type { Application, Moment, Transaction } from './transaction.ts';
-import { place, writeProgress } from './waiting.ts';
+import {
+  bodyChecksum,
+  isIntact,
+  type Progress,
+  readMessages,
+  setAside,
+  storeMessage,
+  updateReadiness,
+} from './messages.ts';
+import type { DeadLetterRow, MessageRow } from './schema.ts';
+import { setState } from './settle.ts';
+import { type Application, fromText, toText } from './store.ts';
 
 const PAGE = 100;
 
-/** The page after an item; empty after the last one. */
-export function exportPage(
-  transaction: Transaction,
-  { kind, after }: Operations['exportPage'][0],
-  { at, send }: Outgoing,
-): readonly ExportedRow[] {
-  transaction.flushApplications();
-  const { database } = transaction;
-  if (database.get('select number from application where claim is not null limit 1')) {
-    const detail = 'messages are claimed: close the senders, or wait until the leases expire';
-    throw new Rejection('ERR_QUEUE_FAILED', detail);
-  }
-  if (kind === 'message') return messagesAfter(transaction, after, { at, send });
+export interface ExportedApplication {
+  readonly number: number;
+  readonly applicationId: string;
+  readonly state: StoredState;
+  readonly pausedUntil: number;
+}
+
+function refuseClaims({ store, database }: Context): void {
+  store.flushApplications();
+  if (database.get('select number from application where claim is not null limit 1') === undefined)
+    return;
+  const detail = 'messages are claimed: close the senders, or wait until the leases expire';
+  throw new Rejection('ERR_QUEUE_FAILED', detail);
+}
+
+/** Returns the page of applications after a number; empty after the last one. */
+export function exportApplications(context: Context, after: number): ExportedApplication[] {
+  refuseClaims(context);
+  const { store, database } = context;
   return database
-    .all('select number from application where number > ? order by number limit ?', after, PAGE)
+    .all<Application>(
+      'select number from application where number > ? order by number limit ?',
+      after,
+      PAGE,
+    )
     .map(({ number }) => {
-      const { id, not_before, ...application } = transaction.byNumber(
-        Number(number),
-      ) as Application;
-      const state = {
-        tier: application.tier,
-        maxMessages: application.max_messages,
-        maxBytes: application.max_bytes,
-        circuitBreaker: JSON.parse(application.circuit_breaker),
-      };
-      return { kind, id: String(number), applicationId: id, state, pausedUntil: not_before };
+      const application = store.byNumber(number) as Application;
+      const { id: applicationId, not_before: notBefore } = application;
+      const pausedUntil = Math.max(0, notBefore - store.state.clock_offset);
+      return { number, applicationId, state: stateOf(application), pausedUntil };
     });
 }
 
-/** Intact messages. A damaged one is set aside, as in a claim. */
-function messagesAfter(transaction: Transaction, after: number, { at, send }: Outgoing) {
-  for (;;) {
-    const rows = transaction.database.tuples<readonly [...MessageTuple, application: number]>(
-      `select ${COLUMNS}, application from message where sequence > ? order by sequence limit ?`,
-      after,
-      PAGE,
-    );
-    const items: ExportedRow[] = [];
-    for (const row of rows) {
-      const [sequence, due, accepted, sends, maxMessages, progress, , messageId] = row;
-      const [, , , , , , , , format, dateAt, countAt, sizeBytes, , body, number] = row;
-      const application = transaction.byNumber(number) as Application;
-      if (!isIntact(application, row)) {
-        setAside(transaction, application, { message: row, nowMs: at.nowMs });
-        place(transaction, application, at.nowMs);
-        continue;
-      }
-      send(body);
-      items.push({
-        kind: 'message',
-        id: String(sequence),
-        applicationId: application.id,
-        messageId: fromText(messageId),
-        length: body.length,
-        progress: progress === null ? null : JSON.parse(progress),
-        acceptedAt: accepted,
-        dueAt: due,
-        format,
-        dateAt,
-        countAt,
-        sizeBytes,
-        sends,
-        maxMessages,
-      });
-    }
-    if (items.length > 0 || rows.length === 0) return items;
+/** A waiting message; its body follows those before it in the buffer of the page. */
+export type ExportedMessage = Omit<MessageRow, 'body' | 'application'> & {
+  readonly applicationId: string;
+  readonly length: number;
+};
+
+/** Returns the page of messages after a sequence; empty after the last one. Sets damaged ones aside. */
+export function exportMessages(
+  context: Context,
+  after: number,
+): { readonly messages: readonly ExportedMessage[]; readonly bodies: Uint8Array } {
+  refuseClaims(context);
+  const { store } = context;
+  const { clock_offset: offset } = store.state;
+  for (let from = after; ; ) {
+    const condition = 'sequence > ? order by sequence limit ?';
+    const page = readMessages(context, condition, from, PAGE);
+    const rows = page.filter((row) => isExported(context, row));
+    from = page.at(-1)?.sequence ?? from;
+    if (rows.length === 0 && page.length > 0) continue;
+    const messages = rows.map(({ body, application, ...row }) => ({
+      ...row,
+      applicationId: store.byNumber(application)?.id ?? '',
+      message_id: fromText(row.message_id),
+      accepted: row.accepted - offset,
+      due: row.due - offset,
+      length: body.length,
+    }));
+    return { messages, bodies: context.join(rows.map(({ body }) => body)) };
   }
 }
 
+function isExported(context: Context, row: MessageRow): boolean {
+  const application = context.store.byNumber(row.application);
+  if (application !== undefined && isIntact(row)) return true;
+  setAside(context, row);
+  if (application !== undefined) updateReadiness(context, application);
+  return false;
+}
+
+/** An item to import. Its body follows those of the items before it. */
+export type ImportedItem = { readonly key: string; readonly entry: MessageTuple } & (
+  | { readonly kind: 'application'; readonly state: StoredState; readonly pausedUntil: number }
+  | ({ readonly kind: 'message' } & Omit<Progress, 'sequence'>)
+  | ({ readonly kind: 'dead-letter' } & Pick<
+      DeadLetterRow,
+      'accepted' | 'died' | 'sends' | 'reason' | 'last_attempt'
+    >)
+);
+
 /** Stores the items whose key is new, or rejects before any is stored. Returns their number. */
-export function importItems(
-  transaction: Transaction,
-  { items, settings, maxDeadBytes }: Operations['importItems'][0],
-  { at, bodies }: { readonly at: Moment; readonly bodies: Uint8Array },
-): number {
-  const { database } = transaction;
+export function importItems(context: Context, items: readonly ImportedItem[]): number {
+  const { store, database, settings } = context;
   let end = 0;
-  const added: { readonly item: ImportedRow; readonly body: Uint8Array }[] = [];
+  const added: { readonly item: ImportedItem; readonly body: Uint8Array }[] = [];
   for (const item of items) {
     const start = end;
-    if (item.kind !== 'application') end += item.length;
-    if (database.get('select key from imported where key = ?', item.key) !== undefined) continue;
-    added.push({ item, body: bodies.subarray(start, end) });
+    end += item.entry[3];
+    if (database.get('select key from imported where key = ?', toText(item.key)) !== undefined)
+      continue;
+    added.push({ item, body: context.bytes.subarray(start, end) });
   }
-  const entries = added.flatMap(({ item }) => (item.kind === 'message' ? [entryOf(item)] : []));
-  refuseOverflow(transaction, { entries, settings });
+  const messages = added.filter(({ item }) => item.kind === 'message');
+  refuseOverflow(
+    context,
+    messages.map(({ item }) => item.entry),
+  );
   for (const { item, body } of added) {
-    database.run('insert into imported (key) values (?)', item.key);
-    const application = transaction.ensure(item.applicationId, settings.initialState);
-    if (item.kind === 'message') storeMessage(transaction, application, { item, body });
-    else if (item.kind === 'dead-letter') storeLetter(transaction, application, { item, body });
-    else storeState(application, item);
-    place(transaction, application, at.nowMs);
+    database.insert('imported', { key: toText(item.key) });
+    const application = store.ensure(item.entry[0], settings.initialState);
+    storeItem(context, application, { item, body });
+    updateReadiness(context, application);
   }
-  evict(transaction, maxDeadBytes);
-  transaction.announceDue();
+  evict(context);
+  store.announceDue();
   return added.length;
 }
 
-type Stored<Kind> = {
-  readonly item: Extract<ImportedRow, { readonly kind: Kind }>;
-  readonly body: Uint8Array;
-};
-
-function storeState(application: Application, item: Stored<'application'>['item']): void {
-  const [tier, maxMessages, maxBytes, circuitBreaker] = stateTuple(item.state);
-  application.tier = tier;
-  application.max_messages = maxMessages;
-  application.max_bytes = maxBytes;
-  application.circuit_breaker = circuitBreaker;
-  application.not_before = toWhole(item.pausedUntil);
-}
-
-function storeMessage(
-  transaction: Transaction,
+function storeItem(
+  context: Context,
   application: Application,
-  { item, body }: Stored<'message'>,
+  { item, body }: { readonly item: ImportedItem; readonly body: Uint8Array },
 ): void {
-  const { sends, maxMessages } = item;
-  const due = toWhole(item.dueAt);
-  const accepted = toWhole(item.acceptedAt);
-  const facts = { application, due, accepted, body };
-  const sequence = insertMessage(transaction, entryOf(item), facts);
-  const progress = item.progress === null ? null : JSON.stringify(item.progress);
-  const row = { sequence, due, accepted, sends, max_messages: maxMessages, progress };
-  writeProgress(transaction, row);
-  application.first_due = Math.min(application.first_due ?? due, due);
+  const { store, database } = context;
+  const { clock_offset: offset } = store.state;
+  if (item.kind === 'application') {
+    setState(application, item.state);
+    application.not_before = toWhole(item.pausedUntil + offset);
+  } else if (item.kind === 'message') {
+    const due = toWhole(item.due + offset);
+    const progress = { ...item, due, accepted: toWhole(item.accepted + offset) };
+    storeMessage(context, application, { progress, entry: item.entry, body });
+    application.first_due = Math.min(application.first_due ?? due, due);
+  } else {
+    const { accepted, died, sends, reason, last_attempt } = item;
+    const [, messageId, format, , date_at, count_at, size_bytes] = item.entry;
+    const content = { message_id: toText(messageId), format, date_at, count_at, size_bytes, body };
+    const { number } = application;
+    database.insert('dead_letter', {
+      id: store.nextNumber(),
+      application: number,
+      accepted: toWhole(accepted),
+      died: toWhole(died),
+      sends,
+      reason,
+      last_attempt,
+      ...content,
+      body_checksum: bodyChecksum(number, content),
+    });
+    store.state.dead_bytes += size_bytes;
+    application.dead += 1;
+  }
 }
-
-function storeLetter(
-  transaction: Transaction,
-  application: Application,
-  { item, body }: Stored<'dead-letter'>,
-): void {
-  const { number } = application;
-  const { messageId, format, dateAt, countAt, sizeBytes } = item;
-  const facts = { application: number, messageId, format, dateAt, countAt, sizeBytes };
-  transaction.database.run(
-    'insert into dead_letter values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    transaction.nextNumber(),
-    number,
-    toWhole(item.acceptedAt),
-    toWhole(item.diedAt),
-    item.sends,
-    item.reason,
-    JSON.stringify(item.lastAttempt),
-    toText(messageId),
-    format,
-    dateAt,
-    countAt,
-    sizeBytes,
-    bodyChecksum(facts, body),
-    body,
-  );
-  transaction.state.dead_bytes += sizeBytes;
-  application.accepted += 1;
-  application.dead += 1;
-}
-
-const entryOf = ({
-  applicationId,
-  messageId,
-  format,
-  length,
-  dateAt,
-  countAt,
-  sizeBytes,
-}: Stored<'message'>['item']): EntryTuple => [
-  applicationId,
-  messageId,
-  format,
-  length,
-  dateAt,
-  countAt,
-  sizeBytes,
-];

@@ -1,10 +1,9 @@
 /** Opens the file: makes it, or checks that it is ours before anything in it is changed. */
 import { chmodSync, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { Database } from './database.ts';
+import { Database, type Gate } from './database.ts';
 import type { Connection, Engine } from './engine.ts';
 import { isNoDatabase, Rejection } from './failure.ts';
-import type { Gate } from './gate.ts';
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 
 const MIB = 1024 * 1024;
@@ -38,8 +37,9 @@ export interface Opening {
  */
 export function openDatabase({ engine, gate, file }: Opening): Database {
   refuseNetwork(file);
-  const isNew = !existsSync(file);
-  if (!isNew && statSync(file).size > 0) probe({ engine, gate, file });
+  // Also the empty file of a process that ended while it created it.
+  const isNew = (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0;
+  if (!isNew) probe({ engine, gate, file });
   const connection = gate.run(() => connect(engine, file, false));
   const database = new Database(connection, gate);
   try {
@@ -84,26 +84,23 @@ function probe({ engine, gate, file }: Opening): void {
   }
 }
 
-const pragma = (database: Database, name: string): number =>
-  Number(Object.values(database.get(`pragma ${name}`) ?? {})[0]);
-
 function refuseForeign(database: Database): void {
-  const application = pragma(database, 'application_id');
-  const version = pragma(database, 'user_version');
+  const application = database.number('pragma application_id');
+  const version = database.number('pragma user_version');
   if (application === APPLICATION_ID) {
     if (version <= SCHEMA_VERSION) return;
     const detail = `a newer version of this package made the file (schema ${version})`;
     throw new Rejection('ERR_QUEUE_FAILED', detail);
   }
   // Another process may be about to make it: then it is still empty.
-  const objects = Number(database.get('select count(*) as count from sqlite_schema')?.['count']);
+  const objects = database.number('select count(*) from sqlite_schema');
   if (application === 0 && version === 0 && objects === 0) return;
   throw new Rejection('ERR_QUEUE_FOREIGN', 'the file is a database of another program');
 }
 
 /** Makes the file its owner's. SQLite gives the files beside it the same mode. */
 function restrict(database: Database, file: string): void {
-  database.patiently(() => pragma(database, 'schema_version'));
+  database.patiently(() => database.number('pragma schema_version'));
   if (existsSync(file)) chmodSync(file, 0o600);
 }
 
@@ -115,7 +112,7 @@ function useWal(database: Database): void {
 }
 
 function migrate(database: Database): void {
-  if (pragma(database, 'user_version') === SCHEMA_VERSION) return;
+  if (database.number('pragma user_version') === SCHEMA_VERSION) return;
   database.exec(SCHEMA);
   database.exec(
     `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${SCHEMA_VERSION}`,

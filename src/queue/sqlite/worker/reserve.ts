@@ -7,10 +7,11 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
+import { crc32 } from 'node:zlib';
 
 /** More than a checkpoint of the largest WAL needs, after which settling writes into space it has. */
 const RESERVE_BYTES = 16 * 1024 * 1024;
-const NOTE_BYTES = 32;
+const NOTE_BYTES = 64;
 
 /**
  * A file beside the database that takes up space. On a full disk it is emptied, so that waiting
@@ -64,8 +65,10 @@ export class Reserve {
   lastSequence(): number {
     const bytes = Buffer.alloc(NOTE_BYTES);
     ignoreFailure(() => void readSync(this.#opened(), bytes, 0, NOTE_BYTES, 0));
-    const found = /^last sequence (\d{1,15})\n/.exec(bytes.toString('latin1'));
-    return Number(found?.[1] ?? 0);
+    const note = bytes.toString('latin1');
+    const sequence = Number(/^last sequence (\d{1,15}) /.exec(note)?.[1] ?? 0);
+    // Damaged by a bad disk: a false one would be reported as lost commits.
+    return note === textOf(sequence) ? sequence : 0;
   }
 
   close(): void {
@@ -83,7 +86,10 @@ export class Reserve {
   }
 }
 
-const textOf = (sequence: number): string => `last sequence ${sequence}\n`.padEnd(NOTE_BYTES, '.');
+function textOf(sequence: number): string {
+  const text = `last sequence ${sequence} `;
+  return `${text}${crc32(text)}\n`.padEnd(NOTE_BYTES, '.');
+}
 
 /** On a full disk, or in a folder that was removed, the database itself reports what is wrong. */
 function ignoreFailure(work: () => void): void {

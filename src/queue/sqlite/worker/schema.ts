@@ -1,135 +1,170 @@
+/**
+ * The tables of the file, from whose columns the types of the rows follow. Times are in milliseconds of
+ * the queue's clock, those of dead letters of the machine's. Ids are as `toText` of store.ts writes them.
+ */
+
 /** `PRAGMA application_id` of our files: "SEDQ". */
 export const APPLICATION_ID = 0x53454451;
 
 /** `PRAGMA user_version`. A newer one is refused. */
 export const SCHEMA_VERSION = 1;
 
-/** Times are milliseconds since the epoch; ids as text.ts writes them. */
+const KEY = 'integer primary key';
+const INTEGER = 'integer not null';
+const COUNT = 'integer not null default 0';
+const TEXT = 'text not null';
+const BLOB = 'blob not null';
+
+const QUEUE_STATE = {
+  id: 'integer primary key check (id = 1)',
+  last_sequence: COUNT,
+  /** Numbers turns, claims and dead letters. */
+  last_number: COUNT,
+  pending: COUNT,
+  pending_bytes: COUNT,
+  dead_bytes: COUNT,
+  /** Rises when a message may be due earlier than a claim said. */
+  due_changes: COUNT,
+  /** The queue's time is the machine's clock and this, so that it never goes back. */
+  clock_offset: 'real not null default 0',
+  last_time: 'real not null default 0',
+  incidents: COUNT,
+  incident_names: COUNT,
+} as const;
+
+const APPLICATION = {
+  number: KEY,
+  id: 'text not null unique',
+  tier: TEXT,
+  max_messages: INTEGER,
+  max_bytes: INTEGER,
+  circuit_breaker: TEXT,
+  not_before: COUNT,
+  /** When its last claim ended: it goes behind those that have waited since. */
+  served_at: COUNT,
+  turn: COUNT,
+  claim: 'integer',
+  lease_end: 'integer',
+  claimed: COUNT,
+  /** The first due time of its unclaimed messages. Not updated while there is a claim. */
+  first_due: 'integer',
+  /** No message waits for others to come after this time. */
+  delayed_until: COUNT,
+  /** When it can be claimed, or its lease ends; null when it is closed or empty. */
+  ready_at: 'integer',
+  pending: COUNT,
+  delivered: COUNT,
+  dead: COUNT,
+  purged: COUNT,
+  evicted: COUNT,
+  lost: COUNT,
+} as const;
+
+/** Never changes while a message waits or is a dead letter. */
+const CONTENT = {
+  message_id: TEXT,
+  format: INTEGER,
+  date_at: INTEGER,
+  count_at: INTEGER,
+  size_bytes: INTEGER,
+  body_checksum: INTEGER,
+  body: BLOB,
+} as const;
+
+const MESSAGE = {
+  sequence: KEY,
+  application: INTEGER,
+  due: INTEGER,
+  accepted: INTEGER,
+  sends: INTEGER,
+  max_messages: 'integer',
+  progress: 'text',
+  progress_checksum: INTEGER,
+  ...CONTENT,
+} as const;
+
+/** The messages of a live claim. Each was sent once more than its row says. */
+const CLAIM = {
+  number: KEY,
+  application: INTEGER,
+  size_bytes: INTEGER,
+  /** In the order of the claim, as "5-104,7". */
+  sequences: TEXT,
+  checksum: INTEGER,
+} as const;
+
+const DEAD_LETTER = {
+  id: KEY,
+  application: INTEGER,
+  accepted: INTEGER,
+  died: INTEGER,
+  sends: INTEGER,
+  reason: TEXT,
+  last_attempt: TEXT,
+  ...CONTENT,
+} as const;
+
+/** Rows whose checksum was wrong, for a human to look at. Nothing reads them. */
+const DAMAGED_MESSAGE = {
+  sequence: 'any',
+  application: 'any',
+  found_at: 'any',
+  sends: 'any',
+  message_id: 'any',
+  body: 'any',
+} as const;
+
+/** Keys and names are digests: they may be of any length. */
+const INCIDENT = {
+  number: KEY,
+  key: 'blob not null unique',
+  started_at: 'real not null',
+  seen_at: INTEGER,
+  on_log: COUNT,
+  on_webhook: COUNT,
+} as const;
+
+type Columns = Readonly<Record<string, string>>;
+
+type Value<Type> =
+  | (Type extends `text${string}` ? string : Type extends `blob${string}` ? Uint8Array : number)
+  | (Type extends `${string}not null${string}` | `${string}primary key${string}` ? never : null);
+
+type Row<Table extends Columns> = { -readonly [Name in keyof Table]: Value<Table[Name]> };
+
+export type QueueStateRow = Row<typeof QUEUE_STATE>;
+export type ApplicationRow = Row<typeof APPLICATION>;
+export type ContentRow = Readonly<Row<typeof CONTENT>>;
+export type MessageRow = Readonly<Row<typeof MESSAGE>>;
+export type ClaimRow = Readonly<Row<typeof CLAIM>>;
+export type DeadLetterRow = Readonly<Row<typeof DEAD_LETTER>>;
+export type IncidentRow = Readonly<Row<typeof INCIDENT>>;
+
+export const CONTENT_COLUMNS = Object.keys(CONTENT).join(', ');
+export const MESSAGE_COLUMNS = Object.keys(MESSAGE);
+
+const table = (name: string, columns: Columns): string => {
+  const parts = Object.entries(columns).map(([column, type]) => `${column} ${type}`);
+  return `create table ${name} (${parts.join(', ')}) strict;`;
+};
+
 export const SCHEMA = `
-create table queue_state (
-  id integer primary key check (id = 1),
-  last_sequence integer not null default 0,
-  -- Numbers turns, claims and dead letters.
-  last_number integer not null default 0,
-  pending integer not null default 0,
-  pending_bytes integer not null default 0,
-  dead_bytes integer not null default 0,
-  -- Rises when a message may be due earlier than a claim said.
-  due_changes integer not null default 0,
-  incidents integer not null default 0,
-  incident_names integer not null default 0
-) strict;
-
+${table('queue_state', QUEUE_STATE)}
 insert into queue_state (id) values (1);
-
-create table application (
-  number integer primary key,
-  id text not null unique,
-  tier text not null,
-  max_messages integer not null,
-  max_bytes integer not null,
-  circuit_breaker text not null,
-  not_before integer not null default 0,
-  -- When its last claim ended: it goes behind those that have waited since.
-  served_at integer not null default 0,
-  turn integer not null default 0,
-  claim integer,
-  lease_end integer,
-  claimed integer not null default 0,
-  -- The first due time of its unclaimed messages. Not kept up while there is a claim.
-  first_due integer,
-  -- No message waits for others to come after this time.
-  delayed_until integer not null default 0,
-  -- When it can be claimed, or its lease ends; null when it is closed or empty.
-  ready_at integer,
-  pending integer not null default 0,
-  pending_bytes integer not null default 0,
-  accepted integer not null default 0,
-  delivered integer not null default 0,
-  dead integer not null default 0,
-  purged integer not null default 0,
-  evicted integer not null default 0,
-  lost integer not null default 0
-) strict;
-
+${table('application', APPLICATION)}
 create index application_ready on application (tier, ready_at, turn) where ready_at is not null;
 create index application_lease on application (lease_end) where claim is not null;
-
-create table message (
-  sequence integer primary key,
-  application integer not null,
-  due integer not null,
-  accepted integer not null,
-  sends integer not null,
-  max_messages integer,
-  progress text,
-  progress_checksum integer not null,
-  message_id text not null,
-  format integer not null,
-  date_at integer not null,
-  count_at integer not null,
-  size_bytes integer not null,
-  body_checksum integer not null,
-  body blob not null
-) strict;
-
+${table('message', MESSAGE)}
 create index message_due on message (application, due, sequence);
-
--- The messages of a live claim. Each was sent once more than its row says.
-create table claim (
-  number integer primary key,
-  application integer not null,
-  size_bytes integer not null,
-  sequences text not null
-) strict;
-
-create table dead_letter (
-  id integer primary key,
-  application integer not null,
-  accepted integer not null,
-  died integer not null,
-  sends integer not null,
-  reason text not null,
-  last_attempt text not null,
-  message_id text not null,
-  format integer not null,
-  date_at integer not null,
-  count_at integer not null,
-  size_bytes integer not null,
-  body_checksum integer not null,
-  body blob not null
-) strict;
-
+${table('claim', CLAIM)}
+${table('dead_letter', DEAD_LETTER)}
 create index dead_letter_application on dead_letter (application, id);
-
+${table('damaged_message', DAMAGED_MESSAGE)}
+${table('incident', INCIDENT)}
+create index incident_seen_at on incident (seen_at, number);
 -- Keys of the items that were imported: a second import ignores them.
 create table imported (key text primary key) strict, without rowid;
-
--- Rows whose checksum was wrong, for a human to look at. Nothing reads them.
-create table damaged_message (
-  sequence integer,
-  application integer,
-  found_at integer,
-  sends integer,
-  message_id text,
-  body blob
-);
-
--- Keys and names are digests: they may be of any length.
-create table incident (
-  number integer primary key,
-  key blob not null unique,
-  started_at real not null,
-  seen_at integer not null,
-  on_log integer not null default 0,
-  on_webhook integer not null default 0
-) strict;
-
-create index incident_seen_at on incident (seen_at, number);
-
 create table incident_name (
-  incident integer not null,
-  digest blob not null,
-  primary key (incident, digest)
+  incident integer not null, digest blob not null, primary key (incident, digest)
 ) strict, without rowid;
 `;

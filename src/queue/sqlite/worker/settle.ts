@@ -1,145 +1,136 @@
-import type { Operations, ResultTuple, StateUpdate } from '../protocol.ts';
-import { buryMessage, evict } from './dead-letters.ts';
+import type { DeadReason } from '../../queue.ts';
+import type { StoredState } from '../protocol.ts';
+import type { Context } from './context.ts';
+import { evict } from './dead-letters.ts';
 import { Rejection } from './failure.ts';
-import type { Application, Moment, Transaction } from './transaction.ts';
-import {
-  claimedSequences,
-  endClaim,
-  findClaim,
-  place,
-  readProgress,
-  writeProgress,
-} from './waiting.ts';
+import { claimedRanges, endClaim, findClaim, sequencesIn } from './lease.ts';
+import { moveToDeadLetters, readProgress, updateReadiness, writeProgress } from './messages.ts';
+import type { Application } from './store.ts';
 
-type Settlement = Operations['settle'][0];
+export type ResultTuple =
+  | readonly ['delivered']
+  | readonly ['dead', reason: DeadReason, lastAttempt: string]
+  | readonly ['retry', afterMs: number, maxMessages: number | null, progress: string];
 
-/** Records one result for each message of the claim. Returns false when the claim is lost. */
-export function settle(transaction: Transaction, settlement: Settlement, at: Moment): boolean {
-  const application = findClaim(transaction, settlement.id);
+export interface StateUpdate {
+  readonly state: StoredState;
+  readonly pauseMs: number;
+}
+
+/**
+ * Records one result for each message of the claim; `results` is `null` when all were delivered.
+ * Returns false when the claim is lost.
+ */
+export function settle(
+  context: Context,
+  id: string,
+  {
+    results,
+    count,
+    update,
+  }: {
+    readonly results: readonly ResultTuple[] | null;
+    readonly count: number;
+    readonly update: StateUpdate;
+  },
+): boolean {
+  const application = findClaim(context, id);
   if (application === undefined) return false;
-  const sequences = claimedSequences(transaction, application);
-  if (sequences.length !== settlement.count) {
-    const detail = `${settlement.count} results for ${sequences.length} messages`;
+  const claimed = claimedRanges(context, application);
+  if (claimed === undefined) {
+    const detail = 'the claim is damaged: its messages are due again when its lease has expired';
     throw new Rejection('ERR_QUEUE_FAILED', detail);
   }
-  if (settlement.results === null) deliverAll(transaction, application, sequences);
-  else {
-    for (const [index, result] of settlement.results.entries()) {
-      record(transaction, { application, sequence: sequences[index] ?? 0, result, at });
-    }
-    evict(transaction, settlement.maxDeadBytes);
+  if (application.claimed !== count) {
+    const detail = `${count} results for ${application.claimed} messages`;
+    throw new Rejection('ERR_QUEUE_FAILED', detail);
   }
-  finish(transaction, application, { update: settlement.update, at });
+  if (results === null) deliverAll(context, application, claimed);
+  else {
+    for (const [index, sequence] of sequencesIn(claimed.ranges).entries()) {
+      record(context, application, { sequence, result: results[index] as ResultTuple });
+    }
+    evict(context);
+  }
+  finish(context, application, update);
   return true;
 }
 
 /** Ends a claim whose messages were not sent. Returns false when the claim is lost. */
-export function release(
-  transaction: Transaction,
-  { id, update }: Operations['release'][0],
-  at: Moment,
-): boolean {
-  const application = findClaim(transaction, id);
+export function release(context: Context, id: string, update: StateUpdate | null): boolean {
+  const application = findClaim(context, id);
   if (application === undefined) return false;
-  finish(transaction, application, { update, at });
+  finish(context, application, update);
   return true;
 }
 
-export function closeHandle(
-  transaction: Transaction,
-  claims: readonly string[],
-  at: Moment,
-): number {
-  for (const id of claims) release(transaction, { id, update: null }, at);
-  return transaction.state.pending;
+/** Releases the claims of a handle that closes. Returns the number of messages that stay. */
+export function closeHandle(context: Context, claims: readonly string[]): number {
+  for (const id of claims) release(context, id, null);
+  return context.store.state.pending;
 }
 
-export function extend(
-  transaction: Transaction,
-  { id, leaseMs }: Operations['extend'][0],
-  at: Moment,
-): boolean {
-  const application = findClaim(transaction, id);
+export function extend(context: Context, id: string, leaseMs: number): boolean {
+  const application = findClaim(context, id);
   if (application === undefined) return false;
-  application.lease_end = at.after(leaseMs);
-  transaction.changed(application);
+  application.lease_end = context.after(leaseMs);
+  context.store.changed(application);
   return true;
 }
 
-function finish(
-  transaction: Transaction,
-  application: Application,
-  { update, at }: { readonly update: StateUpdate | null; readonly at: Moment },
-): void {
-  endClaim(transaction, application, at.nowMs);
+function finish(context: Context, application: Application, update: StateUpdate | null): void {
+  endClaim(context, application, context.nowMs);
   if (update !== null) {
-    const [tier, maxMessages, maxBytes, circuitBreaker] = update.state;
+    const { tier } = application;
+    setState(application, update.state);
     // Only `reopenApplication` opens a closed one.
-    if (application.tier !== 'closed') application.tier = tier;
-    application.max_messages = maxMessages;
-    application.max_bytes = maxBytes;
-    application.circuit_breaker = circuitBreaker;
-    application.not_before = at.after(update.pauseMs);
+    if (tier === 'closed') application.tier = tier;
+    application.not_before = context.after(update.pauseMs);
   }
-  place(transaction, application, at.nowMs);
-  transaction.announceDue();
+  updateReadiness(context, application);
+  context.store.announceDue();
 }
 
-/** Deletes whole ranges of sequences: most claims have few. */
+export function setState(application: Application, state: StoredState): void {
+  const [tier, maxMessages, maxBytes, circuitBreaker] = state;
+  application.tier = tier;
+  application.max_messages = maxMessages;
+  application.max_bytes = maxBytes;
+  application.circuit_breaker = circuitBreaker;
+}
+
+/** Deletes whole ranges of sequences. */
 function deliverAll(
-  transaction: Transaction,
+  { store, database }: Context,
   application: Application,
-  sequences: readonly number[],
+  { ranges, sizeBytes }: NonNullable<ReturnType<typeof claimedRanges>>,
 ): void {
-  const { database } = transaction;
-  const claim = database.get('select size_bytes from claim where number = ?', application.claim);
   let deleted = 0;
-  for (const { from, to } of rangesOf(sequences)) {
+  for (const { from, to } of ranges) {
     deleted += database.run('delete from message where sequence between ? and ?', from, to);
   }
-  transaction.addPending(application, -deleted, -Number(claim?.['size_bytes'] ?? 0));
+  store.addPending(application, -deleted, -sizeBytes);
   application.delivered += deleted;
 }
 
-function rangesOf(sequences: readonly number[]): { readonly from: number; to: number }[] {
-  const ranges: { readonly from: number; to: number }[] = [];
-  for (const sequence of sequences.toSorted((one, other) => one - other)) {
-    const last = ranges.at(-1);
-    if (last !== undefined && last.to === sequence - 1) last.to = sequence;
-    else ranges.push({ from: sequence, to: sequence });
-  }
-  return ranges;
-}
-
-interface MessageOutcome {
-  readonly application: Application;
-  readonly sequence: number;
-  readonly result: ResultTuple;
-  readonly at: Moment;
-}
-
 function record(
-  transaction: Transaction,
-  { application, sequence, result, at }: MessageOutcome,
+  context: Context,
+  application: Application,
+  { sequence, result }: { readonly sequence: number; readonly result: ResultTuple },
 ): void {
-  const row = readProgress(transaction, sequence);
+  const row = readProgress(context, sequence);
   if (row === undefined) return;
-  const [kind] = result;
-  if (kind === 'retry') {
+  const sends = row.sends + 1;
+  if (result[0] === 'retry') {
     const [, afterMs, maxMessages, progress] = result;
-    const due = afterMs > 0 ? at.after(afterMs) : row.due;
-    const sends = row.sends + 1;
-    writeProgress(transaction, { ...row, due, sends, max_messages: maxMessages, progress });
-    return;
-  }
-  if (kind === 'dead') {
+    const due = afterMs > 0 ? context.after(afterMs) : row.due;
+    writeProgress(context, { ...row, due, sends, max_messages: maxMessages, progress });
+  } else if (result[0] === 'dead') {
     const [, reason, lastAttempt] = result;
-    const sends = row.sends + 1;
-    const death = { reason, lastAttempt, diedMs: at.nowMs };
-    buryMessage(transaction, application, { sequence, sends, death });
-    return;
+    moveToDeadLetters(context, application, { ...row, sends, reason, lastAttempt });
+  } else {
+    context.database.run('delete from message where sequence = ?', sequence);
+    context.store.addPending(application, -1, -row.size_bytes);
+    application.delivered += 1;
   }
-  transaction.database.run('delete from message where sequence = ?', sequence);
-  transaction.addPending(application, -1, -row.size_bytes);
-  application.delivered += 1;
 }

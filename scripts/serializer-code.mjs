@@ -1,0 +1,335 @@
+/**
+ * Turns zod schemas into the code of functions that check a value and serialise it in one pass. The code
+ * returns undefined for every value that it does not expect, and for every schema that it does not know.
+ */
+import {
+  camelCase,
+  capitalised,
+  captureLine,
+  checksOf,
+  defOf,
+  discriminatorOf,
+  hasPlainCharacters,
+  isNever,
+  joined,
+  nameOfWord,
+  quoted,
+  unwrapped,
+  variableOf,
+} from './serializer-pieces.mjs';
+
+const never = 'undefined';
+
+/** String formats that are their pattern and nothing else. */
+const PATTERN_FORMATS = ['cidrv4', 'ipv4', 'regex'];
+
+export class SerializerCode {
+  #functions = new Map();
+  #constants = new Map();
+  #names = new Set();
+  #imports = new Set();
+  #quote;
+  #ipv6Pattern;
+  /** Paths whose values the caller wants besides the text: see `captures` of {@link serializer}. */
+  #captures = {};
+
+  constructor({ ipv6Pattern }) {
+    this.#ipv6Pattern = ipv6Pattern;
+  }
+
+  /**
+   * The name of the function for `schema`. `quote` serialises its strings. `captures` maps the path of a
+   * field to the property of the second argument that receives it: `{ name, what: 'value' | 'text' }`.
+   */
+  serializer(schema, name, { quote, captures = {} }) {
+    this.#quote = quote;
+    this.#captures = captures;
+    return this.#functionOf(schema, name, '').name;
+  }
+
+  #import(name) {
+    this.#imports.add(name);
+    return name;
+  }
+
+  /** An expression for the JSON of `value`, an expression without side effects. */
+  #expression(schema, value, name, path) {
+    const def = defOf(schema);
+    switch (def.type) {
+      case 'string':
+        return this.#string(def, value, name);
+      case 'template_literal':
+        return this.#matching([schema._zod.pattern], value, { name });
+      case 'number':
+        return this.#number(def, value);
+      case 'boolean':
+        return `${this.#import('booleanText')}(${value})`;
+      case 'null':
+        return `${value} === null ? 'null' : undefined`;
+      case 'enum':
+      case 'literal':
+        return this.#words(schema, value, name);
+      case 'nullable':
+        return `${value} === null ? 'null' : ${this.#expression(def.innerType, value, name, path)}`;
+      case 'pipe':
+        return this.#freeForm(def, value);
+      case 'array': {
+        const { name: element, takesCaptured } = this.#functionOf(def.element, name, path);
+        if (def.checks?.length > 0 || takesCaptured) return never;
+        return `${this.#import('arrayText')}(${value}, ${element})`;
+      }
+      default: {
+        const { name: call, takesCaptured } = this.#functionOf(schema, name, path);
+        return call === never ? never : `${call}(${value}${takesCaptured ? ', captured' : ''})`;
+      }
+    }
+  }
+
+  #string(def, value, name) {
+    const patterns = [];
+    let minimum = 0;
+    for (const { check, format, pattern, minimum: least } of checksOf(def)) {
+      if (check === 'min_length') minimum = least;
+      else if (format === 'ipv6') patterns.push(new RegExp(this.#ipv6Pattern));
+      else if (PATTERN_FORMATS.includes(format) && pattern) patterns.push(pattern);
+      else return never;
+    }
+    return this.#matching(patterns, value, { minimum, name });
+  }
+
+  #matching(patterns, value, { minimum = 0, name }) {
+    const constant = (pattern) => this.#constant(name.toUpperCase(), pattern);
+    const tests = patterns.map((pattern) => `${constant(pattern)}.test(${value})`);
+    const isLong = minimum === 0 ? [] : [`${value}.length >= ${minimum}`];
+    const quote = this.#import(this.#quote);
+    if (isLong.length + tests.length === 0)
+      return `${this.#import('stringText')}(${value}, ${quote})`;
+    const [pattern, ...others] = patterns;
+    if (isLong.length + others.length === 0 && hasPlainCharacters(pattern)) {
+      return `${this.#import('plainText')}(${value}, ${constant(pattern)})`;
+    }
+    if (isLong.length + others.length === 0) {
+      return `${this.#import('matchingText')}(${value}, ${constant(pattern)}, ${quote})`;
+    }
+    const isFit = [`typeof ${value} === 'string'`, ...isLong, ...tests].join(' && ');
+    return `${isFit} ? ${quote}(${value}) : undefined`;
+  }
+
+  #number(def, value) {
+    let [min, max, isInteger] = ['Number.NEGATIVE_INFINITY', 'Number.POSITIVE_INFINITY', false];
+    for (const { check, format, value: bound, inclusive } of checksOf(def)) {
+      if (check === 'number_format' && format === 'safeint') isInteger = true;
+      else if (check === 'greater_than' && inclusive) min = bound;
+      else if (check === 'less_than' && inclusive) max = bound;
+      else return never;
+    }
+    const between = this.#import(isInteger ? 'integerBetween' : 'numberBetween');
+    return `${between}(${value}, ${min}, ${max})`;
+  }
+
+  /** One of a few values, each with its JSON. */
+  #words(schema, value, name) {
+    const words = [...schema._zod.values];
+    if (words.length === 1) {
+      const [word] = words.map((one) => JSON.stringify(one));
+      return `${value} === ${word} ? ${quoted(word)} : undefined`;
+    }
+    const table = `wordTexts([${words.map((word) => JSON.stringify(word)).join(', ')}])`;
+    this.#import('wordTexts');
+    return `${this.#constant(name.toUpperCase(), table)}.get(${value})`;
+  }
+
+  #freeForm({ freeForm }, value) {
+    if (freeForm === undefined) return never;
+    return `${this.#import(freeForm.serializer)}(${value}, ${this.#import(this.#quote)})`;
+  }
+
+  /** A constant at the top of the file; equal ones share their name. */
+  #constant(prefix, value) {
+    const text = value instanceof RegExp ? `/${value.source}/${value.flags}` : value;
+    const known = [...this.#constants].find(([, other]) => other === text);
+    if (known !== undefined) return known[0];
+    const name = this.#unused(prefix.replaceAll(/\W+/g, '_'), '_');
+    this.#constants.set(name, text);
+    return name;
+  }
+
+  #unused(name, separator = '') {
+    let free = name;
+    for (let count = 2; this.#names.has(free); count += 1) free = `${name}${separator}${count}`;
+    this.#names.add(free);
+    return free;
+  }
+
+  /** A function for `schema`; where the same code exists already, that one. */
+  #functionOf(schema, name, path, wordKey) {
+    const { body, takesCaptured, takesWord } = this.#body(schema, name, path, wordKey);
+    if (body === undefined) return { name: never, takesCaptured: false };
+    const known = this.#functions.get(body);
+    if (known !== undefined) return known;
+    const made = {
+      name: this.#unused(`serialize${capitalised(camelCase(name))}`),
+      takesCaptured,
+      takesWord,
+    };
+    this.#functions.set(body, made);
+    return made;
+  }
+
+  #body(schema, name, path, wordKey) {
+    const def = defOf(schema);
+    switch (def.type) {
+      case 'lazy':
+        return this.#body(def.getter(), name, path);
+      case 'object':
+        return this.#object(schema, name, path, wordKey);
+      case 'tuple':
+        return this.#tuple(def, name, path);
+      case 'union':
+        return this.#union(def, name, path);
+      default:
+        return {
+          body: `return ${this.#expression(schema, 'value', name, path)};`,
+          takesCaptured: false,
+        };
+    }
+  }
+
+  /** Strict objects alone: of others, unknown keys are kept. `wordKey` is a key that the caller has read. */
+  #object({ _zod: { def } }, name, path, wordKey) {
+    const { shape, catchall, checks = [] } = def;
+    if (catchall === undefined || defOf(catchall).type !== 'never' || checks.length > 0) return {};
+    const keys = Object.keys(shape);
+    const fields = keys.map((key) => this.#field(key, shape[key], { name, path, wordKey }));
+    const cases = keys.map((key) => `case ${quoted(key)}:`).join(' ');
+    const absent = fields.map(({ variable }) => `${variable} === undefined`).join(' || ');
+    const lines = [
+      `if (!${this.#import('isPlainObject')}(value)) return undefined;`,
+      ...fields.flatMap(({ lines: own }) => own),
+      `if (${absent}) return undefined;`,
+      `for (const key in value) {\nswitch (key) { ${cases} continue; default: return undefined; }\n}`,
+      ...fields.flatMap(({ captured }) => captured),
+      `return ${joined(fields)};`,
+    ];
+    return {
+      body: lines.join('\n'),
+      takesCaptured: fields.some(({ takesCaptured }) => takesCaptured),
+      takesWord: wordKey !== undefined,
+    };
+  }
+
+  #field(key, schema, { name, path, wordKey }) {
+    const variable = variableOf(key);
+    const at = path === '' ? key : `${path}.${key}`;
+    const capture = this.#captures[at];
+    const { held, absent } = unwrapped(schema);
+    const given = `${camelCase(key)}Value`;
+    const expression =
+      key === wordKey
+        ? `${this.#import(this.#quote)}(word)`
+        : this.#expression(held, given, this.#nameOf(key, name), at);
+    const isAbsent = absent === undefined ? '' : `${given} === undefined ? ${quoted(absent)} : `;
+    const text = `${isAbsent}${expression}`;
+    const isValueCaptured = capture?.what === 'value' && key !== wordKey;
+    const isReadOnce = text.split(given).length === 2 && !isValueCaptured;
+    const read = `value[${quoted(key)}]`;
+    const lines =
+      isReadOnce || key === wordKey
+        ? [`const ${variable} = ${text.replace(given, read)};`]
+        : [`const ${given} = ${read};`, `const ${variable} = ${text};`];
+    return {
+      key,
+      variable,
+      isOptional: absent === '',
+      lines,
+      captured:
+        capture === undefined
+          ? []
+          : [captureLine(capture, { variable, given, absent, isWord: key === wordKey })],
+      takesCaptured: capture !== undefined || expression.endsWith(', captured)'),
+    };
+  }
+
+  /** A key names its function, with its parent's name where the key alone is taken. */
+  #nameOf(key, parent) {
+    return this.#names.has(`serialize${capitalised(camelCase(key))}`)
+      ? `${parent}${capitalised(camelCase(key))}`
+      : key;
+  }
+
+  #tuple({ items, rest }, name, path) {
+    if (rest) return {};
+    const lines = [
+      `if (!Array.isArray(value) || value.length !== ${items.length}) return undefined;`,
+      ...items.flatMap((item, index) => [
+        `const value${index}: unknown = value[${index}];`,
+        `const item${index} = ${this.#expression(item, `value${index}`, name, path)};`,
+        `if (item${index} === undefined) return undefined;`,
+      ]),
+      `return \`[${items.map((_, index) => `\${item${index}}`).join(',')}]\`;`,
+    ];
+    return { body: lines.join('\n'), takesCaptured: false };
+  }
+
+  #union({ options }, name, path) {
+    const key = discriminatorOf(options);
+    if (key !== undefined) return this.#byDiscriminator(options, key, { name, path });
+    const [first, ...others] = options;
+    const isNone = Object.values(defOf(first).shape ?? { none: first }).every(isNever);
+    const known = (isNone ? others : options)
+      .map((option) => this.#expression(option, 'value', name, path))
+      .filter((expression) => expression !== never);
+    const takesCaptured = known.some((expression) => expression.endsWith(', captured)'));
+    const tried = known.map((expression) => `(${expression})`).join(' ?? ');
+    const text = isNone ? `${this.#import('isEmpty')}(value) ? '{}' : ${tried}` : tried;
+    return known.length === 0 ? {} : { body: `return ${text};`, takesCaptured };
+  }
+
+  /** A switch over the literals of `key`; then the patterns, each by itself; then what takes any string. */
+  #byDiscriminator(options, key, { name, path }) {
+    const calls = new Map();
+    const others = [];
+    let takesCaptured = false;
+    for (const option of options) {
+      const word = defOf(option).shape?.[key];
+      if (word === undefined) continue;
+      const isLiteral = defOf(word).type === 'literal';
+      const [literal] = isLiteral ? word._zod.values : [];
+      const made = this.#functionOf(option, `${name}${capitalised(nameOfWord(word))}`, path, key);
+      if (made.name === never) continue;
+      takesCaptured ||= made.takesCaptured;
+      const call = `return ${made.name}(value, word${made.takesCaptured ? ', captured' : ''});`;
+      if (isLiteral) calls.set(call, [...(calls.get(call) ?? []), `case ${quoted(literal)}:`]);
+      else others.push(`if (${this.#isWord(word)}) ${call}`);
+    }
+    const cases = [...calls].map(([call, words]) => `${words.join(' ')} ${call}`);
+    const lines = [
+      `if (!${this.#import('isPlainObject')}(value)) return undefined;`,
+      `const word = value[${quoted(key)}];`,
+      `switch (word) {\n${cases.join('\n')}\n}`,
+      ...others,
+      'return undefined;',
+    ];
+    return { body: lines.join('\n'), takesCaptured };
+  }
+
+  #isWord(schema) {
+    const isFit =
+      defOf(schema).type === 'template_literal'
+        ? `${this.#constant('WORD', schema._zod.pattern)}.test(word)`
+        : `word !== ''`;
+    return `typeof word === 'string' && ${isFit}`;
+  }
+
+  /** The declarations, in the order in which they need each other. */
+  text({ capturedType }) {
+    const constants = [...this.#constants].map(([name, value]) => `const ${name} = ${value};`);
+    const functions = [...this.#functions].map(([body, { name, takesCaptured, takesWord }]) => {
+      const word = takesWord ? ', word: string' : '';
+      const captured = takesCaptured ? `, captured: ${capturedType}` : '';
+      return `function ${name}(value: unknown${word}${captured}): Fragment {\n${body}\n}`;
+    });
+    const imports = [...this.#imports].toSorted((a, b) => a.localeCompare(b));
+    return { imports, constants, functions };
+  }
+}

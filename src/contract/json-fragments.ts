@@ -1,0 +1,197 @@
+/**
+ * JSON of single values, for the generated serialisers. Each function checks and serialises its value in
+ * one step. It returns undefined where full validation is needed: the value is wrong, or unusual.
+ */
+import { MAX_JSON_CHARACTERS, MAX_JSON_DEPTH, MAX_JSON_VALUES } from './json-value.ts';
+
+/** JSON text, or undefined when full validation is needed. */
+export type Fragment = string | undefined;
+
+/** Serialises a string with its quotes. */
+export type StringSerializer = (value: string) => string;
+
+/** Above this length the regular expression is slower than JSON.stringify's own search. */
+const SHORT_LENGTH = 100;
+
+/** Anything but printable ASCII that JSON writes unchanged. */
+const NEEDS_ESCAPE = /[^ !#-[\]-~]/;
+
+/**
+ * Characters that some log readers take for a line end, for a command to the terminal, or that reorder
+ * what is displayed (D84): DEL and C1 controls, U+2028, U+2029, and the bidirectional controls.
+ */
+const UNSAFE_IN_LINES = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+const escapeCharacter = (character: string): string =>
+  `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/** Escapes what a log line must not hold (D84). `json` is JSON text, and means the same afterwards. */
+export const escapeLine = (json: string): string =>
+  json.replaceAll(UNSAFE_IN_LINES, escapeCharacter);
+
+/** The JSON of a string, as JSON.stringify writes it. */
+export const quote: StringSerializer = (value) =>
+  value.length > SHORT_LENGTH || NEEDS_ESCAPE.test(value) ? JSON.stringify(value) : `"${value}"`;
+
+/** The JSON of a string in a log line (D84). */
+export const quoteInLine: StringSerializer = (value) =>
+  value.length > SHORT_LENGTH || NEEDS_ESCAPE.test(value)
+    ? escapeLine(JSON.stringify(value))
+    : `"${value}"`;
+
+/** JSON has no negative zero. */
+const numberText = (value: number): string => (value === 0 ? '0' : `${value}`);
+
+export const stringText = (value: unknown, quoteString: StringSerializer): Fragment =>
+  typeof value === 'string' ? quoteString(value) : undefined;
+
+export const matchingText = (
+  value: unknown,
+  pattern: RegExp,
+  quoteString: StringSerializer,
+): Fragment => (typeof value === 'string' && pattern.test(value) ? quoteString(value) : undefined);
+
+/** The JSON of each of a few values, by value. A map takes -0 for 0. */
+export const wordTexts = (words: readonly unknown[]): ReadonlyMap<unknown, string> =>
+  new Map(words.map((word) => [word, JSON.stringify(word)]));
+
+/** A string whose pattern takes no character that JSON escapes. */
+export const plainText = (value: unknown, pattern: RegExp): Fragment =>
+  typeof value === 'string' && pattern.test(value) ? `"${value}"` : undefined;
+
+export function numberBetween(value: unknown, min: number, max: number): Fragment {
+  const isInRange = typeof value === 'number' && value >= min && value <= max;
+  return isInRange && Number.isFinite(value) ? numberText(value) : undefined;
+}
+
+export function integerBetween(value: unknown, min: number, max: number): Fragment {
+  const isInRange = Number.isSafeInteger(value) && (value as number) >= min;
+  return isInRange && (value as number) <= max ? numberText(value as number) : undefined;
+}
+
+export function booleanText(value: unknown): Fragment {
+  if (value === true) return 'true';
+  return value === false ? 'false' : undefined;
+}
+
+export type PlainObject = Readonly<Record<string, unknown>>;
+
+/** Whether only the own keys of `value` can be read: an object of this realm, or one without a prototype. */
+export function isPlainObject(value: unknown): value is PlainObject {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** Whether the object has no enumerable key of its own. */
+export function isEmpty(value: unknown): boolean {
+  if (!isPlainObject(value)) return false;
+  const [key] = Object.keys(value);
+  return key === undefined;
+}
+
+export function arrayText(value: unknown, serialize: (element: unknown) => Fragment): Fragment {
+  if (!Array.isArray(value)) return undefined;
+  let text = '';
+  for (let index = 0; index < value.length; index += 1) {
+    const element = serialize(value[index]);
+    if (element === undefined) return undefined;
+    text += index === 0 ? element : `,${element}`;
+  }
+  return `[${text}]`;
+}
+
+interface Limits {
+  readonly depth: number;
+  readonly values: number;
+  readonly characters: number;
+}
+
+/** Those of `copyJson`. */
+const FREE_FORM: Limits = {
+  depth: MAX_JSON_DEPTH,
+  values: MAX_JSON_VALUES,
+  characters: MAX_JSON_CHARACTERS,
+};
+
+const SCALARS: Limits = { ...FREE_FORM, depth: 1 };
+
+const UNLIMITED: Limits = {
+  depth: Number.POSITIVE_INFINITY,
+  values: Number.POSITIVE_INFINITY,
+  characters: Number.POSITIVE_INFINITY,
+};
+
+/** Serialises plain JSON within limits; undefined beyond them, and for anything that is no JSON. */
+class FreeFormSerializer {
+  readonly #quote: StringSerializer;
+  readonly #maxDepth: number;
+  #valuesLeft: number;
+  #charactersLeft: number;
+
+  constructor(quoteString: StringSerializer, limits: Limits) {
+    this.#quote = quoteString;
+    this.#maxDepth = limits.depth;
+    this.#valuesLeft = limits.values;
+    this.#charactersLeft = limits.characters;
+  }
+
+  serialize(value: unknown, depth: number): Fragment {
+    this.#valuesLeft -= 1;
+    if (this.#valuesLeft < 0) return undefined;
+    switch (typeof value) {
+      case 'string':
+        this.#charactersLeft -= value.length;
+        return this.#charactersLeft < 0 ? undefined : this.#quote(value);
+      case 'boolean':
+        return value ? 'true' : 'false';
+      case 'number':
+        return Number.isFinite(value) ? numberText(value) : undefined;
+      case 'object':
+        if (depth === this.#maxDepth) return undefined;
+        if (value === null) return 'null';
+        return Array.isArray(value)
+          ? arrayText(value, (element) => this.serialize(element, depth + 1))
+          : this.#object(value, depth + 1);
+      default:
+        return undefined;
+    }
+  }
+
+  #object(value: object, depth: number): Fragment {
+    if (!isPlainObject(value)) return undefined;
+    let text = '';
+    for (const key of Object.keys(value)) {
+      const element = value[key];
+      if (element === undefined) continue;
+      this.#charactersLeft -= key.length;
+      if (this.#charactersLeft < 0) return undefined;
+      const json = this.serialize(element, depth);
+      if (json === undefined) return undefined;
+      text += `${text === '' ? '' : ','}${this.#quote(key)}:${json}`;
+    }
+    return `{${text}}`;
+  }
+}
+
+/** Any JSON object. */
+export const freeFormObject = (value: unknown, quoteString: StringSerializer): Fragment =>
+  isPlainObject(value)
+    ? new FreeFormSerializer(quoteString, FREE_FORM).serialize(value, 0)
+    : undefined;
+
+/** Any JSON object or array. */
+export const freeFormObjectOrArray = (value: unknown, quoteString: StringSerializer): Fragment =>
+  typeof value === 'object' && value !== null
+    ? new FreeFormSerializer(quoteString, FREE_FORM).serialize(value, 0)
+    : undefined;
+
+/** A JSON object of strings, numbers and booleans (D10). */
+export const scalarObject = (value: unknown, quoteString: StringSerializer): Fragment =>
+  isPlainObject(value)
+    ? new FreeFormSerializer(quoteString, SCALARS).serialize(value, 0)
+    : undefined;
+
+/** Serialises plain data that was checked before; unlike JSON.stringify it never calls a `toJSON`. */
+export const checkedJson = (value: unknown, quoteString: StringSerializer): string =>
+  new FreeFormSerializer(quoteString, UNLIMITED).serialize(value, 0) as string;

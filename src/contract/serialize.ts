@@ -1,0 +1,52 @@
+/**
+ * Validates and serialises in one pass. Each function returns what `JSON.stringify(schema.parse(value))`
+ * makes, with D84's escapes in log lines, or undefined when full validation is needed: parse the value
+ * with its schema then. All throw what a getter or proxy within the value throws.
+ */
+import type { Dialect } from './dialect.ts';
+import { checkedJson, type Fragment, quoteInLine } from './json-fragments.ts';
+import type { JsonObject } from './json-value.ts';
+import { withOwnKeys } from './own-keys.ts';
+import { type CapturedFields, SERIALIZERS } from './serializers.generated.ts';
+import { type EVENT_NAMES, EVENT_VERSION } from './vocabulary.ts';
+
+export type { CapturedFields } from './serializers.generated.ts';
+
+export type EventName = (typeof EVENT_NAMES)[number];
+
+/** Serialises a record of channel A. */
+export const serializeLogRecord = (record: unknown, dialect: Dialect): Fragment =>
+  SERIALIZERS[dialect].logRecord(withOwnKeys(record));
+
+/** Serialises the context of a record. Events of one request share it. */
+export const serializeContext = (context: unknown, dialect: Dialect): Fragment =>
+  SERIALIZERS[dialect].context(withOwnKeys(context));
+
+export interface RecordAroundContext {
+  readonly detected_at: unknown;
+  readonly event_name: EventName;
+  readonly payload: unknown;
+}
+
+/** Serialises a record whose context is JSON already: see {@link serializeContext}. */
+export function serializeAroundContext(
+  contextText: string,
+  { detected_at, event_name, payload }: RecordAroundContext,
+  dialect: Dialect,
+): Fragment {
+  const { detectedAt, payloads } = SERIALIZERS[dialect];
+  const detectedAtText = detectedAt(detected_at);
+  const payloadText = payloads[event_name](withOwnKeys(payload));
+  if (detectedAtText === undefined || payloadText === undefined) return undefined;
+  return `{"context":${contextText},"detected_at":${detectedAtText},"event_name":"${event_name}","event_version":"${EVENT_VERSION}","payload":${payloadText}}`;
+}
+
+/** Serialises a message for the senders, and sets those fields of `captured` that it has. */
+export const serializeMessageToSend = (
+  message: unknown,
+  dialect: Dialect,
+  captured: CapturedFields,
+): Fragment => SERIALIZERS[dialect].messageToSend(withOwnKeys(message), captured);
+
+/** Serialises plain data that was checked before, for a log line. Never returns undefined. */
+export const serializeChecked = (data: JsonObject): string => checkedJson(data, quoteInLine);

@@ -1,0 +1,52 @@
+import type { HandleSettings } from '../protocol.ts';
+import type { Database } from './database.ts';
+import type { Store } from './store.ts';
+
+/** The part of a call that all operations need: the file, the time and the settings of the handle. */
+export class Context {
+  readonly store: Store;
+  readonly database: Database;
+  /** The queue's time in whole milliseconds. */
+  readonly nowMs: number;
+  readonly settings: HandleSettings;
+  /** The call's bytes, and behind them those of the later calls of its post. */
+  readonly bytes: Uint8Array;
+  /** Buffers that move to the main thread with the answer. */
+  readonly transfer: ArrayBuffer[];
+  readonly #exactMs: number;
+
+  constructor(
+    store: Store,
+    given: {
+      readonly machineMs: number;
+      readonly settings: HandleSettings;
+      readonly bytes: Uint8Array;
+      readonly transfer: ArrayBuffer[];
+    },
+  ) {
+    this.store = store;
+    this.database = store.database;
+    this.#exactMs = store.time(given.machineMs);
+    this.nowMs = Math.floor(this.#exactMs);
+    this.settings = given.settings;
+    this.bytes = given.bytes;
+    this.transfer = given.transfer;
+  }
+
+  /** Returns the time in `ms`, rounded up: nothing happens earlier than asked. */
+  after(ms: number): number {
+    return ms > 0 ? Math.ceil(Math.min(this.#exactMs + ms, Number.MAX_SAFE_INTEGER)) : this.nowMs;
+  }
+
+  /** Joins bodies in a buffer that moves to the main thread. */
+  join(bodies: readonly Uint8Array[]): Uint8Array {
+    const all = new Uint8Array(bodies.reduce((sum, body) => sum + body.length, 0));
+    let end = 0;
+    for (const body of bodies) {
+      all.set(body, end);
+      end += body.length;
+    }
+    this.transfer.push(all.buffer);
+    return all;
+  }
+}

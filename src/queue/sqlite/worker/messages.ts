@@ -1,0 +1,190 @@
+/** The rows of waiting messages: their columns, their checksums, and what an attempt changes. */
+import { crc32 } from 'node:zlib';
+import type { DeadReason } from '../../queue.ts';
+import type { MessageTuple } from '../protocol.ts';
+import type { Context } from './context.ts';
+import type { SqlValue } from './engine.ts';
+import { CONTENT_COLUMNS, type ContentRow, MESSAGE_COLUMNS, type MessageRow } from './schema.ts';
+import { type Application, type Store, toText } from './store.ts';
+
+/** What a retry or an expired lease changes, and what it is counted by. */
+export type Progress = Pick<
+  MessageRow,
+  'sequence' | 'due' | 'accepted' | 'sends' | 'max_messages' | 'progress'
+>;
+
+const PROGRESS = 'sequence, due, accepted, sends, max_messages, progress';
+
+export const progressChecksum = (row: Progress): number =>
+  crc32(
+    `${row.sequence} ${row.due} ${row.accepted} ${row.sends} ${row.max_messages} ${row.progress}`,
+  );
+
+export function bodyChecksum(application: number, row: Omit<ContentRow, 'body_checksum'>): number {
+  const { format, date_at: dateAt, count_at: countAt, size_bytes: sizeBytes, body } = row;
+  const start = crc32(
+    `${application} ${format} ${dateAt} ${countAt} ${sizeBytes} ${row.message_id}`,
+  );
+  // An empty blob of the peer has no memory, for which zlib forgets the start.
+  return body.length === 0 ? start : crc32(body, start);
+}
+
+export const readMessages = (
+  { database }: Context,
+  condition: string,
+  ...values: SqlValue[]
+): MessageRow[] => {
+  const sql = `select ${MESSAGE_COLUMNS.join()} from message where ${condition}`;
+  return database.allNamed(MESSAGE_COLUMNS, sql, ...values);
+};
+
+/** Stores a message with the next sequence. */
+export function storeMessage(
+  { store, database }: Context,
+  application: Application,
+  {
+    progress: { due, accepted, sends, max_messages, progress },
+    entry: [, messageId, format, , date_at, count_at, size_bytes],
+    body,
+  }: {
+    readonly progress: Omit<Progress, 'sequence'>;
+    readonly entry: MessageTuple;
+    readonly body: Uint8Array;
+  },
+): void {
+  store.state.last_sequence += 1;
+  const sequence = store.state.last_sequence;
+  const changing = { sequence, due, accepted, sends, max_messages, progress };
+  const content = { message_id: toText(messageId), format, date_at, count_at, size_bytes, body };
+  database.insert('message', {
+    application: application.number,
+    ...changing,
+    ...content,
+    progress_checksum: progressChecksum(changing),
+    body_checksum: bodyChecksum(application.number, content),
+  });
+  store.addPending(application, 1, size_bytes);
+}
+
+export const isIntact = (row: MessageRow): boolean =>
+  progressChecksum(row) === row.progress_checksum &&
+  bodyChecksum(row.application, row) === row.body_checksum;
+
+/** Keeps a damaged row for a human, and counts its message as lost. */
+export function setAside({ database, store, nowMs }: Context, row: MessageRow): void {
+  const { sequence, application: number, sends, message_id, body } = row;
+  const kept = { sequence, application: number, sends, message_id, body };
+  database.insert('damaged_message', { ...kept, found_at: nowMs });
+  database.run('delete from message where sequence = ?', sequence);
+  const application = store.byNumber(number);
+  if (application === undefined) return;
+  store.addPending(application, -1, 0);
+  store.addLost(application, 1);
+}
+
+export function writeProgress({ database }: Context, row: Progress): void {
+  const { sequence, due, sends, max_messages, progress } = row;
+  const changed = { due, sends, max_messages, progress, progress_checksum: progressChecksum(row) };
+  database.update('message', changed, ['sequence', sequence]);
+}
+
+export const readProgress = (
+  { database }: Context,
+  sequence: number,
+): (Progress & { readonly size_bytes: number }) | undefined =>
+  database.get(`select ${PROGRESS}, size_bytes from message where sequence = ?`, sequence);
+
+/** Updates when the application can be claimed, after a change to its messages, state or claim. */
+export function updateReadiness(context: Context, application: Application): void {
+  endDelaysIfFull(context, application, context.nowMs);
+  context.store.changed(application);
+}
+
+/** Makes delayed messages due once as many messages wait as one claim may have. */
+export function endDelaysIfFull(context: Context, application: Application, nowMs: number): void {
+  const waiting = application.pending - application.claimed;
+  if (application.delayed_until <= nowMs || waiting < application.max_messages) return;
+  // One that waits for another attempt was sent before, and is left alone.
+  const delayed = context.database.all<Progress>(
+    `select ${PROGRESS} from message where application = ? and due > ? and due <= ? and sends = 0`,
+    application.number,
+    nowMs,
+    application.delayed_until,
+  );
+  application.delayed_until = nowMs;
+  for (const row of delayed) writeProgress(context, { ...row, due: nowMs });
+  if (delayed.length > 0) application.first_due = Math.min(application.first_due ?? nowMs, nowMs);
+}
+
+/** Reads the first due time again. While there is a claim, it is not needed. */
+export function refreshFirstDue(store: Store, application: Application): void {
+  if (application.claim !== null) return;
+  let first = firstDue(store, application);
+  if (first === undefined) {
+    recount(store, application);
+    first = firstDue(store, application);
+  }
+  application.first_due = first ?? null;
+}
+
+/** Returns undefined when the index, the messages and their count disagree. */
+function firstDue({ database }: Store, application: Application): number | null | undefined {
+  const { number, pending } = application;
+  const entry = database.get<Progress>(
+    'select sequence, due from message where application = ? order by due, sequence limit 1',
+    number,
+  );
+  if (entry === undefined) return pending === 0 ? null : undefined;
+  const row = database.get<MessageRow>(
+    'select application, due from message where sequence = ?',
+    entry.sequence,
+  );
+  if (row?.application !== number || row.due !== entry.due) return undefined;
+  // Damage can make it greater than what can be stored again.
+  return Math.min(Math.max(entry.due, 0), Number.MAX_SAFE_INTEGER);
+}
+
+/** Rebuilds the index, and counts the waiting messages of an application again. */
+function recount(store: Store, application: Application): void {
+  const { database } = store;
+  database.exec('reindex message');
+  const found = database.number(
+    'select count(*) from message not indexed where application = ?',
+    application.number,
+  );
+  const missing = application.pending - found;
+  store.addPending(application, -missing, 0);
+  store.addLost(application, Math.max(0, missing));
+}
+
+export interface Death {
+  readonly reason: DeadReason;
+  /** JSON. */
+  readonly lastAttempt: string;
+}
+
+/** Makes a dead letter of a message. The caller evicts the oldest afterwards. */
+export function moveToDeadLetters(
+  { database, store, nowMs }: Context,
+  application: Application,
+  { sequence, sends, ...message }: Pick<MessageRow, 'sequence' | 'sends' | 'size_bytes'> & Death,
+): void {
+  const { clock_offset: offset } = store.state;
+  // Times of dead letters are shown to people: they are the machine's.
+  database.run(
+    `insert into dead_letter
+     select ?, application, accepted - ?, ?, ?, ?, ?, ${CONTENT_COLUMNS} from message where sequence = ?`,
+    store.nextNumber(),
+    offset,
+    nowMs - offset,
+    sends,
+    message.reason,
+    message.lastAttempt,
+    sequence,
+  );
+  database.run('delete from message where sequence = ?', sequence);
+  store.addPending(application, -1, -message.size_bytes);
+  store.state.dead_bytes += message.size_bytes;
+  application.dead += 1;
+  store.changed(application);
+}

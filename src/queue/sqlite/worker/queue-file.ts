@@ -1,0 +1,246 @@
+/** The open file, and the groups of calls that share a transaction. */
+import { systemClock } from '../../../runtime/clock.ts';
+import type {
+  AnswerTuple,
+  CallTuple,
+  HandleSettings,
+  LostMessages,
+  WorkerData,
+  WorkerPost,
+} from '../protocol.ts';
+import { audit } from './applications.ts';
+import { Context } from './context.ts';
+import { type Database, Gate, Stopped } from './database.ts';
+import { DiskSpace } from './disk-space.ts';
+import { loadEngine } from './engine.ts';
+import { failureAnswer, isBroken, isDiskFull, Rejection } from './failure.ts';
+import { rescueExpired } from './lease.ts';
+import { openDatabase } from './open.ts';
+import { OPERATIONS, type Operation } from './operations.ts';
+import { Store } from './store.ts';
+
+/** How long calls join a transaction, so that other processes wait for less than 100 ms. */
+const GROUP_MS = 50;
+
+export interface WaitingCall {
+  readonly call: CallTuple;
+  /** Bytes of all calls of its post. */
+  readonly bytes: Uint8Array;
+}
+
+/** The answers of one or more transactions. */
+interface Answered extends WorkerPost {
+  readonly answers: AnswerTuple[];
+  readonly transfer: ArrayBuffer[];
+}
+
+interface Storage {
+  readonly database: Database;
+  readonly store: Store;
+  readonly space: DiskSpace;
+}
+
+/** Calls of incidents and the audit have no settings of a queue's handle. */
+const NO_SETTINGS: HandleSettings = {
+  initialState: ['healthy', 1, 1, 'null'],
+  maxPendingBytes: 0,
+  maxPendingMessages: 0,
+  maxDeadBytes: Number.MAX_SAFE_INTEGER,
+};
+
+const NO_BYTES = new Uint8Array(0);
+
+type AnyOperation = (context: Context, ...args: readonly unknown[]) => unknown;
+
+export class QueueFile {
+  sync: boolean;
+  readonly #file: string;
+  readonly #peerPath: string | null;
+  readonly #gate: Gate;
+  readonly #onDamage: (damage: WorkerPost['damage']) => void;
+  #storage: Storage | undefined;
+  #isSynchronous: boolean | undefined;
+  #dataVersion = 0;
+  #dueChanges = 0;
+
+  constructor(
+    { file, peerPath, gate, sync }: WorkerData,
+    onDamage: (damage: WorkerPost['damage']) => void,
+  ) {
+    this.#file = file;
+    this.#peerPath = peerPath;
+    this.#gate = new Gate(gate);
+    this.sync = sync;
+    this.#onDamage = onDamage;
+  }
+
+  /** Answers the first calls, at least one. Throws only when the process ends. */
+  run(calls: readonly WaitingCall[]): Answered {
+    const [first] = calls as readonly [WaitingCall];
+    let attempted = 0;
+    try {
+      return this.#commit(calls, (count) => {
+        attempted = count;
+      });
+    } catch (error) {
+      if (error instanceof Stopped) throw error;
+      // Another process holds the file, or it cannot be opened.
+      if (error instanceof Rejection) return this.#failed(calls, error);
+      // One failing call fails its transaction: it is found by halves.
+      if (attempted > 1) return this.run(calls.slice(0, Math.ceil(attempted / 2)));
+      const isFull = isDiskFull(error);
+      if (isFull && first.call[1] !== 'enqueue' && this.#storage?.space.makeRoom() === true)
+        return this.run([first]);
+      return this.#failed(attempted === 0 && !isFull ? calls : [first], error);
+    }
+  }
+
+  #commit(calls: readonly WaitingCall[], onAttempt: (count: number) => void): Answered {
+    const { store, space } = this.#opened(calls[0]?.call[2] ?? null);
+    // Looked at before the transaction: it may take a checkpoint.
+    const hasSpace = calls.every(({ call }) => call[1] !== 'enqueue') || space.canGrow();
+    const answered = store.transaction(() => {
+      const group = new Group(store, hasSpace);
+      const endMs = systemClock.monotonicMs() + GROUP_MS;
+      for (const [index, waiting] of calls.entries()) {
+        onAttempt(index + 1);
+        group.answers.push(this.#answer(group, waiting));
+        if (systemClock.monotonicMs() > endMs) break;
+      }
+      return group;
+    });
+    const { isDue: due, lostMessages: lost, state } = store;
+    if (due) this.#dueChanges = state.due_changes;
+    this.#afterCommit(space, state.last_sequence);
+    const { answers, transfer } = answered;
+    return { answers, transfer, due, damage: damageOf(lost) };
+  }
+
+  /** An error here is no error of the calls, which are done. */
+  #afterCommit(space: DiskSpace, lastSequence: number): void {
+    try {
+      space.committed(lastSequence);
+    } catch (error) {
+      if (error instanceof Stopped) throw error;
+      this.drop();
+    }
+  }
+
+  #answer(group: Group, { call, bytes }: WaitingCall): AnswerTuple {
+    const [id, operation, nowMs, settings, args, bytesAt] = call;
+    try {
+      if (operation === 'enqueue' && !group.hasSpace)
+        throw new Rejection('ERR_QUEUE_FAILED', 'the disk is full');
+      const context = group.context(nowMs, settings ?? NO_SETTINGS, bytes.subarray(bytesAt));
+      const value = (OPERATIONS[operation as Operation] as AnyOperation)(context, ...args);
+      return [id, value, null];
+    } catch (error) {
+      // Refused before anything was changed: the others of the group go on.
+      if (!(error instanceof Rejection)) throw error;
+      return [id, null, failureAnswer(error, this.#file)];
+    }
+  }
+
+  #failed(calls: readonly WaitingCall[], error: unknown): Answered {
+    if (isBroken(error)) this.drop();
+    const failure = failureAnswer(error, this.#file);
+    const answers = calls.map(({ call }): AnswerTuple => [call[0], null, failure]);
+    return { answers, transfer: [], due: false, damage: null };
+  }
+
+  #opened(nowMs: number | null): Storage {
+    this.#storage ??= this.#open(nowMs);
+    if (this.#isSynchronous !== this.sync) {
+      this.#isSynchronous = this.sync;
+      const { database } = this.#storage;
+      const mode = this.sync ? 'full' : 'normal';
+      database.quickly(() => database.exec(`pragma synchronous = ${mode}`));
+    }
+    return this.#storage;
+  }
+
+  #open(nowMs: number | null): Storage {
+    const engine = this.#gate.run(() => loadEngine(this.#peerPath));
+    const database = openDatabase({ engine, gate: this.#gate, file: this.#file });
+    const space = new DiskSpace(this.#file, database);
+    const store = new Store(database);
+    try {
+      const missing = store.transaction(() => {
+        const behind = Math.max(0, space.notedSequence - store.state.last_sequence);
+        // No sequence is given twice.
+        store.state.last_sequence += behind;
+        audit(new Group(store, true).context(nowMs, NO_SETTINGS));
+        return behind;
+      });
+      if (missing > 0) this.#onDamage({ kind: 'rolled-back', missing, lost: [] });
+      const damage = damageOf(store.lostMessages);
+      if (damage !== null) this.#onDamage(damage);
+    } catch (error) {
+      space.close();
+      database.close();
+      throw error;
+    }
+    this.#isSynchronous = undefined;
+    return { database, store, space };
+  }
+
+  /** Whether another process has made a message due. */
+  isDueByOthers(): boolean {
+    const database = this.#storage?.database;
+    if (database === undefined) return false;
+    return database.quickly(() => {
+      const version = database.number('pragma data_version');
+      if (version === this.#dataVersion) return false;
+      this.#dataVersion = version;
+      const changes = database.number('select due_changes from queue_state');
+      const isChanged = changes !== this.#dueChanges;
+      this.#dueChanges = changes;
+      return isChanged;
+    });
+  }
+
+  tidy(): boolean {
+    return this.#storage?.space.tidy() ?? false;
+  }
+
+  /** Closes a connection that reported an error, so that the next call opens the file again. */
+  drop(): void {
+    const storage = this.#storage;
+    this.#storage = undefined;
+    try {
+      storage?.space.close();
+      storage?.database.close();
+    } catch (error) {
+      if (error instanceof Stopped) throw error;
+    }
+  }
+}
+
+/** The calls of one transaction. */
+class Group {
+  readonly answers: AnswerTuple[] = [];
+  readonly transfer: ArrayBuffer[] = [];
+  readonly hasSpace: boolean;
+  readonly #store: Store;
+  /** The machine's time, the same for all calls. */
+  readonly #machineMs = systemClock.now();
+  #rescuedMs: number | undefined;
+
+  constructor(store: Store, hasSpace: boolean) {
+    this.#store = store;
+    this.hasSpace = hasSpace;
+  }
+
+  /** No call sees a lease that has expired. */
+  context(nowMs: number | null, settings: HandleSettings, bytes: Uint8Array = NO_BYTES): Context {
+    const machineMs = nowMs ?? this.#machineMs;
+    const { transfer } = this;
+    const context = new Context(this.#store, { machineMs, settings, bytes, transfer });
+    if (context.nowMs !== this.#rescuedMs) rescueExpired(context);
+    this.#rescuedMs = context.nowMs;
+    return context;
+  }
+}
+
+const damageOf = (lost: readonly LostMessages[]): WorkerPost['damage'] =>
+  lost.length === 0 ? null : { kind: 'rows', missing: 0, lost };

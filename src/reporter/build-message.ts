@@ -1,0 +1,172 @@
+/** Builds the message of an event, or says why it has none (D46). */
+import type { LogActor } from '../contract/index.ts';
+import { SecurityEventError } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
+import { type SecurityEvent, type Service, securityEvent } from '../projection/security-event.ts';
+import { securityResponse } from '../projection/security-response.ts';
+import {
+  type EventWords,
+  type EventWordsTable,
+  eventWords,
+  type IncidentWords,
+  type IncidentWordsTable,
+  incidentWords,
+} from '../projection/vocabulary-map.ts';
+import { formatTimestamp } from '../webhook/encoder.ts';
+import { knownActor, type ReadEvent } from './build-record.ts';
+import type { EventKind, MessageOverride } from './event-input.ts';
+
+/** The tables, and what else is the same for all events of a reporter. */
+export interface MessageRules {
+  readonly service: Service;
+  readonly eventWords: EventWordsTable;
+  readonly incidentWords: IncidentWordsTable;
+  /** Of an event or incident, absolute; default `urn:uuid:<id>`. */
+  readonly urlOf: (id: string) => string;
+  /** Whether `urlOf` is the caller's. */
+  readonly hasUrls: boolean;
+  readonly newId: () => string;
+}
+
+/** An event as far as its message needs it; plain data. */
+export interface MessageSource {
+  readonly kind: EventKind;
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly actor: LogActor | undefined;
+  /** In channel B's format (D23). */
+  readonly occurredAt: string;
+  readonly override: MessageOverride;
+}
+
+export interface DraftMessage {
+  readonly message_id: string;
+  readonly message_type: string;
+  readonly message: object;
+  readonly v1?: object;
+}
+
+/** Why an event is not told on channel B although nothing is wrong with it. */
+export type MessageSkip =
+  /** logins, signups and custom events, unless the caller gives a message */
+  | 'log-only'
+  /** what has no type on channel B: an incident whose type has none there (D48), or a message of the
+   * caller's, of an event that has none (D46), where the call names no `message_type` */
+  | 'no-message-type'
+  /** the caller said so: `webhook: false` */
+  | 'not-wanted';
+
+/**
+ * Builds the message of every kind but incidents, which {@link incidentWordsFor} is for. Throws like
+ * {@link textIn}.
+ */
+export function buildMessage(
+  event: ReadEvent,
+  override: MessageOverride,
+  rules: MessageRules,
+): DraftMessage | MessageSkip {
+  const { kind } = event.call;
+  const source = messageSource(event, override);
+  if (override.message !== undefined) return draft(source, override.message, rules);
+  switch (kind) {
+    case 'attack':
+    case 'vulnerabilityExploit':
+      return draft(source, securityEventFor(source, rules), rules);
+    case 'playbookTrigger':
+      return draft(source, responseFor(source, rules), rules);
+    default:
+      return 'log-only';
+  }
+}
+
+export function messageSource(
+  { call, draft: record, shared }: ReadEvent,
+  override: MessageOverride,
+): MessageSource {
+  const { payload } = record;
+  const isObject = typeof payload === 'object' && payload !== null && !Array.isArray(payload);
+  return {
+    kind: call.kind,
+    payload: isObject ? payload : {},
+    actor: shared === undefined ? knownActor(record.context) : shared.actor,
+    occurredAt: messageTime(record.detected_at),
+    override,
+  };
+}
+
+/** What Date.prototype.toISOString makes of a year with four digits. */
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** D23; a text that is no time is the contract's to refuse. */
+function messageTime(detectedAt: string): string {
+  if (ISO_TIME.test(detectedAt)) return `${detectedAt.slice(0, -1)}+00:00`;
+  const atMs = Date.parse(detectedAt);
+  return Number.isNaN(atMs) ? detectedAt : formatTimestamp(atMs);
+}
+
+const MESSAGE_TYPES: ReadonlyMap<EventKind, string> = new Map([
+  ['attack', 'security_event'],
+  ['vulnerabilityExploit', 'security_event'],
+  ['playbookTrigger', 'security_response'],
+]);
+
+function draft(
+  { kind, override }: MessageSource,
+  message: object,
+  { newId }: MessageRules,
+): DraftMessage | MessageSkip {
+  const message_type = override.message_type ?? MESSAGE_TYPES.get(kind);
+  if (message_type === undefined) return 'no-message-type';
+  const { message_id = newId(), v1 } = override;
+  return { message_id, message_type, message, ...(v1 === undefined ? {} : { v1 }) };
+}
+
+function securityEventFor(event: MessageSource, rules: MessageRules): SecurityEvent {
+  const { payload, actor, occurredAt, override } = event;
+  const word = textIn(payload, event.kind === 'attack' ? 'ruleset' : 'protection');
+  const row = eventWords(word, rules.eventWords);
+  const { category = row.category, kind = row.kind, title = row.title } = override;
+  const words: EventWords = { category, kind, title };
+  const id = rules.newId();
+  const { service } = rules;
+  return securityEvent({
+    service,
+    words,
+    ip: actor?.ip,
+    occurredAt,
+    id,
+    url: rules.urlOf(id),
+    riskCoefficient: override.risk_coefficient,
+  });
+}
+
+function responseFor({ payload, actor }: MessageSource, { service }: MessageRules): object {
+  const name = textIn(payload, 'name');
+  const playbook = { name, playbook_slug: textIn(payload, 'playbook_slug') };
+  return securityResponse({ service, playbook, actor });
+}
+
+/**
+ * What channel B cannot do without: the record may have been refused for the lack of it.
+ *
+ * @throws SecurityEventError `ERR_INVALID_MESSAGE`
+ */
+export function textIn(payload: MessageSource['payload'], key: string): string {
+  const value = Object.hasOwn(payload, key) ? payload[key] : undefined;
+  if (typeof value === 'string') return value;
+  const message = 'expected a string';
+  throw new SecurityEventError('ERR_INVALID_MESSAGE', {
+    issues: [{ path: ['payload', key], message }],
+  });
+}
+
+/** How an incident is told; `undefined` where it is not (D48). Throws like {@link textIn}. */
+export function incidentWordsFor(
+  { payload, override }: MessageSource,
+  rules: MessageRules,
+): IncidentWords | undefined {
+  const row = incidentWords(textIn(payload, 'incident_type'), rules.incidentWords);
+  const message_type = override.message_type ?? row?.message_type;
+  if (message_type === undefined) return undefined;
+  const pulse_genre = override.pulse_genre ?? (row && ownProperties(row).pulse_genre);
+  return { message_type, ...(pulse_genre === undefined ? {} : { pulse_genre }) };
+}

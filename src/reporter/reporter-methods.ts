@@ -1,0 +1,171 @@
+/** The methods of a reporter, and of the reporters that are derived from it. */
+import { FLUSH_RULES, type FlushOptions } from '../delivery/call-options.ts';
+import { check, integer, MAX_TIMER_MS, usable } from '../option-rules.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { NOT_NEEDED } from '../runtime/not-needed.ts';
+import { onAbort } from '../runtime/on-abort.ts';
+import { NO_CONTEXT, NO_OWN_CONTEXT } from './build-record.ts';
+import type { Channels } from './channels.ts';
+import type {
+  AttackPayload,
+  CustomOptions,
+  EventContext,
+  EventKind,
+  ExploitPayload,
+  IncidentPayload,
+  PlaybookPayload,
+  UserEventPayload,
+} from './event-input.ts';
+import type { EventPipeline } from './event-pipeline.ts';
+import type { LogEnd } from './log-end.ts';
+import { type MessageSink, NO_FATES, NOTHING_FLUSHED } from './message-sink.ts';
+import type { Receipt } from './receipt.ts';
+import type {
+  EventReporter,
+  Reporter,
+  ReporterCloseResult,
+  ReporterFlushResult,
+} from './reporter.ts';
+import type { ReporterCounters, ReporterStats } from './reporter-stats.ts';
+
+export interface ReporterParts {
+  readonly pipeline: EventPipeline;
+  readonly channels: Channels;
+  readonly counters: ReporterCounters;
+  readonly logEnd: LogEnd;
+  readonly sink: MessageSink | undefined;
+  readonly clock: Clock;
+}
+
+const DEFAULT_CLOSE_MS = 10_000;
+
+const MODULE = usable('a non-empty string', (value) => typeof value === 'string' && value !== '');
+
+class EventMethods implements EventReporter {
+  readonly #parts: ReporterParts;
+  readonly #module: string | undefined;
+
+  constructor(parts: ReporterParts, module?: string) {
+    this.#parts = parts;
+    this.#module = module;
+  }
+
+  attack(payload: AttackPayload, context?: EventContext): Receipt {
+    return this.#report('attack', payload, context);
+  }
+
+  vulnerabilityExploit(payload: ExploitPayload, context?: EventContext): Receipt {
+    return this.#report('vulnerabilityExploit', payload, context);
+  }
+
+  incident(payload: IncidentPayload, context?: EventContext): Receipt {
+    return this.#report('incident', payload, context);
+  }
+
+  playbookTrigger(payload: PlaybookPayload, context?: EventContext): Receipt {
+    return this.#report('playbookTrigger', payload, context);
+  }
+
+  userLogin(payload: UserEventPayload, context?: EventContext): Receipt {
+    return this.#report('userLogin', payload, context);
+  }
+
+  userSignup(payload: UserEventPayload, context?: EventContext): Receipt {
+    return this.#report('userSignup', payload, context);
+  }
+
+  customEvent(name: string, options: CustomOptions, context?: EventContext): Receipt {
+    return this.#report('customEvent', { event_name: name, options }, context);
+  }
+
+  #report(kind: EventKind, payload: unknown, given: EventContext = NO_CONTEXT): Receipt {
+    const call = { kind, payload, given, context: NO_OWN_CONTEXT, module: this.#module };
+    return this.#parts.pipeline.report(call);
+  }
+
+  with(options: { readonly module: string }): EventReporter {
+    const { module = this.#module } = check<{ module: string }>(options, { module: MODULE });
+    return derived(this.#parts, module);
+  }
+
+  stats(): ReporterStats {
+    return this.#parts.counters.snapshot();
+  }
+
+  async flush(options: FlushOptions = {}): Promise<ReporterFlushResult> {
+    const { channels, sink, logEnd, clock } = this.#parts;
+    const { signal, deadlineMs } = check<FlushOptions>(options, FLUSH_RULES);
+    const limit = new AbortController();
+    const letGo = signal === undefined ? () => {} : onAbort(signal, () => limit.abort(NOT_NEEDED));
+    if (deadlineMs !== undefined) {
+      void clock.sleep(deadlineMs, limit.signal).then(() => limit.abort(NOT_NEEDED));
+    }
+    const end = signal === undefined && deadlineMs === undefined ? undefined : limit.signal;
+    try {
+      await untilAborted(channels.handedOver(), end);
+      const flushed = sink?.flush(end) ?? NOTHING_FLUSHED;
+      const [result, trouble] = await Promise.all([flushed, logEnd.flush()]);
+      return { ...result, ...trouble };
+    } finally {
+      letGo();
+      limit.abort(NOT_NEEDED);
+    }
+  }
+}
+
+// Beside the class: one that names itself in its own body would have another name in the joined files.
+const derived = (parts: ReporterParts, module: string | undefined): EventReporter =>
+  new EventMethods(parts, module);
+
+export class ReporterMethods extends EventMethods implements Reporter {
+  readonly #parts: ReporterParts;
+  #closing: Promise<ReporterCloseResult> | undefined;
+
+  constructor(parts: ReporterParts) {
+    super(parts);
+    this.#parts = parts;
+  }
+
+  /** Not async: its callers share one promise, except one with an invalid deadline. */
+  close(options: { readonly deadlineMs?: number } = {}): Promise<ReporterCloseResult> {
+    try {
+      const given = check<{ deadlineMs: number }>(options, {
+        deadlineMs: integer(0, MAX_TIMER_MS),
+      });
+      this.#closing ??= this.#close(given.deadlineMs ?? DEFAULT_CLOSE_MS);
+      return this.#closing;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  async #close(deadlineMs: number): Promise<ReporterCloseResult> {
+    const { pipeline, channels, sink, logEnd, clock } = this.#parts;
+    const untilMs = clock.monotonicMs() + deadlineMs;
+    pipeline.close();
+    const waited = new AbortController();
+    await Promise.race([channels.handedOver(), clock.sleep(deadlineMs, waited.signal)]);
+    waited.abort();
+    const leftMs = Math.max(0, Math.floor(untilMs - clock.monotonicMs()));
+    const [result, trouble] = await Promise.all([
+      sink?.close(leftMs) ?? { ...NO_FATES, returned: [], left: 0 },
+      logEnd.close(),
+    ]);
+    return { ...result, ...trouble };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+/** Resolves with `work`, or when the signal is aborted. */
+async function untilAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) return work;
+  const letGo: (() => void)[] = [];
+  const abort = new Promise<void>((resolve) => {
+    letGo.push(onAbort(signal, resolve));
+  });
+  await Promise.race([work, abort]);
+  for (const one of letGo) one();
+}

@@ -1,0 +1,260 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type * as z from 'zod';
+import { contract } from '../../src/contract/index.ts';
+import { freeFormObjectOrArray, quote, quoteInLine } from '../../src/contract/json-fragments.ts';
+import { copyJson, MAX_JSON_CHARACTERS } from '../../src/contract/json-value.ts';
+import {
+  type EventName,
+  serializeAroundContext,
+  serializeContext,
+  serializeLogRecord,
+} from '../../src/contract/serialize.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
+import { inputs } from './cases/arbitrary-inputs.ts';
+import { MODES } from './cases/case.ts';
+import { schemasFor, serialized, serializerFor } from './cases/judge.ts';
+import { anyLongText, anyText } from './cases/texts.ts';
+import { DRAFTS, namesOf, RECORDS, SAMPLES } from './samples.ts';
+
+const STRICT = contract();
+
+/** Samples with a rule that is more than their shape. */
+const LEFT_TO_THE_SCHEMA: readonly string[] = ['suffixed exploit'];
+
+const serializeRecord = (value: unknown): string | undefined => serializeLogRecord(value, 'strict');
+
+const hidden = <T extends object>(value: T, key: keyof T): T =>
+  Object.defineProperty({ ...value }, key, { enumerable: false });
+
+const keyOf = (length: number): object => ({ ['k'.repeat(length)]: 1 });
+
+/** An array that has the keys of an object. */
+const asArray = (value: object, prototype: object | null): object =>
+  Object.assign(Object.setPrototypeOf([], prototype) as object, value);
+
+/** A record with free-form options. */
+const withOptions = (options: unknown) => ({
+  ...RECORDS['custom event'],
+  payload: { ...RECORDS['custom event'].payload, options },
+});
+
+const recordWith = (identifiers: unknown) => ({
+  ...RECORDS.attack,
+  context: {
+    ...RECORDS.attack.context,
+    actor: { ...RECORDS.attack.context.actor, identifiers },
+  },
+});
+
+const cyclic = (): object => {
+  const cycle: Record<string, unknown> = {};
+  cycle['self'] = cycle;
+  return cycle;
+};
+
+describe('a serialiser', () => {
+  it('takes every sample, or leaves it to the schema as it is known to', () => {
+    const names = namesOf(SAMPLES).filter((name) => name in RECORDS || name in DRAFTS);
+    const texts = names.map((name) => {
+      const [schema] = schemasFor(name, MODES[0]) as [z.ZodType];
+      const text = serialized(schema, schema.parse(SAMPLES[name]));
+      const due = LEFT_TO_THE_SCHEMA.includes(name) ? undefined : text;
+      return { name, text: serializerFor(schema)?.(SAMPLES[name]), due };
+    });
+    expect(texts.length).toBeGreaterThan(8);
+    expect(texts.filter(({ text, due }) => text !== due)).toEqual([]);
+  });
+
+  it('writes what zod and JSON.stringify write of values near the contract', () => {
+    let taken = 0;
+    fc.assert(
+      fc.property(inputs, ({ on, input }) => {
+        for (const schema of MODES.flatMap((mode) => schemasFor(on, mode))) {
+          const text = serializerFor(schema)?.(input);
+          if (text === undefined) continue;
+          taken += 1;
+          expect(text).toBe(serialized(schema, schema.parse(input)));
+        }
+      }),
+      { numRuns: quickOrNightly(300, 10_000), seed: 7 },
+    );
+    expect(taken).toBeGreaterThan(100);
+  });
+
+  it('writes any free-form JSON as zod and JSON.stringify do', () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(anyText, fc.oneof(fc.jsonValue(), fc.double(), anyLongText)),
+        (options) => {
+          const result = STRICT.LogRecord.safeParse(withOptions(options));
+          const due = result.success ? serialized(STRICT.LogRecord, result.data) : undefined;
+          expect(serializeRecord(withOptions(options))).toBe(due);
+        },
+      ),
+      { numRuns: quickOrNightly(200, 5000), seed: 7 },
+    );
+  });
+
+  it.each([
+    ['undefined', undefined],
+    ['null', null],
+    ['a text', 'record'],
+    ['an array', [RECORDS.attack]],
+    ['an unknown key', { ...RECORDS.attack, more: 1 }],
+    ['an unknown key below', { ...RECORDS.attack, payload: { ruleset: 'xss', more: 1 } }],
+    ['a missing key', { ...RECORDS.attack, payload: {} }],
+    ['an unknown event name', { ...RECORDS.attack, event_name: 'svc.ev0.threat' }],
+    ['a class instance', Object.assign(Object.create(new URL('urn:a')) as object, RECORDS.attack)],
+    ['a cycle', withOptions(cyclic())],
+    ['a date', withOptions({ at: new Date(0) })],
+    ['a BigInt', withOptions({ n: 1n })],
+    ['not a number', withOptions({ n: Number.NaN })],
+    ['a list for an identifier', recordWith({ ids: [1] })],
+    ['null for an identifier', recordWith({ id: null })],
+    ['a key nobody knows, where one is hidden', hidden({ ...RECORDS.attack, more: 1 }, 'context')],
+    [
+      'a hidden key below, with one nobody knows',
+      { ...RECORDS.attack, payload: hidden({ ruleset: 'xss', more: 1 }, 'ruleset') },
+    ],
+    [
+      'an array without a prototype that has the keys of an object',
+      { ...RECORDS.attack, context: asArray(RECORDS.attack.context, null) },
+    ],
+    [
+      'an array with the prototype of objects',
+      { ...RECORDS.attack, context: asArray(RECORDS.attack.context, Object.prototype) },
+    ],
+  ])('leaves %s to the schema, which refuses it', (_, value) => {
+    expect(serializeRecord(value)).toBe(undefined);
+    expect(STRICT.LogRecord.safeParse(value).success).toBe(false);
+  });
+
+  it.each([500, 501])('leaves what is deeper than 500 levels to the schema: %i', (levels) => {
+    let options: object = {};
+    for (let level = 1; level < levels; level += 1) options = { a: options };
+    const result = STRICT.LogRecord.safeParse(withOptions(options));
+    expect(result.success).toBe(levels === 500);
+    expect(serializeRecord(withOptions(options))).toBe(
+      result.success ? JSON.stringify(result.data) : undefined,
+    );
+  });
+
+  it('reads each value once, so that what is checked is what is written', () => {
+    const reads: string[] = [];
+    const counted = <T extends object>(value: T): T =>
+      new Proxy(value, {
+        get: (target, key, self) => {
+          reads.push(String(key));
+          const found: unknown = Reflect.get(target, key, self);
+          return typeof found === 'object' && found !== null ? counted(found) : found;
+        },
+      });
+    const text = serializeRecord(counted(structuredClone(RECORDS.login)));
+    expect(text).toBe(JSON.stringify(RECORDS.login));
+    expect(reads.filter((key) => key === 'event_name')).toHaveLength(1);
+    expect(reads.filter((key) => key === 'success')).toHaveLength(1);
+  });
+
+  describe('while every object inherits a key that the contract knows', () => {
+    const { actor: _actor, ...context } = RECORDS.attack.context;
+    const record = { ...RECORDS.attack, context };
+    const serializeWith = (enumerable: boolean): string | undefined => {
+      const property = { value: 'polluted', enumerable, configurable: true, writable: true };
+      Reflect.defineProperty(Object.prototype, 'actor', property);
+      try {
+        return serializeRecord(record);
+      } finally {
+        Reflect.deleteProperty(Object.prototype, 'actor');
+      }
+    };
+
+    it('writes own keys alone', () => {
+      expect(serializeWith(true)).toBe(JSON.stringify(record));
+    });
+
+    it('leaves the record to the schema where the key is hidden', () => {
+      expect(serializeWith(false)).toBe(undefined);
+      expect(serializeRecord(record)).toBe(JSON.stringify(record));
+    });
+  });
+
+  it('reads a hidden key as the schema does', () => {
+    const value = hidden({ ...RECORDS.attack }, 'context');
+    expect(serializeRecord(value)).toBe(JSON.stringify(STRICT.LogRecord.parse(value)));
+  });
+
+  it.each([
+    [MAX_JSON_CHARACTERS, true],
+    [MAX_JSON_CHARACTERS + 1, false],
+  ])('takes keys of %i characters: %s, also where no text follows', (characters, isTaken) => {
+    // Each is written as often as it is held.
+    const full = Array<object>(MAX_JSON_CHARACTERS / 2000 - 1).fill(keyOf(2000));
+    const value = [...full, keyOf(characters - full.length * 2000)];
+    expect(copyJson(value).ok).toBe(isTaken);
+    expect(freeFormObjectOrArray(value, quote) !== undefined).toBe(isTaken);
+  });
+});
+
+describe('a record whose context is serialised once', () => {
+  it('has the text of the whole record, whatever is near the contract', () => {
+    let taken = 0;
+    fc.assert(
+      fc.property(
+        inputs.filter(({ on }) => on in RECORDS),
+        ({ input }) => {
+          for (const dialect of ['strict', 'open'] as const) {
+            const whole = serializeLogRecord(input, dialect);
+            if (whole === undefined) continue;
+            const { context, ...rest } = input as (typeof RECORDS)['attack'];
+            const contextText = serializeContext(context, dialect) as string;
+            const isOurVersion = rest.event_version === '1.0.0';
+            const around = { ...rest, event_name: rest.event_name as EventName };
+            const text = serializeAroundContext(contextText, around, dialect);
+            // An incident's time may be null, which no reporter writes.
+            if (!isOurVersion || (rest.detected_at as unknown) === null) continue;
+            taken += 1;
+            expect(text).toBe(whole);
+          }
+        },
+      ),
+      { numRuns: quickOrNightly(300, 5000), seed: 9 },
+    );
+    expect(taken).toBeGreaterThan(50);
+  });
+});
+
+describe('a string', () => {
+  it('is quoted as JSON.stringify does', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(quote(text)).toBe(JSON.stringify(text));
+      }),
+    );
+  });
+
+  it.each([
+    ['U+007F', '\u007f', '\\u007f'],
+    ['U+0085', '\u0085', '\\u0085'],
+    ['U+009F', '\u009f', '\\u009f'],
+    ['U+2028', '\u2028', '\\u2028'],
+    ['U+2029', '\u2029', '\\u2029'],
+    ['a right-to-left override', '\u202e', '\\u202e'],
+    ['an isolate', '\u2066', '\\u2066'],
+    ['a right-to-left mark', '\u200f', '\\u200f'],
+    ['an Arabic letter mark', '\u061c', '\\u061c'],
+  ])('has %s escaped in a log line alone (D84)', (_, character, escaped) => {
+    const text = `a${character}b`;
+    expect(quoteInLine(text)).toBe(`"a${escaped}b"`);
+    expect(JSON.parse(quoteInLine(text))).toBe(text);
+    expect(quote(text)).toBe(`"${text}"`);
+    expect(serializeRecord(withOptions({ [text]: text }))).toContain(
+      `{"a${escaped}b":"a${escaped}b"}`,
+    );
+  });
+
+  it('keeps all other text as UTF-8 in a log line', () => {
+    const text = '\u00e4\u00a0\u4e2d \u{1f600} \u200d';
+    expect(quoteInLine(text)).toBe(`"${text}"`);
+  });
+});

@@ -1,0 +1,57 @@
+/** D83: what is lost after `write` has returned shows where a user looks first. */
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import { createLogWriter } from '../../src/log/writer.ts';
+import type { LogWriterOptions } from '../../src/log/writer-options.ts';
+import { createReporter } from '../../src/reporter/create-reporter.ts';
+import type { RejectedEvent } from '../../src/reporter/rejections.ts';
+import { smallRecord } from '../helpers/log-records.ts';
+
+type Destination = NonNullable<LogWriterOptions['destination']>;
+
+const FAILING: readonly (readonly [string, () => Destination, string])[] = [
+  ['a full disk by path', () => '/dev/full', 'ENOSPC'],
+  [
+    'a full disk by a pino destination',
+    () => pino.destination({ dest: '/dev/full', sync: false }),
+    'ENOSPC',
+  ],
+  ['a write that rejects', () => ({ write: () => Promise.reject(new Error('no')) }), ''],
+];
+
+describe.each(FAILING)('with sync: false, %s', (_name, destinationOf, code) => {
+  test('shows in flush and in the counters', async () => {
+    const writer = createLogWriter({ destination: destinationOf(), sync: false });
+    for (let count = 0; count < 5; count += 1) writer.write(smallRecord());
+    const { lost, error } = await writer.flush();
+    expect(lost).toBe(5);
+    expect(error).toMatchObject({ code: 'ERR_WRITE_FAILED' });
+    expect(error?.message).toContain(code);
+    expect(writer.stats()).toMatchObject({ written: 0, pending: 0, failed: 5 });
+    expect(await writer.close()).toEqual({ lost: 0 });
+  });
+
+  test('shows in close where nobody has flushed', async () => {
+    const writer = createLogWriter({ destination: destinationOf(), sync: false });
+    writer.write(smallRecord());
+    expect(await writer.close()).toMatchObject({ lost: 1, error: { code: 'ERR_WRITE_FAILED' } });
+  });
+
+  test('hands each event back to onRejected of a reporter, and shows in its flush', async () => {
+    const rejected: RejectedEvent[] = [];
+    const reporter = createReporter({
+      service: { svc_id: 'shop-1', name: 'shop', env: 'test' },
+      log: { destination: destinationOf(), sync: false },
+      onRejected: (event) => rejected.push(event),
+    });
+    reporter.attack({ ruleset: 'xss' });
+    reporter.attack({ ruleset: 'lfi' });
+    expect(await reporter.flush()).toMatchObject({ logError: { code: 'ERR_WRITE_FAILED' } });
+    expect(rejected).toMatchObject([
+      { channel: 'log', payload: { ruleset: 'xss' }, error: { code: 'ERR_WRITE_FAILED' } },
+      { channel: 'log', payload: { ruleset: 'lfi' }, error: { code: 'ERR_WRITE_FAILED' } },
+    ]);
+    expect(reporter.stats()).toMatchObject({ written: 0, rejected: { log: 2 } });
+    expect(await reporter.close()).not.toHaveProperty('logError');
+  });
+});

@@ -1,0 +1,201 @@
+/** Damaged rows, clocks that jump and handles that close early stop neither the queue nor others. */
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { ClaimRequest, MessageQueue } from '../../../src/queue/queue.ts';
+import { createSqliteQueue, type SqliteQueueOptions } from '../../../src/queue/sqlite.ts';
+import { createFakeClock } from '../../../src/testing/index.ts';
+import { temporaryFolder } from '../../helpers/temporary-files.ts';
+import { DEAD, DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';
+import { withDatabase } from './raw-database.ts';
+
+const HOUR_MS = 3_600_000;
+
+const request: ClaimRequest = {
+  tiers: ['healthy'],
+  maxMessages: 1000,
+  maxBytes: 1e9,
+  leaseMs: 60_000,
+};
+
+const newFile = (): string => join(temporaryFolder(), 'queue.db');
+
+function queueOn(options: SqliteQueueOptions, clock = createFakeClock()) {
+  const queue = createSqliteQueue(options, clock);
+  onTestFinished(async () => void (await queue.close().catch(() => {})));
+  return { queue, clock, file: options.file };
+}
+
+async function openedOn(options: SqliteQueueOptions, clock = createFakeClock()) {
+  const subject = queueOn(options, clock);
+  await subject.queue.open(INITIAL);
+  return subject;
+}
+
+const change = (file: string, sql: string): void =>
+  withDatabase(file, (connection) => connection.exec(sql));
+
+async function claimedIds(queue: MessageQueue): Promise<readonly string[]> {
+  const claim = await queue.claim(request);
+  return isClaim(claim) ? idsOf(claim) : [];
+}
+
+describe('a queue whose claim is damaged', () => {
+  test('goes on, and forgets no attempt', async () => {
+    const { queue, clock, file } = await openedOn({ file: newFile() });
+    await queue.enqueue([entryOf('one', { messageId: 'a' }), entryOf('two', { messageId: 'b' })]);
+    const claim = await queue.claim(request);
+    change(file, "update claim set sequences = '[1,'");
+    if (!isClaim(claim)) throw new Error('nothing was claimed');
+    const settling = queue.settle(claim, [DELIVERED], { ...INITIAL, pauseMs: 0 });
+    await expect(settling).rejects.toThrow('the claim is damaged');
+    expect(await claimedIds(queue)).toEqual(['b']);
+    await clock.advance(request.leaseMs);
+    const again = await queue.claim(request);
+    expect(isClaim(again) && again.messages.map(({ sends }) => sends)).toEqual([1]);
+  });
+
+  test('never gives a live claim away, and ends a lease that has no end', async () => {
+    const { queue, clock, file } = await openedOn({ file: newFile() });
+    await queue.enqueue([entryOf('one', { messageId: 'a' })]);
+    await queue.claim(request);
+    change(file, 'update application set ready_at = 0');
+    expect(await claimedIds(queue)).toEqual([]);
+    await queue.close();
+    change(file, 'update application set claim = 7, lease_end = null, ready_at = null');
+    const again = await openedOn({ file }, clock);
+    expect(await claimedIds(again.queue)).toEqual(['a']);
+  });
+});
+
+describe('a row with an integer that is no safe number', () => {
+  test('is set aside when it is due first', async () => {
+    const { queue, file } = await openedOn({ file: newFile() });
+    await queue.enqueue([entryOf('one', { messageId: 'a' }), entryOf('two', { messageId: 'b' })]);
+    change(file, 'update message set due = -9223372036854775807 where sequence = 1');
+    expect(await claimedIds(queue)).toEqual(['b']);
+    expect(await queue.stats()).toMatchObject({ pending: 1, discarded: { lost: 1 } });
+  });
+
+  test('is set aside when it would never be due, once the file is opened', async () => {
+    const { queue, file, clock } = await openedOn({ file: newFile() });
+    await queue.enqueue([entryOf('one', { messageId: 'a' })]);
+    await queue.close();
+    change(file, 'update message set due = 9223372036854775807');
+    const again = await openedOn({ file }, clock);
+    expect(await again.queue.stats()).toMatchObject({ pending: 0, discarded: { lost: 1 } });
+  });
+});
+
+describe('damaged texts', () => {
+  test('of a circuit breaker make it unknown', async () => {
+    const { queue, file } = await openedOn({ file: newFile() });
+    await queue.enqueue([entryOf('one', { messageId: 'a' })]);
+    change(file, "update application set circuit_breaker = '{x'");
+    expect(await queue.claim(request)).toMatchObject({ state: { circuitBreaker: null } });
+  });
+
+  test('of a dead letter count it as lost when it is listed', async () => {
+    const { queue, file } = await openedOn({ file: newFile() });
+    const ids = ['a', 'b', 'c'];
+    await queue.enqueue(ids.map((messageId) => entryOf('one', { messageId })));
+    const claim = await queue.claim(request);
+    if (!isClaim(claim)) throw new Error('nothing was claimed');
+    await queue.settle(claim, [DEAD, DEAD, DEAD], { ...INITIAL, pauseMs: 0 });
+    change(file, "update dead_letter set body = x'00' where message_id = 'a'");
+    change(file, "update dead_letter set last_attempt = '{x' where message_id = 'b'");
+    const page = await queue.listDeadLetters({ limit: 2 });
+    expect(page.items.map(({ stored, lastAttempt }) => [stored.messageId, lastAttempt])).toEqual([
+      ['b', null],
+    ]);
+    expect(page.next).toBe(page.items[0]?.id);
+    const { accepted, dead, discarded } = await queue.stats();
+    expect({ accepted, dead, discarded }).toEqual({ accepted: 3, dead: 2, discarded: { lost: 1 } });
+  });
+
+  test('of messages that expire are set aside', async () => {
+    const { queue, clock, file } = await openedOn({ file: newFile() });
+    await queue.enqueue(['a', 'b'].map((messageId) => entryOf('one', { messageId })));
+    change(file, "update message set body = x'00' where message_id = 'a'");
+    await clock.advance(HOUR_MS);
+    const expired = await queue.expire(1000, 10);
+    expect(expired.map(({ messageId }) => messageId)).toEqual(['b']);
+    expect(await queue.stats()).toMatchObject({ pending: 0, dead: 1, discarded: { lost: 1 } });
+  });
+});
+
+describe('a clock that is set back', () => {
+  test('delays nothing', async () => {
+    let nowMs = 10 * HOUR_MS;
+    const file = newFile();
+    const { queue } = await openedOn({ file }, { ...createFakeClock(), now: () => nowMs });
+    await queue.enqueue([entryOf('one'), entryOf('one', { messageId: 'late' })]);
+    const claim = await queue.claim({ ...request, maxMessages: 1 });
+    if (!isClaim(claim)) throw new Error('nothing was claimed');
+    await queue.settle(claim, [DELIVERED], { ...INITIAL, pauseMs: 0 });
+    nowMs -= 5 * HOUR_MS;
+    expect(await claimedIds(queue)).toEqual(['late']);
+    nowMs += request.leaseMs;
+    const again = await queue.claim(request);
+    if (!isClaim(again)) throw new Error('nothing was claimed');
+    await queue.settle(again, [DEAD], { ...INITIAL, pauseMs: 0 });
+    // Dead letters have the machine's time.
+    const { items } = await queue.listDeadLetters({ limit: 1 });
+    const [letter] = items;
+    expect(letter?.diedAt).toBe(nowMs);
+    expect((letter?.diedAt ?? 0) - (letter?.acceptedAt ?? 0)).toBe(request.leaseMs);
+  });
+});
+
+describe('an argument that cannot be posted', () => {
+  test('fails its call, and not the process', async () => {
+    const { queue } = await openedOn({ file: newFile() });
+    const id = Symbol('id') as unknown as string;
+    await expect(queue.applicationState(id)).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
+    expect(await queue.stats()).toMatchObject({ pending: 0 });
+  });
+});
+
+describe('a handle that is closed while it opens', () => {
+  test('leaves no worker behind', async () => {
+    const { queue } = queueOn({ file: newFile() });
+    const opening = queue.open(INITIAL);
+    await queue.close();
+    await opening;
+    const key = Symbol.for('security-event-delivery.sqlite-files');
+    const { files } = Reflect.get(globalThis, key) as { files: ReadonlyMap<string, unknown> };
+    expect(files.size).toBe(0);
+  });
+});
+
+describe('the file of a process that ended while it created it', () => {
+  test('becomes its owner’s', async () => {
+    const file = newFile();
+    writeFileSync(file, '', { mode: 0o644 });
+    await openedOn({ file });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+});
+
+async function die(queue: MessageQueue, count: number): Promise<void> {
+  await queue.enqueue(Array.from({ length: count }, () => entryOf('one')));
+  const claim = await queue.claim({ ...request, maxMessages: count });
+  if (!isClaim(claim)) throw new Error('nothing was claimed');
+  const results = claim.messages.map(() => DEAD);
+  await queue.settle(claim, results, { ...INITIAL, maxMessages: 10_000, pauseMs: 0 });
+}
+
+describe('dead letters that are too many after a change of the options', () => {
+  test('are discarded a part at a time', async () => {
+    const file = newFile();
+    const first = await openedOn({ file, sync: false });
+    await die(first.queue, 1);
+    for (let round = 0; round < 6; round += 1) await die(first.queue, 1000);
+    await first.queue.close();
+    const { queue } = await openedOn({ file, sync: false, maxDeadBytes: 0 }, first.clock);
+    await die(queue, 1);
+    expect(await queue.stats()).toMatchObject({ dead: 1002, discarded: { evicted: 5000 } });
+    await die(queue, 1);
+    expect(await queue.stats()).toMatchObject({ dead: 0 });
+  });
+});

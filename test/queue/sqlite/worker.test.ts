@@ -1,0 +1,254 @@
+/** The worker's code in this thread: what it does when SQLite, the disk or another process gets in the way. */
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { peerPath } from '../../../src/queue/sqlite/file-worker.ts';
+import type { CallTuple, HandleSettings, WorkerPost } from '../../../src/queue/sqlite/protocol.ts';
+import { Database, Gate, Stopped } from '../../../src/queue/sqlite/worker/database.ts';
+import { DiskSpace } from '../../../src/queue/sqlite/worker/disk-space.ts';
+import { loadEngine } from '../../../src/queue/sqlite/worker/engine.ts';
+import {
+  failureAnswer,
+  isBroken,
+  isBusy,
+  isDiskFull,
+  Rejection,
+} from '../../../src/queue/sqlite/worker/failure.ts';
+import { QueueFile } from '../../../src/queue/sqlite/worker/queue-file.ts';
+import { Reserve } from '../../../src/queue/sqlite/worker/reserve.ts';
+import { Store } from '../../../src/queue/sqlite/worker/store.ts';
+import { temporaryFolder } from '../../helpers/temporary-files.ts';
+
+afterEach(() => void vi.restoreAllMocks());
+
+const SETTINGS: HandleSettings = {
+  initialState: ['healthy', 1000, 1e9, 'null'],
+  maxPendingBytes: 1e9,
+  maxPendingMessages: 1e6,
+  maxDeadBytes: 1e9,
+};
+
+const newGate = () => new SharedArrayBuffer(8);
+
+interface FileUnderTest {
+  readonly path: string;
+  readonly file: QueueFile;
+  readonly reports: WorkerPost['damage'][];
+  /** Runs the calls until all are answered; the value or the failure of each. */
+  readonly run: (...calls: (readonly [string, ...unknown[]])[]) => unknown[];
+}
+
+function openFile(path = join(temporaryFolder(), 'queue.db'), gate = newGate()): FileUnderTest {
+  const reports: WorkerPost['damage'][] = [];
+  const data = { file: path, peerPath: peerPath(), gate, sync: false, watch: false };
+  const file = new QueueFile(data, (damage) => reports.push(damage));
+  onTestFinished(() => file.drop());
+  const run: FileUnderTest['run'] = (...calls) => {
+    const bytes = Buffer.from('{}');
+    let waiting = calls.map(([operation, ...args], id) => {
+      const call: CallTuple = [id, operation, null, SETTINGS, args, 0];
+      return { call, bytes };
+    });
+    const values: unknown[] = [];
+    while (waiting.length > 0) {
+      const { answers } = file.run(waiting);
+      waiting = waiting.slice(answers.length);
+      for (const [, value, failure] of answers) values.push(failure ?? value);
+    }
+    return values;
+  };
+  return { path, file, reports, run };
+}
+
+const enqueue = (id: string) => ['enqueue', [['one', id, 2, 2, 0, 1, 2]], 0] as const;
+const pendingIn = ({ run }: FileUnderTest): unknown =>
+  run(['countPending', [{ from: 1, to: 99 }]])[0];
+
+/** An error as SQLite throws it. */
+const sqliteError = (errcode: number): Error => Object.assign(new Error('as told'), { errcode });
+
+describe('a call that fails', () => {
+  test('fails alone: the others of its transaction are done once', () => {
+    const subject = openFile();
+    const values = subject.run(enqueue('a'), ['countPending', null], enqueue('b'), enqueue('c'));
+    expect(values).toEqual([1, expect.objectContaining({ code: 'ERR_QUEUE_FAILED' }), 2, 3]);
+    expect(pendingIn(subject)).toBe(3);
+  });
+
+  test('leaves no trace in memory', () => {
+    const subject = openFile();
+    subject.run(enqueue('a'));
+    const update = vi.spyOn(Database.prototype, 'update').mockImplementationOnce(() => {
+      throw sqliteError(1);
+    });
+    expect(subject.run(enqueue('b'))).toMatchObject([{ detail: 'SQLite reported an error' }]);
+    update.mockRestore();
+    expect(subject.run(enqueue('c'))).toEqual([2]);
+    expect(pendingIn(subject)).toBe(2);
+  });
+});
+
+describe('an error after the commit', () => {
+  test('does not run the calls again, and opens the file again', () => {
+    const subject = openFile();
+    subject.run(enqueue('a'));
+    const failing = vi.spyOn(DiskSpace.prototype, 'committed').mockImplementationOnce(() => {
+      throw sqliteError(10);
+    });
+    expect(subject.run(enqueue('b'), enqueue('c'))).toEqual([2, 3]);
+    failing.mockRestore();
+    expect(pendingIn(subject)).toBe(3);
+  });
+});
+
+describe('a file that was not opened', () => {
+  test('is opened by the next call, with the sequence that was noted', () => {
+    const subject = openFile();
+    subject.run(enqueue('a'));
+    subject.file.drop();
+    const reserve = new Reserve(subject.path);
+    reserve.note(50);
+    reserve.close();
+    vi.spyOn(Store.prototype, 'transaction').mockImplementationOnce(() => {
+      throw new Rejection('ERR_QUEUE_FAILED', 'another process holds the file');
+    });
+    expect(subject.run(enqueue('b'))).toMatchObject([{ detail: 'another process holds the file' }]);
+    expect(subject.run(enqueue('c'))).toEqual([51]);
+    expect(subject.reports).toEqual([{ kind: 'rolled-back', missing: 49, lost: [] }]);
+  });
+});
+
+describe('a full disk', () => {
+  test('refuses enqueues, and frees the reserve for other calls', () => {
+    const subject = openFile();
+    subject.run(enqueue('a'));
+    const reserve = `${subject.path}-reserve`;
+    expect(statSync(reserve).size).toBeGreaterThan(1e6);
+    vi.spyOn(DiskSpace.prototype, 'canGrow').mockReturnValue(false);
+    expect(subject.run(enqueue('b'))).toMatchObject([{ detail: 'the disk is full' }]);
+    const begin = vi.spyOn(Database.prototype, 'transaction').mockImplementationOnce(() => {
+      throw sqliteError(13);
+    });
+    expect(subject.run(['expire', 0, 0])).toEqual([[]]);
+    expect(begin).toHaveBeenCalledTimes(2);
+    expect(statSync(reserve).size).toBeLessThan(100);
+    begin.mockImplementation(() => {
+      throw sqliteError(13);
+    });
+    expect(subject.run(['expire', 0, 0])).toMatchObject([{ detail: 'the disk is full' }]);
+  });
+
+  test('is found when a checkpoint fails, until there is room', () => {
+    const subject = openFile();
+    const { DatabaseSync } = loadEngine(peerPath());
+    const database = new Database(new DatabaseSync(':memory:', {}), new Gate(newGate()));
+    const space = new DiskSpace(subject.path, database);
+    onTestFinished(() => space.close());
+    const get = vi.spyOn(database, 'get').mockImplementation((sql) => {
+      if (sql.includes('passive')) throw sqliteError(13);
+      return { busy: 0, log: 20_000, checkpointed: 0 };
+    });
+    space.committed(1);
+    expect(space.canGrow()).toBe(false);
+    get.mockRestore();
+    expect(space.canGrow()).toBe(true);
+    expect(space.makeRoom()).toBe(true);
+    expect(space.makeRoom()).toBe(false);
+  });
+});
+
+describe('the reserve', () => {
+  test('is not held where nothing can be written', () => {
+    const reserve = new Reserve(join(temporaryFolder(), 'missing', 'queue.db'));
+    expect(reserve.ensure()).toBe(false);
+    expect(reserve.isHeld).toBe(false);
+    expect(reserve.lastSequence()).toBe(0);
+  });
+
+  test('notes nothing that a bad disk has changed', () => {
+    const path = join(temporaryFolder(), 'queue.db');
+    const reserve = new Reserve(path);
+    onTestFinished(() => reserve.close());
+    reserve.ensure();
+    reserve.note(41);
+    expect(reserve.lastSequence()).toBe(41);
+    const bytes = readFileSync(`${path}-reserve`);
+    writeFileSync(`${path}-reserve`, bytes.toString('latin1').replace('41', '91'), 'latin1');
+    expect(reserve.lastSequence()).toBe(0);
+  });
+});
+
+describe('the gate', () => {
+  test('lets nobody in once the process ends', () => {
+    const gate = newGate();
+    const subject = openFile(undefined, gate);
+    subject.run(enqueue('a'));
+    new Int32Array(gate)[1] = 1;
+    expect(() => subject.run(enqueue('b'))).toThrow(Stopped);
+    expect(() => subject.file.tidy()).toThrow(Stopped);
+    expect(() => subject.file.drop()).toThrow(Stopped);
+  });
+});
+
+describe('a file that another connection holds', () => {
+  test('fails an attempt after its time, and only then', () => {
+    const { path, run } = openFile();
+    run(enqueue('a'));
+    const { DatabaseSync } = loadEngine(peerPath());
+    const other = new DatabaseSync(path, {});
+    other.exec('begin immediate');
+    const database = new Database(new DatabaseSync(path, { timeout: 0 }), new Gate(newGate()));
+    expect(() => database.patiently(() => database.run('begin immediate'), 5)).toThrow(
+      'another process has held the file for 0.005 s',
+    );
+    other.close();
+    expect(database.patiently(() => database.number('select 7'), 5)).toBe(7);
+    database.close();
+  });
+});
+
+describe('what others made due', () => {
+  test('is noticed once', () => {
+    const [one, other] = [openFile(), openFile()];
+    expect(one.file.isDueByOthers()).toBe(false);
+    const second = openFile(one.path);
+    one.run(enqueue('a'));
+    one.file.isDueByOthers();
+    second.run(enqueue('b'));
+    expect([one.file.isDueByOthers(), one.file.isDueByOthers()]).toEqual([true, false]);
+    expect(pendingIn(one)).toBe(2);
+    expect(existsSync(other.path)).toBe(false);
+  });
+});
+
+describe('an error of SQLite', () => {
+  test.each([
+    [5, 'SQLite reported an error', { isBusy: true }],
+    [8, 'the file or its disk is read-only', { isBroken: true }],
+    [10, 'the disk reported an error', { isBroken: true }],
+    [11, 'sqlite3 /f .recover', {}],
+    [13, 'the disk is full', { isDiskFull: true }],
+    [14, 'the file cannot be opened', { isBroken: true }],
+    [26, 'sqlite3 /f .recover', {}],
+    [778, 'the disk is full', { isDiskFull: true }],
+    [4874, 'the disk is full', { isDiskFull: true }],
+  ])('%i says what to do', (errcode, detail, kinds) => {
+    const error = sqliteError(errcode);
+    const answer = failureAnswer(error, '/f');
+    expect(answer.detail).toContain(detail);
+    expect(answer.cause).toEqual({ message: 'as told', errcode });
+    const found = {
+      isBusy: isBusy(error),
+      isBroken: isBroken(error),
+      isDiskFull: isDiskFull(error),
+    };
+    expect(found).toEqual({ isBusy: false, isBroken: false, isDiskFull: false, ...kinds });
+  });
+
+  test('that is no Error has no cause', () => {
+    expect(failureAnswer('text', '/f')).toEqual({
+      code: 'ERR_QUEUE_FAILED',
+      detail: 'SQLite reported an error',
+    });
+  });
+});

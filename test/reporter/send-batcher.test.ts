@@ -1,0 +1,252 @@
+/** Messages that are told in one run go to the sender in one call, and each fares as if it had gone alone. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { SecurityEventError } from '../../src/errors.ts';
+import { createMemoryQueue } from '../../src/queue/memory.ts';
+import type { MessageQueue } from '../../src/queue/queue.ts';
+import { createReporter } from '../../src/reporter/create-reporter.ts';
+import type { SendTogether } from '../../src/reporter/message-sink.ts';
+import type { Receipt } from '../../src/reporter/receipt.ts';
+import type { RejectedEvent } from '../../src/reporter/rejections.ts';
+import type { Reporter } from '../../src/reporter/reporter.ts';
+import { MAX_TOGETHER, SendBatcher } from '../../src/reporter/send-batcher.ts';
+import { withSlowPromise } from '../helpers/promises.ts';
+import { createFailingQueue, wrapQueue } from '../helpers/queues.ts';
+import { openReceiver, openSender, SECRET } from '../helpers/sender.ts';
+
+const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
+const ATTACK = { ruleset: 'xss' } as const;
+/** Refused by the sender alone. */
+const WRONG = { webhook: { message: { evil: true } } } as const;
+
+function opened({ queue = createMemoryQueue(), modules, url = 'https://a.example' }: Given) {
+  const calls: number[] = [];
+  const counted = wrapQueue(queue, {
+    enqueue: (entries) => {
+      calls.push(entries.length);
+      return queue.enqueue(entries);
+    },
+  });
+  const { env: environment, name, svc_id } = SERVICE;
+  const application = { name, environment, url, secret: SECRET, ...(modules && { modules }) };
+  const settings = { applications: { [svc_id]: application } };
+  const sender = openSender({ settings, queue: counted });
+  const rejected: RejectedEvent[] = [];
+  const reporter = createReporter({
+    service: SERVICE,
+    log: false,
+    webhook: sender,
+    onRejected: (event) => rejected.push(event),
+  });
+  onTestFinished(async () => void (await reporter.close({ deadlineMs: 0 })));
+  return { reporter, sender, calls, rejected };
+}
+
+interface Given {
+  readonly queue?: MessageQueue;
+  readonly modules?: Readonly<Record<string, boolean>>;
+  readonly url?: string;
+}
+
+const toldIn = (reporter: Reporter) =>
+  [{}, WRONG, {}].map((context) => reporter.attack(ATTACK, context));
+
+const microtask = async (): Promise<void> => {};
+
+describe('messages that are told in one run', () => {
+  test('are accepted in one call, in their order, and each is told its own end', async () => {
+    const receiver = await openReceiver();
+    const { reporter, calls } = opened(receiver);
+    const receipts = [1, 2, 3].map(() => reporter.attack(ATTACK));
+    const ends = await Promise.all(receipts.map(({ settled }) => settled));
+    expect(ends).toEqual(receipts.map(() => ({ outcome: 'delivered' })));
+    expect(calls).toEqual([3]);
+    const ids = receipts.map(({ message_id }) => message_id);
+    expect(receiver.requests.flatMap(({ messageIds }) => messageIds)).toEqual(ids);
+    await reporter.attack(ATTACK).settled;
+    expect(calls).toEqual([3, 1]);
+  });
+
+  test('go in calls of so many', async () => {
+    const { reporter, calls } = opened({});
+    for (let count = 0; count <= MAX_TOGETHER; count += 1) reporter.attack(ATTACK);
+    await expect.poll(() => reporter.stats().accepted).toBe(MAX_TOGETHER + 1);
+    // They are under way at the same time, and the longer one may have to give way.
+    expect(calls.toSorted((one, other) => other - one)).toEqual([MAX_TOGETHER, 1]);
+  });
+
+  test('go apart where they are of several modules, of which one is not wanted', async () => {
+    const { reporter, calls } = opened({ modules: { waf: true } });
+    const told = ['waf', 'rasp', 'waf'].map((module) => reporter.attack(ATTACK, { module }));
+    expect(await told[1]?.settled).toEqual({ outcome: 'skipped', reason: 'module-not-selected' });
+    await expect.poll(() => reporter.stats().accepted).toBe(2);
+    expect(calls).toEqual([1, 1]);
+  });
+
+  test('are waited for by whoever flushes the sender that was lent, in the same run', async () => {
+    const receiver = await openReceiver();
+    const { reporter, sender } = opened(receiver);
+    reporter.attack(ATTACK);
+    reporter.attack(ATTACK);
+    expect(await sender.flush()).toMatchObject({ delivered: 2, pending: 0 });
+  });
+
+  test('are taken before that sender is closed, in the same run', async () => {
+    const receiver = await openReceiver();
+    const { reporter, sender, rejected } = opened(receiver);
+    const receipts = [reporter.attack(ATTACK), reporter.attack(ATTACK)];
+    expect(await sender.close()).toMatchObject({ delivered: 2 });
+    expect(await receipts[1]?.settled).toEqual({ outcome: 'delivered' });
+    expect(rejected).toEqual([]);
+  });
+});
+
+describe('a call of the sink', () => {
+  const SENT = { status: 'fulfilled', value: { isAccepted: false, reason: 'not-wanted' } } as never;
+  const message = { message_id: 'a', message_type: 'test', message: {} };
+
+  /** What each of so many messages was told, in their order. */
+  function toldBy(sendTogether: SendTogether, count: number) {
+    const handOver = new SendBatcher({
+      send: () => Promise.reject(new Error('alone')),
+      sendTogether,
+    });
+    const told: unknown[] = [];
+    const end = {
+      sent: () => void told.push('sent'),
+      failed: (error: unknown) => void told.push(error),
+    };
+    for (let index = 0; index < count; index += 1) handOver.send(message, {}, end);
+    return { handOver, told };
+  }
+
+  test('that is over takes no further message, whatever Promise the host has', async () => {
+    const { reporter, sender } = opened({});
+    await sender.close();
+    const receipts: Receipt[] = [];
+    await withSlowPromise(async () => {
+      receipts.push(reporter.attack(ATTACK));
+      // Microtasks alone, in which a sender that is closed refuses the call.
+      for (let count = 0; count < 30; count += 1) await microtask();
+      receipts.push(reporter.attack(ATTACK));
+    });
+    const ends = await Promise.all(receipts.map(({ settled }) => settled));
+    const closed = { outcome: 'rejected', reason: 'ERR_SENDER_CLOSED' };
+    expect(ends).toEqual([closed, closed]);
+  });
+
+  test('that throws at once has failed, and all hear of it that were told in the run', async () => {
+    const thrown = new Error('at once');
+    const { handOver, told } = toldBy(() => {
+      throw thrown;
+    }, 2);
+    await handOver.over();
+    expect(told).toEqual([thrown, thrown]);
+  });
+
+  test.each([0, 1, 3])('that tells of %d messages, not of the two, has failed', async (count) => {
+    const { handOver, told } = toldBy(async () => Array.from({ length: count }, () => SENT), 2);
+    await handOver.over();
+    const failed = expect.objectContaining({ code: 'ERR_QUEUE_FAILED' });
+    expect(told).toEqual([failed, failed]);
+  });
+});
+
+describe('good messages beside one that is wrong', () => {
+  const ENDS = ['delivered', 'rejected', 'delivered'];
+
+  test('are taken before the sender that was lent is closed, in the same run', async () => {
+    const { reporter, sender, rejected } = opened(await openReceiver());
+    const receipts = toldIn(reporter);
+    expect(await sender.close()).toMatchObject({ delivered: 2 });
+    const ends = await Promise.all(receipts.map(({ settled }) => settled));
+    expect(ends.map(({ outcome }) => outcome)).toEqual(ENDS);
+    expect(rejected.map(({ error }) => error.code)).toEqual(['ERR_INVALID_MESSAGE']);
+  });
+
+  test('are waited for by whoever flushes it, in the same run', async () => {
+    const { reporter, sender } = opened(await openReceiver());
+    toldIn(reporter);
+    expect(await sender.flush()).toMatchObject({ delivered: 2, pending: 0 });
+  });
+
+  test('are taken as far as there is room before it is closed, in the same run', async () => {
+    const receiver = await openReceiver();
+    const queue = createMemoryQueue({ maxPendingMessages: 2 });
+    const { reporter, sender, rejected } = opened({ ...receiver, queue });
+    for (let count = 0; count < 3; count += 1) reporter.attack(ATTACK);
+    expect(await sender.close()).toMatchObject({ delivered: 2 });
+    expect(rejected.map(({ error }) => error.code)).toEqual(['ERR_QUEUE_FULL']);
+  });
+
+  test('come back as of a closed sender where its queue is closed before they go again', async () => {
+    const queue = createMemoryQueue();
+    const refusing = wrapQueue(queue, {
+      enqueue: async (entries) => {
+        if (entries.length === 1) throw new SecurityEventError('ERR_QUEUE_CLOSED');
+        throw new SecurityEventError('ERR_QUEUE_FULL');
+      },
+    });
+    const { reporter, sender } = opened({ queue: refusing });
+    const receipts = [reporter.attack(ATTACK), reporter.attack(ATTACK)];
+    await sender.close({ deadlineMs: 0 });
+    const ends = await Promise.all(receipts.map(({ settled }) => settled));
+    const closed = { outcome: 'rejected', reason: 'ERR_SENDER_CLOSED' };
+    expect(ends).toEqual([closed, closed]);
+  });
+});
+
+describe('what is wrong with a call', () => {
+  test('is the trouble of the message alone that it is about, which comes back as if it had gone alone', async () => {
+    const receiver = await openReceiver();
+    const { reporter, rejected } = opened(receiver);
+    const receipts = [{}, WRONG, {}].map((context) => reporter.attack(ATTACK, context));
+    const ends = await Promise.all(receipts.map(({ settled }) => settled));
+    expect(ends.map(({ outcome }) => outcome)).toEqual(['delivered', 'rejected', 'delivered']);
+    expect(rejected).toHaveLength(1);
+    expect(rejected[0]?.error).toMatchObject({
+      code: 'ERR_INVALID_MESSAGE',
+      input: [{ message_id: receipts[1]?.message_id }],
+    });
+    expect(rejected[0]?.error.path.slice(0, 2)).toEqual([0, 'message']);
+    expect(reporter.stats()).toMatchObject({ accepted: 2, rejected: { webhook: 1 } });
+  });
+
+  test('that has no room for all of them keeps those out for which there is none', async () => {
+    const { reporter, rejected } = opened({ queue: createMemoryQueue({ maxPendingMessages: 2 }) });
+    for (let count = 0; count < 3; count += 1) reporter.attack(ATTACK);
+    await expect.poll(() => rejected.map(({ error }) => error.code)).toEqual(['ERR_QUEUE_FULL']);
+    expect(reporter.stats()).toMatchObject({ accepted: 2, rejected: { webhook: 1 } });
+  });
+
+  test('is handed back with each message where the queue fails, and none goes again', async () => {
+    const { queue, loseAnswer } = createFailingQueue(createMemoryQueue());
+    loseAnswer('enqueue');
+    const { reporter, rejected, calls } = opened({ queue });
+    const receipts = [reporter.attack(ATTACK), reporter.attack(ATTACK)];
+    const ends = await Promise.all(receipts.map(({ settled }) => settled));
+    const failed = { outcome: 'rejected', reason: 'ERR_QUEUE_FAILED' };
+    expect(ends).toEqual([failed, failed]);
+    expect(calls).toEqual([2]);
+    const inputs = rejected.map(({ error }) => error.input);
+    expect(inputs).toMatchObject(receipts.map(({ message_id }) => [{ message_id }]));
+    expect(rejected[0]?.error).not.toBe(rejected[1]?.error);
+  });
+
+  test('is told where its event happened', async () => {
+    const store = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    const sender = openSender({ url: 'https://a.example', secret: SECRET });
+    const reporter = createReporter({
+      service: SERVICE,
+      log: false,
+      webhook: sender,
+      onRejected: () => seen.push(store.getStore()),
+    });
+    const receipts = ['first', 'second'].map((name) =>
+      store.run(name, () => reporter.attack(ATTACK, WRONG)),
+    );
+    for (const { settled } of receipts) await settled;
+    expect(seen).toEqual(['first', 'second']);
+  });
+});

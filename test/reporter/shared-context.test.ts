@@ -1,0 +1,259 @@
+/** Events that share a context, compared with events whose context is read each time, on both channels. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createRequestCapture } from '../../src/capture/request-capture.ts';
+import {
+  currentContext,
+  identify,
+  RequestScope,
+  runInScope,
+} from '../../src/capture/request-scope.ts';
+import type { LogActor, LogHttp } from '../../src/contract/index.ts';
+import { makeReporter } from '../../src/reporter/create-reporter.ts';
+import type { RejectedEvent } from '../../src/reporter/rejections.ts';
+import type { Reporter } from '../../src/reporter/reporter.ts';
+import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
+import { createFakeClock, createLineSink } from '../../src/testing/index.ts';
+import { RECORDS } from '../contract/samples.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
+
+const AT = Date.parse('2026-08-01T12:00:00.000Z');
+const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
+/** With it no context is shared, and no record is changed. */
+const UNSHARED: Partial<ReporterOptions> = { beforeSend: () => {} };
+
+const idle = () => Promise.reject(new Error('never asked'));
+
+/** What came out at all ends of a reporter. */
+function opened(options: Partial<ReporterOptions>, now = AT) {
+  const sink = createLineSink();
+  const messages: unknown[] = [];
+  const rejected: RejectedEvent[] = [];
+  let ids = 0;
+  const newId = () => {
+    ids += 1;
+    return `id-${ids}`;
+  };
+  const send = async (given: readonly object[], selection?: object) => {
+    messages.push(structuredClone([given, selection]));
+    return { accepted: ['any'], skipped: [] };
+  };
+  const reporter = makeReporter(
+    {
+      service: SERVICE,
+      log: { destination: sink },
+      platform: false,
+      webhook: { send, flush: idle, close: idle },
+      onRejected: (event) => rejected.push(event),
+      ...options,
+    },
+    { clock: createFakeClock(now), newId },
+  );
+  const outcome = () => ({
+    lines: sink.lines,
+    messages: JSON.stringify(messages),
+    rejected: rejected.map(({ channel, error }) => [channel, error.code, error.path]),
+    stats: reporter.stats(),
+  });
+  return { reporter, outcome };
+}
+
+type Report = (reporter: Reporter) => unknown;
+
+interface Scene {
+  readonly reports: readonly Report[];
+  readonly context?: { readonly actor?: unknown; readonly http?: unknown };
+  readonly now?: number;
+  readonly options?: Partial<ReporterOptions>;
+}
+
+function play({ reports, context, now }: Scene, options: Partial<ReporterOptions>) {
+  const { reporter, outcome } = opened(options, now);
+  const work = () => {
+    const receipts = reports.map((report) => report(reporter));
+    return JSON.stringify(receipts);
+  };
+  const scope = context && new RequestScope(() => structuredClone(context) as never);
+  const receipts = scope === undefined ? work() : runInScope(scope, work);
+  return { receipts, ...outcome() };
+}
+
+const shared = (scene: Scene) => play(scene, scene.options ?? {});
+const unshared = (scene: Scene) => play(scene, { ...scene.options, ...UNSHARED });
+
+const sample = RECORDS['custom event'].context as {
+  readonly actor: LogActor;
+  readonly http: LogHttp;
+};
+
+const EACH: Readonly<Record<string, Report>> = {
+  attack: (reporter) => reporter.attack({ ruleset: 'sql_injection' }),
+  'attack of a module': (reporter) => reporter.attack({ ruleset: 'xss' }, { module: 'waf' }),
+  'attack with words of its own': (reporter) =>
+    reporter.attack({ ruleset: 'xss' }, { webhook: { title: 'Script', message_id: 'm-1' } }),
+  'attack that is not sent': (reporter) => reporter.attack({ ruleset: 'xss' }, { webhook: false }),
+  'attack of the open dialect': (reporter) => reporter.attack({ ruleset: 'ssrf_attempt' }),
+  'attack of another actor': (reporter) =>
+    reporter.attack({ ruleset: 'lfi' }, { actor: { ip: '203.0.113.10' } }),
+  'attack at another time': (reporter) =>
+    reporter.attack({ ruleset: 'lfi' }, { detected_at: '2026-08-01T14:00:00+02:00' }),
+  exploit: (reporter) => reporter.vulnerabilityExploit({ protection: 'lfi' }),
+  incident: (reporter) =>
+    reporter.incident({ incident_id: 'i', incident_type: 'xss', name: 'n', severity: 'major' }),
+  playbook: (reporter) => reporter.playbookTrigger({ name: 'Block IPs' }),
+  login: (reporter) => reporter.userLogin({ success: true }),
+  signup: (reporter) => reporter.userSignup({ success: false }),
+  custom: (reporter) => reporter.customEvent('order.placed', { total: 12.5, deep: [{ a: null }] }),
+  'payload with keys of no value': (reporter) =>
+    reporter.attack({ ruleset: 'xss', more: undefined } as never),
+  'payload that is none': (reporter) => reporter.attack('xss' as never),
+  'payload of a class': (reporter) => reporter.attack(new URL('urn:a') as never),
+  'payload with more than it may have': (reporter) =>
+    reporter.attack({ ruleset: 'xss', more: 1 } as never),
+};
+
+const CONTEXTS: Readonly<Record<string, Scene['context']>> = {
+  'no scope': undefined,
+  'nothing known': {},
+  'all of it known': sample,
+  'an actor alone': { actor: sample.actor },
+  'a request alone': { http: sample.http },
+  'an address of the open dialect': {
+    actor: { ...sample.actor, ip: { ...sample.actor.ip, address: '2001:db8::7' } },
+  },
+  'an address that is none': {
+    actor: { ...sample.actor, ip: { ...sample.actor.ip, address: 'nowhere' } },
+  },
+  'text to be escaped': { actor: { ...sample.actor, identifiers: { 'a"\n\ud800': 'b\\\u2028' } } },
+};
+
+describe('an event that shares its context', () => {
+  test.each(
+    Object.entries(EACH).flatMap(([name, report]) =>
+      Object.entries(CONTEXTS).map(([where, context]) => [name, where, report, context] as const),
+    ),
+  )('is reported as without sharing, first and again: %s, %s', (_name, _where, report, context) => {
+    const scene: Scene = { reports: [report, report], ...(context && { context }) };
+    expect(shared(scene)).toEqual(unshared(scene));
+    expect(shared(scene).stats.reported).toBe(2);
+  });
+
+  test.each(Object.values(EACH).map((report, index) => [index, report] as const))(
+    'is reported as without sharing, with a suffix, in the strict dialect or without a log: %i',
+    (_index, report) => {
+      for (const options of [{ suffix: true }, { dialect: 'strict' }, { log: false }] as const) {
+        const scene: Scene = { reports: [report], context: sample, options };
+        expect(shared(scene)).toEqual(unshared(scene));
+      }
+    },
+  );
+
+  test.each([0, AT + 0.5, 253_402_300_799_999, 253_402_300_800_000, -1, Number.NaN])(
+    'is reported as without sharing at any time: %d',
+    (now) => {
+      const scene: Scene = { reports: Object.values(EACH), context: sample, now };
+      expect(shared(scene)).toEqual(unshared(scene));
+    },
+  );
+
+  test('is reported as without sharing, whatever its payload and context are', () => {
+    const word = fc.constantFrom('xss', 'lfi', 'sql_injection', 'a b', '', '\ud800', 'é"');
+    const payload = fc.oneof(fc.record({ ruleset: word }), fc.anything());
+    const context = fc.record(
+      {
+        actor: fc.oneof(fc.constant(sample.actor), fc.jsonValue()),
+        http: fc.oneof(fc.constant(sample.http), fc.jsonValue()),
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(fc.array(payload, { maxLength: 3 }), context, (payloads, given) => {
+        const reports = payloads.flatMap((one): Report[] => [
+          (reporter) => reporter.attack(one as never),
+          (reporter) => reporter.customEvent('any', { one }),
+        ]);
+        const scene: Scene = { reports, context: given };
+        expect(shared(scene)).toEqual(unshared(scene));
+      }),
+      { numRuns: quickOrNightly(200, 3000), seed: 3 },
+    );
+  });
+});
+
+describe('while a prototype is polluted', () => {
+  const KEYS = ['checks', 'options', 'choose', 'shape', 'getter', 'format', 'payload', 'actor'];
+  const VALUES = [3, 'x', [], { a: 1 }];
+
+  test.each(KEYS.flatMap((key) => VALUES.map((value) => [key, value] as const)))(
+    'an event is reported as without sharing, the first and the next: %s is %j',
+    (key, value) => {
+      const polluted: Report = (reporter) => {
+        Object.assign(Object.prototype, { [key]: value });
+        try {
+          return reporter.attack({ ruleset: 'xss' });
+        } finally {
+          Reflect.deleteProperty(Object.prototype, key);
+        }
+      };
+      const scene: Scene = { reports: [polluted, EACH['attack'] as Report], context: sample };
+      expect(shared(scene)).toEqual(unshared(scene));
+      expect(shared(scene)).toMatchObject({ rejected: [], lines: { length: 2 } });
+    },
+  );
+});
+
+describe('the context of a scope', () => {
+  const REQUEST = {
+    method: 'POST',
+    url: '/login?next=%2F',
+    headers: { host: 'shop.example' },
+    socket: { remoteAddress: '203.0.113.9', remotePort: 4711 },
+  };
+
+  test('is read again when something has changed', () => {
+    const { reporter, outcome } = opened({});
+    let status: number | undefined;
+    createRequestCapture().run(
+      REQUEST,
+      () => {
+        reporter.attack({ ruleset: 'xss' });
+        identify({ uid: 7 });
+        reporter.attack({ ruleset: 'xss' });
+        status = 403;
+        reporter.attack({ ruleset: 'xss' });
+      },
+      () => status,
+    );
+    const told = outcome().lines.map((line) => JSON.parse(line).context);
+    expect(told.map(({ actor }) => actor.identifiers)).toEqual([null, { uid: 7 }, { uid: 7 }]);
+    expect(told.map(({ http }) => http.response.status)).toEqual([undefined, undefined, 403]);
+  });
+
+  test('cannot be changed by whoever reads it, at any depth', () => {
+    const thawed: unknown[] = [];
+    const find = (value: unknown): void => {
+      if (typeof value !== 'object' || value === null) return;
+      if (!Object.isFrozen(value)) thawed.push(value);
+      for (const part of Object.values(value)) find(part);
+    };
+    createRequestCapture().run({ ...REQUEST, body: { a: [{ b: 1 }] } }, () => {
+      identify({ uid: 7 });
+      find(currentContext());
+      expect(currentContext().http?.request.parameters?.query).toEqual({ next: '/' });
+    });
+    expect(thawed).toEqual([]);
+  });
+
+  test('is read as usual after a prototype was polluted', () => {
+    const { reporter, outcome } = opened({});
+    Object.assign(Object.prototype, { evil: true });
+    try {
+      reporter.attack({ ruleset: 'xss' });
+    } finally {
+      Reflect.deleteProperty(Object.prototype, 'evil');
+    }
+    reporter.attack({ ruleset: 'xss' });
+    const [first, second] = outcome().lines;
+    expect(first).toBe(second);
+  });
+});
