@@ -15,6 +15,7 @@ const GROUPS = [
     'errors',
     'once',
     'option-rules',
+    'own-properties',
     'queue/message-classes',
     'runtime/ignore-rejection',
     'runtime/yield-to-event-loop',

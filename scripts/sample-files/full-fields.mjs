@@ -97,9 +97,9 @@ const RESPONSE = {
 };
 
 const CONTENTS = {
-  security_event: { ips: IPS },
+  security_event: { ips: IPS, risk_coefficient: 60 },
   security_response: RESPONSE,
-  test: { ips: IPS },
+  test: { ips: IPS, risk_coefficient: 60 },
   account_takeover: {
     ...INCIDENT,
     new_compromised_accounts: [

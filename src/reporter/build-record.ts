@@ -40,7 +40,7 @@ export interface ReadEvent {
   readonly call: EventCall;
   readonly draft: RecordDraft;
   /** The context of `draft`, where all events of the request share it. */
-  readonly shared?: SharedContext | undefined;
+  readonly shared: SharedContext | undefined;
   /** What the call says of the message; `false`: no message is sent. */
   readonly message: MessageOverride | false;
 }

@@ -122,7 +122,7 @@ export class EventPipeline {
     const built = buildRecord({ call, context, now, payload });
     const draft = beforeSend === undefined ? built : redacted(beforeSend, built);
     if (draft === undefined) return undefined;
-    return { call, draft: hasSuffix ? withSuffix(draft) : draft, message };
+    return { call, draft: hasSuffix ? withSuffix(draft) : draft, shared: undefined, message };
   }
 
   #now(ms: number): EventTime {

@@ -165,7 +165,7 @@ class SocketReceiver implements Receiver {
       connection.reset();
       return;
     }
-    this.requests.push({ ...request, step });
+    this.requests.push({ ...request, step: { ...step } });
     this.#arrivals.changed();
     await answer(step, {
       incoming,
