@@ -19,7 +19,7 @@ export function checkReady(
   }
   application.readySince ??= world.now;
   const { readySince } = application;
-  const slackMs = SLACK_MS + world.backing.hearsLateMs;
+  const slackMs = SLACK_MS + world.backing.hearsLateMs + world.setBackMs;
   if (world.now - readySince <= slackMs) return;
   for (const process of processes) {
     const isAble = process.isDelivering && world.now - process.startedAt > slackMs;

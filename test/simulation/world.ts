@@ -77,7 +77,7 @@ export class World {
   readonly endings = new Map<string, Promise<unknown>>();
   /** Until when the engine may still wait because its queue failed. */
   troubledUntil = 0;
-  /** How far the queue's time was set back in all: whatever waits may wait for so much longer. */
+  /** How long the queue's time stood still at most: whatever waits may wait for so much longer. */
   setBackMs = 0;
   /** When it was last set forward: leases of requests in flight ended too soon. */
   setForwardAt = Number.NEGATIVE_INFINITY;
@@ -116,16 +116,17 @@ export class World {
     return this.clock.monotonicMs();
   }
 
-  /** The queue's time jumps. Timers of the engine that were set before know nothing of it. */
+  /** The queue's time jumps forward, or stands still for a moment. The engine's timers know nothing of it. */
   shiftQueueTime(byMs: number): void {
+    this.troubledUntil = Math.max(this.troubledUntil, this.now + Math.abs(byMs));
+    this.setBackMs += Math.max(0, -byMs);
+    if (byMs <= 0) return;
+    this.setForwardAt = this.now;
     this.book.shift(byMs, this.now);
     const held = [...this.book.applications.values()].map(({ claim }) => claim?.destination);
     for (const destination of new Set([...this.destinations.values(), ...held])) {
       destination?.shift(byMs);
     }
-    this.troubledUntil = Math.max(this.troubledUntil, this.now + Math.abs(byMs));
-    this.setBackMs += Math.max(0, -byMs);
-    if (byMs > 0) this.setForwardAt = this.now;
   }
 
   get sinceStartMs(): number {
