@@ -44,7 +44,7 @@ export default {
     maxWorkers: '100%',
     coverage: {
       provider: 'v8',
-      include: ['src/**'],
+      include: ['src/**/*.ts'],
       exclude: ['src/**/*.generated.ts'],
       reporter: ['text', 'json-summary'],
       thresholds: { lines: 95, branches: 95, functions: 95, statements: 95 },

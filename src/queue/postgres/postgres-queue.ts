@@ -121,6 +121,8 @@ export class PostgresQueue implements MessageQueue {
       const { clock } = this.#surroundings;
       const endsAt = clock.monotonicMs() + this.#options.callTimeoutMs;
       const attempt = () => calls.claim(request, Math.max(1, endsAt - clock.monotonicMs()));
+      // A flush locks applications, and a claim skips locked ones: they would lose their turn.
+      await flusher.done();
       let { claimed, hasDeltas } = await attempt();
       if (hasDeltas) {
         flusher.request(false);
