@@ -59,7 +59,7 @@ unchangedByPollution(entry, {
         return new URL(started.url).pathname;
         // Node asks for the options of a server by name.
       }),
-      'backlog fd handle highWaterMark keepAlive keepAliveInitialDelay maxHeaderSize noDelay order signal timeout',
+      'all backlog family fd handle highWaterMark hints keepAlive keepAliveInitialDelay maxHeaderSize noDelay order signal timeout verbatim',
     ),
     throughout('with a step that is none', () => startReceiver({ script: [{} as never] })),
   ],
