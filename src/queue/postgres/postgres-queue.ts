@@ -91,7 +91,6 @@ export class PostgresQueue implements MessageQueue {
 
   async #connect(): Promise<Opened> {
     const { schema, listen, callTimeoutMs } = this.#options;
-    const { clock } = this.#surroundings;
     const database = await openDatabase(this.#options, this.#surroundings);
     const calls = new Calls(database, this.#options);
     const flusher = new CounterFlusher((notifies) =>
@@ -100,7 +99,7 @@ export class PostgresQueue implements MessageQueue {
     const batcher = new EnqueueBatcher({
       store: (entries, delayMs, timeoutMs) => calls.enqueue(entries, delayMs, timeoutMs),
       callTimeoutMs,
-      monotonicMs: () => clock.monotonicMs(),
+      monotonicMs: () => this.#surroundings.clock.monotonicMs(),
     });
     this.#notifier.open(listen ? () => database.newClient() : undefined);
     this.#opened = { database, calls, flusher, batcher };
