@@ -53,8 +53,8 @@ async function find(mutation: Mutation, program: string): Promise<Found> {
 /** Replaces the text of one source file. */
 const planting = ({ file, from, to }: Mutation): Plugin => ({
   name: 'planted bug',
-  setup({ onLoad }) {
-    onLoad({ filter: /\.ts$/ }, ({ path }) => {
+  setup(bundler) {
+    bundler.onLoad({ filter: /\.ts$/ }, ({ path }) => {
       if (path !== join(ROOT, 'src', file)) return undefined;
       const text = readFileSync(path, 'utf8');
       if (text.split(from).length !== 2) throw new Error(`${file} has not exactly one ${from}`);
