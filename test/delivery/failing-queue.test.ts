@@ -21,10 +21,6 @@ import {
 
 const NONE = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0, pending: 0 } as const;
 
-interface QueueFailure {
-  readonly retryInMs: number;
-}
-
 async function openFailing(options: Parameters<typeof senderTo>[1] = {}) {
   const receiver = await openReceiver();
   const failing = createFailingQueue(createMemoryQueue());
@@ -133,7 +129,7 @@ describe('a queue that fails', () => {
     expect(poster.posts.map(({ messages: sent }) => sent.length)).toEqual([3]);
     const failures = told.flatMap(([name, event]) => (name === 'queue-failed' ? [event] : []));
     expect(failures).toMatchObject([{ operation: 'claim' }, { operation: 'claim' }]);
-    const [first, second] = failures.map((event) => (event as QueueFailure).retryInMs);
+    const [first, second] = failures.map((event) => event['retryInMs']);
     expect(first).toBeGreaterThanOrEqual(100);
     expect(first).toBeLessThanOrEqual(125);
     expect(second).toBeGreaterThanOrEqual(500);
