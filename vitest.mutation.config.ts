@@ -4,6 +4,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     globalSetup: 'test/helpers/compile-programs.ts',
+    // As in vitest.config.ts: mutants run on a busy machine.
+    testTimeout: 30_000,
     include: ['test/{contract,delivery,queue,webhook}/**/*.test.ts'],
     // A program or a worker that a test starts runs without the mutant.
     exclude: [
