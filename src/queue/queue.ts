@@ -29,7 +29,6 @@
  */
 
 import type {
-  DeadLetter,
   DeadLetterFilter,
   DeadLetterPage,
   DeadReason,
@@ -169,45 +168,6 @@ export interface QueueClosing {
   readonly left: number;
 }
 
-/** An application in an export. */
-export interface ApplicationItem {
-  readonly kind: 'application';
-  readonly applicationId: string;
-  readonly state: ApplicationState;
-  /** Nothing of it may be claimed before. Milliseconds since the epoch; 0 without a pause. */
-  readonly pausedUntil: number;
-}
-
-/** A waiting message in an export. Times are milliseconds since the epoch. */
-export interface MessageItem {
-  readonly kind: 'message';
-  readonly applicationId: string;
-  /** Its sequence in the exported queue. */
-  readonly id: string;
-  readonly stored: StoredMessage;
-  readonly sizeBytes: number;
-  readonly sends: number;
-  /** Maximum size of a claim with this message; `null`: the application's alone. */
-  readonly maxMessages: number | null;
-  readonly progress: Json | null;
-  readonly acceptedAt: number;
-  readonly dueAt: number;
-}
-
-/** A dead letter in an export. */
-export interface DeadLetterItem extends DeadLetter {
-  readonly kind: 'dead-letter';
-}
-
-/** What `exportQueue` reads and `importQueue` stores. */
-export type QueueItem = ApplicationItem | MessageItem | DeadLetterItem;
-
-/** An item to import. The queue keeps its key, and ignores an item whose key it has. */
-export interface KeyedItem {
-  readonly key: string;
-  readonly item: QueueItem;
-}
-
 /**
  * A queue of messages. Methods reject with a SecurityEventError: `ERR_QUEUE_FULL` (`enqueue`),
  * `ERR_MESSAGE_TOO_LARGE` (`enqueue`: the application's id is longer than the store allows; `path` is
@@ -264,17 +224,6 @@ export interface MessageQueue {
   replayDeadLetters(filter: DeadLetterFilter): Promise<number>;
   /** Discards dead letters. Returns the number purged. */
   purgeDeadLetters(filter: DeadLetterFilter): Promise<number>;
-  /**
-   * Reads all applications, then all waiting messages, oldest first. Nobody may use the queue meanwhile.
-   * Rejects with `ERR_QUEUE_FAILED` while messages are claimed.
-   */
-  exportItems(): AsyncIterable<ApplicationItem | MessageItem>;
-  /**
-   * Stores items of another queue, all or none. Ignores those that it has stored before, even if they
-   * were delivered since. Gives messages and dead letters new ids in the order of the items, and counts
-   * them as accepted. Returns the number stored.
-   */
-  importItems(items: readonly KeyedItem[]): Promise<number>;
   /** Counts what the queue accepted and what became of it. */
   stats(): Promise<QueueStats>;
   /**

@@ -1,7 +1,6 @@
 import { SecurityEventError } from '../../errors.ts';
 import { type GiveWay, givingWay } from '../../runtime/yield-to-event-loop.ts';
 import type {
-  ApplicationItem,
   ApplicationState,
   ApplicationUpdate,
   Backlog,
@@ -11,8 +10,6 @@ import type {
   DeadLetterPage,
   EnqueueResult,
   ExpiredMessage,
-  KeyedItem,
-  MessageItem,
   MessageQueue,
   MessageResult,
   NothingDue,
@@ -24,7 +21,6 @@ import type {
 } from '../queue.ts';
 import type { Application, LiveClaim } from './application.ts';
 import type { PageRequest } from './dead-letters.ts';
-import { itemsOf, storeItems } from './items.ts';
 import { type QueueClock, type QueueTime, readTime } from './queue-time.ts';
 import { type MemoryBounds, MemoryStore } from './store.ts';
 
@@ -230,16 +226,6 @@ export class MemoryQueue implements MessageQueue {
   async purgeDeadLetters(filter: DeadLetterFilter): Promise<number> {
     this.#begin();
     return this.#store.dead.purge(filter);
-  }
-
-  async *exportItems(): AsyncGenerator<ApplicationItem | MessageItem> {
-    yield* itemsOf(this.#store, this.#begin().at);
-  }
-
-  async importItems(items: readonly KeyedItem[]): Promise<number> {
-    const stored = storeItems(this.#store, items, this.#begin());
-    this.#notify();
-    return stored;
   }
 
   /** Answers after `close` too: the ledger shows what was handed back. */

@@ -59,8 +59,6 @@ interface Death {
 export class MemoryStore {
   readonly dead: DeadLetters;
   readonly schedule = new Schedule<Application>();
-  /** Keys of the items that were imported. */
-  readonly importedKeys = new Set<string>();
   lastSequence = 0;
   readonly #applications = new Map<string, Application>();
   readonly #bounds: MemoryBounds;

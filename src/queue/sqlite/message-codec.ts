@@ -1,7 +1,6 @@
 /** Messages of the contract, as they travel between the threads: tuples, and their bytes in a buffer. */
 import { Claimed, Stored } from '../message-classes.ts';
 import type {
-  ApplicationItem,
   ApplicationState,
   Claim,
   DeadLetter,
@@ -10,20 +9,17 @@ import type {
   EnqueueResult,
   Format,
   Json,
-  KeyedItem,
   Ledger,
-  MessageItem,
   MessageResult,
   QueueEntry,
   QueueStats,
   Tier,
 } from '../queue.ts';
-import { type MessageTuple, type StoredState, storedState, toWhole } from './protocol.ts';
+import { type MessageTuple, type StoredState, toWhole } from './protocol.ts';
 import type { LedgerRow, StatsAnswer } from './worker/applications.ts';
 import type { ClaimAnswer } from './worker/claim.ts';
 import type { DeadLettersAnswer } from './worker/dead-letters.ts';
 import type { Accepted } from './worker/enqueue.ts';
-import type { ExportedApplication, ExportedMessage, ImportedItem } from './worker/items.ts';
 import type { ContentRow } from './worker/schema.ts';
 import type { ResultTuple } from './worker/settle.ts';
 
@@ -154,53 +150,4 @@ export function statsOf({
     for (const name of Object.keys(total) as (keyof Counts)[]) total[name] += counts[name];
   }
   return { ...ledgerOf(total), pendingBytes, oldestDueMs, applications };
-}
-
-export const applicationItem = ({
-  applicationId,
-  state,
-  pausedUntil,
-}: ExportedApplication): ApplicationItem => ({
-  kind: 'application',
-  applicationId,
-  state: stateOf(state),
-  pausedUntil,
-});
-
-export function messageItems({
-  messages,
-  bodies,
-}: {
-  readonly messages: readonly ExportedMessage[];
-  readonly bodies: Uint8Array;
-}): MessageItem[] {
-  const cut = cutter(bodies);
-  return messages.map((row) => ({
-    kind: 'message',
-    applicationId: row.applicationId,
-    id: String(row.sequence),
-    stored: storedOf(row, row.format as Format, cut(row.length)),
-    sizeBytes: row.size_bytes,
-    sends: row.sends,
-    maxMessages: row.max_messages,
-    progress: parsed(row.progress),
-    acceptedAt: row.accepted,
-    dueAt: row.due,
-  }));
-}
-
-export function importedItem({ key, item }: KeyedItem): ImportedItem {
-  const { kind } = item;
-  if (kind === 'application') {
-    const entry = [item.applicationId, '', 1, 0, 0, 0, 0] as const;
-    return { key, kind, entry, state: storedState(item.state), pausedUntil: item.pausedUntil };
-  }
-  const { sends, acceptedAt: accepted } = item;
-  const facts = { key, entry: entryTuple(item), sends, accepted };
-  if (kind === 'message') {
-    const progress = item.progress === null ? null : JSON.stringify(item.progress);
-    return { ...facts, kind, due: item.dueAt, max_messages: item.maxMessages, progress };
-  }
-  const { diedAt: died, reason, lastAttempt } = item;
-  return { ...facts, kind, died, reason, last_attempt: JSON.stringify(lastAttempt) };
 }

@@ -1,7 +1,7 @@
 import { SecurityEventError } from '../../errors.ts';
 import { calm } from '../../runtime/ignore-rejection.ts';
+import type { DurableQueue, ItemKind, QueueItem } from '../move.ts';
 import type {
-  ApplicationItem,
   ApplicationState,
   ApplicationUpdate,
   Backlog,
@@ -12,9 +12,6 @@ import type {
   Durability,
   EnqueueResult,
   ExpiredMessage,
-  KeyedItem,
-  MessageItem,
-  MessageQueue,
   MessageResult,
   NothingDue,
   QueueClosing,
@@ -24,12 +21,9 @@ import type {
 } from '../queue.ts';
 import {
   acceptedOf,
-  applicationItem,
   claimOf,
   deadLettersOf,
   entryTuple,
-  importedItem,
-  messageItems,
   resultTuples,
   stateOf,
   statsOf,
@@ -53,7 +47,7 @@ interface Opened {
 }
 
 /** One handle of a file. The worker of the file does all calls, in the order of the calls. */
-export class SqliteQueue implements MessageQueue {
+export class SqliteQueue implements DurableQueue {
   readonly durability: Durability;
   readonly #settings: SqliteSettings;
   readonly #clock: WallClock | undefined;
@@ -205,26 +199,12 @@ export class SqliteQueue implements MessageQueue {
     return sum;
   }
 
-  async *exportItems(): AsyncIterable<ApplicationItem | MessageItem> {
-    for (let after: number | undefined = 0; after !== undefined; ) {
-      const rows: Operations['exportApplications'][1] = await this.#call('exportApplications', [
-        after,
-      ]);
-      yield* rows.map(applicationItem);
-      after = rows.at(-1)?.number;
-    }
-    for (let after: number | undefined = 0; after !== undefined; ) {
-      const page: Operations['exportMessages'][1] = await this.#call('exportMessages', [after]);
-      yield* messageItems(page);
-      after = page.messages.at(-1)?.sequence;
-    }
+  async exportItems(kind: ItemKind, after: number): Promise<readonly QueueItem[]> {
+    return await this.#call('exportItems', [kind, after]);
   }
 
-  async importItems(items: readonly KeyedItem[]): Promise<number> {
-    const bodies = items.flatMap(({ item }) =>
-      item.kind === 'application' ? [] : [item.stored.bytes],
-    );
-    return await this.#call('importItems', [items.map(importedItem)], bodies);
+  async importItems(items: readonly QueueItem[]): Promise<number> {
+    return await this.#call('importItems', [items as unknown as Operations['importItems'][0][0]]);
   }
 
   async stats(): Promise<QueueStats> {

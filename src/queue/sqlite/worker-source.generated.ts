@@ -335,6 +335,8 @@ var TEXT = "text not null";
 var BLOB = "blob not null";
 var QUEUE_STATE = {
   id: "integer primary key check (id = 1)",
+  /** Names the queue in exports. */
+  queue_id: "text not null default (hex(randomblob(16)))",
   last_sequence: COUNT,
   /** Numbers turns, claims and dead letters. */
   last_number: COUNT,
@@ -450,12 +452,212 @@ create index dead_letter_application on dead_letter (application, id);
 \${table("damaged_message", DAMAGED_MESSAGE)}
 \${table("incident", INCIDENT)}
 create index incident_seen_at on incident (seen_at, number);
--- Keys of the items that were imported: a second import ignores them.
-create table imported (key text primary key) strict, without rowid;
+-- The last item that was imported, by source and kind: a second import begins behind it.
+create table imported (name text primary key, last_id integer not null) strict, without rowid;
 create table incident_name (
   incident integer not null, digest blob not null, primary key (incident, digest)
 ) strict, without rowid;
 \`;
+
+// src/queue/sqlite/worker/messages.ts
+var PROGRESS = "sequence, due, accepted, sends, max_messages, progress";
+var progressChecksum = (row) => (0, import_node_zlib.crc32)(
+  \`\${row.sequence} \${row.due} \${row.accepted} \${row.sends} \${row.max_messages} \${row.progress}\`
+);
+function bodyChecksum(application, row) {
+  const { format, date_at: dateAt, count_at: countAt, size_bytes: sizeBytes, body } = row;
+  const start = (0, import_node_zlib.crc32)(
+    \`\${application} \${format} \${dateAt} \${countAt} \${sizeBytes} \${row.message_id}\`
+  );
+  return body.length === 0 ? start : (0, import_node_zlib.crc32)(body, start);
+}
+var readMessages = ({ database }, condition, ...values) => {
+  const sql = \`select \${MESSAGE_COLUMNS.join()} from message where \${condition}\`;
+  return database.allNamed(MESSAGE_COLUMNS, sql, ...values);
+};
+function storeMessage({ store, database }, application, message) {
+  const { due, accepted, sends, max_messages, progress } = message;
+  const { message_id, format, date_at, count_at, size_bytes, body } = message;
+  store.state.last_sequence += 1;
+  const sequence = store.state.last_sequence;
+  const changing = { sequence, due, accepted, sends, max_messages, progress };
+  const content = { message_id, format, date_at, count_at, size_bytes, body };
+  database.insert("message", {
+    application: application.number,
+    ...changing,
+    ...content,
+    progress_checksum: progressChecksum(changing),
+    body_checksum: bodyChecksum(application.number, content)
+  });
+  store.addPending(application, 1, size_bytes);
+  return sequence;
+}
+var isIntact = (row) => progressChecksum(row) === row.progress_checksum && bodyChecksum(row.application, row) === row.body_checksum;
+function setAside({ database, store, nowMs }, row) {
+  const { sequence, application: number, sends, message_id, body } = row;
+  const kept = { sequence, application: number, sends, message_id, body };
+  database.insert("damaged_message", { ...kept, found_at: nowMs });
+  database.run("delete from message where sequence = ?", sequence);
+  const application = store.byNumber(number);
+  if (application === void 0) return;
+  store.addPending(application, -1, 0);
+  store.addLost(application, 1);
+}
+function writeProgress({ database }, row) {
+  const { sequence, due, sends, max_messages, progress } = row;
+  const changed = { due, sends, max_messages, progress, progress_checksum: progressChecksum(row) };
+  database.update("message", changed, ["sequence", sequence]);
+}
+var readProgress = ({ database }, sequence) => database.get(\`select \${PROGRESS}, size_bytes from message where sequence = ?\`, sequence);
+function updateReadiness(context, application) {
+  endDelaysIfFull(context, application, context.nowMs);
+  context.store.changed(application);
+}
+function endDelaysIfFull(context, application, nowMs) {
+  const waiting = application.pending - application.claimed;
+  if (application.delayed_until <= nowMs || waiting < application.max_messages) return;
+  const delayed = context.database.all(
+    \`select \${PROGRESS} from message where application = ? and due > ? and due <= ? and sends = 0\`,
+    application.number,
+    nowMs,
+    application.delayed_until
+  );
+  application.delayed_until = nowMs;
+  for (const row of delayed) writeProgress(context, { ...row, due: nowMs });
+  if (delayed.length > 0) application.first_due = Math.min(application.first_due ?? nowMs, nowMs);
+}
+function refreshFirstDue(store, application) {
+  if (application.claim !== null) return;
+  let first = firstDue(store, application);
+  if (first === void 0) {
+    recount(store, application);
+    first = firstDue(store, application);
+  }
+  application.first_due = first ?? null;
+}
+function firstDue({ database }, application) {
+  const { number, pending } = application;
+  const entry = database.get(
+    "select sequence, due from message where application = ? order by due, sequence limit 1",
+    number
+  );
+  if (entry === void 0) return pending === 0 ? null : void 0;
+  const row = database.get(
+    "select application, due from message where sequence = ?",
+    entry.sequence
+  );
+  if (row?.application !== number || row.due !== entry.due) return void 0;
+  return Math.min(Math.max(entry.due, 0), Number.MAX_SAFE_INTEGER);
+}
+function recount(store, application) {
+  const { database } = store;
+  database.exec("reindex message");
+  const found = database.number(
+    "select count(*) from message not indexed where application = ?",
+    application.number
+  );
+  const missing = application.pending - found;
+  store.addPending(application, -missing, 0);
+  store.addLost(application, Math.max(0, missing));
+}
+function moveToDeadLetters({ database, store, nowMs }, application, { sequence, sends, ...message }) {
+  const { clock_offset: offset } = store.state;
+  database.run(
+    \`insert into dead_letter
+     select ?, application, accepted - ?, ?, ?, ?, ?, \${CONTENT_COLUMNS} from message where sequence = ?\`,
+    store.nextNumber(),
+    offset,
+    message.diedAt ?? nowMs - offset,
+    sends,
+    message.reason,
+    message.lastAttempt,
+    sequence
+  );
+  database.run("delete from message where sequence = ?", sequence);
+  store.addPending(application, -1, -message.size_bytes);
+  store.state.dead_bytes += message.size_bytes;
+  application.dead += 1;
+  store.changed(application);
+}
+
+// src/queue/sqlite/worker/lease.ts
+function startLease(context, application, { messages, leaseMs }) {
+  const { store, database } = context;
+  const number = store.nextNumber();
+  const sizeBytes = messages.reduce((sum, message) => sum + message.size_bytes, 0);
+  const sequences = rangesToText(messages.map(({ sequence }) => sequence));
+  const row = { number, application: application.number, size_bytes: sizeBytes, sequences };
+  database.insert("claim", { ...row, checksum: claimChecksum(row) });
+  application.claim = number;
+  application.lease_end = context.after(leaseMs);
+  application.claimed = messages.length;
+  store.changed(application);
+  return number;
+}
+function rangesToText(sequences) {
+  const ranges = [];
+  for (const sequence of sequences) {
+    const last = ranges.at(-1);
+    if (last?.to === sequence - 1) last.to = sequence;
+    else ranges.push({ from: sequence, to: sequence });
+  }
+  return ranges.map(({ from, to }) => from === to ? from : \`\${from}-\${to}\`).join();
+}
+var rangesOf = (text) => text.split(",").map((part) => {
+  const [from, to = from] = part.split("-").map(Number);
+  return { from, to };
+});
+var sequencesIn = (ranges) => ranges.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at));
+function claimedRanges({ database }, { claim: number }) {
+  if (number === null) return { ranges: [], sizeBytes: 0 };
+  const row = database.get("select * from claim where number = ?", number);
+  if (row === void 0 || claimChecksum(row) !== row.checksum) return void 0;
+  return { ranges: rangesOf(row.sequences), sizeBytes: row.size_bytes };
+}
+var claimChecksum = (row) => (0, import_node_zlib2.crc32)(\`\${row.number} \${row.application} \${row.size_bytes} \${row.sequences}\`);
+function claimedSequences(context, application) {
+  const known = claimedRanges(context, application);
+  if (known !== void 0) return sequencesIn(known.ranges);
+  return context.database.all(
+    "select sequence from message where application = ? order by due, sequence limit ?",
+    application.number,
+    application.claimed
+  ).map(({ sequence }) => sequence);
+}
+function findClaim({ store }, id) {
+  const [, number, claimNumber] = /^(\\d{1,15})-(\\d{1,15})$/.exec(id) ?? [];
+  const application = number === void 0 ? void 0 : store.byNumber(Number(number));
+  return application?.claim === Number(claimNumber) ? application : void 0;
+}
+function endClaim({ store, database }, application, ms) {
+  database.run("delete from claim where number = ?", application.claim);
+  application.claim = null;
+  application.lease_end = null;
+  application.claimed = 0;
+  application.served_at = ms;
+  application.turn = store.nextNumber();
+  refreshFirstDue(store, application);
+}
+function rescueExpired(context) {
+  const { store, nowMs } = context;
+  store.flushApplications();
+  const expired = context.database.all(
+    "select number from application where claim is not null and lease_end <= ?",
+    nowMs
+  );
+  for (const { number } of expired) {
+    const application = store.byNumber(number);
+    const leaseEnd = application.lease_end ?? nowMs;
+    for (const sequence of claimedSequences(context, application)) {
+      const row = readProgress(context, sequence);
+      if (row !== void 0) writeProgress(context, { ...row, sends: row.sends + 1 });
+    }
+    endClaim(context, application, leaseEnd);
+    endDelaysIfFull(context, application, leaseEnd);
+    updateReadiness(context, application);
+    store.announceDue();
+  }
+}
 
 // src/queue/sqlite/worker/store.ts
 var MAX_CACHED = 2e4;
@@ -630,207 +832,6 @@ function cached(row) {
 var PLAIN = /^[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]*$/;
 var toText = (id) => PLAIN.test(id) ? id : JSON.stringify(id).slice(1, -1);
 var fromText = (text) => PLAIN.test(text) ? text : JSON.parse(\`"\${text}"\`);
-
-// src/queue/sqlite/worker/messages.ts
-var PROGRESS = "sequence, due, accepted, sends, max_messages, progress";
-var progressChecksum = (row) => (0, import_node_zlib.crc32)(
-  \`\${row.sequence} \${row.due} \${row.accepted} \${row.sends} \${row.max_messages} \${row.progress}\`
-);
-function bodyChecksum(application, row) {
-  const { format, date_at: dateAt, count_at: countAt, size_bytes: sizeBytes, body } = row;
-  const start = (0, import_node_zlib.crc32)(
-    \`\${application} \${format} \${dateAt} \${countAt} \${sizeBytes} \${row.message_id}\`
-  );
-  return body.length === 0 ? start : (0, import_node_zlib.crc32)(body, start);
-}
-var readMessages = ({ database }, condition, ...values) => {
-  const sql = \`select \${MESSAGE_COLUMNS.join()} from message where \${condition}\`;
-  return database.allNamed(MESSAGE_COLUMNS, sql, ...values);
-};
-function storeMessage({ store, database }, application, {
-  progress: { due, accepted, sends, max_messages, progress },
-  entry: [, messageId, format, , date_at, count_at, size_bytes],
-  body
-}) {
-  store.state.last_sequence += 1;
-  const sequence = store.state.last_sequence;
-  const changing = { sequence, due, accepted, sends, max_messages, progress };
-  const content = { message_id: toText(messageId), format, date_at, count_at, size_bytes, body };
-  database.insert("message", {
-    application: application.number,
-    ...changing,
-    ...content,
-    progress_checksum: progressChecksum(changing),
-    body_checksum: bodyChecksum(application.number, content)
-  });
-  store.addPending(application, 1, size_bytes);
-}
-var isIntact = (row) => progressChecksum(row) === row.progress_checksum && bodyChecksum(row.application, row) === row.body_checksum;
-function setAside({ database, store, nowMs }, row) {
-  const { sequence, application: number, sends, message_id, body } = row;
-  const kept = { sequence, application: number, sends, message_id, body };
-  database.insert("damaged_message", { ...kept, found_at: nowMs });
-  database.run("delete from message where sequence = ?", sequence);
-  const application = store.byNumber(number);
-  if (application === void 0) return;
-  store.addPending(application, -1, 0);
-  store.addLost(application, 1);
-}
-function writeProgress({ database }, row) {
-  const { sequence, due, sends, max_messages, progress } = row;
-  const changed = { due, sends, max_messages, progress, progress_checksum: progressChecksum(row) };
-  database.update("message", changed, ["sequence", sequence]);
-}
-var readProgress = ({ database }, sequence) => database.get(\`select \${PROGRESS}, size_bytes from message where sequence = ?\`, sequence);
-function updateReadiness(context, application) {
-  endDelaysIfFull(context, application, context.nowMs);
-  context.store.changed(application);
-}
-function endDelaysIfFull(context, application, nowMs) {
-  const waiting = application.pending - application.claimed;
-  if (application.delayed_until <= nowMs || waiting < application.max_messages) return;
-  const delayed = context.database.all(
-    \`select \${PROGRESS} from message where application = ? and due > ? and due <= ? and sends = 0\`,
-    application.number,
-    nowMs,
-    application.delayed_until
-  );
-  application.delayed_until = nowMs;
-  for (const row of delayed) writeProgress(context, { ...row, due: nowMs });
-  if (delayed.length > 0) application.first_due = Math.min(application.first_due ?? nowMs, nowMs);
-}
-function refreshFirstDue(store, application) {
-  if (application.claim !== null) return;
-  let first = firstDue(store, application);
-  if (first === void 0) {
-    recount(store, application);
-    first = firstDue(store, application);
-  }
-  application.first_due = first ?? null;
-}
-function firstDue({ database }, application) {
-  const { number, pending } = application;
-  const entry = database.get(
-    "select sequence, due from message where application = ? order by due, sequence limit 1",
-    number
-  );
-  if (entry === void 0) return pending === 0 ? null : void 0;
-  const row = database.get(
-    "select application, due from message where sequence = ?",
-    entry.sequence
-  );
-  if (row?.application !== number || row.due !== entry.due) return void 0;
-  return Math.min(Math.max(entry.due, 0), Number.MAX_SAFE_INTEGER);
-}
-function recount(store, application) {
-  const { database } = store;
-  database.exec("reindex message");
-  const found = database.number(
-    "select count(*) from message not indexed where application = ?",
-    application.number
-  );
-  const missing = application.pending - found;
-  store.addPending(application, -missing, 0);
-  store.addLost(application, Math.max(0, missing));
-}
-function moveToDeadLetters({ database, store, nowMs }, application, { sequence, sends, ...message }) {
-  const { clock_offset: offset } = store.state;
-  database.run(
-    \`insert into dead_letter
-     select ?, application, accepted - ?, ?, ?, ?, ?, \${CONTENT_COLUMNS} from message where sequence = ?\`,
-    store.nextNumber(),
-    offset,
-    nowMs - offset,
-    sends,
-    message.reason,
-    message.lastAttempt,
-    sequence
-  );
-  database.run("delete from message where sequence = ?", sequence);
-  store.addPending(application, -1, -message.size_bytes);
-  store.state.dead_bytes += message.size_bytes;
-  application.dead += 1;
-  store.changed(application);
-}
-
-// src/queue/sqlite/worker/lease.ts
-function startLease(context, application, { messages, leaseMs }) {
-  const { store, database } = context;
-  const number = store.nextNumber();
-  const sizeBytes = messages.reduce((sum, message) => sum + message.size_bytes, 0);
-  const sequences = rangesToText(messages.map(({ sequence }) => sequence));
-  const row = { number, application: application.number, size_bytes: sizeBytes, sequences };
-  database.insert("claim", { ...row, checksum: claimChecksum(row) });
-  application.claim = number;
-  application.lease_end = context.after(leaseMs);
-  application.claimed = messages.length;
-  store.changed(application);
-  return number;
-}
-function rangesToText(sequences) {
-  const ranges = [];
-  for (const sequence of sequences) {
-    const last = ranges.at(-1);
-    if (last?.to === sequence - 1) last.to = sequence;
-    else ranges.push({ from: sequence, to: sequence });
-  }
-  return ranges.map(({ from, to }) => from === to ? from : \`\${from}-\${to}\`).join();
-}
-var rangesOf = (text) => text.split(",").map((part) => {
-  const [from, to = from] = part.split("-").map(Number);
-  return { from, to };
-});
-var sequencesIn = (ranges) => ranges.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at));
-function claimedRanges({ database }, { claim: number }) {
-  if (number === null) return { ranges: [], sizeBytes: 0 };
-  const row = database.get("select * from claim where number = ?", number);
-  if (row === void 0 || claimChecksum(row) !== row.checksum) return void 0;
-  return { ranges: rangesOf(row.sequences), sizeBytes: row.size_bytes };
-}
-var claimChecksum = (row) => (0, import_node_zlib2.crc32)(\`\${row.number} \${row.application} \${row.size_bytes} \${row.sequences}\`);
-function claimedSequences(context, application) {
-  const known = claimedRanges(context, application);
-  if (known !== void 0) return sequencesIn(known.ranges);
-  return context.database.all(
-    "select sequence from message where application = ? order by due, sequence limit ?",
-    application.number,
-    application.claimed
-  ).map(({ sequence }) => sequence);
-}
-function findClaim({ store }, id) {
-  const [, number, claimNumber] = /^(\\d{1,15})-(\\d{1,15})$/.exec(id) ?? [];
-  const application = number === void 0 ? void 0 : store.byNumber(Number(number));
-  return application?.claim === Number(claimNumber) ? application : void 0;
-}
-function endClaim({ store, database }, application, ms) {
-  database.run("delete from claim where number = ?", application.claim);
-  application.claim = null;
-  application.lease_end = null;
-  application.claimed = 0;
-  application.served_at = ms;
-  application.turn = store.nextNumber();
-  refreshFirstDue(store, application);
-}
-function rescueExpired(context) {
-  const { store, nowMs } = context;
-  store.flushApplications();
-  const expired = context.database.all(
-    "select number from application where claim is not null and lease_end <= ?",
-    nowMs
-  );
-  for (const { number } of expired) {
-    const application = store.byNumber(number);
-    const leaseEnd = application.lease_end ?? nowMs;
-    for (const sequence of claimedSequences(context, application)) {
-      const row = readProgress(context, sequence);
-      if (row !== void 0) writeProgress(context, { ...row, sends: row.sends + 1 });
-    }
-    endClaim(context, application, leaseEnd);
-    endDelaysIfFull(context, application, leaseEnd);
-    updateReadiness(context, application);
-    store.announceDue();
-  }
-}
 
 // src/queue/sqlite/worker/claim.ts
 var FIRST_PAGE = 16;
@@ -1621,7 +1622,11 @@ function enqueue(context, entries, delayMs) {
   const { store, nowMs, bytes, settings } = context;
   const closed = /* @__PURE__ */ new Set();
   for (const [id] of entries) if (store.find(id)?.tier === "closed") closed.add(id);
-  refuseOverflow(context, closed.size === 0 ? entries : entries.filter(([id]) => !closed.has(id)));
+  const open2 = closed.size === 0 ? entries : entries.filter(([id]) => !closed.has(id));
+  refuseOverflow(
+    context,
+    open2.map((entry) => entry[6])
+  );
   const due = context.after(delayMs);
   const changed = /* @__PURE__ */ new Set();
   const first = store.state.last_sequence + 1;
@@ -1631,8 +1636,10 @@ function enqueue(context, entries, delayMs) {
     end += entry[3];
     if (closed.has(entry[0])) continue;
     const application = store.ensure(entry[0], settings.initialState);
+    const [, messageId, format, , date_at, count_at, size_bytes] = entry;
+    const content = { message_id: toText(messageId), format, date_at, count_at, size_bytes, body };
     const progress = { due, accepted: nowMs, sends: 0, max_messages: null, progress: null };
-    storeMessage(context, application, { progress, entry, body });
+    storeMessage(context, application, { ...progress, ...content });
     application.first_due = Math.min(application.first_due ?? due, due);
     if (due > nowMs) application.delayed_until = Math.max(application.delayed_until, due);
     changed.add(application);
@@ -1642,14 +1649,14 @@ function enqueue(context, entries, delayMs) {
   const count = store.state.last_sequence - first + 1;
   return closed.size === 0 ? first : { first, count, closed: [...closed] };
 }
-function refuseOverflow({ store, settings }, entries) {
+function refuseOverflow({ store, settings }, sizes) {
   const { pending, pending_bytes: pendingBytes } = store.state;
-  const bytes = entries.reduce((sum, entry) => sum + entry[6], 0);
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
   let bound;
-  if (pending + entries.length > settings.maxPendingMessages) bound = "maxPendingMessages";
+  if (pending + sizes.length > settings.maxPendingMessages) bound = "maxPendingMessages";
   else if (pendingBytes + bytes > settings.maxPendingBytes) bound = "maxPendingBytes";
-  if (bound === void 0 || entries.length === 0) return;
-  const detail = \`\${entries.length} messages of \${bytes} bytes would pass \${bound} (\${settings[bound]})\`;
+  if (bound === void 0 || sizes.length === 0) return;
+  const detail = \`\${sizes.length} messages of \${bytes} bytes would pass \${bound} (\${settings[bound]})\`;
   throw new Rejection("ERR_QUEUE_FULL", detail, { path: [bound] });
 }
 
@@ -1749,110 +1756,87 @@ function forgetNames({ store, database }, count) {
 
 // src/queue/sqlite/worker/items.ts
 var PAGE3 = 100;
+var KEY2 = { application: "number", message: "sequence", dead_letter: "id" };
+function exportItems(context, kind, after) {
+  refuseClaims(context);
+  const key = KEY2[kind];
+  const sql = \`select * from \${kind} where \${key} > ? order by \${key} limit ?\`;
+  for (let from = after; ; ) {
+    const rows = context.database.all(sql, from, PAGE3);
+    const items = rows.flatMap((row) => itemOf(context, kind, row) ?? []);
+    const last = rows.at(-1);
+    if (items.length > 0 || last === void 0) return items;
+    from = Number(last[key]);
+  }
+}
 function refuseClaims({ store, database }) {
   store.flushApplications();
-  if (database.get("select number from application where claim is not null limit 1") === void 0)
-    return;
+  if (database.number("select count(*) from application where claim is not null") === 0) return;
   const detail = "messages are claimed: close the senders, or wait until the leases expire";
   throw new Rejection("ERR_QUEUE_FAILED", detail);
 }
-function exportApplications(context, after) {
-  refuseClaims(context);
-  const { store, database } = context;
-  return database.all(
-    "select number from application where number > ? order by number limit ?",
-    after,
-    PAGE3
-  ).map(({ number }) => {
-    const application = store.byNumber(number);
-    const { id: applicationId, not_before: notBefore } = application;
-    const pausedUntil = Math.max(0, notBefore - store.state.clock_offset);
-    return { number, applicationId, state: stateOf(application), pausedUntil };
-  });
-}
-function exportMessages(context, after) {
-  refuseClaims(context);
-  const { store } = context;
-  const { clock_offset: offset } = store.state;
-  for (let from = after; ; ) {
-    const condition = "sequence > ? order by sequence limit ?";
-    const page = readMessages(context, condition, from, PAGE3);
-    const rows = page.filter((row) => isExported(context, row));
-    from = page.at(-1)?.sequence ?? from;
-    if (rows.length === 0 && page.length > 0) continue;
-    const messages = rows.map(({ body, application, ...row }) => ({
-      ...row,
-      applicationId: store.byNumber(application)?.id ?? "",
-      message_id: fromText(row.message_id),
-      accepted: row.accepted - offset,
-      due: row.due - offset,
-      length: body.length
-    }));
-    return { messages, bodies: context.join(rows.map(({ body }) => body)) };
+function itemOf(context, kind, row) {
+  const { queue_id: source, clock_offset: offset } = context.store.state;
+  const id = Number(row[KEY2[kind]]);
+  if (kind === "application") {
+    const { tier, max_messages, max_bytes, circuit_breaker, not_before } = row;
+    const state = { tier, max_messages, max_bytes, circuit_breaker };
+    const application2 = row.id;
+    return { source, kind, id, application: application2, ...state, not_before: toWhole(not_before - offset) };
   }
-}
-function isExported(context, row) {
-  const application = context.store.byNumber(row.application);
-  if (application !== void 0 && isIntact(row)) return true;
-  setAside(context, row);
-  if (application !== void 0) updateReadiness(context, application);
-  return false;
+  const application = context.store.byNumber(Number(row["application"]));
+  if (kind === "message" && (application === void 0 || !isIntact(row))) {
+    setAside(context, row);
+    return void 0;
+  }
+  if (kind === "dead_letter" && !isIntact2(context, row)) {
+    return void 0;
+  }
+  const times = kind === "message" ? { due: Number(row["due"]) - offset, accepted: Number(row["accepted"]) - offset } : {};
+  const body = Buffer.from(row["body"]).toString("base64");
+  return { ...row, ...times, source, kind, id, application: toText(application?.id ?? ""), body };
 }
 function importItems(context, items) {
   const { store, database, settings } = context;
-  let end = 0;
-  const added = [];
-  for (const item of items) {
-    const start = end;
-    end += item.entry[3];
-    if (database.get("select key from imported where key = ?", toText(item.key)) !== void 0)
-      continue;
-    added.push({ item, body: context.bytes.subarray(start, end) });
-  }
-  const messages = added.filter(({ item }) => item.kind === "message");
+  const [first] = items;
+  const name = \`\${first?.source} \${first?.kind}\`;
+  const sql = "select coalesce(max(last_id), 0) from imported where name = ?";
+  const lastId = database.number(sql, name);
+  const added = items.filter(({ id }) => id > lastId);
   refuseOverflow(
     context,
-    messages.map(({ item }) => item.entry)
+    added.flatMap(({ kind, size_bytes }) => kind === "message" ? [size_bytes] : [])
   );
-  for (const { item, body } of added) {
-    database.insert("imported", { key: toText(item.key) });
-    const application = store.ensure(item.entry[0], settings.initialState);
-    storeItem(context, application, { item, body });
+  for (const item of added) {
+    const application = store.ensure(fromText(item.application), settings.initialState);
+    importItem(context, application, item);
     updateReadiness(context, application);
+    database.run("insert or replace into imported values (?, ?)", name, item.id);
   }
   evict(context);
   store.announceDue();
   return added.length;
 }
-function storeItem(context, application, { item, body }) {
-  const { store, database } = context;
-  const { clock_offset: offset } = store.state;
+function importItem(context, application, item) {
+  const { clock_offset: offset } = context.store.state;
   if (item.kind === "application") {
-    setState(application, item.state);
-    application.not_before = toWhole(item.pausedUntil + offset);
-  } else if (item.kind === "message") {
-    const due = toWhole(item.due + offset);
-    const progress = { ...item, due, accepted: toWhole(item.accepted + offset) };
-    storeMessage(context, application, { progress, entry: item.entry, body });
+    const { tier, max_messages: max_messages2, max_bytes, circuit_breaker } = item;
+    Object.assign(application, { tier, max_messages: max_messages2, max_bytes, circuit_breaker });
+    application.not_before = toWhole(item.not_before + offset);
+    return;
+  }
+  const { max_messages = null, progress = null, ...stored } = item;
+  const accepted = toWhole(item.accepted + offset);
+  const due = toWhole((item.due ?? item.accepted) + offset);
+  const body = Buffer.from(item.body, "base64");
+  const message = { ...stored, due, accepted, max_messages, progress, body };
+  const sequence = storeMessage(context, application, message);
+  if (item.kind === "message") {
     application.first_due = Math.min(application.first_due ?? due, due);
   } else {
-    const { accepted, died, sends, reason, last_attempt } = item;
-    const [, messageId, format, , date_at, count_at, size_bytes] = item.entry;
-    const content = { message_id: toText(messageId), format, date_at, count_at, size_bytes, body };
-    const { number } = application;
-    database.insert("dead_letter", {
-      id: store.nextNumber(),
-      application: number,
-      accepted: toWhole(accepted),
-      died: toWhole(died),
-      sends,
-      reason,
-      last_attempt,
-      ...content,
-      body_checksum: bodyChecksum(number, content)
-    });
-    store.state.dead_bytes += size_bytes;
-    application.dead += 1;
+    const { reason, last_attempt: lastAttempt, died } = item;
+    const death = { reason, lastAttempt, diedAt: died };
+    moveToDeadLetters(context, application, { ...item, sequence, ...death });
   }
 }
 
@@ -1873,8 +1857,7 @@ var OPERATIONS = {
   replay,
   purge,
   stats,
-  exportApplications,
-  exportMessages,
+  exportItems,
   importItems,
   closeHandle,
   tellIncident,

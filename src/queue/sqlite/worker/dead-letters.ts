@@ -103,7 +103,7 @@ export function listDeadLetters(
 }
 
 /** Keeps a damaged letter for a human, and counts its message as lost. */
-function isIntact(context: Context, row: DeadLetterRow): boolean {
+export function isIntact(context: Context, row: DeadLetterRow): boolean {
   if (bodyChecksum(row.application, row) === row.body_checksum) return true;
   const { application: number, sends, message_id, body } = row;
   const kept = { application: number, sends, message_id, body, found_at: context.nowMs };

@@ -2,7 +2,7 @@ import type { MessageTuple } from '../protocol.ts';
 import type { Context } from './context.ts';
 import { Rejection } from './failure.ts';
 import { storeMessage, updateReadiness } from './messages.ts';
-import type { Application } from './store.ts';
+import { type Application, toText } from './store.ts';
 
 /** The first sequence of the call, where the others follow; with the closed applications if any. */
 export type Accepted =
@@ -22,7 +22,11 @@ export function enqueue(
   const { store, nowMs, bytes, settings } = context;
   const closed = new Set<string>();
   for (const [id] of entries) if (store.find(id)?.tier === 'closed') closed.add(id);
-  refuseOverflow(context, closed.size === 0 ? entries : entries.filter(([id]) => !closed.has(id)));
+  const open = closed.size === 0 ? entries : entries.filter(([id]) => !closed.has(id));
+  refuseOverflow(
+    context,
+    open.map((entry) => entry[6]),
+  );
   const due = context.after(delayMs);
   const changed = new Set<Application>();
   const first = store.state.last_sequence + 1;
@@ -32,8 +36,10 @@ export function enqueue(
     end += entry[3];
     if (closed.has(entry[0])) continue;
     const application = store.ensure(entry[0], settings.initialState);
+    const [, messageId, format, , date_at, count_at, size_bytes] = entry;
+    const content = { message_id: toText(messageId), format, date_at, count_at, size_bytes, body };
     const progress = { due, accepted: nowMs, sends: 0, max_messages: null, progress: null };
-    storeMessage(context, application, { progress, entry, body });
+    storeMessage(context, application, { ...progress, ...content });
     application.first_due = Math.min(application.first_due ?? due, due);
     if (due > nowMs) application.delayed_until = Math.max(application.delayed_until, due);
     changed.add(application);
@@ -44,16 +50,14 @@ export function enqueue(
   return closed.size === 0 ? first : { first, count, closed: [...closed] };
 }
 
-export function refuseOverflow(
-  { store, settings }: Context,
-  entries: readonly MessageTuple[],
-): void {
+/** @throws Rejection `ERR_QUEUE_FULL` when there is no room for messages of these sizes */
+export function refuseOverflow({ store, settings }: Context, sizes: readonly number[]): void {
   const { pending, pending_bytes: pendingBytes } = store.state;
-  const bytes = entries.reduce((sum, entry) => sum + entry[6], 0);
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
   let bound: 'maxPendingMessages' | 'maxPendingBytes' | undefined;
-  if (pending + entries.length > settings.maxPendingMessages) bound = 'maxPendingMessages';
+  if (pending + sizes.length > settings.maxPendingMessages) bound = 'maxPendingMessages';
   else if (pendingBytes + bytes > settings.maxPendingBytes) bound = 'maxPendingBytes';
-  if (bound === undefined || entries.length === 0) return;
-  const detail = `${entries.length} messages of ${bytes} bytes would pass ${bound} (${settings[bound]})`;
+  if (bound === undefined || sizes.length === 0) return;
+  const detail = `${sizes.length} messages of ${bytes} bytes would pass ${bound} (${settings[bound]})`;
   throw new Rejection('ERR_QUEUE_FULL', detail, { path: [bound] });
 }

@@ -13,7 +13,7 @@ import type { Context } from './context.ts';
 import { listDeadLetters, purge, replay } from './dead-letters.ts';
 import { enqueue } from './enqueue.ts';
 import { retractIncident, tellIncident } from './incidents.ts';
-import { exportApplications, exportMessages, importItems } from './items.ts';
+import { exportItems, importItems } from './items.ts';
 import { closeHandle, extend, release, settle } from './settle.ts';
 
 export const OPERATIONS = {
@@ -32,8 +32,7 @@ export const OPERATIONS = {
   replay,
   purge,
   stats,
-  exportApplications,
-  exportMessages,
+  exportItems,
   importItems,
   closeHandle,
   tellIncident,
