@@ -31,28 +31,24 @@ async function allOf<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
+const nameOf = (item: QueueItem): string => String(item['application']);
+
 /** All that a queue holds, without the names and ids that it gives. Applications have no order. */
 export async function contentOf(queue: MessageQueue): Promise<object[]> {
   const items = await allOf(exportQueue(queue as DurableQueue));
   const applications = items.filter(({ kind }) => kind === 'application');
   const others = items.filter(({ kind }) => kind !== 'application');
-  const nameOf = (item: QueueItem): string => String(item['application']);
   applications.sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
   return [...applications, ...others].map(plain);
 }
 
-/** Without what each queue has for itself. Base64 may have line ends. */
-function plain({ source: _, id: __, ...item }: QueueItem): object {
-  const {
-    body_checksum: _b,
-    progress_checksum: _p,
-    sequence: _s,
-    ...columns
-  } = item as object & {
-    [column: string]: unknown;
-  };
-  if (typeof columns['body'] !== 'string') return columns;
-  return { ...columns, body: Buffer.from(columns['body'], 'base64').toString('latin1') };
+const OWN_COLUMNS = ['source', 'id', 'sequence', 'body_checksum', 'progress_checksum'];
+
+/** Without the columns that each queue has for itself. Base64 may have line ends. */
+function plain(item: QueueItem): object {
+  const columns = Object.entries(item).filter(([name]) => !OWN_COLUMNS.includes(name));
+  const { body, ...others } = Object.fromEntries(columns);
+  return body === undefined ? others : { ...others, body: Buffer.from(`${body}`, 'base64') };
 }
 
 /** Fills an open queue with each kind of thing that it can hold. */

@@ -22,11 +22,13 @@ const PAGE = 100;
 const KEY = { application: 'number', message: 'sequence', dead_letter: 'id' } as const;
 
 /** An imported item with the columns of its kind. SQLite refuses values of another type. */
-type Imported = { readonly source: string; readonly kind: ItemKind } & Omit<ApplicationRow, 'id'> &
-  Omit<MessageRow & DeadLetterRow, 'application' | 'body'> & {
-    readonly application: string;
-    readonly body: string;
-  };
+type Imported = Pick<QueueItem, 'source' | 'kind' | 'id'> &
+  Omit<ApplicationRow, 'id' | 'max_messages'> &
+  Omit<MessageRow & DeadLetterRow, 'application' | 'body' | keyof Changing> &
+  Partial<Changing> & { readonly application: string; readonly body: string };
+
+/** Columns that a dead letter has no more. */
+type Changing = Pick<MessageRow, 'due' | 'max_messages' | 'progress'>;
 
 /** Sets damaged rows aside. */
 export function exportItems(context: Context, kind: ItemKind, after: number): QueueItem[] {
