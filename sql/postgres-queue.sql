@@ -948,7 +948,7 @@ set enable_hashjoin = off set enable_mergejoin = off as $$
       select count(*) as messages from "security_events".message m where m.sequence between r.first and r.last) c
 $$;
 
--- What a queue holds when it is opened. A claimed message was due before.
+-- What a queue holds when it is opened, in one snapshot. A claimed message was due before.
 create function "security_events".backlog(args json) returns json language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -956,12 +956,17 @@ declare
   now_ms bigint := floor("security_events".now_exact());
 begin
   return (
-    select json_build_object(
-        'dueMessages', (select w.messages from "security_events".pending_now() w) - coalesce(sum(l.messages), 0),
+    select json_build_object('pendingMessages', p.messages, 'dueMessages', p.messages - l.messages,
         'lastSequence', (select coalesce(max(m.sequence), 0) from "security_events".message m))
-      from "security_events".application a cross join lateral (
-        select count(*) as messages from "security_events".message m
-          where m.application = a.number and m.due > now_ms) l);
+      from (
+        select coalesce(sum(u.messages), 0) as messages from (
+          select t.messages from "security_events".pending_total t
+          union all select d.pending from "security_events".counter_delta d) u) p
+      cross join (
+        select coalesce(sum(c.messages), 0) as messages
+          from "security_events".application a cross join lateral (
+            select count(*) as messages from "security_events".message m
+              where m.application = a.number and m.due > now_ms) c) l);
 end $$;
 
 create function "security_events".pending_messages(args json) returns bigint language sql volatile set search_path = pg_catalog, pg_temp as $$

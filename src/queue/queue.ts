@@ -80,7 +80,9 @@ export interface ApplicationUpdate extends ApplicationState {
 
 /** What a queue held when it was opened. */
 export interface Backlog {
-  /** Number of messages that were due or claimed. */
+  /** Number of messages, due or not. Counted at the same moment as the others. */
+  readonly pendingMessages: number;
+  /** Number of those that were due or claimed. */
   readonly dueMessages: number;
   /** The highest sequence of the queue; 0 in an empty one. */
   readonly lastSequence: number;

@@ -54,7 +54,7 @@ export class MemoryQueue implements MessageQueue {
     this.#initialState = initialState;
     const { nowMs } = readTime(this.#clock);
     const { lastSequence } = this.#store;
-    return { dueMessages: this.#store.countDue(nowMs), lastSequence };
+    return { ...this.#store.countPendingAndDue(nowMs), lastSequence };
   }
 
   async enqueue(entries: readonly QueueEntry[], delayMs = 0): Promise<EnqueueResult> {

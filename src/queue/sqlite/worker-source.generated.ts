@@ -1223,8 +1223,8 @@ function open({ store, database, nowMs }) {
      from application a where a.pending > 0\`,
     nowMs
   );
-  const { pending, last_sequence: lastSequence } = store.state;
-  return { dueMessages: pending - later, lastSequence };
+  const { pending: pendingMessages, last_sequence: lastSequence } = store.state;
+  return { pendingMessages, dueMessages: pendingMessages - later, lastSequence };
 }
 function stats({ store, database, nowMs }) {
   store.flushApplications();

@@ -145,8 +145,8 @@ export function open({ store, database, nowMs }: Context): Backlog {
      from application a where a.pending > 0`,
     nowMs,
   );
-  const { pending, last_sequence: lastSequence } = store.state;
-  return { dueMessages: pending - later, lastSequence };
+  const { pending: pendingMessages, last_sequence: lastSequence } = store.state;
+  return { pendingMessages, dueMessages: pendingMessages - later, lastSequence };
 }
 
 /** The counts of one application. */
