@@ -1,38 +1,9 @@
 /** Moves what a durable queue holds to another durable queue. */
-import type { ApplicationState, MessageQueue } from './queue.ts';
+import type { ApplicationState, DurableQueue, ItemKind, QueueItem } from './queue.ts';
 
-export type { MessageQueue } from './queue.ts';
+export type { DurableQueue, QueueItem } from './queue.ts';
 
-const ITEM_KINDS = ['application', 'message', 'dead_letter'] as const;
-
-export type ItemKind = (typeof ITEM_KINDS)[number];
-
-/**
- * A row of a queue as JSON, which can be written to a file and read again. The other fields are its
- * columns: those of the SQLite queue, with times in milliseconds since the epoch and `body` in base64.
- */
-export interface QueueItem {
-  /** Names the queue that the item is from. */
-  readonly source: string;
-  readonly kind: ItemKind;
-  /** Rises within the kind. */
-  readonly id: number;
-  readonly [column: string]: string | number | null;
-}
-
-/** A queue that survives its process. `exportQueue` and `importQueue` move what it holds. */
-export interface DurableQueue extends MessageQueue {
-  /**
-   * Reads items of the kind after an id, in ascending order. Returns none after the last one. Rejects
-   * with `ERR_QUEUE_FAILED` while messages are claimed.
-   */
-  exportItems(kind: ItemKind, after: number): Promise<readonly QueueItem[]>;
-  /**
-   * Stores items of one source and kind, all or none, and remembers the last id. Ignores ids up to the
-   * one that it remembers. Returns the number of items stored.
-   */
-  importItems(items: readonly QueueItem[]): Promise<number>;
-}
+const KINDS: readonly ItemKind[] = ['application', 'message', 'dead_letter'];
 
 /** Bounds of one call of `importItems`. A larger item is imported alone. */
 const MAX_ITEMS = 500;
@@ -56,7 +27,7 @@ const INITIAL_STATE: ApplicationState = {
  */
 export async function* exportQueue(queue: DurableQueue): AsyncGenerator<QueueItem, void, void> {
   await queue.open(INITIAL_STATE);
-  for (const kind of ITEM_KINDS) {
+  for (const kind of KINDS) {
     for (let after: number | undefined = 0; after !== undefined; ) {
       const items: readonly QueueItem[] = await queue.exportItems(kind, after);
       yield* items;

@@ -3,7 +3,6 @@
 import type { IncidentStore } from '../incident/incident-store.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { newId } from '../runtime/id.ts';
-import type { DurableQueue } from './move.ts';
 import { failure } from './postgres/failure.ts';
 import { PostgresIncidents } from './postgres/incidents.ts';
 import {
@@ -15,8 +14,8 @@ import {
 import { PostgresQueue } from './postgres/postgres-queue.ts';
 import { checkWritable, createSchema } from './postgres/schema.ts';
 import { loadPg, Servers } from './postgres/servers.ts';
+import type { DurableQueue } from './queue.ts';
 
-export type { DurableQueue } from './move.ts';
 export type {
   PostgresConnection,
   PostgresConnectionOptions,
@@ -24,6 +23,7 @@ export type {
   PostgresQueueOptions,
   PostgresServer,
 } from './postgres/options.ts';
+export type { DurableQueue } from './queue.ts';
 
 const SURROUNDINGS = { clock: systemClock, newId, load: loadPg };
 

@@ -237,3 +237,32 @@ export interface MessageQueue {
   /** Closes the queue. Later calls reject with `ERR_QUEUE_CLOSED`, except `stats` of a memory queue. */
   close(): Promise<QueueClosing>;
 }
+
+export type ItemKind = 'application' | 'message' | 'dead_letter';
+
+/**
+ * A row of a queue as JSON, which can be written to a file and read again. The other fields are its
+ * columns: those of the SQLite queue, with times in milliseconds since the epoch and `body` in base64.
+ */
+export interface QueueItem {
+  /** Names the queue that the item is from. */
+  readonly source: string;
+  readonly kind: ItemKind;
+  /** Rises within the kind. */
+  readonly id: number;
+  readonly [column: string]: string | number | null;
+}
+
+/** A queue that survives its process. `exportQueue` and `importQueue` move what it holds. */
+export interface DurableQueue extends MessageQueue {
+  /**
+   * Reads items of the kind after an id, in ascending order. Returns none after the last one. Rejects
+   * with `ERR_QUEUE_FAILED` while messages are claimed.
+   */
+  exportItems(kind: ItemKind, after: number): Promise<readonly QueueItem[]>;
+  /**
+   * Stores items of one source and kind, all or none, and remembers the last id. Ignores ids up to the
+   * one that it remembers. Returns the number of items stored.
+   */
+  importItems(items: readonly QueueItem[]): Promise<number>;
+}

@@ -1,6 +1,6 @@
 /** A queue in a file of this machine, which any number of its processes share. */
 
-import type { DurableQueue } from './move.ts';
+import type { DurableQueue } from './queue.ts';
 import { type SqliteIncidentStore, SqliteIncidents } from './sqlite/incidents.ts';
 import {
   readIncidentsOptions,
@@ -10,7 +10,7 @@ import {
 } from './sqlite/sqlite-options.ts';
 import { SqliteQueue, type WallClock } from './sqlite/sqlite-queue.ts';
 
-export type { DurableQueue } from './move.ts';
+export type { DurableQueue } from './queue.ts';
 export type { SqliteIncidentStore } from './sqlite/incidents.ts';
 export type {
   SqliteIncidentsOptions,

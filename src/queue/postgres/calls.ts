@@ -1,6 +1,5 @@
 /** The schema's functions, each as a method. */
 import { SecurityEventError } from '../../errors.ts';
-import type { ItemKind, QueueItem } from '../move.ts';
 import type {
   ApplicationState,
   ApplicationUpdate,
@@ -11,9 +10,11 @@ import type {
   DeadLetterPage,
   EnqueueResult,
   ExpiredMessage,
+  ItemKind,
   MessageResult,
   NothingDue,
   QueueEntry,
+  QueueItem,
   QueueStats,
   SequenceRange,
 } from '../queue.ts';

@@ -1,5 +1,4 @@
 import { SecurityEventError } from '../../errors.ts';
-import type { DurableQueue, ItemKind, QueueItem } from '../move.ts';
 import type {
   ApplicationState,
   ApplicationUpdate,
@@ -9,12 +8,15 @@ import type {
   DeadLetterFilter,
   DeadLetterPage,
   Durability,
+  DurableQueue,
   EnqueueResult,
   ExpiredMessage,
+  ItemKind,
   MessageResult,
   NothingDue,
   QueueClosing,
   QueueEntry,
+  QueueItem,
   QueueStats,
   SequenceRange,
 } from '../queue.ts';

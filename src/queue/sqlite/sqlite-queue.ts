@@ -1,6 +1,5 @@
 import { SecurityEventError } from '../../errors.ts';
 import { calm } from '../../runtime/ignore-rejection.ts';
-import type { DurableQueue, ItemKind, QueueItem } from '../move.ts';
 import type {
   ApplicationState,
   ApplicationUpdate,
@@ -10,12 +9,15 @@ import type {
   DeadLetterFilter,
   DeadLetterPage,
   Durability,
+  DurableQueue,
   EnqueueResult,
   ExpiredMessage,
+  ItemKind,
   MessageResult,
   NothingDue,
   QueueClosing,
   QueueEntry,
+  QueueItem,
   QueueStats,
   SequenceRange,
 } from '../queue.ts';

@@ -1,6 +1,5 @@
 /** Exports and imports rows of the tables. The times of items are the machine's. */
-import type { ItemKind, QueueItem } from '../../move.ts';
-import type { DeadReason } from '../../queue.ts';
+import type { DeadReason, ItemKind, QueueItem } from '../../queue.ts';
 import { toWhole } from '../protocol.ts';
 import type { Context } from './context.ts';
 import * as deadLetters from './dead-letters.ts';
