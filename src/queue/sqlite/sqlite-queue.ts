@@ -21,22 +21,13 @@ import type {
   QueueStats,
   SequenceRange,
 } from '../queue.ts';
-import {
-  acceptedOf,
-  claimOf,
-  deadLettersOf,
-  entryTuple,
-  resultTuples,
-  stateOf,
-  statsOf,
-} from './message-codec.ts';
-import { type HandleSettings, storedState, toWhole } from './protocol.ts';
+import { claimOf, deadLettersOf, postedEntry } from './message-codec.ts';
+import type { HandleSettings } from './protocol.ts';
 import { type FileListener, type SharedFile, sharedFile } from './shared-file.ts';
 import type { SqliteSettings } from './sqlite-options.ts';
 import type { ClaimAnswer } from './worker/claim.ts';
 import type { PageAnswer, PageRequest } from './worker/dead-letters.ts';
 import type { Operation, Operations } from './worker/operations.ts';
-import type { StateUpdate } from './worker/settle.ts';
 
 /** A clock that tests move. Without one, the worker reads the machine's own. */
 export interface WallClock {
@@ -90,7 +81,7 @@ export class SqliteQueue implements DurableQueue {
 
   async #open(initialState: ApplicationState): Promise<Backlog> {
     const file = this.#opened?.file ?? sharedFile(this.#settings.file);
-    const settings = { ...this.#settings.bounds, initialState: storedState(initialState) };
+    const settings = { ...this.#settings.bounds, initialState };
     file.add(this.#listener);
     try {
       const backlog = await file.call('open', [], { nowMs: this.#nowMs(), settings, bodies: [] });
@@ -104,13 +95,10 @@ export class SqliteQueue implements DurableQueue {
 
   async enqueue(entries: readonly QueueEntry[], delayMs = 0): Promise<EnqueueResult> {
     const bodies = entries.map(({ stored }) => stored.bytes);
-    const tuples = entries.map(entryTuple);
-    return acceptedOf(tuples, await this.#call('enqueue', [tuples, delayMs], bodies));
+    return await this.#call('enqueue', [entries.map(postedEntry), delayMs], bodies);
   }
 
-  async claim({ tiers, leaseMs, ...limits }: ClaimRequest): Promise<Claim | NothingDue> {
-    const maxMessages = toWhole(limits.maxMessages);
-    const request = { tiers: [...tiers], leaseMs, maxMessages, maxBytes: toWhole(limits.maxBytes) };
+  async claim(request: ClaimRequest): Promise<Claim | NothingDue> {
     const answer = await this.#tracked(
       this.#call('claim', [request]).then((found) => {
         if (isClaim(found)) this.#claims.add(found.id);
@@ -125,18 +113,17 @@ export class SqliteQueue implements DurableQueue {
     results: readonly MessageResult[],
     state: ApplicationUpdate,
   ): Promise<'settled' | 'lost'> {
-    const update = updateOf(state);
-    const settlement = { results: resultTuples(results), count: results.length, update };
+    // `findIndex` visits holes too. They are no results.
+    const isDelivered = results.findIndex(({ kind }) => kind !== 'delivered') === -1;
+    const given = isDelivered ? null : results;
+    const settlement = { results: given, count: results.length, update: state };
     const isSettled = await this.#call('settle', [id, settlement]);
     this.#claims.delete(id);
     return isSettled ? 'settled' : 'lost';
   }
 
   async release({ id }: Claim, state?: ApplicationUpdate): Promise<'released' | 'lost'> {
-    const isReleased = await this.#call('release', [
-      id,
-      state === undefined ? null : updateOf(state),
-    ]);
+    const isReleased = await this.#call('release', [id, state ?? null]);
     this.#claims.delete(id);
     return isReleased ? 'released' : 'lost';
   }
@@ -154,8 +141,7 @@ export class SqliteQueue implements DurableQueue {
   }
 
   async applicationState(applicationId: string): Promise<ApplicationState | undefined> {
-    const state = await this.#call('applicationState', [applicationId]);
-    return state && stateOf(state);
+    return await this.#call('applicationState', [applicationId]);
   }
 
   async closeApplication(
@@ -210,7 +196,7 @@ export class SqliteQueue implements DurableQueue {
   }
 
   async stats(): Promise<QueueStats> {
-    return statsOf(await this.#call('stats', []));
+    return await this.#call('stats', []);
   }
 
   onDue(listener: () => void): () => void {
@@ -269,11 +255,6 @@ export class SqliteQueue implements DurableQueue {
 
 const isClaim = (answer: ClaimAnswer | NothingDue): answer is ClaimAnswer =>
   Object.hasOwn(answer, 'messages');
-
-const updateOf = (update: ApplicationUpdate): StateUpdate => ({
-  state: storedState(update),
-  pauseMs: update.pauseMs,
-});
 
 /** A copy: the caller's may be of a class, or change meanwhile. */
 const copyOf = ({ applicationId, ids }: DeadLetterFilter): DeadLetterFilter => ({

@@ -319,9 +319,6 @@ function withNumbers(value) {
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withNumbers(part)]));
 }
 
-// src/queue/sqlite/worker/lease.ts
-var import_node_zlib2 = require("node:zlib");
-
 // src/queue/sqlite/worker/messages.ts
 var import_node_zlib = require("node:zlib");
 
@@ -459,6 +456,195 @@ create table incident_name (
 ) strict, without rowid;
 \`;
 
+// src/queue/sqlite/worker/store.ts
+var MAX_CACHED = 2e4;
+var CLOCK_TOLERANCE_MS = 1e3;
+var Store = class {
+  database;
+  /** Messages whose row was damaged, by application. */
+  #lost = /* @__PURE__ */ new Map();
+  #state;
+  #applications = /* @__PURE__ */ new Map();
+  #byId = /* @__PURE__ */ new Map();
+  #changed = /* @__PURE__ */ new Set();
+  #dataVersion = 0;
+  #isDue = false;
+  #hasDamagedSizes = false;
+  /** Whether the rows in memory are those that were committed. */
+  #isCommitted = false;
+  constructor(database) {
+    this.database = database;
+  }
+  /** Runs \`work\` in a transaction, and writes the rows that it changed. */
+  transaction(work) {
+    const value = this.database.transaction(() => {
+      this.#begin();
+      const result = work();
+      this.#flush();
+      return result;
+    });
+    this.#isCommitted = true;
+    return value;
+  }
+  #begin() {
+    if (!this.#isCommitted || this.#applications.size > MAX_CACHED) this.#forget();
+    this.#isCommitted = false;
+    const version = this.database.number("pragma data_version");
+    if (version !== this.#dataVersion) this.#forget();
+    this.#dataVersion = version;
+    this.#lost.clear();
+    this.#isDue = false;
+    this.#state ??= cached(this.database.get("select * from queue_state"));
+  }
+  #forget() {
+    this.#state = void 0;
+    this.#applications.clear();
+    this.#byId.clear();
+    this.#changed.clear();
+    this.#hasDamagedSizes = false;
+  }
+  get state() {
+    return this.#state.row;
+  }
+  /** Whether the transaction made a message due earlier than a claim said. */
+  get isDue() {
+    return this.#isDue;
+  }
+  get lostMessages() {
+    return [...this.#lost].map(([applicationId, lost]) => ({ applicationId, lost }));
+  }
+  /**
+   * Turns the machine's time into the queue's, which stands still while the machine's clock goes back.
+   * Otherwise a clock that was wrong for a moment would stop the queue for the time of the error.
+   */
+  time(machineMs) {
+    const { state } = this;
+    const time = machineMs + state.clock_offset;
+    const backMs = state.last_time - time;
+    if (backMs > CLOCK_TOLERANCE_MS) state.clock_offset += Math.ceil(backMs);
+    state.last_time = Math.max(state.last_time, time);
+    return state.last_time;
+  }
+  nextNumber() {
+    this.state.last_number += 1;
+    return this.state.last_number;
+  }
+  /** Notifies all processes that a message may be due earlier than a claim said. */
+  announceDue() {
+    if (!this.#isDue) this.state.due_changes += 1;
+    this.#isDue = true;
+  }
+  find(applicationId) {
+    const known = this.#byId.get(applicationId);
+    if (known !== void 0) return known;
+    return this.#read("select * from application where id = ?", toText(applicationId));
+  }
+  byNumber(number) {
+    const known = this.#applications.get(number)?.row;
+    return known ?? this.#read("select * from application where number = ?", number);
+  }
+  #read(sql, key) {
+    const row = this.database.get(sql, key);
+    if (row === void 0) return void 0;
+    const entry = cached({ ...row, id: fromText(row.id) });
+    this.#applications.set(row.number, entry);
+    this.#byId.set(entry.row.id, entry.row);
+    return entry.row;
+  }
+  /** Finds the application, or creates it with its initial state. */
+  ensure(applicationId, state) {
+    const known = this.find(applicationId);
+    if (known !== void 0) return known;
+    const [id, turn] = [toText(applicationId), this.nextNumber()];
+    this.database.insert("application", { id, ...columnsOf(state), turn });
+    return this.find(applicationId);
+  }
+  /** Sets the time at which the application can be claimed. To be called after each change to it. */
+  changed(application) {
+    const { tier, claim: claim2, first_due: firstDue2 } = application;
+    if (tier === "closed" || claim2 === null && firstDue2 === null) application.ready_at = null;
+    else if (claim2 !== null) application.ready_at = application.lease_end;
+    else {
+      const { not_before: notBefore, served_at: servedAt } = application;
+      application.ready_at = Math.max(firstDue2 ?? 0, notBefore, servedAt);
+    }
+    this.#changed.add(application);
+  }
+  /** Adds to the counts of what waits, of the application and of the queue. */
+  addPending(application, messages, bytes) {
+    application.pending += messages;
+    this.state.pending += messages;
+    this.state.pending_bytes += bytes;
+    this.#changed.add(application);
+  }
+  /** Counts messages whose row was damaged. Their size may be wrong, so all sizes are added again. */
+  addLost(application, messages) {
+    application.lost += messages;
+    this.#lost.set(application.id, (this.#lost.get(application.id) ?? 0) + messages);
+    this.#hasDamagedSizes ||= messages > 0;
+    this.#changed.add(application);
+  }
+  /** Writes the applications, before they are searched by something else than their id. */
+  flushApplications() {
+    for (const { number } of this.#changed) {
+      const entry = this.#applications.get(number);
+      this.#write("application", "number", entry);
+    }
+    this.#changed.clear();
+  }
+  #flush() {
+    this.flushApplications();
+    if (this.#hasDamagedSizes) {
+      const sum = "select coalesce(sum(size_bytes), 0) from";
+      this.state.pending_bytes = this.database.number(\`\${sum} message\`);
+      this.state.dead_bytes = this.database.number(\`\${sum} dead_letter\`);
+      this.#hasDamagedSizes = false;
+    }
+    const entry = this.#state;
+    if (Object.keys(changesOf(entry)).some((name) => name !== "last_time"))
+      this.#write("queue_state", "id", entry);
+  }
+  /** Writes the columns that have changed, so that only their indexes are updated. */
+  #write(table2, key, entry) {
+    const changes = changesOf(entry);
+    if (Object.keys(changes).length === 0) return;
+    this.database.update(table2, changes, [key, entry.row[key]]);
+    Object.assign(entry.stored, changes);
+  }
+};
+var columnsOf = ({ tier, maxMessages, maxBytes, circuitBreaker }) => ({
+  tier,
+  max_messages: toWhole(maxMessages),
+  max_bytes: toWhole(maxBytes),
+  circuit_breaker: JSON.stringify(circuitBreaker)
+});
+function setState(application, state) {
+  Object.assign(application, columnsOf(state));
+}
+var stateOf = (row) => ({
+  tier: row.tier,
+  maxMessages: row.max_messages,
+  maxBytes: row.max_bytes,
+  circuitBreaker: parseJson(row.circuit_breaker)
+});
+function parseJson(text) {
+  try {
+    return text === null ? null : JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+var changesOf = ({ row, stored }) => Object.fromEntries(
+  Object.entries(row).filter(([name, value]) => value !== stored[name])
+);
+function cached(row) {
+  if (row === void 0) throw new Error("the row of the queue is missing");
+  return { row: { ...row }, stored: { ...row } };
+}
+var PLAIN = /^[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]*$/;
+var toText = (id) => PLAIN.test(id) ? id : JSON.stringify(id).slice(1, -1);
+var fromText = (text) => PLAIN.test(text) ? text : JSON.parse(\`"\${text}"\`);
+
 // src/queue/sqlite/worker/messages.ts
 var PROGRESS = "sequence, due, accepted, sends, max_messages, progress";
 var progressChecksum = (row) => (0, import_node_zlib.crc32)(
@@ -475,6 +661,13 @@ var readMessages = ({ database }, condition, ...values) => {
   const sql = \`select \${MESSAGE_COLUMNS.join()} from message where \${condition}\`;
   return database.allNamed(MESSAGE_COLUMNS, sql, ...values);
 };
+var postedOf = (row) => ({
+  messageId: fromText(row.message_id),
+  format: row.format,
+  dateAt: row.date_at,
+  countAt: row.count_at,
+  length: row.body.length
+});
 function storeMessage({ store, database }, application, message) {
   const { due, accepted, sends, max_messages, progress } = message;
   const { message_id, format, date_at, count_at, size_bytes, body } = message;
@@ -580,7 +773,125 @@ function moveToDeadLetters({ database, store, nowMs }, application, { sequence, 
   store.changed(application);
 }
 
+// src/queue/sqlite/worker/dead-letters.ts
+var PAGE = 500;
+var MAX_EVICTED = 5e3;
+function evict(context) {
+  const { store, database, settings } = context;
+  if (store.state.dead_bytes <= settings.maxDeadBytes) return;
+  const oldest = database.all(
+    "select id, application, size_bytes from dead_letter order by id limit ?",
+    MAX_EVICTED
+  );
+  for (const row of oldest) {
+    if (store.state.dead_bytes <= settings.maxDeadBytes) return;
+    remove(context, row, "evicted");
+  }
+}
+function remove({ store, database }, row, as) {
+  database.run("delete from dead_letter where id = ?", row.id);
+  store.state.dead_bytes -= row.size_bytes;
+  const application = store.byNumber(row.application);
+  if (application === void 0) return void 0;
+  application.dead -= 1;
+  if (as !== void 0) application[as] += 1;
+  store.changed(application);
+  return application;
+}
+function search({ store, database }, columns, { filter: { applicationId, ids }, after, upTo, limit }) {
+  let conditions = "id > ? and id <= ?";
+  const values = [after, upTo];
+  if (applicationId !== void 0) {
+    conditions += " and application = ?";
+    values.push(store.find(applicationId)?.number ?? -1);
+  }
+  if (ids !== void 0) {
+    conditions += " and id in (select value from json_each(?))";
+    values.push(JSON.stringify(ids.filter((id) => /^\\d{1,15}$/.test(id)).map(Number)));
+  }
+  return database.all(
+    \`select \${columns} from dead_letter where \${conditions} order by id limit ?\`,
+    ...values,
+    limit
+  );
+}
+function listDeadLetters(context, { filter, after, limit }) {
+  const given = { filter, after, limit: limit + 1, upTo: Number.MAX_SAFE_INTEGER };
+  const rows = search(context, "*", given);
+  const page = rows.slice(0, limit);
+  const next = rows.length > limit ? String(page.at(-1)?.id) : void 0;
+  const intact = page.filter((row) => isIntact2(context, row));
+  const letters = intact.map((row) => ({
+    ...postedOf(row),
+    id: String(row.id),
+    applicationId: context.store.byNumber(row.application)?.id ?? "",
+    sizeBytes: row.size_bytes,
+    sends: row.sends,
+    reason: row.reason,
+    lastAttempt: parseJson(row.last_attempt),
+    acceptedAt: row.accepted,
+    diedAt: row.died
+  }));
+  return { letters, bodies: context.join(intact.map(({ body }) => body)), next };
+}
+function isIntact2(context, row) {
+  if (bodyChecksum(row.application, row) === row.body_checksum) return true;
+  const { application: number, sends, message_id, body } = row;
+  const kept = { application: number, sends, message_id, body, found_at: context.nowMs };
+  context.database.insert("damaged_message", kept);
+  const application = remove(context, row);
+  if (application !== void 0) context.store.addLost(application, 1);
+  return false;
+}
+function purge(context, page) {
+  return eachOfPage(context, page, (row) => {
+    remove(context, row, "purged");
+    return true;
+  });
+}
+function replay(context, page) {
+  const { store, settings } = context;
+  const answer2 = eachOfPage(context, page, (row) => {
+    const application = store.byNumber(row.application);
+    const hasRoom = store.state.pending < settings.maxPendingMessages && store.state.pending_bytes + row.size_bytes <= settings.maxPendingBytes;
+    if (application === void 0 || application.tier === "closed" || !hasRoom) return false;
+    revive(context, application, row);
+    return true;
+  });
+  if (answer2.count > 0) store.announceDue();
+  return answer2;
+}
+function revive(context, application, row) {
+  const { store, database, nowMs } = context;
+  store.state.last_sequence += 1;
+  const sequence = store.state.last_sequence;
+  const { sends } = row;
+  const age = { sequence, due: nowMs, accepted: nowMs };
+  database.run(
+    \`insert into message (\${MESSAGE_COLUMNS.join()})
+     select ?, application, ?, ?, sends, null, null, ?, \${CONTENT_COLUMNS} from dead_letter where id = ?\`,
+    sequence,
+    nowMs,
+    nowMs,
+    progressChecksum({ ...age, sends, max_messages: null, progress: null }),
+    row.id
+  );
+  remove(context, row);
+  store.addPending(application, 1, row.size_bytes);
+  application.first_due = Math.min(application.first_due ?? nowMs, nowMs);
+  updateReadiness(context, application);
+}
+function eachOfPage(context, page, work) {
+  const upTo = page.upTo ?? context.store.state.last_number;
+  const given = { filter: page.filter, after: page.after, upTo, limit: PAGE };
+  const rows = search(context, "id, application, size_bytes, sends", given);
+  const count = rows.filter(work).length;
+  const after = rows.length < PAGE ? void 0 : rows.at(-1)?.id;
+  return { count, upTo, ...after === void 0 ? {} : { after } };
+}
+
 // src/queue/sqlite/worker/lease.ts
+var import_node_zlib2 = require("node:zlib");
 function startLease(context, application, { messages, leaseMs }) {
   const { store, database } = context;
   const number = store.nextNumber();
@@ -656,473 +967,6 @@ function rescueExpired(context) {
     endDelaysIfFull(context, application, leaseEnd);
     updateReadiness(context, application);
     store.announceDue();
-  }
-}
-
-// src/queue/sqlite/worker/store.ts
-var MAX_CACHED = 2e4;
-var CLOCK_TOLERANCE_MS = 1e3;
-var Store = class {
-  database;
-  /** Messages whose row was damaged, by application. */
-  #lost = /* @__PURE__ */ new Map();
-  #state;
-  #applications = /* @__PURE__ */ new Map();
-  #byId = /* @__PURE__ */ new Map();
-  #changed = /* @__PURE__ */ new Set();
-  #dataVersion = 0;
-  #isDue = false;
-  #hasDamagedSizes = false;
-  /** Whether the rows in memory are those that were committed. */
-  #isCommitted = false;
-  constructor(database) {
-    this.database = database;
-  }
-  /** Runs \`work\` in a transaction, and writes the rows that it changed. */
-  transaction(work) {
-    const value = this.database.transaction(() => {
-      this.#begin();
-      const result = work();
-      this.#flush();
-      return result;
-    });
-    this.#isCommitted = true;
-    return value;
-  }
-  #begin() {
-    if (!this.#isCommitted || this.#applications.size > MAX_CACHED) this.#forget();
-    this.#isCommitted = false;
-    const version = this.database.number("pragma data_version");
-    if (version !== this.#dataVersion) this.#forget();
-    this.#dataVersion = version;
-    this.#lost.clear();
-    this.#isDue = false;
-    this.#state ??= cached(this.database.get("select * from queue_state"));
-  }
-  #forget() {
-    this.#state = void 0;
-    this.#applications.clear();
-    this.#byId.clear();
-    this.#changed.clear();
-    this.#hasDamagedSizes = false;
-  }
-  get state() {
-    return this.#state.row;
-  }
-  /** Whether the transaction made a message due earlier than a claim said. */
-  get isDue() {
-    return this.#isDue;
-  }
-  get lostMessages() {
-    return [...this.#lost].map(([applicationId, lost]) => ({ applicationId, lost }));
-  }
-  /**
-   * Turns the machine's time into the queue's, which stands still while the machine's clock goes back.
-   * Otherwise a clock that was wrong for a moment would stop the queue for the time of the error.
-   */
-  time(machineMs) {
-    const { state } = this;
-    const time = machineMs + state.clock_offset;
-    const backMs = state.last_time - time;
-    if (backMs > CLOCK_TOLERANCE_MS) state.clock_offset += Math.ceil(backMs);
-    state.last_time = Math.max(state.last_time, time);
-    return state.last_time;
-  }
-  nextNumber() {
-    this.state.last_number += 1;
-    return this.state.last_number;
-  }
-  /** Notifies all processes that a message may be due earlier than a claim said. */
-  announceDue() {
-    if (!this.#isDue) this.state.due_changes += 1;
-    this.#isDue = true;
-  }
-  find(applicationId) {
-    const known = this.#byId.get(applicationId);
-    if (known !== void 0) return known;
-    return this.#read("select * from application where id = ?", toText(applicationId));
-  }
-  byNumber(number) {
-    const known = this.#applications.get(number)?.row;
-    return known ?? this.#read("select * from application where number = ?", number);
-  }
-  #read(sql, key) {
-    const row = this.database.get(sql, key);
-    if (row === void 0) return void 0;
-    const entry = cached({ ...row, id: fromText(row.id) });
-    this.#applications.set(row.number, entry);
-    this.#byId.set(entry.row.id, entry.row);
-    return entry.row;
-  }
-  /** Finds the application, or creates it with its initial state. */
-  ensure(applicationId, state) {
-    const known = this.find(applicationId);
-    if (known !== void 0) return known;
-    const [tier, maxMessages, maxBytes, circuitBreaker] = state;
-    this.database.insert("application", {
-      id: toText(applicationId),
-      tier,
-      max_messages: maxMessages,
-      max_bytes: maxBytes,
-      circuit_breaker: circuitBreaker,
-      turn: this.nextNumber()
-    });
-    return this.find(applicationId);
-  }
-  /** Sets the time at which the application can be claimed. To be called after each change to it. */
-  changed(application) {
-    const { tier, claim: claim2, first_due: firstDue2 } = application;
-    if (tier === "closed" || claim2 === null && firstDue2 === null) application.ready_at = null;
-    else if (claim2 !== null) application.ready_at = application.lease_end;
-    else {
-      const { not_before: notBefore, served_at: servedAt } = application;
-      application.ready_at = Math.max(firstDue2 ?? 0, notBefore, servedAt);
-    }
-    this.#changed.add(application);
-  }
-  /** Adds to the counts of what waits, of the application and of the queue. */
-  addPending(application, messages, bytes) {
-    application.pending += messages;
-    this.state.pending += messages;
-    this.state.pending_bytes += bytes;
-    this.#changed.add(application);
-  }
-  /** Counts messages whose row was damaged. Their size may be wrong, so all sizes are added again. */
-  addLost(application, messages) {
-    application.lost += messages;
-    this.#lost.set(application.id, (this.#lost.get(application.id) ?? 0) + messages);
-    this.#hasDamagedSizes ||= messages > 0;
-    this.#changed.add(application);
-  }
-  /** Writes the applications, before they are searched by something else than their id. */
-  flushApplications() {
-    for (const { number } of this.#changed) {
-      const entry = this.#applications.get(number);
-      this.#write("application", "number", entry);
-    }
-    this.#changed.clear();
-  }
-  #flush() {
-    this.flushApplications();
-    if (this.#hasDamagedSizes) {
-      const sum = "select coalesce(sum(size_bytes), 0) from";
-      this.state.pending_bytes = this.database.number(\`\${sum} message\`);
-      this.state.dead_bytes = this.database.number(\`\${sum} dead_letter\`);
-      this.#hasDamagedSizes = false;
-    }
-    const entry = this.#state;
-    if (Object.keys(changesOf(entry)).some((name) => name !== "last_time"))
-      this.#write("queue_state", "id", entry);
-  }
-  /** Writes the columns that have changed, so that only their indexes are updated. */
-  #write(table2, key, entry) {
-    const changes = changesOf(entry);
-    if (Object.keys(changes).length === 0) return;
-    this.database.update(table2, changes, [key, entry.row[key]]);
-    Object.assign(entry.stored, changes);
-  }
-};
-var changesOf = ({ row, stored }) => Object.fromEntries(
-  Object.entries(row).filter(([name, value]) => value !== stored[name])
-);
-function cached(row) {
-  if (row === void 0) throw new Error("the row of the queue is missing");
-  return { row: { ...row }, stored: { ...row } };
-}
-var PLAIN = /^[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]*$/;
-var toText = (id) => PLAIN.test(id) ? id : JSON.stringify(id).slice(1, -1);
-var fromText = (text) => PLAIN.test(text) ? text : JSON.parse(\`"\${text}"\`);
-
-// src/queue/sqlite/worker/claim.ts
-var FIRST_PAGE = 16;
-var PAGE_BYTES = 4e6;
-function claim(context, request) {
-  const { store, nowMs } = context;
-  for (let before; ; ) {
-    const ready = nextApplication(context, request.tiers);
-    if (ready === void 0) return {};
-    if (ready.ready_at > nowMs) return { dueInMs: ready.ready_at - nowMs };
-    if (ready.number === before?.number) throw new Error("an application is never ready");
-    const application = store.byNumber(ready.number);
-    const messages = application.claim === null ? takeMessages(context, application, request) : [];
-    const [first] = messages;
-    if (first !== void 0) return answer(context, application, { messages, request });
-    refreshFirstDue(store, application);
-    updateReadiness(context, application);
-    before = ready;
-  }
-}
-function nextApplication({ store, database }, tiers) {
-  store.flushApplications();
-  const first = tiers.map(
-    (tier) => database.get(
-      \`select number, ready_at, turn from application
-       where tier = ? and ready_at is not null order by ready_at, turn limit 1\`,
-      tier
-    )
-  );
-  return first.filter((row) => row !== void 0).toSorted((one, other) => one.ready_at - other.ready_at || one.turn - other.turn)[0];
-}
-function takeMessages(context, application, request) {
-  let limit = Math.min(application.max_messages, toWhole(request.maxMessages));
-  const maxBytes = Math.min(application.max_bytes, toWhole(request.maxBytes));
-  const messages = [];
-  let bytes = 0;
-  for (const message of dueMessages(context, application, limit)) {
-    if (!isIntact(message)) {
-      setAside(context, message);
-      continue;
-    }
-    limit = Math.min(limit, message.max_messages ?? limit);
-    bytes += message.size_bytes;
-    const isWithin = messages.length < limit && bytes <= maxBytes && message.format === messages[0]?.format;
-    if (messages.length > 0 && !isWithin) break;
-    messages.push(message);
-  }
-  return messages;
-}
-function* dueMessages(context, { number }, limit) {
-  const condition = "application = ? and due <= ? and (due, sequence) > (?, ?) order by due, sequence limit ?";
-  let after = [-1e19, 0];
-  let page = FIRST_PAGE;
-  for (let left = Math.max(1, limit); left > 0; ) {
-    page = Math.min(left, page);
-    const found = readMessages(context, condition, number, context.nowMs, ...after, page);
-    yield* found;
-    const last = found.at(-1);
-    if (last === void 0 || found.length < page) return;
-    after = [last.due, last.sequence];
-    left -= found.length;
-    const bytes = found.reduce((sum, { body }) => sum + body.length, 1);
-    page = Math.max(1, Math.floor(PAGE_BYTES * found.length / bytes));
-  }
-}
-function answer(context, application, { messages, request }) {
-  const { nowMs } = context;
-  const number = startLease(context, application, { messages, leaseMs: request.leaseMs });
-  return {
-    id: \`\${application.number}-\${number}\`,
-    applicationId: application.id,
-    format: messages[0]?.format,
-    state: stateOf(application),
-    nowMs,
-    messages: messages.map((row) => ({
-      sequence: row.sequence,
-      message_id: fromText(row.message_id),
-      date_at: row.date_at,
-      count_at: row.count_at,
-      sends: row.sends,
-      accepted: row.accepted,
-      progress: row.progress,
-      length: row.body.length
-    })),
-    bodies: context.join(messages.map(({ body }) => body))
-  };
-}
-var stateOf = (row) => [
-  row.tier,
-  row.max_messages,
-  row.max_bytes,
-  row.circuit_breaker
-];
-
-// src/queue/sqlite/worker/dead-letters.ts
-var PAGE = 500;
-var MAX_EVICTED = 5e3;
-function evict(context) {
-  const { store, database, settings } = context;
-  if (store.state.dead_bytes <= settings.maxDeadBytes) return;
-  const oldest = database.all(
-    "select id, application, size_bytes from dead_letter order by id limit ?",
-    MAX_EVICTED
-  );
-  for (const row of oldest) {
-    if (store.state.dead_bytes <= settings.maxDeadBytes) return;
-    remove(context, row, "evicted");
-  }
-}
-function remove({ store, database }, row, as) {
-  database.run("delete from dead_letter where id = ?", row.id);
-  store.state.dead_bytes -= row.size_bytes;
-  const application = store.byNumber(row.application);
-  if (application === void 0) return void 0;
-  application.dead -= 1;
-  if (as !== void 0) application[as] += 1;
-  store.changed(application);
-  return application;
-}
-function search({ store, database }, columns, { filter: { applicationId, ids }, after, upTo, limit }) {
-  let conditions = "id > ? and id <= ?";
-  const values = [after, upTo];
-  if (applicationId !== void 0) {
-    conditions += " and application = ?";
-    values.push(store.find(applicationId)?.number ?? -1);
-  }
-  if (ids !== void 0) {
-    conditions += " and id in (select value from json_each(?))";
-    values.push(JSON.stringify(ids.filter((id) => /^\\d{1,15}$/.test(id)).map(Number)));
-  }
-  return database.all(
-    \`select \${columns} from dead_letter where \${conditions} order by id limit ?\`,
-    ...values,
-    limit
-  );
-}
-function listDeadLetters(context, { filter, after, limit }) {
-  const given = { filter, after, limit: limit + 1, upTo: Number.MAX_SAFE_INTEGER };
-  const rows = search(context, "*", given);
-  const page = rows.slice(0, limit);
-  const next = rows.length > limit ? page.at(-1)?.id : void 0;
-  const intact = page.filter((row) => isIntact2(context, row));
-  const letters = intact.map(({ body, application, ...row }) => ({
-    ...row,
-    applicationId: context.store.byNumber(application)?.id ?? "",
-    message_id: fromText(row.message_id),
-    length: body.length
-  }));
-  return { letters, bodies: context.join(intact.map(({ body }) => body)), next };
-}
-function isIntact2(context, row) {
-  if (bodyChecksum(row.application, row) === row.body_checksum) return true;
-  const { application: number, sends, message_id, body } = row;
-  const kept = { application: number, sends, message_id, body, found_at: context.nowMs };
-  context.database.insert("damaged_message", kept);
-  const application = remove(context, row);
-  if (application !== void 0) context.store.addLost(application, 1);
-  return false;
-}
-function purge(context, page) {
-  return eachOfPage(context, page, (row) => {
-    remove(context, row, "purged");
-    return true;
-  });
-}
-function replay(context, page) {
-  const { store, settings } = context;
-  const answer2 = eachOfPage(context, page, (row) => {
-    const application = store.byNumber(row.application);
-    const hasRoom = store.state.pending < settings.maxPendingMessages && store.state.pending_bytes + row.size_bytes <= settings.maxPendingBytes;
-    if (application === void 0 || application.tier === "closed" || !hasRoom) return false;
-    revive(context, application, row);
-    return true;
-  });
-  if (answer2.count > 0) store.announceDue();
-  return answer2;
-}
-function revive(context, application, row) {
-  const { store, database, nowMs } = context;
-  store.state.last_sequence += 1;
-  const sequence = store.state.last_sequence;
-  const { sends } = row;
-  const age = { sequence, due: nowMs, accepted: nowMs };
-  database.run(
-    \`insert into message (\${MESSAGE_COLUMNS.join()})
-     select ?, application, ?, ?, sends, null, null, ?, \${CONTENT_COLUMNS} from dead_letter where id = ?\`,
-    sequence,
-    nowMs,
-    nowMs,
-    progressChecksum({ ...age, sends, max_messages: null, progress: null }),
-    row.id
-  );
-  remove(context, row);
-  store.addPending(application, 1, row.size_bytes);
-  application.first_due = Math.min(application.first_due ?? nowMs, nowMs);
-  updateReadiness(context, application);
-}
-function eachOfPage(context, page, work) {
-  const upTo = page.upTo ?? context.store.state.last_number;
-  const given = { filter: page.filter, after: page.after, upTo, limit: PAGE };
-  const rows = search(context, "id, application, size_bytes, sends", given);
-  const count = rows.filter(work).length;
-  const after = rows.length < PAGE ? void 0 : rows.at(-1)?.id;
-  return { count, upTo, ...after === void 0 ? {} : { after } };
-}
-
-// src/queue/sqlite/worker/settle.ts
-function settle(context, id, {
-  results,
-  count,
-  update
-}) {
-  const application = findClaim(context, id);
-  if (application === void 0) return false;
-  const claimed = claimedRanges(context, application);
-  if (claimed === void 0) {
-    const detail = "the claim is damaged: its messages are due again when its lease has expired";
-    throw new Rejection("ERR_QUEUE_FAILED", detail);
-  }
-  if (application.claimed !== count) {
-    const detail = \`\${count} results for \${application.claimed} messages\`;
-    throw new Rejection("ERR_QUEUE_FAILED", detail);
-  }
-  if (results === null) deliverAll(context, application, claimed);
-  else {
-    for (const [index, sequence] of sequencesIn(claimed.ranges).entries()) {
-      record(context, application, { sequence, result: results[index] });
-    }
-    evict(context);
-  }
-  finish(context, application, update);
-  return true;
-}
-function release(context, id, update) {
-  const application = findClaim(context, id);
-  if (application === void 0) return false;
-  finish(context, application, update);
-  return true;
-}
-function closeHandle(context, claims) {
-  for (const id of claims) release(context, id, null);
-  return context.store.state.pending;
-}
-function extend(context, id, leaseMs) {
-  const application = findClaim(context, id);
-  if (application === void 0) return false;
-  application.lease_end = context.after(leaseMs);
-  context.store.changed(application);
-  return true;
-}
-function finish(context, application, update) {
-  endClaim(context, application, context.nowMs);
-  if (update !== null) {
-    const { tier } = application;
-    setState(application, update.state);
-    if (tier === "closed") application.tier = tier;
-    application.not_before = context.after(update.pauseMs);
-  }
-  updateReadiness(context, application);
-  context.store.announceDue();
-}
-function setState(application, state) {
-  const [tier, maxMessages, maxBytes, circuitBreaker] = state;
-  application.tier = tier;
-  application.max_messages = maxMessages;
-  application.max_bytes = maxBytes;
-  application.circuit_breaker = circuitBreaker;
-}
-function deliverAll({ store, database }, application, { ranges, sizeBytes }) {
-  let deleted = 0;
-  for (const { from, to } of ranges) {
-    deleted += database.run("delete from message where sequence between ? and ?", from, to);
-  }
-  store.addPending(application, -deleted, -sizeBytes);
-  application.delivered += deleted;
-}
-function record(context, application, { sequence, result }) {
-  const row = readProgress(context, sequence);
-  if (row === void 0) return;
-  const sends = row.sends + 1;
-  if (result[0] === "retry") {
-    const [, afterMs, maxMessages, progress] = result;
-    const due = afterMs > 0 ? context.after(afterMs) : row.due;
-    writeProgress(context, { ...row, due, sends, max_messages: maxMessages, progress });
-  } else if (result[0] === "dead") {
-    const [, reason, lastAttempt] = result;
-    moveToDeadLetters(context, application, { ...row, sends, reason, lastAttempt });
-  } else {
-    context.database.run("delete from message where sequence = ?", sequence);
-    context.store.addPending(application, -1, -row.size_bytes);
-    application.delivered += 1;
   }
 }
 
@@ -1206,37 +1050,6 @@ function reopenApplication(context, applicationId) {
 function applicationState({ store }, id) {
   const found = store.find(id);
   return found && stateOf(found);
-}
-var WIDE_RANGE = 5e3;
-function countPending({ database }, ranges) {
-  let sum = 0;
-  for (const { from, to } of ranges) {
-    const condition = to - from < WIDE_RANGE ? "where sequence between ? and ?" : "indexed by message_due where +sequence between ? and ?";
-    sum += database.number(\`select count(*) from message \${condition}\`, from, to);
-  }
-  return sum;
-}
-function open({ store, database, nowMs }) {
-  store.flushApplications();
-  const later = database.number(
-    \`select coalesce(sum((select count(*) from message m where m.application = a.number and m.due > ?)), 0)
-     from application a where a.pending > 0\`,
-    nowMs
-  );
-  const { pending: pendingMessages, last_sequence: lastSequence } = store.state;
-  return { pendingMessages, dueMessages: pendingMessages - later, lastSequence };
-}
-function stats({ store, database, nowMs }) {
-  store.flushApplications();
-  const applications = database.all(
-    "select id, tier, delivered, pending, dead, purged, evicted, lost from application order by number"
-  ).map((row) => ({ ...row, id: fromText(row.id) }));
-  const oldest = database.get(
-    \`select min(max(first_due, not_before)) as since from application
-     where tier <> 'closed' and claim is null and first_due is not null\`
-  )?.since;
-  const oldestDueMs = Math.max(0, nowMs - (oldest ?? nowMs));
-  return { pendingBytes: store.state.pending_bytes, oldestDueMs, applications };
 }
 var TIERS = ["healthy", "failing", "closed"];
 var MAX_PAUSE_MS = 366 * 864e5;
@@ -1617,37 +1430,131 @@ function migrate(database) {
   );
 }
 
+// src/queue/sqlite/worker/claim.ts
+var FIRST_PAGE = 16;
+var PAGE_BYTES = 4e6;
+function claim(context, request) {
+  const { store, nowMs } = context;
+  for (let before; ; ) {
+    const ready = nextApplication(context, request.tiers);
+    if (ready === void 0) return {};
+    if (ready.ready_at > nowMs) return { dueInMs: ready.ready_at - nowMs };
+    if (ready.number === before?.number) throw new Error("an application is never ready");
+    const application = store.byNumber(ready.number);
+    const messages = application.claim === null ? takeMessages(context, application, request) : [];
+    const [first] = messages;
+    if (first !== void 0) return answer(context, application, { messages, request });
+    refreshFirstDue(store, application);
+    updateReadiness(context, application);
+    before = ready;
+  }
+}
+function nextApplication({ store, database }, tiers) {
+  store.flushApplications();
+  const first = tiers.map(
+    (tier) => database.get(
+      \`select number, ready_at, turn from application
+       where tier = ? and ready_at is not null order by ready_at, turn limit 1\`,
+      tier
+    )
+  );
+  return first.filter((row) => row !== void 0).toSorted((one, other) => one.ready_at - other.ready_at || one.turn - other.turn)[0];
+}
+function takeMessages(context, application, request) {
+  let limit = Math.min(application.max_messages, toWhole(request.maxMessages));
+  const maxBytes = Math.min(application.max_bytes, toWhole(request.maxBytes));
+  const messages = [];
+  let bytes = 0;
+  for (const message of dueMessages(context, application, limit)) {
+    if (!isIntact(message)) {
+      setAside(context, message);
+      continue;
+    }
+    limit = Math.min(limit, message.max_messages ?? limit);
+    bytes += message.size_bytes;
+    const isWithin = messages.length < limit && bytes <= maxBytes && message.format === messages[0]?.format;
+    if (messages.length > 0 && !isWithin) break;
+    messages.push(message);
+  }
+  return messages;
+}
+function* dueMessages(context, { number }, limit) {
+  const condition = "application = ? and due <= ? and (due, sequence) > (?, ?) order by due, sequence limit ?";
+  let after = [-1e19, 0];
+  let page = FIRST_PAGE;
+  for (let left = Math.max(1, limit); left > 0; ) {
+    page = Math.min(left, page);
+    const found = readMessages(context, condition, number, context.nowMs, ...after, page);
+    yield* found;
+    const last = found.at(-1);
+    if (last === void 0 || found.length < page) return;
+    after = [last.due, last.sequence];
+    left -= found.length;
+    const bytes = found.reduce((sum, { body }) => sum + body.length, 1);
+    page = Math.max(1, Math.floor(PAGE_BYTES * found.length / bytes));
+  }
+}
+function answer(context, application, { messages, request }) {
+  const { nowMs } = context;
+  const number = startLease(context, application, { messages, leaseMs: request.leaseMs });
+  return {
+    id: \`\${application.number}-\${number}\`,
+    applicationId: application.id,
+    format: messages[0]?.format,
+    state: stateOf(application),
+    nowMs,
+    messages: messages.map((row) => ({
+      ...postedOf(row),
+      sequence: row.sequence,
+      sends: row.sends,
+      ageMs: nowMs - row.accepted,
+      progress: parseJson(row.progress)
+    })),
+    bodies: context.join(messages.map(({ body }) => body))
+  };
+}
+
 // src/queue/sqlite/worker/enqueue.ts
 function enqueue(context, entries, delayMs) {
   const { store, nowMs, bytes, settings } = context;
   const closed = /* @__PURE__ */ new Set();
-  for (const [id] of entries) if (store.find(id)?.tier === "closed") closed.add(id);
-  const open2 = closed.size === 0 ? entries : entries.filter(([id]) => !closed.has(id));
-  refuseOverflow(
-    context,
-    open2.map((entry) => entry[6])
-  );
+  const sizes = [];
+  for (const { applicationId, sizeBytes } of entries) {
+    if (store.find(applicationId)?.tier === "closed") closed.add(applicationId);
+    else sizes.push(sizeBytes);
+  }
+  refuseOverflow(context, sizes);
   const due = context.after(delayMs);
   const changed = /* @__PURE__ */ new Set();
-  const first = store.state.last_sequence + 1;
+  const sequences = [];
   let end = 0;
-  for (const entry of entries) {
-    const body = bytes.subarray(end, end + entry[3]);
-    end += entry[3];
-    if (closed.has(entry[0])) continue;
-    const application = store.ensure(entry[0], settings.initialState);
-    const [, messageId, format, , date_at, count_at, size_bytes] = entry;
-    const content = { message_id: toText(messageId), format, date_at, count_at, size_bytes, body };
-    const progress = { due, accepted: nowMs, sends: 0, max_messages: null, progress: null };
-    storeMessage(context, application, { ...progress, ...content });
+  for (const { applicationId, messageId, sizeBytes, length, ...entry } of entries) {
+    const body = bytes.subarray(end, end + length);
+    end += length;
+    if (closed.has(applicationId)) continue;
+    const application = store.ensure(applicationId, settings.initialState);
+    sequences.push(
+      storeMessage(context, application, {
+        due,
+        accepted: nowMs,
+        sends: 0,
+        max_messages: null,
+        progress: null,
+        message_id: toText(messageId),
+        format: entry.format,
+        date_at: entry.dateAt,
+        count_at: entry.countAt,
+        size_bytes: sizeBytes,
+        body
+      })
+    );
     application.first_due = Math.min(application.first_due ?? due, due);
     if (due > nowMs) application.delayed_until = Math.max(application.delayed_until, due);
     changed.add(application);
   }
   for (const application of changed) updateReadiness(context, application);
   if (changed.size > 0) store.announceDue();
-  const count = store.state.last_sequence - first + 1;
-  return closed.size === 0 ? first : { first, count, closed: [...closed] };
+  return { sequences, closed: [...closed] };
 }
 function refuseOverflow({ store, settings }, sizes) {
   const { pending, pending_bytes: pendingBytes } = store.state;
@@ -1840,6 +1747,129 @@ function importItem(context, application, item) {
   }
 }
 
+// src/queue/sqlite/worker/settle.ts
+function settle(context, id, { results, count, update }) {
+  const application = findClaim(context, id);
+  if (application === void 0) return false;
+  const claimed = claimedRanges(context, application);
+  if (claimed === void 0) {
+    const detail = "the claim is damaged: its messages are due again when its lease has expired";
+    throw new Rejection("ERR_QUEUE_FAILED", detail);
+  }
+  if (application.claimed !== count) {
+    const detail = \`\${count} results for \${application.claimed} messages\`;
+    throw new Rejection("ERR_QUEUE_FAILED", detail);
+  }
+  if (results === null) deliverAll(context, application, claimed);
+  else {
+    for (const [index, sequence] of sequencesIn(claimed.ranges).entries()) {
+      record(context, application, { sequence, result: results[index] });
+    }
+    evict(context);
+  }
+  finish(context, application, update);
+  return true;
+}
+function release(context, id, update) {
+  const application = findClaim(context, id);
+  if (application === void 0) return false;
+  finish(context, application, update);
+  return true;
+}
+function closeHandle(context, claims) {
+  for (const id of claims) release(context, id, null);
+  return context.store.state.pending;
+}
+function extend(context, id, leaseMs) {
+  const application = findClaim(context, id);
+  if (application === void 0) return false;
+  application.lease_end = context.after(leaseMs);
+  context.store.changed(application);
+  return true;
+}
+function finish(context, application, update) {
+  endClaim(context, application, context.nowMs);
+  if (update !== null) {
+    const { tier } = application;
+    setState(application, update);
+    if (tier === "closed") application.tier = tier;
+    application.not_before = context.after(update.pauseMs);
+  }
+  updateReadiness(context, application);
+  context.store.announceDue();
+}
+function deliverAll({ store, database }, application, { ranges, sizeBytes }) {
+  let deleted = 0;
+  for (const { from, to } of ranges) {
+    deleted += database.run("delete from message where sequence between ? and ?", from, to);
+  }
+  store.addPending(application, -deleted, -sizeBytes);
+  application.delivered += deleted;
+}
+function record(context, application, { sequence, result }) {
+  const row = readProgress(context, sequence);
+  if (row === void 0) return;
+  const sends = row.sends + 1;
+  if (result.kind === "retry") {
+    const { afterMs, maxMessages, progress } = result;
+    const due = afterMs > 0 ? context.after(afterMs) : row.due;
+    const max_messages = maxMessages === void 0 ? null : toWhole(maxMessages);
+    const changed = { due, sends, max_messages, progress: JSON.stringify(progress) };
+    writeProgress(context, { ...row, ...changed });
+  } else if (result.kind === "dead") {
+    const death = { reason: result.reason, lastAttempt: JSON.stringify(result.lastAttempt) };
+    moveToDeadLetters(context, application, { ...row, sends, ...death });
+  } else {
+    context.database.run("delete from message where sequence = ?", sequence);
+    context.store.addPending(application, -1, -row.size_bytes);
+    application.delivered += 1;
+  }
+}
+
+// src/queue/sqlite/worker/stats.ts
+var WIDE_RANGE = 5e3;
+function countPending({ database }, ranges) {
+  let sum = 0;
+  for (const { from, to } of ranges) {
+    const condition = to - from < WIDE_RANGE ? "where sequence between ? and ?" : "indexed by message_due where +sequence between ? and ?";
+    sum += database.number(\`select count(*) from message \${condition}\`, from, to);
+  }
+  return sum;
+}
+function open({ store, database, nowMs }) {
+  store.flushApplications();
+  const later = database.number(
+    \`select coalesce(sum((select count(*) from message m where m.application = a.number and m.due > ?)), 0)
+     from application a where a.pending > 0\`,
+    nowMs
+  );
+  const { pending: pendingMessages, last_sequence: lastSequence } = store.state;
+  return { pendingMessages, dueMessages: pendingMessages - later, lastSequence };
+}
+var COUNTS = ["delivered", "pending", "dead", "purged", "evicted", "lost"];
+function stats({ store, database, nowMs }) {
+  store.flushApplications();
+  const applications = /* @__PURE__ */ new Map();
+  const total = { delivered: 0, pending: 0, dead: 0, purged: 0, evicted: 0, lost: 0 };
+  const sql = \`select id, tier, \${COUNTS.join()} from application order by number\`;
+  for (const row of database.all(sql)) {
+    applications.set(fromText(row.id), { ...ledgerOf(row), tier: row.tier });
+    for (const name of COUNTS) total[name] += row[name];
+  }
+  const oldest = database.get(
+    \`select min(max(first_due, not_before)) as since from application
+     where tier <> 'closed' and claim is null and first_due is not null\`
+  )?.since;
+  const oldestDueMs = Math.max(0, nowMs - (oldest ?? nowMs));
+  const { pending_bytes: pendingBytes } = store.state;
+  return { ...ledgerOf(total), pendingBytes, oldestDueMs, applications };
+}
+function ledgerOf({ delivered, pending, dead, purged, evicted, lost }) {
+  const counts = Object.entries({ purged, evicted, lost }).filter(([, count]) => count > 0);
+  const accepted = delivered + pending + dead + purged + evicted + lost;
+  return { accepted, delivered, pending, dead, discarded: Object.fromEntries(counts) };
+}
+
 // src/queue/sqlite/worker/operations.ts
 var OPERATIONS = {
   open,
@@ -1867,7 +1897,7 @@ var OPERATIONS = {
 // src/queue/sqlite/worker/queue-file.ts
 var GROUP_MS = 50;
 var NO_SETTINGS = {
-  initialState: ["healthy", 1, 1, "null"],
+  initialState: { tier: "healthy", maxMessages: 1, maxBytes: 1, circuitBreaker: null },
   maxPendingBytes: 0,
   maxPendingMessages: 0,
   maxDeadBytes: Number.MAX_SAFE_INTEGER
@@ -1903,14 +1933,14 @@ var QueueFile = class {
       if (error instanceof Rejection) return this.#failed(calls, error);
       if (attempted > 1) return this.run(calls.slice(0, Math.ceil(attempted / 2)));
       const isFull = isDiskFull(error);
-      if (isFull && first.call[1] !== "enqueue" && this.#storage?.space.makeRoom() === true)
+      if (isFull && first.call.operation !== "enqueue" && this.#storage?.space.makeRoom() === true)
         return this.run([first]);
       return this.#failed(attempted === 0 && !isFull ? calls : [first], error);
     }
   }
   #commit(calls, onAttempt) {
-    const { store, space } = this.#opened(calls[0]?.call[2] ?? null);
-    const hasSpace = calls.every(({ call }) => call[1] !== "enqueue") || space.canGrow();
+    const { store, space } = this.#opened(calls[0]?.call.nowMs ?? null);
+    const hasSpace = calls.every(({ call }) => call.operation !== "enqueue") || space.canGrow();
     const answered = store.transaction(() => {
       const group = new Group(store, hasSpace);
       const endMs = systemClock.monotonicMs() + GROUP_MS;
@@ -1937,22 +1967,22 @@ var QueueFile = class {
     }
   }
   #answer(group, { call, bytes }) {
-    const [id, operation, nowMs, settings, args, bytesAt] = call;
+    const { id, operation, nowMs, settings, args, bytesAt } = call;
     try {
       if (operation === "enqueue" && !group.hasSpace)
         throw new Rejection("ERR_QUEUE_FAILED", "the disk is full");
       const context = group.context(nowMs, settings ?? NO_SETTINGS, bytes.subarray(bytesAt));
       const value = OPERATIONS[operation](context, ...args);
-      return [id, value, null];
+      return { id, value };
     } catch (error) {
       if (!(error instanceof Rejection)) throw error;
-      return [id, null, failureAnswer(error, this.#file)];
+      return { id, failure: failureAnswer(error, this.#file) };
     }
   }
   #failed(calls, error) {
     if (isBroken(error)) this.drop();
     const failure = failureAnswer(error, this.#file);
-    const answers = calls.map(({ call }) => [call[0], null, failure]);
+    const answers = calls.map(({ call }) => ({ id: call.id, failure }));
     return { answers, transfer: [], due: false, damage: null };
   }
   #opened(nowMs) {

@@ -1,10 +1,11 @@
 /** The rows of waiting messages: their columns, their checksums, and what an attempt changes. */
 import { crc32 } from 'node:zlib';
-import type { DeadReason } from '../../queue.ts';
+import type { DeadReason, Format } from '../../queue.ts';
+import type { PostedMessage } from '../protocol.ts';
 import type { Context } from './context.ts';
 import type { SqlValue } from './engine.ts';
 import { CONTENT_COLUMNS, type ContentRow, MESSAGE_COLUMNS, type MessageRow } from './schema.ts';
-import type { Application, Store } from './store.ts';
+import { type Application, fromText, type Store } from './store.ts';
 
 /** What a retry or an expired lease changes, and what it is counted by. */
 export type Progress = Pick<
@@ -36,6 +37,15 @@ export const readMessages = (
   const sql = `select ${MESSAGE_COLUMNS.join()} from message where ${condition}`;
   return database.allNamed(MESSAGE_COLUMNS, sql, ...values);
 };
+
+/** Returns what the main thread gets of a row, beside its bytes. */
+export const postedOf = (row: ContentRow): PostedMessage => ({
+  messageId: fromText(row.message_id),
+  format: row.format as Format,
+  dateAt: row.date_at,
+  countAt: row.count_at,
+  length: row.body.length,
+});
 
 type NewMessage = Omit<Progress, 'sequence'> & Omit<ContentRow, 'body_checksum'>;
 

@@ -1,13 +1,5 @@
 /** The operations that the worker does for the main thread, each in one transaction. */
-import {
-  applicationState,
-  closeApplication,
-  countPending,
-  expire,
-  open,
-  reopenApplication,
-  stats,
-} from './applications.ts';
+import { applicationState, closeApplication, expire, reopenApplication } from './applications.ts';
 import { claim } from './claim.ts';
 import type { Context } from './context.ts';
 import { listDeadLetters, purge, replay } from './dead-letters.ts';
@@ -15,6 +7,7 @@ import { enqueue } from './enqueue.ts';
 import { retractIncident, tellIncident } from './incidents.ts';
 import { exportItems, importItems } from './items.ts';
 import { closeHandle, extend, release, settle } from './settle.ts';
+import { countPending, open, stats } from './stats.ts';
 
 export const OPERATIONS = {
   open,
