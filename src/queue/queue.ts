@@ -1,8 +1,13 @@
 /**
  * The contract between the delivery engine and its queues. Types only.
  *
- * A queue stores accepted messages until each is delivered or becomes a dead letter. Every queue keeps
- * these laws, and one conformance suite tests them:
+ * A queue stores accepted messages until each is delivered or becomes a dead letter: `enqueue` stores
+ * them, `claim` leases those of one request, and `settle` records what became of each. In the terms of
+ * pg-boss, River or Oban a message is a job, a claim is a batch of fetched jobs, `sends` counts
+ * attempts, and a lease is what their rescuer goes by. An application is a destination: the unit that
+ * takes turns, is paused, fails and is closed.
+ *
+ * Every queue keeps these laws, and one conformance suite tests them:
  *
  * 1. **All or nothing.** `enqueue` stores all messages of a call or none. Once it resolves, they survive
  *    what `durability` names.
@@ -155,7 +160,7 @@ export interface SequenceRange {
   readonly to: number;
 }
 
-/** A message that `close` of a memory queue hands back. */
+/** A message that `close` of a memory queue returns. */
 export interface ReturnedMessage {
   readonly applicationId: string;
   readonly sequence: number;
@@ -164,7 +169,7 @@ export interface ReturnedMessage {
 }
 
 export interface QueueClosing {
-  /** The messages that a memory queue hands back; empty for a durable queue. */
+  /** The messages of a memory queue; empty for a durable queue. */
   readonly returned: readonly ReturnedMessage[];
   /** Number of messages that stay in a durable queue. */
   readonly left: number;
@@ -186,7 +191,7 @@ export interface MessageQueue {
    * after the call has resolved.
    */
   enqueue(entries: readonly QueueEntry[], delayMs?: number): Promise<EnqueueResult>;
-  /** Leases due messages of the application whose turn it is. */
+  /** Leases due messages of the application whose turn it is, for one request. */
   claim(request: ClaimRequest): Promise<Claim | NothingDue>;
   /** Ends a claim with one result for each message, in the claim's order. */
   settle(

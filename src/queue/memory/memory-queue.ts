@@ -228,7 +228,7 @@ export class MemoryQueue implements MessageQueue {
     return this.#store.dead.purge(filter);
   }
 
-  /** Answers after `close` too: the ledger shows what was handed back. */
+  /** Answers after `close` too: the ledger shows what was returned. */
   async stats(): Promise<QueueStats> {
     const { nowMs } = readTime(this.#clock);
     this.#store.advance(nowMs);
@@ -246,7 +246,7 @@ export class MemoryQueue implements MessageQueue {
     return await this.#closing;
   }
 
-  /** Enqueues in progress end first, so that their messages are handed back too. */
+  /** Enqueues in progress end first, so that their messages are returned too. */
   async #end(): Promise<QueueClosing> {
     await Promise.allSettled(this.#entering);
     this.#listeners.clear();
