@@ -399,7 +399,7 @@ var CLAIM = {
   number: KEY,
   application: INTEGER,
   size_bytes: INTEGER,
-  /** In the order of the claim, as "5-104,7". */
+  /** JSON of \`SequenceRange[]\`, in the order of the claim. */
   sequences: TEXT,
   checksum: INTEGER
 };
@@ -634,9 +634,13 @@ function parseJson(text) {
     return null;
   }
 }
-var changesOf = ({ row, stored }) => Object.fromEntries(
-  Object.entries(row).filter(([name, value]) => value !== stored[name])
-);
+function changesOf({ row, stored }) {
+  const changes = {};
+  for (const name of Object.keys(row)) {
+    if (row[name] !== stored[name]) changes[name] = row[name];
+  }
+  return changes;
+}
 function cached(row) {
   if (row === void 0) throw new Error("the row of the queue is missing");
   return { row: { ...row }, stored: { ...row } };
@@ -673,14 +677,23 @@ function storeMessage({ store, database }, application, message) {
   const { message_id, format, date_at, count_at, size_bytes, body } = message;
   store.state.last_sequence += 1;
   const sequence = store.state.last_sequence;
-  const changing = { sequence, due, accepted, sends, max_messages, progress };
-  const content = { message_id, format, date_at, count_at, size_bytes, body };
+  const progressed = { sequence, due, accepted, sends, max_messages, progress };
   database.insert("message", {
+    sequence,
     application: application.number,
-    ...changing,
-    ...content,
-    progress_checksum: progressChecksum(changing),
-    body_checksum: bodyChecksum(application.number, content)
+    due,
+    accepted,
+    sends,
+    max_messages,
+    progress,
+    progress_checksum: progressChecksum(progressed),
+    message_id,
+    format,
+    date_at,
+    count_at,
+    size_bytes,
+    body_checksum: bodyChecksum(application.number, message),
+    body
   });
   store.addPending(application, 1, size_bytes);
   return sequence;
@@ -896,7 +909,7 @@ function startLease(context, application, { messages, leaseMs }) {
   const { store, database } = context;
   const number = store.nextNumber();
   const sizeBytes = messages.reduce((sum, message) => sum + message.size_bytes, 0);
-  const sequences = rangesToText(messages.map(({ sequence }) => sequence));
+  const sequences = JSON.stringify(rangesIn(messages.map(({ sequence }) => sequence)));
   const row = { number, application: application.number, size_bytes: sizeBytes, sequences };
   database.insert("claim", { ...row, checksum: claimChecksum(row) });
   application.claim = number;
@@ -905,25 +918,21 @@ function startLease(context, application, { messages, leaseMs }) {
   store.changed(application);
   return number;
 }
-function rangesToText(sequences) {
+function rangesIn(sequences) {
   const ranges = [];
   for (const sequence of sequences) {
     const last = ranges.at(-1);
     if (last?.to === sequence - 1) last.to = sequence;
     else ranges.push({ from: sequence, to: sequence });
   }
-  return ranges.map(({ from, to }) => from === to ? from : \`\${from}-\${to}\`).join();
+  return ranges;
 }
-var rangesOf = (text) => text.split(",").map((part) => {
-  const [from, to = from] = part.split("-").map(Number);
-  return { from, to };
-});
 var sequencesIn = (ranges) => ranges.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at));
 function claimedRanges({ database }, { claim: number }) {
   if (number === null) return { ranges: [], sizeBytes: 0 };
   const row = database.get("select * from claim where number = ?", number);
   if (row === void 0 || claimChecksum(row) !== row.checksum) return void 0;
-  return { ranges: rangesOf(row.sequences), sizeBytes: row.size_bytes };
+  return { ranges: JSON.parse(row.sequences), sizeBytes: row.size_bytes };
 }
 var claimChecksum = (row) => (0, import_node_zlib2.crc32)(\`\${row.number} \${row.application} \${row.size_bytes} \${row.sequences}\`);
 function claimedSequences(context, application) {

@@ -59,14 +59,23 @@ export function storeMessage(
   const { message_id, format, date_at, count_at, size_bytes, body } = message;
   store.state.last_sequence += 1;
   const sequence = store.state.last_sequence;
-  const changing = { sequence, due, accepted, sends, max_messages, progress };
-  const content = { message_id, format, date_at, count_at, size_bytes, body };
+  const progressed = { sequence, due, accepted, sends, max_messages, progress };
   database.insert('message', {
+    sequence,
     application: application.number,
-    ...changing,
-    ...content,
-    progress_checksum: progressChecksum(changing),
-    body_checksum: bodyChecksum(application.number, content),
+    due,
+    accepted,
+    sends,
+    max_messages,
+    progress,
+    progress_checksum: progressChecksum(progressed),
+    message_id,
+    format,
+    date_at,
+    count_at,
+    size_bytes,
+    body_checksum: bodyChecksum(application.number, message),
+    body,
   });
   store.addPending(application, 1, size_bytes);
   return sequence;

@@ -90,7 +90,7 @@ const CLAIM = {
   number: KEY,
   application: INTEGER,
   size_bytes: INTEGER,
-  /** In the order of the claim, as "5-104,7". */
+  /** JSON of `SequenceRange[]`, in the order of the claim. */
   sequences: TEXT,
   checksum: INTEGER,
 } as const;

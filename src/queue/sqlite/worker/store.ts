@@ -230,10 +230,13 @@ export function parseJson(text: string | null): Json | null {
   }
 }
 
-const changesOf = <T extends object>({ row, stored }: Cached<T>): Row =>
-  Object.fromEntries(
-    Object.entries(row).filter(([name, value]) => value !== stored[name as keyof T]),
-  );
+function changesOf<T extends object>({ row, stored }: Cached<T>): Row {
+  const changes: Record<string, SqlValue> = {};
+  for (const name of Object.keys(row) as (keyof T & string)[]) {
+    if (row[name] !== stored[name]) changes[name] = row[name] as SqlValue;
+  }
+  return changes;
+}
 
 function cached<T extends object>(row: T | undefined): Cached<T> {
   if (row === undefined) throw new Error('the row of the queue is missing');
