@@ -218,10 +218,10 @@ describe('a file that another connection holds', () => {
   });
 });
 
-describe('an export', () => {
-  const exported = ({ run }: FileUnderTest) =>
-    run(['exportItems', 'message', 0], ['exportItems', 'dead_letter', 0]);
+const exported = ({ run }: FileUnderTest) =>
+  run(['exportItems', 'message', 0], ['exportItems', 'dead_letter', 0]);
 
+describe('an export', () => {
   test('sets damaged messages and dead letters aside', () => {
     const subject = openFile();
     subject.run(enqueue('a'), enqueue('b'), enqueue('c'), ['closeApplication', 'one', 1]);
