@@ -1,6 +1,7 @@
 /**
- * What has been told of which incident (D50): the first report on a channel creates it there, every
- * later one updates it. A queue may keep it where several processes see it.
+ * The contract of incident stores (D50): which incidents were reported on which channel. The first
+ * report on a channel creates the incident there, and later ones update it. A database can keep them for
+ * several processes.
  */
 
 export type IncidentChannel = 'log' | 'webhook';
@@ -10,9 +11,9 @@ export interface IncidentReport {
   readonly applicationId: string;
   readonly incidentId: string;
   readonly channel: IncidentChannel;
-  /** When it happened, as the event says: milliseconds since the epoch. No clock to forget by. */
+  /** When it happened by the event, in milliseconds since the epoch. Stores do not expire by this. */
   readonly at: number;
-  /** What it is about: addresses in D14's spelling, and accounts by any text that tells them apart. */
+  /** The addresses, in the spelling of D14, and the accounts, as texts that differ. */
   readonly addresses: readonly string[];
   readonly accounts: readonly string[];
 }
@@ -20,20 +21,20 @@ export interface IncidentReport {
 export interface IncidentNews {
   /** The report creates the incident on its channel: `create` (A), `created` (B). */
   readonly isFirst: boolean;
-  /** The `at` of its first report, on whichever channel. */
+  /** The `at` of its first report on any channel. */
   readonly startedAt: number;
-  /** Those that no report on this channel has named before, each once, in the order given. */
+  /** Those that no earlier report on this channel named. Each once, in the order of the report. */
   readonly newAddresses: readonly string[];
   readonly newAccounts: readonly string[];
 }
 
-/** Answers at once, or by promises; of two first reports at the same time one creates the incident. */
+/** Returns values or promises. Of two first reports at the same time, one creates the incident. */
 export interface IncidentStore {
-  /** From now on the incident counts as told so. */
+  /** Records a report, and returns what is new in it. */
   tell(report: IncidentReport): IncidentNews | Promise<IncidentNews>;
   /**
-   * The report was refused, skipped or failed after all: what it would have created or named is new
-   * again. `news` is what `tell` gave for it.
+   * Takes a report back that was refused, skipped or failed: what it created or named is new again.
+   * `news` is what `tell` returned for it.
    */
   retract(report: IncidentReport, news: IncidentNews): void | Promise<void>;
 }

@@ -1,12 +1,12 @@
-/** How an id, an address or an account is kept in memory: long ones are the reports' to choose. */
+/** Bounds the memory for an id, an address or an account: reports can have long ones. */
 import { createHash } from 'node:crypto';
 
 /** In characters. */
 export const MAX_KEPT_LENGTH = 128;
 
 /**
- * JSON keeps the parts apart, whatever characters they have, and shares no memory with them. What is
- * longer is kept as its digest.
+ * Returns the parts as JSON, which keeps them apart and shares no memory with them. Returns a digest
+ * when that is too long.
  */
 export function keptName(parts: readonly string[]): string {
   const text = JSON.stringify(parts);

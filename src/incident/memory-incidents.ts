@@ -1,4 +1,4 @@
-/** What was told of incidents, in the memory of one process: bounded, and forgotten with it. */
+/** An incident store in the memory of one process. It is bounded. */
 import { check, integer } from '../option-rules.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import type {
@@ -10,33 +10,30 @@ import type {
 import { keptName } from './kept-name.ts';
 
 export interface MemoryIncidentsOptions {
-  /** Those told of longest ago are forgotten first. 1 to 10,000,000; default 100,000. */
+  /** Maximum number of incidents. Those reported longest ago go. 1 to 10,000,000; default 100,000. */
   readonly maxIncidents?: number;
   /**
-   * Addresses and accounts of all incidents together. 1 to 100,000,000; default 1,000,000. None takes
-   * more than a few hundred bytes, however long it is.
+   * Maximum number of addresses and accounts of all incidents. Each takes a few hundred bytes at most.
+   * 1 to 100,000,000; default 1,000,000.
    */
   readonly maxNames?: number;
-  /**
-   * How long an incident is kept since it was last told of, in milliseconds by the clock of this
-   * process: when a report says that it happened has no say. At least 1; default 30 days.
-   */
+  /** Time for which an incident is kept after its last report, in milliseconds. Default 30 days. */
   readonly keptMs?: number;
 }
 
 const DAY_MS = 86_400_000;
 
-/** On one channel. */
-interface Told {
+/** What was reported of an incident on one channel. */
+interface Reported {
   isCreated: boolean;
   readonly names: Set<string>;
 }
 
 interface KnownIncident {
   readonly startedAt: number;
-  /** On the clock that never jumps. */
+  /** By the monotonic clock. */
   seenAtMs: number;
-  readonly told: { readonly [C in IncidentChannel]: Told };
+  readonly channels: { readonly [C in IncidentChannel]: Reported };
 }
 
 const RULES = {
@@ -46,8 +43,8 @@ const RULES = {
 };
 
 /**
- * What a reporter remembers of incidents unless it is given a store: for reporters of one process that
- * are to share it, or for other bounds.
+ * Creates an incident store in memory. Each reporter has one of its own by default: make one to share it
+ * between reporters of a process, or to change its bounds.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */
@@ -77,24 +74,24 @@ class MemoryIncidents implements IncidentStore {
 
   tell(report: IncidentReport): IncidentNews {
     const incident = this.#see(report);
-    const told = incident.told[report.channel];
+    const reported = incident.channels[report.channel];
     const news = {
-      isFirst: !told.isCreated,
+      isFirst: !reported.isCreated,
       startedAt: incident.startedAt,
-      newAddresses: this.#addNew(told, 'ip', report.addresses),
-      newAccounts: this.#addNew(told, 'account', report.accounts),
+      newAddresses: this.#addNew(reported, 'ip', report.addresses),
+      newAccounts: this.#addNew(reported, 'account', report.accounts),
     };
-    told.isCreated = true;
+    reported.isCreated = true;
     this.#forgetBeyond(incident);
     return news;
   }
 
   retract(report: IncidentReport, { isFirst, newAddresses, newAccounts }: IncidentNews): void {
-    const told = this.#known.get(keyOf(report))?.told[report.channel];
-    if (told === undefined) return;
-    if (isFirst) told.isCreated = false;
-    this.#remove(told, 'ip', newAddresses);
-    this.#remove(told, 'account', newAccounts);
+    const reported = this.#known.get(keyOf(report))?.channels[report.channel];
+    if (reported === undefined) return;
+    if (isFirst) reported.isCreated = false;
+    this.#remove(reported, 'ip', newAddresses);
+    this.#remove(reported, 'account', newAccounts);
   }
 
   #see(report: IncidentReport): KnownIncident {
@@ -117,20 +114,20 @@ class MemoryIncidents implements IncidentStore {
     }
   }
 
-  #addNew(told: Told, kind: string, names: readonly string[]): string[] {
+  #addNew({ names: known }: Reported, kind: string, names: readonly string[]): string[] {
     const added: string[] = [];
     for (const name of names) {
-      const size = told.names.size;
-      told.names.add(keptName([kind, name]));
-      if (told.names.size > size) added.push(name);
+      const { size } = known;
+      known.add(keptName([kind, name]));
+      if (known.size > size) added.push(name);
     }
     this.#nameCount += added.length;
     return added;
   }
 
-  #remove(told: Told, kind: string, names: readonly string[]): void {
+  #remove({ names: known }: Reported, kind: string, names: readonly string[]): void {
     for (const name of names) {
-      if (told.names.delete(keptName([kind, name]))) this.#nameCount -= 1;
+      if (known.delete(keptName([kind, name]))) this.#nameCount -= 1;
     }
   }
 
@@ -138,16 +135,16 @@ class MemoryIncidents implements IncidentStore {
     const { maxIncidents, maxNames } = this.#limits;
     for (const [key, incident] of this.#known) {
       if (this.#known.size <= maxIncidents && this.#nameCount <= maxNames) return;
-      // What was just told is kept: it is what the next report will be about.
+      // The next report is most likely about this one.
       if (incident === current) break;
       this.#forget(key, incident);
     }
     this.#forgetNames(current);
   }
 
-  /** An incident with more names than all may have: the oldest may be told again. */
-  #forgetNames({ told }: KnownIncident): void {
-    for (const { names } of [told.log, told.webhook]) {
+  /** Forgets the oldest names of an incident that alone has more than all may have. */
+  #forgetNames({ channels }: KnownIncident): void {
+    for (const { names } of [channels.log, channels.webhook]) {
       for (const name of names) {
         if (this.#nameCount <= this.#limits.maxNames) return;
         names.delete(name);
@@ -168,10 +165,11 @@ const keyOf = ({ applicationId, incidentId }: IncidentReport): string =>
 const unseen = (at: number): KnownIncident => ({
   startedAt: at,
   seenAtMs: 0,
-  told: {
+  channels: {
     log: { isCreated: false, names: new Set() },
     webhook: { isCreated: false, names: new Set() },
   },
 });
 
-const namesIn = ({ told }: KnownIncident): number => told.log.names.size + told.webhook.names.size;
+const namesIn = ({ channels: { log, webhook } }: KnownIncident): number =>
+  log.names.size + webhook.names.size;
