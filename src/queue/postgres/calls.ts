@@ -1,7 +1,6 @@
 /** The schema's functions, each as a method. */
 import { SecurityEventError } from '../../errors.ts';
 import type {
-  ApplicationItem,
   ApplicationState,
   ApplicationUpdate,
   Backlog,
@@ -11,18 +10,17 @@ import type {
   DeadLetterPage,
   EnqueueResult,
   ExpiredMessage,
-  KeyedItem,
-  MessageItem,
+  ItemKind,
   MessageResult,
   NothingDue,
   QueueEntry,
+  QueueItem,
   QueueStats,
   SequenceRange,
 } from '../queue.ts';
 import type { Database } from './database.ts';
 import { fromEscaped, toDuration, toEscaped, toWhole } from './escaped-text.ts';
 import { isLockTimeout } from './failure.ts';
-import { exportItems, itemArguments } from './items.ts';
 import {
   type ClaimAnswer,
   type ClaimName,
@@ -102,19 +100,19 @@ export class Calls {
     return new SecurityEventError('ERR_QUEUE_FULL', { detail, path: [bound] });
   }
 
-  exportItems(): AsyncIterable<ApplicationItem | MessageItem> {
-    return exportItems(this.#database);
+  async exportItems(kind: ItemKind, after: number): Promise<QueueItem[]> {
+    const rows = await this.#database.rows('export_items', { kind, after });
+    if (rows[0]?.['item'] !== null) return rows.map(({ item }) => item as QueueItem);
+    const detail = 'messages are claimed: close the senders, or wait until the leases expire';
+    throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
   }
 
   /** Rejects with ERR_QUEUE_FULL if a bound would be passed. */
-  async importItems(given: readonly KeyedItem[]): Promise<number> {
-    const { items, content } = itemArguments(given);
+  async importItems(items: readonly QueueItem[]): Promise<number> {
     const args = { items, ...this.#bounds, initialState: this.#initialJson() };
-    const answer = (await this.#database.call('import_items', args, { content })) as
-      | Overflow
-      | { readonly full?: never; readonly imported: number };
-    if (answer.full !== undefined) throw this.#overflow(answer);
-    return answer.imported;
+    const answer = (await this.#database.call('import_items', args)) as number | Overflow;
+    if (typeof answer === 'object') throw this.#overflow(answer);
+    return answer;
   }
 
   #initialJson(): StateJson {

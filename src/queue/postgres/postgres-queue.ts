@@ -1,6 +1,5 @@
 import { SecurityEventError } from '../../errors.ts';
 import type {
-  ApplicationItem,
   ApplicationState,
   ApplicationUpdate,
   Backlog,
@@ -9,15 +8,15 @@ import type {
   DeadLetterFilter,
   DeadLetterPage,
   Durability,
+  DurableQueue,
   EnqueueResult,
   ExpiredMessage,
-  KeyedItem,
-  MessageItem,
-  MessageQueue,
+  ItemKind,
   MessageResult,
   NothingDue,
   QueueClosing,
   QueueEntry,
+  QueueItem,
   QueueStats,
   SequenceRange,
 } from '../queue.ts';
@@ -42,7 +41,7 @@ interface Opened {
   readonly batcher: EnqueueBatcher;
 }
 
-export class PostgresQueue implements MessageQueue {
+export class PostgresQueue implements DurableQueue {
   readonly #options: ReadOptions;
   readonly #surroundings: QueueSurroundings;
   readonly #notifier: Notifier;
@@ -240,11 +239,11 @@ export class PostgresQueue implements MessageQueue {
     });
   }
 
-  async *exportItems(): AsyncGenerator<ApplicationItem | MessageItem> {
-    yield* await this.#run(({ calls }) => Promise.resolve(calls.exportItems()));
+  async exportItems(kind: ItemKind, after: number): Promise<readonly QueueItem[]> {
+    return await this.#run(({ calls }) => calls.exportItems(kind, after));
   }
 
-  async importItems(items: readonly KeyedItem[]): Promise<number> {
+  async importItems(items: readonly QueueItem[]): Promise<number> {
     return await this.#run(async ({ calls, flusher }) => {
       return await calls.importItems(items).finally(() => this.#notifyAll(flusher));
     });

@@ -357,6 +357,7 @@ describe('a queue', () => {
 
   test('asks a pool within no request of the host, again after a deadlock, by name unless that is lost', async () => {
     const names: (string | undefined)[] = [];
+    const backlog = { pendingMessages: 3, dueMessages: 2, lastSequence: 7 };
     const deadlock = Object.assign(new Error('deadlock'), { code: '40P01' });
     let isDeadlocked = true;
     const query = async ({ text, name }: { text: string; name?: string }) => {
@@ -375,7 +376,7 @@ describe('a queue', () => {
         read_only: 'off',
         encoding: 'UTF8',
       };
-      const answer = JSON.stringify({ dueMessages: 2, lastSequence: 7 });
+      const answer = JSON.stringify(backlog);
       if (text.includes('.backlog')) return Promise.resolve({ rows: [{ answer }] });
       return Promise.resolve({ rows: text.includes('current_setting') ? [settings] : [] });
     };
@@ -383,7 +384,7 @@ describe('a queue', () => {
       const client = { query, on: () => {}, off: () => {}, release: () => {} };
       const pool = { connect: () => Promise.resolve(client), options: {} };
       const queue = createPostgresQueue({ pool, transactionPooling, listen: false });
-      expect(await queue.open(INITIAL)).toEqual({ dueMessages: 2, lastSequence: 7 });
+      expect(await queue.open(INITIAL)).toEqual(backlog);
       expect(queue.durability).toBe('server');
       isDeadlocked = true;
       expect((await queue.stats()).accepted).toBe(0);
