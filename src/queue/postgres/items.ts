@@ -1,9 +1,15 @@
 /** Items of an export, as arguments and rows of the schema's functions. */
 import { SecurityEventError } from '../../errors.ts';
 import type { ApplicationItem, Format, Json, KeyedItem, MessageItem, QueueItem } from '../queue.ts';
+import {
+  fromEscaped,
+  type StateJson,
+  stateJson,
+  stateOf,
+  toEscaped,
+  toWhole,
+} from './conversions.ts';
 import type { Database, Row } from './database.ts';
-import { fromEscaped, toEscaped, toWhole } from './escaped-text.ts';
-import { type StateJson, stateJson, stateOf } from './rows.ts';
 
 const PAGE = 100;
 

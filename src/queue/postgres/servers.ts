@@ -88,6 +88,7 @@ export class Servers {
 
   async end(): Promise<void> {
     if (this.#options.pool !== undefined) return;
+    await this.#searching?.catch(ignore);
     await Promise.all(this.#servers.map(({ pool }) => untraced(() => pool.end())));
   }
 

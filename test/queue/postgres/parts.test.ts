@@ -1,13 +1,13 @@
 /** What the PostgreSQL queue decides without a server. */
 import { describe, expect, test } from 'vitest';
 import { SecurityEventError } from '../../../src/errors.ts';
+import { claimName } from '../../../src/queue/postgres/claims.ts';
+import { fromEscaped, toEscaped, toWhole } from '../../../src/queue/postgres/conversions.ts';
 import { CounterFlusher } from '../../../src/queue/postgres/counter-flusher.ts';
 import { EnqueueBatcher } from '../../../src/queue/postgres/enqueue-batcher.ts';
-import { fromEscaped, toEscaped, toWhole } from '../../../src/queue/postgres/escaped-text.ts';
 import { failure } from '../../../src/queue/postgres/failure.ts';
 import { readQueueOptions } from '../../../src/queue/postgres/options.ts';
 import { PostgresQueue } from '../../../src/queue/postgres/postgres-queue.ts';
-import { claimName } from '../../../src/queue/postgres/rows.ts';
 import { durabilityOf } from '../../../src/queue/postgres/schema.ts';
 import { createPostgresQueue } from '../../../src/queue/postgres.ts';
 import type { EnqueueResult, QueueEntry } from '../../../src/queue/queue.ts';

@@ -6,12 +6,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import {
-  createSchema,
-  type Migrations,
-  schemaFile,
-  schemaText,
-} from '../../../src/queue/postgres/schema.ts';
+import { schemaFile } from '../../../src/queue/postgres/schema.ts';
 import {
   createPostgresQueue,
   createPostgresSchema,
@@ -124,46 +119,6 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       await expect(createPostgresSchema({ connection, schema: 'later' })).rejects.toMatchObject(
         refused,
       );
-    });
-
-    test('of an older version is refused, and migrated version by version, once', async () => {
-      await control.query(`create schema older; create table older.steps (name text);
-        create table older.schema_version (version integer primary key);
-        insert into older.schema_version values (-1)`);
-      const connection = server.connection;
-      const older = { schema: 'older', callTimeoutMs: 30_000 };
-      const migrate = async (migrations: Migrations): Promise<string> => {
-        const client = new pg.Client(connection);
-        await client.connect();
-        try {
-          return await createSchema(client, older, migrations);
-        } finally {
-          await client.end();
-        }
-      };
-      const steps = {
-        [-1]: "insert into {s}.steps values ('first')",
-        0: `insert into {s}.steps values ('second'); ${schemaText('older').replaceAll(/create table "older".schema_version .*|insert into "older".schema_version .*/g, '')}`,
-      };
-      await expect(made({ schema: 'older' }).open(INITIAL)).rejects.toThrow(
-        'is of version -1, not 1: run createPostgresSchema',
-      );
-      // NothingDue leads from it to ours.
-      await expect(createPostgresSchema({ connection, schema: 'older' })).rejects.toThrow(
-        'the schema older is of version -1',
-      );
-      await expect(migrate({ [-1]: steps[-1] })).rejects.toThrow('is of version -1');
-      await expect(migrate({ ...steps, 0: 'select wrong' })).rejects.toMatchObject({
-        cause: { code: '42703' },
-      });
-      expect((await control.query('select from older.steps')).rowCount).toBe(0);
-      const answers = await Promise.all([1, 2, 3].map(() => migrate(steps)));
-      expect(answers.toSorted()).toEqual(['migrated', 'present', 'present']);
-      const { rows } = await control.query('select name from older.steps');
-      expect(rows).toEqual([{ name: 'first' }, { name: 'second' }]);
-      const queue = await open({ schema: 'older' });
-      await queue.enqueue([entryOf('one', { messageId: 'a' })]);
-      expect(await deliverAll(queue)).toEqual(['a']);
     });
 
     test('can be made by the file of the package, which says the same', async () => {

@@ -146,37 +146,6 @@ begin
       having count(*) > 0;
 end $$;
 
--- Releases a claim: its messages are due as before. Writes the state if one is given. Returns whether the
--- claim was live.
-create function {s}.release(args json) returns boolean language plpgsql {plans} as $$
-#variable_conflict use_variable
-declare
-  which bigint := args->>'number';
-  app {s}.application;
-  now_exact double precision;
-begin
-  app := {s}.lock_application(which);
-  if app.claim is distinct from (args->>'claim')::bigint or app.claim is null then
-    return false;
-  end if;
-  now_exact := {s}.now_exact();
-  update {s}.application a set
-      claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
-      first_due = least(a.first_due, app.claim_dues[1]),
-      served_at = floor(now_exact), turn = nextval('{s}.turn_number')
-    where a.number = which;
-  if args->'state' is not null then
-    update {s}.application a set
-        tier = case when a.tier = 'closed' then a.tier else s.tier end,
-        max_messages = s.max_messages, max_bytes = s.max_bytes, circuit_breaker = s.circuit_breaker,
-        not_before = {s}.time_after(now_exact, (args->>'pauseMs')::double precision)
-      from {s}.state_of(args->'state') s where a.number = which;
-  end if;
-  perform {s}.end_delays(a, floor(now_exact)::bigint)
-    from {s}.application a where a.number = which;
-  return true;
-end $$;
-
 -- Extends a lease. Returns whether the claim was live.
 create function {s}.extend(args json) returns boolean language plpgsql {plans} as $$
 declare
