@@ -190,5 +190,5 @@ export class PostgresServer {
 export const STANDING_CLOCK = `
   create table security_events.time (ms double precision not null);
   insert into security_events.time values (0);
-  create or replace function security_events.now_exact() returns double precision
+  create or replace function security_events.clock_ms() returns double precision
   language sql volatile as 'select ms from security_events.time';`;

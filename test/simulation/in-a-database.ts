@@ -97,7 +97,8 @@ class Tables implements Backing {
   readonly begin = async (): Promise<void> => {
     const clear = TABLES.map((table) => `delete from security_events.${table};`);
     await this.#database.control.query(
-      `${clear.join('')} update security_events.pending_total set messages = 0, bytes = 0`,
+      `${clear.join('')} update security_events.pending_total set messages = 0, bytes = 0;
+      update security_events.clock set offset_ms = 0, last_ms = 0`,
     );
     await this.#setTime();
     await this.#observer.open(INITIAL);

@@ -274,6 +274,26 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     expect(await queue.purgeDeadLetters({})).toBe(1);
   });
 
+  test('delivers what waits, and what is new, when the clock is set back', async () => {
+    const schema = 'clock';
+    await createPostgresSchema({ connection: server.connection, schema });
+    await control.query(`create table clock.test (ms double precision);
+      insert into clock.test values (${Date.now()});
+      create or replace function clock.clock_ms() returns double precision
+      language sql volatile as 'select ms from clock.test'`);
+    const queue = await open({ schema });
+    await queue.enqueue([entryOf('one', { messageId: 'settled' }), entryOf('two')]);
+    await queue.settle(await claimOf(queue), [DELIVERED], LAST);
+    await control.query('update clock.test set ms = ms - 3600000');
+    await queue.enqueue([entryOf('one', { messageId: 'after' })]);
+    const found: string[] = [];
+    await vi.waitFor(async () => {
+      const claim = await queue.claim(REQUEST);
+      if (isClaim(claim)) found.push(claim.applicationId);
+      expect(found.toSorted()).toEqual(['one', 'two']);
+    }, 5000);
+  });
+
   test('listens again after its connection was cut', async () => {
     const queue = await open({ pollMs: 100 });
     queue.onDue(() => {});

@@ -58,8 +58,8 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     const other = await open();
     await other.enqueue(large(1000));
     // Until its counters are flushed a claim may find nothing.
-    const deltas = () => server.query('select from security_events.counter_delta');
-    await expect.poll(async () => (await deltas()).length, { timeout: 5000 }).toBe(0);
+    const deltas = 'select from security_events.counter_delta';
+    await expect.poll(async () => (await server.query(deltas)).length, { timeout: 5000 }).toBe(0);
     await stopped.stats();
     proxy.stall('to-client');
     const claiming = stopped.claim(REQUEST).catch(() => undefined);

@@ -118,3 +118,12 @@ create table {s}.enqueue_lock ();
 
 -- Locked, never filled: one transaction at a time flushes counter deltas.
 create table {s}.flush_lock ();
+
+-- The queue's time is the server's clock and `offset_ms`, so that it does not go back with the clock.
+create table {s}.clock (
+  offset_ms double precision not null default 0,
+  -- The queue's time when it was last kept.
+  last_ms double precision not null default 0
+) with (fillfactor = 20);
+
+insert into {s}.clock default values;

@@ -32,6 +32,9 @@ begin
             order by a.ready_at, a.turn limit 1) h
         order by h.ready_at limit 1;
       if has_waited or due_in is null or due_in > 0 then
+        if {s}.keep_time() then
+          due_in := 0;
+        end if;
         return json_build_object('dueIn', due_in, 'hasDeltas', has_deltas);
       end if;
       -- Other transactions have locked all that is ready, and may be about to end.
