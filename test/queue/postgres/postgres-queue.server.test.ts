@@ -294,6 +294,26 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     }, 5000);
   });
 
+  test('takes no result of a claim that a new primary has not heard of', async () => {
+    const queue = await open();
+    await queue.enqueue([entryOf('one')]);
+    await control.query(`select ${SCHEMA}.flush_counters('{}')`);
+    // As a standby that was promoted without the last transactions.
+    const [before] = (
+      await control.query<{ last: string; first_due: string }>(
+        `select last_value as last, first_due from ${SCHEMA}.turn_number, ${SCHEMA}.application`,
+      )
+    ).rows;
+    const lost = await claimOf(queue);
+    await control.query(`update ${SCHEMA}.application set claim = null, lease_end = null,
+      claim_dues = null, claim_sequences = null, first_due = ${before?.first_due};
+      select setval('${SCHEMA}.turn_number', ${before?.last})`);
+    const live = await claimOf(queue);
+    expect(idsOf(live)).toEqual(idsOf(lost));
+    expect(await queue.settle(lost, [DELIVERED], LAST)).toBe('lost');
+    expect(await queue.settle(live, [DELIVERED], LAST)).toBe('settled');
+  });
+
   test('listens again after its connection was cut', async () => {
     const queue = await open({ pollMs: 100 });
     queue.onDue(() => {});
