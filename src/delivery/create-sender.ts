@@ -122,7 +122,7 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
     stopping,
     network: settings.wire.network,
     wire: { poster, clock, headers: settings.headers, signal: stopping.signal },
-    ready: opener(() => openQueue(queue, { tracker, isDelivering, policy: settings.policy })),
+    ready: opener(() => openQueue(queue, { tracker, policy: settings.policy })),
     observe: createObserver(senderId),
     tracker,
     lastFailures: new LastFailures(),

@@ -7,23 +7,12 @@ import type { Tracker } from './tracker.ts';
 
 export interface Opening {
   readonly tracker: Tracker;
-  readonly isDelivering: boolean;
   readonly policy: DeliveryPolicy;
 }
 
 /** Opens the queue, and tells the tracker what waited in it. Rejects with what `open` rejects with. */
-export async function openQueue(
-  queue: MessageQueue,
-  { tracker, isDelivering, policy }: Opening,
-): Promise<void> {
-  const backlog = await queue.open(initialState(policy));
-  const { dueMessages, lastSequence } = backlog;
-  // Now: later nobody can tell messages that are not due yet from those that another process settles.
-  const pending =
-    isDelivering && dueMessages > 0
-      ? await queue.countPending([{ from: 1, to: lastSequence }]).catch(() => dueMessages)
-      : 0;
-  tracker.setBacklog(backlog, pending);
+export async function openQueue(queue: MessageQueue, { tracker, policy }: Opening): Promise<void> {
+  tracker.setBacklog(await queue.open(initialState(policy)));
 }
 
 /**

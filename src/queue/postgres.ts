@@ -14,7 +14,7 @@ import {
 import { PostgresQueue } from './postgres/postgres-queue.ts';
 import { checkWritable, createSchema } from './postgres/schema.ts';
 import { loadPg, Servers } from './postgres/servers.ts';
-import type { MessageQueue } from './queue.ts';
+import type { DurableQueue } from './queue.ts';
 
 export type {
   PostgresConnection,
@@ -23,7 +23,7 @@ export type {
   PostgresQueueOptions,
   PostgresServer,
 } from './postgres/options.ts';
-export type { MessageQueue } from './queue.ts';
+export type { DurableQueue } from './queue.ts';
 
 const SURROUNDINGS = { clock: systemClock, newId, load: loadPg };
 
@@ -41,7 +41,7 @@ export interface PostgresIncidentStore extends IncidentStore {
  * `ERR_PEER_MISSING` if `pg` is not installed, and with `ERR_QUEUE_FAILED` if no server that takes writes can
  * be reached, or the schema is missing or has another version.
  */
-export function createPostgresQueue(options: PostgresQueueOptions): MessageQueue {
+export function createPostgresQueue(options: PostgresQueueOptions): DurableQueue {
   return new PostgresQueue(readQueueOptions(options), SURROUNDINGS);
 }
 

@@ -1,15 +1,14 @@
 import { SecurityEventError } from '../../errors.ts';
 import type {
-  ApplicationItem,
   ApplicationState,
   Backlog,
   Durability,
+  DurableQueue,
   EnqueueResult,
-  KeyedItem,
-  MessageItem,
   MessageQueue,
   QueueClosing,
   QueueEntry,
+  QueueItem,
 } from '../queue.ts';
 import { Claims } from './claims.ts';
 import {
@@ -30,7 +29,6 @@ import {
 import { CounterFlusher } from './counter-flusher.ts';
 import { Database } from './database.ts';
 import { EnqueueBatcher } from './enqueue-batcher.ts';
-import { exportItems, itemArguments } from './items.ts';
 import { Notifier } from './notifier.ts';
 import type { ReadOptions } from './options.ts';
 import type { Settings } from './schema.ts';
@@ -54,7 +52,7 @@ type EnqueueAnswer =
   | (Settings & { readonly full?: never; readonly sequences: number[]; readonly closed: string[] });
 
 /** Methods are typed by the contract, which declares their parameters. */
-export class PostgresQueue implements MessageQueue {
+export class PostgresQueue implements DurableQueue {
   readonly #options: ReadOptions;
   readonly #database: Database;
   readonly #claims: Claims;
@@ -215,22 +213,21 @@ export class PostgresQueue implements MessageQueue {
       return purged;
     });
 
-  async *exportItems(): AsyncGenerator<ApplicationItem | MessageItem> {
-    yield* await this.#run(() => Promise.resolve(exportItems(this.#database)));
-  }
-
-  async importItems(given: readonly KeyedItem[]): Promise<number> {
-    return await this.#run(async () => {
-      const { items, content } = itemArguments(given);
-      const answer = (await this.#database
-        .call('import_items', { items, ...this.#limits() }, { content })
-        .finally(() => this.#notifyAll())) as
-        | Overflow
-        | { readonly full?: never; readonly imported: number };
-      if (answer.full !== undefined) throw this.#overflow(answer);
-      return answer.imported;
+  readonly exportItems: DurableQueue['exportItems'] = (kind, after) =>
+    this.#run(async () => {
+      const rows = await this.#database.rows('export_items', { kind, after });
+      if (rows[0]?.['item'] !== null) return rows.map(({ item }) => item as QueueItem);
+      const detail = 'messages are claimed: close the senders, or wait until the leases expire';
+      throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
     });
-  }
+
+  readonly importItems: DurableQueue['importItems'] = (items) =>
+    this.#run(async () => {
+      const importing = this.#database.call('import_items', { items, ...this.#limits() });
+      const answer = (await importing.finally(() => this.#notifyAll())) as number | Overflow;
+      if (typeof answer === 'object') throw this.#overflow(answer);
+      return answer;
+    });
 
   readonly stats: MessageQueue['stats'] = () =>
     this.#run(async () => statsOf(await this.#database.rows('stats')));

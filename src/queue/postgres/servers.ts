@@ -199,6 +199,8 @@ export class Servers {
     class ServerClient extends Client {
       constructor() {
         super(config);
+        // The pool has no listener between the end of the connecting and the call that waits for it.
+        this.on('error', ignore);
       }
     }
     const pool = new Pool({

@@ -231,7 +231,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   });
 
   test('purges dead letters by their age with the SQL of the guide, and counts them', async () => {
-    const guide = readFileSync(join(root, 'docs/queues.md'), 'utf8');
+    const guide = readFileSync(join(root, 'docs/fleet.md'), 'utf8');
     const [, sql = ''] = /```sql\n(select [^`]*dead_letter[^`]*)```/.exec(guide) ?? [];
     const queue = await open();
     await queue.enqueue([31, 29, 40, 0].map((days) => entryOf('one', { messageId: `${days}` })));
@@ -248,7 +248,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   test('answers the queries of the guide for fleets', async () => {
     const guide = readFileSync(join(root, 'docs/fleet.md'), 'utf8');
     const blocks = Array.from(guide.matchAll(/```sql\n([^`]*)```/g), ([, sql = '']) => sql);
-    expect(blocks).toHaveLength(7);
+    expect(blocks).toHaveLength(8);
     const queue = await open();
     await queue.enqueue([entryOf('one')]);
     await claimOf(queue);
