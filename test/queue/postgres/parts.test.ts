@@ -358,7 +358,7 @@ describe('a queue', () => {
   });
 
   test('survives a server that ends a connection in the moment in which it is made', async () => {
-    const ready = Buffer.from('520000000800000000' + '5a0000000549', 'hex');
+    const ready = Buffer.from('5200000008000000005a0000000549', 'hex');
     const fatal = Buffer.from('SFATAL\0C57P01\0Mthe server is killed\0\0');
     const error = Buffer.alloc(5);
     error.write('E');
