@@ -25,7 +25,7 @@ const PATH = 'set search_path = pg_catalog, pg_temp';
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /** Returns the SQL for all that a new, empty schema holds. */
-export function schemaText(schema: string): string {
+function schemaText(schema: string): string {
   const version = `create table {s}.schema_version (version integer primary key);
 
 insert into {s}.schema_version values (${SCHEMA_VERSION});`;
