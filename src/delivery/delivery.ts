@@ -140,7 +140,9 @@ export class Delivery {
     );
     const now = claim.nowMs + (clock.monotonicMs() - startedAt);
     const attempted: Attempted = {
-      claim,
+      messages,
+      messageCount: messages.length,
+      claimedAtMs: claim.nowMs,
       breaker,
       result,
       bodyBytes: body.length,
@@ -150,7 +152,7 @@ export class Delivery {
     const settlement = settle(attempted, policy, random);
     await tracker.settling(async () => {
       const answer = await this.#settle(claim, settlement, heldSince);
-      this.#report({ attempted, settlement, started, isLost: answer !== 'settled' });
+      this.#report({ claim, attempted, settlement, started, isLost: answer !== 'settled' });
     });
   }
 
@@ -223,9 +225,9 @@ export class Delivery {
     }
   }
 
-  #report({ attempted, settlement, started, isLost }: Report): void {
+  #report({ claim, attempted, settlement, started, isLost }: Report): void {
     const { observe, lastFailures } = this.#parts;
-    const { claim, result, retryAfterMs } = attempted;
+    const { result, retryAfterMs } = attempted;
     const { applicationId } = claim;
     const { outcome, state } = settlement;
     const { reusedConnection } = result;
@@ -286,6 +288,7 @@ interface Attempt {
 }
 
 interface Report {
+  readonly claim: Claim;
   readonly attempted: Attempted;
   readonly settlement: Settlement;
   readonly started: DeliveryEvents['attempt-started'];

@@ -1,11 +1,5 @@
 /** What follows from one attempt for its messages, its destination and the queue. Pure. */
-import type {
-  ApplicationUpdate,
-  Claim,
-  ClaimedMessage,
-  Json,
-  MessageResult,
-} from '../queue/queue.ts';
+import type { ApplicationUpdate, Json, MessageResult } from '../queue/queue.ts';
 import type { Random } from '../runtime/random.ts';
 import {
   type AttemptResult,
@@ -21,10 +15,21 @@ import {
   updateOf,
 } from './circuit-breaker.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
-import { progressOf, type RequestEnd, resultsOf, type Verdict } from './verdicts.ts';
+import {
+  type MessageHistory,
+  progressOf,
+  type RequestEnd,
+  resultsOf,
+  type Verdict,
+} from './verdicts.ts';
 
 export interface Attempted {
-  readonly claim: Claim;
+  /** Ages are measured at `claimedAtMs`. One stands for all where all have the same history. */
+  readonly messages: readonly MessageHistory[];
+  /** Number of messages in the request. */
+  readonly messageCount: number;
+  /** In the queue's time. */
+  readonly claimedAtMs: number;
   readonly breaker: CircuitBreaker;
   readonly result: AttemptResult;
   readonly bodyBytes: number;
@@ -42,26 +47,25 @@ export interface Settlement {
 }
 
 export function settle(attempted: Attempted, policy: DeliveryPolicy, random: Random): Settlement {
-  const { claim, breaker, result } = attempted;
+  const { messages, messageCount, breaker, result } = attempted;
   if (result.kind === 'failure' && result.code === 'aborted') {
-    return { ...notSent(claim, { breaker, pauseMs: 0 }, policy), outcome: 'aborted' };
+    return { ...notSent(attempted, { breaker, pauseMs: 0 }, policy), outcome: 'aborted' };
   }
   if (result.kind === 'failure' && result.code === 'undici-missing') {
-    return notSent(claim, { breaker, pauseMs: policy.maxProbeWaitMs }, policy);
+    return notSent(attempted, { breaker, pauseMs: policy.maxProbeWaitMs }, policy);
   }
-  const { messages } = claim;
-  const size = { messageCount: messages.length, bytes: attempted.bodyBytes };
+  const size = { messageCount, bytes: attempted.bodyBytes };
   const judgement = judgeAttempt(result, { ...size, largeBodyBytes: policy.largeBodyBytes });
   const isContent = blamesContent(result);
   const isBisection = messages.some(isBisecting);
   const [first] = messages;
-  const failedAlone = messages.length === 1 && first !== undefined && progressOf(first).failedAlone;
+  const failedAlone = messageCount === 1 && first !== undefined && progressOf(first).failedAlone;
   const step = afterAttempt(
     breaker,
     {
       outcome: judgement.outcome,
       bodyBytes: attempted.bodyBytes,
-      messageCount: messages.length,
+      messageCount,
       isTimeout: isTimeout(result),
       counts: !failedAlone && !(isBisection && isContent),
       isBisection: isBisection && isContent,
@@ -78,25 +82,27 @@ export function settle(attempted: Attempted, policy: DeliveryPolicy, random: Ran
     lastAttempt: lastAttemptOf(result),
   };
   const aged =
-    end.outcome === 'delivered' ? messages : agedBy(messages, attempted.now - claim.nowMs);
+    end.outcome === 'delivered'
+      ? messages
+      : agedBy(messages, attempted.now - attempted.claimedAtMs);
   return {
     outcome: judgement.outcome,
-    results: resultsOf(aged, end, { policy, random }),
+    results: resultsOf(aged, end, { policy, random, messageCount }),
     state: updateOf(step, policy),
     changes: step.changes,
   };
 }
 
 /** As old as they are now: an attempt takes time, and the horizon is measured from its end (D71). */
-function agedBy(messages: readonly ClaimedMessage[], elapsedMs: number): ClaimedMessage[] {
-  return messages.map((message) => ({ ...message, ageMs: message.ageMs + elapsedMs }));
+function agedBy(messages: readonly MessageHistory[], elapsedMs: number): MessageHistory[] {
+  return messages.map(({ ageMs, progress }) => ({ ageMs: ageMs + elapsedMs, progress }));
 }
 
 const isTimeout = (result: AttemptResult): boolean =>
   result.kind === 'failure' && (result.code === 'headers-timeout' || result.code === 'deadline');
 
 /** Most have nothing behind them yet. */
-const isBisecting = (message: ClaimedMessage): boolean =>
+const isBisecting = (message: MessageHistory): boolean =>
   message.progress !== null && progressOf(message).isBisecting;
 
 /**
@@ -104,14 +110,14 @@ const isBisecting = (message: ClaimedMessage): boolean =>
  * counted as sent, since the receiver may have taken them (D24).
  */
 function notSent(
-  { messages }: Claim,
+  { messages, messageCount }: Attempted,
   step: Pick<BreakerStep, 'breaker' | 'pauseMs'>,
   policy: DeliveryPolicy,
 ): Settlement {
   const results = messages.map((message): MessageResult => {
     const progress = progressOf(message);
     const isAlone = progress.failedAlone || progress.isBisecting;
-    const company = isAlone ? { maxMessages: messages.length } : {};
+    const company = isAlone ? { maxMessages: messageCount } : {};
     return { kind: 'retry', afterMs: 0, ...company, progress };
   });
   const state = updateOf({ ...step, changes: [] }, policy);

@@ -22,6 +22,9 @@ export type Progress = {
 
 const START: Progress = { failures: 0, refusals: 0, isBisecting: false, failedAlone: false };
 
+/** What decides about a message: how old it is, and what it has behind it. */
+export type MessageHistory = Pick<ClaimedMessage, 'ageMs' | 'progress'>;
+
 export function progressOf({ progress }: Pick<ClaimedMessage, 'progress'>): Progress {
   return { ...START, ...(progress as Partial<Progress> | null) };
 }
@@ -47,15 +50,15 @@ export type Verdict = MessageResult & { readonly gaveUp?: GaveUp };
 /** One for all: a request has up to a thousand messages, and this is how most of them end. */
 const DELIVERED: Verdict = Object.freeze({ kind: 'delivered' });
 
-/** One result a message, in order. What failed together is due again together: one chance for all. */
+/** Returns a result for each history, in order. What failed together is due again together: one chance for all. */
 export function resultsOf(
-  messages: readonly ClaimedMessage[],
+  messages: readonly MessageHistory[],
   end: RequestEnd,
-  { policy, random }: Decision,
+  { policy, random, messageCount }: Decision & { readonly messageCount: number },
 ): Verdict[] {
   if (end.outcome === 'delivered') return messages.map(() => DELIVERED);
   const chance = random();
-  const context = { end, policy, count: messages.length, random: () => chance };
+  const context = { end, policy, count: messageCount, random: () => chance };
   return messages.map((message) => resultOf(message, context));
 }
 
@@ -67,7 +70,7 @@ interface Context {
   readonly random: Random;
 }
 
-function resultOf(message: ClaimedMessage, context: Context): Verdict {
+function resultOf(message: MessageHistory, context: Context): Verdict {
   const { end, count } = context;
   const progress = progressOf(message);
   switch (end.outcome) {
@@ -86,7 +89,7 @@ function resultOf(message: ClaimedMessage, context: Context): Verdict {
 }
 
 /** Due again at once, or when the receiver said, with half of the company (D73, D74). */
-function smaller(message: ClaimedMessage, progress: Progress, context: Context): Verdict {
+function smaller(message: MessageHistory, progress: Progress, context: Context): Verdict {
   const { end, policy, count, random } = context;
   const maxMessages = Math.max(1, Math.floor(count / 2));
   const { retryAfterMs } = end;
@@ -99,7 +102,7 @@ function smaller(message: ClaimedMessage, progress: Progress, context: Context):
 
 /** By the schedule (D71), as often as the status allows (D72). */
 function later(
-  message: ClaimedMessage,
+  message: MessageHistory,
   progress: Progress,
   context: Context & { readonly isShared: boolean },
 ): Verdict {
