@@ -78,7 +78,7 @@ export async function takeIn(
     if (read instanceof AcceptedEntry) entries.push(read);
     else skipped.push(read);
   };
-  const store = (draft: ReadDraft, index: number): void | Promise<void> => {
+  const store = (draft: ReadDraft, index: number): Promise<void> | undefined => {
     // The id is fixed here, before the first attempt, and never changes (D21).
     const { messageId = rules.newId(), application: applicationId = '' } = draft;
     const application = known.get(applicationId);

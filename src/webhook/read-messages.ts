@@ -3,7 +3,6 @@ import type { Contract, Dialect, WebhookMessageToSend } from '../contract/index.
 import { kindOf } from '../contract/wording.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
 import type { Format } from '../queue/queue.ts';
-import { isPromiseLike } from '../runtime/is-promise-like.ts';
 import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
 
 /** What the senders take in each format. */
@@ -20,10 +19,10 @@ type Parsed<D> =
   | { readonly success: true; readonly data: D }
   | { readonly success: false; readonly error: { readonly issues: readonly InputIssue[] } };
 
-export interface Reading<D extends object, T> {
+export interface Reading<D extends object> {
   readonly schema: MessageSchema<D>;
-  /** Called for each message in turn, as long as none was refused. */
-  readonly store: (data: D, index: number) => T | Promise<T>;
+  /** Called for each message in turn, as long as none was refused. Awaited if it returns a promise. */
+  readonly store: (data: D, index: number) => Promise<void> | undefined;
   /** Asked between two messages, so that a large batch does not hold the event loop. */
   readonly giveWay: GiveWay;
 }
@@ -37,15 +36,14 @@ const MAX_ISSUES = 100;
  * @throws SecurityEventError `ERR_INVALID_MESSAGE`, with the faults of all messages, or what `store`
  * throws; `path` begins with the index of the message.
  */
-export async function readMessages<D extends object, T>(
+export async function readMessages<D extends object>(
   messages: unknown,
-  { schema, store, giveWay }: Reading<D, T>,
-): Promise<T[]> {
+  { schema, store, giveWay }: Reading<D>,
+): Promise<void> {
   if (!Array.isArray(messages)) {
     const message = `expected an array of messages, found ${kindOf(messages)}`;
     throw invalidMessage([{ path: [], message }]);
   }
-  const stored: T[] = [];
   const issues: InputIssue[] = [];
   const given: readonly unknown[] = messages.slice();
   for (let index = 0; index < given.length; index += 1) {
@@ -54,16 +52,15 @@ export async function readMessages<D extends object, T>(
       const untold = parsed.error.issues.slice(0, MAX_ISSUES - issues.length);
       issues.push(...untold.map((issue) => within(index, issue)));
     } else if (issues.length === 0) {
-      const result = store(parsed.data, index);
-      // Most are there at once; awaiting those would cost a turn of the microtask queue each.
-      stored.push(isPromiseLike(result) ? await result : result);
+      // Most are stored at once; awaiting those would cost a turn of the microtask queue each.
+      const storing = store(parsed.data, index);
+      if (storing !== undefined) await storing;
     }
     if (issues.length === MAX_ISSUES) break;
     const way = giveWay();
     if (way !== undefined) await way;
   }
   if (issues.length > 0) throw invalidMessage(issues);
-  return stored;
 }
 
 function parse<D extends object>(
