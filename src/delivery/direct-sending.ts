@@ -29,13 +29,17 @@ export interface DirectCall extends Sending {
 }
 
 /** The policy of a sender that has one destination and an end: it neither stops for probes nor closes. */
-export function directPolicy(
-  given: Pick<DeliveryPolicy, 'schedule' | 'maxBodyBytes' | 'maxMessages'>,
-): DeliveryPolicy {
+export function directPolicy({
+  schedule,
+  maxBodyBytes,
+  maxMessages,
+}: Pick<DeliveryPolicy, 'schedule' | 'maxBodyBytes' | 'maxMessages'>): DeliveryPolicy {
   return {
     ...DEFAULT_POLICY,
-    ...given,
-    cautiousMaxMessages: given.maxMessages,
+    schedule,
+    maxBodyBytes,
+    maxMessages,
+    cautiousMaxMessages: maxMessages,
     openAfterFailures: Number.POSITIVE_INFINITY,
     goneConfirmMs: Number.POSITIVE_INFINITY,
   };

@@ -4,7 +4,7 @@ import { SecurityEventError } from '../errors.ts';
 import type { Format, QueueEntry, StoredMessage } from '../queue/queue.ts';
 import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
 import { applicationOf, draftReader, type ReadDraft } from './draft-reader.ts';
-import { bodyBytes, elementBytes, storeText, storeV1 } from './encoder.ts';
+import { BRACKET_BYTES, maxElementBytes, storeText, storeV1 } from './encoder.ts';
 import { readMessages } from './read-messages.ts';
 import { type BytesOf, sharedBytes } from './shared-bytes.ts';
 
@@ -31,8 +31,7 @@ export class AcceptedEntry implements Place, QueueEntry {
   }
 }
 
-/** A later attempt has a longer `retry_count`; and each element but the first has a comma. */
-const MAX_RETRY_COUNT = 9_999_999_999;
+/** Each element but the first has a comma. */
 const COMMA_BYTES = 1;
 
 /** @throws SecurityEventError `ERR_MESSAGE_TOO_LARGE` if not even a request of its own has room for the message. */
@@ -41,8 +40,8 @@ export function acceptedEntry(
   stored: StoredMessage,
   maxBodyBytes: number,
 ): AcceptedEntry {
-  const size = elementBytes({ stored, sends: MAX_RETRY_COUNT });
-  const bytes = bodyBytes([size]);
+  const size = maxElementBytes(stored);
+  const bytes = BRACKET_BYTES + size;
   if (bytes <= maxBodyBytes) return new AcceptedEntry(place, stored, size + COMMA_BYTES);
   throw new SecurityEventError('ERR_MESSAGE_TOO_LARGE', {
     detail: `message ${place.index} makes a request of ${bytes} bytes, maxBodyBytes is ${maxBodyBytes}`,

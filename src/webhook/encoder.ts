@@ -92,6 +92,14 @@ export function elementBytes({ stored, sends }: Outgoing): number {
   return stored.bytes.length + slots;
 }
 
+/** Digits of the largest `retry_count` that sizes reckon with. */
+const MAX_COUNT_DIGITS = 10;
+
+/** The bytes of an element whose `retry_count` has grown as long as it may. */
+export function maxElementBytes({ bytes, format }: StoredMessage): number {
+  return bytes.length + (format === 2 ? TIMESTAMP_BYTES + MAX_COUNT_DIGITS : 0);
+}
+
 /** The exact bytes of a request whose elements have these sizes. */
 export function bodyBytes(elements: readonly number[]): number {
   let bytes = BRACKET_BYTES + Math.max(0, elements.length - 1);

@@ -5,6 +5,7 @@
 import type { Socket } from 'node:net';
 import type { buildConnector, Client, Dispatcher } from 'undici';
 import { ownProperties } from '../../own-properties.ts';
+import { NOT_NEEDED } from '../../runtime/not-needed.ts';
 import type { ConnectPhases, ConnectWatch, GuardedConnect } from './connector.ts';
 import { tolerateContinue } from './unasked-continue.ts';
 
@@ -92,7 +93,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     begin,
     destroy: async () => {
       // undici does not reach a connection that is still being made.
-      ending.abort();
+      ending.abort(NOT_NEEDED);
       await client.destroy();
     },
   };
