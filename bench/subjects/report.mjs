@@ -8,18 +8,18 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { attackRecord, SECRET } from './inputs.mjs';
 
 const WARM_UP_EVENTS = 20_000;
-/** Events of a request; between two of them the event loop turns. */
+/** Events of a request; between two requests the event loop turns. */
 const EVENTS_PER_REQUEST = 10;
 
 const built = (path) => import(new URL(`../../modules/${path}`, import.meta.url).href);
 
 /** `report` makes one event; `within` runs a request's work; `arrived` counts at both far ends. */
-function reporting({ report, within, arrived }) {
+function reporting({ report, within, arrived }, eventsPerRequest) {
   const run = async (count) => {
-    for (let done = 0; done < count; done += EVENTS_PER_REQUEST) {
+    for (let done = 0; done < count; done += eventsPerRequest) {
       await turn();
       within(() => {
-        for (let event = 0; event < EVENTS_PER_REQUEST; event += 1) report();
+        for (let event = 0; event < eventsPerRequest; event += 1) report();
       });
     }
     await turn();
@@ -75,7 +75,7 @@ async function reporter() {
   });
   const service = { env, name, svc_id };
   const events = createReporter({ service, log: { destination }, webhook });
-  return reporting({
+  return {
     report: () => events.attack(payload),
     within: (work) => {
       const { actor, http } = context;
@@ -85,7 +85,7 @@ async function reporter() {
       await events.flush();
       return seen;
     },
-  });
+  };
 }
 
 async function barePino() {
@@ -93,11 +93,36 @@ async function barePino() {
   const { seen, destination } = counting();
   const logger = pino({}, destination);
   const record = attackRecord();
-  return reporting({
+  return {
     report: () => logger.info(record),
     within: (work) => work(),
     arrived: () => seen,
-  });
+  };
 }
 
-export const sides = { 'reporter in a request': reporter, 'bare pino line': barePino };
+/** Nothing warms up; timed is the call alone, after which the line is written and the message on its way. */
+const firstEvent = (makeSide) => async () => {
+  const { report, within, arrived } = await makeSide();
+  return {
+    run: () => {
+      within(report);
+    },
+    check: async () => {
+      for (const [what, found] of Object.entries(await arrived())) {
+        if (found !== 1) throw new Error(`${found} events came out as ${what}`);
+      }
+    },
+  };
+};
+
+const manyEvents = (makeSide, eventsPerRequest) => async () =>
+  reporting(await makeSide(), eventsPerRequest);
+
+export const sides = {
+  'reporter in a request': manyEvents(reporter, EVENTS_PER_REQUEST),
+  'reporter, an event a turn': manyEvents(reporter, 1),
+  'reporter, the first event': firstEvent(reporter),
+  'bare pino line': manyEvents(barePino, EVENTS_PER_REQUEST),
+  'bare pino line, one a turn': manyEvents(barePino, 1),
+  'bare pino line, the first': firstEvent(barePino),
+};

@@ -67,12 +67,11 @@ export async function takeIn(
 ): Promise<Intake> {
   const subject = { name: 'the selection', path: ['selection'] };
   const selection = check<SendSelection>(given, SELECTION_RULES, subject);
-  const acceptedAt = formatTimestamp(acceptedAtMs);
   const known = new Map<string, ResolvedApplication>();
   const entries: AcceptedEntry[] = [];
   const skipped: SkippedMessage[] = [];
   const toBytes = sharedBytes(Array.isArray(messages) ? messages.length : 0);
-  const projection = { selection, acceptedAt, rules, toBytes };
+  const projection = { selection, acceptedAtMs, rules, toBytes };
   const take = (routed: Routed): void => {
     const read = project(routed, projection);
     if (read instanceof AcceptedEntry) entries.push(read);
@@ -105,12 +104,12 @@ interface Routed extends Place {
 
 interface Projection {
   readonly selection: SendSelection;
-  readonly acceptedAt: string;
+  readonly acceptedAtMs: number;
   readonly rules: IntakeRules;
   readonly toBytes: BytesOf;
 }
 
-function project(routed: Routed, { selection, acceptedAt, rules, toBytes }: Projection): Read {
+function project(routed: Routed, { selection, acceptedAtMs, rules, toBytes }: Projection): Read {
   const { application, messageId, draft } = routed;
   const way = route(application, routingOf(selection, draft));
   if (way.kind === 'skip') return skip(routed, way.reason);
@@ -122,6 +121,7 @@ function project(routed: Routed, { selection, acceptedAt, rules, toBytes }: Proj
   const { name, environment } = application;
   const given = { message_id: messageId, message_type: messageType, ...parsed(draft) };
   const { dialect, v1Aliases } = rules;
+  const acceptedAt = formatTimestamp(acceptedAtMs);
   const context = { application: { name, environment }, acceptedAt, dialect, v1Aliases };
   const v1 = downgrade(given, context);
   if (v1.kind === 'skipped') return skip(routed, v1.reason);

@@ -50,17 +50,19 @@ export function guarded<T>(look: () => T | undefined): T | undefined {
 
 /** Absent where OpenTelemetry is not in use, or no context manager is registered. */
 export const otelContexts = (): OtelContexts | undefined =>
-  (ownGlobal(OTEL_API) as { readonly context?: OtelContexts } | undefined)?.context;
+  OTEL_API in globalThis
+    ? (ownGlobal(OTEL_API) as { readonly context?: OtelContexts } | undefined)?.context
+    : undefined;
 
 export const activeOtelSpan = (): OtelSpan | undefined =>
   otelContexts()?.active().getValue(OTEL_SPAN) as OtelSpan | undefined;
 
 export const datadogTracer = (): DatadogTracer | undefined =>
-  ownGlobal('_ddtrace') as DatadogTracer | undefined;
+  '_ddtrace' in globalThis ? (ownGlobal('_ddtrace') as DatadogTracer | undefined) : undefined;
 
 /**
- * Of `globalThis` itself: what is on a polluted prototype is nobody's tracer. Mostly there is none at all, which
- * `in` says in a sixth of the time.
+ * Of `globalThis` itself: what is on a polluted prototype is nobody's tracer. Callers ask `in` first, each for
+ * one name: mostly there is no tracer at all, and a constant name is found in a fifth of the time.
  */
 const ownGlobal = (key: PropertyKey): unknown =>
-  key in globalThis && Object.hasOwn(globalThis, key) ? Reflect.get(globalThis, key) : undefined;
+  Object.hasOwn(globalThis, key) ? Reflect.get(globalThis, key) : undefined;
