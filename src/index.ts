@@ -31,6 +31,8 @@ export type {
   ManyDestinations,
   OneDestination,
   SenderRole,
+  SendOptions,
+  WebhookDestination,
   WebhookSenderOptions,
 } from './delivery/options.ts';
 export type {
@@ -39,7 +41,6 @@ export type {
   UndeliveredMessage,
   UndeliveredReason,
 } from './delivery/report.ts';
-export type { SendOptions, WebhookDestination } from './delivery/send-options.ts';
 export { sendWebhook } from './delivery/send-webhook.ts';
 export type {
   CloseResult,

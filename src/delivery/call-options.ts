@@ -1,5 +1,5 @@
 /** What the calls of a sender are given beside messages: checked, as everything that a caller gives. */
-import { check, integer, MAX_TIMER_MS, type Rule, type Rules, SIGNAL } from '../option-rules.ts';
+import { check, integer, listOf, MAX_TIMER_MS, type Rules, SIGNAL, TEXT } from '../option-rules.ts';
 import type { DeadLetterQuery, DeadLetterSelection } from './sender.ts';
 
 export interface FlushOptions {
@@ -11,12 +11,6 @@ export interface CloseOptions {
   readonly deadlineMs?: number;
 }
 
-const TEXT: Rule = { expected: 'a string', isUsable: (value) => typeof value === 'string' };
-const TEXTS: Rule = {
-  expected: 'an array of strings',
-  isUsable: (value) => Array.isArray(value) && value.every(TEXT.isUsable),
-};
-
 const MAX_PAGE = 1000;
 
 const DEADLINE = integer(0, MAX_TIMER_MS);
@@ -25,7 +19,7 @@ export const FLUSH_RULES: Rules<keyof FlushOptions> = { signal: SIGNAL, deadline
 export const CLOSE_RULES: Rules<keyof CloseOptions> = { deadlineMs: DEADLINE };
 export const SELECTION_RULES: Rules<keyof DeadLetterSelection> = {
   applicationId: TEXT,
-  ids: TEXTS,
+  ids: listOf('strings', TEXT.isUsable),
 };
 export const QUERY_RULES: Rules<keyof DeadLetterQuery> = {
   ...SELECTION_RULES,

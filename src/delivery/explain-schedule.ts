@@ -8,11 +8,11 @@ import {
 } from '../webhook/retry.ts';
 import {
   DURABLE_HORIZON_MS,
+  directSchedule,
   type EngineSchedule,
   engineSchedule,
   MEMORY_HORIZON_MS,
 } from './retry-policy.ts';
-import { directSchedule } from './send-options.ts';
 
 export interface ScheduleToExplain {
   /**

@@ -4,7 +4,7 @@
  */
 import { type Dialect, slugify } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
-import { check, type Rule, type Rules } from '../option-rules.ts';
+import { check, type Rules, TEXT } from '../option-rules.ts';
 import { downgrade } from '../projection/downgrade.ts';
 import { type GiveWay, inStep } from '../runtime/yield-to-event-loop.ts';
 import { type Routing, route } from '../settings/routing.ts';
@@ -51,8 +51,7 @@ export interface IntakeCall {
   readonly acceptedAtMs: number;
 }
 
-const NAME: Rule = { expected: 'a string', isUsable: (value) => typeof value === 'string' };
-const SELECTION_RULES: Rules<keyof SendSelection> = { module: NAME, playbook: NAME };
+const SELECTION_RULES: Rules<keyof SendSelection> = { module: TEXT, playbook: TEXT };
 
 /**
  * All messages, or an error and none.

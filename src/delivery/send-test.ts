@@ -14,8 +14,7 @@ import {
 } from './attempt.ts';
 import { directPolicy, sendDirectly } from './direct-sending.ts';
 import type { SendReport } from './report.ts';
-import { DEFAULT_POLICY } from './retry-policy.ts';
-import { directSchedule } from './send-options.ts';
+import { DEFAULT_POLICY, directSchedule } from './retry-policy.ts';
 import { testMessage } from './test-message.ts';
 
 export interface TestParts extends Sending {
