@@ -1,6 +1,7 @@
 /** One attempt of a claim: find its destination, encode, sign, POST. */
 import type { Claim } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { inTime, type TimeLimit } from '../runtime/timers.ts';
 import type { ResolvedApplication } from '../settings/source.ts';
 import { encodeBody, formatTimestamp } from '../webhook/encoder.ts';
 import type { Poster, PostRequest } from '../webhook/http/client.ts';
@@ -8,9 +9,8 @@ import { type NetworkPolicy, refuseLiteralAddress } from '../webhook/http/ssrf-g
 import { parseWebhookUrl } from '../webhook/http/webhook-url.ts';
 import type { AttemptResult } from '../webhook/outcome.ts';
 import { SIGNATURE_HEADER } from '../webhook/request-headers.ts';
-import { parseRetryAfter } from '../webhook/retry-after.ts';
+import { parseRetryAfter } from '../webhook/retry.ts';
 import { checkSecret, sign } from '../webhook/signature.ts';
-import { inTime, type TimeLimit } from './with-timeout.ts';
 
 /** Where requests go. */
 export interface Target {

@@ -1,33 +1,32 @@
 /** `createWebhookSender`: from options to a running engine. */
 import type { Dialect } from '../contract/index.ts';
+import { SecurityEventError } from '../errors.ts';
 import { createMemoryQueue } from '../queue/memory.ts';
+import type { MessageQueue } from '../queue/queue.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { newId } from '../runtime/id.ts';
 import { type Random, systemRandom } from '../runtime/random.ts';
+import { answeredInTime } from '../runtime/timers.ts';
 import { untraced } from '../runtime/untraced.ts';
 import { givingWay } from '../runtime/yield-to-event-loop.ts';
 import { createSettings } from '../settings/source.ts';
-import { draftReader } from '../webhook/draft-reader.ts';
 import { createPoster, type Poster, type PosterOptions } from '../webhook/http/client.ts';
+import { draftReader } from '../webhook/read-messages.ts';
 import { findDestination } from './attempt.ts';
-import { flushBeforeExit } from './before-exit.ts';
-import { hashOfUrl, isOfAnotherUrl } from './circuit-breaker.ts';
+import { hashOfUrl, initialState, isOfAnotherUrl } from './circuit-breaker.ts';
 import { Delivery } from './delivery.ts';
 import { Engine } from './engine.ts';
-import { LastFailures } from './last-failures.ts';
+import { createObserver } from './events.ts';
 import { Upkeep } from './maintenance.ts';
-import { createObserver } from './observe.ts';
-import { opener, openQueue } from './open-queue.ts';
 import type { WebhookSenderOptions } from './options.ts';
 import { readSenderOptions, type SenderSettings } from './read-options.ts';
-import { Scheduler } from './scheduler.ts';
+import { LastFailures } from './report.ts';
+import type { DeliveryPolicy } from './retry-policy.ts';
+import { Scheduler, Slots } from './scheduler.ts';
 import { sendTestMessage } from './send-test.ts';
-import type { FollowingSender, WebhookSender } from './sender.ts';
-import { Lifecycle } from './shutdown.ts';
-import { Slots } from './slots.ts';
+import { type FollowingSender, SEND_EACH, type WebhookSender } from './sender.ts';
+import { flushBeforeExit, Lifecycle } from './shutdown.ts';
 import { Tracker } from './tracker.ts';
-import { untracedSender } from './untraced-sender.ts';
-import { answeredInTime } from './with-timeout.ts';
 
 /**
  * Makes a sender that delivers in the background, at least once, until it is closed. It starts at
@@ -189,3 +188,68 @@ function upkeepTimes({ policy, upkeepMs, stalledAfterMs }: SenderSettings) {
 }
 
 const nothing = (): void => {};
+
+export interface Opening {
+  readonly tracker: Tracker;
+  readonly isDelivering: boolean;
+  readonly policy: DeliveryPolicy;
+}
+
+/** Opens the queue, and tells the tracker what waited in it. Rejects with what `open` rejects with. */
+export async function openQueue(
+  queue: MessageQueue,
+  { tracker, isDelivering, policy }: Opening,
+): Promise<void> {
+  const backlog = await queue.open(initialState(policy));
+  const { dueMessages, lastSequence } = backlog;
+  // Now: later nobody can tell messages that are not due yet from those that another process settles.
+  const pending =
+    isDelivering && dueMessages > 0
+      ? await queue.countPending([{ from: 1, to: lastSequence }]).catch(() => dueMessages)
+      : 0;
+  tracker.setBacklog(backlog, pending);
+}
+
+/**
+ * Returns a function that opens the queue when it is first needed. It returns nothing once the queue is
+ * open; its promise rejects with a SecurityEventError, and the next call tries again.
+ */
+export function opener(openOnce: () => Promise<void>): () => Promise<void> | undefined {
+  let opened: Promise<void> | undefined;
+  let isOpen = false;
+  const open = async (): Promise<void> => {
+    opened ??= openOnce().catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
+    await opened.catch((cause: unknown) => {
+      // One for each caller: the error of `send` holds the messages of its call.
+      if (cause instanceof SecurityEventError) throw cause.copy();
+      throw new SecurityEventError('ERR_QUEUE_FAILED', { cause });
+    });
+    isOpen = true;
+  };
+  return () => (isOpen ? undefined : open());
+}
+
+/** What the calls give and throw stays as it is. */
+export function untracedSender(
+  sender: WebhookSender & FollowingSender,
+): WebhookSender & FollowingSender {
+  const close: WebhookSender['close'] = (...call) => untraced(() => sender.close(...call));
+  return {
+    send: (...call) => untraced(() => sender.send(...call)),
+    [SEND_EACH]: (messages, selection) => untraced(() => sender[SEND_EACH](messages, selection)),
+    sendTest: (...call) => untraced(() => sender.sendTest(...call)),
+    stats: () => untraced(() => sender.stats()),
+    deadLetters: (...call) => untraced(() => sender.deadLetters(...call)),
+    replay: (...call) => untraced(() => sender.replay(...call)),
+    purge: (...call) => untraced(() => sender.purge(...call)),
+    reopen: (...call) => untraced(() => sender.reopen(...call)),
+    flush: (...call) => untraced(() => sender.flush(...call)),
+    close,
+    [Symbol.asyncDispose]: async () => {
+      await close();
+    },
+  };
+}

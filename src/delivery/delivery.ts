@@ -6,7 +6,7 @@ import type {
   MessageQueue,
   MessageResult,
 } from '../queue/queue.ts';
-import { NOT_NEEDED } from '../runtime/not-needed.ts';
+import { NOT_NEEDED } from '../runtime/on-abort.ts';
 import type { Random } from '../runtime/random.ts';
 import type { NetworkPolicy } from '../webhook/http/ssrf-guard.ts';
 import { jittered } from '../webhook/retry.ts';
@@ -30,13 +30,11 @@ import {
   newCircuitBreaker,
   updateOf,
 } from './circuit-breaker.ts';
-import type { DeliveryEvents, QueueOperation } from './events.ts';
-import type { LastFailures } from './last-failures.ts';
-import type { Observe } from './observe.ts';
-import { attemptEnd } from './report.ts';
+import type { DeliveryEvents, Observe, QueueOperation } from './events.ts';
+import { attemptEnd, type LastFailures } from './report.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
-import { type Attempted, type Settlement, settle } from './settlement.ts';
-import type { Slot } from './slots.ts';
+import type { Slot } from './scheduler.ts';
+import { type Attempted, type Settlement, settle } from './settle.ts';
 import type { Tracker } from './tracker.ts';
 
 export interface DeliveryParts extends Sending {

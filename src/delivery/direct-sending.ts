@@ -8,7 +8,7 @@ import { encodeBody, formatTimestamp } from '../webhook/encoder.ts';
 import { nextTime } from '../webhook/retry.ts';
 import { postBody, type Sending, type Target } from './attempt.ts';
 import { type CircuitBreaker, newCircuitBreaker, updateOf } from './circuit-breaker.ts';
-import { debugEvent } from './observe.ts';
+import { debugEvent } from './events.ts';
 import {
   type AttemptEnd,
   attemptEnd,
@@ -18,8 +18,7 @@ import {
   type UndeliveredReason,
 } from './report.ts';
 import { DEFAULT_POLICY, type DeliveryPolicy } from './retry-policy.ts';
-import { type Settlement, settle } from './settlement.ts';
-import type { Verdict } from './verdicts.ts';
+import { type Settlement, settle, type Verdict } from './settle.ts';
 
 export interface DirectCall extends Sending {
   readonly destination: Target;

@@ -1,5 +1,4 @@
 /** The delivery engine behind `createWebhookSender`: intake at one end, scheduler at the other. */
-
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { EnqueueResult, MessageQueue } from '../queue/queue.ts';
@@ -7,6 +6,9 @@ import type { Clock } from '../runtime/clock.ts';
 import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
 import type { ResolvedApplication } from '../settings/source.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
+import { tallies } from './count-by.ts';
+import type { Observe } from './events.ts';
+import { type IntakeRules, type SendSelection, takeIn } from './intake.ts';
 import {
   CLOSE_RULES,
   type CloseOptions,
@@ -15,28 +17,26 @@ import {
   QUERY_RULES,
   readCall,
   SELECTION_RULES,
-} from './call-options.ts';
-import { tallies } from './count-by.ts';
-import { type IntakeRules, type SendSelection, takeIn } from './intake.ts';
-import { DeadMessage } from './kept-message.ts';
-import type { Observe } from './observe.ts';
+} from './read-options.ts';
 import type { SendReport } from './report.ts';
+import type { Slots } from './scheduler.ts';
 import { type Accepted, type Ends, follow, sendEach, type Taken } from './send-each.ts';
 import {
   type CloseResult,
   type DeadLetterList,
   type DeadLetterQuery,
   type DeadLetterSelection,
+  DeadMessage,
   type FlushResult,
   type FollowingSender,
   SEND_EACH,
   type SenderStats,
   type SendResult,
+  type SkippedMessage,
+  type SkipReason,
   type WebhookSender,
 } from './sender.ts';
 import type { Lifecycle } from './shutdown.ts';
-import type { SkippedMessage, SkipReason } from './skip.ts';
-import type { Slots } from './slots.ts';
 import type { Tracker } from './tracker.ts';
 
 export interface EngineParts {

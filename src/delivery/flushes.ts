@@ -2,16 +2,15 @@
 import type { MessageQueue } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { deferred } from '../runtime/deferred.ts';
-import { NOT_NEEDED } from '../runtime/not-needed.ts';
-import { onAbort } from '../runtime/on-abort.ts';
+import { NOT_NEEDED, onAbort } from '../runtime/on-abort.ts';
+import { hold } from '../runtime/timers.ts';
 import type { Underway } from '../runtime/underway.ts';
-import type { FlushOptions } from './call-options.ts';
-import { hold } from './keep-process-alive.ts';
-import type { LastFailures } from './last-failures.ts';
-import type { Observe } from './observe.ts';
+import type { Observe } from './events.ts';
+import type { FlushOptions } from './read-options.ts';
+import type { LastFailures } from './report.ts';
 import type { FlushResult } from './sender.ts';
+import type { Watch } from './settled-messages.ts';
 import type { Tracker } from './tracker.ts';
-import type { Watch } from './watches.ts';
 
 export interface FlushParts {
   readonly queue: Pick<MessageQueue, 'countPending'>;

@@ -10,11 +10,15 @@ import { type GiveWay, inStep } from '../runtime/yield-to-event-loop.ts';
 import { type Routing, route } from '../settings/routing.ts';
 import type { ResolvedApplication } from '../settings/source.ts';
 import { AcceptedEntry, acceptedEntry, type Place } from '../webhook/accept.ts';
-import { draftReader, type ReadDraft } from '../webhook/draft-reader.ts';
-import { formatTimestamp, storeText, storeV1 } from '../webhook/encoder.ts';
-import { readMessages } from '../webhook/read-messages.ts';
-import { type BytesOf, sharedBytes } from '../webhook/shared-bytes.ts';
-import type { SkippedMessage, SkipReason } from './skip.ts';
+import {
+  type BytesOf,
+  formatTimestamp,
+  sharedBytes,
+  storeText,
+  storeV1,
+} from '../webhook/encoder.ts';
+import { draftReader, type ReadDraft, readMessages } from '../webhook/read-messages.ts';
+import type { SkippedMessage, SkipReason } from './sender.ts';
 
 export interface IntakeRules {
   readonly dialect: Dialect;

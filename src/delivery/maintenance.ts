@@ -6,8 +6,7 @@
 import type { DeadReason, ExpiredMessage, MessageQueue, QueueStats } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
-import type { QueueOperation } from './events.ts';
-import type { Observe } from './observe.ts';
+import type { Observe, QueueOperation } from './events.ts';
 import type { Tracker } from './tracker.ts';
 
 export interface UpkeepParts {

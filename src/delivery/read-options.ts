@@ -1,7 +1,18 @@
 /** The options of a sender and of `sendWebhook`, checked before anything is made, with their defaults. */
 import type { Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
-import { check, invalidOption, type Rules, readOptions, TEXT, usable } from '../option-rules.ts';
+import {
+  check,
+  integer,
+  invalidOption,
+  listOf,
+  MAX_TIMER_MS,
+  type Rules,
+  readOptions,
+  SIGNAL,
+  TEXT,
+  usable,
+} from '../option-rules.ts';
 import type { MemoryQueueOptions } from '../queue/memory.ts';
 import type { Format, MessageQueue } from '../queue/queue.ts';
 import { organisedApplicationSchema, readWith } from '../settings/schema.ts';
@@ -29,6 +40,7 @@ import {
   MEMORY_HORIZON_MS,
   policyNumbers,
 } from './retry-policy.ts';
+import type { DeadLetterQuery, DeadLetterSelection } from './sender.ts';
 
 type Wire = Pick<PosterOptions, 'network' | 'dispatcher' | 'deadlines'>;
 
@@ -236,4 +248,34 @@ export function readSendOptions(destination: unknown, options: unknown): SendSet
     signal,
     wire,
   };
+}
+
+export interface FlushOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly deadlineMs?: number | undefined;
+}
+
+export interface CloseOptions {
+  readonly deadlineMs?: number;
+}
+
+const MAX_PAGE = 1000;
+
+const DEADLINE = integer(0, MAX_TIMER_MS);
+
+export const FLUSH_RULES: Rules<keyof FlushOptions> = { signal: SIGNAL, deadlineMs: DEADLINE };
+export const CLOSE_RULES: Rules<keyof CloseOptions> = { deadlineMs: DEADLINE };
+export const SELECTION_RULES: Rules<keyof DeadLetterSelection> = {
+  applicationId: TEXT,
+  ids: listOf('strings', TEXT.isUsable),
+};
+export const QUERY_RULES: Rules<keyof DeadLetterQuery> = {
+  ...SELECTION_RULES,
+  limit: integer(1, MAX_PAGE),
+  after: TEXT,
+};
+
+/** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option. */
+export function readCall<T>(given: unknown, rules: Rules<keyof T & string>): Partial<T> {
+  return check<T>(given, rules, { name: 'the options', path: [] });
 }

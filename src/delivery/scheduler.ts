@@ -2,17 +2,16 @@
  * Whose turn it is: claims whatever is due while there are slots, and otherwise waits. Fair, because
  * the queue lets applications take turns; bounded by the slots; driven by the clock it is given.
  */
-import type { Claim, MessageQueue } from '../queue/queue.ts';
+import type { Claim, MessageQueue, Tier } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { onAbort } from '../runtime/on-abort.ts';
 import type { Random } from '../runtime/random.ts';
+import { Rest } from '../runtime/timers.ts';
 import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
 import { BRACKET_BYTES } from '../webhook/encoder.ts';
 import { jittered } from '../webhook/retry.ts';
-import type { Observe } from './observe.ts';
+import type { Observe } from './events.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
-import type { Pool, Slot, Slots } from './slots.ts';
-import { Rest } from './wakeable-timer.ts';
 
 export interface SchedulerParts {
   readonly queue: MessageQueue;
@@ -159,3 +158,64 @@ export class Scheduler {
 }
 
 export const isClaim = (answer: Claim | object): answer is Claim => Object.hasOwn(answer, 'id');
+
+export type Pool = Exclude<Tier, 'closed'>;
+
+export const POOLS: readonly Pool[] = ['healthy', 'failing'];
+
+export interface SlotLimits {
+  readonly healthySlots: number;
+  readonly failingSlots: number;
+}
+
+/** One request's place. */
+export interface Slot {
+  readonly pool: Pool;
+  /** To the slots of those that fail, if there is room; tells whether it moved. */
+  moveToFailing(): boolean;
+  /** Idempotent. */
+  release(): void;
+}
+
+export class Slots {
+  readonly #free: Record<Pool, number>;
+  readonly #limits: Readonly<Record<Pool, number>>;
+
+  constructor({ healthySlots, failingSlots }: SlotLimits) {
+    this.#limits = { healthy: healthySlots, failing: failingSlots };
+    this.#free = { ...this.#limits };
+  }
+
+  /** The pools that have room. */
+  free(): Pool[] {
+    return POOLS.filter((pool) => this.#free[pool] > 0);
+  }
+
+  inUse(): Record<Pool, number> {
+    const used = (pool: Pool): number => this.#limits[pool] - this.#free[pool];
+    return { healthy: used('healthy'), failing: used('failing') };
+  }
+
+  take(wanted: Pool): Slot {
+    const free = this.#free;
+    let pool = wanted;
+    let isHeld = true;
+    free[pool] -= 1;
+    return {
+      get pool() {
+        return pool;
+      },
+      moveToFailing: () => {
+        if (!isHeld || pool === 'failing' || free.failing === 0) return false;
+        free[pool] += 1;
+        pool = 'failing';
+        free[pool] -= 1;
+        return true;
+      },
+      release: () => {
+        if (isHeld) free[pool] += 1;
+        isHeld = false;
+      },
+    };
+  }
+}

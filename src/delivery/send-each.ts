@@ -5,8 +5,8 @@
  */
 import { SecurityEventError } from '../errors.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
-import { FollowedMessage } from './followed-message.ts';
-import type { SkippedMessage, SkipReason } from './skip.ts';
+import type { SkippedMessage, SkipReason } from './sender.ts';
+import { FollowedMessage } from './settled-messages.ts';
 
 /** The ends of a call's messages, by their places, where they are wanted. */
 export type Ends = FollowedMessage[];

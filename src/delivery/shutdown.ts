@@ -1,16 +1,15 @@
 /** From the first message to the last: what is being accepted, `flush` and `close` (D79, D80). */
 import { SecurityEventError } from '../errors.ts';
 import type { MessageQueue, QueueClosing, ReturnedMessage } from '../queue/queue.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { deferred } from '../runtime/deferred.ts';
 import { onAbort } from '../runtime/on-abort.ts';
+import { hold, inTime, noAnswer } from '../runtime/timers.ts';
 import { Underway } from '../runtime/underway.ts';
 import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
-import type { FlushOptions } from './call-options.ts';
 import { Flushes, type FlushParts } from './flushes.ts';
-import { hold } from './keep-process-alive.ts';
-import { KeptMessage } from './kept-message.ts';
-import type { CloseResult, FlushResult } from './sender.ts';
-import { inTime, noAnswer } from './with-timeout.ts';
+import type { FlushOptions } from './read-options.ts';
+import { type CloseResult, type FlushResult, KeptMessage } from './sender.ts';
 
 export interface LifecycleParts extends FlushParts {
   readonly queue: MessageQueue;
@@ -138,4 +137,50 @@ export class Lifecycle {
 function asOfClosed(error: unknown): unknown {
   const isOfQueue = error instanceof SecurityEventError && error.code === 'ERR_QUEUE_CLOSED';
   return isOfQueue ? new SecurityEventError('ERR_SENDER_CLOSED', { cause: error }) : error;
+}
+
+export interface BeforeExit {
+  /** How long to wait at most, in ms; 0 does nothing. */
+  readonly budgetMs: number;
+  readonly clock: Clock;
+  /** Grows with every message that is accepted. */
+  readonly lastNumber: () => number;
+  readonly pending: () => number;
+  readonly flush: (signal: AbortSignal) => Promise<unknown>;
+}
+
+/**
+ * When the process has nothing else to do, waits for what is pending, once for each lot of messages:
+ * `beforeExit` is told again after every wait. The function handed back takes the listener off.
+ */
+export function flushBeforeExit(parts: BeforeExit): () => void {
+  const { budgetMs, clock, lastNumber, pending, flush } = parts;
+  if (budgetMs === 0) return () => {};
+  let flushedTo = 0;
+  const listener = (): void => {
+    if (pending() === 0 || lastNumber() === flushedTo) return;
+    flushedTo = lastNumber();
+    const budget = new AbortController();
+    const done = new AbortController();
+    void clock.sleep(budgetMs, done.signal).then(() => budget.abort());
+    void flush(budget.signal).then(() => done.abort());
+  };
+  moveLimit(1);
+  process.on('beforeExit', listener);
+  let isListening = true;
+  return () => {
+    if (!isListening) return;
+    isListening = false;
+    process.off('beforeExit', listener);
+    moveLimit(-1);
+  };
+}
+
+/**
+ * Of the host's process: our listeners do not count towards Node's leak warning, which would go to
+ * the host's console (D80). 0 is no limit.
+ */
+function moveLimit(by: 1 | -1): void {
+  const limit = process.getMaxListeners();
+  if (limit > 0) process.setMaxListeners(limit + by);
 }

@@ -1,9 +1,8 @@
 /** The methods of a reporter, and of the reporters that are derived from it. */
-import { FLUSH_RULES, type FlushOptions } from '../delivery/call-options.ts';
+import { FLUSH_RULES, type FlushOptions } from '../delivery/read-options.ts';
 import { check, integer, MAX_TIMER_MS, usable } from '../option-rules.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { NOT_NEEDED } from '../runtime/not-needed.ts';
-import { onAbort } from '../runtime/on-abort.ts';
+import { NOT_NEEDED, onAbort } from '../runtime/on-abort.ts';
 import { NO_CONTEXT, NO_OWN_CONTEXT } from './build-record.ts';
 import type { Channels } from './channels.ts';
 import type {

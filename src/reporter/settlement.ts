@@ -1,6 +1,5 @@
 /** What becomes of one event's message: first whether the sender accepts it, then how it ends. */
-
-import type { SkipReason } from '../delivery/skip.ts';
+import type { SkipReason } from '../delivery/sender.ts';
 import type { SecurityEventErrorCode } from '../errors.ts';
 import type { DeadReason, DiscardReason } from '../queue/queue.ts';
 import type { MessageSkip } from './build-message.ts';

@@ -1,5 +1,4 @@
 import type { Clock } from './clock.ts';
-import { nextTurn } from './next-turn.ts';
 
 /** Of the event loop's time, in each turn: a little for this, the rest for the host (D80). */
 const SLICE_MS = 4;
@@ -65,3 +64,9 @@ export function inStep(giveWay: GiveWay, isBehind: () => boolean): GiveWay {
     return pieces % PIECES_PER_TURN === 0 && isBehind() ? nextTurn().then(giveWay) : giveWay();
   };
 }
+
+/** Resolves after what is already waiting for this turn of the event loop; no time is waited for. */
+export const nextTurn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });

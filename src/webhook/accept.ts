@@ -3,10 +3,15 @@ import { contract, type Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { Format, QueueEntry, StoredMessage } from '../queue/queue.ts';
 import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
-import { applicationOf, draftReader, type ReadDraft } from './draft-reader.ts';
-import { BRACKET_BYTES, maxElementBytes, storeText, storeV1 } from './encoder.ts';
-import { readMessages } from './read-messages.ts';
-import { type BytesOf, sharedBytes } from './shared-bytes.ts';
+import {
+  BRACKET_BYTES,
+  type BytesOf,
+  maxElementBytes,
+  sharedBytes,
+  storeText,
+  storeV1,
+} from './encoder.ts';
+import { applicationOf, draftReader, type ReadDraft, readMessages } from './read-messages.ts';
 
 /** Where a message is in its call, and whose it is. */
 export interface Place {

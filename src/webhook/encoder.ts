@@ -3,10 +3,8 @@
  * attempt puts `date_created` and `retry_count` between the stored bytes. The result is, byte for
  * byte, what `JSON.stringify` makes of the whole envelopes.
  */
-
 import { Stored } from '../queue/message-classes.ts';
 import type { ClaimedMessage, StoredMessage } from '../queue/queue.ts';
-import type { BytesOf } from './shared-bytes.ts';
 
 export interface MessageToStore {
   readonly message_id: string;
@@ -178,4 +176,36 @@ const digitsOf = (count: number): number => (isOneDigit(count) ? 1 : String(coun
 function writeCount(body: Buffer, at: number, count: number): void {
   if (isOneDigit(count)) body[at] = ZERO + count;
   else body.write(String(count), at, 'latin1');
+}
+
+/** Gives the UTF-8 bytes of a text. */
+export type BytesOf = (text: string) => Buffer;
+
+const CHUNK_BYTES = 65_536;
+
+/** Of what may be larger too much would be left empty where a chunk ends. */
+const MAX_SHARED_BYTES = CHUNK_BYTES / 4;
+
+/** Fewer are not worth a chunk. */
+const MIN_TEXTS = 16;
+
+/** What UTF-8 has at most for a unit of UTF-16. */
+const MAX_BYTES_PER_UNIT = 3;
+
+/** For so many texts, which are let go together. */
+export function sharedBytes(count: number): BytesOf {
+  if (count < MIN_TEXTS) return (text) => Buffer.from(text);
+  let chunk = Buffer.alloc(0);
+  let end = 0;
+  return (text) => {
+    const most = text.length * MAX_BYTES_PER_UNIT;
+    if (most > MAX_SHARED_BYTES) return Buffer.from(text);
+    if (end + most > chunk.length) {
+      chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+      end = 0;
+    }
+    const start = end;
+    end += chunk.write(text, start);
+    return chunk.subarray(start, end);
+  };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { EarlySettlements } from '../../src/delivery/early-settlements.ts';
+import { EarlySettlements } from '../../src/delivery/settled-messages.ts';
 
 const DELIVERED = { fate: 'delivered' } as const;
 

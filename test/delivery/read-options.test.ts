@@ -7,7 +7,7 @@ import { DEFAULT_BOUNDS } from '../../src/queue/memory/store.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import { createSettings } from '../../src/settings/source.ts';
-import { DEFAULT_USER_AGENT } from '../../src/webhook/user-agent.ts';
+import { DEFAULT_USER_AGENT } from '../../src/webhook/request-headers.ts';
 
 const URL_TEXT = 'https://receiver.example/hook/?token=hunter2';
 const SECRET = 'correct horse battery staple';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readSendOptions } from '../../src/delivery/read-options.ts';
-import { DEFAULT_USER_AGENT } from '../../src/webhook/user-agent.ts';
+import { DEFAULT_USER_AGENT } from '../../src/webhook/request-headers.ts';
 
 const DESTINATION = { url: 'https://receiver.example/hook/', secret: 'key' };
 const MAX = 2_147_483_647;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { LastFailures } from '../../src/delivery/last-failures.ts';
+import { LastFailures } from '../../src/delivery/report.ts';
 import { Lifecycle, type LifecycleParts } from '../../src/delivery/shutdown.ts';
 import { Tracker } from '../../src/delivery/tracker.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';

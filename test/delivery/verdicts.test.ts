@@ -6,7 +6,7 @@ import {
   progressOf,
   type RequestEnd,
   resultsOf,
-} from '../../src/delivery/verdicts.ts';
+} from '../../src/delivery/settle.ts';
 import type { MessageResult } from '../../src/queue/queue.ts';
 import type { Judgement } from '../../src/webhook/outcome.ts';
 import { claimed, POLICY } from '../helpers/queues.ts';

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { nextTurn } from '../../src/runtime/next-turn.ts';
-import { type GiveWay, givingWay, inStep } from '../../src/runtime/yield-to-event-loop.ts';
+import {
+  type GiveWay,
+  givingWay,
+  inStep,
+  nextTurn,
+} from '../../src/runtime/yield-to-event-loop.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 
 /** Counts the turns of the event loop until `end` is called. */

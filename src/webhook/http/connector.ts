@@ -11,12 +11,10 @@ import { isIP, type LookupFunction, connect as openSocket, type Socket } from 'n
 import type { buildConnector } from 'undici';
 import { ownProperties } from '../../own-properties.ts';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
-import { NOT_NEEDED } from '../../runtime/not-needed.ts';
-import { onAbort } from '../../runtime/on-abort.ts';
+import { NOT_NEEDED, onAbort } from '../../runtime/on-abort.ts';
 import type { PhaseTimings } from '../outcome.ts';
 import { type NetworkPolicy, refuseAddress } from './ssrf-guard.ts';
-import type { TlsCredentials } from './tls.ts';
-import { createTlsUpgrade } from './tls-upgrade.ts';
+import { createTlsUpgrade, type TlsCredentials } from './tls.ts';
 
 /** `dns.lookup`, asked for all answers. */
 export type LookupAll = (

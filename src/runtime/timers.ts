@@ -1,7 +1,73 @@
+/** Waits with a limit, waits that can be ended early, and what keeps the process alive. */
+
 import { SecurityEventError } from '../errors.ts';
-import type { Clock } from '../runtime/clock.ts';
-import { NOT_NEEDED } from '../runtime/not-needed.ts';
-import { onAbort } from '../runtime/on-abort.ts';
+import type { Clock } from './clock.ts';
+import { deferred } from './deferred.ts';
+import { NOT_NEEDED, onAbort } from './on-abort.ts';
+
+interface Alarm {
+  readonly atMs: number;
+  readonly cancel: AbortController;
+}
+
+/**
+ * A wait that is mostly ended early, several times a request. An alarm that is set stays, as long as it
+ * is not too late for the next wait: it may end one too soon, which costs less than a timer and a
+ * signal for each.
+ */
+export class Rest {
+  readonly #clock: Clock;
+  #alarm: Alarm | undefined;
+  #isWoken = false;
+  #tell: (() => void) | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Whether it was woken since {@link begin}. */
+  get isWoken(): boolean {
+    return this.#isWoken;
+  }
+
+  /** From now on a call of `wake` ends the next wait, even before that has begun. */
+  begin(): void {
+    this.#isWoken = false;
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    this.#tell?.();
+  }
+
+  /** Resolves when it is woken, or after `ms` at the latest. A process with nothing else to do ends meanwhile. */
+  async wait(ms: number): Promise<void> {
+    if (this.#isWoken) return;
+    const { promise, resolve } = deferred();
+    this.#tell = resolve;
+    this.#setAlarm(this.#clock.monotonicMs() + ms, ms);
+    await promise;
+    this.#tell = undefined;
+  }
+
+  /** Nobody waits any more. */
+  end(): void {
+    this.#alarm?.cancel.abort(NOT_NEEDED);
+    this.#alarm = undefined;
+  }
+
+  #setAlarm(atMs: number, ms: number): void {
+    if (this.#alarm !== undefined && this.#alarm.atMs <= atMs) return;
+    this.end();
+    const alarm = { atMs, cancel: new AbortController() };
+    this.#alarm = alarm;
+    void this.#clock.idle(ms, alarm.cancel.signal).then(() => {
+      if (this.#alarm !== alarm) return;
+      this.#alarm = undefined;
+      this.#tell?.();
+    });
+  }
+}
 
 /** The host's own code may be asked, which may never answer; so may a queue whose server is away. */
 const MAX_MS = 10_000;
@@ -73,4 +139,20 @@ function listeningTogether(signal: AbortSignal): (listener: () => void) => () =>
     }
     return () => void listeners.delete(listener);
   };
+}
+
+/** The longest wait that a timer of Node's can hold. */
+const LONG_MS = 2 ** 31 - 1;
+
+/**
+ * Keeps the process alive until the function handed back is called: waiting for a retry never does,
+ * except while somebody waits for the end of it (D80).
+ */
+export function hold(clock: Clock): () => void {
+  const letGo = new AbortController();
+  const keep = async (): Promise<void> => {
+    while (!letGo.signal.aborted) await clock.sleep(LONG_MS, letGo.signal);
+  };
+  void keep();
+  return () => letGo.abort(NOT_NEEDED);
 }

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { answeredInTime, inTime } from '../../src/delivery/with-timeout.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
+import { answeredInTime, inTime } from '../../src/runtime/timers.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import { startEngine } from '../helpers/fake-engine.ts';
 import { messages, rejection } from '../helpers/sender.ts';

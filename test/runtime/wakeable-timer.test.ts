@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Rest } from '../../src/delivery/wakeable-timer.ts';
+import { Rest } from '../../src/runtime/timers.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 
 function resting() {

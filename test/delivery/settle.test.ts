@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CircuitBreaker } from '../../src/delivery/circuit-breaker.ts';
-import { type Attempted, type Settlement, settle } from '../../src/delivery/settlement.ts';
+import { type Attempted, type Settlement, settle } from '../../src/delivery/settle.ts';
 import type { Json } from '../../src/queue/queue.ts';
 import type { AttemptResult, FailureCode } from '../../src/webhook/outcome.ts';
 import { BREAKER, claimOf, POLICY } from '../helpers/queues.ts';
