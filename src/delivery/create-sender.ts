@@ -8,16 +8,17 @@ import { newId } from '../runtime/id.ts';
 import { type Random, systemRandom } from '../runtime/random.ts';
 import { answeredInTime } from '../runtime/timers.ts';
 import { untraced } from '../runtime/untraced.ts';
-import { givingWay } from '../runtime/yield-to-event-loop.ts';
+import { createYield } from '../runtime/yield-to-event-loop.ts';
 import { createSettings } from '../settings/source.ts';
 import { createPoster, type Poster, type PosterOptions } from '../webhook/http/client.ts';
 import { draftReader } from '../webhook/read-messages.ts';
-import { findDestination } from './attempt.ts';
+import { resolveDestination } from './attempt.ts';
 import { hashOfUrl, initialState, isOfAnotherUrl } from './circuit-breaker.ts';
-import { Delivery } from './delivery.ts';
+import { Delivery } from './deliver.ts';
 import { Engine } from './engine.ts';
+import { Enqueuer } from './enqueue.ts';
 import { createObserver } from './events.ts';
-import { Upkeep } from './maintenance.ts';
+import { Maintenance } from './maintenance.ts';
 import type { WebhookSenderOptions } from './options.ts';
 import { readSenderOptions, type SenderSettings } from './read-options.ts';
 import { LastFailures } from './report.ts';
@@ -25,7 +26,7 @@ import type { DeliveryPolicy } from './retry-policy.ts';
 import { Scheduler, Slots } from './scheduler.ts';
 import { sendTestMessage } from './send-test.ts';
 import { type FollowingSender, SEND_EACH, type WebhookSender } from './sender.ts';
-import { flushBeforeExit, Lifecycle } from './shutdown.ts';
+import { flushBeforeExit, Shutdown } from './shutdown.ts';
 import { Tracker } from './tracker.ts';
 
 /**
@@ -65,7 +66,7 @@ function makeEngine(options: unknown, system: SenderSystem): Engine {
   const core = makeCore(readSenderOptions(options), system);
   const { settings, clock, tracker } = core;
   const dispatch = makeDispatch(core);
-  const lifecycle: Lifecycle = new Lifecycle({
+  const shutdown: Shutdown = new Shutdown({
     ...core,
     quiet: dispatch.quiet,
     isInFlight: dispatch.isInFlight,
@@ -80,7 +81,7 @@ function makeEngine(options: unknown, system: SenderSystem): Engine {
     clock,
     lastNumber: () => tracker.acceptedCount,
     pending: () => tracker.pending,
-    flush: (signal) => lifecycle.flush({ signal }),
+    flush: (signal) => shutdown.flush({ signal }),
   });
   // Now, and not at the first message, which may be told of in a host's request: making what reads it takes
   // milliseconds, and while a prototype is polluted, zod makes no schema.
@@ -88,14 +89,18 @@ function makeEngine(options: unknown, system: SenderSystem): Engine {
   if (core.isDelivering) dispatch.start();
   const intake = { ...settings, ...settings.policy, newId: system.newId };
   const test = { ...intake, ...core.wire, find: core.find };
-  return new Engine({
+  const enqueuer = new Enqueuer({
     ...core,
     find: settings.isAsked ? answeredInTime(core.find, core.wire) : core.find,
     intake,
     delayMs: settings.lingerMs,
-    lifecycle,
-    attempts: dispatch.attempts,
     hasMoved: dispatch.hasMoved,
+  });
+  return new Engine({
+    ...core,
+    enqueuer,
+    shutdown,
+    attempts: dispatch.attempts,
     sendTest: (applicationId) => sendTestMessage(applicationId, test),
   });
 }
@@ -126,7 +131,7 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
     tracker,
     lastFailures: new LastFailures(),
     slots: new Slots(settings.slots),
-    giveWay: givingWay(clock),
+    yieldToEventLoop: createYield(clock),
   };
 }
 
@@ -144,7 +149,7 @@ function makeDispatch(core: Core): Dispatch {
   const { settings, queue, find, stopping, wire, isDelivering } = core;
   const hasMoved = async (applicationId: string): Promise<boolean> => {
     const state = await queue.applicationState(applicationId);
-    const destination = await findDestination(applicationId, find, wire);
+    const destination = await resolveDestination(applicationId, find, wire);
     if (state === undefined || typeof destination === 'string') return false;
     return isOfAnotherUrl(state, hashOfUrl(destination.url));
   };
@@ -154,7 +159,7 @@ function makeDispatch(core: Core): Dispatch {
     deliver: (claim, slot) => delivery.deliver(claim, slot),
   });
   const wake = (): void => scheduler.wake();
-  const upkeep = new Upkeep({ ...parts, ...upkeepTimes(settings), hasMoved, wake });
+  const upkeep = new Maintenance({ ...parts, ...maintenanceTimes(settings), hasMoved, wake });
   const delivery = new Delivery({
     ...parts,
     ...wire,
@@ -183,7 +188,7 @@ function makeDispatch(core: Core): Dispatch {
   };
 }
 
-function upkeepTimes({ policy, upkeepMs, stalledAfterMs }: SenderSettings) {
+function maintenanceTimes({ policy, upkeepMs, stalledAfterMs }: SenderSettings) {
   return { horizonMs: policy.schedule.horizonMs, everyMs: upkeepMs, stalledAfterMs };
 }
 

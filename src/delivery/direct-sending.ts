@@ -4,9 +4,8 @@ import type { Json } from '../queue/queue.ts';
 import { Heap } from '../runtime/heap.ts';
 import type { Random } from '../runtime/random.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
-import { encodeBody, formatTimestamp } from '../webhook/encoder.ts';
 import { nextTime } from '../webhook/retry.ts';
-import { postBody, type Sending, type Target } from './attempt.ts';
+import { encodeAndSign, post, type Sending, type Target } from './attempt.ts';
 import { type CircuitBreaker, newCircuitBreaker, updateOf } from './circuit-breaker.ts';
 import { debugEvent } from './events.ts';
 import {
@@ -164,8 +163,9 @@ class DirectSending {
     const { clock, destination, policy, random } = this.#call;
     const claimedAtMs = clock.monotonicMs();
     const outgoing = entries.map(({ stored }) => ({ stored, sends }));
-    const body = encodeBody(outgoing, formatTimestamp(clock.now()));
-    const { result, retryAfterMs } = await postBody(body, destination, this.#call);
+    const request = encodeAndSign(outgoing, destination.secret, this.#call);
+    const { body } = request;
+    const { result, retryAfterMs } = await post(request, destination, this.#call);
     if (result.kind === 'failure' && result.code === 'undici-missing') {
       // No retry mends a deployment.
       throw new SecurityEventError('ERR_PEER_MISSING', { detail: result.detail });
@@ -182,7 +182,7 @@ class DirectSending {
     };
     const settlement = settle(attempted, policy, random);
     const end = attemptEnd(result);
-    const request: RequestReport = {
+    const report: RequestReport = {
       ...end,
       outcome: settlement.outcome === 'aborted' ? 'later' : settlement.outcome,
       message_ids: entries.map(({ stored }) => stored.messageId),
@@ -191,8 +191,8 @@ class DirectSending {
       durationMs: result.timings.totalMs,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     };
-    this.#requests.push(request);
-    debugEvent('sendWebhook', request);
+    this.#requests.push(report);
+    debugEvent('sendWebhook', report);
     return { settlement, end, retryAfterMs };
   }
 

@@ -2,8 +2,8 @@
 import type { MessageQueue } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { deferred } from '../runtime/deferred.ts';
-import { NOT_NEEDED, onAbort } from '../runtime/on-abort.ts';
-import { hold } from '../runtime/timers.ts';
+import { cancelWait, onAbort } from '../runtime/on-abort.ts';
+import { keepProcessAlive } from '../runtime/timers.ts';
 import type { Underway } from '../runtime/underway.ts';
 import type { Observe } from './events.ts';
 import type { FlushOptions } from './read-options.ts';
@@ -99,7 +99,7 @@ export class Flushes {
     flushing.waiters += 1;
     this.#awaited.add(flushing);
     this.#look();
-    const letGo = hold(this.#parts.clock);
+    const letGo = keepProcessAlive(this.#parts.clock);
     try {
       return await work;
     } finally {
@@ -114,7 +114,7 @@ export class Flushes {
     flushing.end();
     if (this.#flushing === flushing) this.#flushing = undefined;
     if (this.#awaited.size > 0) return;
-    this.#looking?.abort(NOT_NEEDED);
+    if (this.#looking !== undefined) cancelWait(this.#looking);
     this.#looking = undefined;
   }
 
@@ -130,7 +130,7 @@ export class Flushes {
     }
     await Promise.race([flushing.done, limit.promise]);
     letGo();
-    over.abort(NOT_NEEDED);
+    cancelWait(over);
     return flushing.counts();
   }
 

@@ -6,7 +6,7 @@ import { type Dialect, slugify } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import { check, type Rules, TEXT } from '../option-rules.ts';
 import { downgrade } from '../projection/downgrade.ts';
-import { type GiveWay, inStep } from '../runtime/yield-to-event-loop.ts';
+import { type YieldToEventLoop, yieldAlsoWhenBehind } from '../runtime/yield-to-event-loop.ts';
 import { type Routing, route } from '../settings/routing.ts';
 import type { ResolvedApplication } from '../settings/source.ts';
 import { AcceptedEntry, acceptedEntry, type Place } from '../webhook/accept.ts';
@@ -28,7 +28,7 @@ export interface IntakeRules {
   readonly newId: () => string;
   /** The settings of an application; `undefined` where it is unknown. */
   readonly find: (applicationId: string) => Promise<ResolvedApplication | undefined>;
-  readonly giveWay: GiveWay;
+  readonly yieldToEventLoop: YieldToEventLoop;
   /** Whether more comes in than goes out. */
   readonly isBehind: () => boolean;
 }
@@ -95,7 +95,11 @@ export async function takeIn(
     });
   };
   const schema = draftReader(rules.dialect);
-  await readMessages(messages, { schema, store, giveWay: inStep(rules.giveWay, rules.isBehind) });
+  await readMessages(messages, {
+    schema,
+    store,
+    yieldToEventLoop: yieldAlsoWhenBehind(rules.yieldToEventLoop, rules.isBehind),
+  });
   return { entries, skipped };
 }
 

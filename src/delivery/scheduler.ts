@@ -6,8 +6,8 @@ import type { Claim, MessageQueue, Tier } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { onAbort } from '../runtime/on-abort.ts';
 import type { Random } from '../runtime/random.ts';
-import { Rest } from '../runtime/timers.ts';
-import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
+import { WakeableTimer } from '../runtime/timers.ts';
+import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import { BRACKET_BYTES } from '../webhook/encoder.ts';
 import { jittered } from '../webhook/retry.ts';
 import type { Observe } from './events.ts';
@@ -24,7 +24,7 @@ export interface SchedulerParts {
   readonly random: Random;
   readonly observe: Observe;
   /** Awaited between two claims, so that starting many attempts does not hold the event loop. */
-  readonly giveWay: GiveWay;
+  readonly yieldToEventLoop: YieldToEventLoop;
   /** Rejects only if the claim cannot be read. */
   readonly deliver: (claim: Claim, slot: Slot) => Promise<void>;
 }
@@ -39,7 +39,7 @@ export class Scheduler {
   readonly #parts: SchedulerParts;
   readonly #running = new Set<Promise<void>>();
   readonly #stop = new AbortController();
-  readonly #rest: Rest;
+  readonly #timer: WakeableTimer;
   /** When something is due next, on the monotonic clock, while nothing could be claimed. */
   #nextDueAt: number | undefined;
   #idle: (() => void)[] = [];
@@ -47,7 +47,7 @@ export class Scheduler {
 
   constructor(parts: SchedulerParts) {
     this.#parts = parts;
-    this.#rest = new Rest(parts.clock);
+    this.#timer = new WakeableTimer(parts.clock);
   }
 
   start(): void {
@@ -62,7 +62,7 @@ export class Scheduler {
   /** Something may be due, or a slot is free. */
   wake(): void {
     this.#nextDueAt = undefined;
-    this.#rest.wake();
+    this.#timer.wake();
   }
 
   /**
@@ -98,13 +98,13 @@ export class Scheduler {
     const { clock, random, observe, ready } = this.#parts;
     let failures = 0;
     while (!this.#stop.signal.aborted) {
-      this.#rest.begin();
+      this.#timer.begin();
       try {
         await ready();
         const waitMs = await this.#claimAll();
         failures = 0;
         this.#tellIdle();
-        await this.#rest.wait(Math.min(waitMs, MAX_WAIT_MS));
+        await this.#timer.wait(Math.min(waitMs, MAX_WAIT_MS));
       } catch {
         const retryInMs = jittered(QUEUE_DELAYS_MS[failures] ?? MAX_WAIT_MS, random);
         failures += 1;
@@ -113,12 +113,12 @@ export class Scheduler {
         await clock.idle(retryInMs, this.#stop.signal);
       }
     }
-    this.#rest.end();
+    this.#timer.end();
   }
 
   /** For how long there is nothing to claim. */
   async #claimAll(): Promise<number> {
-    const { queue, slots, policy, leaseMs, clock, giveWay } = this.#parts;
+    const { queue, slots, policy, leaseMs, clock, yieldToEventLoop } = this.#parts;
     const { maxMessages, maxBodyBytes } = policy;
     const maxBytes = maxBodyBytes - BRACKET_BYTES;
     while (!this.#stop.signal.aborted) {
@@ -127,11 +127,11 @@ export class Scheduler {
       const answer = await queue.claim({ tiers, maxMessages, maxBytes, leaseMs });
       if (!isClaim(answer)) {
         const dueInMs = answer.dueInMs ?? Number.POSITIVE_INFINITY;
-        if (!this.#rest.isWoken) this.#nextDueAt = clock.monotonicMs() + dueInMs;
+        if (!this.#timer.isWoken) this.#nextDueAt = clock.monotonicMs() + dueInMs;
         return dueInMs;
       }
       this.#begin(answer);
-      await giveWay();
+      await yieldToEventLoop();
     }
     return 0;
   }

@@ -8,8 +8,8 @@ import { AcceptedEntry } from '../webhook/accept.ts';
 import { formatTimestamp, type MessageToStore, storeV1, storeV2 } from '../webhook/encoder.ts';
 import {
   type FindApplication,
-  findDestination,
   type MissingDestination,
+  resolveDestination,
   type Sending,
 } from './attempt.ts';
 import { directPolicy, sendDirectly } from './direct-sending.ts';
@@ -36,7 +36,7 @@ export async function sendTestMessage(
   applicationId: string,
   parts: TestParts,
 ): Promise<SendReport> {
-  const destination = await findDestination(applicationId, parts.find, parts);
+  const destination = await resolveDestination(applicationId, parts.find, parts);
   if (typeof destination === 'string') {
     const detail = WHY_MISSING[destination];
     throw new SecurityEventError('ERR_UNKNOWN_APPLICATION', { detail, path: ['applicationId'] });

@@ -7,7 +7,7 @@ import { newId } from '../runtime/id.ts';
 import { onAbort } from '../runtime/on-abort.ts';
 import { type Random, systemRandom } from '../runtime/random.ts';
 import { untraced } from '../runtime/untraced.ts';
-import { givingWay } from '../runtime/yield-to-event-loop.ts';
+import { createYield } from '../runtime/yield-to-event-loop.ts';
 import { type AcceptedEntry, acceptMessages } from '../webhook/accept.ts';
 import { createPoster, type Poster, type PosterOptions } from '../webhook/http/client.ts';
 import type { MessageToSend } from '../webhook/read-messages.ts';
@@ -92,7 +92,7 @@ async function readCall(
   try {
     const settings = readSendOptions(destination, options);
     const rules = { ...settings, newId: makeId };
-    return { settings, entries: await acceptMessages(messages, rules, givingWay(clock)) };
+    return { settings, entries: await acceptMessages(messages, rules, createYield(clock)) };
   } catch (error) {
     throw withInput(error, messages);
   }

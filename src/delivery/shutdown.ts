@@ -4,14 +4,14 @@ import type { MessageQueue, QueueClosing, ReturnedMessage } from '../queue/queue
 import type { Clock } from '../runtime/clock.ts';
 import { deferred } from '../runtime/deferred.ts';
 import { onAbort } from '../runtime/on-abort.ts';
-import { hold, inTime, noAnswer } from '../runtime/timers.ts';
+import { keepProcessAlive, noAnswerError, withTimeout } from '../runtime/timers.ts';
 import { Underway } from '../runtime/underway.ts';
-import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
+import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import { Flushes, type FlushParts } from './flushes.ts';
 import type { FlushOptions } from './read-options.ts';
 import { type CloseResult, type FlushResult, KeptMessage } from './sender.ts';
 
-export interface LifecycleParts extends FlushParts {
+export interface ShutdownParts extends FlushParts {
   readonly queue: MessageQueue;
   /** Resolves when nothing is in flight or due before that time, or at the latest when aborted. */
   readonly quiet: (untilMs: number, signal: AbortSignal) => Promise<void>;
@@ -19,7 +19,7 @@ export interface LifecycleParts extends FlushParts {
   readonly stop: () => Promise<void>;
   /** Ends all connections. */
   readonly disconnect: () => Promise<void>;
-  readonly giveWay: GiveWay;
+  readonly yieldToEventLoop: YieldToEventLoop;
 }
 
 const DEFAULT_CLOSE_MS = 10_000;
@@ -27,14 +27,14 @@ const DEFAULT_CLOSE_MS = 10_000;
 /** What a queue may take to be closed, in ms: it may have much to write, or to hand back. */
 const QUEUE_CLOSE_MS = 30_000;
 
-export class Lifecycle {
-  readonly #parts: LifecycleParts;
+export class Shutdown {
+  readonly #parts: ShutdownParts;
   readonly #calls = new Underway();
   readonly #flushes: Flushes;
   #callCount = 0;
   #closing: Promise<CloseResult> | undefined;
 
-  constructor(parts: LifecycleParts) {
+  constructor(parts: ShutdownParts) {
     this.#parts = parts;
     this.#flushes = new Flushes(parts, this.#calls);
   }
@@ -102,20 +102,20 @@ export class Lifecycle {
   /** The server of a queue may be away and never answer: `close` ends all the same (D79). */
   async #end(signal: AbortSignal): Promise<QueueClosing> {
     const { stop, queue, clock } = this.#parts;
-    await inTime(stop(), { clock, signal });
-    const closed = await inTime(queue.close(), { clock, signal, ms: QUEUE_CLOSE_MS });
+    await withTimeout(stop(), { clock, signal });
+    const closed = await withTimeout(queue.close(), { clock, signal, ms: QUEUE_CLOSE_MS });
     if (closed !== undefined) return closed.value;
-    throw new SecurityEventError('ERR_QUEUE_FAILED', { cause: noAnswer(QUEUE_CLOSE_MS) });
+    throw new SecurityEventError('ERR_QUEUE_FAILED', { cause: noAnswerError(QUEUE_CLOSE_MS) });
   }
 
   /** What was not delivered, as it is handed back: everything that waited, so in slices. */
   async #keep(returned: readonly ReturnedMessage[]): Promise<KeptMessage[]> {
-    const { tracker, observe, giveWay } = this.#parts;
+    const { tracker, observe, yieldToEventLoop } = this.#parts;
     const kept: KeptMessage[] = [];
     for (const message of returned) {
       tracker.settled(message.sequence, 'discarded', 'returned');
       kept.push(new KeptMessage(message));
-      const pause = giveWay();
+      const pause = yieldToEventLoop();
       if (pause !== undefined) await pause;
     }
     const count = kept.length;
@@ -125,7 +125,7 @@ export class Lifecycle {
 
   /** The process lives until it is over. */
   async #held<T>(work: Promise<T>): Promise<T> {
-    const letGo = hold(this.#parts.clock);
+    const letGo = keepProcessAlive(this.#parts.clock);
     try {
       return await work;
     } finally {

@@ -42,7 +42,9 @@ function listenerLimit(signal: AbortSignal): number {
 }
 
 /**
- * The reason of aborting a wait that is over. Said, since a default reason is an error with its stack:
+ * Ends a wait that nobody needs any more. The reason is given, since a default reason is an error with its stack:
  * two took an eighth of an attempt's CPU.
  */
-export const NOT_NEEDED = 'not needed any more';
+export function cancelWait(wait: AbortController): void {
+  wait.abort('not needed any more');
+}

@@ -3,7 +3,7 @@
 import { SecurityEventError } from '../errors.ts';
 import type { Clock } from './clock.ts';
 import { deferred } from './deferred.ts';
-import { NOT_NEEDED, onAbort } from './on-abort.ts';
+import { cancelWait, onAbort } from './on-abort.ts';
 
 interface Alarm {
   readonly atMs: number;
@@ -15,7 +15,7 @@ interface Alarm {
  * is not too late for the next wait: it may end one too soon, which costs less than a timer and a
  * signal for each.
  */
-export class Rest {
+export class WakeableTimer {
   readonly #clock: Clock;
   #alarm: Alarm | undefined;
   #isWoken = false;
@@ -52,7 +52,7 @@ export class Rest {
 
   /** Nobody waits any more. */
   end(): void {
-    this.#alarm?.cancel.abort(NOT_NEEDED);
+    if (this.#alarm !== undefined) cancelWait(this.#alarm.cancel);
     this.#alarm = undefined;
   }
 
@@ -83,26 +83,26 @@ export interface TimeLimit {
 }
 
 /** What `work` gives, or `undefined` where that takes longer. Its rejection is passed on. */
-export async function inTime<T>(
+export async function withTimeout<T>(
   work: Promise<T>,
   limit: TimeLimit,
 ): Promise<{ readonly value: T } | undefined> {
   const { clock, signal, ms = MAX_MS, listen = (listener) => onAbort(signal, listener) } = limit;
   const decided = new AbortController();
-  const letGo = listen(() => decided.abort(NOT_NEEDED));
+  const letGo = listen(() => cancelWait(decided));
   const late = clock.idle(ms, decided.signal).then(() => undefined);
   try {
     return await Promise.race([work.then((value) => ({ value })), late]);
   } finally {
     letGo();
-    decided.abort(NOT_NEEDED);
+    cancelWait(decided);
   }
 }
 
 type Ask<T> = (applicationId: string) => Promise<T>;
 
 /** The cause of the error that tells so. */
-export const noAnswer = (ms = MAX_MS): Error => new Error(`no answer within ${ms / 1000} s`);
+export const noAnswerError = (ms = MAX_MS): Error => new Error(`no answer within ${ms / 1000} s`);
 
 /**
  * Asks the host while messages come in: what waits for its answer is held in memory, which has to be
@@ -114,17 +114,17 @@ export const noAnswer = (ms = MAX_MS): Error => new Error(`no answer within ${ms
 export function answeredInTime<T>(ask: Ask<T>, limit: TimeLimit): Ask<T> {
   const listen = listeningTogether(limit.signal);
   return async (applicationId) => {
-    const answer = await inTime(ask(applicationId), { ...limit, listen });
+    const answer = await withTimeout(ask(applicationId), { ...limit, listen });
     if (answer !== undefined) return answer.value;
     if (limit.signal.aborted) throw new SecurityEventError('ERR_SENDER_CLOSED');
     const path = ['settings', 'applications', applicationId];
-    throw new SecurityEventError('ERR_SETTINGS_FAILED', { path, cause: noAnswer() });
+    throw new SecurityEventError('ERR_SETTINGS_FAILED', { path, cause: noAnswerError() });
   };
 }
 
 /**
  * One listener on the signal, however many wait: Node compares a new listener with all that are there,
- * so that ten thousand of their own would hold up the host for seconds.
+ * so that ten thousand of their own would keepProcessAlive up the host for seconds.
  */
 function listeningTogether(signal: AbortSignal): (listener: () => void) => () => void {
   const listeners = new Set<() => void>();
@@ -148,11 +148,11 @@ const LONG_MS = 2 ** 31 - 1;
  * Keeps the process alive until the function handed back is called: waiting for a retry never does,
  * except while somebody waits for the end of it (D80).
  */
-export function hold(clock: Clock): () => void {
+export function keepProcessAlive(clock: Clock): () => void {
   const letGo = new AbortController();
   const keep = async (): Promise<void> => {
     while (!letGo.signal.aborted) await clock.sleep(LONG_MS, letGo.signal);
   };
   void keep();
-  return () => letGo.abort(NOT_NEEDED);
+  return () => cancelWait(letGo);
 }

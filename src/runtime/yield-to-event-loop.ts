@@ -10,14 +10,14 @@ const WORKS_AT_ONCE = 16;
 const PIECES_PER_TURN = 128;
 
 /** Asked between two pieces of long work; what it gives is awaited. Most of the time it is nothing. */
-export type GiveWay = () => Promise<void> | undefined;
+export type YieldToEventLoop = () => Promise<void> | undefined;
 
 /**
  * For long work in pieces that must not hold the event loop (D80): what this gives back is awaited
  * between two of them. However many works share it, they have 4 ms of a turn together, and take
  * turns; the first call in a turn begins them.
  */
-export function givingWay(clock: Pick<Clock, 'monotonicMs'>): GiveWay {
+export function createYield(clock: Pick<Clock, 'monotonicMs'>): YieldToEventLoop {
   const waiting: (() => void)[] = [];
   let sliceStartedAt: number | undefined;
   const startSlice = (): void => {
@@ -57,11 +57,16 @@ export function givingWay(clock: Pick<Clock, 'monotonicMs'>): GiveWay {
  * many pieces, however short they were. Taking away needs turns of the event loop more than time, and what
  * waits needs memory, which costs time again: bench/README.md tells how much.
  */
-export function inStep(giveWay: GiveWay, isBehind: () => boolean): GiveWay {
+export function yieldAlsoWhenBehind(
+  yieldToEventLoop: YieldToEventLoop,
+  isBehind: () => boolean,
+): YieldToEventLoop {
   let pieces = 0;
   return () => {
     pieces += 1;
-    return pieces % PIECES_PER_TURN === 0 && isBehind() ? nextTurn().then(giveWay) : giveWay();
+    return pieces % PIECES_PER_TURN === 0 && isBehind()
+      ? nextTurn().then(yieldToEventLoop)
+      : yieldToEventLoop();
   };
 }
 

@@ -2,7 +2,7 @@
 import { contract, type Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { Format, QueueEntry, StoredMessage } from '../queue/queue.ts';
-import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
+import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import {
   BRACKET_BYTES,
   type BytesOf,
@@ -71,7 +71,7 @@ export interface AcceptRules {
 export async function acceptMessages(
   messages: unknown,
   rules: AcceptRules,
-  giveWay: GiveWay,
+  yieldToEventLoop: YieldToEventLoop,
 ): Promise<AcceptedEntry[]> {
   const { format, dialect } = rules;
   const entries: AcceptedEntry[] = [];
@@ -82,11 +82,15 @@ export async function acceptMessages(
   };
   if (format === 1) {
     const schema = contract({ dialect }).WebhookMessageV1;
-    await readMessages(messages, { schema, store: keep(acceptV1(rules)), giveWay });
+    await readMessages(messages, { schema, store: keep(acceptV1(rules)), yieldToEventLoop });
   } else {
     const toBytes = sharedBytes(Array.isArray(messages) ? messages.length : 0);
     const schema = draftReader(dialect);
-    await readMessages(messages, { schema, store: keep(acceptV2(rules, toBytes)), giveWay });
+    await readMessages(messages, {
+      schema,
+      store: keep(acceptV2(rules, toBytes)),
+      yieldToEventLoop,
+    });
   }
   return entries;
 }

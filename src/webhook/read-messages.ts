@@ -9,7 +9,7 @@ import { serializeMessageToSend } from '../contract/serialize.ts';
 import { kindOf } from '../contract/wording.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
 import type { Format } from '../queue/queue.ts';
-import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
+import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 
 /** What the senders take in each format. */
 export type MessageToSend<D extends Dialect = 'strict', F extends Format = 2> = F extends 2
@@ -30,7 +30,7 @@ export interface Reading<D extends object> {
   /** Called for each message in turn, as long as none was refused. Awaited if it returns a promise. */
   readonly store: (data: D, index: number) => Promise<void> | undefined;
   /** Asked between two messages, so that a large batch does not hold the event loop. */
-  readonly giveWay: GiveWay;
+  readonly yieldToEventLoop: YieldToEventLoop;
 }
 
 /** An error names this many faults at most: a wrong batch may hold hundreds of thousands. */
@@ -44,7 +44,7 @@ const MAX_ISSUES = 100;
  */
 export async function readMessages<D extends object>(
   messages: unknown,
-  { schema, store, giveWay }: Reading<D>,
+  { schema, store, yieldToEventLoop }: Reading<D>,
 ): Promise<void> {
   if (!Array.isArray(messages)) {
     const message = `expected an array of messages, found ${kindOf(messages)}`;
@@ -63,7 +63,7 @@ export async function readMessages<D extends object>(
       if (storing !== undefined) await storing;
     }
     if (issues.length === MAX_ISSUES) break;
-    const way = giveWay();
+    const way = yieldToEventLoop();
     if (way !== undefined) await way;
   }
   if (issues.length > 0) throw invalidMessage(issues);

@@ -49,7 +49,7 @@ async function accept({ messages, selection = {}, ...rules }: Call): Promise<Int
       newId,
       isBehind: () => false,
       find: createSettings(source).find,
-      giveWay: () => Promise.resolve(),
+      yieldToEventLoop: () => Promise.resolve(),
       ...rules,
     },
   );
@@ -140,7 +140,7 @@ describe('a batch', () => {
         asked.push(applicationId);
         return createSettings(source).find(applicationId);
       },
-      giveWay: () => {
+      yieldToEventLoop: () => {
         turns += 1;
         return Promise.resolve();
       },

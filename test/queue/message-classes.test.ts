@@ -48,7 +48,7 @@ test('nothing that a call holds of its messages comes of a literal', async () =>
       v1Aliases: false,
       newId: () => 'id-1',
       find: async (id) => ({ id, name: id, environment: 'test', format: 2 }) as ResolvedApplication,
-      giveWay: () => undefined,
+      yieldToEventLoop: () => undefined,
       isBehind: () => false,
     },
   );

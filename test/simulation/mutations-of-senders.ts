@@ -47,7 +47,7 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a timer outlives its attempt',
     file: `${FOLDER}/delivery.ts`,
-    from: '} finally {\n      inTime.abort(NOT_NEEDED);',
+    from: '} finally {\n      cancelWait(inTime);',
     to: '} finally {',
     by: 'nothing-after-end',
     withinSeeds: 50,

@@ -1,6 +1,6 @@
 /** What may end one attempt early: its deadlines (D76), its caller, the poster's end. */
 import type { Clock } from '../../runtime/clock.ts';
-import { NOT_NEEDED, onAbort } from '../../runtime/on-abort.ts';
+import { cancelWait, onAbort } from '../../runtime/on-abort.ts';
 import { type Failure, failure } from './errors.ts';
 
 /** How long an attempt may take, each from its start, in ms: 1 to 2147483647. */
@@ -66,7 +66,7 @@ export function startLimits(
       areHeadersHere = true;
     },
     end: () => {
-      over.abort(NOT_NEEDED);
+      cancelWait(over);
       letGo?.();
     },
   };

@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net';
 import type { buildConnector, Client, Dispatcher } from 'undici';
 import { ownProperties } from '../../own-properties.ts';
-import { NOT_NEEDED } from '../../runtime/on-abort.ts';
+import { cancelWait } from '../../runtime/on-abort.ts';
 import type { ConnectPhases, ConnectWatch, GuardedConnect } from './connector.ts';
 
 export interface ConnectionOptions {
@@ -92,7 +92,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     begin,
     destroy: async () => {
       // undici does not reach a connection that is still being made.
-      ending.abort(NOT_NEEDED);
+      cancelWait(ending);
       await client.destroy();
     },
   };

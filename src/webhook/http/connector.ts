@@ -11,7 +11,7 @@ import { isIP, type LookupFunction, connect as openSocket, type Socket } from 'n
 import type { buildConnector } from 'undici';
 import { ownProperties } from '../../own-properties.ts';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
-import { NOT_NEEDED, onAbort } from '../../runtime/on-abort.ts';
+import { cancelWait, onAbort } from '../../runtime/on-abort.ts';
 import type { PhaseTimings } from '../outcome.ts';
 import { type NetworkPolicy, refuseAddress } from './ssrf-guard.ts';
 import { createTlsUpgrade, type TlsCredentials } from './tls.ts';
@@ -215,13 +215,13 @@ async function withDeadline<T>(
     expiry.abort();
     throw codedError('UND_ERR_CONNECT_TIMEOUT', `no connection within ${timeoutMs} ms`);
   });
-  const letGo = ending && onAbort(ending, () => wait.abort(NOT_NEEDED));
+  const letGo = ending && onAbort(ending, () => cancelWait(wait));
   try {
     return await Promise.race([work(expiry.signal), deadline]);
   } finally {
     isFinished = true;
     letGo?.();
-    wait.abort(NOT_NEEDED);
+    cancelWait(wait);
   }
 }
 

@@ -6,18 +6,18 @@ import type {
   MessageQueue,
   MessageResult,
 } from '../queue/queue.ts';
-import { NOT_NEEDED } from '../runtime/on-abort.ts';
+import { cancelWait } from '../runtime/on-abort.ts';
 import type { Random } from '../runtime/random.ts';
 import type { NetworkPolicy } from '../webhook/http/ssrf-guard.ts';
 import { jittered } from '../webhook/retry.ts';
 import {
   type Destination,
-  encodeClaim,
+  encodeAndSign,
   type FindApplication,
-  findDestination,
   isRefused,
   type MissingDestination,
-  postBody,
+  post,
+  resolveDestination,
   type Sending,
 } from './attempt.ts';
 import {
@@ -77,7 +77,7 @@ export class Delivery {
     const { clock, find, signal, queue, network } = this.#parts;
     const startedAt = clock.monotonicMs();
     const destination = await this.#inSlot(slot, () =>
-      findDestination(claim.applicationId, find, this.#parts),
+      resolveDestination(claim.applicationId, find, this.#parts),
     );
     if (signal.aborted) {
       await this.#tell('release', () => queue.release(claim));
@@ -120,7 +120,8 @@ export class Delivery {
       );
       return;
     }
-    const { body, maxRetryCount } = encodeClaim(claim, clock);
+    const request = encodeAndSign(messages, destination.secret, this.#parts);
+    const { body, maxRetryCount } = request;
     this.#attempts += 1;
     const started = {
       applicationId,
@@ -134,7 +135,7 @@ export class Delivery {
     if (breaker.isOpen) observe('destination-probing', () => ({ applicationId }));
     observe('attempt-started', () => started);
     const { result, retryAfterMs } = await this.#inSlot(slot, (onHeaders) =>
-      postBody(body, destination, { ...this.#parts, onHeaders }),
+      post(request, destination, { ...this.#parts, onHeaders }),
     );
     const now = claim.nowMs + (clock.monotonicMs() - startedAt);
     const attempted: Attempted = {
@@ -157,14 +158,14 @@ export class Delivery {
   /** What takes long, be it the host's settings or the receiver, holds no slot of those that work (D75). */
   async #inSlot<T>(slot: Slot, work: (isInTime: () => void) => Promise<T>): Promise<T> {
     const { clock, lateHeadersMs, onSlotMoved } = this.#parts;
-    const inTime = new AbortController();
-    void clock.idle(lateHeadersMs, inTime.signal).then(() => {
-      if (!inTime.signal.aborted && slot.moveToFailing()) onSlotMoved();
+    const answered = new AbortController();
+    void clock.idle(lateHeadersMs, answered.signal).then(() => {
+      if (!answered.signal.aborted && slot.moveToFailing()) onSlotMoved();
     });
     try {
-      return await work(() => inTime.abort(NOT_NEEDED));
+      return await work(() => cancelWait(answered));
     } finally {
-      inTime.abort(NOT_NEEDED);
+      cancelWait(answered);
     }
   }
 
