@@ -8,7 +8,11 @@ const VALUE = /^(?:\d+|'[^']*'|true|false)$/;
 
 const defaultText = (text) => (VALUE.test(text) ? `\`${text}\`` : text);
 
-/** Returns the comment above each row of the tables, in one line, by the name of the option. */
+/**
+ * Returns the comment above each row of the tables, in one line, by the name of the option. A test reads them, too.
+ *
+ * @public
+ */
 export function optionComments() {
   const rows = readFileSync(SOURCE, 'utf8').matchAll(
     /\/\*\*((?:(?!\*\/).)*)\*\/\s*(\w+): (?:option|optional)\b/gs,

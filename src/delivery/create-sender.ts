@@ -201,7 +201,7 @@ export interface Opening {
 }
 
 /** Opens the queue, and tells the tracker what waited in it. Rejects with what `open` rejects with. */
-export async function openQueue(
+async function openQueue(
   queue: MessageQueue,
   { tracker, isDelivering, policy }: Opening,
 ): Promise<void> {
@@ -219,7 +219,7 @@ export async function openQueue(
  * Returns a function that opens the queue when it is first needed. It returns nothing once the queue is
  * open; its promise rejects with a SecurityEventError, and the next call tries again.
  */
-export function opener(openOnce: () => Promise<void>): () => Promise<void> | undefined {
+function opener(openOnce: () => Promise<void>): () => Promise<void> | undefined {
   let opened: Promise<void> | undefined;
   let isOpen = false;
   const open = async (): Promise<void> => {

@@ -55,15 +55,18 @@ export class Engine implements WebhookSender, FollowingSender {
   }
 
   async send(messages: unknown, selection: unknown = {}): Promise<SendResult> {
-    const { shutdown } = this.#parts;
+    const { shutdown, enqueuer } = this.#parts;
+    let end: (() => void) | undefined;
     try {
-      const { accepted, skipped } = await shutdown.accepting(() =>
-        this.#parts.enqueuer.accept(messages, selection),
-      );
+      end = shutdown.begin();
+      const { accepted, skipped } = await enqueuer.accept(messages, selection);
       return { accepted: accepted.map(({ stored }) => stored.messageId), skipped };
-    } catch (error) {
+    } catch (thrown) {
+      const error = shutdown.errorFor(thrown);
       // Nothing that is refused may disappear.
       throw error instanceof SecurityEventError ? error.about(messages) : error;
+    } finally {
+      end?.();
     }
   }
 

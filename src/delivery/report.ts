@@ -54,31 +54,6 @@ export interface SendReport {
   readonly requests: readonly RequestReport[];
 }
 
-/** A message that was answered with 200-299. */
-export interface DeliveredMessage {
-  readonly index: number;
-  readonly message_id: string;
-}
-
-export interface SendingEnd {
-  readonly delivered: readonly DeliveredMessage[];
-  readonly undelivered: readonly UndeliveredMessage[];
-  readonly requests: readonly RequestReport[];
-}
-
-export function reportOf({ delivered, undelivered, requests }: SendingEnd): SendReport {
-  return {
-    ok: undelivered.length === 0,
-    delivered: delivered.toSorted(byIndex).map(({ message_id }) => message_id),
-    undelivered: undelivered.toSorted(byIndex),
-    requests,
-  };
-}
-
-function byIndex(a: { readonly index: number }, b: { readonly index: number }): number {
-  return a.index - b.index;
-}
-
 export function attemptEnd(result: AttemptResult): AttemptEnd {
   return result.kind === 'response'
     ? { status: result.status }

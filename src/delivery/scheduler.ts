@@ -157,7 +157,7 @@ export class Scheduler {
   }
 }
 
-export const isClaim = (answer: Claim | object): answer is Claim => Object.hasOwn(answer, 'id');
+const isClaim = (answer: Claim | object): answer is Claim => Object.hasOwn(answer, 'id');
 
 export type Pool = Exclude<Tier, 'closed'>;
 

@@ -17,6 +17,12 @@ class Generation {
 }
 
 /**
+ * A queue that never answers a call must not cost memory without end. A message that is dropped and was accepted after
+ * all counts as settled elsewhere, which the next comparison with the queue finds.
+ */
+const MAX_KEPT = 100_000;
+
+/**
  * Keeps settled messages of unknown sequences while an `enqueue` call is under way that may have accepted
  * them. Most belong to other senders of a shared queue, so each is dropped soon: calls are counted by
  * generation, and what was settled in one is dropped when no call of it or of an earlier one is under way.
@@ -40,10 +46,14 @@ export class EarlySettlements {
     };
   }
 
-  /** Keeps a settled message if a call is under way. */
+  /** Keeps a settled message if a call is under way. Drops the oldest one past the limit. */
   keep(sequence: number, message: SettledMessage): void {
     if (this.#current.calls + this.#previous.calls === 0) return;
     this.#current.kept.set(sequence, message);
+    if (this.size <= MAX_KEPT) return;
+    const { kept } = this.#previous.kept.size > 0 ? this.#previous : this.#current;
+    const [oldest] = kept.keys();
+    kept.delete(oldest as number);
   }
 
   /** Returns the message of this sequence and drops it; `undefined` if it is not kept. */

@@ -41,16 +41,22 @@ export class Shutdown {
 
   /** Runs what may put something into the queue; `flush` and `close` wait for it. */
   async accepting<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#closing !== undefined) throw new SecurityEventError('ERR_SENDER_CLOSED');
-    this.#callCount += 1;
-    const call = this.#calls.begin();
+    const end = this.begin();
     try {
       return await work();
     } catch (error) {
       throw this.errorFor(error);
     } finally {
-      this.#calls.end(call);
+      end();
     }
+  }
+
+  /** Begins such a call. Returns the function that ends it. Throws `ERR_SENDER_CLOSED` after `close`. */
+  begin(): () => void {
+    if (this.#closing !== undefined) throw new SecurityEventError('ERR_SENDER_CLOSED');
+    this.#callCount += 1;
+    const call = this.#calls.begin();
+    return () => this.#calls.end(call);
   }
 
   /** What is told of an error of a call that began before `close`, and may have found the queue closed. */

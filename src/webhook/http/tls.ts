@@ -21,7 +21,7 @@ export interface TlsCredentials {
  * take the CA of a polluted prototype where there is none of ours. Throws OpenSSL's own error where
  * it cannot read them.
  */
-export function secureContextOf(credentials: TlsCredentials): tls.SecureContext {
+function secureContextOf(credentials: TlsCredentials): tls.SecureContext {
   const { ca, cert, key } = ownProperties(credentials);
   return tls.createSecureContext(
     ownProperties({
