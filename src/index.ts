@@ -17,7 +17,6 @@ export {
 } from './contract/index.ts';
 export { createWebhookSender } from './delivery/create-sender.ts';
 export type { DeliveryEvent, DeliveryEventName, DeliveryEvents } from './delivery/events.ts';
-export type { SendSelection } from './delivery/intake.ts';
 export type {
   DeliveryOptions,
   ManyDestinations,

@@ -117,8 +117,8 @@ export function check<T>(
       throw invalidOption(`unknown key ${JSON.stringify(key)} in ${name}`, [...path, key]);
     }
     if (value !== undefined && !rule.isUsable(value)) {
-      const option = [...path, key].join('.');
-      throw invalidOption(`expected ${option} to be ${rule.expected}`, [...path, key]);
+      const place = [...path, key].join('.');
+      throw invalidOption(`expected ${place} to be ${rule.expected}`, [...path, key]);
     }
   }
   return copy;

@@ -4,7 +4,6 @@ import { ownProperties } from '../own-properties.ts';
 import type { MessageQueue } from '../queue/queue.ts';
 import type { Enqueuer } from './enqueue.ts';
 import type { Observe } from './events.ts';
-import type { SendSelection } from './intake.ts';
 import {
   CLOSE_RULES,
   type CloseOptions,
@@ -16,7 +15,7 @@ import {
 } from './read-options.ts';
 import type { SendReport } from './report.ts';
 import type { Slots } from './scheduler.ts';
-import { sendEach, type Taken } from './send-each.ts';
+import { sendEach } from './send-each.ts';
 import {
   type CloseResult,
   type DeadLetterList,
@@ -28,6 +27,8 @@ import {
   SEND_EACH,
   type SenderStats,
   type SendResult,
+  type SendSelection,
+  type Taken,
   type WebhookSender,
 } from './sender.ts';
 import type { Shutdown } from './shutdown.ts';

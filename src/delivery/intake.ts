@@ -18,7 +18,7 @@ import {
   storeV1,
 } from '../webhook/encoder.ts';
 import { draftReader, type ReadDraft, readMessages } from '../webhook/read-messages.ts';
-import type { SkippedMessage, SkipReason } from './sender.ts';
+import type { SendSelection, SkippedMessage, SkipReason } from './sender.ts';
 
 export interface IntakeRules {
   readonly dialect: Dialect;
@@ -31,13 +31,6 @@ export interface IntakeRules {
   readonly yieldToEventLoop: YieldToEventLoop;
   /** Whether more comes in than goes out. */
   readonly isBehind: () => boolean;
-}
-
-/** Of one call: what its messages were detected by, and for which playbook (D60). */
-export interface SendSelection {
-  readonly module?: string | undefined;
-  /** Its name or its slug. */
-  readonly playbook?: string | undefined;
 }
 
 export interface Intake {

@@ -2,7 +2,7 @@
  * Whose turn it is: claims whatever is due while there are slots, and otherwise waits. Fair, because
  * the queue lets applications take turns; bounded by the slots; driven by the clock it is given.
  */
-import type { Claim, MessageQueue, Tier } from '../queue/queue.ts';
+import type { Claim, MessageQueue } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { onAbort } from '../runtime/on-abort.ts';
 import type { Random } from '../runtime/random.ts';
@@ -12,6 +12,7 @@ import { BRACKET_BYTES } from '../webhook/encoder.ts';
 import { jittered } from '../webhook/retry.ts';
 import type { Observe } from './events.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
+import type { Pool } from './sender.ts';
 
 export interface SchedulerParts {
   readonly queue: MessageQueue;
@@ -158,8 +159,6 @@ export class Scheduler {
 }
 
 const isClaim = (answer: Claim | object): answer is Claim => Object.hasOwn(answer, 'id');
-
-export type Pool = Exclude<Tier, 'closed'>;
 
 export const POOLS: readonly Pool[] = ['healthy', 'failing'];
 

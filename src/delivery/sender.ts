@@ -9,16 +9,29 @@ import type {
   Format,
   QueueStats,
   StoredMessage,
+  Tier,
 } from '../queue/queue.ts';
 import type { RouteSkip } from '../settings/routing.ts';
 import { encodeBody, formatTimestamp } from '../webhook/encoder.ts';
 import type { FailureCode } from '../webhook/outcome.ts';
 import type { MessageToSend } from '../webhook/read-messages.ts';
-import type { SendSelection } from './intake.ts';
 import type { DestinationFailure, SendReport } from './report.ts';
-import type { Pool } from './scheduler.ts';
-import type { Taken } from './send-each.ts';
-import type { FateCounts, WatchCounts } from './settled-messages.ts';
+import type { FateCounts, FollowedMessage, WatchCounts } from './settled-messages.ts';
+
+/** Of one call: what its messages were detected by, and for which playbook (D60). */
+export interface SendSelection {
+  readonly module?: string | undefined;
+  /** Its name or its slug. */
+  readonly playbook?: string | undefined;
+}
+
+/** One message that was accepted, and is followed to its end; or that is not to be sent, and why. */
+export type Taken =
+  | { readonly isAccepted: true; readonly followed: FollowedMessage | undefined }
+  | { readonly isAccepted: false; readonly reason: SkipReason };
+
+/** The slots of a request: for destinations that work, or for those that fail (D75). */
+export type Pool = Exclude<Tier, 'closed'>;
 
 /** What a call of `send` came to. */
 export interface SendResult {

@@ -52,7 +52,7 @@ export function settle(attempted: Attempted, policy: DeliveryPolicy, random: Ran
   const size = { messageCount, bytes: attempted.bodyBytes };
   const judgement = judgeAttempt(result, { ...size, largeBodyBytes: policy.largeBodyBytes });
   const isContent = blamesContent(result);
-  const isBisection = messages.some(isBisecting);
+  const isBisection = messages.some(isWithinBisection);
   const [first] = messages;
   const failedAlone = messageCount === 1 && first !== undefined && progressOf(first).failedAlone;
   const step = afterAttempt(
@@ -97,7 +97,7 @@ const isTimeout = (result: AttemptResult): boolean =>
   result.kind === 'failure' && (result.code === 'headers-timeout' || result.code === 'deadline');
 
 /** Most have nothing behind them yet. */
-const isBisecting = (message: MessageHistory): boolean =>
+const isWithinBisection = (message: MessageHistory): boolean =>
   message.progress !== null && progressOf(message).isBisecting;
 
 /**

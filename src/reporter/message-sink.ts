@@ -1,7 +1,5 @@
 /** Channel B of a reporter: what it needs of a sender. */
-import type { SendSelection } from '../delivery/intake.ts';
-import type { Taken } from '../delivery/send-each.ts';
-import type { CloseResult, FlushResult } from '../delivery/sender.ts';
+import type { CloseResult, FlushResult, SendSelection, Taken } from '../delivery/sender.ts';
 import type { DraftMessage } from './build-message.ts';
 
 /** Accepted, and then perhaps followed to its end; or not to be told, and why. */

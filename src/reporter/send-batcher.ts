@@ -8,8 +8,8 @@
  * had gone alone: webhook/engine/send-each.ts sees to that.
  */
 
-import type { SendSelection } from '../delivery/intake.ts';
 import { refusals } from '../delivery/send-each.ts';
+import type { SendSelection } from '../delivery/sender.ts';
 import { SecurityEventError } from '../errors.ts';
 import { Underway } from '../runtime/underway.ts';
 import type { DraftMessage } from './build-message.ts';

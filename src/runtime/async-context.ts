@@ -30,7 +30,7 @@ export function runDetached<T>(surroundings: object, work: () => T): T {
   const outside = idsOnly(new AsyncResource('security-event-delivery'), idKeys());
   if (outside === undefined) return runWithin(surroundings, work);
   // Without a function of our own between: it would be one more in the stacks of errors.
-  return outside.runInAsyncScope<typeof ambient, T>(ambient.run, ambient, surroundings, work);
+  return outside.runInAsyncScope(ambient.run.bind(ambient)<T>, undefined, surroundings, work);
 }
 
 /** The keys of the ids; looking for them takes most of the time of a way out. */

@@ -119,7 +119,7 @@ describe('a batch', () => {
     const given = event('shop-1', 'a');
     const expected = structuredClone(given.message);
     const intake = await accept({ messages: [given] });
-    given.message.humanized_description = 'changed';
+    Object.assign(given.message, { humanized_description: 'changed' });
     expect(elementOf(intake)).toEqual({
       message_id: 'a',
       api_version: '2',
