@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
 import { SecurityEventError } from '../../errors.ts';
-import type { IncidentNews, IncidentReport, IncidentStore } from '../../incident/incident-store.ts';
+import type {
+  IncidentChanges,
+  IncidentReport,
+  IncidentStore,
+} from '../../incident/incident-store.ts';
 import { toEscaped } from './conversions.ts';
 import { Database } from './database.ts';
 import type { ReadOptions } from './options.ts';
@@ -24,7 +28,7 @@ export class PostgresIncidents implements IncidentStore {
     this.#database = new Database(options, surroundings);
   }
 
-  async tell(report: IncidentReport): Promise<IncidentNews> {
+  async record(report: IncidentReport): Promise<IncidentChanges> {
     const { at, addresses, accounts } = report;
     const names = namesOf(addresses, accounts);
     const args = { ...keyOf(report), at, names, keptMs: KEPT_MS };
@@ -40,7 +44,7 @@ export class PostgresIncidents implements IncidentStore {
     };
   }
 
-  async retract(report: IncidentReport, news: IncidentNews): Promise<void> {
+  async retract(report: IncidentReport, news: IncidentChanges): Promise<void> {
     const { isFirst, newAddresses, newAccounts } = news;
     const names = namesOf(newAddresses, newAccounts);
     await this.#call('retract_incident', { ...keyOf(report), isFirst, names });

@@ -56,7 +56,7 @@ const CALLS: readonly (readonly [string, Call])[] = [
   ['purgeDeadLetters', (queue) => queue.purgeDeadLetters({ applicationId: 'few' })],
   ['stats', (queue) => queue.stats()],
   ['countPending', (queue) => queue.countPending([{ from: 1, to: 3 }])],
-  ['tell', (_, incidents) => incidents.tell(reportOf({ addresses: ['a'] }))],
+  ['tell', (_, incidents) => incidents.record(reportOf({ addresses: ['a'] }))],
 ];
 
 /** A pool of one connection, which the test goes on to use between calls. */
