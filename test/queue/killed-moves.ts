@@ -9,6 +9,9 @@ import { entryOf, INITIAL } from './conformance/trial.ts';
 
 export const MOVED_MESSAGES = 4000;
 
+/** Each kill costs the start of a process. */
+export const TIMEOUT_MS = quickOrNightly(60_000, 600_000);
+
 /** Stores waiting messages and dead letters. */
 export async function fillForKills(queue: DurableQueue): Promise<void> {
   await queue.open(INITIAL);

@@ -44,8 +44,8 @@ export class PostgresIncidents implements IncidentStore {
     };
   }
 
-  async retract(report: IncidentReport, news: IncidentChanges): Promise<void> {
-    const { isFirst, newAddresses, newAccounts } = news;
+  async retract(report: IncidentReport, changes: IncidentChanges): Promise<void> {
+    const { isFirst, newAddresses, newAccounts } = changes;
     const names = namesOf(newAddresses, newAccounts);
     await this.#call('retract_incident', { ...keyOf(report), isFirst, names });
   }

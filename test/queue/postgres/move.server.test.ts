@@ -8,7 +8,7 @@ import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { contentOf } from '../conformance/moving.ts';
 import { DEAD, entryOf, INITIAL } from '../conformance/trial.ts';
-import { fillForKills, MOVED_MESSAGES, moveWithKills } from '../killed-moves.ts';
+import { fillForKills, MOVED_MESSAGES, moveWithKills, TIMEOUT_MS } from '../killed-moves.ts';
 
 const request = { tiers: ['healthy'], maxMessages: 100, maxBytes: 1e9, leaseMs: 60_000 } as const;
 
@@ -49,6 +49,7 @@ test.runIf(postgresPrograms !== undefined)(
 
 test.runIf(postgresPrograms !== undefined)(
   'a move to PostgreSQL and back that is killed again and again loses and doubles nothing',
+  { timeout: TIMEOUT_MS },
   async () => {
     const server = await PostgresServer.start();
     onTestFinished(() => server.stop());

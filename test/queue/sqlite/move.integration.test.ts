@@ -11,7 +11,7 @@ import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { contentOf } from '../conformance/moving.ts';
 import { entryOf, INITIAL } from '../conformance/trial.ts';
-import { fillForKills, MOVED_MESSAGES, moveWithKills } from '../killed-moves.ts';
+import { fillForKills, MOVED_MESSAGES, moveWithKills, TIMEOUT_MS } from '../killed-moves.ts';
 import { withDatabase } from './raw-database.ts';
 
 test('an export leaves out a damaged message, and reports it', async () => {
@@ -67,7 +67,9 @@ test('an item that is none stores nothing of its call', async () => {
   await target.close();
 });
 
-test('an import that is killed again and again loses and doubles nothing', async () => {
+test('an import that is killed again and again loses and doubles nothing', {
+  timeout: TIMEOUT_MS,
+}, async () => {
   const folder = temporaryFolder();
   const [from, to] = [join(folder, 'from.db'), join(folder, 'to.db')];
   const source = createSqliteQueue({ file: from, sync: false });

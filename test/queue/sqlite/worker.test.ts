@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { QueueStats } from '../../../src/queue/queue.ts';
 import { peerPath } from '../../../src/queue/sqlite/file-worker.ts';
 import type { HandleSettings, PostedCall, WorkerPost } from '../../../src/queue/sqlite/protocol.ts';
 import { Database, Gate, Stopped } from '../../../src/queue/sqlite/worker/database.ts';
@@ -18,6 +19,7 @@ import { QueueFile } from '../../../src/queue/sqlite/worker/queue-file.ts';
 import { Reserve } from '../../../src/queue/sqlite/worker/reserve.ts';
 import { Store } from '../../../src/queue/sqlite/worker/store.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
+import { withDatabase } from './raw-database.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -213,6 +215,36 @@ describe('a file that another connection holds', () => {
     other.close();
     expect(database.patiently(() => database.number('select 7'), 5)).toBe(7);
     database.close();
+  });
+});
+
+const exported = ({ run }: FileUnderTest) =>
+  run(['exportItems', 'message', 0], ['exportItems', 'dead_letter', 0]);
+
+describe('an export', () => {
+  test('sets damaged messages and dead letters aside', () => {
+    const subject = openFile();
+    subject.run(enqueue('a'), enqueue('b'), enqueue('c'), ['closeApplication', 'one', 1]);
+    withDatabase(subject.path, (connection) => {
+      connection.exec(`update message set body = x'00' where sequence = 2;
+        update dead_letter set body = x'00'`);
+    });
+    expect(exported(subject)).toMatchObject([[{ id: 3, message_id: 'c', body: 'e30=' }], []]);
+    const [{ pending, dead, discarded }] = subject.run(['stats']) as [QueueStats];
+    expect([pending, dead, discarded]).toEqual([1, 0, { lost: 2 }]);
+  });
+
+  test('sets a message aside whose application is gone', () => {
+    const subject = openFile();
+    subject.run(enqueue('a'));
+    withDatabase(subject.path, (connection) => connection.exec('delete from application'));
+    expect(exported(subject)).toEqual([[], []]);
+    expect(pendingIn(subject)).toBe(0);
+  });
+
+  test('of nothing imports nothing', () => {
+    const { run } = openFile();
+    expect(run(['importItems', []])).toEqual([0]);
   });
 });
 
