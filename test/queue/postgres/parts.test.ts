@@ -14,8 +14,8 @@ import { durabilityOf } from '../../../src/queue/postgres/schema.ts';
 import { createPostgresQueue } from '../../../src/queue/postgres.ts';
 import type { EnqueueResult, QueueEntry } from '../../../src/queue/queue.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { nextTurn } from '../../../src/runtime/next-turn.ts';
 import { isOwnWork } from '../../../src/runtime/untraced.ts';
+import { nextTurn } from '../../../src/runtime/yield-to-event-loop.ts';
 import { entryOf, INITIAL } from '../conformance/trial.ts';
 
 const connection = 'postgres://queue@localhost/events';
