@@ -1,16 +1,16 @@
-/** What was told of incidents, in the memory of one process: bounded, and forgotten with it. */
+/** The incident store in memory: bounded, and lost with the process. */
 import { check, integer } from '../option-rules.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import type {
+  IncidentChanges,
   IncidentChannel,
-  IncidentNews,
   IncidentReport,
   IncidentStore,
 } from './incident-store.ts';
-import { keptName } from './kept-name.ts';
+import { keptName } from './incident-store.ts';
 
 export interface MemoryIncidentsOptions {
-  /** Those told of longest ago are forgotten first. 1 to 10,000,000; default 100,000. */
+  /** Incidents reported longest ago are forgotten first. 1 to 10,000,000; default 100,000. */
   readonly maxIncidents?: number;
   /**
    * Addresses and accounts of all incidents together. 1 to 100,000,000; default 1,000,000. None takes
@@ -18,7 +18,7 @@ export interface MemoryIncidentsOptions {
    */
   readonly maxNames?: number;
   /**
-   * How long an incident is kept since it was last told of, in milliseconds by the clock of this
+   * How long an incident is kept since its last report, in milliseconds by the clock of this
    * process: when a report says that it happened has no say. At least 1; default 30 days.
    */
   readonly keptMs?: number;
@@ -27,7 +27,7 @@ export interface MemoryIncidentsOptions {
 const DAY_MS = 86_400_000;
 
 /** On one channel. */
-interface Told {
+interface Reported {
   isCreated: boolean;
   readonly names: Set<string>;
 }
@@ -36,7 +36,7 @@ interface KnownIncident {
   readonly startedAt: number;
   /** On the clock that never jumps. */
   seenAtMs: number;
-  readonly told: { readonly [C in IncidentChannel]: Told };
+  readonly reported: { readonly [C in IncidentChannel]: Reported };
 }
 
 const RULES = {
@@ -75,26 +75,26 @@ class MemoryIncidents implements IncidentStore {
     this.#clock = clock;
   }
 
-  tell(report: IncidentReport): IncidentNews {
+  record(report: IncidentReport): IncidentChanges {
     const incident = this.#see(report);
-    const told = incident.told[report.channel];
-    const news = {
-      isFirst: !told.isCreated,
+    const reported = incident.reported[report.channel];
+    const changes = {
+      isFirst: !reported.isCreated,
       startedAt: incident.startedAt,
-      newAddresses: this.#addNew(told, 'ip', report.addresses),
-      newAccounts: this.#addNew(told, 'account', report.accounts),
+      newAddresses: this.#addNew(reported, 'ip', report.addresses),
+      newAccounts: this.#addNew(reported, 'account', report.accounts),
     };
-    told.isCreated = true;
+    reported.isCreated = true;
     this.#forgetBeyond(incident);
-    return news;
+    return changes;
   }
 
-  retract(report: IncidentReport, { isFirst, newAddresses, newAccounts }: IncidentNews): void {
-    const told = this.#known.get(keyOf(report))?.told[report.channel];
-    if (told === undefined) return;
-    if (isFirst) told.isCreated = false;
-    this.#remove(told, 'ip', newAddresses);
-    this.#remove(told, 'account', newAccounts);
+  retract(report: IncidentReport, { isFirst, newAddresses, newAccounts }: IncidentChanges): void {
+    const reported = this.#known.get(keyOf(report))?.reported[report.channel];
+    if (reported === undefined) return;
+    if (isFirst) reported.isCreated = false;
+    this.#remove(reported, 'ip', newAddresses);
+    this.#remove(reported, 'account', newAccounts);
   }
 
   #see(report: IncidentReport): KnownIncident {
@@ -117,20 +117,20 @@ class MemoryIncidents implements IncidentStore {
     }
   }
 
-  #addNew(told: Told, kind: string, names: readonly string[]): string[] {
+  #addNew(reported: Reported, kind: string, names: readonly string[]): string[] {
     const added: string[] = [];
     for (const name of names) {
-      const size = told.names.size;
-      told.names.add(keptName([kind, name]));
-      if (told.names.size > size) added.push(name);
+      const size = reported.names.size;
+      reported.names.add(keptName([kind, name]));
+      if (reported.names.size > size) added.push(name);
     }
     this.#nameCount += added.length;
     return added;
   }
 
-  #remove(told: Told, kind: string, names: readonly string[]): void {
+  #remove(reported: Reported, kind: string, names: readonly string[]): void {
     for (const name of names) {
-      if (told.names.delete(keptName([kind, name]))) this.#nameCount -= 1;
+      if (reported.names.delete(keptName([kind, name]))) this.#nameCount -= 1;
     }
   }
 
@@ -138,16 +138,16 @@ class MemoryIncidents implements IncidentStore {
     const { maxIncidents, maxNames } = this.#limits;
     for (const [key, incident] of this.#known) {
       if (this.#known.size <= maxIncidents && this.#nameCount <= maxNames) return;
-      // What was just told is kept: it is what the next report will be about.
+      // The incident that was just reported stays: its next report is likely.
       if (incident === current) break;
       this.#forget(key, incident);
     }
     this.#forgetNames(current);
   }
 
-  /** An incident with more names than all may have: the oldest may be told again. */
-  #forgetNames({ told }: KnownIncident): void {
-    for (const { names } of [told.log, told.webhook]) {
+  /** Forgets the oldest names of an incident that alone has more names than the limit. */
+  #forgetNames({ reported }: KnownIncident): void {
+    for (const { names } of [reported.log, reported.webhook]) {
       for (const name of names) {
         if (this.#nameCount <= this.#limits.maxNames) return;
         names.delete(name);
@@ -168,10 +168,11 @@ const keyOf = ({ applicationId, incidentId }: IncidentReport): string =>
 const unseen = (at: number): KnownIncident => ({
   startedAt: at,
   seenAtMs: 0,
-  told: {
+  reported: {
     log: { isCreated: false, names: new Set() },
     webhook: { isCreated: false, names: new Set() },
   },
 });
 
-const namesIn = ({ told }: KnownIncident): number => told.log.names.size + told.webhook.names.size;
+const namesIn = ({ reported }: KnownIncident): number =>
+  reported.log.names.size + reported.webhook.names.size;
