@@ -12,7 +12,7 @@ import { createWebhookSender } from 'security-event-delivery';
 import {
   createPostgresQueue,
   createPostgresSchema,
-  type MessageQueue,
+  type DurableQueue,
 } from 'security-event-delivery/queue/postgres';
 import { createSqliteQueue } from 'security-event-delivery/queue/sqlite';
 import { PostgresServer } from '../test/helpers/postgres-server.ts';
@@ -31,7 +31,7 @@ const { values } = parseArgs({
 });
 
 interface Place {
-  readonly openQueue: (() => MessageQueue) | undefined;
+  readonly openQueue: (() => DurableQueue) | undefined;
   readonly leave: () => Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /** What all processes of the fleet share. */
 import process from 'node:process';
-import { createPostgresQueue, type MessageQueue } from 'security-event-delivery/queue/postgres';
+import { createPostgresQueue, type DurableQueue } from 'security-event-delivery/queue/postgres';
 
 /** Three web applications. Their agents do not know where the messages go. */
 export const APPLICATIONS = ['shop', 'warehouse', 'forum'] as const;
@@ -8,7 +8,7 @@ export const APPLICATIONS = ['shop', 'warehouse', 'forum'] as const;
 export const MESSAGES_OF_AN_AGENT = 300;
 
 /** Opens the queue that all processes share. */
-export function openQueue(): MessageQueue {
+export function openQueue(): DurableQueue {
   const { DATABASE_URL = '' } = process.env;
   // Several servers of a cluster: the one that takes writes is found, also after a failover.
   return createPostgresQueue({ connection: DATABASE_URL.split(' '), callTimeoutMs: 5000 });

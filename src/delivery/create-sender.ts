@@ -2,7 +2,6 @@
 import type { Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import { createMemoryQueue } from '../queue/memory.ts';
-import type { MessageQueue } from '../queue/queue.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { newId } from '../runtime/id.ts';
 import { type Random, systemRandom } from '../runtime/random.ts';
@@ -22,7 +21,6 @@ import { Maintenance } from './maintenance.ts';
 import type { WebhookSenderOptions } from './options.ts';
 import { readSenderOptions, type SenderSettings } from './read-options.ts';
 import { LastFailures } from './report.ts';
-import type { DeliveryPolicy } from './retry-policy.ts';
 import { Scheduler, Slots } from './scheduler.ts';
 import { sendTestMessage } from './send-test.ts';
 import { type FollowingSender, SEND_EACH, type WebhookSender } from './sender.ts';
@@ -126,7 +124,7 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
     stopping,
     network: settings.wire.network,
     wire: { poster, clock, headers: settings.headers, signal: stopping.signal },
-    ready: opener(() => openQueue(queue, { tracker, isDelivering, policy: settings.policy })),
+    ready: opener(async () => tracker.setBacklog(await queue.open(initialState(settings.policy)))),
     observe: createObserver(senderId),
     tracker,
     lastFailures: new LastFailures(),
@@ -193,27 +191,6 @@ function maintenanceTimes({ policy, upkeepMs, stalledAfterMs }: SenderSettings) 
 }
 
 const nothing = (): void => {};
-
-export interface Opening {
-  readonly tracker: Tracker;
-  readonly isDelivering: boolean;
-  readonly policy: DeliveryPolicy;
-}
-
-/** Opens the queue, and tells the tracker what waited in it. Rejects with what `open` rejects with. */
-async function openQueue(
-  queue: MessageQueue,
-  { tracker, isDelivering, policy }: Opening,
-): Promise<void> {
-  const backlog = await queue.open(initialState(policy));
-  const { dueMessages, lastSequence } = backlog;
-  // Now: later nobody can tell messages that are not due yet from those that another process settles.
-  const pending =
-    isDelivering && dueMessages > 0
-      ? await queue.countPending([{ from: 1, to: lastSequence }]).catch(() => dueMessages)
-      : 0;
-  tracker.setBacklog(backlog, pending);
-}
 
 /**
  * Returns a function that opens the queue when it is first needed. It returns nothing once the queue is

@@ -88,10 +88,10 @@ export class Tracker {
     return this.#opening.promise;
   }
 
-  /** Takes what waited in the queue; `pendingMessages` counts all, due or not. */
-  setBacklog({ dueMessages, lastSequence }: Backlog, pendingMessages: number): void {
+  /** Takes what waited in the queue. */
+  setBacklog({ pendingMessages, dueMessages, lastSequence }: Backlog): void {
     if (!this.#isDeliveredHere) return;
-    const notDue = Math.max(0, pendingMessages - dueMessages);
+    const notDue = pendingMessages - dueMessages;
     this.#backlog = { lastSequence, due: dueMessages, notDue };
     this.#opening.resolve();
   }

@@ -1,12 +1,13 @@
 /**
- * What is held of each message as long as its call or its request lasts, as classes. V8 counts by the place of a
- * literal how many of its objects outlive a collection, and once most did, makes all that come of it in the old
- * part of the heap. These are needed for a moment longer than one collection, and there they would keep what they
- * hold, texts of a kilobyte among them, until the whole heap is collected. Delivering took half as long again
- * in processes where that was so, which was every other one. What a class makes is not counted. What is gone by
- * the end of a function, as most literals are, may be one; so may what other queues hold while they wait for I/O.
+ * Messages of a call or a request, as classes. They live for a moment longer than one garbage
+ * collection. V8 counts for each object literal how many of its objects survive a collection. Once most
+ * do, it allocates all of them in the old generation, where they keep kilobytes of text alive until the
+ * whole heap is collected. Delivering took half as long again in such processes, which was every other
+ * one. V8 does not count objects of classes.
  *
- * Fields are declared, so that a polluted prototype has no say when they are set.
+ * Literals are fine for objects that end with their function, and for queues that wait for I/O.
+ *
+ * Fields are declared, so that a polluted prototype has no effect when they are set.
  */
 import type { ClaimedMessage, Format, Json, StoredMessage } from './queue.ts';
 

@@ -14,7 +14,7 @@ import {
 import { PostgresQueue } from './postgres/postgres-queue.ts';
 import { checkWritable, createSchema } from './postgres/schema.ts';
 import { loadPg, Servers } from './postgres/servers.ts';
-import type { MessageQueue } from './queue.ts';
+import type { DurableQueue } from './queue.ts';
 
 export type {
   PostgresConnection,
@@ -23,7 +23,7 @@ export type {
   PostgresQueueOptions,
   PostgresServer,
 } from './postgres/options.ts';
-export type { MessageQueue } from './queue.ts';
+export type { DurableQueue } from './queue.ts';
 
 const SURROUNDINGS = { clock: systemClock, newId, load: loadPg };
 
@@ -41,7 +41,7 @@ export interface PostgresIncidentStore extends IncidentStore {
  * `ERR_PEER_MISSING` if `pg` is not installed, and with `ERR_QUEUE_FAILED` if no server that takes writes can
  * be reached, or the schema is missing or has another version.
  */
-export function createPostgresQueue(options: PostgresQueueOptions): MessageQueue {
+export function createPostgresQueue(options: PostgresQueueOptions): DurableQueue {
   return new PostgresQueue(readQueueOptions(options), SURROUNDINGS);
 }
 
@@ -57,15 +57,15 @@ export function createPostgresIncidents(options: PostgresConnectionOptions): Pos
 }
 
 /**
- * Makes what the queue needs in the database, in one transaction. What is there stays; the schema of an
- * older version of the package is migrated, and its queues have to be closed for that. Any number of
+ * Makes what the queue needs in the database, in one transaction. What is there stays. Any number of
  * processes can call it at once. The user of the connection has to own the schema, or be allowed to create it.
  *
- * @throws SecurityEventError (rejects) `ERR_INVALID_OPTION`; `ERR_PEER_MISSING`; `ERR_QUEUE_FAILED`.
+ * @throws SecurityEventError (rejects) `ERR_INVALID_OPTION`; `ERR_PEER_MISSING`; `ERR_QUEUE_FAILED`, also
+ * if the schema has another version.
  */
 export async function createPostgresSchema(
   options: PostgresConnectionOptions,
-): Promise<'created' | 'migrated' | 'present'> {
+): Promise<'created' | 'present'> {
   const read = readConnectionOptions(options);
   const servers = new Servers(read, SURROUNDINGS, checkWritable);
   try {

@@ -1,8 +1,13 @@
 /**
  * The contract between the delivery engine and its queues. Types only.
  *
- * A queue stores accepted messages until each is delivered or becomes a dead letter. Every queue keeps
- * these laws, and one conformance suite tests them:
+ * A queue stores accepted messages until each is delivered or becomes a dead letter: `enqueue` stores
+ * them, `claim` leases those of one request, and `settle` records what became of each. In the terms of
+ * pg-boss, River or Oban a message is a job, a claim is a batch of fetched jobs, `sends` counts
+ * attempts, and a lease is what their rescuer goes by. An application is a destination: the unit that
+ * takes turns, is paused, fails and is closed.
+ *
+ * Every queue keeps these laws, and one conformance suite tests them:
  *
  * 1. **All or nothing.** `enqueue` stores all messages of a call or none. Once it resolves, they survive
  *    what `durability` names.
@@ -29,7 +34,6 @@
  */
 
 import type {
-  DeadLetter,
   DeadLetterFilter,
   DeadLetterPage,
   DeadReason,
@@ -81,7 +85,9 @@ export interface ApplicationUpdate extends ApplicationState {
 
 /** What a queue held when it was opened. */
 export interface Backlog {
-  /** Number of messages that were due or claimed. */
+  /** Number of messages, due or not. Counted at the same moment as the others. */
+  readonly pendingMessages: number;
+  /** Number of those that were due or claimed. */
   readonly dueMessages: number;
   /** The highest sequence of the queue; 0 in an empty one. */
   readonly lastSequence: number;
@@ -154,7 +160,7 @@ export interface SequenceRange {
   readonly to: number;
 }
 
-/** A message that `close` of a memory queue hands back. */
+/** A message that `close` of a memory queue returns. */
 export interface ReturnedMessage {
   readonly applicationId: string;
   readonly sequence: number;
@@ -163,49 +169,10 @@ export interface ReturnedMessage {
 }
 
 export interface QueueClosing {
-  /** The messages that a memory queue hands back; empty for a durable queue. */
+  /** The messages of a memory queue; empty for a durable queue. */
   readonly returned: readonly ReturnedMessage[];
   /** Number of messages that stay in a durable queue. */
   readonly left: number;
-}
-
-/** An application in an export. */
-export interface ApplicationItem {
-  readonly kind: 'application';
-  readonly applicationId: string;
-  readonly state: ApplicationState;
-  /** Nothing of it may be claimed before. Milliseconds since the epoch; 0 without a pause. */
-  readonly pausedUntil: number;
-}
-
-/** A waiting message in an export. Times are milliseconds since the epoch. */
-export interface MessageItem {
-  readonly kind: 'message';
-  readonly applicationId: string;
-  /** Its sequence in the exported queue. */
-  readonly id: string;
-  readonly stored: StoredMessage;
-  readonly sizeBytes: number;
-  readonly sends: number;
-  /** Maximum size of a claim with this message; `null`: the application's alone. */
-  readonly maxMessages: number | null;
-  readonly progress: Json | null;
-  readonly acceptedAt: number;
-  readonly dueAt: number;
-}
-
-/** A dead letter in an export. */
-export interface DeadLetterItem extends DeadLetter {
-  readonly kind: 'dead-letter';
-}
-
-/** What `exportQueue` reads and `importQueue` stores. */
-export type QueueItem = ApplicationItem | MessageItem | DeadLetterItem;
-
-/** An item to import. The queue keeps its key, and ignores an item whose key it has. */
-export interface KeyedItem {
-  readonly key: string;
-  readonly item: QueueItem;
 }
 
 /**
@@ -224,7 +191,7 @@ export interface MessageQueue {
    * after the call has resolved.
    */
   enqueue(entries: readonly QueueEntry[], delayMs?: number): Promise<EnqueueResult>;
-  /** Leases due messages of the application whose turn it is. */
+  /** Leases due messages of the application whose turn it is, for one request. */
   claim(request: ClaimRequest): Promise<Claim | NothingDue>;
   /** Ends a claim with one result for each message, in the claim's order. */
   settle(
@@ -264,17 +231,6 @@ export interface MessageQueue {
   replayDeadLetters(filter: DeadLetterFilter): Promise<number>;
   /** Discards dead letters. Returns the number purged. */
   purgeDeadLetters(filter: DeadLetterFilter): Promise<number>;
-  /**
-   * Reads all applications, then all waiting messages, oldest first. Nobody may use the queue meanwhile.
-   * Rejects with `ERR_QUEUE_FAILED` while messages are claimed.
-   */
-  exportItems(): AsyncIterable<ApplicationItem | MessageItem>;
-  /**
-   * Stores items of another queue, all or none. Ignores those that it has stored before, even if they
-   * were delivered since. Gives messages and dead letters new ids in the order of the items, and counts
-   * them as accepted. Returns the number stored.
-   */
-  importItems(items: readonly KeyedItem[]): Promise<number>;
   /** Counts what the queue accepted and what became of it. */
   stats(): Promise<QueueStats>;
   /**
@@ -285,4 +241,33 @@ export interface MessageQueue {
   onDue(listener: () => void): () => void;
   /** Closes the queue. Later calls reject with `ERR_QUEUE_CLOSED`, except `stats` of a memory queue. */
   close(): Promise<QueueClosing>;
+}
+
+export type ItemKind = 'application' | 'message' | 'dead_letter';
+
+/**
+ * A row of a queue as JSON, which can be written to a file and read again. The other fields are its
+ * columns: those of the SQLite queue, with times in milliseconds since the epoch and `body` in base64.
+ */
+export interface QueueItem {
+  /** Names the queue that the item is from. */
+  readonly source: string;
+  readonly kind: ItemKind;
+  /** Rises within the kind. */
+  readonly id: number;
+  readonly [column: string]: string | number | null;
+}
+
+/** A queue that survives its process. `exportQueue` and `importQueue` move what it holds. */
+export interface DurableQueue extends MessageQueue {
+  /**
+   * Reads items of the kind after an id, in ascending order. Returns none after the last one. Rejects
+   * with `ERR_QUEUE_FAILED` while messages are claimed.
+   */
+  exportItems(kind: ItemKind, after: number): Promise<readonly QueueItem[]>;
+  /**
+   * Stores items of one source and kind, all or none, and remembers the last id. Ignores ids up to the
+   * one that it remembers. Returns the number of items stored.
+   */
+  importItems(items: readonly QueueItem[]): Promise<number>;
 }

@@ -1,6 +1,6 @@
 /** A queue in a file of this machine, which any number of its processes share. */
 
-import type { MessageQueue } from './queue.ts';
+import type { DurableQueue } from './queue.ts';
 import { type SqliteIncidentStore, SqliteIncidents } from './sqlite/incidents.ts';
 import {
   readIncidentsOptions,
@@ -10,7 +10,7 @@ import {
 } from './sqlite/sqlite-options.ts';
 import { SqliteQueue, type WallClock } from './sqlite/sqlite-queue.ts';
 
-export type { MessageQueue } from './queue.ts';
+export type { DurableQueue } from './queue.ts';
 export type { SqliteIncidentStore } from './sqlite/incidents.ts';
 export type {
   SqliteIncidentsOptions,
@@ -32,7 +32,7 @@ export type {
  * @param clock a clock for tests; default: the machine's
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option
  */
-export function createSqliteQueue(options: SqliteQueueOptions, clock?: WallClock): MessageQueue {
+export function createSqliteQueue(options: SqliteQueueOptions, clock?: WallClock): DurableQueue {
   return new SqliteQueue(readQueueOptions(options), clock);
 }
 

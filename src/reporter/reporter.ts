@@ -4,7 +4,6 @@ import type { CloseResult, FlushResult } from '../delivery/sender.ts';
 import type { SecurityEventError } from '../errors.ts';
 import { check, integer, MAX_TIMER_MS, usable } from '../option-rules.ts';
 import type { Clock } from '../runtime/clock.ts';
-
 import { cancelWait, onAbort } from '../runtime/on-abort.ts';
 import { NO_CONTEXT, NO_OWN_CONTEXT } from './build-record.ts';
 import type { Channels } from './channels.ts';

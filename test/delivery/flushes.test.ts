@@ -11,7 +11,7 @@ const GONE = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 1, pending
 function flushing(parts: Partial<FlushParts>) {
   const clock = createFakeClock();
   const tracker = new Tracker(true);
-  tracker.setBacklog({ dueMessages: 0, lastSequence: 0 }, 0);
+  tracker.setBacklog({ pendingMessages: 0, dueMessages: 0, lastSequence: 0 });
   tracker.expect(1).accepted([1]);
   const flushes = new Flushes(
     {

@@ -10,7 +10,7 @@ const NONE = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0 };
 /** A tracker of an empty queue. */
 function emptyTracker(): Tracker {
   const tracker = new Tracker(true);
-  tracker.setBacklog({ dueMessages: 0, lastSequence: 0 }, 0);
+  tracker.setBacklog({ pendingMessages: 0, dueMessages: 0, lastSequence: 0 });
   return tracker;
 }
 
@@ -124,7 +124,7 @@ describe('a tracker', () => {
   test('has nothing pending there, whatever it is told of, either', async () => {
     const tracker = new Tracker(false);
     const fates = tracker.tally();
-    tracker.setBacklog({ dueMessages: 3, lastSequence: 3 }, 3);
+    tracker.setBacklog({ pendingMessages: 3, dueMessages: 3, lastSequence: 3 });
     tracker.expect(1).accepted([4]);
     tracker.settled(4, 'discarded');
     expect([tracker.pending, tracker.awaited]).toEqual([0, 0]);
@@ -246,7 +246,7 @@ describe('a watch of a backlog', () => {
   test('waits for as many messages as were due when the queue was opened', async () => {
     const tracker = new Tracker(true);
     expect(await isDone(tracker.opened)).toBe(false);
-    tracker.setBacklog({ dueMessages: 2, lastSequence: 9 }, 5);
+    tracker.setBacklog({ pendingMessages: 5, dueMessages: 2, lastSequence: 9 });
     expect(await isDone(tracker.opened)).toBe(true);
     expect([tracker.pending, tracker.awaited]).toEqual([0, 2]);
     const watch = tracker.watch();
@@ -262,7 +262,7 @@ describe('a watch of a backlog', () => {
 
   test('is over when another process has settled it, though others of it wait', async () => {
     const tracker = new Tracker(true);
-    tracker.setBacklog({ dueMessages: 2, lastSequence: 5 }, 5);
+    tracker.setBacklog({ pendingMessages: 5, dueMessages: 2, lastSequence: 5 });
     const watch = tracker.watch();
     await tracker.findSettledElsewhere(counting(1, 3, 4, 5));
     expect(watch.counts()).toEqual({ ...NONE, settledElsewhere: 1, pending: 1 });

@@ -1,14 +1,16 @@
 /**
  * Worlds whose queue is an SQLite file. The queue reads the clock of the world. All handles of a file in
- * one process share one worker, so a process that crashes drops its handle without `close`, and what it
- * claimed waits for the end of its lease.
+ * one process share one worker, so a crash of one of several processes drops its handle without `close`,
+ * and what it claimed waits for the end of its lease. A crash of the only process leaves what kill -9
+ * would: the world goes on with a copy of the files as they are at that moment.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import { createSqliteQueue } from '../../src/queue/sqlite.ts';
 import type { FakeClock } from '../../src/testing/index.ts';
+import { copyAsKilled } from '../queue/sqlite/copy-as-killed.ts';
 import type { Backing, Handle, Looked, MakeBacking } from './backing.ts';
 import { SOUND, type Spoil } from './flaws.ts';
 import type { Scenario } from './scenario.ts';
@@ -16,9 +18,16 @@ import { UnderWay } from './under-way.ts';
 
 const INITIAL = { tier: 'healthy', maxMessages: 1, maxBytes: 1, circuitBreaker: null } as const;
 
-export const inFile = (spoil: Spoil = SOUND): MakeBacking => ({
+interface Planted {
+  readonly spoil?: Spoil;
+  /** A crash loses what was written last, as if a commit were answered before it was written. */
+  readonly losesLastWrite?: boolean;
+  readonly onCopy?: () => void;
+}
+
+export const inFile = (planted: Planted = {}): MakeBacking => ({
   kind: 'sqlite',
-  make: (clock, scenario) => new File(clock, scenario, spoil),
+  make: (clock, scenario) => new File(clock, scenario, planted),
 });
 
 class File implements Backing {
@@ -27,17 +36,21 @@ class File implements Backing {
   readonly isOnWallClock = true;
   readonly #clock: FakeClock;
   readonly #scenario: Scenario;
-  readonly #spoil: Spoil;
+  readonly #planted: Planted;
   readonly #underWay = new UnderWay();
   readonly #folder = mkdtempSync(join(tmpdir(), 'simulated-'));
   readonly #all: MessageQueue[] = [];
-  readonly #observer: MessageQueue;
+  #file = join(this.#folder, 'queue.db');
+  #observer: MessageQueue;
   #looked: Looked | undefined;
+  /** Sizes of the write-ahead log, as the calls that ended saw it. */
+  #logBytes = 0;
+  #logBytesBefore = 0;
 
-  constructor(clock: FakeClock, scenario: Scenario, spoil: Spoil) {
+  constructor(clock: FakeClock, scenario: Scenario, planted: Planted) {
     this.#clock = clock;
     this.#scenario = scenario;
-    this.#spoil = spoil;
+    this.#planted = planted;
     this.#observer = this.#made();
   }
 
@@ -49,18 +62,45 @@ class File implements Backing {
   #made(): MessageQueue {
     const { maxPendingMessages } = this.#scenario;
     // A simulation cannot show what a sync is for.
-    const options = { file: join(this.#folder, 'queue.db'), sync: false, maxPendingMessages };
+    const options = { file: this.#file, sync: false, maxPendingMessages };
     const made = createSqliteQueue(options, this.#clock);
     this.#all.push(made);
     return made;
   }
 
   #watched(queue: MessageQueue): MessageQueue {
-    return this.#underWay.watch(queue, () => Promise.resolve());
+    return this.#underWay.watch(queue, () => {
+      this.#noteLog();
+      return Promise.resolve();
+    });
+  }
+
+  #noteLog(): void {
+    const bytes = statSync(`${this.#file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    if (bytes === this.#logBytes) return;
+    this.#logBytesBefore = this.#logBytes;
+    this.#logBytes = bytes;
   }
 
   attach(): Handle {
-    return { queue: this.#watched(this.#spoil(this.#made())), drop: () => {} };
+    const { spoil = SOUND } = this.#planted;
+    return { queue: this.#watched(spoil(this.#made())), drop: () => this.#crash() };
+  }
+
+  /** A call under way may be done or not: then nobody could say what the copy has to hold. */
+  #crash(): void {
+    if (this.#scenario.processes.length > 1 || !this.#underWay.isIdle) return;
+    const copy = join(this.#folder, `copy-${this.#all.length}.db`);
+    copyAsKilled(this.#file, copy);
+    this.#noteLog();
+    if (this.#planted.losesLastWrite === true && this.#logBytesBefore < this.#logBytes)
+      truncateSync(`${copy}-wal`, this.#logBytesBefore);
+    this.#file = copy;
+    this.#logBytes = 0;
+    this.#looked = undefined;
+    this.#observer = this.#made();
+    void this.#underWay.track(this.begin);
+    this.#planted.onCopy?.();
   }
 
   look(): Looked | undefined {

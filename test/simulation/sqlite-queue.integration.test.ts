@@ -25,12 +25,21 @@ describe('The delivery engine on an SQLite queue', () => {
   test(`keeps every invariant in worlds 1 to ${seeds}, over crashes and restarts`, {
     timeout: 10 * MINUTES,
   }, async () => {
-    const outcomes = await runWorlds(inFile(), { seeds, atATime: AT_A_TIME });
+    let copies = 0;
+    const onCopy = (): void => {
+      copies += 1;
+    };
+    const outcomes = await runWorlds(inFile({ onCopy }), { seeds, atATime: AT_A_TIME });
     expect(failuresOf(outcomes, 'sqlite')).toEqual([]);
     expect(outcomes.reduce((sum, { crashes }) => sum + crashes, 0)).toBeGreaterThan(seeds / 4);
+    expect(copies).toBeGreaterThan(0);
   });
 
   test.each(Object.entries(FLAWS))('lets the simulation find that it %s', async (_, makeSpoil) => {
-    expect(await findFlaw(() => inFile(makeSpoil()))).toBeDefined();
+    expect(await findFlaw(() => inFile({ spoil: makeSpoil() }))).toBeDefined();
+  });
+
+  test('lets the simulation find that a crash loses the last write', async () => {
+    expect(await findFlaw(() => inFile({ losesLastWrite: true }))).toBeDefined();
   });
 });

@@ -13,6 +13,11 @@ export class UnderWay {
   #waiting: (() => void)[] = [];
   #gate: Promise<void> | undefined;
 
+  /** Whether no call is under way. */
+  get isIdle(): boolean {
+    return this.#count === 0;
+  }
+
   alone(): () => boolean {
     const [before, begun] = [this.#count, this.#begun];
     return () => before === 0 && this.#begun === begun + 1;

@@ -10,7 +10,6 @@ import type {
   DeadReason,
   EnqueueResult,
   ExpiredMessage,
-  KeyedItem,
   MessageQueue,
   MessageResult,
   NothingDue,
@@ -247,14 +246,6 @@ export class WatchedQueue implements MessageQueue {
       for (const { stored } of closing.returned) book.discard(stored.messageId, 'returned');
       return closing;
     });
-  }
-
-  exportItems() {
-    return this.#handle.queue.exportItems();
-  }
-
-  importItems(items: readonly KeyedItem[]): Promise<number> {
-    return this.#handle.queue.importItems(items);
   }
 
   async #closeForGood(): Promise<QueueClosing> {

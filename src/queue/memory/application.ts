@@ -32,10 +32,6 @@ export class Application implements Scheduled {
     this.state = state;
   }
 
-  get pausedUntilMs(): number {
-    return this.#pausedUntilMs;
-  }
-
   get isClosed(): boolean {
     return this.state.tier === 'closed';
   }

@@ -1,7 +1,6 @@
 import { SecurityEventError } from '../../errors.ts';
 import { createYield, type YieldToEventLoop } from '../../runtime/yield-to-event-loop.ts';
 import type {
-  ApplicationItem,
   ApplicationState,
   ApplicationUpdate,
   Backlog,
@@ -11,8 +10,6 @@ import type {
   DeadLetterPage,
   EnqueueResult,
   ExpiredMessage,
-  KeyedItem,
-  MessageItem,
   MessageQueue,
   MessageResult,
   NothingDue,
@@ -24,7 +21,6 @@ import type {
 } from '../queue.ts';
 import type { Application, LiveClaim } from './application.ts';
 import type { PageRequest } from './dead-letters.ts';
-import { itemsOf, storeItems } from './items.ts';
 import { type QueueClock, type QueueTime, readTime } from './queue-time.ts';
 import { type MemoryBounds, MemoryStore } from './store.ts';
 
@@ -58,7 +54,7 @@ export class MemoryQueue implements MessageQueue {
     this.#initialState = initialState;
     const { nowMs } = readTime(this.#clock);
     const { lastSequence } = this.#store;
-    return { dueMessages: this.#store.countDue(nowMs), lastSequence };
+    return { ...this.#store.countPendingAndDue(nowMs), lastSequence };
   }
 
   async enqueue(entries: readonly QueueEntry[], delayMs = 0): Promise<EnqueueResult> {
@@ -232,17 +228,7 @@ export class MemoryQueue implements MessageQueue {
     return this.#store.dead.purge(filter);
   }
 
-  async *exportItems(): AsyncGenerator<ApplicationItem | MessageItem> {
-    yield* itemsOf(this.#store, this.#begin().at);
-  }
-
-  async importItems(items: readonly KeyedItem[]): Promise<number> {
-    const stored = storeItems(this.#store, items, this.#begin());
-    this.#notify();
-    return stored;
-  }
-
-  /** Answers after `close` too: the ledger shows what was handed back. */
+  /** Answers after `close` too: the ledger shows what was returned. */
   async stats(): Promise<QueueStats> {
     const { nowMs } = readTime(this.#clock);
     this.#store.advance(nowMs);
@@ -260,7 +246,7 @@ export class MemoryQueue implements MessageQueue {
     return await this.#closing;
   }
 
-  /** Enqueues in progress end first, so that their messages are handed back too. */
+  /** Enqueues in progress end first, so that their messages are returned too. */
   async #end(): Promise<QueueClosing> {
     await Promise.allSettled(this.#entering);
     this.#listeners.clear();

@@ -59,8 +59,6 @@ interface Death {
 export class MemoryStore {
   readonly dead: DeadLetters;
   readonly schedule = new Schedule<Application>();
-  /** Keys of the items that were imported. */
-  readonly importedKeys = new Set<string>();
   lastSequence = 0;
   readonly #applications = new Map<string, Application>();
   readonly #bounds: MemoryBounds;
@@ -249,14 +247,14 @@ export class MemoryStore {
     return count;
   }
 
-  /** Counts the messages that are due or claimed. */
-  countDue(nowMs: number): number {
-    let count = 0;
+  /** Counts all messages, and those that are due or claimed. */
+  countPendingAndDue(nowMs: number) {
+    let dueMessages = 0;
     for (const { waiting, claim } of this.all()) {
-      count += claim?.messages.length ?? 0;
-      for (const { dueMs } of waiting) if (dueMs <= nowMs) count += 1;
+      dueMessages += claim?.messages.length ?? 0;
+      for (const { dueMs } of waiting) if (dueMs <= nowMs) dueMessages += 1;
     }
-    return count;
+    return { pendingMessages: this.#messages, dueMessages };
   }
 
   stats(nowMs: number): QueueStats {

@@ -6,12 +6,12 @@ import { Worker } from 'node:worker_threads';
 import { SecurityEventError } from '../../errors.ts';
 import { untraced } from '../../runtime/untraced.ts';
 import {
-  type CallTuple,
   type FailureAnswer,
   GATE_BUSY,
   GATE_STOP,
   type HandleSettings,
   type Post,
+  type PostedCall,
   type WorkerData,
   type WorkerPost,
 } from './protocol.ts';
@@ -48,7 +48,7 @@ export class FileWorker {
   readonly #pending = new Map<number, PendingCall>();
   readonly #ended: Promise<void>;
   /** Calls of this turn of the event loop: they go in one post. */
-  #calls: CallTuple[] = [];
+  #calls: PostedCall[] = [];
   #bodies: Uint8Array[] = [];
   #bytes = 0;
   #lastId = 0;
@@ -90,7 +90,8 @@ export class FileWorker {
       if (this.#pending.size === 0) this.#worker.ref();
       this.#pending.set(this.#lastId, { resolve: resolve as PendingCall['resolve'], reject });
       if (this.#calls.length === 0) process.nextTick(() => this.#flush());
-      this.#calls.push([this.#lastId, operation, nowMs, settings, args, this.#bytes]);
+      const bytesAt = this.#bytes;
+      this.#calls.push({ id: this.#lastId, operation, nowMs, settings, args, bytesAt });
       for (const body of bodies) {
         this.#bodies.push(body);
         this.#bytes += body.length;
@@ -137,7 +138,8 @@ export class FileWorker {
       this.#post({ kind: 'calls', calls, bytes }, [bytes.buffer]);
     } catch (cause) {
       // An argument that cannot be cloned: thrown here, it would end the process.
-      for (const [id] of calls) this.#taken(id)?.reject(failed('the call cannot be posted', cause));
+      for (const { id } of calls)
+        this.#taken(id)?.reject(failed('the call cannot be posted', cause));
     }
   }
 
@@ -146,9 +148,9 @@ export class FileWorker {
   }
 
   #answer({ answers }: WorkerPost): void {
-    for (const [id, value, failure] of answers) {
+    for (const { id, value, failure } of answers) {
       const call = this.#taken(id);
-      if (failure === null) call?.resolve(value);
+      if (failure === undefined) call?.resolve(value);
       else call?.reject(errorOf(failure));
     }
   }

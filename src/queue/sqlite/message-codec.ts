@@ -1,206 +1,45 @@
-/** Messages of the contract, as they travel between the threads: tuples, and their bytes in a buffer. */
+/** Messages between the threads: objects without bytes, and one buffer with the bytes of all of them. */
 import { Claimed, Stored } from '../message-classes.ts';
-import type {
-  ApplicationItem,
-  ApplicationState,
-  Claim,
-  DeadLetter,
-  DeadLetterPage,
-  DeadReason,
-  EnqueueResult,
-  Format,
-  Json,
-  KeyedItem,
-  Ledger,
-  MessageItem,
-  MessageResult,
-  QueueEntry,
-  QueueStats,
-  Tier,
-} from '../queue.ts';
-import { type MessageTuple, type StoredState, storedState, toWhole } from './protocol.ts';
-import type { LedgerRow, StatsAnswer } from './worker/applications.ts';
+import type { Claim, DeadLetterPage, QueueEntry } from '../queue.ts';
+import type { PostedMessage } from './protocol.ts';
 import type { ClaimAnswer } from './worker/claim.ts';
-import type { DeadLettersAnswer } from './worker/dead-letters.ts';
-import type { Accepted } from './worker/enqueue.ts';
-import type { ExportedApplication, ExportedMessage, ImportedItem } from './worker/items.ts';
-import type { ContentRow } from './worker/schema.ts';
-import type { ResultTuple } from './worker/settle.ts';
+import type { PostedDeadLetters } from './worker/dead-letters.ts';
+import type { PostedEntry } from './worker/enqueue.ts';
 
-export const entryTuple = ({ applicationId, stored, sizeBytes }: QueueEntry): MessageTuple => [
+export const postedEntry = ({ applicationId, stored, sizeBytes }: QueueEntry): PostedEntry => ({
   applicationId,
-  stored.messageId,
-  stored.format,
-  stored.bytes.length,
-  stored.dateAt,
-  stored.countAt,
+  messageId: stored.messageId,
+  format: stored.format,
+  length: stored.bytes.length,
+  dateAt: stored.dateAt,
+  countAt: stored.countAt,
   sizeBytes,
-];
-
-/** Sequences are given one after the other. */
-export function acceptedOf(entries: readonly unknown[], accepted: Accepted): EnqueueResult {
-  const { first, closed, count } =
-    typeof accepted === 'number'
-      ? { first: accepted, closed: [], count: entries.length }
-      : accepted;
-  return { sequences: Array.from({ length: count }, (_, index) => first + index), closed };
-}
-
-/** JSON that the engine wrote; `null` for a text that is damaged. */
-function parsed(text: string | null): Json | null {
-  try {
-    return text === null ? null : (JSON.parse(text) as Json);
-  } catch {
-    return null;
-  }
-}
-
-export const stateOf = ([tier, maxMessages, maxBytes, text]: StoredState): ApplicationState => ({
-  tier,
-  maxMessages,
-  maxBytes,
-  circuitBreaker: parsed(text),
 });
 
-/** Cuts a buffer into the bytes of its messages. */
-function cutter({ buffer, byteOffset, byteLength }: Uint8Array): (length: number) => Buffer {
+/** Returns a function that gives each message its bytes. Call it in the order of the messages. */
+function withBytes({ buffer, byteOffset, byteLength }: Uint8Array) {
   const all = Buffer.from(buffer, byteOffset, byteLength);
   let end = 0;
-  return (length) => {
+  return ({ messageId, format, dateAt, countAt, length }: PostedMessage): Stored => {
     end += length;
-    return all.subarray(end - length, end);
+    const bytes = all.subarray(end - length, end);
+    return new Stored({ messageId, format, bytes, dateAt, countAt });
   };
 }
 
-export function claimOf({ messages: rows, bodies, ...claim }: ClaimAnswer): Claim {
-  const next = cutter(bodies);
-  const messages = rows.map(
-    (row) =>
-      new Claimed({
-        sequence: row.sequence,
-        stored: storedOf(row, claim.format, next(row.length)),
-        sends: row.sends,
-        ageMs: claim.nowMs - row.accepted,
-        progress: parsed(row.progress),
-      }),
-  );
-  return { ...claim, state: stateOf(claim.state), messages };
+export function claimOf({ messages, bodies, ...claim }: ClaimAnswer): Claim {
+  const storedOf = withBytes(bodies);
+  return {
+    ...claim,
+    messages: messages.map((message) => new Claimed({ ...message, stored: storedOf(message) })),
+  };
 }
 
-const storedOf = (
-  row: Pick<ContentRow, 'message_id' | 'date_at' | 'count_at'>,
-  format: Format,
-  bytes: Buffer,
-): Stored =>
-  new Stored({
-    messageId: row.message_id,
-    format,
-    bytes,
-    dateAt: row.date_at,
-    countAt: row.count_at,
-  });
-
-/** `null` when all were delivered. */
-export function resultTuples(results: readonly MessageResult[]): ResultTuple[] | null {
-  // As it visits holes as well, which are no results.
-  if (results.findIndex((result) => result.kind !== 'delivered') === -1) return null;
-  return results.map(resultTuple);
-}
-
-function resultTuple(result: MessageResult): ResultTuple {
-  if (result.kind === 'delivered') return ['delivered'];
-  if (result.kind === 'dead') return ['dead', result.reason, JSON.stringify(result.lastAttempt)];
-  const { afterMs, maxMessages, progress } = result;
-  const limit = maxMessages === undefined ? null : toWhole(maxMessages);
-  return ['retry', afterMs, limit, JSON.stringify(progress)];
-}
-
-export function deadLettersOf({ letters, bodies, next }: DeadLettersAnswer): DeadLetterPage {
-  const cut = cutter(bodies);
-  const items = letters.map(
-    (row): DeadLetter => ({
-      id: String(row.id),
-      applicationId: row.applicationId,
-      stored: storedOf(row, row.format as Format, cut(row.length)),
-      sizeBytes: row.size_bytes,
-      sends: row.sends,
-      reason: row.reason as DeadReason,
-      lastAttempt: parsed(row.last_attempt),
-      acceptedAt: row.accepted,
-      diedAt: row.died,
-    }),
-  );
-  return next === undefined ? { items } : { items, next: String(next) };
-}
-
-type Counts = Omit<LedgerRow, 'id' | 'tier'>;
-
-function ledgerOf({ delivered, pending, dead, ...discards }: Counts): Ledger {
-  const counts = Object.entries(discards).filter(([, count]) => count > 0);
-  const sum = counts.reduce((total, [, count]) => total + count, 0);
-  const accepted = delivered + pending + dead + sum;
-  return { accepted, delivered, pending, dead, discarded: Object.fromEntries(counts) };
-}
-
-export function statsOf({
-  applications: rows,
-  pendingBytes,
-  oldestDueMs,
-}: StatsAnswer): QueueStats {
-  const total = { delivered: 0, pending: 0, dead: 0, purged: 0, evicted: 0, lost: 0 };
-  const applications = new Map<string, Ledger & { readonly tier: Tier }>();
-  for (const { id, tier, ...counts } of rows) {
-    applications.set(id, { ...ledgerOf(counts), tier });
-    for (const name of Object.keys(total) as (keyof Counts)[]) total[name] += counts[name];
-  }
-  return { ...ledgerOf(total), pendingBytes, oldestDueMs, applications };
-}
-
-export const applicationItem = ({
-  applicationId,
-  state,
-  pausedUntil,
-}: ExportedApplication): ApplicationItem => ({
-  kind: 'application',
-  applicationId,
-  state: stateOf(state),
-  pausedUntil,
-});
-
-export function messageItems({
-  messages,
-  bodies,
-}: {
-  readonly messages: readonly ExportedMessage[];
-  readonly bodies: Uint8Array;
-}): MessageItem[] {
-  const cut = cutter(bodies);
-  return messages.map((row) => ({
-    kind: 'message',
-    applicationId: row.applicationId,
-    id: String(row.sequence),
-    stored: storedOf(row, row.format as Format, cut(row.length)),
-    sizeBytes: row.size_bytes,
-    sends: row.sends,
-    maxMessages: row.max_messages,
-    progress: parsed(row.progress),
-    acceptedAt: row.accepted,
-    dueAt: row.due,
+export function deadLettersOf({ letters, bodies, next }: PostedDeadLetters): DeadLetterPage {
+  const storedOf = withBytes(bodies);
+  const items = letters.map(({ messageId, format, dateAt, countAt, length, ...letter }) => ({
+    ...letter,
+    stored: storedOf({ messageId, format, dateAt, countAt, length }),
   }));
-}
-
-export function importedItem({ key, item }: KeyedItem): ImportedItem {
-  const { kind } = item;
-  if (kind === 'application') {
-    const entry = [item.applicationId, '', 1, 0, 0, 0, 0] as const;
-    return { key, kind, entry, state: storedState(item.state), pausedUntil: item.pausedUntil };
-  }
-  const { sends, acceptedAt: accepted } = item;
-  const facts = { key, entry: entryTuple(item), sends, accepted };
-  if (kind === 'message') {
-    const progress = item.progress === null ? null : JSON.stringify(item.progress);
-    return { ...facts, kind, due: item.dueAt, max_messages: item.maxMessages, progress };
-  }
-  const { diedAt: died, reason, lastAttempt } = item;
-  return { ...facts, kind, died, reason, last_attempt: JSON.stringify(lastAttempt) };
+  return next === undefined ? { items } : { items, next };
 }

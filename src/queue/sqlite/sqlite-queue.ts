@@ -1,7 +1,6 @@
 import { SecurityEventError } from '../../errors.ts';
 import { calm } from '../../runtime/ignore-rejection.ts';
 import type {
-  ApplicationItem,
   ApplicationState,
   ApplicationUpdate,
   Backlog,
@@ -10,37 +9,25 @@ import type {
   DeadLetterFilter,
   DeadLetterPage,
   Durability,
+  DurableQueue,
   EnqueueResult,
   ExpiredMessage,
-  KeyedItem,
-  MessageItem,
-  MessageQueue,
+  ItemKind,
   MessageResult,
   NothingDue,
   QueueClosing,
   QueueEntry,
+  QueueItem,
   QueueStats,
   SequenceRange,
 } from '../queue.ts';
-import {
-  acceptedOf,
-  applicationItem,
-  claimOf,
-  deadLettersOf,
-  entryTuple,
-  importedItem,
-  messageItems,
-  resultTuples,
-  stateOf,
-  statsOf,
-} from './message-codec.ts';
-import { type HandleSettings, storedState, toWhole } from './protocol.ts';
+import { claimOf, deadLettersOf, postedEntry } from './message-codec.ts';
+import type { HandleSettings } from './protocol.ts';
 import { type FileListener, type SharedFile, sharedFile } from './shared-file.ts';
 import type { SqliteSettings } from './sqlite-options.ts';
 import type { ClaimAnswer } from './worker/claim.ts';
 import type { PageAnswer, PageRequest } from './worker/dead-letters.ts';
 import type { Operation, Operations } from './worker/operations.ts';
-import type { StateUpdate } from './worker/settle.ts';
 
 /** A clock that tests move. Without one, the worker reads the machine's own. */
 export interface WallClock {
@@ -53,7 +40,7 @@ interface Opened {
 }
 
 /** One handle of a file. The worker of the file does all calls, in the order of the calls. */
-export class SqliteQueue implements MessageQueue {
+export class SqliteQueue implements DurableQueue {
   readonly durability: Durability;
   readonly #settings: SqliteSettings;
   readonly #clock: WallClock | undefined;
@@ -94,7 +81,7 @@ export class SqliteQueue implements MessageQueue {
 
   async #open(initialState: ApplicationState): Promise<Backlog> {
     const file = this.#opened?.file ?? sharedFile(this.#settings.file);
-    const settings = { ...this.#settings.bounds, initialState: storedState(initialState) };
+    const settings = { ...this.#settings.bounds, initialState };
     file.add(this.#listener);
     try {
       const backlog = await file.call('open', [], { nowMs: this.#nowMs(), settings, bodies: [] });
@@ -108,13 +95,10 @@ export class SqliteQueue implements MessageQueue {
 
   async enqueue(entries: readonly QueueEntry[], delayMs = 0): Promise<EnqueueResult> {
     const bodies = entries.map(({ stored }) => stored.bytes);
-    const tuples = entries.map(entryTuple);
-    return acceptedOf(tuples, await this.#call('enqueue', [tuples, delayMs], bodies));
+    return await this.#call('enqueue', [entries.map(postedEntry), delayMs], bodies);
   }
 
-  async claim({ tiers, leaseMs, ...limits }: ClaimRequest): Promise<Claim | NothingDue> {
-    const maxMessages = toWhole(limits.maxMessages);
-    const request = { tiers: [...tiers], leaseMs, maxMessages, maxBytes: toWhole(limits.maxBytes) };
+  async claim(request: ClaimRequest): Promise<Claim | NothingDue> {
     const answer = await this.#tracked(
       this.#call('claim', [request]).then((found) => {
         if (isClaim(found)) this.#claims.add(found.id);
@@ -129,18 +113,17 @@ export class SqliteQueue implements MessageQueue {
     results: readonly MessageResult[],
     state: ApplicationUpdate,
   ): Promise<'settled' | 'lost'> {
-    const update = updateOf(state);
-    const settlement = { results: resultTuples(results), count: results.length, update };
+    // `findIndex` visits holes too. They are no results.
+    const isDelivered = results.findIndex(({ kind }) => kind !== 'delivered') === -1;
+    const given = isDelivered ? null : results;
+    const settlement = { results: given, count: results.length, update: state };
     const isSettled = await this.#call('settle', [id, settlement]);
     this.#claims.delete(id);
     return isSettled ? 'settled' : 'lost';
   }
 
   async release({ id }: Claim, state?: ApplicationUpdate): Promise<'released' | 'lost'> {
-    const isReleased = await this.#call('release', [
-      id,
-      state === undefined ? null : updateOf(state),
-    ]);
+    const isReleased = await this.#call('release', [id, state ?? null]);
     this.#claims.delete(id);
     return isReleased ? 'released' : 'lost';
   }
@@ -158,8 +141,7 @@ export class SqliteQueue implements MessageQueue {
   }
 
   async applicationState(applicationId: string): Promise<ApplicationState | undefined> {
-    const state = await this.#call('applicationState', [applicationId]);
-    return state && stateOf(state);
+    return await this.#call('applicationState', [applicationId]);
   }
 
   async closeApplication(
@@ -205,30 +187,16 @@ export class SqliteQueue implements MessageQueue {
     return sum;
   }
 
-  async *exportItems(): AsyncIterable<ApplicationItem | MessageItem> {
-    for (let after: number | undefined = 0; after !== undefined; ) {
-      const rows: Operations['exportApplications'][1] = await this.#call('exportApplications', [
-        after,
-      ]);
-      yield* rows.map(applicationItem);
-      after = rows.at(-1)?.number;
-    }
-    for (let after: number | undefined = 0; after !== undefined; ) {
-      const page: Operations['exportMessages'][1] = await this.#call('exportMessages', [after]);
-      yield* messageItems(page);
-      after = page.messages.at(-1)?.sequence;
-    }
+  async exportItems(kind: ItemKind, after: number): Promise<readonly QueueItem[]> {
+    return await this.#call('exportItems', [kind, after]);
   }
 
-  async importItems(items: readonly KeyedItem[]): Promise<number> {
-    const bodies = items.flatMap(({ item }) =>
-      item.kind === 'application' ? [] : [item.stored.bytes],
-    );
-    return await this.#call('importItems', [items.map(importedItem)], bodies);
+  async importItems(items: readonly QueueItem[]): Promise<number> {
+    return await this.#call('importItems', [items as unknown as Operations['importItems'][0][0]]);
   }
 
   async stats(): Promise<QueueStats> {
-    return statsOf(await this.#call('stats', []));
+    return await this.#call('stats', []);
   }
 
   onDue(listener: () => void): () => void {
@@ -287,11 +255,6 @@ export class SqliteQueue implements MessageQueue {
 
 const isClaim = (answer: ClaimAnswer | NothingDue): answer is ClaimAnswer =>
   Object.hasOwn(answer, 'messages');
-
-const updateOf = (update: ApplicationUpdate): StateUpdate => ({
-  state: storedState(update),
-  pauseMs: update.pauseMs,
-});
 
 /** A copy: the caller's may be of a class, or change meanwhile. */
 const copyOf = ({ applicationId, ids }: DeadLetterFilter): DeadLetterFilter => ({

@@ -319,9 +319,6 @@ function withNumbers(value) {
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withNumbers(part)]));
 }
 
-// src/queue/sqlite/worker/lease.ts
-var import_node_zlib2 = require("node:zlib");
-
 // src/queue/sqlite/worker/messages.ts
 var import_node_zlib = require("node:zlib");
 
@@ -335,6 +332,8 @@ var TEXT = "text not null";
 var BLOB = "blob not null";
 var QUEUE_STATE = {
   id: "integer primary key check (id = 1)",
+  /** Names the queue in exports. */
+  queue_id: "text not null default (hex(randomblob(16)))",
   last_sequence: COUNT,
   /** Numbers turns, claims and dead letters. */
   last_number: COUNT,
@@ -400,7 +399,7 @@ var CLAIM = {
   number: KEY,
   application: INTEGER,
   size_bytes: INTEGER,
-  /** In the order of the claim, as "5-104,7". */
+  /** JSON of \`SequenceRange[]\`, in the order of the claim. */
   sequences: TEXT,
   checksum: INTEGER
 };
@@ -450,8 +449,8 @@ create index dead_letter_application on dead_letter (application, id);
 \${table("damaged_message", DAMAGED_MESSAGE)}
 \${table("incident", INCIDENT)}
 create index incident_seen_at on incident (seen_at, number);
--- Keys of the items that were imported: a second import ignores them.
-create table imported (key text primary key) strict, without rowid;
+-- The last item that was imported, by source and kind: a second import begins behind it.
+create table imported (name text primary key, last_id integer not null) strict, without rowid;
 create table incident_name (
   incident integer not null, digest blob not null, primary key (incident, digest)
 ) strict, without rowid;
@@ -556,15 +555,8 @@ var Store = class {
   ensure(applicationId, state) {
     const known = this.find(applicationId);
     if (known !== void 0) return known;
-    const [tier, maxMessages, maxBytes, circuitBreaker] = state;
-    this.database.insert("application", {
-      id: toText(applicationId),
-      tier,
-      max_messages: maxMessages,
-      max_bytes: maxBytes,
-      circuit_breaker: circuitBreaker,
-      turn: this.nextNumber()
-    });
+    const [id, turn] = [toText(applicationId), this.nextNumber()];
+    this.database.insert("application", { id, ...columnsOf(state), turn });
     return this.find(applicationId);
   }
   /** Sets the time at which the application can be claimed. To be called after each change to it. */
@@ -620,9 +612,35 @@ var Store = class {
     Object.assign(entry.stored, changes);
   }
 };
-var changesOf = ({ row, stored }) => Object.fromEntries(
-  Object.entries(row).filter(([name, value]) => value !== stored[name])
-);
+var columnsOf = ({ tier, maxMessages, maxBytes, circuitBreaker }) => ({
+  tier,
+  max_messages: toWhole(maxMessages),
+  max_bytes: toWhole(maxBytes),
+  circuit_breaker: JSON.stringify(circuitBreaker)
+});
+function setState(application, state) {
+  Object.assign(application, columnsOf(state));
+}
+var stateOf = (row) => ({
+  tier: row.tier,
+  maxMessages: row.max_messages,
+  maxBytes: row.max_bytes,
+  circuitBreaker: parseJson(row.circuit_breaker)
+});
+function parseJson(text) {
+  try {
+    return text === null ? null : JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+function changesOf({ row, stored }) {
+  const changes = {};
+  for (const name of Object.keys(row)) {
+    if (row[name] !== stored[name]) changes[name] = row[name];
+  }
+  return changes;
+}
 function cached(row) {
   if (row === void 0) throw new Error("the row of the queue is missing");
   return { row: { ...row }, stored: { ...row } };
@@ -647,23 +665,38 @@ var readMessages = ({ database }, condition, ...values) => {
   const sql = \`select \${MESSAGE_COLUMNS.join()} from message where \${condition}\`;
   return database.allNamed(MESSAGE_COLUMNS, sql, ...values);
 };
-function storeMessage({ store, database }, application, {
-  progress: { due, accepted, sends, max_messages, progress },
-  entry: [, messageId, format, , date_at, count_at, size_bytes],
-  body
-}) {
+var postedOf = (row) => ({
+  messageId: fromText(row.message_id),
+  format: row.format,
+  dateAt: row.date_at,
+  countAt: row.count_at,
+  length: row.body.length
+});
+function storeMessage({ store, database }, application, message) {
+  const { due, accepted, sends, max_messages, progress } = message;
+  const { message_id, format, date_at, count_at, size_bytes, body } = message;
   store.state.last_sequence += 1;
   const sequence = store.state.last_sequence;
-  const changing = { sequence, due, accepted, sends, max_messages, progress };
-  const content = { message_id: toText(messageId), format, date_at, count_at, size_bytes, body };
+  const progressed = { sequence, due, accepted, sends, max_messages, progress };
   database.insert("message", {
+    sequence,
     application: application.number,
-    ...changing,
-    ...content,
-    progress_checksum: progressChecksum(changing),
-    body_checksum: bodyChecksum(application.number, content)
+    due,
+    accepted,
+    sends,
+    max_messages,
+    progress,
+    progress_checksum: progressChecksum(progressed),
+    message_id,
+    format,
+    date_at,
+    count_at,
+    size_bytes,
+    body_checksum: bodyChecksum(application.number, message),
+    body
   });
   store.addPending(application, 1, size_bytes);
+  return sequence;
 }
 var isIntact = (row) => progressChecksum(row) === row.progress_checksum && bodyChecksum(row.application, row) === row.body_checksum;
 function setAside({ database, store, nowMs }, row) {
@@ -740,7 +773,7 @@ function moveToDeadLetters({ database, store, nowMs }, application, { sequence, 
      select ?, application, accepted - ?, ?, ?, ?, ?, \${CONTENT_COLUMNS} from message where sequence = ?\`,
     store.nextNumber(),
     offset,
-    nowMs - offset,
+    message.diedAt ?? nowMs - offset,
     sends,
     message.reason,
     message.lastAttempt,
@@ -752,178 +785,6 @@ function moveToDeadLetters({ database, store, nowMs }, application, { sequence, 
   application.dead += 1;
   store.changed(application);
 }
-
-// src/queue/sqlite/worker/lease.ts
-function startLease(context, application, { messages, leaseMs }) {
-  const { store, database } = context;
-  const number = store.nextNumber();
-  const sizeBytes = messages.reduce((sum, message) => sum + message.size_bytes, 0);
-  const sequences = rangesToText(messages.map(({ sequence }) => sequence));
-  const row = { number, application: application.number, size_bytes: sizeBytes, sequences };
-  database.insert("claim", { ...row, checksum: claimChecksum(row) });
-  application.claim = number;
-  application.lease_end = context.after(leaseMs);
-  application.claimed = messages.length;
-  store.changed(application);
-  return number;
-}
-function rangesToText(sequences) {
-  const ranges = [];
-  for (const sequence of sequences) {
-    const last = ranges.at(-1);
-    if (last?.to === sequence - 1) last.to = sequence;
-    else ranges.push({ from: sequence, to: sequence });
-  }
-  return ranges.map(({ from, to }) => from === to ? from : \`\${from}-\${to}\`).join();
-}
-var rangesOf = (text) => text.split(",").map((part) => {
-  const [from, to = from] = part.split("-").map(Number);
-  return { from, to };
-});
-var sequencesIn = (ranges) => ranges.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at));
-function claimedRanges({ database }, { claim: number }) {
-  if (number === null) return { ranges: [], sizeBytes: 0 };
-  const row = database.get("select * from claim where number = ?", number);
-  if (row === void 0 || claimChecksum(row) !== row.checksum) return void 0;
-  return { ranges: rangesOf(row.sequences), sizeBytes: row.size_bytes };
-}
-var claimChecksum = (row) => (0, import_node_zlib2.crc32)(\`\${row.number} \${row.application} \${row.size_bytes} \${row.sequences}\`);
-function claimedSequences(context, application) {
-  const known = claimedRanges(context, application);
-  if (known !== void 0) return sequencesIn(known.ranges);
-  return context.database.all(
-    "select sequence from message where application = ? order by due, sequence limit ?",
-    application.number,
-    application.claimed
-  ).map(({ sequence }) => sequence);
-}
-function findClaim({ store }, id) {
-  const [, number, claimNumber] = /^(\\d{1,15})-(\\d{1,15})$/.exec(id) ?? [];
-  const application = number === void 0 ? void 0 : store.byNumber(Number(number));
-  return application?.claim === Number(claimNumber) ? application : void 0;
-}
-function endClaim({ store, database }, application, ms) {
-  database.run("delete from claim where number = ?", application.claim);
-  application.claim = null;
-  application.lease_end = null;
-  application.claimed = 0;
-  application.served_at = ms;
-  application.turn = store.nextNumber();
-  refreshFirstDue(store, application);
-}
-function rescueExpired(context) {
-  const { store, nowMs } = context;
-  store.flushApplications();
-  const expired = context.database.all(
-    "select number from application where claim is not null and lease_end <= ?",
-    nowMs
-  );
-  for (const { number } of expired) {
-    const application = store.byNumber(number);
-    const leaseEnd = application.lease_end ?? nowMs;
-    for (const sequence of claimedSequences(context, application)) {
-      const row = readProgress(context, sequence);
-      if (row !== void 0) writeProgress(context, { ...row, sends: row.sends + 1 });
-    }
-    endClaim(context, application, leaseEnd);
-    endDelaysIfFull(context, application, leaseEnd);
-    updateReadiness(context, application);
-    store.announceDue();
-  }
-}
-
-// src/queue/sqlite/worker/claim.ts
-var FIRST_PAGE = 16;
-var PAGE_BYTES = 4e6;
-function claim(context, request) {
-  const { store, nowMs } = context;
-  for (let before; ; ) {
-    const ready = nextApplication(context, request.tiers);
-    if (ready === void 0) return {};
-    if (ready.ready_at > nowMs) return { dueInMs: ready.ready_at - nowMs };
-    if (ready.number === before?.number) throw new Error("an application is never ready");
-    const application = store.byNumber(ready.number);
-    const messages = application.claim === null ? takeMessages(context, application, request) : [];
-    const [first] = messages;
-    if (first !== void 0) return answer(context, application, { messages, request });
-    refreshFirstDue(store, application);
-    updateReadiness(context, application);
-    before = ready;
-  }
-}
-function nextApplication({ store, database }, tiers) {
-  store.flushApplications();
-  const first = tiers.map(
-    (tier) => database.get(
-      \`select number, ready_at, turn from application
-       where tier = ? and ready_at is not null order by ready_at, turn limit 1\`,
-      tier
-    )
-  );
-  return first.filter((row) => row !== void 0).toSorted((one, other) => one.ready_at - other.ready_at || one.turn - other.turn)[0];
-}
-function takeMessages(context, application, request) {
-  let limit = Math.min(application.max_messages, toWhole(request.maxMessages));
-  const maxBytes = Math.min(application.max_bytes, toWhole(request.maxBytes));
-  const messages = [];
-  let bytes = 0;
-  for (const message of dueMessages(context, application, limit)) {
-    if (!isIntact(message)) {
-      setAside(context, message);
-      continue;
-    }
-    limit = Math.min(limit, message.max_messages ?? limit);
-    bytes += message.size_bytes;
-    const isWithin = messages.length < limit && bytes <= maxBytes && message.format === messages[0]?.format;
-    if (messages.length > 0 && !isWithin) break;
-    messages.push(message);
-  }
-  return messages;
-}
-function* dueMessages(context, { number }, limit) {
-  const condition = "application = ? and due <= ? and (due, sequence) > (?, ?) order by due, sequence limit ?";
-  let after = [-1e19, 0];
-  let page = FIRST_PAGE;
-  for (let left = Math.max(1, limit); left > 0; ) {
-    page = Math.min(left, page);
-    const found = readMessages(context, condition, number, context.nowMs, ...after, page);
-    yield* found;
-    const last = found.at(-1);
-    if (last === void 0 || found.length < page) return;
-    after = [last.due, last.sequence];
-    left -= found.length;
-    const bytes = found.reduce((sum, { body }) => sum + body.length, 1);
-    page = Math.max(1, Math.floor(PAGE_BYTES * found.length / bytes));
-  }
-}
-function answer(context, application, { messages, request }) {
-  const { nowMs } = context;
-  const number = startLease(context, application, { messages, leaseMs: request.leaseMs });
-  return {
-    id: \`\${application.number}-\${number}\`,
-    applicationId: application.id,
-    format: messages[0]?.format,
-    state: stateOf(application),
-    nowMs,
-    messages: messages.map((row) => ({
-      sequence: row.sequence,
-      message_id: fromText(row.message_id),
-      date_at: row.date_at,
-      count_at: row.count_at,
-      sends: row.sends,
-      accepted: row.accepted,
-      progress: row.progress,
-      length: row.body.length
-    })),
-    bodies: context.join(messages.map(({ body }) => body))
-  };
-}
-var stateOf = (row) => [
-  row.tier,
-  row.max_messages,
-  row.max_bytes,
-  row.circuit_breaker
-];
 
 // src/queue/sqlite/worker/dead-letters.ts
 var PAGE = 500;
@@ -971,13 +832,18 @@ function listDeadLetters(context, { filter, after, limit }) {
   const given = { filter, after, limit: limit + 1, upTo: Number.MAX_SAFE_INTEGER };
   const rows = search(context, "*", given);
   const page = rows.slice(0, limit);
-  const next = rows.length > limit ? page.at(-1)?.id : void 0;
+  const next = rows.length > limit ? String(page.at(-1)?.id) : void 0;
   const intact = page.filter((row) => isIntact2(context, row));
-  const letters = intact.map(({ body, application, ...row }) => ({
-    ...row,
-    applicationId: context.store.byNumber(application)?.id ?? "",
-    message_id: fromText(row.message_id),
-    length: body.length
+  const letters = intact.map((row) => ({
+    ...postedOf(row),
+    id: String(row.id),
+    applicationId: context.store.byNumber(row.application)?.id ?? "",
+    sizeBytes: row.size_bytes,
+    sends: row.sends,
+    reason: row.reason,
+    lastAttempt: parseJson(row.last_attempt),
+    acceptedAt: row.accepted,
+    diedAt: row.died
   }));
   return { letters, bodies: context.join(intact.map(({ body }) => body)), next };
 }
@@ -1037,91 +903,79 @@ function eachOfPage(context, page, work) {
   return { count, upTo, ...after === void 0 ? {} : { after } };
 }
 
-// src/queue/sqlite/worker/settle.ts
-function settle(context, id, {
-  results,
-  count,
-  update
-}) {
-  const application = findClaim(context, id);
-  if (application === void 0) return false;
-  const claimed = claimedRanges(context, application);
-  if (claimed === void 0) {
-    const detail = "the claim is damaged: its messages are due again when its lease has expired";
-    throw new Rejection("ERR_QUEUE_FAILED", detail);
-  }
-  if (application.claimed !== count) {
-    const detail = \`\${count} results for \${application.claimed} messages\`;
-    throw new Rejection("ERR_QUEUE_FAILED", detail);
-  }
-  if (results === null) deliverAll(context, application, claimed);
-  else {
-    for (const [index, sequence] of sequencesIn(claimed.ranges).entries()) {
-      record(context, application, { sequence, result: results[index] });
-    }
-    evict(context);
-  }
-  finish(context, application, update);
-  return true;
-}
-function release(context, id, update) {
-  const application = findClaim(context, id);
-  if (application === void 0) return false;
-  finish(context, application, update);
-  return true;
-}
-function closeHandle(context, claims) {
-  for (const id of claims) release(context, id, null);
-  return context.store.state.pending;
-}
-function extend(context, id, leaseMs) {
-  const application = findClaim(context, id);
-  if (application === void 0) return false;
+// src/queue/sqlite/worker/lease.ts
+var import_node_zlib2 = require("node:zlib");
+function startLease(context, application, { messages, leaseMs }) {
+  const { store, database } = context;
+  const number = store.nextNumber();
+  const sizeBytes = messages.reduce((sum, message) => sum + message.size_bytes, 0);
+  const sequences = JSON.stringify(rangesIn(messages.map(({ sequence }) => sequence)));
+  const row = { number, application: application.number, size_bytes: sizeBytes, sequences };
+  database.insert("claim", { ...row, checksum: claimChecksum(row) });
+  application.claim = number;
   application.lease_end = context.after(leaseMs);
-  context.store.changed(application);
-  return true;
+  application.claimed = messages.length;
+  store.changed(application);
+  return number;
 }
-function finish(context, application, update) {
-  endClaim(context, application, context.nowMs);
-  if (update !== null) {
-    const { tier } = application;
-    setState(application, update.state);
-    if (tier === "closed") application.tier = tier;
-    application.not_before = context.after(update.pauseMs);
+function rangesIn(sequences) {
+  const ranges = [];
+  for (const sequence of sequences) {
+    const last = ranges.at(-1);
+    if (last?.to === sequence - 1) last.to = sequence;
+    else ranges.push({ from: sequence, to: sequence });
   }
-  updateReadiness(context, application);
-  context.store.announceDue();
+  return ranges;
 }
-function setState(application, state) {
-  const [tier, maxMessages, maxBytes, circuitBreaker] = state;
-  application.tier = tier;
-  application.max_messages = maxMessages;
-  application.max_bytes = maxBytes;
-  application.circuit_breaker = circuitBreaker;
+var sequencesIn = (ranges) => ranges.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at));
+function claimedRanges({ database }, { claim: number }) {
+  if (number === null) return { ranges: [], sizeBytes: 0 };
+  const row = database.get("select * from claim where number = ?", number);
+  if (row === void 0 || claimChecksum(row) !== row.checksum) return void 0;
+  return { ranges: JSON.parse(row.sequences), sizeBytes: row.size_bytes };
 }
-function deliverAll({ store, database }, application, { ranges, sizeBytes }) {
-  let deleted = 0;
-  for (const { from, to } of ranges) {
-    deleted += database.run("delete from message where sequence between ? and ?", from, to);
-  }
-  store.addPending(application, -deleted, -sizeBytes);
-  application.delivered += deleted;
+var claimChecksum = (row) => (0, import_node_zlib2.crc32)(\`\${row.number} \${row.application} \${row.size_bytes} \${row.sequences}\`);
+function claimedSequences(context, application) {
+  const known = claimedRanges(context, application);
+  if (known !== void 0) return sequencesIn(known.ranges);
+  return context.database.all(
+    "select sequence from message where application = ? order by due, sequence limit ?",
+    application.number,
+    application.claimed
+  ).map(({ sequence }) => sequence);
 }
-function record(context, application, { sequence, result }) {
-  const row = readProgress(context, sequence);
-  if (row === void 0) return;
-  const sends = row.sends + 1;
-  if (result[0] === "retry") {
-    const [, afterMs, maxMessages, progress] = result;
-    const due = afterMs > 0 ? context.after(afterMs) : row.due;
-    writeProgress(context, { ...row, due, sends, max_messages: maxMessages, progress });
-  } else if (result[0] === "dead") {
-    const [, reason, lastAttempt] = result;
-    moveToDeadLetters(context, application, { ...row, sends, reason, lastAttempt });
-  } else {
-    context.database.run("delete from message where sequence = ?", sequence);
-    context.store.addPending(application, -1, -row.size_bytes);
-    application.delivered += 1;
+function findClaim({ store }, id) {
+  const [, number, claimNumber] = /^(\\d{1,15})-(\\d{1,15})$/.exec(id) ?? [];
+  const application = number === void 0 ? void 0 : store.byNumber(Number(number));
+  return application?.claim === Number(claimNumber) ? application : void 0;
+}
+function endClaim({ store, database }, application, ms) {
+  database.run("delete from claim where number = ?", application.claim);
+  application.claim = null;
+  application.lease_end = null;
+  application.claimed = 0;
+  application.served_at = ms;
+  application.turn = store.nextNumber();
+  refreshFirstDue(store, application);
+}
+function rescueExpired(context) {
+  const { store, nowMs } = context;
+  store.flushApplications();
+  const expired = context.database.all(
+    "select number from application where claim is not null and lease_end <= ?",
+    nowMs
+  );
+  for (const { number } of expired) {
+    const application = store.byNumber(number);
+    const leaseEnd = application.lease_end ?? nowMs;
+    for (const sequence of claimedSequences(context, application)) {
+      const row = readProgress(context, sequence);
+      if (row !== void 0) writeProgress(context, { ...row, sends: row.sends + 1 });
+    }
+    endClaim(context, application, leaseEnd);
+    endDelaysIfFull(context, application, leaseEnd);
+    updateReadiness(context, application);
+    store.announceDue();
   }
 }
 
@@ -1205,37 +1059,6 @@ function reopenApplication(context, applicationId) {
 function applicationState({ store }, id) {
   const found = store.find(id);
   return found && stateOf(found);
-}
-var WIDE_RANGE = 5e3;
-function countPending({ database }, ranges) {
-  let sum = 0;
-  for (const { from, to } of ranges) {
-    const condition = to - from < WIDE_RANGE ? "where sequence between ? and ?" : "indexed by message_due where +sequence between ? and ?";
-    sum += database.number(\`select count(*) from message \${condition}\`, from, to);
-  }
-  return sum;
-}
-function open({ store, database, nowMs }) {
-  store.flushApplications();
-  const later = database.number(
-    \`select coalesce(sum((select count(*) from message m where m.application = a.number and m.due > ?)), 0)
-     from application a where a.pending > 0\`,
-    nowMs
-  );
-  const { pending, last_sequence: lastSequence } = store.state;
-  return { dueMessages: pending - later, lastSequence };
-}
-function stats({ store, database, nowMs }) {
-  store.flushApplications();
-  const applications = database.all(
-    "select id, tier, delivered, pending, dead, purged, evicted, lost from application order by number"
-  ).map((row) => ({ ...row, id: fromText(row.id) }));
-  const oldest = database.get(
-    \`select min(max(first_due, not_before)) as since from application
-     where tier <> 'closed' and claim is null and first_due is not null\`
-  )?.since;
-  const oldestDueMs = Math.max(0, nowMs - (oldest ?? nowMs));
-  return { pendingBytes: store.state.pending_bytes, oldestDueMs, applications };
 }
 var TIERS = ["healthy", "failing", "closed"];
 var MAX_PAUSE_MS = 366 * 864e5;
@@ -1616,40 +1439,140 @@ function migrate(database) {
   );
 }
 
+// src/queue/sqlite/worker/claim.ts
+var FIRST_PAGE = 16;
+var PAGE_BYTES = 4e6;
+function claim(context, request) {
+  const { store, nowMs } = context;
+  for (let before; ; ) {
+    const ready = nextApplication(context, request.tiers);
+    if (ready === void 0) return {};
+    if (ready.ready_at > nowMs) return { dueInMs: ready.ready_at - nowMs };
+    if (ready.number === before?.number) throw new Error("an application is never ready");
+    const application = store.byNumber(ready.number);
+    const messages = application.claim === null ? takeMessages(context, application, request) : [];
+    const [first] = messages;
+    if (first !== void 0) return answer(context, application, { messages, request });
+    refreshFirstDue(store, application);
+    updateReadiness(context, application);
+    before = ready;
+  }
+}
+function nextApplication({ store, database }, tiers) {
+  store.flushApplications();
+  const first = tiers.map(
+    (tier) => database.get(
+      \`select number, ready_at, turn from application
+       where tier = ? and ready_at is not null order by ready_at, turn limit 1\`,
+      tier
+    )
+  );
+  return first.filter((row) => row !== void 0).toSorted((one, other) => one.ready_at - other.ready_at || one.turn - other.turn)[0];
+}
+function takeMessages(context, application, request) {
+  let limit = Math.min(application.max_messages, toWhole(request.maxMessages));
+  const maxBytes = Math.min(application.max_bytes, toWhole(request.maxBytes));
+  const messages = [];
+  let bytes = 0;
+  for (const message of dueMessages(context, application, limit)) {
+    if (!isIntact(message)) {
+      setAside(context, message);
+      continue;
+    }
+    limit = Math.min(limit, message.max_messages ?? limit);
+    bytes += message.size_bytes;
+    const isWithin = messages.length < limit && bytes <= maxBytes && message.format === messages[0]?.format;
+    if (messages.length > 0 && !isWithin) break;
+    messages.push(message);
+  }
+  return messages;
+}
+function* dueMessages(context, { number }, limit) {
+  const condition = "application = ? and due <= ? and (due, sequence) > (?, ?) order by due, sequence limit ?";
+  let after = [-1e19, 0];
+  let page = FIRST_PAGE;
+  for (let left = Math.max(1, limit); left > 0; ) {
+    page = Math.min(left, page);
+    const found = readMessages(context, condition, number, context.nowMs, ...after, page);
+    yield* found;
+    const last = found.at(-1);
+    if (last === void 0 || found.length < page) return;
+    after = [last.due, last.sequence];
+    left -= found.length;
+    const bytes = found.reduce((sum, { body }) => sum + body.length, 1);
+    page = Math.max(1, Math.floor(PAGE_BYTES * found.length / bytes));
+  }
+}
+function answer(context, application, { messages, request }) {
+  const { nowMs } = context;
+  const number = startLease(context, application, { messages, leaseMs: request.leaseMs });
+  return {
+    id: \`\${application.number}-\${number}\`,
+    applicationId: application.id,
+    format: messages[0]?.format,
+    state: stateOf(application),
+    nowMs,
+    messages: messages.map((row) => ({
+      ...postedOf(row),
+      sequence: row.sequence,
+      sends: row.sends,
+      ageMs: nowMs - row.accepted,
+      progress: parseJson(row.progress)
+    })),
+    bodies: context.join(messages.map(({ body }) => body))
+  };
+}
+
 // src/queue/sqlite/worker/enqueue.ts
 function enqueue(context, entries, delayMs) {
   const { store, nowMs, bytes, settings } = context;
   const closed = /* @__PURE__ */ new Set();
-  for (const [id] of entries) if (store.find(id)?.tier === "closed") closed.add(id);
-  refuseOverflow(context, closed.size === 0 ? entries : entries.filter(([id]) => !closed.has(id)));
+  const sizes = [];
+  for (const { applicationId, sizeBytes } of entries) {
+    if (store.find(applicationId)?.tier === "closed") closed.add(applicationId);
+    else sizes.push(sizeBytes);
+  }
+  refuseOverflow(context, sizes);
   const due = context.after(delayMs);
   const changed = /* @__PURE__ */ new Set();
-  const first = store.state.last_sequence + 1;
+  const sequences = [];
   let end = 0;
-  for (const entry of entries) {
-    const body = bytes.subarray(end, end + entry[3]);
-    end += entry[3];
-    if (closed.has(entry[0])) continue;
-    const application = store.ensure(entry[0], settings.initialState);
-    const progress = { due, accepted: nowMs, sends: 0, max_messages: null, progress: null };
-    storeMessage(context, application, { progress, entry, body });
+  for (const { applicationId, messageId, sizeBytes, length, ...entry } of entries) {
+    const body = bytes.subarray(end, end + length);
+    end += length;
+    if (closed.has(applicationId)) continue;
+    const application = store.ensure(applicationId, settings.initialState);
+    sequences.push(
+      storeMessage(context, application, {
+        due,
+        accepted: nowMs,
+        sends: 0,
+        max_messages: null,
+        progress: null,
+        message_id: toText(messageId),
+        format: entry.format,
+        date_at: entry.dateAt,
+        count_at: entry.countAt,
+        size_bytes: sizeBytes,
+        body
+      })
+    );
     application.first_due = Math.min(application.first_due ?? due, due);
     if (due > nowMs) application.delayed_until = Math.max(application.delayed_until, due);
     changed.add(application);
   }
   for (const application of changed) updateReadiness(context, application);
   if (changed.size > 0) store.announceDue();
-  const count = store.state.last_sequence - first + 1;
-  return closed.size === 0 ? first : { first, count, closed: [...closed] };
+  return { sequences, closed: [...closed] };
 }
-function refuseOverflow({ store, settings }, entries) {
+function refuseOverflow({ store, settings }, sizes) {
   const { pending, pending_bytes: pendingBytes } = store.state;
-  const bytes = entries.reduce((sum, entry) => sum + entry[6], 0);
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
   let bound;
-  if (pending + entries.length > settings.maxPendingMessages) bound = "maxPendingMessages";
+  if (pending + sizes.length > settings.maxPendingMessages) bound = "maxPendingMessages";
   else if (pendingBytes + bytes > settings.maxPendingBytes) bound = "maxPendingBytes";
-  if (bound === void 0 || entries.length === 0) return;
-  const detail = \`\${entries.length} messages of \${bytes} bytes would pass \${bound} (\${settings[bound]})\`;
+  if (bound === void 0 || sizes.length === 0) return;
+  const detail = \`\${sizes.length} messages of \${bytes} bytes would pass \${bound} (\${settings[bound]})\`;
   throw new Rejection("ERR_QUEUE_FULL", detail, { path: [bound] });
 }
 
@@ -1749,111 +1672,211 @@ function forgetNames({ store, database }, count) {
 
 // src/queue/sqlite/worker/items.ts
 var PAGE3 = 100;
+var KEY2 = { application: "number", message: "sequence", dead_letter: "id" };
+function exportItems(context, kind, after) {
+  refuseClaims(context);
+  const key = KEY2[kind];
+  const sql = \`select * from \${kind} where \${key} > ? order by \${key} limit ?\`;
+  for (let from = after; ; ) {
+    const rows = context.database.all(sql, from, PAGE3);
+    const items = rows.flatMap((row) => itemOf(context, kind, row) ?? []);
+    const last = rows.at(-1);
+    if (items.length > 0 || last === void 0) return items;
+    from = Number(last[key]);
+  }
+}
 function refuseClaims({ store, database }) {
   store.flushApplications();
-  if (database.get("select number from application where claim is not null limit 1") === void 0)
-    return;
+  if (database.number("select count(*) from application where claim is not null") === 0) return;
   const detail = "messages are claimed: close the senders, or wait until the leases expire";
   throw new Rejection("ERR_QUEUE_FAILED", detail);
 }
-function exportApplications(context, after) {
-  refuseClaims(context);
-  const { store, database } = context;
-  return database.all(
-    "select number from application where number > ? order by number limit ?",
-    after,
-    PAGE3
-  ).map(({ number }) => {
-    const application = store.byNumber(number);
-    const { id: applicationId, not_before: notBefore } = application;
-    const pausedUntil = Math.max(0, notBefore - store.state.clock_offset);
-    return { number, applicationId, state: stateOf(application), pausedUntil };
-  });
-}
-function exportMessages(context, after) {
-  refuseClaims(context);
-  const { store } = context;
-  const { clock_offset: offset } = store.state;
-  for (let from = after; ; ) {
-    const condition = "sequence > ? order by sequence limit ?";
-    const page = readMessages(context, condition, from, PAGE3);
-    const rows = page.filter((row) => isExported(context, row));
-    from = page.at(-1)?.sequence ?? from;
-    if (rows.length === 0 && page.length > 0) continue;
-    const messages = rows.map(({ body, application, ...row }) => ({
-      ...row,
-      applicationId: store.byNumber(application)?.id ?? "",
-      message_id: fromText(row.message_id),
-      accepted: row.accepted - offset,
-      due: row.due - offset,
-      length: body.length
-    }));
-    return { messages, bodies: context.join(rows.map(({ body }) => body)) };
+function itemOf(context, kind, row) {
+  const { queue_id: source, clock_offset: offset } = context.store.state;
+  const id = Number(row[KEY2[kind]]);
+  if (kind === "application") {
+    const { tier, max_messages, max_bytes, circuit_breaker, not_before } = row;
+    const state = { tier, max_messages, max_bytes, circuit_breaker };
+    const application2 = row.id;
+    return { source, kind, id, application: application2, ...state, not_before: toWhole(not_before - offset) };
   }
-}
-function isExported(context, row) {
-  const application = context.store.byNumber(row.application);
-  if (application !== void 0 && isIntact(row)) return true;
-  setAside(context, row);
-  if (application !== void 0) updateReadiness(context, application);
-  return false;
+  const application = context.store.byNumber(Number(row["application"]));
+  if (kind === "message" && (application === void 0 || !isIntact(row))) {
+    setAside(context, row);
+    return void 0;
+  }
+  if (kind === "dead_letter" && !isIntact2(context, row)) {
+    return void 0;
+  }
+  const times = kind === "message" ? { due: Number(row["due"]) - offset, accepted: Number(row["accepted"]) - offset } : {};
+  const body = Buffer.from(row["body"]).toString("base64");
+  return { ...row, ...times, source, kind, id, application: toText(application?.id ?? ""), body };
 }
 function importItems(context, items) {
   const { store, database, settings } = context;
-  let end = 0;
-  const added = [];
-  for (const item of items) {
-    const start = end;
-    end += item.entry[3];
-    if (database.get("select key from imported where key = ?", toText(item.key)) !== void 0)
-      continue;
-    added.push({ item, body: context.bytes.subarray(start, end) });
-  }
-  const messages = added.filter(({ item }) => item.kind === "message");
+  const [first] = items;
+  const name = \`\${first?.source} \${first?.kind}\`;
+  const sql = "select coalesce(max(last_id), 0) from imported where name = ?";
+  const lastId = database.number(sql, name);
+  const added = items.filter(({ id }) => id > lastId);
   refuseOverflow(
     context,
-    messages.map(({ item }) => item.entry)
+    added.flatMap(({ kind, size_bytes }) => kind === "message" ? [size_bytes] : [])
   );
-  for (const { item, body } of added) {
-    database.insert("imported", { key: toText(item.key) });
-    const application = store.ensure(item.entry[0], settings.initialState);
-    storeItem(context, application, { item, body });
+  for (const item of added) {
+    const application = store.ensure(fromText(item.application), settings.initialState);
+    importItem(context, application, item);
     updateReadiness(context, application);
+    database.run("insert or replace into imported values (?, ?)", name, item.id);
   }
   evict(context);
   store.announceDue();
   return added.length;
 }
-function storeItem(context, application, { item, body }) {
-  const { store, database } = context;
-  const { clock_offset: offset } = store.state;
+function importItem(context, application, item) {
+  const { clock_offset: offset } = context.store.state;
   if (item.kind === "application") {
-    setState(application, item.state);
-    application.not_before = toWhole(item.pausedUntil + offset);
-  } else if (item.kind === "message") {
-    const due = toWhole(item.due + offset);
-    const progress = { ...item, due, accepted: toWhole(item.accepted + offset) };
-    storeMessage(context, application, { progress, entry: item.entry, body });
+    const { tier, max_messages: max_messages2, max_bytes, circuit_breaker } = item;
+    Object.assign(application, { tier, max_messages: max_messages2, max_bytes, circuit_breaker });
+    application.not_before = toWhole(item.not_before + offset);
+    return;
+  }
+  const { max_messages = null, progress = null, ...stored } = item;
+  const accepted = toWhole(item.accepted + offset);
+  const due = toWhole((item.due ?? item.accepted) + offset);
+  const body = Buffer.from(item.body, "base64");
+  const message = { ...stored, due, accepted, max_messages, progress, body };
+  const sequence = storeMessage(context, application, message);
+  if (item.kind === "message") {
     application.first_due = Math.min(application.first_due ?? due, due);
   } else {
-    const { accepted, died, sends, reason, last_attempt } = item;
-    const [, messageId, format, , date_at, count_at, size_bytes] = item.entry;
-    const content = { message_id: toText(messageId), format, date_at, count_at, size_bytes, body };
-    const { number } = application;
-    database.insert("dead_letter", {
-      id: store.nextNumber(),
-      application: number,
-      accepted: toWhole(accepted),
-      died: toWhole(died),
-      sends,
-      reason,
-      last_attempt,
-      ...content,
-      body_checksum: bodyChecksum(number, content)
-    });
-    store.state.dead_bytes += size_bytes;
-    application.dead += 1;
+    const { reason, last_attempt: lastAttempt, died } = item;
+    const death = { reason, lastAttempt, diedAt: died };
+    moveToDeadLetters(context, application, { ...item, sequence, ...death });
   }
+}
+
+// src/queue/sqlite/worker/settle.ts
+function settle(context, id, { results, count, update }) {
+  const application = findClaim(context, id);
+  if (application === void 0) return false;
+  const claimed = claimedRanges(context, application);
+  if (claimed === void 0) {
+    const detail = "the claim is damaged: its messages are due again when its lease has expired";
+    throw new Rejection("ERR_QUEUE_FAILED", detail);
+  }
+  if (application.claimed !== count) {
+    const detail = \`\${count} results for \${application.claimed} messages\`;
+    throw new Rejection("ERR_QUEUE_FAILED", detail);
+  }
+  if (results === null) deliverAll(context, application, claimed);
+  else {
+    for (const [index, sequence] of sequencesIn(claimed.ranges).entries()) {
+      record(context, application, { sequence, result: results[index] });
+    }
+    evict(context);
+  }
+  finish(context, application, update);
+  return true;
+}
+function release(context, id, update) {
+  const application = findClaim(context, id);
+  if (application === void 0) return false;
+  finish(context, application, update);
+  return true;
+}
+function closeHandle(context, claims) {
+  for (const id of claims) release(context, id, null);
+  return context.store.state.pending;
+}
+function extend(context, id, leaseMs) {
+  const application = findClaim(context, id);
+  if (application === void 0) return false;
+  application.lease_end = context.after(leaseMs);
+  context.store.changed(application);
+  return true;
+}
+function finish(context, application, update) {
+  endClaim(context, application, context.nowMs);
+  if (update !== null) {
+    const { tier } = application;
+    setState(application, update);
+    if (tier === "closed") application.tier = tier;
+    application.not_before = context.after(update.pauseMs);
+  }
+  updateReadiness(context, application);
+  context.store.announceDue();
+}
+function deliverAll({ store, database }, application, { ranges, sizeBytes }) {
+  let deleted = 0;
+  for (const { from, to } of ranges) {
+    deleted += database.run("delete from message where sequence between ? and ?", from, to);
+  }
+  store.addPending(application, -deleted, -sizeBytes);
+  application.delivered += deleted;
+}
+function record(context, application, { sequence, result }) {
+  const row = readProgress(context, sequence);
+  if (row === void 0) return;
+  const sends = row.sends + 1;
+  if (result.kind === "retry") {
+    const { afterMs, maxMessages, progress } = result;
+    const due = afterMs > 0 ? context.after(afterMs) : row.due;
+    const max_messages = maxMessages === void 0 ? null : toWhole(maxMessages);
+    const changed = { due, sends, max_messages, progress: JSON.stringify(progress) };
+    writeProgress(context, { ...row, ...changed });
+  } else if (result.kind === "dead") {
+    const death = { reason: result.reason, lastAttempt: JSON.stringify(result.lastAttempt) };
+    moveToDeadLetters(context, application, { ...row, sends, ...death });
+  } else {
+    context.database.run("delete from message where sequence = ?", sequence);
+    context.store.addPending(application, -1, -row.size_bytes);
+    application.delivered += 1;
+  }
+}
+
+// src/queue/sqlite/worker/stats.ts
+var WIDE_RANGE = 5e3;
+function countPending({ database }, ranges) {
+  let sum = 0;
+  for (const { from, to } of ranges) {
+    const condition = to - from < WIDE_RANGE ? "where sequence between ? and ?" : "indexed by message_due where +sequence between ? and ?";
+    sum += database.number(\`select count(*) from message \${condition}\`, from, to);
+  }
+  return sum;
+}
+function open({ store, database, nowMs }) {
+  store.flushApplications();
+  const later = database.number(
+    \`select coalesce(sum((select count(*) from message m where m.application = a.number and m.due > ?)), 0)
+     from application a where a.pending > 0\`,
+    nowMs
+  );
+  const { pending: pendingMessages, last_sequence: lastSequence } = store.state;
+  return { pendingMessages, dueMessages: pendingMessages - later, lastSequence };
+}
+var COUNTS = ["delivered", "pending", "dead", "purged", "evicted", "lost"];
+function stats({ store, database, nowMs }) {
+  store.flushApplications();
+  const applications = /* @__PURE__ */ new Map();
+  const total = { delivered: 0, pending: 0, dead: 0, purged: 0, evicted: 0, lost: 0 };
+  const sql = \`select id, tier, \${COUNTS.join()} from application order by number\`;
+  for (const row of database.all(sql)) {
+    applications.set(fromText(row.id), { ...ledgerOf(row), tier: row.tier });
+    for (const name of COUNTS) total[name] += row[name];
+  }
+  const oldest = database.get(
+    \`select min(max(first_due, not_before)) as since from application
+     where tier <> 'closed' and claim is null and first_due is not null\`
+  )?.since;
+  const oldestDueMs = Math.max(0, nowMs - (oldest ?? nowMs));
+  const { pending_bytes: pendingBytes } = store.state;
+  return { ...ledgerOf(total), pendingBytes, oldestDueMs, applications };
+}
+function ledgerOf({ delivered, pending, dead, purged, evicted, lost }) {
+  const counts = Object.entries({ purged, evicted, lost }).filter(([, count]) => count > 0);
+  const accepted = delivered + pending + dead + purged + evicted + lost;
+  return { accepted, delivered, pending, dead, discarded: Object.fromEntries(counts) };
 }
 
 // src/queue/sqlite/worker/operations.ts
@@ -1873,8 +1896,7 @@ var OPERATIONS = {
   replay,
   purge,
   stats,
-  exportApplications,
-  exportMessages,
+  exportItems,
   importItems,
   closeHandle,
   tellIncident,
@@ -1884,7 +1906,7 @@ var OPERATIONS = {
 // src/queue/sqlite/worker/queue-file.ts
 var GROUP_MS = 50;
 var NO_SETTINGS = {
-  initialState: ["healthy", 1, 1, "null"],
+  initialState: { tier: "healthy", maxMessages: 1, maxBytes: 1, circuitBreaker: null },
   maxPendingBytes: 0,
   maxPendingMessages: 0,
   maxDeadBytes: Number.MAX_SAFE_INTEGER
@@ -1920,14 +1942,14 @@ var QueueFile = class {
       if (error instanceof Rejection) return this.#failed(calls, error);
       if (attempted > 1) return this.run(calls.slice(0, Math.ceil(attempted / 2)));
       const isFull = isDiskFull(error);
-      if (isFull && first.call[1] !== "enqueue" && this.#storage?.space.makeRoom() === true)
+      if (isFull && first.call.operation !== "enqueue" && this.#storage?.space.makeRoom() === true)
         return this.run([first]);
       return this.#failed(attempted === 0 && !isFull ? calls : [first], error);
     }
   }
   #commit(calls, onAttempt) {
-    const { store, space } = this.#opened(calls[0]?.call[2] ?? null);
-    const hasSpace = calls.every(({ call }) => call[1] !== "enqueue") || space.canGrow();
+    const { store, space } = this.#opened(calls[0]?.call.nowMs ?? null);
+    const hasSpace = calls.every(({ call }) => call.operation !== "enqueue") || space.canGrow();
     const answered = store.transaction(() => {
       const group = new Group(store, hasSpace);
       const endMs = systemClock.monotonicMs() + GROUP_MS;
@@ -1954,22 +1976,22 @@ var QueueFile = class {
     }
   }
   #answer(group, { call, bytes }) {
-    const [id, operation, nowMs, settings, args, bytesAt] = call;
+    const { id, operation, nowMs, settings, args, bytesAt } = call;
     try {
       if (operation === "enqueue" && !group.hasSpace)
         throw new Rejection("ERR_QUEUE_FAILED", "the disk is full");
       const context = group.context(nowMs, settings ?? NO_SETTINGS, bytes.subarray(bytesAt));
       const value = OPERATIONS[operation](context, ...args);
-      return [id, value, null];
+      return { id, value };
     } catch (error) {
       if (!(error instanceof Rejection)) throw error;
-      return [id, null, failureAnswer(error, this.#file)];
+      return { id, failure: failureAnswer(error, this.#file) };
     }
   }
   #failed(calls, error) {
     if (isBroken(error)) this.drop();
     const failure = failureAnswer(error, this.#file);
-    const answers = calls.map(({ call }) => [call[0], null, failure]);
+    const answers = calls.map(({ call }) => ({ id: call.id, failure }));
     return { answers, transfer: [], due: false, damage: null };
   }
   #opened(nowMs) {

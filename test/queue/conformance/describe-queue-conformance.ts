@@ -22,7 +22,7 @@ export function describeQueueConformance(name: string, harness: QueueHarness): v
     describeApplications(harness);
     describeAccounting(harness);
     describeStorage(harness);
-    describeMoving(harness);
+    if (harness.capabilities.durable) describeMoving(harness);
     describeRandomRun(harness);
   });
 }

@@ -111,7 +111,7 @@ export function describeSequences(harness: QueueHarness): void {
   describe('the backlog of open', () => {
     test('is empty when the queue is new', async () => {
       const trial = await Trial.start(harness);
-      expect(trial.backlog).toEqual({ dueMessages: 0, lastSequence: 0 });
+      expect(trial.backlog).toEqual({ pendingMessages: 0, dueMessages: 0, lastSequence: 0 });
     });
 
     // Only a durable queue has a backlog.
@@ -127,7 +127,11 @@ export function describeSequences(harness: QueueHarness): void {
         const { sequences } = await trial.enqueue('three', 'e');
         const last = sequences[0] ?? 0;
         await trial.reopen(how);
-        expect(trial.backlog).toEqual({ dueMessages: 3, lastSequence: last });
+        expect(trial.backlog).toEqual({
+          pendingMessages: 6,
+          dueMessages: 3,
+          lastSequence: last,
+        });
         const next = await trial.enqueue('four', 'f');
         expect(next.sequences[0]).toBeGreaterThan(last);
       },

@@ -1,4 +1,4 @@
-/** A move from an SQLite file to PostgreSQL, and back. */
+/** Moves from an SQLite file to PostgreSQL and back, also with kill -9 in the middle. */
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { exportQueue, importQueue } from '../../../src/queue/move.ts';
@@ -8,6 +8,7 @@ import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { contentOf } from '../conformance/moving.ts';
 import { DEAD, entryOf, INITIAL } from '../conformance/trial.ts';
+import { fillForKills, MOVED_MESSAGES, moveWithKills, TIMEOUT_MS } from '../killed-moves.ts';
 
 const request = { tiers: ['healthy'], maxMessages: 100, maxBytes: 1e9, leaseMs: 60_000 } as const;
 
@@ -43,5 +44,33 @@ test.runIf(postgresPrograms !== undefined)(
     const [before, after] = [await source.stats(), await back.stats()];
     expect([after.pending, after.dead]).toEqual([before.pending, before.dead]);
     for (const one of [source, queue, back]) await one.close();
+  },
+);
+
+test.runIf(postgresPrograms !== undefined)(
+  'a move to PostgreSQL and back that is killed again and again loses and doubles nothing',
+  { timeout: TIMEOUT_MS },
+  async () => {
+    const server = await PostgresServer.start();
+    onTestFinished(() => server.stop());
+    const { connection } = server;
+    await createPostgresSchema({ connection });
+    const folder = temporaryFolder();
+    const [from, back] = [join(folder, 'from.db'), join(folder, 'back.db')];
+    const source = createSqliteQueue({ file: from, sync: false });
+    await fillForKills(source);
+    const content = await contentOf(source);
+    await source.close();
+    await moveWithKills(from, JSON.stringify(connection));
+    await moveWithKills(JSON.stringify(connection), back);
+    for (const queue of [
+      createPostgresQueue({ connection }),
+      createSqliteQueue({ file: back, sync: false }),
+    ]) {
+      expect(await contentOf(queue)).toEqual(content);
+      const { accepted, pending, dead } = await queue.stats();
+      expect([accepted, pending + dead]).toEqual([MOVED_MESSAGES, MOVED_MESSAGES]);
+      await queue.close();
+    }
   },
 );

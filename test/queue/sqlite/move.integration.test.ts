@@ -1,38 +1,18 @@
-/** Moves of queues in SQLite files: from memory, and with kill -9 in the middle. */
-import { once } from 'node:events';
+/** Moves of queues in SQLite files, with damage and with kill -9 in the middle. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createMemoryQueue } from '../../../src/queue/memory.ts';
-import { exportQueue, importQueue } from '../../../src/queue/move.ts';
+import {
+  type DurableQueue,
+  exportQueue,
+  importQueue,
+  type QueueItem,
+} from '../../../src/queue/move.ts';
 import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
-import { createSeededRandom } from '../../../src/testing/index.ts';
-import { fixtureCommand, startChild } from '../../helpers/child-programs.ts';
-import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { contentOf } from '../conformance/moving.ts';
 import { entryOf, INITIAL } from '../conformance/trial.ts';
+import { fillForKills, MOVED_MESSAGES, moveWithKills, TIMEOUT_MS } from '../killed-moves.ts';
 import { withDatabase } from './raw-database.ts';
-
-const MESSAGES = 4000;
-
-/** A queue with waiting messages and dead letters. */
-async function filled(file: string) {
-  const queue = createSqliteQueue({ file, sync: false });
-  await queue.open(INITIAL);
-  await queue.enqueue(Array.from({ length: MESSAGES }, (_, n) => entryOf(`shop-${n % 7}`)));
-  await queue.closeApplication('shop-3', 500);
-  return queue;
-}
-
-test('a queue in memory moves to a file', async () => {
-  const source = createMemoryQueue();
-  await source.open(INITIAL);
-  await source.enqueue([entryOf('one'), entryOf('two')]);
-  const queue = createSqliteQueue({ file: join(temporaryFolder(), 'queue.db') });
-  expect(await importQueue(queue, exportQueue(source))).toBe(4);
-  expect(await contentOf(queue)).toMatchObject([{}, {}, { kind: 'message' }, { kind: 'message' }]);
-  await queue.close();
-});
 
 test('an export leaves out a damaged message, and reports it', async () => {
   const file = join(temporaryFolder(), 'queue.db');
@@ -54,32 +34,52 @@ test('an export leaves out a damaged message, and reports it', async () => {
   await queue.close();
 });
 
-test('an import that is killed again and again loses and doubles nothing', async () => {
+test('queues of two files move into one', async () => {
+  const folder = temporaryFolder();
+  const [one, two, target] = ['one', 'two', 'target'].map((name) =>
+    createSqliteQueue({ file: join(folder, name), sync: false }),
+  ) as [DurableQueue, DurableQueue, DurableQueue];
+  for (const source of [one, two]) {
+    await source.open(INITIAL);
+    await source.enqueue([entryOf('shop'), entryOf('shop')]);
+    expect(await importQueue(target, exportQueue(source))).toBe(3);
+    expect(await importQueue(target, exportQueue(source))).toBe(0);
+  }
+  expect(await target.stats()).toMatchObject({ accepted: 4, pending: 4 });
+  for (const queue of [one, two, target]) await queue.close();
+});
+
+test('an item that is none stores nothing of its call', async () => {
+  const queue = createSqliteQueue({ file: join(temporaryFolder(), 'queue.db') });
+  await queue.open(INITIAL);
+  await queue.enqueue([entryOf('shop')]);
+  const target = createSqliteQueue({ file: join(temporaryFolder(), 'target.db') });
+  const items = [];
+  for await (const item of exportQueue(queue)) items.push(item);
+  const [application, message] = items as [QueueItem, QueueItem];
+  const bad = { ...message, id: message.id + 1, due: 'soon' };
+  await expect(importQueue(target, [application, message, bad])).rejects.toMatchObject({
+    code: 'ERR_QUEUE_FAILED',
+  });
+  expect(await target.stats()).toMatchObject({ accepted: 0, pending: 0 });
+  expect(await importQueue(target, [application, message])).toBe(1);
+  await queue.close();
+  await target.close();
+});
+
+test('an import that is killed again and again loses and doubles nothing', {
+  timeout: TIMEOUT_MS,
+}, async () => {
   const folder = temporaryFolder();
   const [from, to] = [join(folder, 'from.db'), join(folder, 'to.db')];
-  const source = await filled(from);
+  const source = createSqliteQueue({ file: from, sync: false });
+  await fillForKills(source);
   const content = await contentOf(source);
   await source.close();
-  const random = createSeededRandom(1);
-  const kills = quickOrNightly(4, 40);
-  for (let run = 0; run < kills; run += 1) {
-    const child = startChild(fixtureCommand('sqlite-move', [from, to]));
-    const exited = once(child, 'exit');
-    let read = 0;
-    const killAt = Math.floor(((run + 1) * MESSAGES) / (kills + 1) / 500) * 500;
-    child.stdout?.on('data', (text: Buffer) => {
-      read = Number(text.toString().trim().split('\n').at(-1));
-      // Somewhere in the commit that follows.
-      if (read >= killAt) setTimeout(() => child.kill('SIGKILL'), random() * 20);
-    });
-    const [, signal] = await exited;
-    expect([signal, read < content.length]).toEqual(['SIGKILL', true]);
-  }
-  const [code] = await once(startChild(fixtureCommand('sqlite-move', [from, to])), 'exit');
-  expect(code).toBe(0);
+  await moveWithKills(from, to);
   const target = createSqliteQueue({ file: to });
   expect(await contentOf(target)).toEqual(content);
   const { accepted, pending, dead } = await target.stats();
-  expect([accepted, pending + dead]).toEqual([MESSAGES, MESSAGES]);
+  expect([accepted, pending + dead]).toEqual([MOVED_MESSAGES, MOVED_MESSAGES]);
   await target.close();
 });

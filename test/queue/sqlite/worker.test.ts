@@ -2,8 +2,9 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { QueueStats } from '../../../src/queue/queue.ts';
 import { peerPath } from '../../../src/queue/sqlite/file-worker.ts';
-import type { CallTuple, HandleSettings, WorkerPost } from '../../../src/queue/sqlite/protocol.ts';
+import type { HandleSettings, PostedCall, WorkerPost } from '../../../src/queue/sqlite/protocol.ts';
 import { Database, Gate, Stopped } from '../../../src/queue/sqlite/worker/database.ts';
 import { DiskSpace } from '../../../src/queue/sqlite/worker/disk-space.ts';
 import { loadEngine } from '../../../src/queue/sqlite/worker/engine.ts';
@@ -18,11 +19,12 @@ import { QueueFile } from '../../../src/queue/sqlite/worker/queue-file.ts';
 import { Reserve } from '../../../src/queue/sqlite/worker/reserve.ts';
 import { Store } from '../../../src/queue/sqlite/worker/store.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
+import { withDatabase } from './raw-database.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 
 const SETTINGS: HandleSettings = {
-  initialState: ['healthy', 1000, 1e9, 'null'],
+  initialState: { tier: 'healthy', maxMessages: 1000, maxBytes: 1e9, circuitBreaker: null },
   maxPendingBytes: 1e9,
   maxPendingMessages: 1e6,
   maxDeadBytes: 1e9,
@@ -46,21 +48,25 @@ function openFile(path = join(temporaryFolder(), 'queue.db'), gate = newGate()):
   const run: FileUnderTest['run'] = (...calls) => {
     const bytes = Buffer.from('{}');
     let waiting = calls.map(([operation, ...args], id) => {
-      const call: CallTuple = [id, operation, null, SETTINGS, args, 0];
+      const call: PostedCall = { id, operation, nowMs: null, settings: SETTINGS, args, bytesAt: 0 };
       return { call, bytes };
     });
     const values: unknown[] = [];
     while (waiting.length > 0) {
       const { answers } = file.run(waiting);
       waiting = waiting.slice(answers.length);
-      for (const [, value, failure] of answers) values.push(failure ?? value);
+      for (const { value, failure } of answers) values.push(failure ?? value);
     }
     return values;
   };
   return { path, file, reports, run };
 }
 
-const enqueue = (id: string) => ['enqueue', [['one', id, 2, 2, 0, 1, 2]], 0] as const;
+const enqueue = (messageId: string) => {
+  const slots = { format: 2, length: 2, dateAt: 0, countAt: 1 };
+  return ['enqueue', [{ applicationId: 'one', messageId, ...slots, sizeBytes: 2 }], 0] as const;
+};
+const enqueued = (sequence: number) => ({ sequences: [sequence], closed: [] });
 const pendingIn = ({ run }: FileUnderTest): unknown =>
   run(['countPending', [{ from: 1, to: 99 }]])[0];
 
@@ -71,7 +77,12 @@ describe('a call that fails', () => {
   test('fails alone: the others of its transaction are done once', () => {
     const subject = openFile();
     const values = subject.run(enqueue('a'), ['countPending', null], enqueue('b'), enqueue('c'));
-    expect(values).toEqual([1, expect.objectContaining({ code: 'ERR_QUEUE_FAILED' }), 2, 3]);
+    expect(values).toEqual([
+      enqueued(1),
+      expect.objectContaining({ code: 'ERR_QUEUE_FAILED' }),
+      enqueued(2),
+      enqueued(3),
+    ]);
     expect(pendingIn(subject)).toBe(3);
   });
 
@@ -83,7 +94,7 @@ describe('a call that fails', () => {
     });
     expect(subject.run(enqueue('b'))).toMatchObject([{ detail: 'SQLite reported an error' }]);
     update.mockRestore();
-    expect(subject.run(enqueue('c'))).toEqual([2]);
+    expect(subject.run(enqueue('c'))).toEqual([enqueued(2)]);
     expect(pendingIn(subject)).toBe(2);
   });
 });
@@ -95,7 +106,7 @@ describe('an error after the commit', () => {
     const failing = vi.spyOn(DiskSpace.prototype, 'committed').mockImplementationOnce(() => {
       throw sqliteError(10);
     });
-    expect(subject.run(enqueue('b'), enqueue('c'))).toEqual([2, 3]);
+    expect(subject.run(enqueue('b'), enqueue('c'))).toEqual([enqueued(2), enqueued(3)]);
     failing.mockRestore();
     expect(pendingIn(subject)).toBe(3);
   });
@@ -113,7 +124,7 @@ describe('a file that was not opened', () => {
       throw new Rejection('ERR_QUEUE_FAILED', 'another process holds the file');
     });
     expect(subject.run(enqueue('b'))).toMatchObject([{ detail: 'another process holds the file' }]);
-    expect(subject.run(enqueue('c'))).toEqual([51]);
+    expect(subject.run(enqueue('c'))).toEqual([enqueued(51)]);
     expect(subject.reports).toEqual([{ kind: 'rolled-back', missing: 49, lost: [] }]);
   });
 });
@@ -204,6 +215,36 @@ describe('a file that another connection holds', () => {
     other.close();
     expect(database.patiently(() => database.number('select 7'), 5)).toBe(7);
     database.close();
+  });
+});
+
+const exported = ({ run }: FileUnderTest) =>
+  run(['exportItems', 'message', 0], ['exportItems', 'dead_letter', 0]);
+
+describe('an export', () => {
+  test('sets damaged messages and dead letters aside', () => {
+    const subject = openFile();
+    subject.run(enqueue('a'), enqueue('b'), enqueue('c'), ['closeApplication', 'one', 1]);
+    withDatabase(subject.path, (connection) => {
+      connection.exec(`update message set body = x'00' where sequence = 2;
+        update dead_letter set body = x'00'`);
+    });
+    expect(exported(subject)).toMatchObject([[{ id: 3, message_id: 'c', body: 'e30=' }], []]);
+    const [{ pending, dead, discarded }] = subject.run(['stats']) as [QueueStats];
+    expect([pending, dead, discarded]).toEqual([1, 0, { lost: 2 }]);
+  });
+
+  test('sets a message aside whose application is gone', () => {
+    const subject = openFile();
+    subject.run(enqueue('a'));
+    withDatabase(subject.path, (connection) => connection.exec('delete from application'));
+    expect(exported(subject)).toEqual([[], []]);
+    expect(pendingIn(subject)).toBe(0);
+  });
+
+  test('of nothing imports nothing', () => {
+    const { run } = openFile();
+    expect(run(['importItems', []])).toEqual([0]);
   });
 });
 

@@ -32,18 +32,23 @@ create function {s}.count_pending(args json) returns bigint language sql stable 
       select count(*) as messages from {s}.message m where m.sequence between r.first and r.last) c
 $$;
 
--- What a queue holds when it is opened. A claimed message was due before.
+-- What a queue holds when it is opened, in one snapshot. A claimed message was due before.
 create function {s}.backlog(args json) returns json language plpgsql {plans} as $$
 declare
   now_ms bigint := floor({s}.now_exact());
 begin
   return (
-    select json_build_object(
-        'dueMessages', (select w.messages from {s}.pending_now() w) - coalesce(sum(l.messages), 0),
+    select json_build_object('pendingMessages', p.messages, 'dueMessages', p.messages - l.messages,
         'lastSequence', (select coalesce(max(m.sequence), 0) from {s}.message m))
-      from {s}.application a cross join lateral (
-        select count(*) as messages from {s}.message m
-          where m.application = a.number and m.due > now_ms) l);
+      from (
+        select coalesce(sum(u.messages), 0) as messages from (
+          select t.messages from {s}.pending_total t
+          union all select d.pending from {s}.counter_delta d) u) p
+      cross join (
+        select coalesce(sum(c.messages), 0) as messages
+          from {s}.application a cross join lateral (
+            select count(*) as messages from {s}.message m
+              where m.application = a.number and m.due > now_ms) c) l);
 end $$;
 
 create function {s}.pending_messages(args json) returns bigint language sql volatile {path} as $$

@@ -1,6 +1,5 @@
-import type { Backlog, ExpiredMessage, SequenceRange, Tier } from '../../queue.ts';
-import { type StoredState, toWhole } from '../protocol.ts';
-import { stateOf } from './claim.ts';
+import type { ApplicationState, ExpiredMessage, Tier } from '../../queue.ts';
+import { toWhole } from '../protocol.ts';
 import type { Context } from './context.ts';
 import { evict } from './dead-letters.ts';
 import { claimedSequences } from './lease.ts';
@@ -14,8 +13,7 @@ import {
   updateReadiness,
 } from './messages.ts';
 import type { MessageRow } from './schema.ts';
-import { setState } from './settle.ts';
-import { type Application, fromText } from './store.ts';
+import { type Application, fromText, setState, stateOf } from './store.ts';
 
 type WaitingRow = Pick<MessageRow, 'sequence' | 'application' | 'accepted'>;
 
@@ -117,64 +115,9 @@ export function reopenApplication(context: Context, applicationId: string): void
   context.store.announceDue();
 }
 
-export function applicationState({ store }: Context, id: string): StoredState | undefined {
+export function applicationState({ store }: Context, id: string): ApplicationState | undefined {
   const found = store.find(id);
   return found && stateOf(found);
-}
-
-/** Rows contain bodies: from so many sequences on, all entries of the index are fewer pages. */
-const WIDE_RANGE = 5000;
-
-export function countPending({ database }: Context, ranges: readonly SequenceRange[]): number {
-  let sum = 0;
-  for (const { from, to } of ranges) {
-    const condition =
-      to - from < WIDE_RANGE
-        ? 'where sequence between ? and ?'
-        : 'indexed by message_due where +sequence between ? and ?';
-    sum += database.number(`select count(*) from message ${condition}`, from, to);
-  }
-  return sum;
-}
-
-/** Counts only what is not due yet, which is less than what is. */
-export function open({ store, database, nowMs }: Context): Backlog {
-  store.flushApplications();
-  const later = database.number(
-    `select coalesce(sum((select count(*) from message m where m.application = a.number and m.due > ?)), 0)
-     from application a where a.pending > 0`,
-    nowMs,
-  );
-  const { pending, last_sequence: lastSequence } = store.state;
-  return { dueMessages: pending - later, lastSequence };
-}
-
-/** The counts of one application. */
-export type LedgerRow = Pick<
-  Application,
-  'id' | 'tier' | 'delivered' | 'pending' | 'dead' | 'purged' | 'evicted' | 'lost'
->;
-
-export interface StatsAnswer {
-  readonly pendingBytes: number;
-  readonly oldestDueMs: number;
-  readonly applications: readonly LedgerRow[];
-}
-
-export function stats({ store, database, nowMs }: Context): StatsAnswer {
-  store.flushApplications();
-  const applications = database
-    .all<LedgerRow>(
-      'select id, tier, delivered, pending, dead, purged, evicted, lost from application order by number',
-    )
-    .map((row) => ({ ...row, id: fromText(row.id) }));
-  // Not since its first message was due: a pause that has just ended is nobody's delay.
-  const oldest = database.get<{ readonly since: number | null }>(
-    `select min(max(first_due, not_before)) as since from application
-     where tier <> 'closed' and claim is null and first_due is not null`,
-  )?.since;
-  const oldestDueMs = Math.max(0, nowMs - (oldest ?? nowMs));
-  return { pendingBytes: store.state.pending_bytes, oldestDueMs, applications };
 }
 
 const TIERS: readonly string[] = ['healthy', 'failing', 'closed'] satisfies Tier[];

@@ -1,36 +1,29 @@
-import type { ClaimRequest, Format } from '../../queue.ts';
-import { type StoredState, toWhole } from '../protocol.ts';
+import type { Claim, ClaimedMessage, ClaimRequest, Format, NothingDue } from '../../queue.ts';
+import { type PostedMessage, toWhole } from '../protocol.ts';
 import type { Context } from './context.ts';
 import { startLease } from './lease.ts';
-import { isIntact, readMessages, refreshFirstDue, setAside, updateReadiness } from './messages.ts';
+import {
+  isIntact,
+  postedOf,
+  readMessages,
+  refreshFirstDue,
+  setAside,
+  updateReadiness,
+} from './messages.ts';
 import type { MessageRow } from './schema.ts';
-import { type Application, fromText } from './store.ts';
+import { type Application, parseJson, stateOf } from './store.ts';
 
-/** A claimed message; its body follows those before it in the buffer of the claim. */
-export type ClaimedRow = Pick<
-  MessageRow,
-  'sequence' | 'message_id' | 'date_at' | 'count_at' | 'sends' | 'accepted' | 'progress'
-> & { readonly length: number };
-
-export interface ClaimAnswer {
-  readonly id: string;
-  readonly applicationId: string;
-  readonly format: Format;
-  readonly state: StoredState;
-  readonly nowMs: number;
-  readonly messages: readonly ClaimedRow[];
+export type ClaimAnswer = Omit<Claim, 'messages'> & {
+  readonly messages: readonly (PostedMessage & Omit<ClaimedMessage, 'stored'>)[];
   readonly bodies: Uint8Array;
-}
+};
 
 /** Messages that are read before the size of their bodies is known. */
 const FIRST_PAGE = 16;
 const PAGE_BYTES = 4_000_000;
 
 /** Leases the due messages of the application that has been ready for longest. */
-export function claim(
-  context: Context,
-  request: ClaimRequest,
-): ClaimAnswer | { readonly dueInMs?: number } {
+export function claim(context: Context, request: ClaimRequest): ClaimAnswer | NothingDue {
   const { store, nowMs } = context;
   for (let before: Ready | undefined; ; ) {
     const ready = nextApplication(context, request.tiers);
@@ -134,22 +127,12 @@ function answer(
     state: stateOf(application),
     nowMs,
     messages: messages.map((row) => ({
+      ...postedOf(row),
       sequence: row.sequence,
-      message_id: fromText(row.message_id),
-      date_at: row.date_at,
-      count_at: row.count_at,
       sends: row.sends,
-      accepted: row.accepted,
-      progress: row.progress,
-      length: row.body.length,
+      ageMs: nowMs - row.accepted,
+      progress: parseJson(row.progress),
     })),
     bodies: context.join(messages.map(({ body }) => body)),
   };
 }
-
-export const stateOf = (row: Application): StoredState => [
-  row.tier,
-  row.max_messages,
-  row.max_bytes,
-  row.circuit_breaker,
-];

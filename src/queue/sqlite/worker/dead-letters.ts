@@ -1,8 +1,9 @@
-import type { DeadLetterFilter } from '../../queue.ts';
+import type { DeadLetter, DeadLetterFilter, DeadReason } from '../../queue.ts';
+import type { PostedMessage } from '../protocol.ts';
 import type { Context } from './context.ts';
-import { bodyChecksum, progressChecksum, updateReadiness } from './messages.ts';
+import { bodyChecksum, postedOf, progressChecksum, updateReadiness } from './messages.ts';
 import { CONTENT_COLUMNS, type DeadLetterRow, MESSAGE_COLUMNS } from './schema.ts';
-import { type Application, fromText } from './store.ts';
+import { type Application, parseJson } from './store.ts';
 
 /** Dead letters that one transaction replays, purges or evicts: other processes wait meanwhile. */
 const PAGE = 500;
@@ -71,39 +72,38 @@ function search<T extends DeadRow>(
   );
 }
 
-/** A dead letter; its body follows those before it in the buffer of the page. */
-export type ListedLetter = Omit<DeadLetterRow, 'application' | 'body'> & {
-  readonly applicationId: string;
-  readonly length: number;
-};
-
-export interface DeadLettersAnswer {
-  readonly letters: readonly ListedLetter[];
+export interface PostedDeadLetters {
+  readonly letters: readonly (PostedMessage & Omit<DeadLetter, 'stored'>)[];
   readonly bodies: Uint8Array;
-  readonly next: number | undefined;
+  readonly next: string | undefined;
 }
 
 export function listDeadLetters(
   context: Context,
   { filter, after, limit }: Omit<Search, 'upTo'>,
-): DeadLettersAnswer {
+): PostedDeadLetters {
   // One more than asked for tells whether there is another page.
   const given = { filter, after, limit: limit + 1, upTo: Number.MAX_SAFE_INTEGER };
   const rows = search<DeadLetterRow>(context, '*', given);
   const page = rows.slice(0, limit);
-  const next = rows.length > limit ? page.at(-1)?.id : undefined;
+  const next = rows.length > limit ? String(page.at(-1)?.id) : undefined;
   const intact = page.filter((row) => isIntact(context, row));
-  const letters = intact.map(({ body, application, ...row }) => ({
-    ...row,
-    applicationId: context.store.byNumber(application)?.id ?? '',
-    message_id: fromText(row.message_id),
-    length: body.length,
+  const letters = intact.map((row) => ({
+    ...postedOf(row),
+    id: String(row.id),
+    applicationId: context.store.byNumber(row.application)?.id ?? '',
+    sizeBytes: row.size_bytes,
+    sends: row.sends,
+    reason: row.reason as DeadReason,
+    lastAttempt: parseJson(row.last_attempt),
+    acceptedAt: row.accepted,
+    diedAt: row.died,
   }));
   return { letters, bodies: context.join(intact.map(({ body }) => body)), next };
 }
 
 /** Keeps a damaged letter for a human, and counts its message as lost. */
-function isIntact(context: Context, row: DeadLetterRow): boolean {
+export function isIntact(context: Context, row: DeadLetterRow): boolean {
   if (bodyChecksum(row.application, row) === row.body_checksum) return true;
   const { application: number, sends, message_id, body } = row;
   const kept = { application: number, sends, message_id, body, found_at: context.nowMs };

@@ -21,7 +21,7 @@ export function startLease(
   const { store, database } = context;
   const number = store.nextNumber();
   const sizeBytes = messages.reduce((sum, message) => sum + message.size_bytes, 0);
-  const sequences = rangesToText(messages.map(({ sequence }) => sequence));
+  const sequences = JSON.stringify(rangesIn(messages.map(({ sequence }) => sequence)));
   const row = { number, application: application.number, size_bytes: sizeBytes, sequences };
   database.insert('claim', { ...row, checksum: claimChecksum(row) });
   application.claim = number;
@@ -31,22 +31,16 @@ export function startLease(
   return number;
 }
 
-/** Writes successive sequences as a range: "5-104,7". Most claims have few ranges. */
-function rangesToText(sequences: readonly number[]): string {
+/** Most claims have few ranges. */
+function rangesIn(sequences: readonly number[]): SequenceRange[] {
   const ranges: { readonly from: number; to: number }[] = [];
   for (const sequence of sequences) {
     const last = ranges.at(-1);
     if (last?.to === sequence - 1) last.to = sequence;
     else ranges.push({ from: sequence, to: sequence });
   }
-  return ranges.map(({ from, to }) => (from === to ? from : `${from}-${to}`)).join();
+  return ranges;
 }
-
-const rangesOf = (text: string): SequenceRange[] =>
-  text.split(',').map((part) => {
-    const [from, to = from] = part.split('-').map(Number) as [number, number?];
-    return { from, to };
-  });
 
 export const sequencesIn = (ranges: readonly SequenceRange[]): number[] =>
   ranges.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at));
@@ -59,7 +53,7 @@ export function claimedRanges(
   if (number === null) return { ranges: [], sizeBytes: 0 };
   const row = database.get<ClaimRow>('select * from claim where number = ?', number);
   if (row === undefined || claimChecksum(row) !== row.checksum) return undefined;
-  return { ranges: rangesOf(row.sequences), sizeBytes: row.size_bytes };
+  return { ranges: JSON.parse(row.sequences) as SequenceRange[], sizeBytes: row.size_bytes };
 }
 
 const claimChecksum = (row: Omit<ClaimRow, 'checksum'>): number =>

@@ -1,11 +1,11 @@
 /** The rows of waiting messages: their columns, their checksums, and what an attempt changes. */
 import { crc32 } from 'node:zlib';
-import type { DeadReason } from '../../queue.ts';
-import type { MessageTuple } from '../protocol.ts';
+import type { DeadReason, Format } from '../../queue.ts';
+import type { PostedMessage } from '../protocol.ts';
 import type { Context } from './context.ts';
 import type { SqlValue } from './engine.ts';
 import { CONTENT_COLUMNS, type ContentRow, MESSAGE_COLUMNS, type MessageRow } from './schema.ts';
-import { type Application, type Store, toText } from './store.ts';
+import { type Application, fromText, type Store } from './store.ts';
 
 /** What a retry or an expired lease changes, and what it is counted by. */
 export type Progress = Pick<
@@ -38,32 +38,47 @@ export const readMessages = (
   return database.allNamed(MESSAGE_COLUMNS, sql, ...values);
 };
 
-/** Stores a message with the next sequence. */
+/** Returns what the main thread gets of a row, beside its bytes. */
+export const postedOf = (row: ContentRow): PostedMessage => ({
+  messageId: fromText(row.message_id),
+  format: row.format as Format,
+  dateAt: row.date_at,
+  countAt: row.count_at,
+  length: row.body.length,
+});
+
+type NewMessage = Omit<Progress, 'sequence'> & Omit<ContentRow, 'body_checksum'>;
+
+/** Stores a message, and returns its sequence. */
 export function storeMessage(
   { store, database }: Context,
   application: Application,
-  {
-    progress: { due, accepted, sends, max_messages, progress },
-    entry: [, messageId, format, , date_at, count_at, size_bytes],
-    body,
-  }: {
-    readonly progress: Omit<Progress, 'sequence'>;
-    readonly entry: MessageTuple;
-    readonly body: Uint8Array;
-  },
-): void {
+  message: NewMessage,
+): number {
+  const { due, accepted, sends, max_messages, progress } = message;
+  const { message_id, format, date_at, count_at, size_bytes, body } = message;
   store.state.last_sequence += 1;
   const sequence = store.state.last_sequence;
-  const changing = { sequence, due, accepted, sends, max_messages, progress };
-  const content = { message_id: toText(messageId), format, date_at, count_at, size_bytes, body };
+  const progressed = { sequence, due, accepted, sends, max_messages, progress };
   database.insert('message', {
+    sequence,
     application: application.number,
-    ...changing,
-    ...content,
-    progress_checksum: progressChecksum(changing),
-    body_checksum: bodyChecksum(application.number, content),
+    due,
+    accepted,
+    sends,
+    max_messages,
+    progress,
+    progress_checksum: progressChecksum(progressed),
+    message_id,
+    format,
+    date_at,
+    count_at,
+    size_bytes,
+    body_checksum: bodyChecksum(application.number, message),
+    body,
   });
   store.addPending(application, 1, size_bytes);
+  return sequence;
 }
 
 export const isIntact = (row: MessageRow): boolean =>
@@ -161,6 +176,8 @@ export interface Death {
   readonly reason: DeadReason;
   /** JSON. */
   readonly lastAttempt: string;
+  /** Milliseconds since the epoch; default: now. */
+  readonly diedAt?: number;
 }
 
 /** Makes a dead letter of a message. The caller evicts the oldest afterwards. */
@@ -176,7 +193,7 @@ export function moveToDeadLetters(
      select ?, application, accepted - ?, ?, ?, ?, ?, ${CONTENT_COLUMNS} from message where sequence = ?`,
     store.nextNumber(),
     offset,
-    nowMs - offset,
+    message.diedAt ?? nowMs - offset,
     sends,
     message.reason,
     message.lastAttempt,

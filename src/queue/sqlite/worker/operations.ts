@@ -1,20 +1,13 @@
 /** The operations that the worker does for the main thread, each in one transaction. */
-import {
-  applicationState,
-  closeApplication,
-  countPending,
-  expire,
-  open,
-  reopenApplication,
-  stats,
-} from './applications.ts';
+import { applicationState, closeApplication, expire, reopenApplication } from './applications.ts';
 import { claim } from './claim.ts';
 import type { Context } from './context.ts';
 import { listDeadLetters, purge, replay } from './dead-letters.ts';
 import { enqueue } from './enqueue.ts';
 import { retractIncident, tellIncident } from './incidents.ts';
-import { exportApplications, exportMessages, importItems } from './items.ts';
+import { exportItems, importItems } from './items.ts';
 import { closeHandle, extend, release, settle } from './settle.ts';
+import { countPending, open, stats } from './stats.ts';
 
 export const OPERATIONS = {
   open,
@@ -32,8 +25,7 @@ export const OPERATIONS = {
   replay,
   purge,
   stats,
-  exportApplications,
-  exportMessages,
+  exportItems,
   importItems,
   closeHandle,
   tellIncident,

@@ -1,10 +1,10 @@
 /** The open file, and the groups of calls that share a transaction. */
 import { systemClock } from '../../../runtime/clock.ts';
 import type {
-  AnswerTuple,
-  CallTuple,
+  Answer,
   HandleSettings,
   LostMessages,
+  PostedCall,
   WorkerData,
   WorkerPost,
 } from '../protocol.ts';
@@ -23,14 +23,14 @@ import { Store } from './store.ts';
 const GROUP_MS = 50;
 
 export interface WaitingCall {
-  readonly call: CallTuple;
+  readonly call: PostedCall;
   /** Bytes of all calls of its post. */
   readonly bytes: Uint8Array;
 }
 
 /** The answers of one or more transactions. */
 interface Answered extends WorkerPost {
-  readonly answers: AnswerTuple[];
+  readonly answers: Answer[];
   readonly transfer: ArrayBuffer[];
 }
 
@@ -42,7 +42,7 @@ interface Storage {
 
 /** Calls of incidents and the audit have no settings of a queue's handle. */
 const NO_SETTINGS: HandleSettings = {
-  initialState: ['healthy', 1, 1, 'null'],
+  initialState: { tier: 'healthy', maxMessages: 1, maxBytes: 1, circuitBreaker: null },
   maxPendingBytes: 0,
   maxPendingMessages: 0,
   maxDeadBytes: Number.MAX_SAFE_INTEGER,
@@ -89,16 +89,16 @@ export class QueueFile {
       // One failing call fails its transaction: it is found by halves.
       if (attempted > 1) return this.run(calls.slice(0, Math.ceil(attempted / 2)));
       const isFull = isDiskFull(error);
-      if (isFull && first.call[1] !== 'enqueue' && this.#storage?.space.makeRoom() === true)
+      if (isFull && first.call.operation !== 'enqueue' && this.#storage?.space.makeRoom() === true)
         return this.run([first]);
       return this.#failed(attempted === 0 && !isFull ? calls : [first], error);
     }
   }
 
   #commit(calls: readonly WaitingCall[], onAttempt: (count: number) => void): Answered {
-    const { store, space } = this.#opened(calls[0]?.call[2] ?? null);
+    const { store, space } = this.#opened(calls[0]?.call.nowMs ?? null);
     // Looked at before the transaction: it may take a checkpoint.
-    const hasSpace = calls.every(({ call }) => call[1] !== 'enqueue') || space.canGrow();
+    const hasSpace = calls.every(({ call }) => call.operation !== 'enqueue') || space.canGrow();
     const answered = store.transaction(() => {
       const group = new Group(store, hasSpace);
       const endMs = systemClock.monotonicMs() + GROUP_MS;
@@ -126,25 +126,25 @@ export class QueueFile {
     }
   }
 
-  #answer(group: Group, { call, bytes }: WaitingCall): AnswerTuple {
-    const [id, operation, nowMs, settings, args, bytesAt] = call;
+  #answer(group: Group, { call, bytes }: WaitingCall): Answer {
+    const { id, operation, nowMs, settings, args, bytesAt } = call;
     try {
       if (operation === 'enqueue' && !group.hasSpace)
         throw new Rejection('ERR_QUEUE_FAILED', 'the disk is full');
       const context = group.context(nowMs, settings ?? NO_SETTINGS, bytes.subarray(bytesAt));
       const value = (OPERATIONS[operation as Operation] as AnyOperation)(context, ...args);
-      return [id, value, null];
+      return { id, value };
     } catch (error) {
       // Refused before anything was changed: the others of the group go on.
       if (!(error instanceof Rejection)) throw error;
-      return [id, null, failureAnswer(error, this.#file)];
+      return { id, failure: failureAnswer(error, this.#file) };
     }
   }
 
   #failed(calls: readonly WaitingCall[], error: unknown): Answered {
     if (isBroken(error)) this.drop();
     const failure = failureAnswer(error, this.#file);
-    const answers = calls.map(({ call }): AnswerTuple => [call[0], null, failure]);
+    const answers = calls.map(({ call }): Answer => ({ id: call.id, failure }));
     return { answers, transfer: [], due: false, damage: null };
   }
 
@@ -218,7 +218,7 @@ export class QueueFile {
 
 /** The calls of one transaction. */
 class Group {
-  readonly answers: AnswerTuple[] = [];
+  readonly answers: Answer[] = [];
   readonly transfer: ArrayBuffer[] = [];
   readonly hasSpace: boolean;
   readonly #store: Store;

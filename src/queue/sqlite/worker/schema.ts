@@ -17,6 +17,8 @@ const BLOB = 'blob not null';
 
 const QUEUE_STATE = {
   id: 'integer primary key check (id = 1)',
+  /** Names the queue in exports. */
+  queue_id: 'text not null default (hex(randomblob(16)))',
   last_sequence: COUNT,
   /** Numbers turns, claims and dead letters. */
   last_number: COUNT,
@@ -88,7 +90,7 @@ const CLAIM = {
   number: KEY,
   application: INTEGER,
   size_bytes: INTEGER,
-  /** In the order of the claim, as "5-104,7". */
+  /** JSON of `SequenceRange[]`, in the order of the claim. */
   sequences: TEXT,
   checksum: INTEGER,
 } as const;
@@ -162,8 +164,8 @@ create index dead_letter_application on dead_letter (application, id);
 ${table('damaged_message', DAMAGED_MESSAGE)}
 ${table('incident', INCIDENT)}
 create index incident_seen_at on incident (seen_at, number);
--- Keys of the items that were imported: a second import ignores them.
-create table imported (key text primary key) strict, without rowid;
+-- The last item that was imported, by source and kind: a second import begins behind it.
+create table imported (name text primary key, last_id integer not null) strict, without rowid;
 create table incident_name (
   incident integer not null, digest blob not null, primary key (incident, digest)
 ) strict, without rowid;

@@ -1,38 +1,24 @@
-import type { DeadReason } from '../../queue.ts';
-import type { StoredState } from '../protocol.ts';
+import type { ApplicationUpdate, MessageResult } from '../../queue.ts';
+import { toWhole } from '../protocol.ts';
 import type { Context } from './context.ts';
 import { evict } from './dead-letters.ts';
 import { Rejection } from './failure.ts';
 import { claimedRanges, endClaim, findClaim, sequencesIn } from './lease.ts';
 import { moveToDeadLetters, readProgress, updateReadiness, writeProgress } from './messages.ts';
-import type { Application } from './store.ts';
+import { type Application, setState } from './store.ts';
 
-export type ResultTuple =
-  | readonly ['delivered']
-  | readonly ['dead', reason: DeadReason, lastAttempt: string]
-  | readonly ['retry', afterMs: number, maxMessages: number | null, progress: string];
-
-export interface StateUpdate {
-  readonly state: StoredState;
-  readonly pauseMs: number;
+export interface Settlement {
+  /** One for each message of the claim; `null` when all were delivered. */
+  readonly results: readonly MessageResult[] | null;
+  readonly count: number;
+  readonly update: ApplicationUpdate;
 }
 
-/**
- * Records one result for each message of the claim; `results` is `null` when all were delivered.
- * Returns false when the claim is lost.
- */
+/** Returns false when the claim is lost. */
 export function settle(
   context: Context,
   id: string,
-  {
-    results,
-    count,
-    update,
-  }: {
-    readonly results: readonly ResultTuple[] | null;
-    readonly count: number;
-    readonly update: StateUpdate;
-  },
+  { results, count, update }: Settlement,
 ): boolean {
   const application = findClaim(context, id);
   if (application === undefined) return false;
@@ -48,7 +34,7 @@ export function settle(
   if (results === null) deliverAll(context, application, claimed);
   else {
     for (const [index, sequence] of sequencesIn(claimed.ranges).entries()) {
-      record(context, application, { sequence, result: results[index] as ResultTuple });
+      record(context, application, { sequence, result: results[index] as MessageResult });
     }
     evict(context);
   }
@@ -57,7 +43,7 @@ export function settle(
 }
 
 /** Ends a claim whose messages were not sent. Returns false when the claim is lost. */
-export function release(context: Context, id: string, update: StateUpdate | null): boolean {
+export function release(context: Context, id: string, update: ApplicationUpdate | null): boolean {
   const application = findClaim(context, id);
   if (application === undefined) return false;
   finish(context, application, update);
@@ -78,25 +64,21 @@ export function extend(context: Context, id: string, leaseMs: number): boolean {
   return true;
 }
 
-function finish(context: Context, application: Application, update: StateUpdate | null): void {
+function finish(
+  context: Context,
+  application: Application,
+  update: ApplicationUpdate | null,
+): void {
   endClaim(context, application, context.nowMs);
   if (update !== null) {
     const { tier } = application;
-    setState(application, update.state);
+    setState(application, update);
     // Only `reopenApplication` opens a closed one.
     if (tier === 'closed') application.tier = tier;
     application.not_before = context.after(update.pauseMs);
   }
   updateReadiness(context, application);
   context.store.announceDue();
-}
-
-export function setState(application: Application, state: StoredState): void {
-  const [tier, maxMessages, maxBytes, circuitBreaker] = state;
-  application.tier = tier;
-  application.max_messages = maxMessages;
-  application.max_bytes = maxBytes;
-  application.circuit_breaker = circuitBreaker;
 }
 
 /** Deletes whole ranges of sequences. */
@@ -116,18 +98,20 @@ function deliverAll(
 function record(
   context: Context,
   application: Application,
-  { sequence, result }: { readonly sequence: number; readonly result: ResultTuple },
+  { sequence, result }: { readonly sequence: number; readonly result: MessageResult },
 ): void {
   const row = readProgress(context, sequence);
   if (row === undefined) return;
   const sends = row.sends + 1;
-  if (result[0] === 'retry') {
-    const [, afterMs, maxMessages, progress] = result;
+  if (result.kind === 'retry') {
+    const { afterMs, maxMessages, progress } = result;
     const due = afterMs > 0 ? context.after(afterMs) : row.due;
-    writeProgress(context, { ...row, due, sends, max_messages: maxMessages, progress });
-  } else if (result[0] === 'dead') {
-    const [, reason, lastAttempt] = result;
-    moveToDeadLetters(context, application, { ...row, sends, reason, lastAttempt });
+    const max_messages = maxMessages === undefined ? null : toWhole(maxMessages);
+    const changed = { due, sends, max_messages, progress: JSON.stringify(progress) };
+    writeProgress(context, { ...row, ...changed });
+  } else if (result.kind === 'dead') {
+    const death = { reason: result.reason, lastAttempt: JSON.stringify(result.lastAttempt) };
+    moveToDeadLetters(context, application, { ...row, sends, ...death });
   } else {
     context.database.run('delete from message where sequence = ?', sequence);
     context.store.addPending(application, -1, -row.size_bytes);

@@ -2,8 +2,8 @@
  * The rows that nearly every call needs: the queue's state and its applications. They are kept between
  * transactions, and read again when another process has changed the file.
  */
-import type { Tier } from '../../queue.ts';
-import type { LostMessages, StoredState } from '../protocol.ts';
+import type { ApplicationState, Json, Tier } from '../../queue.ts';
+import { type LostMessages, toWhole } from '../protocol.ts';
 import type { Database } from './database.ts';
 import type { Row, SqlValue } from './engine.ts';
 import type { ApplicationRow, QueueStateRow } from './schema.ts';
@@ -134,18 +134,11 @@ export class Store {
   }
 
   /** Finds the application, or creates it with its initial state. */
-  ensure(applicationId: string, state: StoredState): Application {
+  ensure(applicationId: string, state: ApplicationState): Application {
     const known = this.find(applicationId);
     if (known !== undefined) return known;
-    const [tier, maxMessages, maxBytes, circuitBreaker] = state;
-    this.database.insert('application', {
-      id: toText(applicationId),
-      tier,
-      max_messages: maxMessages,
-      max_bytes: maxBytes,
-      circuit_breaker: circuitBreaker,
-      turn: this.nextNumber(),
-    });
+    const [id, turn] = [toText(applicationId), this.nextNumber()];
+    this.database.insert('application', { id, ...columnsOf(state), turn });
     return this.find(applicationId) as Application;
   }
 
@@ -209,10 +202,41 @@ export class Store {
   }
 }
 
-const changesOf = <T extends object>({ row, stored }: Cached<T>): Row =>
-  Object.fromEntries(
-    Object.entries(row).filter(([name, value]) => value !== stored[name as keyof T]),
-  );
+/** A state as columns of `application`. */
+const columnsOf = ({ tier, maxMessages, maxBytes, circuitBreaker }: ApplicationState) => ({
+  tier,
+  max_messages: toWhole(maxMessages),
+  max_bytes: toWhole(maxBytes),
+  circuit_breaker: JSON.stringify(circuitBreaker),
+});
+
+export function setState(application: Application, state: ApplicationState): void {
+  Object.assign(application, columnsOf(state));
+}
+
+export const stateOf = (row: Application): ApplicationState => ({
+  tier: row.tier,
+  maxMessages: row.max_messages,
+  maxBytes: row.max_bytes,
+  circuitBreaker: parseJson(row.circuit_breaker),
+});
+
+/** Parses JSON that the engine wrote; `null` for a text that is damaged. */
+export function parseJson(text: string | null): Json | null {
+  try {
+    return text === null ? null : (JSON.parse(text) as Json);
+  } catch {
+    return null;
+  }
+}
+
+function changesOf<T extends object>({ row, stored }: Cached<T>): Row {
+  const changes: Record<string, SqlValue> = {};
+  for (const name of Object.keys(row) as (keyof T & string)[]) {
+    if (row[name] !== stored[name]) changes[name] = row[name] as SqlValue;
+  }
+  return changes;
+}
 
 function cached<T extends object>(row: T | undefined): Cached<T> {
   if (row === undefined) throw new Error('the row of the queue is missing');

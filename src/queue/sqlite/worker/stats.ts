@@ -1,0 +1,60 @@
+/** What a queue holds, and what became of what it accepted. */
+import type { Backlog, Ledger, QueueStats, SequenceRange, Tier } from '../../queue.ts';
+import type { Context } from './context.ts';
+import { type Application, fromText } from './store.ts';
+
+/** Rows contain bodies: from so many sequences on, all entries of the index are fewer pages. */
+const WIDE_RANGE = 5000;
+
+export function countPending({ database }: Context, ranges: readonly SequenceRange[]): number {
+  let sum = 0;
+  for (const { from, to } of ranges) {
+    const condition =
+      to - from < WIDE_RANGE
+        ? 'where sequence between ? and ?'
+        : 'indexed by message_due where +sequence between ? and ?';
+    sum += database.number(`select count(*) from message ${condition}`, from, to);
+  }
+  return sum;
+}
+
+/** Counts only what is not due yet, which is less than what is. */
+export function open({ store, database, nowMs }: Context): Backlog {
+  store.flushApplications();
+  const later = database.number(
+    `select coalesce(sum((select count(*) from message m where m.application = a.number and m.due > ?)), 0)
+     from application a where a.pending > 0`,
+    nowMs,
+  );
+  const { pending: pendingMessages, last_sequence: lastSequence } = store.state;
+  return { pendingMessages, dueMessages: pendingMessages - later, lastSequence };
+}
+
+const COUNTS = ['delivered', 'pending', 'dead', 'purged', 'evicted', 'lost'] as const;
+
+type Counts = Pick<Application, (typeof COUNTS)[number]>;
+
+export function stats({ store, database, nowMs }: Context): QueueStats {
+  store.flushApplications();
+  const applications = new Map<string, Ledger & { readonly tier: Tier }>();
+  const total = { delivered: 0, pending: 0, dead: 0, purged: 0, evicted: 0, lost: 0 };
+  const sql = `select id, tier, ${COUNTS.join()} from application order by number`;
+  for (const row of database.all<Application>(sql)) {
+    applications.set(fromText(row.id), { ...ledgerOf(row), tier: row.tier });
+    for (const name of COUNTS) total[name] += row[name];
+  }
+  // Not since its first message was due: a pause that has just ended is nobody's delay.
+  const oldest = database.get<{ readonly since: number | null }>(
+    `select min(max(first_due, not_before)) as since from application
+     where tier <> 'closed' and claim is null and first_due is not null`,
+  )?.since;
+  const oldestDueMs = Math.max(0, nowMs - (oldest ?? nowMs));
+  const { pending_bytes: pendingBytes } = store.state;
+  return { ...ledgerOf(total), pendingBytes, oldestDueMs, applications };
+}
+
+function ledgerOf({ delivered, pending, dead, purged, evicted, lost }: Counts): Ledger {
+  const counts = Object.entries({ purged, evicted, lost }).filter(([, count]) => count > 0);
+  const accepted = delivered + pending + dead + purged + evicted + lost;
+  return { accepted, delivered, pending, dead, discarded: Object.fromEntries(counts) };
+}
