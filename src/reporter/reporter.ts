@@ -1,7 +1,6 @@
 /** A reporter: one method for each kind of event, and the reporters derived from it. */
 import { FLUSH_RULES, type FlushOptions } from '../delivery/read-options.ts';
 import type { CloseResult, FlushResult } from '../delivery/sender.ts';
-import type { SecurityEventError } from '../errors.ts';
 import { check, integer, MAX_TIMER_MS, usable } from '../option-rules.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { cancelWait, onAbort } from '../runtime/on-abort.ts';
@@ -18,15 +17,10 @@ import type {
   UserEventPayload,
 } from './event-input.ts';
 import type { EventPipeline } from './event-pipeline.ts';
-import type { LogEnd } from './log-end.ts';
+import type { LogEnd, LogTrouble } from './log-end.ts';
 import { type MessageSink, NO_RESULTS, NOTHING_FLUSHED } from './message-sink.ts';
 import type { Receipt } from './receipt.ts';
 import type { ReporterCounters, ReporterStats } from './reporter-stats.ts';
-
-/** The error of the log, if it had one. Messages are flushed or closed regardless. */
-export interface LogTrouble {
-  readonly logError?: SecurityEventError;
-}
 
 export interface ReporterFlushResult extends FlushResult, LogTrouble {}
 export interface ReporterCloseResult extends CloseResult, LogTrouble {}
