@@ -59,8 +59,8 @@ export {
   type SecurityEventErrorCode,
 } from './errors.ts';
 export type {
+  IncidentChanges,
   IncidentChannel,
-  IncidentNews,
   IncidentReport,
   IncidentStore,
 } from './incident/incident-store.ts';
@@ -102,7 +102,7 @@ export type {
   UserEventPayload,
 } from './reporter/event-input.ts';
 export type { BeforeSend } from './reporter/event-pipeline.ts';
-export type { Receipt } from './reporter/receipt.ts';
+export type { Receipt, Settlement, SkippedReason } from './reporter/receipt.ts';
 export type { RejectedEvent } from './reporter/rejections.ts';
 export type {
   EventReporter,
@@ -112,7 +112,6 @@ export type {
 } from './reporter/reporter.ts';
 export type { ReporterOptions } from './reporter/reporter-options.ts';
 export type { RejectedChannel, ReporterStats } from './reporter/reporter-stats.ts';
-export type { Settlement, SkippedReason } from './reporter/settlement.ts';
 export type {
   ApplicationSettings,
   ApplicationTls,

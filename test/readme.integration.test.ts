@@ -25,6 +25,7 @@ import {
 } from './helpers/child-programs.ts';
 import { bundlePrograms, QUICK_COMPILER } from './helpers/compile-programs.ts';
 import { accepts, freePort } from './helpers/http.ts';
+import { filesBelow } from './helpers/package-files.ts';
 import { type MarkdownProgram, programsOf } from './helpers/pages.ts';
 import { quickOrNightly } from './helpers/quick-or-nightly.ts';
 
@@ -201,6 +202,19 @@ describe('the links of the pages', () => {
     });
     expect(broken.map(([link]) => link)).toEqual([]);
   });
+});
+
+it('CONTRIBUTING.md names tests that exist', () => {
+  const files = filesBelow('test').map((path) => `test/${path}`);
+  const named = [...readPage('CONTRIBUTING.md').matchAll(/`(test\/[^`]+)`/g)].map(
+    ([, path = '']) => path,
+  );
+  const isMissing = (path: string): boolean => {
+    const beginning = new RegExp(`^${path.replaceAll('.', '\\.').replaceAll('*', '[^/]*')}`);
+    return !files.some((file) => beginning.test(file));
+  };
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter(isMissing)).toEqual([]);
 });
 
 describe('the reader of these pages', () => {

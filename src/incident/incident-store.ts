@@ -1,8 +1,8 @@
 /**
- * The contract of incident stores (D50): which incidents were reported on which channel. The first
- * report on a channel creates the incident there, and later ones update it. A database can keep them for
- * several processes.
+ * The incidents reported so far (D50): the first report on a channel creates the incident there, every
+ * later one updates it. A store in a queue's database shares this between processes.
  */
+import { createHash } from 'node:crypto';
 
 export type IncidentChannel = 'log' | 'webhook';
 
@@ -11,30 +11,43 @@ export interface IncidentReport {
   readonly applicationId: string;
   readonly incidentId: string;
   readonly channel: IncidentChannel;
-  /** When it happened by the event, in milliseconds since the epoch. Stores do not expire by this. */
+  /** When it happened, as the event says: milliseconds since the epoch. No clock to forget by. */
   readonly at: number;
-  /** The addresses, in the spelling of D14, and the accounts, as texts that differ. */
+  /** Related addresses in D14's spelling, and accounts by any text that identifies them. */
   readonly addresses: readonly string[];
   readonly accounts: readonly string[];
 }
 
-export interface IncidentNews {
+export interface IncidentChanges {
   /** The report creates the incident on its channel: `create` (A), `created` (B). */
   readonly isFirst: boolean;
-  /** The `at` of its first report on any channel. */
+  /** The `at` of its first report, on whichever channel. */
   readonly startedAt: number;
-  /** Those that no earlier report on this channel named. Each once, in the order of the report. */
+  /** Those that no report on this channel has named before, each once, in the order given. */
   readonly newAddresses: readonly string[];
   readonly newAccounts: readonly string[];
 }
 
-/** Returns values or promises. Of two first reports at the same time, one creates the incident. */
+/** Answers at once, or by promises; of two first reports at the same time one creates the incident. */
 export interface IncidentStore {
-  /** Records a report, and returns what is new in it. */
-  tell(report: IncidentReport): IncidentNews | Promise<IncidentNews>;
+  /** Records the report, and returns what is new about the incident. */
+  record(report: IncidentReport): IncidentChanges | Promise<IncidentChanges>;
   /**
-   * Takes a report back that was refused, skipped or failed: what it created or named is new again.
-   * `news` is what `tell` returned for it.
+   * The report was refused, skipped or failed after all: what it would have created or named is new
+   * again. `changes` is what `record` returned for it.
    */
-  retract(report: IncidentReport, news: IncidentNews): void | Promise<void>;
+  retract(report: IncidentReport, changes: IncidentChanges): void | Promise<void>;
+}
+
+/** In characters. */
+export const MAX_KEPT_LENGTH = 128;
+
+/**
+ * JSON keeps the parts apart, whatever characters they have, and shares no memory with them. What is
+ * longer is kept as its digest.
+ */
+export function keptName(parts: readonly string[]): string {
+  const text = JSON.stringify(parts);
+  if (text.length <= MAX_KEPT_LENGTH) return text;
+  return createHash('sha256').update(text).digest('base64');
 }

@@ -1,6 +1,6 @@
 /**
  * A message of format v2 as an element of the deprecated format v1 (D40-D45). Pure: what it makes of
- * a message that the contract takes, the contract's `WebhookMessageV1` takes as it is.
+ * a message that the contract takes, the contract's `WebhookMessageV1` takes.
  */
 import type { Contract, Dialect, WebhookMessageV2 } from '../contract/index.ts';
 import { type Incident, type PulseContext, pulse, pulseGenre, pulseHints } from './pulse.ts';
@@ -27,7 +27,7 @@ export interface DowngradeContext extends PulseContext {
   readonly v1Aliases: boolean;
 }
 
-/** Why a message has no v1 form; told to the caller and counted. */
+/** Why a message has no v1 form; returned to the caller and counted. */
 export type DowngradeSkip =
   /** an incident's `updated` (D44) */
   | 'v1-incident-update'

@@ -12,7 +12,7 @@ import { ownProperties } from '../own-properties.ts';
 
 type Genre = (typeof PULSE_GENRES)[number];
 
-/** Of an account takeover: the one kind of incident that may list accounts (D29). */
+/** The message of an account takeover, the only incident that may list accounts (D29). */
 export type Incident = Extract<WebhookMessageV2, { message_type: 'account_takeover' }>['message'];
 
 type ElementV1 = Contract<Dialect>['WebhookMessageV1']['_zod']['output'];

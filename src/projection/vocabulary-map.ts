@@ -1,4 +1,4 @@
-/** From the words of channel A to those of channel B: two tables, and the overrides of whoever reports. */
+/** Maps the vocabulary of records to that of messages: two tables, and the reporter's overrides. */
 import type { PULSE_GENRES, RULESETS } from '../contract/index.ts';
 
 /** What a security event says of a ruleset or protection (D47). */
@@ -11,7 +11,7 @@ export interface EventWords {
   readonly title: string;
 }
 
-/** How an incident is told on channel B (D48). */
+/** The message type of an incident (D48). */
 export interface IncidentWords {
   readonly message_type: string;
   /** Told to v1 where it is not the message type's own; see `v1.pulse_genre` (D43). */
@@ -20,7 +20,7 @@ export interface IncidentWords {
 
 /** A row that gives only a part takes the rest of the row that it overrides. */
 export type EventWordsTable = Readonly<Record<string, Partial<EventWords>>>;
-/** `null`: not told on channel B. */
+/** `null`: no message. */
 export type IncidentWordsTable = Readonly<Record<string, IncidentWords | null>>;
 
 const injection = (kind: string, title: string): EventWords => ({
@@ -55,7 +55,7 @@ export const EVENT_WORDS = {
 
 type PulseGenre = (typeof PULSE_GENRES)[number];
 
-/** D48: without a row, and with `null`, an incident is not told on channel B. */
+/** D48: an incident without a row, or with `null`, has no message. */
 export const INCIDENT_WORDS = {
   massive_sec_scan: { message_type: 'http_scan' },
   sql_injection: { message_type: 'injection_sql' },
@@ -89,7 +89,7 @@ export function eventWords(word: string, overrides: EventWordsTable = {}): Event
   return Object.hasOwn(overrides, word) ? { ...row, ...overrides[word] } : row;
 }
 
-/** The row of an incident type; `undefined` where it is not told on channel B (D48). */
+/** The row of an incident type; `undefined` where it has no message (D48). */
 export function incidentWords(
   type: string,
   overrides: IncidentWordsTable = {},

@@ -2,8 +2,12 @@
 import type { LogActor } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
-import { type SecurityEvent, type Service, securityEvent } from '../projection/security-event.ts';
-import { securityResponse } from '../projection/security-response.ts';
+import {
+  type SecurityEvent,
+  type Service,
+  securityEvent,
+  securityResponse,
+} from '../projection/event-messages.ts';
 import {
   type EventWords,
   type EventWordsTable,
@@ -21,7 +25,7 @@ export interface MessageRules {
   readonly service: Service;
   readonly eventWords: EventWordsTable;
   readonly incidentWords: IncidentWordsTable;
-  /** Of an event or incident, absolute; default `urn:uuid:<id>`. */
+  /** Returns the absolute URL of an event or incident. Default: `urn:uuid:<id>`. */
   readonly urlOf: (id: string) => string;
   /** Whether `urlOf` is the caller's. */
   readonly hasUrls: boolean;
@@ -45,7 +49,7 @@ export interface DraftMessage {
   readonly v1?: object;
 }
 
-/** Why an event is not told on channel B although nothing is wrong with it. */
+/** Why a valid event has no message. */
 export type MessageSkip =
   /** logins, signups and custom events, unless the caller gives a message */
   | 'log-only'
@@ -159,7 +163,7 @@ export function textIn(payload: MessageSource['payload'], key: string): string {
   });
 }
 
-/** How an incident is told; `undefined` where it is not (D48). Throws like {@link textIn}. */
+/** Returns the message type of an incident, or undefined where it has no message (D48). Throws like {@link textIn}. */
 export function incidentWordsFor(
   { payload, override }: MessageSource,
   rules: MessageRules,

@@ -9,7 +9,7 @@ import { inheritedKey } from '../contract/own-keys.ts';
 import { serializeContext } from '../contract/serialize.ts';
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
-import type { Service } from '../projection/security-event.ts';
+import type { Service } from '../projection/event-messages.ts';
 import type { RawContext } from './event-context.ts';
 import type { EventContext, EventKind, MessageOverride } from './event-input.ts';
 
@@ -22,7 +22,7 @@ export interface EventCall {
   readonly given: EventContext;
   /** Its own keys, once they were read. */
   readonly context: EventContext;
-  /** Of a derived reporter; the context's own counts more. */
+  /** The module of a derived reporter. The module of the context overrides it. */
   readonly module: string | undefined;
 }
 

@@ -10,11 +10,11 @@ import type { EventCall, ReadEvent } from './build-record.ts';
 import { InFlightLimit } from './in-flight-limit.ts';
 import type { HeldWriter } from './log-end.ts';
 import type { SentMessage } from './message-sink.ts';
+import type { Settlement, SkippedReason } from './receipt.ts';
+import { MessageSettlement, settledWith } from './receipt.ts';
 import type { Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
 import type { SendBatcher, SendListener } from './send-batcher.ts';
-import type { Settlement, SkippedReason } from './settlement.ts';
-import { MessageSettlement, settledWith } from './settlement.ts';
 import type { RecordValidator } from './validate-record.ts';
 import { wrapHostError } from './wrap-host-error.ts';
 

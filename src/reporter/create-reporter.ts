@@ -1,5 +1,4 @@
 /** `createReporter`: from options to a reporter, with the writer and the sender that it needs. */
-
 import { createWebhookSender } from '../delivery/create-sender.ts';
 import { createMemoryIncidents } from '../incident/memory-incidents.ts';
 import { RecordWriter } from '../log/writer.ts';
@@ -9,15 +8,15 @@ import { newId } from '../runtime/id.ts';
 import { calm } from '../runtime/ignore-rejection.ts';
 import type { MessageRules } from './build-message.ts';
 import { Channels } from './channels.ts';
-import { createDisabledReporter } from './disabled-reporter.ts';
 import { EventPipeline } from './event-pipeline.ts';
 import { IncidentPipeline } from './incident-pipeline.ts';
 import { IncidentReports } from './incident-reports.ts';
 import { type HeldWriter, LogEnd } from './log-end.ts';
-import type { MessageSink } from './message-sink.ts';
+import { type MessageSink, NO_RESULTS, NOTHING_FLUSHED, senderSink } from './message-sink.ts';
+import { EventReceipt, type Receipt } from './receipt.ts';
 import { Rejections } from './rejections.ts';
 import type { Reporter } from './reporter.ts';
-import { ReporterMethods } from './reporter-methods.ts';
+import { ReporterMethods } from './reporter.ts';
 import {
   type CheckedOptions,
   isSender,
@@ -28,7 +27,6 @@ import {
 } from './reporter-options.ts';
 import { ReporterCounters } from './reporter-stats.ts';
 import { SendBatcher } from './send-batcher.ts';
-import { senderSink } from './sender-sink.ts';
 import { RecordValidator } from './validate-record.ts';
 
 /**
@@ -138,4 +136,25 @@ function sinkOf({ webhook, service }: CheckedOptions): MessageSink | undefined {
   const isOne = !Object.hasOwn(webhook, 'settings');
   const options = isOne ? { application, ...webhook } : webhook;
   return senderSink(createWebhookSender<'open'>({ dialect: 'open', ...options }), true);
+}
+
+export function createDisabledReporter(): Reporter {
+  const receipt = new EventReceipt({ outcome: 'skipped', reason: 'disabled' });
+  const skip = (): Receipt => receipt;
+  const counters = new ReporterCounters();
+  const reporter: Reporter = {
+    attack: skip,
+    vulnerabilityExploit: skip,
+    incident: skip,
+    playbookTrigger: skip,
+    userLogin: skip,
+    userSignup: skip,
+    customEvent: skip,
+    with: () => reporter,
+    stats: () => counters.snapshot(),
+    flush: async () => NOTHING_FLUSHED,
+    close: async () => ({ ...NO_RESULTS, returned: [], left: 0 }),
+    [Symbol.asyncDispose]: async () => {},
+  };
+  return reporter;
 }

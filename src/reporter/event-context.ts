@@ -1,11 +1,13 @@
-/** A record's context: what the call says, and for the rest what is known of the current request. */
+/** The context of a record: what the call gives, completed from the current request. */
+import { normaliseAddress } from '../address/normalise.ts';
+import { describeNormal } from '../capture/describe-address.ts';
 import type { Enrichment } from '../capture/enrichers.ts';
 import type { RequestContext } from '../capture/request-scope.ts';
+import type { LogActor } from '../contract/index.ts';
 import { ownProperties } from '../own-properties.ts';
-import { described } from './described.ts';
 import type { ActorInput, EventContext } from './event-input.ts';
 
-/** Of the caller's: nothing of it is checked yet. */
+/** Given by the caller, not validated yet. */
 export interface RawContext {
   readonly actor?: object;
   readonly http?: object;
@@ -20,10 +22,10 @@ export function contextOfEvent(
   request: RequestContext,
   enrichment: Enrichment | undefined,
 ): RawContext {
-  const told = actor === undefined ? request.actor : merged(actor, request.actor, enrichment);
+  const known = actor === undefined ? request.actor : merged(actor, request.actor, enrichment);
   const by = http ?? request.http;
   return {
-    ...(told === undefined ? {} : { actor: told }),
+    ...(known === undefined ? {} : { actor: known }),
     ...(by === undefined ? {} : { http: by }),
   };
 }
@@ -51,3 +53,12 @@ function merged(
 /** A key whose value is undefined counts as absent (D0). */
 const defined = (given: object): object =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+
+/** `undefined` for text that is no address. */
+export function described(
+  address: string,
+  enrichment: Enrichment | undefined,
+): LogActor['ip'] | undefined {
+  const normal = normaliseAddress(address);
+  return normal === undefined ? undefined : describeNormal(normal, enrichment);
+}

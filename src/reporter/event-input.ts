@@ -1,6 +1,6 @@
-/** What a caller tells of an event, beside what the request scope knows. */
+/** What a caller gives for an event. The request scope supplies the rest. */
 import type { Contract, Frozen, LogActor, LogHttp } from '../contract/index.ts';
-import type { CompromisedAccount } from '../projection/incident.ts';
+import type { CompromisedAccount } from '../projection/event-messages.ts';
 import type { EventWords, IncidentWords } from '../projection/vocabulary-map.ts';
 
 type OpenRecord = Contract<'open'>['LogRecord']['_zod']['input'];
@@ -22,7 +22,7 @@ export interface PlaybookPayload {
 
 type IncidentFields = PayloadOf<'svc.ev0.incident'>;
 
-/** The record's payload, and what channel B tells besides. */
+/** The record's payload, and two fields that only the message carries. */
 export interface IncidentPayload extends Omit<IncidentFields, 'event_type'> {
   /** Default: `create` for the first report of the incident on a channel, then `update` (D50). */
   readonly event_type?: IncidentFields['event_type'];
@@ -42,15 +42,15 @@ export interface ActorInput {
   readonly svc_identifier?: string | null;
 }
 
-/** What channel B tells of this event otherwise than the tables do (D46 to D48). */
+/** Overrides of the message that the tables would make (D46 to D48). */
 export interface MessageOverride extends Partial<EventWords>, Partial<IncidentWords> {
   /** Default: a UUID v7. */
   readonly message_id?: string;
-  /** Of an attack or exploit: its rating, an integer from 0 to 100 (D81). Default: none. */
+  /** Rating of an attack or exploit, an integer from 0 to 100 (D81). Default: none. */
   readonly risk_coefficient?: number;
   /** The whole message, of the type `message_type`; logins, signups and custom events have none else. */
   readonly message?: object;
-  /** Of an incident: what its form in format v1 says (D43). */
+  /** Fields of an incident's form in format v1 (D43). */
   readonly v1?: object;
 }
 
@@ -64,7 +64,7 @@ export interface EventContext {
   readonly detected_at?: string | Date;
   /** What detected it: applications choose by it what they are sent (D60). */
   readonly module?: string;
-  /** `false`: not told on channel B. */
+  /** `false`: no message is sent. */
   readonly webhook?: MessageOverride | false;
 }
 

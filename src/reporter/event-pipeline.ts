@@ -25,10 +25,10 @@ import type { Channels } from './channels.ts';
 import { contextOfEvent } from './event-context.ts';
 import type { EventContext, MessageOverride } from './event-input.ts';
 import type { IncidentPipeline } from './incident-pipeline.ts';
+import type { SkippedReason } from './receipt.ts';
 import { EventReceipt, type Receipt, type Reported } from './receipt.ts';
 import type { Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
-import type { SkippedReason } from './settlement.ts';
 import { wrapHostError } from './wrap-host-error.ts';
 
 /** Redacts an event, or drops it: see the reporter's options. */

@@ -2,9 +2,9 @@
 import type { Enrichment } from '../capture/enrichers.ts';
 import type { JsonObject } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
-import type { IncidentNews, IncidentReport } from '../incident/incident-store.ts';
+import type { IncidentChanges, IncidentReport } from '../incident/incident-store.ts';
 import { ownProperties } from '../own-properties.ts';
-import { incidentMessage } from '../projection/incident.ts';
+import { incidentMessage } from '../projection/event-messages.ts';
 import type { IncidentWords } from '../projection/vocabulary-map.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { formatTimestamp } from '../webhook/encoder.ts';
@@ -18,9 +18,10 @@ import {
 } from './build-message.ts';
 import type { ReadEvent } from './build-record.ts';
 import type { Channels } from './channels.ts';
-import { described } from './described.ts';
+import { described } from './event-context.ts';
 import { type IncidentReports, storeFailed } from './incident-reports.ts';
-import { EventReceipt, type Reported } from './receipt.ts';
+import type { Settlement } from './receipt.ts';
+import { EventReceipt, MessageSettlement, type Reported } from './receipt.ts';
 import type { Rejections } from './rejections.ts';
 import {
   nameOfAccount,
@@ -30,8 +31,6 @@ import {
   type RelatedNames,
   RelatedReader,
 } from './related.ts';
-import type { Settlement } from './settlement.ts';
-import { MessageSettlement } from './settlement.ts';
 import { wrapHostError } from './wrap-host-error.ts';
 
 export interface IncidentParts {
@@ -43,7 +42,7 @@ export interface IncidentParts {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** What is told of an incident on channel B, but for what is new. */
+/** The message of an incident, without its new addresses and accounts. */
 interface IncidentDraft {
   readonly event: MessageSource;
   readonly words: IncidentWords;
@@ -91,9 +90,9 @@ export class IncidentPipeline {
     const { channels, reports, rejections } = this.#parts;
     const { call, draft } = event;
     const written: WrittenIncident = { record: undefined, fault: undefined };
-    // Nobody is told on channel A: the store need not know of it.
+    // Without a log there is nothing to record in the store.
     if (!channels.hasWriter) return written;
-    const write = ({ isFirst }: IncidentNews): boolean => {
+    const write = ({ isFirst }: IncidentChanges): boolean => {
       const { event_type = isFirst ? 'create' : 'update' } = ownProperties(draft.payload);
       // What is no object is the contract's to refuse: a text would have a key for each character.
       const payload = isPayload(draft.payload) ? { ...draft.payload, event_type } : draft.payload;
@@ -103,7 +102,7 @@ export class IncidentPipeline {
       return written.record !== undefined;
     };
     try {
-      const later = reports.told(this.#report(event, 'log', NO_NAMES), write);
+      const later = reports.run(this.#report(event, 'log', NO_NAMES), write);
       if (later === undefined) return written;
       void channels.track(later.catch((error) => rejections.add('log', call, storeFailed(error))));
     } catch (error) {
@@ -147,13 +146,13 @@ export class IncidentPipeline {
   ): Promise<void> {
     const { channels, reports, rejections } = this.#parts;
     let sent: MessageSettlement | undefined;
-    const send = async (news: IncidentNews): Promise<boolean> => {
-      sent = channels.send(event, this.#message(draft, news));
+    const send = async (changes: IncidentChanges): Promise<boolean> => {
+      sent = channels.send(event, this.#message(draft, changes));
       return sent.accepted;
     };
     try {
       const report = this.#report(event, 'webhook', draft.names);
-      await channels.track(reports.toldInOrder(report, send));
+      await channels.track(reports.runInOrder(report, send));
     } catch (thrown) {
       const { code: reason } = rejections.add('webhook', event.call, storeFailed(thrown));
       if (sent === undefined) settlement.settle({ outcome: 'rejected', reason });
@@ -161,19 +160,22 @@ export class IncidentPipeline {
     if (sent !== undefined) await settlement.follow(sent);
   }
 
-  #message({ event, words, related, messageId }: IncidentDraft, news: IncidentNews): DraftMessage {
+  #message(
+    { event, words, related, messageId }: IncidentDraft,
+    changes: IncidentChanges,
+  ): DraftMessage {
     const { override, occurredAt, payload } = event;
     const { service, urlOf, hasUrls } = this.#parts.rules;
     const id = textIn(payload, 'incident_id');
-    const isNew = new Set([...news.newAddresses, ...news.newAccounts]);
+    const isNew = new Set([...changes.newAddresses, ...changes.newAccounts]);
     const { event_type } = ownProperties(payload);
-    const isCreated = event_type === undefined ? news.isFirst : event_type === 'create';
+    const isCreated = event_type === undefined ? changes.isFirst : event_type === 'create';
     const message = override.message ?? {
       ...incidentMessage({
         applicationId: service.svc_id,
         incidentId: id,
         status: isCreated ? 'created' : 'updated',
-        startedAt: formatTimestamp(news.startedAt),
+        startedAt: formatTimestamp(changes.startedAt),
         updatedAt: occurredAt,
         newIps: related.ips.filter(({ address }) => isNew.delete(address)),
         newAccounts: related.accounts.filter((account) => isNew.delete(nameOfAccount(account))),
@@ -209,7 +211,7 @@ export class IncidentPipeline {
 
 const NO_NAMES: RelatedNames = { addresses: [], accounts: [] };
 
-/** D29: accounts are told of account takeovers alone. A whole message of the caller's is told as it is. */
+/** Only account takeovers list accounts (D29). A whole message of the caller's is not changed. */
 function carried(
   { message_type }: IncidentWords,
   related: Related,
@@ -222,7 +224,7 @@ function carried(
 
 const isPayload = (payload: unknown): boolean => typeof payload === 'object' && payload !== null;
 
-/** A misspelt state would be told as the other one. */
+/** A misspelt type would pass for the other one. */
 function checkEventType(payload: MessageSource['payload']): void {
   const { event_type } = ownProperties(payload);
   if (event_type === undefined || event_type === 'create' || event_type === 'update') return;

@@ -1,18 +1,21 @@
-/** Incidents in their order: what is told first creates, and what could not be told has created nothing. */
+/**
+ * Reports each incident in order: the first report creates it, and a report that fails is retracted from the
+ * store, so that it has created nothing.
+ */
 import type { SecurityEventError } from '../errors.ts';
-import type { IncidentNews, IncidentReport, IncidentStore } from '../incident/incident-store.ts';
+import type { IncidentChanges, IncidentReport, IncidentStore } from '../incident/incident-store.ts';
 import { isPromiseLike } from '../runtime/is-promise-like.ts';
 import { InFlightLimit } from './in-flight-limit.ts';
 import { wrapHostError } from './wrap-host-error.ts';
 
-/** Tells of an incident what is new. `false`: it was not told after all. */
-export type TellIncident<T extends boolean | Promise<boolean>> = (news: IncidentNews) => T;
+/** Reports what is new about an incident. Returns false when the report failed. */
+export type ReportIncident<T extends boolean | Promise<boolean>> = (changes: IncidentChanges) => T;
 
 export class IncidentReports {
   readonly #store: IncidentStore;
   /** The end of what is under way, by incident and channel. */
   readonly #last = new Map<string, Promise<unknown>>();
-  /** Of each channel its own: messages that wait must not keep records from being written. */
+  /** One limit for each channel: waiting messages must not keep records from being written. */
   readonly #inFlight = { log: new InFlightLimit(), webhook: new InFlightLimit() };
 
   constructor(store: IncidentStore) {
@@ -20,67 +23,75 @@ export class IncidentReports {
   }
 
   /**
-   * Tells at once where the store answers at once and nothing is under way, else in order. Rejects, or
-   * throws, with `ERR_QUEUE_FAILED` where the store fails, and with `ERR_QUEUE_FULL` where too many
-   * wait for it.
+   * Reports at once when the store answers synchronously and no report of the incident is under way, else in
+   * order. Throws or rejects with `ERR_QUEUE_FAILED` when the store fails, and with `ERR_QUEUE_FULL` when too
+   * many reports wait.
    */
-  told(report: IncidentReport, tell: TellIncident<boolean>): void | Promise<void> {
+  run(report: IncidentReport, write: ReportIncident<boolean>): void | Promise<void> {
     const key = keyOf(report);
-    if (this.#last.has(key)) return this.toldInOrder(report, async (news) => tell(news));
+    if (this.#last.has(key)) return this.runInOrder(report, async (changes) => write(changes));
     this.#inFlight[report.channel].checkRoom();
-    const news = attempt(() => this.#store.tell(report));
-    if (!isPromiseLike(news)) return this.#tellNow(report, news, tell);
-    return this.#queued(report, async () => this.#settle(report, await answered(news), tell));
+    const changes = attempt(() => this.#store.record(report));
+    if (!isPromiseLike(changes)) return this.#reportNow(report, changes, write);
+    return this.#queued(report, async () => this.#settle(report, await answered(changes), write));
   }
 
-  /** Of one incident the next is told when the one before it was accepted, or was not. */
-  toldInOrder(report: IncidentReport, tell: TellIncident<Promise<boolean>>): Promise<void> {
+  /** Starts a report when the one before it of the same incident has succeeded or failed. */
+  runInOrder(report: IncidentReport, write: ReportIncident<Promise<boolean>>): Promise<void> {
     return this.#queued(report, async () => {
-      const news = await answered(attempt(() => this.#store.tell(report)));
-      await this.#settle(report, news, tell);
+      const changes = await answered(attempt(() => this.#store.record(report)));
+      await this.#settle(report, changes, write);
     });
   }
 
-  #tellNow(
+  #reportNow(
     report: IncidentReport,
-    news: IncidentNews,
-    tell: TellIncident<boolean>,
+    changes: IncidentChanges,
+    write: ReportIncident<boolean>,
   ): void | Promise<void> {
-    let isTold = false;
+    let isReported = false;
     let end: Promise<void> | undefined;
     try {
-      isTold = tell(news);
+      isReported = write(changes);
     } finally {
-      end = this.#endNow(report, news, isTold);
+      end = this.#endNow(report, changes, isReported);
     }
     return end;
   }
 
-  /** An asynchronous end is waited for by whoever tells next. */
-  #endNow(report: IncidentReport, news: IncidentNews, isTold: boolean): Promise<void> | undefined {
-    const end = this.#end(report, news, isTold);
+  /** The next report of the incident waits for a retraction that is asynchronous. */
+  #endNow(
+    report: IncidentReport,
+    changes: IncidentChanges,
+    isReported: boolean,
+  ): Promise<void> | undefined {
+    const end = this.#end(report, changes, isReported);
     if (end === undefined) return undefined;
     const ended = this.#queued(report, () => answered(end));
-    // Where telling threw, that is what its caller hears of.
+    // If the report threw, its caller gets that error.
     ended.catch(nothing);
     return ended;
   }
 
   async #settle(
     report: IncidentReport,
-    news: IncidentNews,
-    tell: TellIncident<boolean | Promise<boolean>>,
+    changes: IncidentChanges,
+    write: ReportIncident<boolean | Promise<boolean>>,
   ): Promise<void> {
-    let isTold = false;
+    let isReported = false;
     try {
-      isTold = await tell(news);
+      isReported = await write(changes);
     } finally {
-      await answered(this.#end(report, news, isTold));
+      await answered(this.#end(report, changes, isReported));
     }
   }
 
-  #end(report: IncidentReport, news: IncidentNews, isTold: boolean): void | Promise<void> {
-    if (!isTold) return attempt(() => this.#store.retract(report, news));
+  #end(
+    report: IncidentReport,
+    changes: IncidentChanges,
+    isReported: boolean,
+  ): void | Promise<void> {
+    if (!isReported) return attempt(() => this.#store.retract(report, changes));
   }
 
   #queued(report: IncidentReport, work: () => Promise<void>): Promise<void> {
@@ -119,7 +130,7 @@ async function answered<T>(answer: T | Promise<T>): Promise<T> {
   }
 }
 
-/** Of what a store throws, and of what becomes of an answer that is none. */
+/** Wraps an error of the incident store. */
 export const storeFailed = (thrown: unknown): SecurityEventError =>
   wrapHostError(thrown, 'ERR_QUEUE_FAILED', { detail: 'the store of incidents' });
 

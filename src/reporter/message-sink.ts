@@ -1,13 +1,19 @@
-/** Channel B of a reporter: what it needs of a sender. */
+/** Channel B of a reporter: the part of a webhook sender that a reporter uses. */
 import type { SendSelection } from '../delivery/intake.ts';
 import type { Taken } from '../delivery/send-each.ts';
-import type { CloseResult, FlushResult } from '../delivery/sender.ts';
+import {
+  type CloseResult,
+  type FlushResult,
+  type FollowingSender,
+  SEND_EACH,
+  type WebhookSender,
+} from '../delivery/sender.ts';
 import type { DraftMessage } from './build-message.ts';
 
-/** Accepted, and then perhaps followed to its end; or not to be told, and why. */
+/** Accepted, and perhaps followed until it settles; or skipped, with the reason. */
 export type SentMessage = Taken;
 
-export type SendTogether = (
+export type SendBatch = (
   messages: Promise<readonly DraftMessage[]>,
   selection: SendSelection,
 ) => Promise<readonly PromiseSettledResult<SentMessage>[]>;
@@ -16,16 +22,45 @@ export interface MessageSink {
   /** Rejects with what `send` of a sender rejects with. */
   send(message: DraftMessage, selection: SendSelection): Promise<SentMessage>;
   /**
-   * Each as if it were sent alone; what became of it in its place. The call has begun while the messages
-   * are promised. Absent where a sender takes no promise.
+   * Sends each message as if it were alone, and resolves to the results in the same order. The call begins
+   * before its messages are known. Absent for a sender that is not ours.
    */
-  readonly sendTogether?: SendTogether;
+  readonly sendBatch?: SendBatch;
   flush(signal?: AbortSignal): Promise<FlushResult>;
   close(deadlineMs?: number): Promise<CloseResult>;
 }
 
-/** What became of the messages of nobody. */
-export const NO_FATES = { delivered: 0, dead: 0, discarded: 0 } as const;
+/** The result without any message. */
+export const NO_RESULTS = { delivered: 0, dead: 0, discarded: 0 } as const;
 
 /** What `flush` resolves to without a sender. */
-export const NOTHING_FLUSHED = { ...NO_FATES, settledElsewhere: 0, pending: 0 } as const;
+export const NOTHING_FLUSHED = { ...NO_RESULTS, settledElsewhere: 0, pending: 0 } as const;
+
+type Sender = Pick<WebhookSender<'open'>, 'send' | 'flush' | 'close'>;
+
+/** Adapts a webhook sender. `isOwned`: the reporter made it and closes it; the caller's own stays open. */
+export function senderSink(sender: Sender, isOwned: boolean): MessageSink {
+  return {
+    // A sender that is not ours reports no results. It gets copies, which it may change.
+    send: async (message, selection) => {
+      const { skipped } = await sender.send([message] as never, { ...selection });
+      const [skip] = skipped;
+      return skip === undefined
+        ? { isAccepted: true, followed: undefined }
+        : { isAccepted: false, reason: skip.reason };
+    },
+    ...(isFollowing(sender) ? following(sender) : {}),
+    flush: (signal) => sender.flush(signal === undefined ? {} : { signal }),
+    close: async (deadlineMs) => {
+      const options = deadlineMs === undefined ? {} : { deadlineMs };
+      return isOwned ? sender.close(options) : { ...NO_RESULTS, returned: [], left: 0 };
+    },
+  };
+}
+
+const isFollowing = (sender: object): sender is FollowingSender => SEND_EACH in sender;
+
+/** Calls the method on the sender itself, which may be the host's own class around ours. */
+const following = (sender: FollowingSender) => ({
+  sendBatch: ((messages, selection) => sender[SEND_EACH](messages, selection)) as SendBatch,
+});

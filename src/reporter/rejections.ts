@@ -1,4 +1,4 @@
-/** What could not be told: handed back, published and counted, so that nothing refused disappears. */
+/** Rejected events: handed to `onRejected`, published and counted, so that none disappears silently. */
 import { channel } from 'node:diagnostics_channel';
 import type { SecurityEventError } from '../errors.ts';
 import { calm } from '../runtime/ignore-rejection.ts';
@@ -6,12 +6,12 @@ import type { EventCall } from './build-record.ts';
 import type { EventContext, EventKind } from './event-input.ts';
 import type { RejectedChannel, ReporterCounters } from './reporter-stats.ts';
 
-/** An event that one channel was not told of, as it was given. */
+/** An event that one channel rejected, as the caller gave it. */
 export interface RejectedEvent {
-  /** `log`: the record; `webhook`: the message. The other channel may have been told. */
+  /** `log`: the record; `webhook`: the message. The other channel may have taken the event. */
   readonly channel: RejectedChannel;
   readonly method: EventKind;
-  /** Of a custom event `{ event_name, options }`. */
+  /** For a custom event: `{ event_name, options }`. */
   readonly payload: unknown;
   /** To be read, as its types say: it may be frozen, or the caller's own object. */
   readonly context: EventContext;
@@ -23,14 +23,14 @@ export interface RejectedEvent {
   readonly error: SecurityEventError;
 }
 
-/** Told of `{ channel, method, code }`, wherever somebody listens. */
+/** Diagnostics channel that gets `{ channel, method, code }` for each rejection. */
 export const REJECTED_CHANNEL = 'security-event-delivery:rejected';
 
 export class Rejections {
   readonly #counters: ReporterCounters;
   readonly #onRejected: ((rejected: RejectedEvent) => void) | undefined;
-  #isTelling = false;
-  readonly #told = channel(REJECTED_CHANNEL);
+  #isCalling = false;
+  readonly #subscribers = channel(REJECTED_CHANNEL);
 
   constructor(
     counters: ReporterCounters,
@@ -40,22 +40,22 @@ export class Rejections {
     this.#onRejected = onRejected;
   }
 
-  /** Gives the error. Never throws. */
+  /** Counts and reports a rejection. Returns the error. Never throws. */
   add(rejectedBy: RejectedChannel, call: EventCall, error: SecurityEventError): SecurityEventError {
     const { kind: method, payload, given: context } = call;
     this.#counters.rejected(rejectedBy);
-    if (this.#told.hasSubscribers) {
-      this.#told.publish({ channel: rejectedBy, method, code: error.code });
+    if (this.#subscribers.hasSubscribers) {
+      this.#subscribers.publish({ channel: rejectedBy, method, code: error.code });
     }
-    // What it reports of a rejection may be rejected in turn: that is counted, and goes no further.
-    if (this.#isTelling) return error;
-    this.#isTelling = true;
+    // `onRejected` may itself report an event that is rejected: count it, and do not call again.
+    if (this.#isCalling) return error;
+    this.#isCalling = true;
     try {
       calm(this.#onRejected?.({ channel: rejectedBy, method, payload, context, error }));
     } catch {
-      // The host's own function: it is told of events, and must not end what reports them.
+      // The host's function threw: reporting goes on.
     } finally {
-      this.#isTelling = false;
+      this.#isCalling = false;
     }
     return error;
   }

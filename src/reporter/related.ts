@@ -1,10 +1,10 @@
-/** Whom an incident is about, beside its actor: what channel B alone is told. */
+/** The related addresses and compromised accounts of an incident, which only its message carries. */
 import { normaliseAddress } from '../address/normalise.ts';
 import { EVENT_VERSION, type LogActor, type LogRecord } from '../contract/index.ts';
 import { copyJson } from '../contract/json-value.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
-import type { CompromisedAccount } from '../projection/incident.ts';
+import type { CompromisedAccount } from '../projection/event-messages.ts';
 import { RecordValidator } from './validate-record.ts';
 
 export interface Related {
@@ -84,7 +84,7 @@ function normalised(ip: LogActor['ip']): LogActor['ip'] {
   return { ...ip, address, metadata: { ...ip.metadata, version } };
 }
 
-/** What tells an address, or an account, apart from the others of its incident. */
+/** Names that identify each address and account within an incident. */
 export interface RelatedNames {
   readonly addresses: readonly string[];
   readonly accounts: readonly string[];

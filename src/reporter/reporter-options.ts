@@ -17,7 +17,7 @@ import {
   usable,
 } from '../option-rules.ts';
 import { ownProperties, readProperty } from '../own-properties.ts';
-import type { Service } from '../projection/security-event.ts';
+import type { Service } from '../projection/event-messages.ts';
 import type { EventWordsTable, IncidentWordsTable } from '../projection/vocabulary-map.ts';
 import type { BeforeSend } from './event-pipeline.ts';
 import type { Writer } from './log-end.ts';
@@ -41,9 +41,9 @@ export interface ReporterOptions {
   readonly platform?: LogWriterOptions<'open'>['platform'];
   /** Where a named platform takes the ids of the active span from. Default: the tracers' globals. */
   readonly activeSpan?: LogWriterOptions['activeSpan'];
-  /** Of records (D14). Default `'open'`: a detected attack is not lost for the word that names it. */
+  /** Dialect of records (D14). Default `'open'`: an unknown word must not lose a detected attack. */
   readonly dialect?: Dialect;
-  /** Told of what could not be told: see {@link RejectedEvent}. Default: a diagnostics event alone. */
+  /** Called with each rejected event: see {@link RejectedEvent}. Default: only a diagnostics event. */
   readonly onRejected?: (rejected: RejectedEvent) => void;
   /**
    * Sees each event as its record, before both channels, and may change it in place or give another;
@@ -66,11 +66,11 @@ export interface ReporterOptions {
   readonly suffix?: boolean;
   /** Rows of the table of rulesets and protections (D47), by word. */
   readonly eventWords?: EventWordsTable;
-  /** Rows of the table of incident types (D48), by type; `null`: not told on channel B. */
+  /** Rows of the table of incident types (D48), by type; `null`: no message. */
   readonly incidentWords?: IncidentWordsTable;
   /** Where events and incidents can be looked at: a URL with `{id}` in it. Default `urn:uuid:{id}`. */
   readonly eventUrl?: string;
-  /** What was told of which incident (D50). Default: in memory, of 100,000 incidents, 30 days each. */
+  /** Where reported incidents are remembered (D50). Default: memory, 100,000 incidents, 30 days each. */
   readonly incidents?: IncidentStore;
 }
 
@@ -98,8 +98,8 @@ const RULES: Rules<keyof ReporterOptions> = {
   eventWords: ANYTHING,
   incidentWords: ANYTHING,
   eventUrl: usable('an absolute URL with {id} in it', isTemplate),
-  incidents: usable('a store with tell and retract', (value) =>
-    hasMethods(value, 'tell', 'retract'),
+  incidents: usable('a store with record and retract', (value) =>
+    hasMethods(value, 'record', 'retract'),
   ),
 };
 
@@ -115,11 +115,11 @@ function isTemplate(value: unknown): boolean {
   return typeof value === 'string' && value.includes(ID) && URL.canParse(urlFrom(value, 'id'));
 }
 
-/** The URL of an event or incident, of whatever characters its id is. */
+/** Returns the URL of an event or incident; its id may have any characters. */
 export const urlFrom = (template: string, id: string): string =>
   template.replaceAll(ID, encodeURIComponent(id.replaceAll(LONE_SURROGATES, '\uFFFD')));
 
-/** They are no characters, and have no form in a URL. */
+/** Not characters: a URL cannot encode them. */
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 
 export type CheckedOptions = Omit<ReporterOptions, Checked> &

@@ -1,28 +1,28 @@
 /** What a reporter has counted since it was made. */
 import { EVENT_NAME } from './build-record.ts';
 import type { EventKind } from './event-input.ts';
-import type { SkippedReason } from './settlement.ts';
+import type { SkippedReason } from './receipt.ts';
 
 type EventName = (typeof EVENT_NAME)[EventKind];
 
 export interface ReporterStats {
   /** Calls, each once. */
   readonly reported: number;
-  /** The same by the name of the event; custom events, whatever their names, are one. */
+  /** Calls by event name; all custom events count as one. */
   readonly reportedByName: Readonly<Record<EventName, number>>;
   /** Records on channel A. */
   readonly written: number;
-  /** Of these, records that follow the open dialect alone (D14). */
+  /** Written records that only the open dialect allows (D14). */
   readonly outsideStrict: number;
   /** Messages that were accepted on channel B. */
   readonly accepted: number;
-  /** Events that are not told on channel B, by the reason. */
+  /** Events without a message, by reason. */
   readonly skipped: Readonly<Partial<Record<SkippedReason, number>>>;
   /** Handed to `onRejected`, by channel. */
   readonly rejected: Readonly<Record<RejectedChannel, number>>;
   /** Dropped by `beforeSend`. */
   readonly dropped: number;
-  /** Caused by this library's own work, and not told (a shield against going round in circles). */
+  /** Events caused by this library's own requests, which are not reported (they would loop). */
   readonly ownWork: number;
 }
 
@@ -58,7 +58,7 @@ export class ReporterCounters {
     this.#counts[counter] += 1;
   }
 
-  /** A record that counts as written was lost later. */
+  /** Takes back the count of a record that was lost after `write` returned. */
   lost(): void {
     this.#counts.written -= 1;
   }

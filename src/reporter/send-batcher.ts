@@ -1,11 +1,11 @@
 /**
- * Messages on their way to a sender. What is told in one run of the host's code goes to it in one call: a
- * call costs a way out of the request, a look at the settings and a dozen promises, which is several
- * times what a message costs.
+ * Batches messages for a sender. Events reported in one synchronous run of the host's code go out in one
+ * call: a call leaves the request's context, looks up settings and makes a dozen promises, which costs several
+ * times as much as a message.
  *
- * The call begins with its first message, so that whoever flushes or closes the sender meanwhile waits
- * for all of them, and they are given when the run is over, before any timer or I/O. Each fares as if it
- * had gone alone: webhook/engine/send-each.ts sees to that.
+ * The call begins with its first message, so that a `flush` or `close` meanwhile waits for all of them. The
+ * messages follow when the run is over, before any timer or I/O. Each has a result of its own: see
+ * `sendEach` of delivery.
  */
 
 import type { SendSelection } from '../delivery/intake.ts';
@@ -13,88 +13,88 @@ import { refusals } from '../delivery/send-each.ts';
 import { SecurityEventError } from '../errors.ts';
 import { Underway } from '../runtime/underway.ts';
 import type { DraftMessage } from './build-message.ts';
-import type { MessageSink, SendTogether, SentMessage } from './message-sink.ts';
+import type { MessageSink, SendBatch, SentMessage } from './message-sink.ts';
 
-/** Of these one may be wrong, and then all go again within their call. */
-export const MAX_TOGETHER = 100;
+/** One bad message makes the whole batch go out singly, so batches are capped. */
+export const MAX_BATCH_MESSAGES = 100;
 
-/** Learns what becomes of one message. */
+/** Receives the result of one message. */
 export interface SendListener {
-  /** Accepted, or not to be sent. */
+  /** Called when the message is accepted or skipped. */
   sent(sent: SentMessage): void;
-  /** With what `send` of a sender rejects with. */
+  /** Called with the error that `send` rejected with. */
   failed(error: unknown): void;
 }
 
-type Sink = Pick<MessageSink, 'send' | 'sendTogether'>;
+type Sink = Pick<MessageSink, 'send' | 'sendBatch'>;
 
 export class SendBatcher {
   readonly #sink: Sink;
-  /** Calls of the sink that are not over. */
+  /** Calls of the sink that are under way. */
   readonly #calls = new Underway();
-  /** Still takes messages. */
-  #open: Together | undefined;
+  /** The batch that still takes messages. */
+  #open: Batch | undefined;
 
   constructor(sink: Sink) {
     this.#sink = sink;
   }
 
-  /** `end` is told once, and never throws. */
-  send(message: DraftMessage, selection: SendSelection, end: SendListener): void {
-    const { sendTogether } = this.#sink;
-    if (sendTogether === undefined) {
-      void this.#sendAlone(message, selection, end);
+  /** Sends a message. `listener` is called once, and must not throw. */
+  send(message: DraftMessage, selection: SendSelection, listener: SendListener): void {
+    const { sendBatch } = this.#sink;
+    if (sendBatch === undefined) {
+      void this.#sendAlone(message, selection, listener);
       return;
     }
     if (this.#open?.hasRoomFor(selection) !== true) {
-      this.#open = new Together(selection);
-      void this.#sendTogether(this.#open, sendTogether);
+      this.#open = new Batch(selection);
+      void this.#sendBatch(this.#open, sendBatch);
     }
-    this.#open.add(message, end);
+    this.#open.add(message, listener);
   }
 
-  /** Resolves when everything was handed over that was given so far. */
+  /** Resolves when every message given so far was handed over. */
   over(): Promise<void> {
     return this.#calls.over();
   }
 
   /** Begins the call at once. Never rejects. */
-  async #sendTogether(together: Together, sendTogether: SendTogether): Promise<void> {
+  async #sendBatch(batch: Batch, sendBatch: SendBatch): Promise<void> {
     const call = this.#calls.begin();
-    const { messages, selection } = together;
-    let all: Awaited<ReturnType<SendTogether>> | undefined;
+    const { messages, selection } = batch;
+    let all: Awaited<ReturnType<SendBatch>> | undefined;
     try {
-      all = whole(await sendTogether(this.#whenGiven(together), selection), messages.length);
+      all = whole(await sendBatch(this.#whenGiven(batch), selection), messages.length);
     } catch (error) {
-      // Where it threw at once, not even the first message is among them yet.
+      // If it threw at once, the batch is still empty.
       await runIsOver();
-      together.fail(error);
+      batch.fail(error);
     }
-    if (all !== undefined) together.settle(all);
+    if (all !== undefined) batch.settle(all);
     this.#calls.end(call);
   }
 
   /**
-   * By a promise of Node's own, whichever the host has in its place: with one that is slower, the call
-   * might be over before this is, and what it were given then would have no end.
+   * Uses a native promise, even if the host has replaced `Promise`: with a slower one the call might end
+   * first, and messages added then would never settle.
    */
-  async #whenGiven(together: Together): Promise<readonly DraftMessage[]> {
+  async #whenGiven(batch: Batch): Promise<readonly DraftMessage[]> {
     await runIsOver();
-    if (this.#open === together) this.#open = undefined;
-    return together.messages;
+    if (this.#open === batch) this.#open = undefined;
+    return batch.messages;
   }
 
   /** Never rejects. */
   async #sendAlone(
     message: DraftMessage,
     selection: SendSelection,
-    end: SendListener,
+    listener: SendListener,
   ): Promise<void> {
     const call = this.#calls.begin();
     try {
-      end.sent(await this.#sink.send(message, selection));
+      listener.sent(await this.#sink.send(message, selection));
     } catch (error) {
-      end.failed(error);
+      listener.failed(error);
     }
     this.#calls.end(call);
   }
@@ -104,15 +104,15 @@ const runIsOver = async (): Promise<void> => {};
 
 function whole<T>(all: readonly T[], count: number): readonly T[] {
   if (all.length === count) return all;
-  const detail = `the sender told what became of ${all.length} messages, not of ${count}`;
+  const detail = `the sender returned ${all.length} results for ${count} messages`;
   throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
 }
 
-/** The messages of one call. */
-class Together {
+/** The messages of one call, with a listener for each. */
+class Batch {
   readonly messages: DraftMessage[] = [];
   readonly selection: SendSelection;
-  readonly #ends: SendListener[] = [];
+  readonly #listeners: SendListener[] = [];
 
   constructor(selection: SendSelection) {
     this.selection = selection;
@@ -121,25 +121,25 @@ class Together {
   hasRoomFor({ module, playbook }: SendSelection): boolean {
     const { module: ownModule, playbook: ownPlaybook } = this.selection;
     const isSame = ownModule === module && ownPlaybook === playbook;
-    return isSame && this.messages.length < MAX_TOGETHER;
+    return isSame && this.messages.length < MAX_BATCH_MESSAGES;
   }
 
-  add(message: DraftMessage, end: SendListener): void {
+  add(message: DraftMessage, listener: SendListener): void {
     this.messages.push(message);
-    this.#ends.push(end);
+    this.#listeners.push(listener);
   }
 
   settle(all: readonly PromiseSettledResult<SentMessage>[]): void {
-    for (const [index, end] of this.#ends.entries()) {
+    for (const [index, listener] of this.#listeners.entries()) {
       const one = all[index] as PromiseSettledResult<SentMessage>;
-      if (one.status === 'fulfilled') end.sent(one.value);
-      else end.failed(one.reason);
+      if (one.status === 'fulfilled') listener.sent(one.value);
+      else listener.failed(one.reason);
     }
   }
 
-  /** Each as it would have been handed back alone. */
+  /** Fails each message with the error that it would have got alone. */
   fail(error: unknown): void {
     const errors = refusals(error, this.messages);
-    for (const [index, end] of this.#ends.entries()) end.failed(errors[index]);
+    for (const [index, listener] of this.#listeners.entries()) listener.failed(errors[index]);
   }
 }

@@ -1,4 +1,4 @@
-/** The rows that a reporter is given for the tables of channel B's words, checked when it is made. */
+/** Rows that override the vocabulary of messages, validated when the reporter is made. */
 import { check, invalidOption, type Rule, type Rules, usable } from '../option-rules.ts';
 import type {
   EventWords,
@@ -36,7 +36,7 @@ export function readEventWords(table: unknown): EventWordsTable {
   );
 }
 
-/** Likewise. */
+/** Reads the rows of incident types. Copies and throws like {@link readEventWords}. */
 export function readIncidentWords(table: unknown): IncidentWordsTable {
   return rowsOf<IncidentWords | null>(table, 'incidentWords', (row, path) => {
     if (row === null) return null;

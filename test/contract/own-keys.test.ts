@@ -1,9 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LogRecord } from '../../src/contract/index.ts';
 import { withOwnKeys } from '../../src/contract/own-keys.ts';
-import { ABSENT, MODES, setAt } from './cases/case.ts';
-import { schemasFor } from './cases/judge.ts';
-import { namesOf, RECORDS, SAMPLES } from './samples.ts';
 
 /** What `run` gives while every object inherits `key`; nothing else may run meanwhile. */
 function whilePolluted<T>(key: string, value: unknown, run: () => T): T {
@@ -18,53 +14,6 @@ function whilePolluted<T>(key: string, value: unknown, run: () => T): T {
 
 const withOwnKeysMeanwhile = <T>(input: T): T =>
   whilePolluted('inherited', 1, () => withOwnKeys(input) as T);
-
-/** What every schema makes of every sample, in all readings. */
-const everywhere = () =>
-  namesOf(SAMPLES).flatMap((name) =>
-    MODES.flatMap((mode) =>
-      schemasFor(name, mode).map((schema) => {
-        const { data, error } = schema.safeParse(SAMPLES[name]);
-        return { name, mode: mode.name, written: JSON.stringify(data), issues: error?.issues };
-      }),
-    ),
-  );
-
-describe('while Object.prototype is polluted', () => {
-  it.each([
-    // A key that nobody knows; keys of the contract; deviations and optional ones; keys of zod.
-    'isAdmin',
-    'city',
-    'referer',
-    'event_name',
-    'id',
-    'sdk_event_name',
-    'date_occured',
-    'metadata',
-    'v1',
-    'message',
-    'path',
-    'value',
-    'issues',
-    'error',
-    'then',
-  ])('with `%s`, every sample is written as it is without', (key) => {
-    const clean = everywhere();
-    expect(whilePolluted(key, 'polluted', everywhere)).toEqual(clean);
-    expect(clean.filter(({ issues }) => issues !== undefined)).toEqual([]);
-  });
-
-  it.each([
-    ['an inherited value does not stand for a missing field', 'payload', ABSENT, {}],
-    ['an own unknown key is refused as ever', 'context.own', 1, 1],
-  ])('%s', (_title, field, value, inherited) => {
-    const input = setAt(RECORDS.login, field, value);
-    const issues = () => LogRecord.safeParse(input).error?.issues.map(({ message }) => message);
-    const clean = issues();
-    expect(whilePolluted('payload', inherited, issues)).toEqual(clean);
-    expect(clean).toHaveLength(1);
-  });
-});
 
 describe('withOwnKeys', () => {
   it('hands over the input itself where nothing is polluted', () => {

@@ -116,14 +116,20 @@ describe('a queue that fails', () => {
   });
 
   test('at giving messages out is asked again, and nothing is lost', async () => {
-    const { sender, receiver, fail, told } = await openFailing();
-    fail('claim', 2);
+    const { sender, clock, poster, told } = startEngine({
+      options: (time) => {
+        const { queue, fail } = createFailingQueue(createMemoryQueue({}, time));
+        fail('claim', 2);
+        return { queue };
+      },
+    });
     await sender.send(messages(3));
-    expect(await sender.flush()).toEqual({ ...NONE, delivered: 3 });
-    expect(batches(receiver)).toEqual([ids(3)]);
-    const failures = told.of('queue-failed');
-    expect(failures.map(({ operation }) => operation)).toEqual(['claim', 'claim']);
-    const [first, second] = failures.map(({ retryInMs }) => retryInMs);
+    const flushed = await clock.runUntilSettled(sender.flush());
+    expect(flushed).toEqual({ ...NONE, delivered: 3 });
+    expect(poster.posts.map(({ messages: sent }) => sent.length)).toEqual([3]);
+    const failures = told.flatMap(([name, event]) => (name === 'queue-failed' ? [event] : []));
+    expect(failures).toMatchObject([{ operation: 'claim' }, { operation: 'claim' }]);
+    const [first, second] = failures.map((event) => event['retryInMs']);
     expect(first).toBeGreaterThanOrEqual(100);
     expect(first).toBeLessThanOrEqual(125);
     expect(second).toBeGreaterThanOrEqual(500);
@@ -205,7 +211,7 @@ describe('a queue that fails', () => {
     fail('settle', 1_000_000);
     await sender.send(messages(2));
     await receiver.waitForRequests(1, PATIENCE);
-    const report = await sender.close({ deadlineMs: 300 });
+    const report = await sender.close({ deadlineMs: 50 });
     expect(report.returned.map(({ message_id }) => message_id)).toEqual(ids(2));
     expect(batches(receiver)).toEqual([ids(2)]);
   });

@@ -1,5 +1,5 @@
 /**
- * The goal for D75: an hour's outage with 100,000 messages waiting (nightly; a fifth of them in CI)
+ * The goal for D75: an hour's outage with 100,000 messages waiting (nightly; 8000 of them in CI)
  * ends in slow start, not in a flood.
  */
 import { expect, onTestFinished, test } from 'vitest';
@@ -12,7 +12,7 @@ import { ids, messages, SECRET } from '../helpers/sender.ts';
 
 const SECOND_MS = 1000;
 const HOUR_MS = 3600 * SECOND_MS;
-const WAITING = quickOrNightly(20_000, 100_000);
+const WAITING = quickOrNightly(8000, 100_000);
 const HORIZON_MS = 6 * HOUR_MS;
 
 interface Element {
@@ -123,7 +123,7 @@ test(`an hour's outage with ${WAITING} messages waiting ends in slow start, and 
 
   // The probe that passes, then 2, 4, 8 …: a spacing of 31.25 ms is 32 whole ones. As soon as each
   // second has had its requests, nothing is left: as many of the largest size, and the probe.
-  expect(perSecond(delivered)).toEqual(quickOrNightly([1, 2, 4, 8, 6], [1, 2, 4, 8, 16, 31, 39]));
+  expect(perSecond(delivered)).toEqual(quickOrNightly([1, 2, 4, 2], [1, 2, 4, 8, 16, 31, 39]));
   expect(delivered.map(({ elements }) => elements.length)).toEqual([
     1,
     ...Array<number>(WAITING / 1000 - 1).fill(1000),

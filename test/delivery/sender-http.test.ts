@@ -158,7 +158,8 @@ describe('an attempt', () => {
       await sender.send(messages(2));
       expect(await sender.flush()).toMatchObject({ delivered: 2, dead: 0 });
       await receiver.waitForRequests(1, PATIENCE);
-      expect([...receiver.messageIds().keys()]).toEqual(ids(2));
+      // After a failed attempt each has a jitter of its own.
+      expect(new Set(receiver.messageIds().keys())).toEqual(new Set(ids(2)));
       for (const { signatureOk } of receiver.requests) expect(signatureOk).toBe(true);
     },
   );

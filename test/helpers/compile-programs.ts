@@ -63,7 +63,15 @@ declare module 'vitest' {
   }
 }
 
-export default function setUp(project: TestProject): () => void {
+/** Names the folder for the next project of the same run, which needs the same programs. */
+const FOLDER = 'COMPILED_FIXTURES';
+
+export default function setUp(project: TestProject): (() => void) | undefined {
+  const known = process.env[FOLDER];
+  if (known !== undefined) {
+    project.provide('compiledFolder', known);
+    return undefined;
+  }
   const folder = mkdtempSync(join(tmpdir(), 'compiled-fixtures-'));
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
@@ -82,5 +90,9 @@ export default function setUp(project: TestProject): () => void {
   compile();
   project.onTestsRerun(compile);
   project.provide('compiledFolder', folder);
-  return () => rmSync(folder, { recursive: true, force: true });
+  process.env[FOLDER] = folder;
+  return () => {
+    delete process.env[FOLDER];
+    rmSync(folder, { recursive: true, force: true });
+  };
 }

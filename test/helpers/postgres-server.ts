@@ -73,10 +73,15 @@ export class PostgresServer {
     this.connection = { host: folder, port: 5432, user: SERVER_USER, database: 'postgres' };
   }
 
-  static async start(settings: Settings = QUICK): Promise<PostgresServer> {
+  /** Makes a server without data and does not start it: `follow` does both. */
+  static async create(settings: Settings): Promise<PostgresServer> {
     const folder = await mkdtemp(join(tmpdir(), 'queue-postgres-'));
     if (isRoot) await chown(folder, numberOf('-u'), numberOf('-g'));
-    const server = new PostgresServer(folder, settings);
+    return new PostgresServer(folder, settings);
+  }
+
+  static async start(settings: Settings = QUICK): Promise<PostgresServer> {
+    const server = await PostgresServer.create(settings);
     const words = ['--no-sync', '--auth=trust', '-E', 'UTF8', '--no-locale', '-U', SERVER_USER];
     const program = join(postgresPrograms ?? '', 'initdb');
     await promisify(execFile)('setpriv', [

@@ -3,7 +3,7 @@ import * as entry from '../../src/contract/index.ts';
 import { MODES } from '../contract/cases/case.ts';
 import { schemasFor } from '../contract/cases/judge.ts';
 import { DRAFTS, LINE, namesOf, RECORDS, SAMPLES } from '../contract/samples.ts';
-import { throughout, unchangedByPollution, withSchemas, withZod } from './law.ts';
+import { throughout, unchangedByPollution, withZod } from './law.ts';
 
 const { contract, messageToSend, parseLogLine, slugify } = entry;
 
@@ -45,13 +45,13 @@ unchangedByPollution(
     contract: [
       throughout('without options', () => contract({}) === contract()),
       throughout('with options', () => contract(reading) === contract({ ...reading })),
-      withSchemas(throughout('of what follows it', readings(SOUND))),
+      withZod(throughout('of what follows it', readings(SOUND))),
       withZod(throughout('of what breaks it', readings(faulty))),
     ],
     messageToSend: [withZod(throughout('', readings(drafts)))],
     parseLogLine: [
       withZod(throughout('', () => parseLogLine(line))),
-      withSchemas(throughout('of another record', () => parseLogLine('{}'))),
+      withZod(throughout('of another record', () => parseLogLine('{}'))),
     ],
     slugify: [throughout('', () => slugify('Block IPs'))],
   },

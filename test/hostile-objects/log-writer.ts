@@ -2,7 +2,7 @@
 import { createLogWriter, type LogWriter, type LogWriterOptions } from '../../src/index.ts';
 import { RECORDS } from '../contract/samples.ts';
 import { customRecord } from '../helpers/log-records.ts';
-import { plain, throughout, withGaps, withSchemas, withZod } from './law.ts';
+import { plain, throughout, withGaps, withZod } from './law.ts';
 
 const ids = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
 const activeSpan = () => ({ ...ids, traceFlags: 1 });
@@ -54,10 +54,10 @@ export const LOG_WRITER_CASES = [
   ),
   throughout('with an unknown option', () => make({ evil: 1 } as never)),
   throughout('with an option that is none', () => make({ maxBufferBytes: -1 })),
-  withSchemas(throughout('writing', () => written(ofAnyPlatform, [RECORDS.attack, CUSTOM]))),
+  withZod(throughout('writing', () => written(ofAnyPlatform, [RECORDS.attack, CUSTOM]))),
   throughout('writing without a check', () =>
     written([notChecking], [RECORDS.attack, CUSTOM, ...NEARLY_REQUESTS]),
   ),
-  withSchemas(throughout('writing no record', () => checking.write({} as never))),
+  withZod(throughout('writing no record', () => checking.write({} as never))),
   throughout('counting and flushing', async () => [toClose.stats(), await toClose.flush()]),
 ];

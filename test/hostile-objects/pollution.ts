@@ -5,8 +5,6 @@ import { sources } from '../helpers/package-files.ts';
 export interface Pollution {
   readonly names: readonly string[];
   readonly value: unknown;
-  /** A careless merge of JSON leaves enumerable keys. Hidden ones are found only by name. */
-  readonly isEnumerable: boolean;
 }
 
 /** The names of options, fields, parameters and properties that the sources declare or ask for. */
@@ -35,16 +33,9 @@ const FURTHER =
 /** The language reads these from property descriptors, iterators and arrays: no code can run with them. */
 const OF_THE_LANGUAGE = /^(?:get|set|writable|configurable|enumerable|return|\d+)$/;
 
-/** The names of the contract's fields. */
-export const FIELDS: ReadonlySet<string> = new Set([
-  ...keysWithin(SAMPLES),
-  // The misspelling that senders of format v1 use.
-  'date_occured',
-]);
-
 export const NAMES: readonly string[] = [
   // pino recognises errors by the empty name.
-  ...new Set(['', ...DECLARED, ...FIELDS, ...FURTHER]),
+  ...new Set(['', ...DECLARED, ...keysWithin(SAMPLES), ...FURTHER]),
 ].filter((name) => !OF_THE_LANGUAGE.test(name) && !Object.hasOwn(Object.prototype, name));
 
 const POLLUTED: object = Object.prototype;
@@ -53,7 +44,7 @@ const restore = (names: readonly string[]): void => {
   for (const name of names) Reflect.deleteProperty(POLLUTED, name);
 };
 
-function pollute({ names, value, isEnumerable: enumerable }: Pollution): void {
+function pollute({ names, value }: Pollution, enumerable = true): void {
   const property = { __proto__: null, value, enumerable, writable: true, configurable: true };
   for (const name of names) Object.defineProperty(POLLUTED, name, property);
 }
@@ -65,10 +56,9 @@ function pollute({ names, value, isEnumerable: enumerable }: Pollution): void {
 const BALLAST: Pollution = {
   names: Array.from({ length: 1100 }, (_, index) => `ballast ${index}`),
   value: undefined,
-  isEnumerable: false,
 };
 
-export const loadBallast = (): void => pollute(BALLAST);
+export const loadBallast = (): void => pollute(BALLAST, false);
 export const dropBallast = (): void => restore(BALLAST.names);
 
 /** Each runs all microtasks and ticks that are due. More are needed by nothing that does no I/O. */
@@ -116,6 +106,7 @@ export function whileWatched<T>(names: readonly string[], found: Set<string>, ac
   const watch = (name: string) => ({
     __proto__: null,
     configurable: true,
+    enumerable: true,
     get: () => void found.add(name),
     // An assignment makes an own property, as it does without this accessor.
     set(this: object, value: unknown) {

@@ -3,7 +3,7 @@ import * as entry from '../../src/receiver/index.ts';
 import { sign } from '../../src/webhook/signature.ts';
 import { ELEMENTS, MESSAGES } from '../contract/samples.ts';
 import { SECRET } from '../helpers/sender.ts';
-import { plain, throughout, unchangedByPollution, withGaps, withSchemas } from './law.ts';
+import { plain, throughout, unchangedByPollution, withGaps, withZod } from './law.ts';
 
 const {
   createMemoryDuplicates,
@@ -106,9 +106,9 @@ unchangedByPollution(entry, {
     }),
   ],
   createWebhookReceiver: [
-    withSchemas(throughout('', () => received(BODY, SECRET))),
-    withSchemas(throughout('of what is no message', () => received(FAULTY, SECRET))),
-    withSchemas(throughout('of what is stale', () => received(BODY, SECRET, { toleranceMs: 1 }))),
+    withZod(throughout('', () => received(BODY, SECRET))),
+    withZod(throughout('of what is no message', () => received(FAULTY, SECRET))),
+    withZod(throughout('of what is stale', () => received(BODY, SECRET, { toleranceMs: 1 }))),
     throughout('of another signature', () => received(BODY, 'other')),
     throughout('without onMessages', () => createWebhookReceiver({ secret: 'a' } as never)),
   ],
@@ -138,8 +138,8 @@ unchangedByPollution(entry, {
     ),
   ],
   parseBody: [
-    withSchemas(throughout('', () => parseBody(BODY))),
-    withSchemas(throughout('of no message', () => parseBody(FAULTY))),
+    withZod(throughout('', () => parseBody(BODY))),
+    withZod(throughout('of no message', () => parseBody(FAULTY))),
     throughout('of no array', () => parseBody('{}')),
   ],
   verify: [throughout('', () => verify('a', sign('a', 'b'), 'b'))],

@@ -10,7 +10,7 @@ import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 import { SECRET } from '../helpers/sender.ts';
-import { type During, plain, withGaps, withJson, withSchemas, withZod } from './law.ts';
+import { type During, plain, withGaps, withJson, withZod } from './law.ts';
 
 const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
 const INCIDENT = { incident_id: 'i', incident_type: 'xss', name: 'n', severity: 'major' } as const;
@@ -101,7 +101,7 @@ const SOUND = { reports: [...EVENTS, ...INCIDENTS] };
 const PLAINLY = { ...SOUND, options: { beforeSend: () => {} } };
 
 const reporting = (title: string, scene: Scene) =>
-  withJson(withSchemas(plain(title, reported('report', scene))));
+  withJson(withZod(plain(title, reported('report', scene))));
 
 export const REPORTER_CASES = [
   // pino copies its levels by `for … in`.

@@ -28,7 +28,7 @@ unchangedByPollution(
     createLogWriter: LOG_WRITER_CASES,
     createMemoryIncidents: [
       withJson(
-        throughout('', () => createMemoryIncidents({}).tell({ ...report, accounts: [], at: 1 })),
+        throughout('', () => createMemoryIncidents({}).record({ ...report, accounts: [], at: 1 })),
       ),
     ],
     createReporter: REPORTER_CASES,

@@ -12,7 +12,7 @@ import type { PostRequest } from '../../src/webhook/http/client.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 import { SECRET } from '../helpers/sender.ts';
-import { type Case, plain, throughout, withJson, withSchemas, withZod } from './law.ts';
+import { type Case, plain, throughout, withJson, withZod } from './law.ts';
 
 const ONE = { url: 'https://receiver.example/', secret: SECRET };
 const SHOP = { name: 'Shop', environment: 'test' };
@@ -128,8 +128,8 @@ export const SEND_CASES = [
     return [settings, readBy(settings.schedule), readBy(engineSchedule({}, 9))];
   }),
   throughout('with an unknown option', () => readSettings(ONE, { evil: 1 })),
-  withSchemas(throughout('of v2', () => sent(drafts, 2, 503))),
-  withJson(withSchemas(throughout('of v1', () => sent(elements, 1, 503)))),
-  withSchemas(throughout('of what is refused', () => sent(drafts, 2, 413, 400))),
-  withSchemas(throughout('of no message', () => sent([drafts[0], {}], 2))),
+  withZod(throughout('of v2', () => sent(drafts, 2, 503))),
+  withJson(withZod(throughout('of v1', () => sent(elements, 1, 503)))),
+  withZod(throughout('of what is refused', () => sent(drafts, 2, 413, 400))),
+  withZod(throughout('of no message', () => sent([drafts[0], {}], 2))),
 ];

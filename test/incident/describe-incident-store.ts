@@ -62,7 +62,7 @@ export function describeIncidentStore(
 ): void {
   let trial: IncidentTrial;
 
-  const told = async (given?: Partial<IncidentReport>) => await trial.store.tell(reportOf(given));
+  const told = async (given?: Partial<IncidentReport>) => await trial.store.record(reportOf(given));
 
   beforeEach(async () => {
     trial = await create();
@@ -159,8 +159,8 @@ export function describeIncidentStore(
         await bounded({});
         const memory = createMemoryIncidents();
         for (const { report, isRetracted } of steps) {
-          const news = await trial.store.tell(report);
-          expect(news).toEqual(await memory.tell(report));
+          const news = await trial.store.record(report);
+          expect(news).toEqual(await memory.record(report));
           if (!isRetracted) continue;
           await trial.store.retract(report, news);
           await memory.retract(report, news);

@@ -4,7 +4,7 @@ import { createMemoryIncidents, makeMemoryIncidents } from '../../src/incident/m
 import { DAY_MS, describeIncidentStore, reportOf } from './describe-incident-store.ts';
 
 const told = async (store: IncidentStore, given?: Partial<IncidentReport>) =>
-  await store.tell(reportOf(given));
+  await store.record(reportOf(given));
 
 describeIncidentStore(
   'memory',

@@ -4,22 +4,10 @@ import { customRecord } from '../helpers/log-records.ts';
 
 type Pollution = readonly [name: string, target: object, key: string, value: unknown];
 
-/** What an attacker or an old library may have put where every object inherits it. */
+/** As old libraries put them there; test/hostile-objects has all other names. */
 const POLLUTIONS: readonly Pollution[] = [
   ['Object.prototype.toJSON', Object.prototype, 'toJSON', () => 'changed'],
   ['Array.prototype.toJSON', Array.prototype, 'toJSON', () => 'changed'],
-  ['what pino takes for a response', Object.prototype, 'setHeader', () => 'changed'],
-  ['what makes a request of a record', Object.prototype, 'headers', { changed: true }],
-  ['what pino takes for an error', Object.prototype, '', { message: 'changed' }],
-  ['a serializer', Object.prototype, 'payload', () => 'changed'],
-  ['a nested key', Object.prototype, 'nestedKey', 'changed'],
-  ['a message prefix', Object.prototype, 'msgPrefix', { changed: true }],
-  ['a mixin', Object.prototype, 'mixin', () => ({ changed: true })],
-  ['a mixin that is none', Object.prototype, 'mixin', 'changed'],
-  ['a transport', Object.prototype, 'transport', { target: 'changed' }],
-  ['CRLF', Object.prototype, 'crlf', true],
-  ['a formatter', Object.prototype, 'log', () => ({ changed: true })],
-  ['a hook', Object.prototype, 'logMethod', () => {}],
 ];
 
 const record = () => customRecord({ list: [1, { nested: [] }], text: 'a', none: null });
@@ -71,25 +59,13 @@ describe.each(POLLUTIONS)('with a prototype polluted by %s', (...pollution) => {
   });
 });
 
-test('an enumerable key of a polluted prototype stands in no line', () => {
-  const writer = makeWriter(false);
-  const pollution = Object.prototype as Record<string, unknown>;
-  pollution['polluted'] = 'changed';
-  try {
-    writer.write(record());
-  } finally {
-    delete pollution['polluted'];
-  }
-  expect(lines).toEqual([written, written]);
-});
-
 test('top-level text with lone surrogates is written while toJSON is polluted', () => {
   const writer = createLogWriter({
     destination: { write: (line: string) => lines.push(line) },
     platform: () => ({ odd: 'a\ud800', even: 'b' }),
   });
   onTestFinished(() => void lines.splice(0));
-  for (const pollution of POLLUTIONS.slice(0, 2)) {
+  for (const pollution of POLLUTIONS) {
     polluted(pollution, () => writer.write(record()));
     const line = lines.pop() ?? '';
     expect(JSON.parse(line)).toEqual({ ...record(), odd: 'a\ud800', even: 'b' });

@@ -2,9 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { describeAddress } from '../../src/capture/describe-address.ts';
 import { type LogActor, messageToSend } from '../../src/contract/index.ts';
-import { incidentMessage } from '../../src/projection/incident.ts';
-import { securityEvent } from '../../src/projection/security-event.ts';
-import { securityResponse } from '../../src/projection/security-response.ts';
+import {
+  incidentMessage,
+  securityEvent,
+  securityResponse,
+} from '../../src/projection/event-messages.ts';
 import { eventWords } from '../../src/projection/vocabulary-map.ts';
 
 const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };

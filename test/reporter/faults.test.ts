@@ -451,7 +451,7 @@ describe('what the host’s own code throws', () => {
     ],
     [
       'a store of incidents',
-      { incidents: { tell: fail, retract: fail } },
+      { incidents: { record: fail, retract: fail } },
       ['log ERR_QUEUE_FAILED', 'webhook ERR_QUEUE_FAILED'],
     ],
   ])('is told by what was asked of it, and not by its text: %s', async (_name, options, told) => {

@@ -21,7 +21,7 @@ function notSent(): never {
 /** The same store, which answers when it likes. */
 function asynchronous(store: IncidentStore): IncidentStore {
   return {
-    tell: async (given) => store.tell(given),
+    record: async (given) => store.record(given),
     retract: async (given, news) => store.retract(given, news),
   };
 }
@@ -34,7 +34,7 @@ describe.each([
     const reports = new IncidentReports(create());
     const told: [number, boolean][] = [];
     const tell = async (number: number) =>
-      reports.told(report(), ({ isFirst }) => {
+      reports.run(report(), ({ isFirst }) => {
         told.push([number, isFirst]);
         return true;
       });
@@ -50,7 +50,7 @@ describe.each([
     const reports = new IncidentReports(create());
     const firsts: boolean[] = [];
     const tellAs = (isTold: boolean) =>
-      reports.told(report({ addresses: ['a'] }), ({ isFirst, newAddresses }) => {
+      reports.run(report({ addresses: ['a'] }), ({ isFirst, newAddresses }) => {
         firsts.push(isFirst && newAddresses.length === 1);
         return isTold;
       });
@@ -63,7 +63,7 @@ describe.each([
     const accepts: ((isTold: boolean) => void)[] = [];
     const firsts: boolean[] = [];
     const send = () =>
-      reports.toldInOrder(report({ channel: 'webhook' }), ({ isFirst }) => {
+      reports.runInOrder(report({ channel: 'webhook' }), ({ isFirst }) => {
         firsts.push(isFirst);
         return new Promise((resolve) => accepts.push(resolve));
       });
@@ -82,7 +82,7 @@ describe.each([
     const begun: number[] = [];
     const ends: (() => void)[] = [];
     const tellNext = (number: number) =>
-      reports.toldInOrder(report(), () => {
+      reports.runInOrder(report(), () => {
         begun.push(number);
         return new Promise((resolve) => ends.push(() => resolve(true)));
       });
@@ -101,35 +101,35 @@ describe.each([
     ends.shift()?.();
     await third;
     // Nothing is under way any more: a report is told at once where the store answers at once.
-    await reports.told(report(), () => begun.push(4) > 0);
+    await reports.run(report(), () => begun.push(4) > 0);
     expect(begun).toEqual([1, 2, 3, 4]);
   });
 
   test('another incident does not wait for it', async () => {
     const reports = new IncidentReports(create());
-    const stuck = reports.toldInOrder(report(), () => new Promise(() => {}));
+    const stuck = reports.runInOrder(report(), () => new Promise(() => {}));
     const isFirst: boolean[] = [];
     const tell = (news: { readonly isFirst: boolean }) => {
       isFirst.push(news.isFirst);
       return true;
     };
-    await reports.told(report({ incidentId: 'incident-2' }), tell);
-    await reports.told(report({ channel: 'webhook' }), tell);
+    await reports.run(report({ incidentId: 'incident-2' }), tell);
+    await reports.run(report({ channel: 'webhook' }), tell);
     expect(isFirst).toEqual([true, true]);
     expect(stuck).toBeInstanceOf(Promise);
   });
 
   test('what throws while it is told is thrown, creates nothing and holds up nothing', async () => {
     const reports = new IncidentReports(create());
-    const failing = reports.toldInOrder(report(), async () => notSent());
-    const next = reports.toldInOrder(report(), async ({ isFirst }) => isFirst);
+    const failing = reports.runInOrder(report(), async () => notSent());
+    const next = reports.runInOrder(report(), async ({ isFirst }) => isFirst);
     await expect(failing).rejects.toThrow('not sent');
     await expect(next).resolves.toBeUndefined();
 
     const other = report({ incidentId: 'incident-2' });
-    await expect((async () => reports.told(other, notSent))()).rejects.toThrow('not sent');
+    await expect((async () => reports.run(other, notSent))()).rejects.toThrow('not sent');
     const firsts: boolean[] = [];
-    await reports.told(other, ({ isFirst }) => firsts.push(isFirst) > 0);
+    await reports.run(other, ({ isFirst }) => firsts.push(isFirst) > 0);
     expect(firsts).toEqual([true]);
   });
 });
@@ -138,7 +138,7 @@ describe('a store that answers at once', () => {
   test('has the incident told before the call is over', () => {
     const reports = new IncidentReports(createMemoryIncidents());
     let isTold = false;
-    const answer = reports.told(report(), () => {
+    const answer = reports.run(report(), () => {
       isTold = true;
       return true;
     });
@@ -155,23 +155,23 @@ describe('a store that fails', () => {
   };
 
   test('throws, where it answers at once', () => {
-    const reports = new IncidentReports({ tell: throwing, retract: throwing });
-    expect(() => reports.told(report(), () => true)).toThrow(failed);
+    const reports = new IncidentReports({ record: throwing, retract: throwing });
+    expect(() => reports.run(report(), () => true)).toThrow(failed);
   });
 
   test('rejects, where it is asked in order or later', async () => {
-    const reports = new IncidentReports({ tell: throwing, retract: throwing });
-    await expect(reports.toldInOrder(report(), async () => true)).rejects.toThrow(failed);
-    const later = new IncidentReports({ tell: async () => throwing(), retract: throwing });
-    await expect(later.told(report(), () => true)).rejects.toThrow(failed);
+    const reports = new IncidentReports({ record: throwing, retract: throwing });
+    await expect(reports.runInOrder(report(), async () => true)).rejects.toThrow(failed);
+    const later = new IncidentReports({ record: async () => throwing(), retract: throwing });
+    await expect(later.run(report(), () => true)).rejects.toThrow(failed);
   });
 
   test('fails when it cannot take back what was not told', async () => {
     const store = createMemoryIncidents();
-    const broken = { tell: (given: IncidentReport) => store.tell(given), retract: throwing };
-    expect(() => new IncidentReports(broken).told(report(), () => false)).toThrow(failed);
+    const broken = { record: (given: IncidentReport) => store.record(given), retract: throwing };
+    expect(() => new IncidentReports(broken).run(report(), () => false)).toThrow(failed);
     await expect(
-      new IncidentReports(broken).toldInOrder(report(), async () => false),
+      new IncidentReports(broken).runInOrder(report(), async () => false),
     ).rejects.toThrow(failed);
   });
 });
@@ -180,7 +180,7 @@ function retractingLater() {
   const store = createMemoryIncidents();
   const ends: (() => void)[] = [];
   const reports = new IncidentReports({
-    tell: (given) => store.tell(given),
+    record: (given) => store.record(given),
     retract: (given, news) =>
       new Promise((resolve) => {
         ends.push(() => {
@@ -203,7 +203,7 @@ describe('a store that answers at once and takes back later', () => {
     const { reports, ends } = retractingLater();
     const firsts: boolean[] = [];
     const tell = (isTold: boolean) =>
-      reports.told(report(), ({ isFirst }) => {
+      reports.run(report(), ({ isFirst }) => {
         firsts.push(isFirst);
         return isTold;
       });
@@ -225,10 +225,10 @@ describe('a store that answers at once and takes back later', () => {
     onTestFinished(() => void process.off('unhandledRejection', listener));
     const store = createMemoryIncidents();
     const reports = new IncidentReports({
-      tell: (given) => store.tell(given),
+      record: (given) => store.record(given),
       retract: outOfOrder,
     });
-    expect(() => reports.told(report(), notSent)).toThrow('not sent');
+    expect(() => reports.run(report(), notSent)).toThrow('not sent');
     await new Promise((resolve) => setImmediate(resolve));
     expect(unhandled).toEqual([]);
   });
@@ -240,22 +240,22 @@ describe('a store that does not answer', () => {
   test('is asked for so many reports of a channel, and no more', async () => {
     let asked = 0;
     const hanging = new IncidentReports({
-      tell: () => {
+      record: () => {
         asked += 1;
         return new Promise(() => {});
       },
       retract: () => {},
     });
     for (let count = 0; count < MAX_IN_FLIGHT; count += 1) {
-      void hanging.toldInOrder(report({ incidentId: `${count % 100}`, channel: 'webhook' }), told);
+      void hanging.runInOrder(report({ incidentId: `${count % 100}`, channel: 'webhook' }), told);
     }
     expect(asked).toBe(100);
     const next = report({ incidentId: 'next', channel: 'webhook' });
-    await expect(hanging.toldInOrder(next, told)).rejects.toThrow(full);
-    expect(() => hanging.told(next, () => true)).toThrow(full);
+    await expect(hanging.runInOrder(next, told)).rejects.toThrow(full);
+    expect(() => hanging.run(next, () => true)).toThrow(full);
     expect(asked).toBe(100);
     // The other channel has room of its own.
-    void hanging.told(report({ incidentId: 'next' }), () => true);
+    void hanging.run(report({ incidentId: 'next' }), () => true);
     expect(asked).toBe(101);
   });
 
@@ -263,8 +263,8 @@ describe('a store that does not answer', () => {
     const store = createMemoryIncidents();
     const reports = new IncidentReports(store);
     for (let count = 0; count <= MAX_IN_FLIGHT; count += 1) {
-      await reports.toldInOrder(report(), told);
+      await reports.runInOrder(report(), told);
     }
-    expect(await store.tell(report())).toMatchObject({ isFirst: false });
+    expect(await store.record(report())).toMatchObject({ isFirst: false });
   });
 });

@@ -356,9 +356,9 @@ describe('an incident', () => {
     const asked: string[] = [];
     const memory = createMemoryIncidents();
     const incidents = {
-      tell: (report: IncidentReport) => {
+      record: (report: IncidentReport) => {
         asked.push(report.channel);
-        return memory.tell(report);
+        return memory.record(report);
       },
       retract: () => {},
     };
@@ -379,7 +379,7 @@ describe('an incident', () => {
     const { reporter } = opened({
       webhook: webhookTo(receiver),
       onRejected: ({ channel, error }) => rejected.push(`${channel} ${error.code}`),
-      incidents: { tell: () => answer as never, retract: () => {} },
+      incidents: { record: () => answer as never, retract: () => {} },
     });
     const { settled } = reporter.incident(INCIDENT);
     expect(await settled).toEqual({ outcome: 'rejected', reason: 'ERR_QUEUE_FAILED' });
@@ -391,7 +391,7 @@ describe('an incident', () => {
     const { reporter } = opened({
       strict: true,
       incidents: {
-        tell: (report) => memory.tell(report),
+        record: (report) => memory.record(report),
         retract: async (report, news) => memory.retract(report, news),
       },
     });
@@ -462,9 +462,9 @@ describe('an incident', () => {
     const memory = createMemoryIncidents();
     const { reporter, records } = opened({
       incidents: {
-        tell: async (report) => {
+        record: async (report) => {
           await wait(1);
-          return memory.tell(report);
+          return memory.record(report);
         },
         retract: async (report, news) => memory.retract(report, news),
       },
@@ -483,7 +483,7 @@ describe('an incident', () => {
     const { reporter } = opened({
       webhook: webhookTo(receiver),
       onRejected: ({ channel, error }) => rejected.push(`${channel} ${error.code}`),
-      incidents: { tell: outOfOrder, retract: outOfOrder },
+      incidents: { record: outOfOrder, retract: outOfOrder },
     });
     const { settled } = reporter.incident(INCIDENT);
     expect(await settled).toEqual({ outcome: 'rejected', reason: 'ERR_QUEUE_FAILED' });

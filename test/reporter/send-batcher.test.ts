@@ -5,11 +5,11 @@ import { SecurityEventError } from '../../src/errors.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import { createReporter } from '../../src/reporter/create-reporter.ts';
-import type { SendTogether } from '../../src/reporter/message-sink.ts';
+import type { SendBatch } from '../../src/reporter/message-sink.ts';
 import type { Receipt } from '../../src/reporter/receipt.ts';
 import type { RejectedEvent } from '../../src/reporter/rejections.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
-import { MAX_TOGETHER, SendBatcher } from '../../src/reporter/send-batcher.ts';
+import { MAX_BATCH_MESSAGES, SendBatcher } from '../../src/reporter/send-batcher.ts';
 import { withSlowPromise } from '../helpers/promises.ts';
 import { createFailingQueue, wrapQueue } from '../helpers/queues.ts';
 import { openReceiver, openSender, SECRET } from '../helpers/sender.ts';
@@ -69,10 +69,10 @@ describe('messages that are told in one run', () => {
 
   test('go in calls of so many', async () => {
     const { reporter, calls } = opened({});
-    for (let count = 0; count <= MAX_TOGETHER; count += 1) reporter.attack(ATTACK);
-    await expect.poll(() => reporter.stats().accepted).toBe(MAX_TOGETHER + 1);
+    for (let count = 0; count <= MAX_BATCH_MESSAGES; count += 1) reporter.attack(ATTACK);
+    await expect.poll(() => reporter.stats().accepted).toBe(MAX_BATCH_MESSAGES + 1);
     // They are under way at the same time, and the longer one may have to give way.
-    expect(calls.toSorted((one, other) => other - one)).toEqual([MAX_TOGETHER, 1]);
+    expect(calls.toSorted((one, other) => other - one)).toEqual([MAX_BATCH_MESSAGES, 1]);
   });
 
   test('go apart where they are of several modules, of which one is not wanted', async () => {
@@ -106,10 +106,10 @@ describe('a call of the sink', () => {
   const message = { message_id: 'a', message_type: 'test', message: {} };
 
   /** What each of so many messages was told, in their order. */
-  function toldBy(sendTogether: SendTogether, count: number) {
+  function toldBy(sendBatch: SendBatch, count: number) {
     const handOver = new SendBatcher({
       send: () => Promise.reject(new Error('alone')),
-      sendTogether,
+      sendBatch,
     });
     const told: unknown[] = [];
     const end = {

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { FollowedMessage } from '../../src/delivery/followed-message.ts';
-import { EventReceipt } from '../../src/reporter/receipt.ts';
-import type { Settlement } from '../../src/reporter/settlement.ts';
-import { MessageSettlement, settledWith } from '../../src/reporter/settlement.ts';
+import type { Settlement } from '../../src/reporter/receipt.ts';
+import { EventReceipt, MessageSettlement, settledWith } from '../../src/reporter/receipt.ts';
 
 const SKIPPED: Settlement = { outcome: 'skipped', reason: 'log-only' };
 const ACCEPTED: Settlement = { outcome: 'accepted' };

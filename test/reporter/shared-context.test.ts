@@ -180,28 +180,6 @@ describe('an event that shares its context', () => {
   });
 });
 
-describe('while a prototype is polluted', () => {
-  const KEYS = ['checks', 'options', 'choose', 'shape', 'getter', 'format', 'payload', 'actor'];
-  const VALUES = [3, 'x', [], { a: 1 }];
-
-  test.each(KEYS.flatMap((key) => VALUES.map((value) => [key, value] as const)))(
-    'an event is reported as without sharing, the first and the next: %s is %j',
-    (key, value) => {
-      const polluted: Report = (reporter) => {
-        Object.assign(Object.prototype, { [key]: value });
-        try {
-          return reporter.attack({ ruleset: 'xss' });
-        } finally {
-          Reflect.deleteProperty(Object.prototype, key);
-        }
-      };
-      const scene: Scene = { reports: [polluted, EACH['attack'] as Report], context: sample };
-      expect(shared(scene)).toEqual(unshared(scene));
-      expect(shared(scene)).toMatchObject({ rejected: [], lines: { length: 2 } });
-    },
-  );
-});
-
 describe('the context of a scope', () => {
   const REQUEST = {
     method: 'POST',

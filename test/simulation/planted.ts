@@ -1,31 +1,37 @@
 /**
- * Runs the simulation against copies of the sources, each with one planted bug and with the one invariant
- * that is to see it: an invariant that can never fail is found out.
+ * Runs the simulation against bundles of the sources, each with one planted bug and with the one
+ * invariant that has to see it: this finds an invariant that can never fail.
  */
 import { spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { build, type Plugin } from 'esbuild';
 import type { Mutation } from './mutation.ts';
 import { MUTATIONS } from './mutations.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const AT_A_TIME = 2;
 
-/** Whether every one is found within its seeds. */
+/** Returns whether each bug is found within its seeds. */
 export async function runPlanted(say: (line: string) => void): Promise<boolean> {
-  const waiting = [...MUTATIONS];
+  const folder = mkdtempSync(join(tmpdir(), 'planted-'));
+  const waiting = [...MUTATIONS.entries()];
   let missed = 0;
   const work = async (): Promise<void> => {
-    for (let mutation = waiting.shift(); mutation !== undefined; mutation = waiting.shift()) {
-      const { seed, told } = await find(mutation);
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [index, mutation] = next;
+      const { seed, told } = await find(mutation, join(folder, `${index}.mjs`));
       if (seed === undefined) missed += 1;
       const within = `${seed ?? 'NOT FOUND'} of ${mutation.withinSeeds}`;
       say(`${within.padStart(16)}  ${mutation.name}: ${told}`);
     }
   };
-  await Promise.all(Array.from({ length: AT_A_TIME }, work));
+  try {
+    await Promise.all(Array.from({ length: availableParallelism() }, work));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
   say(`${MUTATIONS.length - missed} of ${MUTATIONS.length} planted bugs were found`);
   return missed === 0;
 }
@@ -35,42 +41,51 @@ interface Found {
   readonly told: string;
 }
 
-async function find(mutation: Mutation): Promise<Found> {
-  const folder = mkdtempSync(join(tmpdir(), 'planted-'));
-  try {
-    plant(folder, mutation);
-    const output = await run(folder, mutation);
-    const [, seed, told] = /^FAILED seed (\d+): ([^:]*)/m.exec(output) ?? [];
-    return seed !== undefined && told !== undefined
-      ? { seed: Number(seed), told }
-      : { seed: undefined, told: output.trim().split('\n').slice(-8).join(' | ') };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+async function find(mutation: Mutation, program: string): Promise<Found> {
+  await bundle(program, mutation);
+  const output = await run(program, mutation);
+  const [, seed, told] = /^FAILED seed (\d+): ([^:]*)/m.exec(output) ?? [];
+  return seed !== undefined && told !== undefined
+    ? { seed: Number(seed), told }
+    : { seed: undefined, told: output.trim().split('\n').slice(-8).join(' | ') };
 }
 
-function plant(folder: string, { file, from, to }: Mutation): void {
-  for (const name of ['src', 'test/simulation', 'package.json', 'tsconfig.json']) {
-    cpSync(join(ROOT, name), join(folder, name), { recursive: true });
-  }
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  const path = join(folder, 'src', file);
-  const text = readFileSync(path, 'utf8');
-  if (text.split(from).length !== 2) throw new Error(`${file} has not exactly one ${from}`);
-  writeFileSync(
-    path,
-    text.replace(from, () => to),
-  );
+/** Replaces the text of one source file. */
+const planting = ({ file, from, to }: Mutation): Plugin => ({
+  name: 'planted bug',
+  setup(bundler) {
+    bundler.onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      if (path !== join(ROOT, 'src', file)) return undefined;
+      const text = readFileSync(path, 'utf8');
+      if (text.split(from).length !== 2) throw new Error(`${file} has not exactly one ${from}`);
+      return { contents: text.replace(from, () => to), loader: 'ts' };
+    });
+  },
+});
+
+/** One file starts in a fifth of the time that the sources take. */
+async function bundle(program: string, mutation: Mutation): Promise<void> {
+  await build({
+    absWorkingDir: ROOT,
+    entryPoints: ['test/simulation/main.ts'],
+    outfile: program,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    logLevel: 'error',
+    // Packages in CommonJS ask for others by `require`.
+    banner: {
+      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+    },
+    plugins: [planting(mutation)],
+  });
 }
 
-/** What it wrote. */
-function run(folder: string, { by, withinSeeds }: Mutation): Promise<string> {
-  const main = join(folder, 'test/simulation/main.ts');
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', main, '--first', '--only', by, '--seeds', String(withinSeeds)],
-    { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] },
-  );
+/** Returns what the program wrote. */
+function run(program: string, { by, withinSeeds }: Mutation): Promise<string> {
+  const args = [program, '--first', '--only', by, '--seeds', String(withinSeeds)];
+  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {

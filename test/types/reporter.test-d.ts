@@ -55,7 +55,7 @@ export function takesAStoreOfIncidents(): Reporter[] {
   return [
     createReporter({ service, incidents: own, suffix: true }),
     // @ts-expect-error a store that takes nothing back
-    createReporter({ service, incidents: { tell: (report) => own.tell(report) } }),
+    createReporter({ service, incidents: { record: (report) => own.record(report) } }),
   ];
 }
 

@@ -1,5 +1,9 @@
 import { SecurityEventError } from '../../errors.ts';
-import type { IncidentNews, IncidentReport, IncidentStore } from '../../incident/incident-store.ts';
+import type {
+  IncidentChanges,
+  IncidentReport,
+  IncidentStore,
+} from '../../incident/incident-store.ts';
 import { type Database, openDatabase } from './database.ts';
 import { fromEscaped, toEscaped } from './escaped-text.ts';
 import type { ReadOptions } from './options.ts';
@@ -27,7 +31,7 @@ export class PostgresIncidents implements IncidentStore {
     this.#surroundings = surroundings;
   }
 
-  async tell(report: IncidentReport): Promise<IncidentNews> {
+  async record(report: IncidentReport): Promise<IncidentChanges> {
     const { at, addresses, accounts } = report;
     const database = await this.#database();
     const answer = await database.call('report_incident', {
@@ -46,7 +50,7 @@ export class PostgresIncidents implements IncidentStore {
     };
   }
 
-  async retract(report: IncidentReport, news: IncidentNews): Promise<void> {
+  async retract(report: IncidentReport, news: IncidentChanges): Promise<void> {
     const { isFirst, newAddresses, newAccounts } = news;
     const database = await this.#database();
     await database.call('retract_incident', {

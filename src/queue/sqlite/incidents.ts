@@ -1,5 +1,9 @@
 import { SecurityEventError } from '../../errors.ts';
-import type { IncidentNews, IncidentReport, IncidentStore } from '../../incident/incident-store.ts';
+import type {
+  IncidentChanges,
+  IncidentReport,
+  IncidentStore,
+} from '../../incident/incident-store.ts';
 import { type FileListener, type SharedFile, sharedFile } from './shared-file.ts';
 import type { WallClock } from './sqlite-queue.ts';
 import type { IncidentLimits } from './worker/incidents.ts';
@@ -7,8 +11,8 @@ import type { Operation, Operations } from './worker/operations.ts';
 
 /** An incident store in a file. Two first reports at the same time create one incident. */
 export interface SqliteIncidentStore extends IncidentStore {
-  tell(report: IncidentReport): Promise<IncidentNews>;
-  retract(report: IncidentReport, news: IncidentNews): Promise<void>;
+  record(report: IncidentReport): Promise<IncidentChanges>;
+  retract(report: IncidentReport, news: IncidentChanges): Promise<void>;
   /** Closes the file unless a queue has it open. Later calls reject with `ERR_QUEUE_CLOSED`. */
   close(): Promise<void>;
 }
@@ -35,11 +39,11 @@ export class SqliteIncidents implements SqliteIncidentStore {
     this.#clock = clock;
   }
 
-  async tell(report: IncidentReport): Promise<IncidentNews> {
+  async record(report: IncidentReport): Promise<IncidentChanges> {
     return await this.#call('tellIncident', [copyOf(report), this.#settings.limits]);
   }
 
-  async retract(report: IncidentReport, news: IncidentNews): Promise<void> {
+  async retract(report: IncidentReport, news: IncidentChanges): Promise<void> {
     const { isFirst, startedAt, newAddresses, newAccounts } = news;
     const names = { newAddresses: [...newAddresses], newAccounts: [...newAccounts] };
     await this.#call('retractIncident', [copyOf(report), { isFirst, startedAt, ...names }]);

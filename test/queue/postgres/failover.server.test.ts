@@ -31,7 +31,7 @@ describe.runIf(canFollow)('the PostgreSQL queue with a standby', () => {
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'postgres-failover-'));
     const settings = { wal_keep_size: '256MB' };
-    servers = [await PostgresServer.start(settings), await PostgresServer.start(settings)];
+    servers = [await PostgresServer.start(settings), await PostgresServer.create(settings)];
     const [primary, standby] = servers;
     await createPostgresSchema({ connection: primary.connection });
     await standby.follow(primary);

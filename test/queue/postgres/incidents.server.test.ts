@@ -46,12 +46,12 @@ describe.runIf(postgresPrograms !== undefined)('incidents in PostgreSQL', () => 
     await server.query('delete from security_events.incident');
     const addresses = Array.from({ length: 2500 }, (_, index) => `a-${index}`);
     for (let count = 0; count < 11; count += 1) {
-      await incidents.tell(reportOf({ incidentId: `old-${count}` }));
+      await incidents.record(reportOf({ incidentId: `old-${count}` }));
       await server.query(AGE, [1000]);
     }
-    await incidents.tell(reportOf({ incidentId: 'large', addresses }));
+    await incidents.record(reportOf({ incidentId: 'large', addresses }));
     await server.query(AGE, [31 * 86_400_000]);
-    const again = await incidents.tell(
+    const again = await incidents.record(
       reportOf({ incidentId: 'large', at: 7, addresses: ['a-1'] }),
     );
     expect(again).toMatchObject({ isFirst: true, startedAt: 7, newAddresses: ['a-1'] });
@@ -64,7 +64,7 @@ describe.runIf(postgresPrograms !== undefined)('incidents in PostgreSQL', () => 
     expect(await left()).toEqual([3, 2501]);
     const counts: unknown[] = [];
     for (let count = 0; count < 4; count += 1) {
-      await incidents.tell(reportOf({ incidentId: 'large' }));
+      await incidents.record(reportOf({ incidentId: 'large' }));
       counts.push(await left());
     }
     expect(counts).toEqual([
@@ -80,7 +80,7 @@ describe.runIf(postgresPrograms !== undefined)('incidents in PostgreSQL', () => 
     const news = await Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
         const store = index % 2 === 0 ? incidents : other;
-        return await store.tell(reportOf({ incidentId: 'at once', addresses: [`${index % 4}`] }));
+        return await store.record(reportOf({ incidentId: 'at once', addresses: [`${index % 4}`] }));
       }),
     );
     expect(news.filter(({ isFirst }) => isFirst)).toHaveLength(1);
@@ -91,7 +91,7 @@ describe.runIf(postgresPrograms !== undefined)('incidents in PostgreSQL', () => 
       '3',
     ]);
     await other.close();
-    await expect(other.tell(reportOf())).rejects.toMatchObject({
+    await expect(other.record(reportOf())).rejects.toMatchObject({
       code: 'ERR_QUEUE_CLOSED',
     });
   });
@@ -99,16 +99,16 @@ describe.runIf(postgresPrograms !== undefined)('incidents in PostgreSQL', () => 
   test('connects again when the schema was missing before', async () => {
     const given = { connection: server.connection, schema: 'later' };
     const early = createPostgresIncidents(given);
-    await expect(early.tell(reportOf())).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
+    await expect(early.record(reportOf())).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
     await createPostgresSchema(given);
-    expect(await early.tell(reportOf())).toMatchObject({ isFirst: true });
+    expect(await early.record(reportOf())).toMatchObject({ isFirst: true });
     await early.close();
   });
 
   test("leaves the caller's pool open when it is closed", async () => {
     const pool = new pg.Pool(server.connection);
     const store = createPostgresIncidents({ pool });
-    await store.tell(reportOf({ incidentId: 'by pool' }));
+    await store.record(reportOf({ incidentId: 'by pool' }));
     await store.close();
     await store.close();
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);

@@ -54,7 +54,7 @@ const CALLS: readonly (readonly [string, Call])[] = [
   ['purgeDeadLetters', (queue) => queue.purgeDeadLetters({ applicationId: 'few' })],
   ['stats', (queue) => queue.stats()],
   ['countPending', (queue) => queue.countPending([{ from: 1, to: 3 }])],
-  ['tell', (_, incidents) => incidents.tell(reportOf({ addresses: ['a'] }))],
+  ['tell', (_, incidents) => incidents.record(reportOf({ addresses: ['a'] }))],
 ];
 
 describe.runIf(postgresPrograms !== undefined)('what a call reads in PostgreSQL', () => {

@@ -51,7 +51,7 @@ async function lived(
   expect(await queue.purgeDeadLetters({ applicationId: application })).toBe(1);
   expect((await queue.stats()).applications.get(application)).toMatchObject({ pending: 0 });
   const report = { applicationId: application, incidentId: 'i', channel: 'log', at: 1 } as const;
-  const news = await incidents.tell({ ...report, addresses: names, accounts: [] });
+  const news = await incidents.record({ ...report, addresses: names, accounts: [] });
   expect(news.newAddresses).toEqual(names);
   await incidents.retract({ ...report, addresses: names, accounts: [] }, news);
   return idsOf(second);

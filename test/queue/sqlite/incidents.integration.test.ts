@@ -36,12 +36,12 @@ describe('incidents in an SQLite file', () => {
     const queue = createSqliteQueue({ file });
     await queue.open(INITIAL);
     const first = createSqliteIncidents({ file });
-    await first.tell(reportOf({ addresses: ['a'] }));
+    await first.record(reportOf({ addresses: ['a'] }));
     await first.close();
-    await expect(first.tell(reportOf())).rejects.toMatchObject({ code: 'ERR_QUEUE_CLOSED' });
+    await expect(first.record(reportOf())).rejects.toMatchObject({ code: 'ERR_QUEUE_CLOSED' });
     await queue.close();
     const second = createSqliteIncidents({ file });
-    const news = await second.tell(reportOf({ addresses: ['a', 'b'] }));
+    const news = await second.record(reportOf({ addresses: ['a', 'b'] }));
     expect(news).toMatchObject({ isFirst: false, newAddresses: ['b'] });
     await second.close();
   });

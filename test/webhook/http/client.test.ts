@@ -211,7 +211,7 @@ describe('a response body', () => {
   ])('that %s leaves the status as it is', async (_what, step) => {
     const receiver = await openReceiver({ script: [step] });
     const caller = new AbortController();
-    const onHeaders = (): void => void systemClock.sleep(200).then(() => caller.abort());
+    const onHeaders = (): void => void systemClock.sleep(50).then(() => caller.abort());
     const request = requestTo(receiver.url, { signal: caller.signal, onHeaders });
     const result = await openPoster().post(request);
     expect(result).toMatchObject({ kind: 'response', status: 200 });
@@ -235,9 +235,9 @@ describe('a response body', () => {
 
 describe('a failure', () => {
   const STEPS: readonly (readonly [string, Step, headersMs: number, FailureCode, string])[] = [
-    ['hangs before the headers', hang(), 150, 'headers-timeout', '150 ms'],
-    ['drips its headers', dripHeaders(20), 150, 'headers-timeout', '150 ms'],
-    ['trickles 1xx', interimFlood(50), 150, 'headers-timeout', '150 ms'],
+    ['hangs before the headers', hang(), 50, 'headers-timeout', '50 ms'],
+    ['drips its headers', dripHeaders(10), 50, 'headers-timeout', '50 ms'],
+    ['trickles 1xx', interimFlood(10), 50, 'headers-timeout', '50 ms'],
     ['resets before the headers', reset(), 10_000, 'connection-reset', 'ECONNRESET'],
     ['ends before the headers', end(), 10_000, 'connection-reset', 'UND_ERR_SOCKET'],
     ['ends in them', end('HTTP/1.1 200 OK\r\nx: '), 10_000, 'connection-reset', 'UND_ERR_SOCKET'],
@@ -287,14 +287,14 @@ describe('a failure', () => {
 
   test('is the total deadline where it is over before the header deadline', async () => {
     const receiver = await openReceiver({ script: [hang()] });
-    const deadlines = { headersMs: 10_000, totalMs: 150 };
+    const deadlines = { headersMs: 10_000, totalMs: 50 };
     const clock = clockSince(() => receiver.received(1));
     const result = await openPoster({ deadlines, clock }).post(requestTo(receiver.url));
     expect(result).toMatchObject({
       kind: 'failure',
       code: 'deadline',
       detail:
-        'The time for the whole attempt was over before the response headers (150 ms); let the receiver answer first and do its work afterwards.',
+        'The time for the whole attempt was over before the response headers (50 ms); let the receiver answer first and do its work afterwards.',
     });
     await receiver.idle();
   });
@@ -332,7 +332,7 @@ describe('a failure', () => {
 
   test('never repeats the URL, the headers, the body or what was received', async () => {
     const receiver = await openReceiver({ script: [raw('received-secret\r\n'), reset(), hang()] });
-    const poster = openPoster({ deadlines: { headersMs: 300 } });
+    const poster = openPoster({ deadlines: { headersMs: 50 } });
     const request = requestTo(`${receiver.url}?token=query-secret`, {
       body: Buffer.from('body-secret'),
       headers: { 'x-key': 'header-secret' },
@@ -374,7 +374,7 @@ describe('connections', () => {
   test('posts at the same time do not wait for each other', async () => {
     const receiver = await openReceiver({ script: [hang(), respond()] });
     const clock = clockSince(() => receiver.received(2));
-    const poster = openPoster({ deadlines: { headersMs: 300 }, clock });
+    const poster = openPoster({ deadlines: { headersMs: 50 }, clock });
     const hanging = poster.post(requestTo(receiver.url));
     await receiver.received(1);
     expect(await poster.post(requestTo(receiver.url))).toMatchObject({ status: 200 });
@@ -582,7 +582,7 @@ describe('a dispatcher of the host', () => {
       request: {
         value: async ({ signal: _ignored, ...options }: Dispatcher.RequestOptions) => {
           const response = await agent.request(options);
-          await systemClock.sleep(100);
+          await systemClock.sleep(40);
           return response;
         },
       },
@@ -590,7 +590,7 @@ describe('a dispatcher of the host', () => {
     const poster = openPoster({
       network: 'delegated',
       dispatcher: deaf,
-      deadlines: { totalMs: 50 },
+      deadlines: { totalMs: 30 },
     });
     expect(await poster.post(requestTo(receiver.url))).toMatchObject({ code: 'deadline' });
     await receiver.connected(1);

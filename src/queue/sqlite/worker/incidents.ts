@@ -1,6 +1,6 @@
 /** What was reported of which incident. Ids and names are digests, since they may be of any length. */
 import { createHash } from 'node:crypto';
-import type { IncidentNews, IncidentReport } from '../../../incident/incident-store.ts';
+import type { IncidentChanges, IncidentReport } from '../../../incident/incident-store.ts';
 import type { Context } from './context.ts';
 import type { IncidentRow } from './schema.ts';
 
@@ -29,7 +29,7 @@ export function tellIncident(
   context: Context,
   report: IncidentReport,
   limits: IncidentLimits,
-): IncidentNews {
+): IncidentChanges {
   const { database, nowMs } = context;
   const oldest = nowMs - limits.keptMs;
   let known = find(context, report);
@@ -76,7 +76,7 @@ function addName({ store, database }: Context, number: number, parts: readonly s
 export function retractIncident(
   context: Context,
   report: IncidentReport,
-  news: IncidentNews,
+  news: IncidentChanges,
 ): void {
   const { store, database } = context;
   const known = find(context, report);

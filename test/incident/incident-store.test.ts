@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { keptName, MAX_KEPT_LENGTH } from '../../src/incident/kept-name.ts';
+import { keptName, MAX_KEPT_LENGTH } from '../../src/incident/incident-store.ts';
 
 test('a short name is kept as it is, its parts apart', () => {
   expect(keptName(['shop-1', 'i-1'])).toBe('["shop-1","i-1"]');

@@ -1,0 +1,91 @@
+/** What a reporter gives its sender: one of ours, one of the host around it, or one of another make. */
+import { expect, test } from 'vitest';
+import { type FollowingSender, SEND_EACH, type WebhookSender } from '../../src/delivery/sender.ts';
+import { createMemoryQueue } from '../../src/queue/memory.ts';
+import { makeReporter } from '../../src/reporter/create-reporter.ts';
+import { createFakeClock } from '../../src/testing/index.ts';
+import { openSender, SECRET } from '../helpers/sender.ts';
+
+/** The host's own around one of ours. */
+class Around {
+  readonly #inner: FollowingSender & WebhookSender<'open'>;
+  readonly given: unknown[] = [];
+
+  constructor(inner: object) {
+    this.#inner = inner as FollowingSender & WebhookSender<'open'>;
+  }
+
+  async [SEND_EACH](...call: Parameters<FollowingSender[typeof SEND_EACH]>) {
+    this.given.push(...(await call[0]));
+    return this.#inner[SEND_EACH](...call);
+  }
+
+  send(...call: Parameters<WebhookSender<'open'>['send']>) {
+    return this.#inner.send(...call);
+  }
+
+  flush() {
+    return this.#inner.flush();
+  }
+
+  close() {
+    return this.#inner.close();
+  }
+}
+
+/** Reports so many attacks in one turn. */
+async function report(webhook: unknown, count: number) {
+  const rejected: unknown[] = [];
+  let ids = 0;
+  const newId = () => {
+    ids += 1;
+    return `id-${ids}`;
+  };
+  const reporter = makeReporter(
+    {
+      service: { svc_id: 'shop-1', name: 'shop', env: 'production' },
+      log: { destination: { write: () => true } },
+      platform: false,
+      webhook: webhook as never,
+      onRejected: (event) => rejected.push(event),
+    },
+    { clock: createFakeClock(Date.parse('2026-08-01T12:00:00.000Z')), newId },
+  );
+  for (let reported = 0; reported < count; reported += 1)
+    reporter.attack({ ruleset: 'sql_injection' });
+  await reporter.flush();
+  expect(rejected).toEqual([]);
+  expect(reporter.stats().accepted).toBe(count);
+}
+
+const MESSAGE: unknown = {
+  message_id: expect.any(String),
+  message_type: 'security_event',
+  message: expect.any(Object),
+};
+
+test('a sender of a class of the host, around one of ours, gets plain messages', async () => {
+  const queue = createMemoryQueue();
+  const inner = openSender({
+    url: 'https://receiver.example/',
+    secret: SECRET,
+    role: 'enqueue',
+    queue,
+  } as never);
+  const around = new Around(inner);
+  await report(around, 1);
+  expect(around.given).toStrictEqual([MESSAGE]);
+});
+
+test('a sender of another make gets plain messages, and may change their selections', async () => {
+  const given: unknown[] = [];
+  const selections: object[] = [];
+  const send = async (messages: readonly unknown[], selection: object) => {
+    given.push(...messages);
+    selections.push(Object.assign(selection, { seen: selections.length }));
+    return { accepted: ['any'], skipped: [] };
+  };
+  await report({ send, flush: async () => ({}), close: async () => ({}) }, 3);
+  expect(given[0]).toStrictEqual(MESSAGE);
+  expect(selections).toEqual([{ seen: 0 }, { seen: 1 }, { seen: 2 }]);
+});
