@@ -20,7 +20,6 @@ const GROUPS = [
     'runtime/ignore-rejection',
     'runtime/yield-to-event-loop',
     'runtime/heap',
-    'runtime/next-turn',
     'runtime/optional-import',
     'runtime/tracers',
   ],

@@ -12,11 +12,11 @@ import { EXIT_CODES } from '../modules/cli/errors.js';
 import { PULSE_GENRES } from '../modules/contract/vocabulary.js';
 import { EVENT_WORDS, FIELD_TABLE } from '../modules/delivery/event-words.js';
 import { CHANNEL_PREFIX, EVENT_TABLE } from '../modules/delivery/events.js';
-import { DESTINATION_OPTION_TABLE, SENDER_OPTION_TABLE } from '../modules/delivery/option-table.js';
+import { DELIVERY_OPTIONS, DESTINATION_OPTIONS } from '../modules/delivery/options.js';
+import { SCHEDULE_RULES } from '../modules/delivery/retry-policy.js';
 import { ERROR_TABLE } from '../modules/errors.js';
 import * as vocabulary from '../modules/projection/vocabulary-map.js';
 import { schemaFile } from '../modules/queue/postgres/schema.js';
-import { SCHEDULE_RULES } from '../modules/webhook/common-options.js';
 import { commandLinePage } from './pages/command-line.mjs';
 import { errorsPage } from './pages/errors.mjs';
 import { eventsPage } from './pages/events.mjs';
@@ -31,7 +31,7 @@ const PAGES = {
   'docs/command-line.md': commandLinePage({ EXIT_CODES, commands, table }),
   'docs/errors.md': errorsPage({ ERROR_TABLE }),
   'docs/events.md': eventsPage({ CHANNEL_PREFIX, EVENT_TABLE, EVENT_WORDS, FIELD_TABLE }),
-  'docs/options.md': optionsPage({ DESTINATION_OPTION_TABLE, SENDER_OPTION_TABLE, SCHEDULE_RULES }),
+  'docs/options.md': optionsPage({ DESTINATION_OPTIONS, DELIVERY_OPTIONS, SCHEDULE_RULES }),
   'docs/projection.md': projectionPage({ ...vocabulary, PULSE_GENRES }),
   ...measuredPages(),
   'sql/postgres-queue.sql': schemaFile('security_events'),

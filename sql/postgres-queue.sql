@@ -92,7 +92,9 @@ create table "security_events".dead_letter (
 create index dead_letter_application on "security_events".dead_letter (application, id);
 
 -- Changes of counters that are not in the application's row yet. An enqueue only inserts, so that the
--- enqueues of several processes do not wait for each other's commits.
+-- enqueues of several processes do not wait for each other's commits. Measured with four processes that
+-- enqueue for ten applications, 3 ms a commit: 1.5 times as fast as with counters in the application's row,
+-- and 2.9 times beside a dispatcher.
 create table "security_events".counter_delta (
   sequence bigint primary key default nextval('"security_events".turn_number'),
   application bigint not null,
@@ -125,10 +127,43 @@ create table "security_events".enqueue_lock ();
 -- Locked, never filled: one transaction at a time flushes counter deltas.
 create table "security_events".flush_lock ();
 
--- The only function that reads the time. Milliseconds, with fractions.
-create function "security_events".now_exact() returns double precision language sql volatile as $$
+-- The queue's time is the server's clock and `offset_ms`, so that it does not go back with the clock.
+create table "security_events".clock (
+  offset_ms double precision not null default 0,
+  -- The queue's time when it was last kept.
+  last_ms double precision not null default 0
+) with (fillfactor = 20);
+
+insert into "security_events".clock default values;
+
+-- The only function that reads the server's clock. Milliseconds, with fractions.
+create function "security_events".clock_ms() returns double precision language sql volatile as $$
   select extract(epoch from clock_timestamp())::double precision * 1000
 $$;
+
+-- The queue's time in milliseconds, with fractions.
+create function "security_events".now_exact() returns double precision language plpgsql volatile as $$
+begin
+  return "security_events".clock_ms() + (select c.offset_ms from "security_events".clock c);
+end $$;
+
+-- Lets the queue's time stand still while the clock goes back, as it can in a failover. Otherwise all that
+-- is due by the old time would wait for as long as the clock went back. Returns whether it did.
+create function "security_events".keep_time() returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  machine_ms double precision := "security_events".clock_ms();
+  step_ms double precision := (select machine_ms + c.offset_ms - c.last_ms from "security_events".clock c);
+begin
+  if abs(step_ms) < 1000 then
+    return false;
+  end if;
+  perform set_config('synchronous_commit', 'off', true);
+  update "security_events".clock c set last_ms = machine_ms + c.offset_ms
+    where c.last_ms < machine_ms + c.offset_ms;
+  update "security_events".clock c set offset_ms = c.last_ms - machine_ms
+    where c.last_ms > machine_ms + c.offset_ms + 1000;
+  return step_ms < 0;
+end $$;
 
 -- The time in so many milliseconds, rounded up so that nothing is due too early. 1e18 means never.
 create function "security_events".time_after(now_exact double precision, ms double precision) returns bigint
@@ -257,6 +292,7 @@ declare
 begin
   perform set_config('synchronous_commit', 'off', true);
   lock table "security_events".flush_lock in share update exclusive mode;
+  perform "security_events".keep_time();
   select array_agg(number) into locked from (
     select a.number from "security_events".application a
       where a.number = any (array(
@@ -432,6 +468,9 @@ begin
             order by a.ready_at, a.turn limit 1) h
         order by h.ready_at limit 1;
       if has_waited or due_in is null or due_in > 0 then
+        if "security_events".keep_time() then
+          due_in := 0;
+        end if;
         return json_build_object('dueIn', due_in, 'hasDeltas', has_deltas);
       end if;
       -- Other transactions have locked all that is ready, and may be about to end.
@@ -548,39 +587,6 @@ begin
       having count(*) > 0;
 end $$;
 
--- Releases a claim: its messages are due as before. Writes the state if one is given. Returns whether the
--- claim was live.
-create function "security_events".release(args json) returns boolean language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off
-set enable_hashjoin = off set enable_mergejoin = off as $$
-#variable_conflict use_variable
-declare
-  which bigint := args->>'number';
-  app "security_events".application;
-  now_exact double precision;
-begin
-  app := "security_events".lock_application(which);
-  if app.claim is distinct from (args->>'claim')::bigint or app.claim is null then
-    return false;
-  end if;
-  now_exact := "security_events".now_exact();
-  update "security_events".application a set
-      claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
-      first_due = least(a.first_due, app.claim_dues[1]),
-      served_at = floor(now_exact), turn = nextval('"security_events".turn_number')
-    where a.number = which;
-  if args->'state' is not null then
-    update "security_events".application a set
-        tier = case when a.tier = 'closed' then a.tier else s.tier end,
-        max_messages = s.max_messages, max_bytes = s.max_bytes, circuit_breaker = s.circuit_breaker,
-        not_before = "security_events".time_after(now_exact, (args->>'pauseMs')::double precision)
-      from "security_events".state_of(args->'state') s where a.number = which;
-  end if;
-  perform "security_events".end_delays(a, floor(now_exact)::bigint)
-    from "security_events".application a where a.number = which;
-  return true;
-end $$;
-
 -- Extends a lease. Returns whether the claim was live.
 create function "security_events".extend(args json) returns boolean language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
@@ -599,9 +605,10 @@ begin
   return true;
 end $$;
 
--- Records a result for each message of a claim: `kinds` has a letter for each (v delivered, d dead,
--- r retry), and the other arrays run along. Returns the size of the claim, and changes nothing if that is
--- not the number of results. Null: the claim is lost.
+-- Ends a claim, and writes the state of its application if one is given. Returns the size of the claim.
+-- Null: the claim is lost. `kinds` has a letter for the result of each message (v delivered, d dead,
+-- r retry), and the other arrays run along; nothing changes if that is not the number of messages. Without
+-- `kinds` nothing was sent, and the messages are due as before.
 create function "security_events".settle(args json) returns bigint language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -656,9 +663,12 @@ begin
   news := "security_events".take_counter_deltas(which);
   update "security_events".application a set
       claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
-      tier = case when a.tier = 'closed' then a.tier else s.tier end,
-      max_messages = s.max_messages, max_bytes = s.max_bytes, circuit_breaker = s.circuit_breaker,
-      not_before = "security_events".time_after(now_exact, (args->>'pauseMs')::double precision),
+      tier = case when a.tier = 'closed' then a.tier else coalesce(s.tier, a.tier) end,
+      max_messages = coalesce(s.max_messages, a.max_messages),
+      max_bytes = coalesce(s.max_bytes, a.max_bytes),
+      circuit_breaker = coalesce(s.circuit_breaker, a.circuit_breaker),
+      not_before = case when s.tier is null then a.not_before
+        else "security_events".time_after(now_exact, (args->>'pauseMs')::double precision) end,
       served_at = floor(now_exact), turn = nextval('"security_events".turn_number'),
       accepted = a.accepted + news.accepted,
       pending = a.pending + news.pending - gone.messages,
@@ -667,7 +677,8 @@ begin
       dead = a.dead + news.dead + gone.dead,
       purged = a.purged + news.purged,
       delayed_until = greatest(a.delayed_until, news.delayed_until),
-      first_due = least(a.first_due, gone.first_due, news.first_due)
+      first_due = least(a.first_due, gone.first_due, news.first_due,
+        case when kinds is null then app.claim_dues[1] end)
     from "security_events".state_of(args->'state') s where a.number = which;
   perform "security_events".end_delays(a, coalesce(news.at, floor(now_exact)::bigint))
     from "security_events".application a where a.number = which;
@@ -973,11 +984,11 @@ create function "security_events".pending_messages(args json) returns bigint lan
   select p.messages from "security_events".pending_now() p
 $$;
 
--- What was reported of each incident. Keys and names are digests, since they can be longer than an index
--- allows.
+-- What was reported of each incident. Keys and names are digests that the caller makes, since an index
+-- allows no longer texts.
 create table "security_events".incident (
   number bigint generated always as identity primary key,
-  key bytea not null unique,
+  key text not null unique,
   started_at double precision not null,
   seen_at bigint not null,
   on_log boolean not null default false,
@@ -989,28 +1000,24 @@ create index incident_seen_at on "security_events".incident (seen_at);
 create table "security_events".incident_name (
   incident bigint not null references "security_events".incident on delete cascade,
   channel text not null,
-  name bytea not null,
+  name text not null,
   primary key (incident, channel, name)
 );
 
--- Neither text holds a line break.
-create function "security_events".digest(one text, other text) returns bytea language sql immutable as $$
-  select sha256(convert_to(one || E'\n' || other, 'UTF8'))
-$$;
-
--- Records a report, and returns what is new in it. Forgets incidents that were last seen `keptMs` ago.
+-- Records a report, and returns its names that are new. Forgets incidents that were last seen `keptMs` ago.
 create function "security_events".report_incident(args json) returns json language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_variable
 declare
-  which bytea := "security_events".digest(args->>'application', args->>'incident');
+  which text := args->>'key';
   channel text := args->>'channel';
   found_number bigint;
   now_ms bigint := floor("security_events".now_exact());
   over_before bigint := "security_events".time_before(now_ms, (args->>'keptMs')::double precision);
   began_at double precision;
   is_first boolean;
+  added json;
 begin
   -- A part of them at a time, however many names they have.
   with over as (
@@ -1024,7 +1031,7 @@ begin
   delete from "security_events".incident i where i.number in (select o.number from over o)
     and not exists (select from "security_events".incident_name n where n.incident = i.number);
   -- Another incident of this name begins: the old row gets a key that nobody looks for.
-  update "security_events".incident i set key = sha256(i.key || int8send(i.number))
+  update "security_events".incident i set key = i.key || ' ' || i.number
     where i.key = which and i.seen_at < over_before;
   -- Of two at the same time one waits here for the other.
   insert into "security_events".incident as i (key, started_at, seen_at)
@@ -1038,27 +1045,13 @@ begin
         on_webhook = i.on_webhook or channel <> 'log'
       where i.number = found_number;
   end if;
-  return json_build_object('isFirst', is_first, 'startedAt', began_at,
-    'addresses', "security_events".add_names(found_number, channel, 'ip', "security_events".texts(args->'addresses')),
-    'accounts', "security_events".add_names(found_number, channel, 'account', "security_events".texts(args->'accounts')));
-end $$;
-
--- Adds names, and returns those that are new, each once, in the order given.
-create function "security_events".add_names(which bigint, through text, kind text, names text[]) returns text[]
-language plpgsql as $$
-declare
-  added bytea[];
-begin
   with fresh as (
     insert into "security_events".incident_name (incident, channel, name)
-      select which, through, "security_events".digest(kind, n.name) from unnest(names) n(name)
+      select found_number, channel, n.name from unnest("security_events".texts(args->'names')) n(name)
       on conflict do nothing returning name
   )
-  select array_agg(name) into added from fresh;
-  return array(
-    select n.name from unnest(names) with ordinality n(name, place)
-      where "security_events".digest(kind, n.name) = any (added)
-      group by n.name order by min(n.place));
+  select coalesce(json_agg(name), '[]') into added from fresh;
+  return json_build_object('isFirst', is_first, 'startedAt', began_at, 'names', added);
 end $$;
 
 -- Undoes what a report changed: what it named first is new again.
@@ -1071,17 +1064,15 @@ declare
   through text := args->>'channel';
 begin
   select i.number into which from "security_events".incident i
-    where i.key = "security_events".digest(args->>'application', args->>'incident') for update;
+    where i.key = args->>'key' for update;
   if (args->>'isFirst')::boolean then
     update "security_events".incident i set on_log = i.on_log and through <> 'log',
         on_webhook = i.on_webhook and through = 'log'
       where i.number = which;
   end if;
   delete from "security_events".incident_name o
-    where o.incident = which and o.channel = through and o.name in (
-      select "security_events".digest('ip', n.name) from unnest("security_events".texts(args->'addresses')) n(name)
-      union all
-      select "security_events".digest('account', n.name) from unnest("security_events".texts(args->'accounts')) n(name));
+    where o.incident = which and o.channel = through
+      and o.name = any ("security_events".texts(args->'names'));
 end $$;
 
 -- Names this queue in exports.

@@ -101,7 +101,7 @@ export const ERROR_TABLE = {
   ERR_ADDRESS_REFUSED: {
     kind: 'environment',
     what: 'The network guard refused the address of the webhook URL',
-    hint: 'Use a public address; the message says whether a `network` option would allow this one.',
+    hint: 'Use a public address, or set that option.',
   },
   ERR_UNKNOWN_APPLICATION: {
     kind: 'caller',

@@ -17,41 +17,43 @@ export {
 } from './contract/index.ts';
 export { createWebhookSender } from './delivery/create-sender.ts';
 export type { DeliveryEvent, DeliveryEventName, DeliveryEvents } from './delivery/events.ts';
-export {
-  type ExplainedAttempt,
-  type ExplainedSchedule,
-  explainSchedule,
-  type ScheduleToExplain,
-} from './delivery/explain-schedule.ts';
-export type { SendSelection } from './delivery/intake.ts';
-export type { DeadMessage, KeptMessage } from './delivery/kept-message.ts';
-export type { DestinationFailure } from './delivery/last-failures.ts';
 export type {
   DeliveryOptions,
   ManyDestinations,
   OneDestination,
   SenderRole,
+  SendOptions,
+  WebhookDestination,
   WebhookSenderOptions,
 } from './delivery/options.ts';
 export type {
+  DestinationFailure,
   RequestReport,
   SendReport,
   UndeliveredMessage,
   UndeliveredReason,
 } from './delivery/report.ts';
-export type { SendOptions, WebhookDestination } from './delivery/send-options.ts';
+export {
+  type ExplainedAttempt,
+  type ExplainedSchedule,
+  explainSchedule,
+  type ScheduleToExplain,
+} from './delivery/retry-policy.ts';
 export { sendWebhook } from './delivery/send-webhook.ts';
 export type {
   CloseResult,
   DeadLetterList,
   DeadLetterQuery,
   DeadLetterSelection,
+  DeadMessage,
   FlushResult,
+  KeptMessage,
   SenderStats,
   SendResult,
+  SkippedMessage,
+  SkipReason,
   WebhookSender,
 } from './delivery/sender.ts';
-export type { SkippedMessage, SkipReason } from './delivery/skip.ts';
 export {
   type ErrorKind,
   type InputIssue,

@@ -44,7 +44,53 @@ export const SIGNAL: Rule = object(
     'aborted' in value && typeof value.aborted === 'boolean' && 'addEventListener' in value,
 );
 
+export const TEXT: Rule = usable('a string', (value) => typeof value === 'string');
+
 export const ANYTHING: Rule = { expected: 'anything', isUsable: () => true };
+
+/** For a value that something else judges, with errors of its own. */
+export const judgedElsewhere = (expected: string): Rule => ({ ...ANYTHING, expected });
+
+/** One option of an object: which values are usable, and its value if it is not given. */
+export interface Option<Value, Default = Value> extends Rule {
+  readonly default: Default;
+  /** The default as the documentation shows it. */
+  readonly shown: string;
+  /** Never set: it carries the type of the option. */
+  readonly type?: Value;
+}
+
+/** Options by their names. Comments of its rows are the documentation of the derived type. */
+export type OptionTable = Readonly<Record<string, Option<unknown, unknown>>>;
+
+/** The type of the options that a caller gives. `Own` has the types of options that depend on a parameter. */
+export type OptionsOf<Table, Own = unknown> = {
+  readonly [Name in keyof Table]?: Name extends keyof Own
+    ? Own[Name]
+    : Table[Name] extends Option<infer Value, unknown>
+      ? Value
+      : never;
+};
+
+/** The options with their defaults. */
+export type OptionValues<Table> = {
+  readonly [Name in keyof Table]: Table[Name] extends Option<infer Value, infer Default>
+    ? Value | Default
+    : never;
+};
+
+/** An option with a default. */
+export function option<Value>(rule: Rule, value: Value, shown = inCode(value)): Option<Value> {
+  return { ...rule, default: value, shown };
+}
+
+/** An option without a value of its own if it is not given; `shown` says what happens then. */
+export function optional<Value>(rule: Rule, shown = 'none'): Option<Value, undefined> {
+  return { ...rule, default: undefined, shown };
+}
+
+const inCode = (value: unknown): string =>
+  typeof value === 'string' ? `'${value}'` : String(value);
 
 export interface Subject {
   /** How the object is called in an error. */
@@ -71,11 +117,25 @@ export function check<T>(
       throw invalidOption(`unknown key ${JSON.stringify(key)} in ${name}`, [...path, key]);
     }
     if (value !== undefined && !rule.isUsable(value)) {
-      const option = [...path, key].join('.');
-      throw invalidOption(`expected ${option} to be ${rule.expected}`, [...path, key]);
+      const place = [...path, key].join('.');
+      throw invalidOption(`expected ${place} to be ${rule.expected}`, [...path, key]);
     }
   }
   return copy;
+}
+
+/** Checks options as {@link check} does, and adds the defaults. */
+export function readOptions<Table extends OptionTable>(
+  given: unknown,
+  table: Table,
+  subject?: Subject,
+): OptionValues<Table> {
+  const checked: Readonly<Record<string, unknown>> = check(given, table, subject);
+  const values = Object.entries(table).map(([name, { default: byDefault }]) => {
+    const value = checked[name];
+    return [name, value === undefined ? byDefault : value] as const;
+  });
+  return Object.fromEntries(values) as OptionValues<Table>;
 }
 
 export function isInteger(value: unknown, min: number, max: number): boolean {

@@ -24,8 +24,8 @@ async function accepting() {
   const { acceptMessages } = await built('webhook/accept.js');
   const rules = { format: 2, dialect: 'strict', maxBodyBytes: 1 << 20, newId: randomUUID };
   const { systemClock } = await built('runtime/clock.js');
-  const { givingWay } = await built('runtime/yield-to-event-loop.js');
-  return () => acceptMessages(drafts, rules, givingWay(systemClock));
+  const { createYield } = await built('runtime/yield-to-event-loop.js');
+  return () => acceptMessages(drafts, rules, createYield(systemClock));
 }
 
 export const sides = {

@@ -49,7 +49,4 @@ for (let first = 0; first < MESSAGES_OF_AN_AGENT; first += 20) {
   await wait(100);
 }
 await sender.close();
-say(
-  name,
-  `${accepted} messages were accepted, after ${repeated} calls that were rejected; the agent ends`,
-);
+say(name, `${accepted} messages were accepted; ${repeated} calls were rejected and repeated`);

@@ -1,4 +1,4 @@
-/** A dispatcher: it knows where messages go and signs them; any number of them share the work. */
+/** A dispatcher: it knows the URLs and secrets, and delivers. Any number of dispatchers share the work. */
 import process from 'node:process';
 import { createWebhookSender } from 'security-event-delivery';
 import { APPLICATIONS, openQueue } from './shared.ts';

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 
-/** Resolves when it has ended, also where it had before: what is over tells of its end no more. */
+/** Waits until a process has ended. One that has ended before emits no `exit` any more. */
 export async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }

@@ -67,16 +67,11 @@ for (const dispatcher of dispatchers.values()) {
 }
 
 const taken = [...receiver.taken.values()];
-const twice = taken.filter(({ times }) => times > 1);
-const retried = taken.filter(({ retryCount }) => retryCount > 0);
-say(
-  'receiver',
-  `${taken.length} of ${expected} messages have arrived, ${receiver.refused} requests were refused`,
-);
-say(
-  'receiver',
-  `${twice.length} came more than once, ${retried.length} with a retry_count above 0`,
-);
+const twice = taken.filter(({ times }) => times > 1).length;
+const retried = taken.filter(({ retryCount }) => retryCount > 0).length;
+say('receiver', `${taken.length} of ${expected} messages have arrived`);
+say('receiver', `${receiver.refused} requests were refused, and sent again`);
+say('receiver', `${twice} messages arrived more than once, ${retried} have a retry_count above 0`);
 receiver.close();
 await database.stop();
 if (taken.length === expected) say('fleet', 'Nothing was lost.');

@@ -1,4 +1,4 @@
-/** One receiver for all: it takes its time, refuses every fifth request, and knows what came twice. */
+/** The receiver: it is slow, refuses every fifth request, and counts how often each message arrives. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -24,7 +24,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
 export async function startReceiver(secret: string): Promise<Receiver> {
   const taken = new Map<string, { times: number; retryCount: number }>();
   let requests = 0;
-  let tellBusy: ((sender: string) => void) | undefined;
+  let reportBusy: ((sender: string) => void) | undefined;
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await bodyOf(request);
@@ -48,7 +48,7 @@ export async function startReceiver(secret: string): Promise<Receiver> {
       });
     }
     // It has the messages, and the sender does not know it yet.
-    tellBusy?.(request.headers['user-agent'] ?? '');
+    reportBusy?.(request.headers['user-agent'] ?? '');
     await wait(100);
     response.writeHead(204).end();
   }
@@ -63,7 +63,7 @@ export async function startReceiver(secret: string): Promise<Receiver> {
     refused: 0,
     busy: () =>
       new Promise((resolve) => {
-        tellBusy = resolve;
+        reportBusy = resolve;
       }),
     close() {
       server.close();

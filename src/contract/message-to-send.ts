@@ -65,5 +65,17 @@ const MESSAGE_TO_SEND: { readonly [D in Dialect]: MessageToSendSchema<D> } = {
 export const messageToSend = <D extends Dialect>(dialect: D): MessageToSendSchema<D> =>
   MESSAGE_TO_SEND[dialect];
 
+/**
+ * Lists of any kind where the schema has an array or a tuple. Without an annotation TypeScript makes `[4.84, 45.76]` a
+ * `number[]`, which is no tuple, and `as const` makes lists readonly. How many elements there are is checked when sending.
+ */
+type ListsOf<T> = T extends readonly (infer Element)[]
+  ? readonly ListsOf<Element>[]
+  : T extends Readonly<Record<string, unknown>>
+    ? { readonly [Key in keyof T]: ListsOf<T[Key]> }
+    : T;
+
 /** What the senders take in format v2. */
-export type WebhookMessageToSend<D extends Dialect = 'strict'> = z.input<MessageToSendSchema<D>>;
+export type WebhookMessageToSend<D extends Dialect = 'strict'> = ListsOf<
+  z.input<MessageToSendSchema<D>>
+>;

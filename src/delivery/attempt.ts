@@ -1,16 +1,15 @@
 /** One attempt of a claim: find its destination, encode, sign, POST. */
-import type { Claim } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { type TimeLimit, withTimeout } from '../runtime/timers.ts';
 import type { ResolvedApplication } from '../settings/source.ts';
-import { encodeBody, formatTimestamp } from '../webhook/encoder.ts';
+import { encodeBody, formatTimestamp, type Outgoing } from '../webhook/encoder.ts';
 import type { Poster, PostRequest } from '../webhook/http/client.ts';
 import { type NetworkPolicy, refuseLiteralAddress } from '../webhook/http/ssrf-guard.ts';
 import { parseWebhookUrl } from '../webhook/http/webhook-url.ts';
 import type { AttemptResult } from '../webhook/outcome.ts';
 import { SIGNATURE_HEADER } from '../webhook/request-headers.ts';
-import { parseRetryAfter } from '../webhook/retry-after.ts';
+import { parseRetryAfter } from '../webhook/retry.ts';
 import { checkSecret, sign } from '../webhook/signature.ts';
-import { inTime, type TimeLimit } from './with-timeout.ts';
 
 /** Where requests go. */
 export interface Target {
@@ -32,12 +31,12 @@ export type MissingDestination = 'unknown' | 'unusable' | 'refused' | 'failed';
 export type FindApplication = (applicationId: string) => Promise<ResolvedApplication | undefined>;
 
 /** Total: what the settings are is not the sender's fault, and may be mended (D72). */
-export async function findDestination(
+export async function resolveDestination(
   applicationId: string,
   find: FindApplication,
   limit: TimeLimit,
 ): Promise<Destination | MissingDestination> {
-  const found = await inTime(lookUp(applicationId, find), limit);
+  const found = await withTimeout(lookUp(applicationId, find), limit);
   return found?.value ?? 'failed';
 }
 
@@ -81,16 +80,22 @@ export interface Sending {
   readonly signal: AbortSignal;
 }
 
-export interface Encoded {
+/** A request of its own for every attempt: `date_created` and `retry_count` are this one's (D23, D24). */
+export interface SignedRequest {
   readonly body: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
   readonly maxRetryCount: number;
 }
 
-/** Anew for every attempt: `date_created` and `retry_count` are this one's (D23, D24). */
-export function encodeClaim({ messages }: Claim, clock: Clock): Encoded {
+export function encodeAndSign(
+  messages: readonly Outgoing[],
+  secret: string,
+  { clock, headers }: Pick<Sending, 'clock' | 'headers'>,
+): SignedRequest {
   let maxRetryCount = 0;
   for (const { sends } of messages) if (sends > maxRetryCount) maxRetryCount = sends;
-  return { body: encodeBody(messages, formatTimestamp(clock.now())), maxRetryCount };
+  const body = encodeBody(messages, formatTimestamp(clock.now()));
+  return { body, headers: { ...headers, [SIGNATURE_HEADER]: sign(body, secret) }, maxRetryCount };
 }
 
 export interface AttemptEndOfWire {
@@ -99,13 +104,12 @@ export interface AttemptEndOfWire {
   readonly retryAfterMs: number | undefined;
 }
 
-export async function postBody(
-  body: Buffer,
-  { url, secret, tls }: Target,
-  { poster, clock, headers, signal, onHeaders }: Sending & Pick<PostRequest, 'onHeaders'>,
+export async function post(
+  { body, headers }: SignedRequest,
+  { url, tls }: Target,
+  { poster, clock, signal, onHeaders }: Sending & Pick<PostRequest, 'onHeaders'>,
 ): Promise<AttemptEndOfWire> {
-  const signed = { ...headers, [SIGNATURE_HEADER]: sign(body, secret) };
-  const result = await poster.post({ url, body, headers: signed, signal, tls, onHeaders });
+  const result = await poster.post({ url, body, headers, signal, tls, onHeaders });
   const retryAfterMs =
     result.kind === 'response' ? parseRetryAfter(result.retryAfter, clock.now()) : undefined;
   return { result, retryAfterMs };

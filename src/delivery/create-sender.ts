@@ -1,33 +1,31 @@
 /** `createWebhookSender`: from options to a running engine. */
 import type { Dialect } from '../contract/index.ts';
+import { SecurityEventError } from '../errors.ts';
 import { createMemoryQueue } from '../queue/memory.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { newId } from '../runtime/id.ts';
 import { type Random, systemRandom } from '../runtime/random.ts';
+import { answeredInTime } from '../runtime/timers.ts';
 import { untraced } from '../runtime/untraced.ts';
-import { givingWay } from '../runtime/yield-to-event-loop.ts';
+import { createYield } from '../runtime/yield-to-event-loop.ts';
 import { createSettings } from '../settings/source.ts';
-import { draftReader } from '../webhook/draft-reader.ts';
 import { createPoster, type Poster, type PosterOptions } from '../webhook/http/client.ts';
-import { findDestination } from './attempt.ts';
-import { flushBeforeExit } from './before-exit.ts';
-import { hashOfUrl, isOfAnotherUrl } from './circuit-breaker.ts';
-import { Delivery } from './delivery.ts';
+import { draftReader } from '../webhook/read-messages.ts';
+import { resolveDestination } from './attempt.ts';
+import { hashOfUrl, initialState, isOfAnotherUrl } from './circuit-breaker.ts';
+import { Delivery } from './deliver.ts';
 import { Engine } from './engine.ts';
-import { LastFailures } from './last-failures.ts';
-import { Upkeep } from './maintenance.ts';
-import { createObserver } from './observe.ts';
-import { opener, openQueue } from './open-queue.ts';
+import { Enqueuer } from './enqueue.ts';
+import { createObserver } from './events.ts';
+import { Maintenance } from './maintenance.ts';
 import type { WebhookSenderOptions } from './options.ts';
 import { readSenderOptions, type SenderSettings } from './read-options.ts';
-import { Scheduler } from './scheduler.ts';
+import { LastFailures } from './report.ts';
+import { Scheduler, Slots } from './scheduler.ts';
 import { sendTestMessage } from './send-test.ts';
-import type { FollowingSender, WebhookSender } from './sender.ts';
-import { Lifecycle } from './shutdown.ts';
-import { Slots } from './slots.ts';
+import { type FollowingSender, SEND_EACH, type WebhookSender } from './sender.ts';
+import { flushBeforeExit, Shutdown } from './shutdown.ts';
 import { Tracker } from './tracker.ts';
-import { untracedSender } from './untraced-sender.ts';
-import { answeredInTime } from './with-timeout.ts';
 
 /**
  * Makes a sender that delivers in the background, at least once, until it is closed. It starts at
@@ -66,7 +64,7 @@ function makeEngine(options: unknown, system: SenderSystem): Engine {
   const core = makeCore(readSenderOptions(options), system);
   const { settings, clock, tracker } = core;
   const dispatch = makeDispatch(core);
-  const lifecycle: Lifecycle = new Lifecycle({
+  const shutdown: Shutdown = new Shutdown({
     ...core,
     quiet: dispatch.quiet,
     isInFlight: dispatch.isInFlight,
@@ -81,7 +79,7 @@ function makeEngine(options: unknown, system: SenderSystem): Engine {
     clock,
     lastNumber: () => tracker.acceptedCount,
     pending: () => tracker.pending,
-    flush: (signal) => lifecycle.flush({ signal }),
+    flush: (signal) => shutdown.flush({ signal }),
   });
   // Now, and not at the first message, which may be told of in a host's request: making what reads it takes
   // milliseconds, and while a prototype is polluted, zod makes no schema.
@@ -89,14 +87,18 @@ function makeEngine(options: unknown, system: SenderSystem): Engine {
   if (core.isDelivering) dispatch.start();
   const intake = { ...settings, ...settings.policy, newId: system.newId };
   const test = { ...intake, ...core.wire, find: core.find };
-  return new Engine({
+  const enqueuer = new Enqueuer({
     ...core,
     find: settings.isAsked ? answeredInTime(core.find, core.wire) : core.find,
     intake,
     delayMs: settings.lingerMs,
-    lifecycle,
-    attempts: dispatch.attempts,
     hasMoved: dispatch.hasMoved,
+  });
+  return new Engine({
+    ...core,
+    enqueuer,
+    shutdown,
+    attempts: dispatch.attempts,
     sendTest: (applicationId) => sendTestMessage(applicationId, test),
   });
 }
@@ -122,12 +124,12 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
     stopping,
     network: settings.wire.network,
     wire: { poster, clock, headers: settings.headers, signal: stopping.signal },
-    ready: opener(() => openQueue(queue, { tracker, policy: settings.policy })),
+    ready: opener(async () => tracker.setBacklog(await queue.open(initialState(settings.policy)))),
     observe: createObserver(senderId),
     tracker,
     lastFailures: new LastFailures(),
     slots: new Slots(settings.slots),
-    giveWay: givingWay(clock),
+    yieldToEventLoop: createYield(clock),
   };
 }
 
@@ -145,7 +147,7 @@ function makeDispatch(core: Core): Dispatch {
   const { settings, queue, find, stopping, wire, isDelivering } = core;
   const hasMoved = async (applicationId: string): Promise<boolean> => {
     const state = await queue.applicationState(applicationId);
-    const destination = await findDestination(applicationId, find, wire);
+    const destination = await resolveDestination(applicationId, find, wire);
     if (state === undefined || typeof destination === 'string') return false;
     return isOfAnotherUrl(state, hashOfUrl(destination.url));
   };
@@ -155,7 +157,7 @@ function makeDispatch(core: Core): Dispatch {
     deliver: (claim, slot) => delivery.deliver(claim, slot),
   });
   const wake = (): void => scheduler.wake();
-  const upkeep = new Upkeep({ ...parts, ...upkeepTimes(settings), hasMoved, wake });
+  const upkeep = new Maintenance({ ...parts, ...maintenanceTimes(settings), hasMoved, wake });
   const delivery = new Delivery({
     ...parts,
     ...wire,
@@ -184,8 +186,52 @@ function makeDispatch(core: Core): Dispatch {
   };
 }
 
-function upkeepTimes({ policy, upkeepMs, stalledAfterMs }: SenderSettings) {
+function maintenanceTimes({ policy, upkeepMs, stalledAfterMs }: SenderSettings) {
   return { horizonMs: policy.schedule.horizonMs, everyMs: upkeepMs, stalledAfterMs };
 }
 
 const nothing = (): void => {};
+
+/**
+ * Returns a function that opens the queue when it is first needed. It returns nothing once the queue is
+ * open; its promise rejects with a SecurityEventError, and the next call tries again.
+ */
+function opener(openOnce: () => Promise<void>): () => Promise<void> | undefined {
+  let opened: Promise<void> | undefined;
+  let isOpen = false;
+  const open = async (): Promise<void> => {
+    opened ??= openOnce().catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
+    await opened.catch((cause: unknown) => {
+      // One for each caller: the error of `send` holds the messages of its call.
+      if (cause instanceof SecurityEventError) throw cause.copy();
+      throw new SecurityEventError('ERR_QUEUE_FAILED', { cause });
+    });
+    isOpen = true;
+  };
+  return () => (isOpen ? undefined : open());
+}
+
+/** What the calls give and throw stays as it is. */
+export function untracedSender(
+  sender: WebhookSender & FollowingSender,
+): WebhookSender & FollowingSender {
+  const close: WebhookSender['close'] = (...call) => untraced(() => sender.close(...call));
+  return {
+    send: (...call) => untraced(() => sender.send(...call)),
+    [SEND_EACH]: (messages, selection) => untraced(() => sender[SEND_EACH](messages, selection)),
+    sendTest: (...call) => untraced(() => sender.sendTest(...call)),
+    stats: () => untraced(() => sender.stats()),
+    deadLetters: (...call) => untraced(() => sender.deadLetters(...call)),
+    replay: (...call) => untraced(() => sender.replay(...call)),
+    purge: (...call) => untraced(() => sender.purge(...call)),
+    reopen: (...call) => untraced(() => sender.reopen(...call)),
+    flush: (...call) => untraced(() => sender.flush(...call)),
+    close,
+    [Symbol.asyncDispose]: async () => {
+      await close();
+    },
+  };
+}

@@ -1,33 +1,23 @@
-/** One call of `sendWebhook`: the parts of the sender, over a queue of its own that ends with the call. */
-
+/** One call of `sendWebhook`: requests one after the other, settled by the same rules as a sender's. */
 import { SecurityEventError } from '../errors.ts';
-import { createMemoryQueue } from '../queue/memory.ts';
-import type { Claim, ClaimedMessage, MessageQueue } from '../queue/queue.ts';
+import type { Json } from '../queue/queue.ts';
+import { Heap } from '../runtime/heap.ts';
 import type { Random } from '../runtime/random.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
 import { nextTime } from '../webhook/retry.ts';
-import { encodeClaim, postBody, type Sending, type Target } from './attempt.ts';
-import {
-  type CircuitBreaker,
-  initialState,
-  newCircuitBreaker,
-  updateOf,
-} from './circuit-breaker.ts';
-import { debugEvent } from './observe.ts';
+import { encodeAndSign, post, type Sending, type Target } from './attempt.ts';
+import { type CircuitBreaker, newCircuitBreaker, updateOf } from './circuit-breaker.ts';
+import { debugEvent } from './events.ts';
 import {
   type AttemptEnd,
   attemptEnd,
-  type DeliveredMessage,
   type RequestReport,
-  reportOf,
   type SendReport,
   type UndeliveredMessage,
   type UndeliveredReason,
 } from './report.ts';
 import { DEFAULT_POLICY, type DeliveryPolicy } from './retry-policy.ts';
-import { isClaim } from './scheduler.ts';
-import { type Settlement, settle } from './settlement.ts';
-import type { GaveUp } from './verdicts.ts';
+import { type Settlement, settle, type Verdict } from './settle.ts';
 
 export interface DirectCall extends Sending {
   readonly destination: Target;
@@ -37,13 +27,17 @@ export interface DirectCall extends Sending {
 }
 
 /** The policy of a sender that has one destination and an end: it neither stops for probes nor closes. */
-export function directPolicy(
-  given: Pick<DeliveryPolicy, 'schedule' | 'maxBodyBytes' | 'maxMessages'>,
-): DeliveryPolicy {
+export function directPolicy({
+  schedule,
+  maxBodyBytes,
+  maxMessages,
+}: Pick<DeliveryPolicy, 'schedule' | 'maxBodyBytes' | 'maxMessages'>): DeliveryPolicy {
   return {
     ...DEFAULT_POLICY,
-    ...given,
-    cautiousMaxMessages: given.maxMessages,
+    schedule,
+    maxBodyBytes,
+    maxMessages,
+    cautiousMaxMessages: maxMessages,
     openAfterFailures: Number.POSITIVE_INFINITY,
     goneConfirmMs: Number.POSITIVE_INFINITY,
   };
@@ -56,130 +50,160 @@ export async function sendDirectly(call: DirectCall): Promise<SendReport> {
   return sending.report();
 }
 
-/** Longer than any attempt. */
-const LEASE_MS = Number.MAX_SAFE_INTEGER;
+/** Messages of one application with the same history, in their order. Requests are cut from its front. */
+interface Batch {
+  readonly entries: readonly AcceptedEntry[];
+  /** Index of the first entry that is left. */
+  readonly from: number;
+  /** On the monotonic clock. */
+  readonly dueMs: number;
+  /** How often its messages were sent. */
+  readonly sends: number;
+  /** Maximum size of a request of them; absent: the destination's alone. */
+  readonly maxMessages: number | undefined;
+  readonly progress: Json | null;
+  /** How the last attempt ended; empty before the first. */
+  readonly end: AttemptEnd;
+}
 
-const UNBOUNDED = {
-  maxPendingBytes: Number.MAX_SAFE_INTEGER,
-  maxPendingMessages: Number.MAX_SAFE_INTEGER,
-  maxDeadBytes: 0,
-};
+/** An application, and its turn among those that are due at the same time. */
+interface Line {
+  /** By due time, then in the order of the call. */
+  readonly batches: Batch[];
+  turn: number;
+}
 
 interface GiveUp {
   readonly reason: UndeliveredReason;
   readonly waitMs: number | undefined;
 }
 
-/** A message that is neither delivered nor given up. */
-interface Pending {
-  readonly index: number;
-  readonly message_id: string;
-  /** How its last attempt ended; empty before the first. */
-  end: AttemptEnd;
-}
-
 class DirectSending {
   readonly #call: DirectCall;
-  readonly #queue: MessageQueue;
-  readonly #pending = new Map<number, Pending>();
-  readonly #delivered: DeliveredMessage[] = [];
+  readonly #lines = new Heap<Line>(isBefore);
   readonly #undelivered: UndeliveredMessage[] = [];
   readonly #requests: RequestReport[] = [];
   readonly #startedAt: number;
   /** One for the call: applications share the receiver, and what it refuses. */
   #breaker: CircuitBreaker;
   #pausedUntil = Number.NEGATIVE_INFINITY;
+  #turns = 0;
 
   constructor(call: DirectCall) {
     this.#call = call;
-    this.#queue = createMemoryQueue(UNBOUNDED, call.clock);
     this.#startedAt = call.clock.monotonicMs();
     this.#breaker = newCircuitBreaker('', call.policy);
+    for (const entries of byApplication(call.entries)) {
+      const history = { sends: 0, maxMessages: undefined, progress: null, end: {} };
+      this.#push({ batches: [{ entries, from: 0, dueMs: this.#startedAt, ...history }], turn: 0 });
+    }
   }
 
   async run(): Promise<void> {
     const { clock, signal } = this.#call;
-    await this.#enqueue();
-    while (!signal.aborted && this.#pending.size > 0) {
-      const pauseMs = this.#pausedUntil - clock.monotonicMs();
-      if (pauseMs > 0) await clock.sleep(pauseMs, signal);
+    for (let line = this.#lines.first(); line !== undefined; line = this.#lines.first()) {
+      if (signal.aborted) break;
+      // Looked at again after the wait: a timer may be early by a fraction, and Retry-After is a floor.
+      const waitMs = Math.max(dueMs(line), this.#pausedUntil) - clock.monotonicMs();
+      if (waitMs > 0) await clock.sleep(waitMs, signal);
       else await this.#sendNext();
     }
     this.#giveUpRest({ reason: 'aborted', waitMs: undefined });
   }
 
   report(): SendReport {
-    const [delivered, undelivered] = [this.#delivered, this.#undelivered];
-    return reportOf({ delivered, undelivered, requests: this.#requests });
+    const undelivered = this.#undelivered.toSorted((a, b) => a.index - b.index);
+    const lost = new Set(undelivered.map(({ index }) => index));
+    const delivered = this.#call.entries.filter(({ index }) => !lost.has(index));
+    return {
+      ok: undelivered.length === 0,
+      delivered: delivered.map(({ stored }) => stored.messageId),
+      undelivered,
+      requests: this.#requests,
+    };
   }
 
-  async #enqueue(): Promise<void> {
-    const { entries, policy } = this.#call;
-    await this.#queue.open(initialState(policy));
-    const { sequences } = await this.#queue.enqueue(entries);
-    for (const [at, { index, stored }] of entries.entries()) {
-      this.#pending.set(sequences[at] as number, { index, message_id: stored.messageId, end: {} });
-    }
+  #push(line: Line): void {
+    if (line.batches.length === 0) return;
+    this.#turns += 1;
+    line.turn = this.#turns;
+    this.#lines.push(line);
   }
 
+  /** The application has its next turn behind the others. */
   async #sendNext(): Promise<void> {
-    const { clock, signal, policy } = this.#call;
-    const step = { breaker: this.#breaker, pauseMs: 0, changes: [] };
-    const { maxMessages, maxBytes } = updateOf(step, policy);
-    const limits = { maxMessages, maxBytes, leaseMs: LEASE_MS };
-    const claim = await this.#queue.claim({ tiers: ['healthy', 'failing'], ...limits });
-    if (isClaim(claim)) await this.#attempt(claim);
-    else await clock.sleep(claim.dueInMs ?? 0, signal);
+    const line = this.#lines.shift() as Line;
+    const batch = line.batches.shift() as Batch;
+    const entries = this.#cut(batch);
+    const rest = { ...batch, from: batch.from + entries.length };
+    if (rest.from < rest.entries.length) line.batches.unshift(rest);
+    const { settlement, end, retryAfterMs } = await this.#attempt(entries, batch);
+    this.#breaker = settlement.state.circuitBreaker as CircuitBreaker;
+    const sent = { ...batch, entries, from: 0, sends: batch.sends + 1, end };
+    this.#settle(sent, settlement.results[0] as Verdict, line);
+    this.#push(line);
+    if (settlement.outcome === 'pause' && retryAfterMs !== undefined) this.#pause(retryAfterMs);
   }
 
-  async #attempt(claim: Claim): Promise<void> {
+  /** Returns as many entries as one request may have; at least one. */
+  #cut({ entries, from, maxMessages = Number.POSITIVE_INFINITY }: Batch): AcceptedEntry[] {
+    const step = { breaker: this.#breaker, pauseMs: 0, changes: [] };
+    const limits = updateOf(step, this.#call.policy);
+    const most = Math.min(entries.length, from + Math.min(maxMessages, limits.maxMessages));
+    let to = from + 1;
+    let bytes = (entries[from] as AcceptedEntry).sizeBytes;
+    for (; to < most; to += 1) {
+      bytes += (entries[to] as AcceptedEntry).sizeBytes;
+      if (bytes > limits.maxBytes) break;
+    }
+    return entries.slice(from, to);
+  }
+
+  async #attempt(entries: readonly AcceptedEntry[], { sends, progress }: Batch): Promise<Attempt> {
     const { clock, destination, policy, random } = this.#call;
-    const startedAt = clock.monotonicMs();
-    const { body, maxRetryCount } = encodeClaim(claim, clock);
-    const { result, retryAfterMs } = await postBody(body, destination, this.#call);
+    const claimedAtMs = clock.monotonicMs();
+    const outgoing = entries.map(({ stored }) => ({ stored, sends }));
+    const request = encodeAndSign(outgoing, destination.secret, this.#call);
+    const { body } = request;
+    const { result, retryAfterMs } = await post(request, destination, this.#call);
     if (result.kind === 'failure' && result.code === 'undici-missing') {
       // No retry mends a deployment.
       throw new SecurityEventError('ERR_PEER_MISSING', { detail: result.detail });
     }
-    const now = claim.nowMs + (clock.monotonicMs() - startedAt);
-    const bodyBytes = body.length;
-    const breaker = this.#breaker;
-    const settlement = settle(
-      { claim, breaker, result, bodyBytes, retryAfterMs, now },
-      policy,
-      random,
-    );
-    this.#breaker = settlement.state.circuitBreaker as CircuitBreaker;
-    // A pause is the whole call's, and ends at `maxWaitMs` or at the horizon.
-    await this.#queue.settle(claim, settlement.results, { ...settlement.state, pauseMs: 0 });
+    const attempted = {
+      messages: [{ ageMs: claimedAtMs - this.#startedAt, progress }],
+      messageCount: entries.length,
+      claimedAtMs,
+      breaker: this.#breaker,
+      result,
+      bodyBytes: body.length,
+      retryAfterMs,
+      now: clock.monotonicMs(),
+    };
+    const settlement = settle(attempted, policy, random);
     const end = attemptEnd(result);
-    const { outcome } = settlement;
-    const request: RequestReport = {
+    const report: RequestReport = {
       ...end,
-      outcome: outcome === 'aborted' ? 'later' : outcome,
-      message_ids: claim.messages.map(({ stored }) => stored.messageId),
-      retry_count: maxRetryCount,
-      bytes: bodyBytes,
+      outcome: settlement.outcome === 'aborted' ? 'later' : settlement.outcome,
+      message_ids: entries.map(({ stored }) => stored.messageId),
+      retry_count: sends,
+      bytes: body.length,
       durationMs: result.timings.totalMs,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     };
-    this.#requests.push(request);
-    debugEvent('sendWebhook', request);
-    this.#record(claim.messages, settlement, end);
-    if (outcome === 'pause' && retryAfterMs !== undefined) this.#pause(retryAfterMs);
+    this.#requests.push(report);
+    debugEvent('sendWebhook', report);
+    return { settlement, end, retryAfterMs };
   }
 
-  #record(messages: readonly ClaimedMessage[], { results }: Settlement, end: AttemptEnd): void {
-    for (const [at, { sequence }] of messages.entries()) {
-      const pending = this.#pending.get(sequence) as Pending;
-      const result = results[at];
-      pending.end = end;
-      if (result?.kind === 'retry') continue;
-      this.#pending.delete(sequence);
-      const { index, message_id } = pending;
-      if (result?.kind === 'delivered') this.#delivered.push({ index, message_id });
-      else this.#giveUp(pending, result?.gaveUp as GaveUp);
-    }
+  #settle(sent: Batch, result: Verdict, { batches }: Line): void {
+    if (result.kind === 'dead') this.#giveUp(sent, result.gaveUp as GiveUp);
+    if (result.kind !== 'retry') return;
+    const { afterMs, maxMessages, progress } = result;
+    const dueMs = afterMs === 0 ? sent.dueMs : this.#call.clock.monotonicMs() + afterMs;
+    const retry = { ...sent, dueMs, maxMessages, progress };
+    const place = batches.findIndex((batch) => isEarlier(retry, batch));
+    batches.splice(place === -1 ? batches.length : place, 0, retry);
   }
 
   /** Holds back everything, or gives it up if that would take too long (D71, D72). */
@@ -192,12 +216,42 @@ class DirectSending {
   }
 
   #giveUpRest(why: GiveUp): void {
-    for (const pending of this.#pending.values()) this.#giveUp(pending, why);
-    this.#pending.clear();
+    for (let line = this.#lines.shift(); line !== undefined; line = this.#lines.shift()) {
+      for (const batch of line.batches) this.#giveUp(batch, why);
+    }
   }
 
-  #giveUp({ index, message_id, end }: Pending, { reason, waitMs }: GiveUp): void {
-    const wait = waitMs === undefined ? {} : { retryAfterMs: waitMs };
-    this.#undelivered.push({ index, message_id, reason, ...end, ...wait });
+  #giveUp({ entries, from, end }: Batch, { reason, waitMs }: GiveUp): void {
+    const why = { reason, ...end, ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }) };
+    for (const { index, stored } of entries.slice(from)) {
+      this.#undelivered.push({ index, message_id: stored.messageId, ...why });
+    }
   }
+}
+
+interface Attempt {
+  readonly settlement: Settlement;
+  readonly end: AttemptEnd;
+  /** What the receiver asked for. */
+  readonly retryAfterMs: number | undefined;
+}
+
+const firstOf = ({ entries, from }: Batch): AcceptedEntry => entries[from] as AcceptedEntry;
+
+const isEarlier = (a: Batch, b: Batch): boolean =>
+  a.dueMs === b.dueMs ? firstOf(a).index < firstOf(b).index : a.dueMs < b.dueMs;
+
+const dueMs = ({ batches }: Line): number => (batches[0] as Batch).dueMs;
+
+const isBefore = (a: Line, b: Line): boolean =>
+  dueMs(a) === dueMs(b) ? a.turn < b.turn : dueMs(a) < dueMs(b);
+
+function byApplication(entries: readonly AcceptedEntry[]): Iterable<readonly AcceptedEntry[]> {
+  const found = new Map<string, AcceptedEntry[]>();
+  for (const entry of entries) {
+    const own = found.get(entry.applicationId);
+    if (own === undefined) found.set(entry.applicationId, [entry]);
+    else own.push(entry);
+  }
+  return found.values();
 }

@@ -2,7 +2,7 @@
 import type { DeadReason, DiscardReason } from '../queue/queue.ts';
 import type { FailureCode, Outcome } from '../webhook/outcome.ts';
 import type { DeliveryEventName, DeliveryEvents, QueueOperation } from './events.ts';
-import type { SkipReason } from './skip.ts';
+import type { SkipReason } from './sender.ts';
 
 type FieldOf<Name extends DeliveryEventName> = keyof DeliveryEvents[Name];
 

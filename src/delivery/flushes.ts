@@ -2,16 +2,15 @@
 import type { MessageQueue } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { deferred } from '../runtime/deferred.ts';
-import { NOT_NEEDED } from '../runtime/not-needed.ts';
-import { onAbort } from '../runtime/on-abort.ts';
+import { cancelWait, onAbort } from '../runtime/on-abort.ts';
+import { keepProcessAlive } from '../runtime/timers.ts';
 import type { Underway } from '../runtime/underway.ts';
-import type { FlushOptions } from './call-options.ts';
-import { hold } from './keep-process-alive.ts';
-import type { LastFailures } from './last-failures.ts';
-import type { Observe } from './observe.ts';
+import type { Observe } from './events.ts';
+import type { FlushOptions } from './read-options.ts';
+import type { LastFailures } from './report.ts';
 import type { FlushResult } from './sender.ts';
+import type { Watch } from './settled-messages.ts';
 import type { Tracker } from './tracker.ts';
-import type { Watch } from './watches.ts';
 
 export interface FlushParts {
   readonly queue: Pick<MessageQueue, 'countPending'>;
@@ -100,7 +99,7 @@ export class Flushes {
     flushing.waiters += 1;
     this.#awaited.add(flushing);
     this.#look();
-    const letGo = hold(this.#parts.clock);
+    const letGo = keepProcessAlive(this.#parts.clock);
     try {
       return await work;
     } finally {
@@ -115,7 +114,7 @@ export class Flushes {
     flushing.end();
     if (this.#flushing === flushing) this.#flushing = undefined;
     if (this.#awaited.size > 0) return;
-    this.#looking?.abort(NOT_NEEDED);
+    if (this.#looking !== undefined) cancelWait(this.#looking);
     this.#looking = undefined;
   }
 
@@ -131,7 +130,7 @@ export class Flushes {
     }
     await Promise.race([flushing.done, limit.promise]);
     letGo();
-    over.abort(NOT_NEEDED);
+    cancelWait(over);
     return flushing.counts();
   }
 

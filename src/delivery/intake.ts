@@ -4,17 +4,21 @@
  */
 import { type Dialect, slugify } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
-import { check, type Rule, type Rules } from '../option-rules.ts';
+import { check, type Rules, TEXT } from '../option-rules.ts';
 import { downgrade } from '../projection/downgrade.ts';
-import { type GiveWay, inStep } from '../runtime/yield-to-event-loop.ts';
+import { type YieldToEventLoop, yieldAlsoWhenBehind } from '../runtime/yield-to-event-loop.ts';
 import { type Routing, route } from '../settings/routing.ts';
 import type { ResolvedApplication } from '../settings/source.ts';
 import { AcceptedEntry, acceptedEntry, type Place } from '../webhook/accept.ts';
-import { draftReader, type ReadDraft } from '../webhook/draft-reader.ts';
-import { formatTimestamp, storeText, storeV1 } from '../webhook/encoder.ts';
-import { readMessages } from '../webhook/read-messages.ts';
-import { type BytesOf, sharedBytes } from '../webhook/shared-bytes.ts';
-import type { SkippedMessage, SkipReason } from './skip.ts';
+import {
+  type BytesOf,
+  formatTimestamp,
+  sharedBytes,
+  storeText,
+  storeV1,
+} from '../webhook/encoder.ts';
+import { draftReader, type ReadDraft, readMessages } from '../webhook/read-messages.ts';
+import type { SendSelection, SkippedMessage, SkipReason } from './sender.ts';
 
 export interface IntakeRules {
   readonly dialect: Dialect;
@@ -24,16 +28,9 @@ export interface IntakeRules {
   readonly newId: () => string;
   /** The settings of an application; `undefined` where it is unknown. */
   readonly find: (applicationId: string) => Promise<ResolvedApplication | undefined>;
-  readonly giveWay: GiveWay;
+  readonly yieldToEventLoop: YieldToEventLoop;
   /** Whether more comes in than goes out. */
   readonly isBehind: () => boolean;
-}
-
-/** Of one call: what its messages were detected by, and for which playbook (D60). */
-export interface SendSelection {
-  readonly module?: string | undefined;
-  /** Its name or its slug. */
-  readonly playbook?: string | undefined;
 }
 
 export interface Intake {
@@ -51,8 +48,7 @@ export interface IntakeCall {
   readonly acceptedAtMs: number;
 }
 
-const NAME: Rule = { expected: 'a string', isUsable: (value) => typeof value === 'string' };
-const SELECTION_RULES: Rules<keyof SendSelection> = { module: NAME, playbook: NAME };
+const SELECTION_RULES: Rules<keyof SendSelection> = { module: TEXT, playbook: TEXT };
 
 /**
  * All messages, or an error and none.
@@ -77,7 +73,7 @@ export async function takeIn(
     if (read instanceof AcceptedEntry) entries.push(read);
     else skipped.push(read);
   };
-  const store = (draft: ReadDraft, index: number): void | Promise<void> => {
+  const store = (draft: ReadDraft, index: number): Promise<void> | undefined => {
     // The id is fixed here, before the first attempt, and never changes (D21).
     const { messageId = rules.newId(), application: applicationId = '' } = draft;
     const application = known.get(applicationId);
@@ -92,7 +88,11 @@ export async function takeIn(
     });
   };
   const schema = draftReader(rules.dialect);
-  await readMessages(messages, { schema, store, giveWay: inStep(rules.giveWay, rules.isBehind) });
+  await readMessages(messages, {
+    schema,
+    store,
+    yieldToEventLoop: yieldAlsoWhenBehind(rules.yieldToEventLoop, rules.isBehind),
+  });
   return { entries, skipped };
 }
 

@@ -5,12 +5,11 @@
  */
 import type { DeadReason, ExpiredMessage, MessageQueue, QueueStats } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
-import type { QueueOperation } from './events.ts';
-import type { Observe } from './observe.ts';
+import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
+import type { Observe, QueueOperation } from './events.ts';
 import type { Tracker } from './tracker.ts';
 
-export interface UpkeepParts {
+export interface MaintenanceParts {
   readonly queue: MessageQueue;
   readonly horizonMs: number;
   readonly everyMs: number;
@@ -22,7 +21,7 @@ export interface UpkeepParts {
   /** Whether an application's URL is another than the one that its state in the queue is about. */
   readonly hasMoved: (applicationId: string) => Promise<boolean>;
   /** Awaited between two pages. */
-  readonly giveWay: GiveWay;
+  readonly yieldToEventLoop: YieldToEventLoop;
   /** Makes the scheduler look again. */
   readonly wake: () => void;
 }
@@ -36,13 +35,13 @@ const LOOKED_UP_AT_ONCE = 100;
 /** The last attempt may be due at the horizon itself, and should be made. */
 const GRACE_MS = 60_000;
 
-export class Upkeep {
-  readonly #parts: UpkeepParts;
+export class Maintenance {
+  readonly #parts: MaintenanceParts;
   readonly #stop = new AbortController();
   #loop: Promise<void> | undefined;
   #closing: Promise<void> = Promise.resolve();
 
-  constructor(parts: UpkeepParts) {
+  constructor(parts: MaintenanceParts) {
     this.#parts = parts;
   }
 
@@ -112,7 +111,7 @@ export class Upkeep {
     reason: DeadReason,
     next: () => Promise<readonly ExpiredMessage[]>,
   ): Promise<void> {
-    const { observe, tracker, giveWay } = this.#parts;
+    const { observe, tracker, yieldToEventLoop } = this.#parts;
     for (;;) {
       const page = await tracker.settling(async () => {
         const messages = await next();
@@ -123,7 +122,7 @@ export class Upkeep {
         return messages;
       });
       if (page.length < PAGE || this.#stop.signal.aborted) return;
-      await giveWay();
+      await yieldToEventLoop();
     }
   }
 

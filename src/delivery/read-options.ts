@@ -1,33 +1,48 @@
-/** The options of a sender, checked before anything is made, with their defaults. */
+/** The options of a sender and of `sendWebhook`, checked before anything is made, with their defaults. */
 import type { Dialect } from '../contract/index.ts';
-import { check, invalidOption, type Rule } from '../option-rules.ts';
-import type { MemoryQueueOptions } from '../queue/memory.ts';
-import type { MessageQueue } from '../queue/queue.ts';
-import type { SettingsSource } from '../settings/source.ts';
-import { checkDispatcher, DEFAULT_DEADLINE_MS, deadlinesOf } from '../webhook/common-options.ts';
-import type { PosterOptions } from '../webhook/http/client.ts';
-import { requestHeaders } from '../webhook/request-headers.ts';
-import { DESTINATION_OPTION_TABLE, SENDER_OPTION_TABLE } from './option-table.ts';
-import type { DeliveryOptions, ManyDestinations, OneDestination, SenderRole } from './options.ts';
-import { sourceOf } from './read-destination.ts';
+import { SecurityEventError } from '../errors.ts';
 import {
-  DEFAULT_POLICY,
+  check,
+  integer,
+  invalidOption,
+  listOf,
+  MAX_TIMER_MS,
+  type Rules,
+  readOptions,
+  SIGNAL,
+  TEXT,
+  usable,
+} from '../option-rules.ts';
+import type { MemoryQueueOptions } from '../queue/memory.ts';
+import type { Format, MessageQueue } from '../queue/queue.ts';
+import { organisedApplicationSchema, readWith } from '../settings/schema.ts';
+import { IS_CHECKED, type SettingsSource } from '../settings/source.ts';
+import type { PosterOptions } from '../webhook/http/client.ts';
+import { type NetworkPolicy, refuseLiteralAddress } from '../webhook/http/ssrf-guard.ts';
+import { parseWebhookUrl } from '../webhook/http/webhook-url.ts';
+import { requestHeaders } from '../webhook/request-headers.ts';
+import { checkSecret } from '../webhook/signature.ts';
+import {
+  DELIVERY_OPTIONS,
+  DESTINATION_OPTIONS,
+  type ManyDestinations,
+  type OneDestination,
+  SEND_OPTIONS,
+  type SenderRole,
+  type WebhookDestination,
+} from './options.ts';
+import {
   type DeliveryPolicy,
   DURABLE_HORIZON_MS,
+  directSchedule,
+  type EngineSchedule,
   engineSchedule,
   MEMORY_HORIZON_MS,
+  policyNumbers,
 } from './retry-policy.ts';
+import type { DeadLetterQuery, DeadLetterSelection } from './sender.ts';
 
-type AllOptions = DeliveryOptions<Dialect> & Partial<OneDestination> & Partial<ManyDestinations>;
-
-const ALL_RULES = Object.fromEntries(
-  Object.entries({ ...DESTINATION_OPTION_TABLE, ...SENDER_OPTION_TABLE }).map(([name, row]) => [
-    name,
-    row.rule,
-  ]),
-) as Readonly<Record<keyof AllOptions, Rule>>;
-
-const MEMORY_OPTIONS = ['maxPendingBytes', 'maxPendingMessages', 'maxDeadBytes'] as const;
+type Wire = Pick<PosterOptions, 'network' | 'dispatcher' | 'deadlines'>;
 
 /** Options with their defaults, checked. */
 export interface SenderSettings {
@@ -49,7 +64,7 @@ export interface SenderSettings {
   readonly stalledAfterMs: number;
   readonly flushBeforeExitMs: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly wire: Pick<PosterOptions, 'network' | 'dispatcher' | 'deadlines'>;
+  readonly wire: Wire;
 }
 
 /**
@@ -57,37 +72,65 @@ export interface SenderSettings {
  * `ERR_INVALID_SECRET`; its `path` names what is at fault.
  */
 export function readSenderOptions(options: unknown): SenderSettings {
-  const given = check<AllOptions>(options, ALL_RULES, { name: 'the options', path: [] });
-  const { role = 'both', network = 'public', queue } = given;
-  const { deadlineMs = DEFAULT_DEADLINE_MS } = given;
-  checkDispatcher(given.dispatcher, network);
+  const { format, ...destination } = DESTINATION_OPTIONS;
+  // Its default counts only where one destination is given.
+  const table = { ...destination, format: { ...format, default: undefined }, ...DELIVERY_OPTIONS };
+  const given = readOptions(options, table);
+  const { role, queue, healthySlots, failingSlots, deadlineMs } = given;
+  const wire = wireOf(given);
   if (queue === undefined && role !== 'both') {
     throw invalidOption(`role: '${role}' needs a queue that processes share`, ['queue']);
   }
+  const isDurable = queue !== undefined && queue.durability !== 'memory';
+  const horizonMs = isDurable ? DURABLE_HORIZON_MS : MEMORY_HORIZON_MS;
+  const { dialect, v1Aliases, lingerMs, lateHeadersMs } = given;
+  const { upkeepMs, stalledAfterMs, flushBeforeExitMs } = given;
   return {
     source: sourceOf(given),
     isAsked: typeof given.settings === 'function',
     queue,
     memory: memoryOf(given),
     role,
-    dialect: given.dialect ?? 'strict',
-    v1Aliases: given.v1Aliases ?? false,
-    lingerMs: given.lingerMs ?? 0,
-    policy: policyOf(given),
-    slots: { healthySlots: given.healthySlots ?? 64, failingSlots: given.failingSlots ?? 256 },
-    lateHeadersMs: given.lateHeadersMs ?? 2000,
+    dialect,
+    v1Aliases,
+    lingerMs,
+    policy: { ...policyNumbers(given), schedule: engineSchedule(given.schedule, horizonMs) },
+    slots: { healthySlots, failingSlots },
+    lateHeadersMs,
     leaseMs: leaseOf(given.leaseMs, deadlineMs),
     deadlineMs,
-    upkeepMs: given.upkeepMs ?? 60_000,
-    stalledAfterMs: given.stalledAfterMs ?? 60_000,
-    flushBeforeExitMs: given.flushBeforeExitMs ?? 0,
+    upkeepMs,
+    stalledAfterMs,
+    flushBeforeExitMs,
     headers: requestHeaders(given),
-    wire: { network, dispatcher: given.dispatcher, deadlines: deadlinesOf(deadlineMs) },
+    wire,
   };
 }
 
+const HEADERS_MS = 15_000;
+/** What of a longer deadline is left for the response body. */
+const BODY_MS = 5000;
+
+/** A foreign dispatcher chooses its addresses itself, so the guard must be out of the way (D77). */
+function wireOf({ network, dispatcher, deadlineMs }: Wire & { readonly deadlineMs: number }): Wire {
+  if (dispatcher !== undefined && network !== 'delegated') {
+    throw invalidOption("a dispatcher of your own needs network: 'delegated'", ['network']);
+  }
+  // A longer deadline is more time for the receiver's work and leaves the body its part (D76).
+  const headersMs = Math.max(HEADERS_MS, deadlineMs - BODY_MS);
+  return { network, dispatcher, deadlines: { headersMs, totalMs: deadlineMs } };
+}
+
+const MEMORY_OPTIONS = ['maxPendingBytes', 'maxPendingMessages', 'maxDeadBytes'] as const;
+
+type MemoryOption = (typeof MEMORY_OPTIONS)[number];
+
 /** A bound that is not kept would be worse than none. */
-function memoryOf(given: Partial<AllOptions>): MemoryQueueOptions {
+function memoryOf(
+  given: { readonly queue: MessageQueue | undefined } & {
+    readonly [Name in MemoryOption]: number | undefined;
+  },
+): MemoryQueueOptions {
   const names = MEMORY_OPTIONS.filter((name) => given[name] !== undefined);
   const [first] = names;
   if (given.queue !== undefined && first !== undefined) {
@@ -103,16 +146,136 @@ function leaseOf(leaseMs: number | undefined, deadlineMs: number): number {
   throw invalidOption(`expected leaseMs to be more than deadlineMs (${deadlineMs})`, ['leaseMs']);
 }
 
-function policyOf(given: Partial<AllOptions>): DeliveryPolicy {
-  const isDurable = given.queue !== undefined && given.queue.durability !== 'memory';
-  const horizonMs = isDurable ? DURABLE_HORIZON_MS : MEMORY_HORIZON_MS;
-  const numbers = Object.keys(DEFAULT_POLICY)
-    .filter((name) => name !== 'schedule')
-    .map((name) => [name, given[name as Exclude<keyof DeliveryPolicy, 'schedule'>]] as const)
-    .filter(([, value]) => value !== undefined);
+type Given = {
+  readonly [Name in keyof (OneDestination & ManyDestinations)]?:
+    | (OneDestination & ManyDestinations)[Name]
+    | undefined;
+} & { readonly network: NetworkPolicy };
+
+const OWN_OPTIONS = Object.keys(DESTINATION_OPTIONS).filter(
+  (name): name is keyof OneDestination => name !== 'settings',
+);
+
+/** Returns settings as they are given; `createSettings` reads them. */
+function sourceOf(given: Given): SettingsSource {
+  const { settings } = given;
+  if (settings === undefined) return oneDestination(given);
+  const extra = OWN_OPTIONS.find((name) => given[name] !== undefined);
+  if (extra === undefined) return settings;
+  throw invalidOption(`${extra} belongs into settings where settings are given`, [extra]);
+}
+
+/** Everything is found now, and not at the first message. */
+function oneDestination(given: Given): SettingsSource {
+  const { url, secret, application, tls, network } = given;
+  const { format = DESTINATION_OPTIONS.format.default } = given;
+  refuseLiteralAddress(parseWebhookUrl(url as string), network);
+  checkSecret(secret);
+  const { id, ...names } = application === undefined ? ANYBODY : readApplication(application);
+  const destination = { ...names, url, secret, tls, format };
+  const read = readWith(organisedApplicationSchema(), destination);
+  if (!read.ok) throw new SecurityEventError('ERR_INVALID_OPTION', { issues: read.issues });
+  const { value } = read;
+  const find = (applicationId: string) =>
+    id === undefined || id === applicationId ? value : undefined;
+  // Not again with each call, which took a quarter as long as accepting a message.
+  return Object.assign(find, { [IS_CHECKED]: true });
+}
+
+const ANYBODY = { id: undefined, name: '', environment: '' };
+
+type Application = NonNullable<OneDestination['application']>;
+
+const APPLICATION_RULES: Rules<keyof Application> = {
+  id: usable('a non-empty string', (id) => TEXT.isUsable(id) && id !== ''),
+  name: TEXT,
+  environment: TEXT,
+};
+
+function readApplication(given: unknown): Application {
+  const path = ['application'];
+  const application = check<Application>(given, APPLICATION_RULES, { name: 'application', path });
+  for (const [name, { expected }] of Object.entries(APPLICATION_RULES)) {
+    if (application[name as keyof Application] === undefined) {
+      throw invalidOption(`expected application.${name} to be ${expected}`, [...path, name]);
+    }
+  }
+  return application as Application;
+}
+
+/** The options of a call of `sendWebhook` with their defaults, checked. */
+export interface SendSettings {
+  readonly url: URL;
+  readonly secret: string;
+  readonly format: Format;
+  readonly dialect: Dialect;
+  readonly schedule: EngineSchedule;
+  readonly maxBodyBytes: number;
+  readonly maxMessages: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal | undefined;
+  readonly wire: Wire;
+}
+
+const { url: URL_RULE, secret: SECRET_RULE } = DESTINATION_OPTIONS;
+
+/**
+ * Checks everything but the messages.
+ *
+ * @throws SecurityEventError `ERR_INVALID_URL`, `ERR_INVALID_SECRET`, `ERR_ADDRESS_REFUSED` or `ERR_INVALID_OPTION`;
+ * its `path` names what is at fault.
+ */
+export function readSendOptions(destination: unknown, options: unknown): SendSettings {
+  const { url, secret } = check<WebhookDestination>(
+    destination,
+    { url: URL_RULE, secret: SECRET_RULE },
+    { name: 'the destination', path: [] },
+  );
+  const given = readOptions(options ?? {}, SEND_OPTIONS);
+  const { format, dialect, maxBodyBytes, maxMessages, signal } = given;
+  const wire = wireOf(given);
+  const parsedUrl = parseWebhookUrl(url as string);
+  refuseLiteralAddress(parsedUrl, wire.network);
   return {
-    ...DEFAULT_POLICY,
-    ...Object.fromEntries(numbers),
-    schedule: engineSchedule(given.schedule, horizonMs),
+    url: parsedUrl,
+    secret: checkSecret(secret),
+    format,
+    dialect,
+    schedule: directSchedule(given.schedule),
+    maxBodyBytes,
+    maxMessages,
+    headers: requestHeaders(given),
+    signal,
+    wire,
   };
+}
+
+export interface FlushOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly deadlineMs?: number | undefined;
+}
+
+export interface CloseOptions {
+  readonly deadlineMs?: number;
+}
+
+const MAX_PAGE = 1000;
+
+const DEADLINE = integer(0, MAX_TIMER_MS);
+
+export const FLUSH_RULES: Rules<keyof FlushOptions> = { signal: SIGNAL, deadlineMs: DEADLINE };
+export const CLOSE_RULES: Rules<keyof CloseOptions> = { deadlineMs: DEADLINE };
+export const SELECTION_RULES: Rules<keyof DeadLetterSelection> = {
+  applicationId: TEXT,
+  ids: listOf('strings', TEXT.isUsable),
+};
+export const QUERY_RULES: Rules<keyof DeadLetterQuery> = {
+  ...SELECTION_RULES,
+  limit: integer(1, MAX_PAGE),
+  after: TEXT,
+};
+
+/** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option. */
+export function readCall<T>(given: unknown, rules: Rules<keyof T & string>): Partial<T> {
+  return check<T>(given, rules, { name: 'the options', path: [] });
 }

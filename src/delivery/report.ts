@@ -1,6 +1,7 @@
 /** What a call of the direct sender came to. Ids, statuses and words of ours; no received text. */
 import type { AttemptResult, FailureCode, Outcome } from '../webhook/outcome.ts';
 import type { GiveUpReason } from '../webhook/retry.ts';
+import type { MissingDestination } from './attempt.ts';
 
 export type UndeliveredReason =
   | GiveUpReason
@@ -53,33 +54,48 @@ export interface SendReport {
   readonly requests: readonly RequestReport[];
 }
 
-/** A message that was answered with 200-299. */
-export interface DeliveredMessage {
-  readonly index: number;
-  readonly message_id: string;
-}
-
-export interface SendingEnd {
-  readonly delivered: readonly DeliveredMessage[];
-  readonly undelivered: readonly UndeliveredMessage[];
-  readonly requests: readonly RequestReport[];
-}
-
-export function reportOf({ delivered, undelivered, requests }: SendingEnd): SendReport {
-  return {
-    ok: undelivered.length === 0,
-    delivered: delivered.toSorted(byIndex).map(({ message_id }) => message_id),
-    undelivered: undelivered.toSorted(byIndex),
-    requests,
-  };
-}
-
-function byIndex(a: { readonly index: number }, b: { readonly index: number }): number {
-  return a.index - b.index;
-}
-
 export function attemptEnd(result: AttemptResult): AttemptEnd {
   return result.kind === 'response'
     ? { status: result.status }
     : { failure: result.code, detail: result.detail };
+}
+
+/** How the last attempt at a destination failed, or why there was none. */
+export interface DestinationFailure {
+  readonly applicationId: string;
+  /** Of the response; absent without one. */
+  readonly status?: number;
+  /** Why there was no response. */
+  readonly failure?: FailureCode;
+  /** One sentence about the failure that says what to do; no received text. */
+  readonly detail?: string;
+  /** Why nothing could be sent: no usable URL and secret. */
+  readonly because?: MissingDestination;
+}
+
+/** With more destinations that fail, the one that failed longest ago is forgotten. */
+const MAX_DESTINATIONS = 1000;
+
+export class LastFailures {
+  readonly #byApplication = new Map<string, DestinationFailure>();
+
+  /** Takes the failure of an attempt. */
+  failed(failure: DestinationFailure): void {
+    const failures = this.#byApplication;
+    failures.delete(failure.applicationId);
+    failures.set(failure.applicationId, failure);
+    const [oldest] = failures.keys();
+    if (failures.size > MAX_DESTINATIONS && oldest !== undefined) failures.delete(oldest);
+  }
+
+  /** Forgets the failure of a destination that took a request. */
+  succeeded(applicationId: string): void {
+    this.#byApplication.delete(applicationId);
+  }
+
+  /** Returns what a report of `undelivered` messages adds: nothing if all were delivered. */
+  reportOf(undelivered: number): { readonly failures?: readonly DestinationFailure[] } {
+    const failures = [...this.#byApplication.values()];
+    return undelivered === 0 || failures.length === 0 ? {} : { failures };
+  }
 }

@@ -6,13 +6,13 @@ import type { Claim, MessageQueue } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { onAbort } from '../runtime/on-abort.ts';
 import type { Random } from '../runtime/random.ts';
-import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
+import { WakeableTimer } from '../runtime/timers.ts';
+import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import { BRACKET_BYTES } from '../webhook/encoder.ts';
 import { jittered } from '../webhook/retry.ts';
-import type { Observe } from './observe.ts';
+import type { Observe } from './events.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
-import type { Pool, Slot, Slots } from './slots.ts';
-import { Rest } from './wakeable-timer.ts';
+import type { Pool } from './sender.ts';
 
 export interface SchedulerParts {
   readonly queue: MessageQueue;
@@ -25,7 +25,7 @@ export interface SchedulerParts {
   readonly random: Random;
   readonly observe: Observe;
   /** Awaited between two claims, so that starting many attempts does not hold the event loop. */
-  readonly giveWay: GiveWay;
+  readonly yieldToEventLoop: YieldToEventLoop;
   /** Rejects only if the claim cannot be read. */
   readonly deliver: (claim: Claim, slot: Slot) => Promise<void>;
 }
@@ -40,7 +40,7 @@ export class Scheduler {
   readonly #parts: SchedulerParts;
   readonly #running = new Set<Promise<void>>();
   readonly #stop = new AbortController();
-  readonly #rest: Rest;
+  readonly #timer: WakeableTimer;
   /** When something is due next, on the monotonic clock, while nothing could be claimed. */
   #nextDueAt: number | undefined;
   #idle: (() => void)[] = [];
@@ -48,7 +48,7 @@ export class Scheduler {
 
   constructor(parts: SchedulerParts) {
     this.#parts = parts;
-    this.#rest = new Rest(parts.clock);
+    this.#timer = new WakeableTimer(parts.clock);
   }
 
   start(): void {
@@ -63,7 +63,7 @@ export class Scheduler {
   /** Something may be due, or a slot is free. */
   wake(): void {
     this.#nextDueAt = undefined;
-    this.#rest.wake();
+    this.#timer.wake();
   }
 
   /**
@@ -99,13 +99,13 @@ export class Scheduler {
     const { clock, random, observe, ready } = this.#parts;
     let failures = 0;
     while (!this.#stop.signal.aborted) {
-      this.#rest.begin();
+      this.#timer.begin();
       try {
         await ready();
         const waitMs = await this.#claimAll();
         failures = 0;
         this.#tellIdle();
-        await this.#rest.wait(Math.min(waitMs, MAX_WAIT_MS));
+        await this.#timer.wait(Math.min(waitMs, MAX_WAIT_MS));
       } catch {
         const retryInMs = jittered(QUEUE_DELAYS_MS[failures] ?? MAX_WAIT_MS, random);
         failures += 1;
@@ -114,12 +114,12 @@ export class Scheduler {
         await clock.idle(retryInMs, this.#stop.signal);
       }
     }
-    this.#rest.end();
+    this.#timer.end();
   }
 
   /** For how long there is nothing to claim. */
   async #claimAll(): Promise<number> {
-    const { queue, slots, policy, leaseMs, clock, giveWay } = this.#parts;
+    const { queue, slots, policy, leaseMs, clock, yieldToEventLoop } = this.#parts;
     const { maxMessages, maxBodyBytes } = policy;
     const maxBytes = maxBodyBytes - BRACKET_BYTES;
     while (!this.#stop.signal.aborted) {
@@ -128,11 +128,11 @@ export class Scheduler {
       const answer = await queue.claim({ tiers, maxMessages, maxBytes, leaseMs });
       if (!isClaim(answer)) {
         const dueInMs = answer.dueInMs ?? Number.POSITIVE_INFINITY;
-        if (!this.#rest.isWoken) this.#nextDueAt = clock.monotonicMs() + dueInMs;
+        if (!this.#timer.isWoken) this.#nextDueAt = clock.monotonicMs() + dueInMs;
         return dueInMs;
       }
       this.#begin(answer);
-      await giveWay();
+      await yieldToEventLoop();
     }
     return 0;
   }
@@ -158,4 +158,63 @@ export class Scheduler {
   }
 }
 
-export const isClaim = (answer: Claim | object): answer is Claim => Object.hasOwn(answer, 'id');
+const isClaim = (answer: Claim | object): answer is Claim => Object.hasOwn(answer, 'id');
+
+export const POOLS: readonly Pool[] = ['healthy', 'failing'];
+
+export interface SlotLimits {
+  readonly healthySlots: number;
+  readonly failingSlots: number;
+}
+
+/** One request's place. */
+export interface Slot {
+  readonly pool: Pool;
+  /** To the slots of those that fail, if there is room; tells whether it moved. */
+  moveToFailing(): boolean;
+  /** Idempotent. */
+  release(): void;
+}
+
+export class Slots {
+  readonly #free: Record<Pool, number>;
+  readonly #limits: Readonly<Record<Pool, number>>;
+
+  constructor({ healthySlots, failingSlots }: SlotLimits) {
+    this.#limits = { healthy: healthySlots, failing: failingSlots };
+    this.#free = { ...this.#limits };
+  }
+
+  /** The pools that have room. */
+  free(): Pool[] {
+    return POOLS.filter((pool) => this.#free[pool] > 0);
+  }
+
+  inUse(): Record<Pool, number> {
+    const used = (pool: Pool): number => this.#limits[pool] - this.#free[pool];
+    return { healthy: used('healthy'), failing: used('failing') };
+  }
+
+  take(wanted: Pool): Slot {
+    const free = this.#free;
+    let pool = wanted;
+    let isHeld = true;
+    free[pool] -= 1;
+    return {
+      get pool() {
+        return pool;
+      },
+      moveToFailing: () => {
+        if (!isHeld || pool === 'failing' || free.failing === 0) return false;
+        free[pool] += 1;
+        pool = 'failing';
+        free[pool] -= 1;
+        return true;
+      },
+      release: () => {
+        if (isHeld) free[pool] += 1;
+        isHeld = false;
+      },
+    };
+  }
+}

@@ -5,8 +5,8 @@
  */
 import { SecurityEventError } from '../errors.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
-import { FollowedMessage } from './followed-message.ts';
-import type { SkippedMessage, SkipReason } from './skip.ts';
+import type { SkippedMessage, Taken } from './sender.ts';
+import { FollowedMessage } from './settled-messages.ts';
 
 /** The ends of a call's messages, by their places, where they are wanted. */
 export type Ends = FollowedMessage[];
@@ -16,11 +16,6 @@ export interface Accepted {
   readonly accepted: readonly AcceptedEntry[];
   readonly skipped: readonly SkippedMessage[];
 }
-
-/** One message that was accepted, and is followed to its end; or that is not to be sent, and why. */
-export type Taken =
-  | { readonly isAccepted: true; readonly followed: FollowedMessage | undefined }
-  | { readonly isAccepted: false; readonly reason: SkipReason };
 
 export interface EachCall {
   /** All of them, or it rejects and none. */

@@ -5,18 +5,16 @@ import { downgrade } from '../projection/downgrade.ts';
 import type { StoredMessage } from '../queue/queue.ts';
 import type { ResolvedApplication } from '../settings/source.ts';
 import { AcceptedEntry } from '../webhook/accept.ts';
-import { formatTimestamp, storeV1, storeV2 } from '../webhook/encoder.ts';
+import { formatTimestamp, type MessageToStore, storeV1, storeV2 } from '../webhook/encoder.ts';
 import {
   type FindApplication,
-  findDestination,
   type MissingDestination,
+  resolveDestination,
   type Sending,
 } from './attempt.ts';
 import { directPolicy, sendDirectly } from './direct-sending.ts';
 import type { SendReport } from './report.ts';
-import { DEFAULT_POLICY } from './retry-policy.ts';
-import { directSchedule } from './send-options.ts';
-import { testMessage } from './test-message.ts';
+import { DEFAULT_POLICY, directSchedule } from './retry-policy.ts';
 
 export interface TestParts extends Sending {
   readonly find: FindApplication;
@@ -38,7 +36,7 @@ export async function sendTestMessage(
   applicationId: string,
   parts: TestParts,
 ): Promise<SendReport> {
-  const destination = await findDestination(applicationId, parts.find, parts);
+  const destination = await resolveDestination(applicationId, parts.find, parts);
   if (typeof destination === 'string') {
     const detail = WHY_MISSING[destination];
     throw new SecurityEventError('ERR_UNKNOWN_APPLICATION', { detail, path: ['applicationId'] });
@@ -70,4 +68,33 @@ function stored(
   const context = { application, acceptedAt: formatTimestamp(now), dialect, v1Aliases };
   const v1 = downgrade(message, context);
   return v1.kind === 'element' ? storeV1(message.message_id, v1.element) : storeV2(message);
+}
+
+export interface TestSubject {
+  readonly applicationId: string;
+  readonly name: string;
+  readonly environment: string;
+  readonly id: string;
+  readonly now: number;
+}
+
+export function testMessage(subject: TestSubject): MessageToStore {
+  const { applicationId, name, environment, id, now } = subject;
+  return {
+    message_id: id,
+    message_type: 'test',
+    message: {
+      application_id: applicationId,
+      application_name: name,
+      environment,
+      id,
+      event_category: 'test',
+      event_kind: 'test_kind',
+      date_occurred: formatTimestamp(now),
+      humanized_description: 'A test of the webhook. Nothing happened.',
+      // D46
+      url: `urn:uuid:${id}`,
+      ips: [],
+    },
+  };
 }

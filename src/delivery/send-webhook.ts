@@ -7,18 +7,14 @@ import { newId } from '../runtime/id.ts';
 import { onAbort } from '../runtime/on-abort.ts';
 import { type Random, systemRandom } from '../runtime/random.ts';
 import { untraced } from '../runtime/untraced.ts';
-import { givingWay } from '../runtime/yield-to-event-loop.ts';
+import { createYield } from '../runtime/yield-to-event-loop.ts';
 import { type AcceptedEntry, acceptMessages } from '../webhook/accept.ts';
 import { createPoster, type Poster, type PosterOptions } from '../webhook/http/client.ts';
 import type { MessageToSend } from '../webhook/read-messages.ts';
 import { directPolicy, sendDirectly } from './direct-sending.ts';
+import type { SendOptions, WebhookDestination } from './options.ts';
+import { readSendOptions, type SendSettings } from './read-options.ts';
 import type { SendReport } from './report.ts';
-import {
-  readSettings,
-  type SendOptions,
-  type SendSettings,
-  type WebhookDestination,
-} from './send-options.ts';
 
 /**
  * Sends messages to one receiver, with retries, and reports what became of each. One request is in
@@ -58,12 +54,12 @@ export interface SendSystem {
 
 export async function sendNow(call: SendCall, system: SendSystem): Promise<SendReport> {
   const { settings, entries } = await readCall(call, system);
-  const { network, dispatcher, deadlines, signal } = settings;
+  const { signal } = settings;
   const { clock, random } = system;
   // A signal of ours: any number of calls may share the caller's, and each listens to it once.
   const stop = new AbortController();
   const letGo = signal === undefined ? undefined : onAbort(signal, () => stop.abort());
-  const poster = system.createPoster({ network, dispatcher, deadlines, clock });
+  const poster = system.createPoster({ ...settings.wire, clock });
   try {
     return await sendDirectly({
       destination: { url: settings.url, secret: settings.secret, tls: undefined },
@@ -94,9 +90,9 @@ async function readCall(
   { clock, newId: makeId }: SendSystem,
 ): Promise<CheckedCall> {
   try {
-    const settings = readSettings(destination, options);
+    const settings = readSendOptions(destination, options);
     const rules = { ...settings, newId: makeId };
-    return { settings, entries: await acceptMessages(messages, rules, givingWay(clock)) };
+    return { settings, entries: await acceptMessages(messages, rules, createYield(clock)) };
   } catch (error) {
     throw withInput(error, messages);
   }

@@ -1,15 +1,37 @@
 /** The public face of the delivery engine: what a caller may ask of it. */
 import type { Dialect } from '../contract/index.ts';
-import type { SendReport } from '../delivery/report.ts';
-import type { DeadLetterFilter, QueueStats } from '../queue/queue.ts';
+import { ownProperties } from '../own-properties.ts';
+import type { DowngradeSkip } from '../projection/downgrade.ts';
+import type {
+  DeadLetter,
+  DeadLetterFilter,
+  DeadReason,
+  Format,
+  QueueStats,
+  StoredMessage,
+  Tier,
+} from '../queue/queue.ts';
+import type { RouteSkip } from '../settings/routing.ts';
+import { encodeBody, formatTimestamp } from '../webhook/encoder.ts';
+import type { FailureCode } from '../webhook/outcome.ts';
 import type { MessageToSend } from '../webhook/read-messages.ts';
-import type { SendSelection } from './intake.ts';
-import type { DeadMessage, KeptMessage } from './kept-message.ts';
-import type { DestinationFailure } from './last-failures.ts';
-import type { Taken } from './send-each.ts';
-import type { SkippedMessage } from './skip.ts';
-import type { Pool } from './slots.ts';
-import type { FateCounts, WatchCounts } from './watches.ts';
+import type { DestinationFailure, SendReport } from './report.ts';
+import type { FateCounts, FollowedMessage, WatchCounts } from './settled-messages.ts';
+
+/** Of one call: what its messages were detected by, and for which playbook (D60). */
+export interface SendSelection {
+  readonly module?: string | undefined;
+  /** Its name or its slug. */
+  readonly playbook?: string | undefined;
+}
+
+/** One message that was accepted, and is followed to its end; or that is not to be sent, and why. */
+export type Taken =
+  | { readonly isAccepted: true; readonly followed: FollowedMessage | undefined }
+  | { readonly isAccepted: false; readonly reason: SkipReason };
+
+/** The slots of a request: for destinations that work, or for those that fail (D75). */
+export type Pool = Exclude<Tier, 'closed'>;
 
 /** What a call of `send` came to. */
 export interface SendResult {
@@ -127,4 +149,80 @@ export interface WebhookSender<D extends Dialect = 'strict'> extends AsyncDispos
    * messages that others accepted. Idempotent: the first call's report is everybody's. It rejects with `ERR_QUEUE_FAILED` where the queue does not answer for 30 s.
    */
   close(options?: { readonly deadlineMs?: number }): Promise<CloseResult>;
+}
+
+interface Kept {
+  readonly applicationId: string;
+  readonly stored: StoredMessage;
+  readonly sends: number;
+}
+
+/** Its content is parsed when it is asked for, and does not show where the object is printed. */
+export class KeptMessage {
+  readonly applicationId: string;
+  readonly message_id: string;
+  readonly format: Format;
+  /** How often it was sent. */
+  readonly sends: number;
+  readonly #stored: StoredMessage;
+
+  constructor({ applicationId, stored, sends }: Kept) {
+    this.applicationId = applicationId;
+    this.message_id = stored.messageId;
+    this.format = stored.format;
+    this.sends = sends;
+    this.#stored = stored;
+  }
+
+  /**
+   * What was to be sent. In format 2 it can be given to `send` again:
+   * `{ message_id, message_type, message }`. In format 1 it is the element.
+   */
+  get content(): Readonly<Record<string, unknown>> {
+    const outgoing = { stored: this.#stored, sends: 0 };
+    const body = encodeBody([outgoing], formatTimestamp(0)).toString();
+    const [element] = JSON.parse(body) as [Readonly<Record<string, unknown>>];
+    if (this.format === 1) return element;
+    const { message_id, message_type, message } = element;
+    return { message_id, message_type, message };
+  }
+}
+
+type Ending = Pick<DeadMessage, 'status' | 'failure'>;
+
+/** A message whose attempts are over, kept for `replay`. */
+export class DeadMessage extends KeptMessage {
+  /** Names it in `replay` and `purge`. */
+  readonly id: string;
+  readonly reason: DeadReason;
+  /** How its last attempt ended; neither where there was none. */
+  readonly status?: number;
+  readonly failure?: FailureCode;
+  /** Milliseconds since the epoch. */
+  readonly acceptedAt: number;
+  readonly diedAt: number;
+
+  constructor(letter: DeadLetter) {
+    super(letter);
+    this.id = letter.id;
+    this.reason = letter.reason;
+    const { status, failure } = ownProperties(letter.lastAttempt as Ending);
+    if (status !== undefined) this.status = status;
+    if (failure !== undefined) this.failure = failure;
+    this.acceptedAt = letter.acceptedAt;
+    this.diedAt = letter.diedAt;
+  }
+}
+
+export type SkipReason =
+  | RouteSkip
+  | DowngradeSkip
+  /** the receiver has said 410 twice (D72), or a call has closed the destination */
+  | 'destination-closed';
+
+export interface SkippedMessage {
+  /** Where it is among the messages given. */
+  readonly index: number;
+  readonly applicationId: string;
+  readonly reason: SkipReason;
 }

@@ -1,18 +1,17 @@
 /** From the first message to the last: what is being accepted, `flush` and `close` (D79, D80). */
 import { SecurityEventError } from '../errors.ts';
 import type { MessageQueue, QueueClosing, ReturnedMessage } from '../queue/queue.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { deferred } from '../runtime/deferred.ts';
 import { onAbort } from '../runtime/on-abort.ts';
+import { keepProcessAlive, noAnswerError, withTimeout } from '../runtime/timers.ts';
 import { Underway } from '../runtime/underway.ts';
-import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
-import type { FlushOptions } from './call-options.ts';
+import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import { Flushes, type FlushParts } from './flushes.ts';
-import { hold } from './keep-process-alive.ts';
-import { KeptMessage } from './kept-message.ts';
-import type { CloseResult, FlushResult } from './sender.ts';
-import { inTime, noAnswer } from './with-timeout.ts';
+import type { FlushOptions } from './read-options.ts';
+import { type CloseResult, type FlushResult, KeptMessage } from './sender.ts';
 
-export interface LifecycleParts extends FlushParts {
+export interface ShutdownParts extends FlushParts {
   readonly queue: MessageQueue;
   /** Resolves when nothing is in flight or due before that time, or at the latest when aborted. */
   readonly quiet: (untilMs: number, signal: AbortSignal) => Promise<void>;
@@ -20,7 +19,7 @@ export interface LifecycleParts extends FlushParts {
   readonly stop: () => Promise<void>;
   /** Ends all connections. */
   readonly disconnect: () => Promise<void>;
-  readonly giveWay: GiveWay;
+  readonly yieldToEventLoop: YieldToEventLoop;
 }
 
 const DEFAULT_CLOSE_MS = 10_000;
@@ -28,30 +27,36 @@ const DEFAULT_CLOSE_MS = 10_000;
 /** What a queue may take to be closed, in ms: it may have much to write, or to hand back. */
 const QUEUE_CLOSE_MS = 30_000;
 
-export class Lifecycle {
-  readonly #parts: LifecycleParts;
+export class Shutdown {
+  readonly #parts: ShutdownParts;
   readonly #calls = new Underway();
   readonly #flushes: Flushes;
   #callCount = 0;
   #closing: Promise<CloseResult> | undefined;
 
-  constructor(parts: LifecycleParts) {
+  constructor(parts: ShutdownParts) {
     this.#parts = parts;
     this.#flushes = new Flushes(parts, this.#calls);
   }
 
   /** Runs what may put something into the queue; `flush` and `close` wait for it. */
   async accepting<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#closing !== undefined) throw new SecurityEventError('ERR_SENDER_CLOSED');
-    this.#callCount += 1;
-    const call = this.#calls.begin();
+    const end = this.begin();
     try {
       return await work();
     } catch (error) {
       throw this.errorFor(error);
     } finally {
-      this.#calls.end(call);
+      end();
     }
+  }
+
+  /** Begins such a call. Returns the function that ends it. Throws `ERR_SENDER_CLOSED` after `close`. */
+  begin(): () => void {
+    if (this.#closing !== undefined) throw new SecurityEventError('ERR_SENDER_CLOSED');
+    this.#callCount += 1;
+    const call = this.#calls.begin();
+    return () => this.#calls.end(call);
   }
 
   /** What is told of an error of a call that began before `close`, and may have found the queue closed. */
@@ -103,20 +108,20 @@ export class Lifecycle {
   /** The server of a queue may be away and never answer: `close` ends all the same (D79). */
   async #end(signal: AbortSignal): Promise<QueueClosing> {
     const { stop, queue, clock } = this.#parts;
-    await inTime(stop(), { clock, signal });
-    const closed = await inTime(queue.close(), { clock, signal, ms: QUEUE_CLOSE_MS });
+    await withTimeout(stop(), { clock, signal });
+    const closed = await withTimeout(queue.close(), { clock, signal, ms: QUEUE_CLOSE_MS });
     if (closed !== undefined) return closed.value;
-    throw new SecurityEventError('ERR_QUEUE_FAILED', { cause: noAnswer(QUEUE_CLOSE_MS) });
+    throw new SecurityEventError('ERR_QUEUE_FAILED', { cause: noAnswerError(QUEUE_CLOSE_MS) });
   }
 
   /** What was not delivered, as it is handed back: everything that waited, so in slices. */
   async #keep(returned: readonly ReturnedMessage[]): Promise<KeptMessage[]> {
-    const { tracker, observe, giveWay } = this.#parts;
+    const { tracker, observe, yieldToEventLoop } = this.#parts;
     const kept: KeptMessage[] = [];
     for (const message of returned) {
       tracker.settled(message.sequence, 'discarded', 'returned');
       kept.push(new KeptMessage(message));
-      const pause = giveWay();
+      const pause = yieldToEventLoop();
       if (pause !== undefined) await pause;
     }
     const count = kept.length;
@@ -126,7 +131,7 @@ export class Lifecycle {
 
   /** The process lives until it is over. */
   async #held<T>(work: Promise<T>): Promise<T> {
-    const letGo = hold(this.#parts.clock);
+    const letGo = keepProcessAlive(this.#parts.clock);
     try {
       return await work;
     } finally {
@@ -138,4 +143,50 @@ export class Lifecycle {
 function asOfClosed(error: unknown): unknown {
   const isOfQueue = error instanceof SecurityEventError && error.code === 'ERR_QUEUE_CLOSED';
   return isOfQueue ? new SecurityEventError('ERR_SENDER_CLOSED', { cause: error }) : error;
+}
+
+export interface BeforeExit {
+  /** How long to wait at most, in ms; 0 does nothing. */
+  readonly budgetMs: number;
+  readonly clock: Clock;
+  /** Grows with every message that is accepted. */
+  readonly lastNumber: () => number;
+  readonly pending: () => number;
+  readonly flush: (signal: AbortSignal) => Promise<unknown>;
+}
+
+/**
+ * When the process has nothing else to do, waits for what is pending, once for each lot of messages:
+ * `beforeExit` is told again after every wait. The function handed back takes the listener off.
+ */
+export function flushBeforeExit(parts: BeforeExit): () => void {
+  const { budgetMs, clock, lastNumber, pending, flush } = parts;
+  if (budgetMs === 0) return () => {};
+  let flushedTo = 0;
+  const listener = (): void => {
+    if (pending() === 0 || lastNumber() === flushedTo) return;
+    flushedTo = lastNumber();
+    const budget = new AbortController();
+    const done = new AbortController();
+    void clock.sleep(budgetMs, done.signal).then(() => budget.abort());
+    void flush(budget.signal).then(() => done.abort());
+  };
+  moveLimit(1);
+  process.on('beforeExit', listener);
+  let isListening = true;
+  return () => {
+    if (!isListening) return;
+    isListening = false;
+    process.off('beforeExit', listener);
+    moveLimit(-1);
+  };
+}
+
+/**
+ * Of the host's process: our listeners do not count towards Node's leak warning, which would go to
+ * the host's console (D80). 0 is no limit.
+ */
+function moveLimit(by: 1 | -1): void {
+  const limit = process.getMaxListeners();
+  if (limit > 0) process.setMaxListeners(limit + by);
 }

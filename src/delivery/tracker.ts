@@ -5,11 +5,22 @@
 import type { Backlog, DeadReason, DiscardReason, SequenceRange } from '../queue/queue.ts';
 import { deferred } from '../runtime/deferred.ts';
 import { Underway } from '../runtime/underway.ts';
-import { EarlySettlements, type Fate, type SettledMessage } from './early-settlements.ts';
-import type { FollowedMessage } from './followed-message.ts';
-import { type ComparedRange, type CountPending, compareRanges } from './settled-elsewhere.ts';
-import { type UnsettledRange, UnsettledRanges } from './unsettled-ranges.ts';
-import { type FateCounts, type Watch, Watches } from './watches.ts';
+import {
+  EarlySettlements,
+  type Fate,
+  type FateCounts,
+  type FollowedMessage,
+  type SettledMessage,
+  type Watch,
+  Watches,
+} from './settled-messages.ts';
+import {
+  type ComparedRange,
+  type CountPending,
+  compareRanges,
+  type UnsettledRange,
+  UnsettledRanges,
+} from './unsettled-ranges.ts';
 
 /** A call of `enqueue` that is under way. */
 export interface ExpectedMessages {

@@ -1,6 +1,7 @@
 /**
- * The incidents reported so far (D50): the first report on a channel creates the incident there, every
- * later one updates it. A store in a queue's database shares this between processes.
+ * The contract of incident stores (D50): which incidents were reported on which channel. The first
+ * report on a channel creates the incident there, and later ones update it. A database can keep them for
+ * several processes.
  */
 import { createHash } from 'node:crypto';
 
@@ -11,9 +12,9 @@ export interface IncidentReport {
   readonly applicationId: string;
   readonly incidentId: string;
   readonly channel: IncidentChannel;
-  /** When it happened, as the event says: milliseconds since the epoch. No clock to forget by. */
+  /** When it happened by the event, in milliseconds since the epoch. Stores do not expire by this. */
   readonly at: number;
-  /** Related addresses in D14's spelling, and accounts by any text that identifies them. */
+  /** The addresses, in the spelling of D14, and the accounts, as texts that differ. */
   readonly addresses: readonly string[];
   readonly accounts: readonly string[];
 }
@@ -21,20 +22,20 @@ export interface IncidentReport {
 export interface IncidentChanges {
   /** The report creates the incident on its channel: `create` (A), `created` (B). */
   readonly isFirst: boolean;
-  /** The `at` of its first report, on whichever channel. */
+  /** The `at` of its first report on any channel. */
   readonly startedAt: number;
-  /** Those that no report on this channel has named before, each once, in the order given. */
+  /** Those that no earlier report on this channel named. Each once, in the order of the report. */
   readonly newAddresses: readonly string[];
   readonly newAccounts: readonly string[];
 }
 
-/** Answers at once, or by promises; of two first reports at the same time one creates the incident. */
+/** Returns values or promises. Of two first reports at the same time, one creates the incident. */
 export interface IncidentStore {
-  /** Records the report, and returns what is new about the incident. */
+  /** Records a report, and returns what is new in it. */
   record(report: IncidentReport): IncidentChanges | Promise<IncidentChanges>;
   /**
-   * The report was refused, skipped or failed after all: what it would have created or named is new
-   * again. `changes` is what `record` returned for it.
+   * Takes a report back that was refused, skipped or failed: what it created or named is new again.
+   * `changes` is what `record` returned for it.
    */
   retract(report: IncidentReport, changes: IncidentChanges): void | Promise<void>;
 }
@@ -43,8 +44,8 @@ export interface IncidentStore {
 export const MAX_KEPT_LENGTH = 128;
 
 /**
- * JSON keeps the parts apart, whatever characters they have, and shares no memory with them. What is
- * longer is kept as its digest.
+ * Returns the parts as JSON, which keeps them apart and shares no memory with them. Returns a digest
+ * when that is too long.
  */
 export function keptName(parts: readonly string[]): string {
   const text = JSON.stringify(parts);

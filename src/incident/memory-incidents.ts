@@ -1,32 +1,29 @@
-/** The incident store in memory: bounded, and lost with the process. */
+/** An incident store in the memory of one process. It is bounded. */
 import { check, integer } from '../option-rules.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
-import type {
-  IncidentChanges,
-  IncidentChannel,
-  IncidentReport,
-  IncidentStore,
+import {
+  type IncidentChanges,
+  type IncidentChannel,
+  type IncidentReport,
+  type IncidentStore,
+  keptName,
 } from './incident-store.ts';
-import { keptName } from './incident-store.ts';
 
 export interface MemoryIncidentsOptions {
-  /** Incidents reported longest ago are forgotten first. 1 to 10,000,000; default 100,000. */
+  /** Maximum number of incidents. Those reported longest ago go. 1 to 10,000,000; default 100,000. */
   readonly maxIncidents?: number;
   /**
-   * Addresses and accounts of all incidents together. 1 to 100,000,000; default 1,000,000. None takes
-   * more than a few hundred bytes, however long it is.
+   * Maximum number of addresses and accounts of all incidents. Each takes a few hundred bytes at most.
+   * 1 to 100,000,000; default 1,000,000.
    */
   readonly maxNames?: number;
-  /**
-   * How long an incident is kept since its last report, in milliseconds by the clock of this
-   * process: when a report says that it happened has no say. At least 1; default 30 days.
-   */
+  /** Time for which an incident is kept after its last report, in milliseconds. Default 30 days. */
   readonly keptMs?: number;
 }
 
 const DAY_MS = 86_400_000;
 
-/** On one channel. */
+/** What was reported of an incident on one channel. */
 interface Reported {
   isCreated: boolean;
   readonly names: Set<string>;
@@ -34,9 +31,9 @@ interface Reported {
 
 interface KnownIncident {
   readonly startedAt: number;
-  /** On the clock that never jumps. */
+  /** By the monotonic clock. */
   seenAtMs: number;
-  readonly reported: { readonly [C in IncidentChannel]: Reported };
+  readonly channels: { readonly [C in IncidentChannel]: Reported };
 }
 
 const RULES = {
@@ -46,8 +43,8 @@ const RULES = {
 };
 
 /**
- * What a reporter remembers of incidents unless it is given a store: for reporters of one process that
- * are to share it, or for other bounds.
+ * Creates an incident store in memory. Each reporter has one of its own by default: make one to share it
+ * between reporters of a process, or to change its bounds.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */
@@ -77,7 +74,7 @@ class MemoryIncidents implements IncidentStore {
 
   record(report: IncidentReport): IncidentChanges {
     const incident = this.#see(report);
-    const reported = incident.reported[report.channel];
+    const reported = incident.channels[report.channel];
     const changes = {
       isFirst: !reported.isCreated,
       startedAt: incident.startedAt,
@@ -90,7 +87,7 @@ class MemoryIncidents implements IncidentStore {
   }
 
   retract(report: IncidentReport, { isFirst, newAddresses, newAccounts }: IncidentChanges): void {
-    const reported = this.#known.get(keyOf(report))?.reported[report.channel];
+    const reported = this.#known.get(keyOf(report))?.channels[report.channel];
     if (reported === undefined) return;
     if (isFirst) reported.isCreated = false;
     this.#remove(reported, 'ip', newAddresses);
@@ -117,20 +114,20 @@ class MemoryIncidents implements IncidentStore {
     }
   }
 
-  #addNew(reported: Reported, kind: string, names: readonly string[]): string[] {
+  #addNew({ names: known }: Reported, kind: string, names: readonly string[]): string[] {
     const added: string[] = [];
     for (const name of names) {
-      const size = reported.names.size;
-      reported.names.add(keptName([kind, name]));
-      if (reported.names.size > size) added.push(name);
+      const { size } = known;
+      known.add(keptName([kind, name]));
+      if (known.size > size) added.push(name);
     }
     this.#nameCount += added.length;
     return added;
   }
 
-  #remove(reported: Reported, kind: string, names: readonly string[]): void {
+  #remove({ names: known }: Reported, kind: string, names: readonly string[]): void {
     for (const name of names) {
-      if (reported.names.delete(keptName([kind, name]))) this.#nameCount -= 1;
+      if (known.delete(keptName([kind, name]))) this.#nameCount -= 1;
     }
   }
 
@@ -138,16 +135,16 @@ class MemoryIncidents implements IncidentStore {
     const { maxIncidents, maxNames } = this.#limits;
     for (const [key, incident] of this.#known) {
       if (this.#known.size <= maxIncidents && this.#nameCount <= maxNames) return;
-      // The incident that was just reported stays: its next report is likely.
+      // The next report is most likely about this one.
       if (incident === current) break;
       this.#forget(key, incident);
     }
     this.#forgetNames(current);
   }
 
-  /** Forgets the oldest names of an incident that alone has more names than the limit. */
-  #forgetNames({ reported }: KnownIncident): void {
-    for (const { names } of [reported.log, reported.webhook]) {
+  /** Forgets the oldest names of an incident that alone has more than all may have. */
+  #forgetNames({ channels }: KnownIncident): void {
+    for (const { names } of [channels.log, channels.webhook]) {
       for (const name of names) {
         if (this.#nameCount <= this.#limits.maxNames) return;
         names.delete(name);
@@ -168,11 +165,11 @@ const keyOf = ({ applicationId, incidentId }: IncidentReport): string =>
 const unseen = (at: number): KnownIncident => ({
   startedAt: at,
   seenAtMs: 0,
-  reported: {
+  channels: {
     log: { isCreated: false, names: new Set() },
     webhook: { isCreated: false, names: new Set() },
   },
 });
 
-const namesIn = ({ reported }: KnownIncident): number =>
-  reported.log.names.size + reported.webhook.names.size;
+const namesIn = ({ channels: { log, webhook } }: KnownIncident): number =>
+  log.names.size + webhook.names.size;

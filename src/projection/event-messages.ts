@@ -126,11 +126,11 @@ function messageGeo(geo: ActorIp['geo']): ResolvedIp['geo'] {
   return { city, code, point: [longitude ?? 0, latitude ?? 0] };
 }
 
-export function resolvedIp({ address, geo, metadata }: ActorIp, resolvedAt: string): ResolvedIp {
+function resolvedIp({ address, geo, metadata }: ActorIp, resolvedAt: string): ResolvedIp {
   return { address, date_resolved: resolvedAt, geo: messageGeo(geo), is_tor: metadata.tor };
 }
 
-export function relatedIp({ address, geo, metadata }: ActorIp, resolvedAt: string): RelatedIp {
+function relatedIp({ address, geo, metadata }: ActorIp, resolvedAt: string): RelatedIp {
   const { version, multicast, global, unspecified, reserved, loopback } = metadata;
   return {
     address,
@@ -154,5 +154,5 @@ export function relatedIp({ address, geo, metadata }: ActorIp, resolvedAt: strin
 }
 
 /** The whole address and nothing beside it: `203.0.113.9/32`, `2001:db8::7/128`. */
-export const cidrOf = ({ address }: Pick<ActorIp, 'address'>): string =>
+const cidrOf = ({ address }: Pick<ActorIp, 'address'>): string =>
   `${address}/${address.includes(':') ? 128 : 32}`;

@@ -57,15 +57,15 @@ export function createPostgresIncidents(options: PostgresConnectionOptions): Pos
 }
 
 /**
- * Makes what the queue needs in the database, in one transaction. What is there stays; the schema of an
- * older version of the package is migrated, and its queues have to be closed for that. Any number of
+ * Makes what the queue needs in the database, in one transaction. What is there stays. Any number of
  * processes can call it at once. The user of the connection has to own the schema, or be allowed to create it.
  *
- * @throws SecurityEventError (rejects) `ERR_INVALID_OPTION`; `ERR_PEER_MISSING`; `ERR_QUEUE_FAILED`.
+ * @throws SecurityEventError (rejects) `ERR_INVALID_OPTION`; `ERR_PEER_MISSING`; `ERR_QUEUE_FAILED`, also
+ * if the schema has another version.
  */
 export async function createPostgresSchema(
   options: PostgresConnectionOptions,
-): Promise<'created' | 'migrated' | 'present'> {
+): Promise<'created' | 'present'> {
   const read = readConnectionOptions(options);
   const servers = new Servers(read, SURROUNDINGS, checkWritable);
   try {

@@ -1,7 +1,7 @@
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import { calm } from '../runtime/ignore-rejection.ts';
-import { nextTurn } from '../runtime/next-turn.ts';
+import { nextTurn } from '../runtime/yield-to-event-loop.ts';
 import type { WebhookReceiver, WebhookRequest } from './webhook-receiver.ts';
 
 export interface FetchHandlerOptions {

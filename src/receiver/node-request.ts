@@ -1,8 +1,7 @@
 /** Requests and responses of Node's HTTP servers, and of frameworks on top of them. */
-
 import { SecurityEventError } from '../errors.ts';
 import { readProperty } from '../own-properties.ts';
-import { nextTurn } from '../runtime/next-turn.ts';
+import { nextTurn } from '../runtime/yield-to-event-loop.ts';
 import type { WebhookAnswer, WebhookRequest } from './webhook-receiver.ts';
 
 /** What is used of a stream of Node's. */

@@ -138,7 +138,7 @@ function sinkOf({ webhook, service }: CheckedOptions): MessageSink | undefined {
   return senderSink(createWebhookSender<'open'>({ dialect: 'open', ...options }), true);
 }
 
-export function createDisabledReporter(): Reporter {
+function createDisabledReporter(): Reporter {
   const receipt = new EventReceipt({ outcome: 'skipped', reason: 'disabled' });
   const skip = (): Receipt => receipt;
   const counters = new ReporterCounters();

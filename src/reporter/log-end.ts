@@ -1,10 +1,10 @@
-/** The writer of a reporter, and its end: what the log could not do is reported beside the rest. */
+/** The log writer of a reporter: flushes and closes it, and reports its error beside the other results. */
+import type { SecurityEventError } from '../errors.ts';
 import type { WriteReport } from '../log/write-counters.ts';
 import type { LogWriter, RecordWriter } from '../log/writer.ts';
-import type { LogTrouble } from './reporter.ts';
 import { wrapHostError } from './wrap-host-error.ts';
 
-/** What a reporter needs of a writer; the caller's own has it. */
+/** The part of a log writer that a reporter uses. */
 export interface Writer extends Pick<LogWriter<'open'>, 'write'> {
   flush(): Promise<unknown>;
   close(): Promise<unknown>;
@@ -12,10 +12,15 @@ export interface Writer extends Pick<LogWriter<'open'>, 'write'> {
 
 export interface HeldWriter {
   readonly writer: Writer;
-  /** The same writer, where the reporter has made it and closes it. */
+  /** The same writer, if the reporter made it and closes it. */
   readonly own?: RecordWriter<'open'>;
   /** Whether lines are written after `write` has returned. */
   readonly writesLater?: boolean;
+}
+
+/** The error of the log, if it had one. Messages are flushed or closed regardless. */
+export interface LogTrouble {
+  readonly logError?: SecurityEventError;
 }
 
 export class LogEnd {

@@ -1,11 +1,11 @@
 /** Channel B of a reporter: the part of a webhook sender that a reporter uses. */
-import type { SendSelection } from '../delivery/intake.ts';
-import type { Taken } from '../delivery/send-each.ts';
 import {
   type CloseResult,
   type FlushResult,
   type FollowingSender,
   SEND_EACH,
+  type SendSelection,
+  type Taken,
   type WebhookSender,
 } from '../delivery/sender.ts';
 import type { DraftMessage } from './build-message.ts';

@@ -1,7 +1,7 @@
 /** The receipt of an event, and what becomes of its message. */
 import { inspect } from 'node:util';
 import type { JsonObject } from '../contract/index.ts';
-import type { SkipReason } from '../delivery/skip.ts';
+import type { SkipReason } from '../delivery/sender.ts';
 import type { SecurityEventErrorCode } from '../errors.ts';
 import type { WrittenRecord } from '../log/record-serializer.ts';
 import type { DeadReason, DiscardReason } from '../queue/queue.ts';

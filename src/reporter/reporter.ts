@@ -1,11 +1,9 @@
 /** A reporter: one method for each kind of event, and the reporters derived from it. */
-import { FLUSH_RULES, type FlushOptions } from '../delivery/call-options.ts';
+import { FLUSH_RULES, type FlushOptions } from '../delivery/read-options.ts';
 import type { CloseResult, FlushResult } from '../delivery/sender.ts';
-import type { SecurityEventError } from '../errors.ts';
 import { check, integer, MAX_TIMER_MS, usable } from '../option-rules.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { NOT_NEEDED } from '../runtime/not-needed.ts';
-import { onAbort } from '../runtime/on-abort.ts';
+import { cancelWait, onAbort } from '../runtime/on-abort.ts';
 import { NO_CONTEXT, NO_OWN_CONTEXT } from './build-record.ts';
 import type { Channels } from './channels.ts';
 import type {
@@ -19,15 +17,10 @@ import type {
   UserEventPayload,
 } from './event-input.ts';
 import type { EventPipeline } from './event-pipeline.ts';
-import type { LogEnd } from './log-end.ts';
+import type { LogEnd, LogTrouble } from './log-end.ts';
 import { type MessageSink, NO_RESULTS, NOTHING_FLUSHED } from './message-sink.ts';
 import type { Receipt } from './receipt.ts';
 import type { ReporterCounters, ReporterStats } from './reporter-stats.ts';
-
-/** The error of the log, if it had one. Messages are flushed or closed regardless. */
-export interface LogTrouble {
-  readonly logError?: SecurityEventError;
-}
 
 export interface ReporterFlushResult extends FlushResult, LogTrouble {}
 export interface ReporterCloseResult extends CloseResult, LogTrouble {}
@@ -146,9 +139,9 @@ class EventMethods implements EventReporter {
     const { channels, sink, logEnd, clock } = this.#parts;
     const { signal, deadlineMs } = check<FlushOptions>(options, FLUSH_RULES);
     const limit = new AbortController();
-    const letGo = signal === undefined ? () => {} : onAbort(signal, () => limit.abort(NOT_NEEDED));
+    const letGo = signal === undefined ? () => {} : onAbort(signal, () => cancelWait(limit));
     if (deadlineMs !== undefined) {
-      void clock.sleep(deadlineMs, limit.signal).then(() => limit.abort(NOT_NEEDED));
+      void clock.sleep(deadlineMs, limit.signal).then(() => cancelWait(limit));
     }
     const end = signal === undefined && deadlineMs === undefined ? undefined : limit.signal;
     try {
@@ -158,7 +151,7 @@ class EventMethods implements EventReporter {
       return { ...result, ...trouble };
     } finally {
       letGo();
-      limit.abort(NOT_NEEDED);
+      cancelWait(limit);
     }
   }
 }

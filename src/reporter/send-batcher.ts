@@ -8,8 +8,8 @@
  * `sendEach` of delivery.
  */
 
-import type { SendSelection } from '../delivery/intake.ts';
 import { refusals } from '../delivery/send-each.ts';
+import type { SendSelection } from '../delivery/sender.ts';
 import { SecurityEventError } from '../errors.ts';
 import { Underway } from '../runtime/underway.ts';
 import type { DraftMessage } from './build-message.ts';

@@ -18,8 +18,7 @@ export const currentSurroundings = (): object | undefined => ambient.getStore();
 const ID_NAMES: readonly (string | undefined)[] = ['async_id_symbol', 'trigger_async_id_symbol'];
 
 /**
- * Runs `work`, and all that it starts, in a context in which no AsyncLocalStorage of the process has
- * a store: what we do in the background must not keep the request alive that happened to start it.
+ * Runs `work`, and all that it starts, within these surroundings and in no store of another AsyncLocalStorage: what we do in the background must not keep the request alive that happened to start it.
  *
  * `AsyncLocalStorage.snapshot()` cannot give that: it keeps the context in which it is taken, and a host may import
  * this library within a request, as route handlers that load lazily do (async-context.test.ts). So a resource is made here and
@@ -27,10 +26,11 @@ const ID_NAMES: readonly (string | undefined)[] = ['async_id_symbol', 'trigger_a
  * resource (20, 22) or in a context frame (24 and later). Where Node keeps the ids otherwise, `work` runs
  * where it is.
  */
-export function detached<T>(work: () => T): T {
-  const keys = idKeys();
-  const outside = idsOnly(new AsyncResource('security-event-delivery'), keys);
-  return outside === undefined ? work() : outside.runInAsyncScope(work);
+export function runDetached<T>(surroundings: object, work: () => T): T {
+  const outside = idsOnly(new AsyncResource('security-event-delivery'), idKeys());
+  if (outside === undefined) return runWithin(surroundings, work);
+  // Without a function of our own between: it would be one more in the stacks of errors.
+  return outside.runInAsyncScope(ambient.run.bind(ambient)<T>, undefined, surroundings, work);
 }
 
 /** The keys of the ids; looking for them takes most of the time of a way out. */

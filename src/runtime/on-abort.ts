@@ -40,3 +40,11 @@ function listenerLimit(signal: AbortSignal): number {
     return 0;
   }
 }
+
+/**
+ * Ends a wait that nobody needs any more. The reason is given, since a default reason is an error with its stack:
+ * two took an eighth of an attempt's CPU.
+ */
+export function cancelWait(wait: AbortController): void {
+  wait.abort('not needed any more');
+}

@@ -1,5 +1,4 @@
 import type { Clock } from './clock.ts';
-import { nextTurn } from './next-turn.ts';
 
 /** Of the event loop's time, in each turn: a little for this, the rest for the host (D80). */
 const SLICE_MS = 4;
@@ -11,14 +10,14 @@ const WORKS_AT_ONCE = 16;
 const PIECES_PER_TURN = 128;
 
 /** Asked between two pieces of long work; what it gives is awaited. Most of the time it is nothing. */
-export type GiveWay = () => Promise<void> | undefined;
+export type YieldToEventLoop = () => Promise<void> | undefined;
 
 /**
  * For long work in pieces that must not hold the event loop (D80): what this gives back is awaited
  * between two of them. However many works share it, they have 4 ms of a turn together, and take
  * turns; the first call in a turn begins them.
  */
-export function givingWay(clock: Pick<Clock, 'monotonicMs'>): GiveWay {
+export function createYield(clock: Pick<Clock, 'monotonicMs'>): YieldToEventLoop {
   const waiting: (() => void)[] = [];
   let sliceStartedAt: number | undefined;
   const startSlice = (): void => {
@@ -58,10 +57,21 @@ export function givingWay(clock: Pick<Clock, 'monotonicMs'>): GiveWay {
  * many pieces, however short they were. Taking away needs turns of the event loop more than time, and what
  * waits needs memory, which costs time again: bench/README.md tells how much.
  */
-export function inStep(giveWay: GiveWay, isBehind: () => boolean): GiveWay {
+export function yieldAlsoWhenBehind(
+  yieldToEventLoop: YieldToEventLoop,
+  isBehind: () => boolean,
+): YieldToEventLoop {
   let pieces = 0;
   return () => {
     pieces += 1;
-    return pieces % PIECES_PER_TURN === 0 && isBehind() ? nextTurn().then(giveWay) : giveWay();
+    return pieces % PIECES_PER_TURN === 0 && isBehind()
+      ? nextTurn().then(yieldToEventLoop)
+      : yieldToEventLoop();
   };
 }
+
+/** Resolves after what is already waiting for this turn of the event loop; no time is waited for. */
+export const nextTurn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });

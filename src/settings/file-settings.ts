@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { expecting } from '../contract/wording.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
-import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
+import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import {
   type ApplicationTls,
   format,
@@ -127,10 +127,13 @@ export function readToEnd<T>(reading: Generator<void, T>): T {
 }
 
 /** With time for others between. */
-export async function readInPieces<T>(reading: Generator<void, T>, giveWay: GiveWay): Promise<T> {
+export async function readInPieces<T>(
+  reading: Generator<void, T>,
+  yieldToEventLoop: YieldToEventLoop,
+): Promise<T> {
   for (;;) {
     // Also before the first, which is the largest: the text is parsed in one.
-    await giveWay();
+    await yieldToEventLoop();
     const step = reading.next();
     if (step.done === true) return step.value;
   }

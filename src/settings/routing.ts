@@ -28,8 +28,11 @@ export function route(
   if (!isSelected(modules, module)) return { kind: 'skip', reason: 'module-not-selected' };
   const slug = playbookSlug === undefined ? undefined : slugify(playbookSlug);
   if (!isSelected(playbooks, slug)) return { kind: 'skip', reason: 'playbook-not-selected' };
-  return { kind: 'send' };
+  return SEND;
 }
+
+/** One for all: it is made for nearly every message. */
+const SEND: Route = Object.freeze({ kind: 'send' });
 
 type Selection = ApplicationSettings['modules'];
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { SecurityEventError } from '../errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { calm } from '../runtime/ignore-rejection.ts';
-import { type GiveWay, givingWay } from '../runtime/yield-to-event-loop.ts';
+import { createYield, type YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import {
   type CheckedApplications,
   FileSettings,
@@ -36,7 +36,7 @@ export class WatchedSettings {
   readonly #options: WatchOptions;
   readonly #clock: Clock;
   readonly #settings: FileSettings;
-  readonly #giveWay: GiveWay;
+  readonly #yieldToEventLoop: YieldToEventLoop;
   #applications: CheckedApplications;
   #text: string;
   #signature: string;
@@ -55,7 +55,7 @@ export class WatchedSettings {
     this.#clock = clock;
     const secrets = options.secretOf === undefined ? 'here' : 'elsewhere';
     this.#settings = new FileSettings(secrets, (id, stored) => this.#secretFor(id, stored));
-    this.#giveWay = givingWay(clock);
+    this.#yieldToEventLoop = createYield(clock);
     try {
       const { text, signature } = readWholeSync(this.#path);
       this.#applications = readToEnd(this.#settings.read(text, new Map()));
@@ -130,7 +130,7 @@ export class WatchedSettings {
 
   async #use(text: string): Promise<void> {
     const reading = this.#settings.read(text, this.#applications);
-    const applications = await readInPieces(reading, this.#giveWay);
+    const applications = await readInPieces(reading, this.#yieldToEventLoop);
     this.#applications = applications;
     this.#text = text;
     this.#told = undefined;

@@ -1,4 +1,4 @@
-import { nextTurn } from '../runtime/next-turn.ts';
+import { nextTurn } from '../runtime/yield-to-event-loop.ts';
 
 const MAX_TURNS = 100;
 

@@ -2,11 +2,16 @@
 import { contract, type Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { Format, QueueEntry, StoredMessage } from '../queue/queue.ts';
-import type { GiveWay } from '../runtime/yield-to-event-loop.ts';
-import { applicationOf, draftReader, type ReadDraft } from './draft-reader.ts';
-import { bodyBytes, elementBytes, storeText, storeV1 } from './encoder.ts';
-import { readMessages } from './read-messages.ts';
-import { type BytesOf, sharedBytes } from './shared-bytes.ts';
+import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
+import {
+  BRACKET_BYTES,
+  type BytesOf,
+  maxElementBytes,
+  sharedBytes,
+  storeText,
+  storeV1,
+} from './encoder.ts';
+import { applicationOf, draftReader, type ReadDraft, readMessages } from './read-messages.ts';
 
 /** Where a message is in its call, and whose it is. */
 export interface Place {
@@ -31,8 +36,7 @@ export class AcceptedEntry implements Place, QueueEntry {
   }
 }
 
-/** A later attempt has a longer `retry_count`; and each element but the first has a comma. */
-const MAX_RETRY_COUNT = 9_999_999_999;
+/** Each element but the first has a comma. */
 const COMMA_BYTES = 1;
 
 /** @throws SecurityEventError `ERR_MESSAGE_TOO_LARGE` if not even a request of its own has room for the message. */
@@ -41,8 +45,8 @@ export function acceptedEntry(
   stored: StoredMessage,
   maxBodyBytes: number,
 ): AcceptedEntry {
-  const size = elementBytes({ stored, sends: MAX_RETRY_COUNT });
-  const bytes = bodyBytes([size]);
+  const size = maxElementBytes(stored);
+  const bytes = BRACKET_BYTES + size;
   if (bytes <= maxBodyBytes) return new AcceptedEntry(place, stored, size + COMMA_BYTES);
   throw new SecurityEventError('ERR_MESSAGE_TOO_LARGE', {
     detail: `message ${place.index} makes a request of ${bytes} bytes, maxBodyBytes is ${maxBodyBytes}`,
@@ -67,44 +71,51 @@ export interface AcceptRules {
 export async function acceptMessages(
   messages: unknown,
   rules: AcceptRules,
-  giveWay: GiveWay,
+  yieldToEventLoop: YieldToEventLoop,
 ): Promise<AcceptedEntry[]> {
   const { format, dialect } = rules;
+  const entries: AcceptedEntry[] = [];
+  const keep = <Given>(accept: Accept<Given>) => {
+    return (given: Given, index: number): undefined => {
+      entries.push(accept(given, index));
+    };
+  };
   if (format === 1) {
-    return await readMessages(messages, {
-      schema: contract({ dialect }).WebhookMessageV1,
-      store: (data, index) => acceptV1(data, index, rules),
-      giveWay,
+    const schema = contract({ dialect }).WebhookMessageV1;
+    await readMessages(messages, { schema, store: keep(acceptV1(rules)), yieldToEventLoop });
+  } else {
+    const toBytes = sharedBytes(Array.isArray(messages) ? messages.length : 0);
+    const schema = draftReader(dialect);
+    await readMessages(messages, {
+      schema,
+      store: keep(acceptV2(rules, toBytes)),
+      yieldToEventLoop,
     });
   }
-  const toBytes = sharedBytes(Array.isArray(messages) ? messages.length : 0);
-  return await readMessages(messages, {
-    schema: draftReader(dialect),
-    store: (draft, index) => acceptV2(draft, index, { ...rules, toBytes }),
-    giveWay,
-  });
+  return entries;
 }
 
+/** Made once for all messages of a call: a function that reads its rules for each message takes twice as long. */
+type Accept<Given> = (given: Given, index: number) => AcceptedEntry;
+
 /** The id is fixed here, before the first attempt, and never changes (D21). */
-function acceptV2(
-  draft: ReadDraft,
-  index: number,
-  { newId, toBytes, maxBodyBytes }: AcceptRules & { readonly toBytes: BytesOf },
-): AcceptedEntry {
-  const { messageId = newId(), messageType, message, application: applicationId = '' } = draft;
-  const text = { message_id: messageId, message_type: messageType, message };
-  return acceptedEntry({ index, applicationId }, storeText(text, toBytes), maxBodyBytes);
+function acceptV2({ newId, maxBodyBytes }: AcceptRules, toBytes: BytesOf): Accept<ReadDraft> {
+  return ({ messageId = newId(), messageType, message, application = '' }, index) => {
+    const stored = storeText(
+      { message_id: messageId, message_type: messageType, message },
+      toBytes,
+    );
+    return acceptedEntry({ index, applicationId: application }, stored, maxBodyBytes);
+  };
 }
 
 /** An element of format v1 has no message_id: in the report its own id stands for it. */
-function acceptV1(
-  data: object,
-  index: number,
-  { newId, maxBodyBytes }: AcceptRules,
-): AcceptedEntry {
-  const messageId = ownId(data, 'id') || ownId(data, 'event_id') || newId();
-  const place = { index, applicationId: applicationOf(data) ?? '' };
-  return acceptedEntry(place, storeV1(messageId, data), maxBodyBytes);
+function acceptV1({ newId, maxBodyBytes }: AcceptRules): Accept<object> {
+  return (data, index) => {
+    const messageId = ownId(data, 'id') || ownId(data, 'event_id') || newId();
+    const place = { index, applicationId: applicationOf(data) ?? '' };
+    return acceptedEntry(place, storeV1(messageId, data), maxBodyBytes);
+  };
 }
 
 type Ids = Readonly<Partial<Record<'id' | 'event_id', string | null>>>;

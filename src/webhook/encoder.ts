@@ -3,10 +3,8 @@
  * attempt puts `date_created` and `retry_count` between the stored bytes. The result is, byte for
  * byte, what `JSON.stringify` makes of the whole envelopes.
  */
-
 import { Stored } from '../queue/message-classes.ts';
 import type { ClaimedMessage, StoredMessage } from '../queue/queue.ts';
-import type { BytesOf } from './shared-bytes.ts';
 
 export interface MessageToStore {
   readonly message_id: string;
@@ -92,6 +90,14 @@ export function elementBytes({ stored, sends }: Outgoing): number {
   return stored.bytes.length + slots;
 }
 
+/** Digits of the largest `retry_count` that sizes reckon with. */
+const MAX_COUNT_DIGITS = 10;
+
+/** The bytes of an element whose `retry_count` has grown as long as it may. */
+export function maxElementBytes({ bytes, format }: StoredMessage): number {
+  return bytes.length + (format === 2 ? TIMESTAMP_BYTES + MAX_COUNT_DIGITS : 0);
+}
+
 /** The exact bytes of a request whose elements have these sizes. */
 export function bodyBytes(elements: readonly number[]): number {
   let bytes = BRACKET_BYTES + Math.max(0, elements.length - 1);
@@ -170,4 +176,36 @@ const digitsOf = (count: number): number => (isOneDigit(count) ? 1 : String(coun
 function writeCount(body: Buffer, at: number, count: number): void {
   if (isOneDigit(count)) body[at] = ZERO + count;
   else body.write(String(count), at, 'latin1');
+}
+
+/** Gives the UTF-8 bytes of a text. */
+export type BytesOf = (text: string) => Buffer;
+
+const CHUNK_BYTES = 65_536;
+
+/** Of what may be larger too much would be left empty where a chunk ends. */
+const MAX_SHARED_BYTES = CHUNK_BYTES / 4;
+
+/** Fewer are not worth a chunk. */
+const MIN_TEXTS = 16;
+
+/** What UTF-8 has at most for a unit of UTF-16. */
+const MAX_BYTES_PER_UNIT = 3;
+
+/** For so many texts, which are let go together. */
+export function sharedBytes(count: number): BytesOf {
+  if (count < MIN_TEXTS) return (text) => Buffer.from(text);
+  let chunk = Buffer.alloc(0);
+  let end = 0;
+  return (text) => {
+    const most = text.length * MAX_BYTES_PER_UNIT;
+    if (most > MAX_SHARED_BYTES) return Buffer.from(text);
+    if (end + most > chunk.length) {
+      chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+      end = 0;
+    }
+    const start = end;
+    end += chunk.write(text, start);
+    return chunk.subarray(start, end);
+  };
 }

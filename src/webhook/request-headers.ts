@@ -1,6 +1,5 @@
 /** The headers of a request (D35). `Content-Length` is the wire's, the signature each attempt's. */
 import { SecurityEventError } from '../errors.ts';
-import { DEFAULT_USER_AGENT } from './user-agent.ts';
 
 export const SIGNATURE_HEADER = 'X-Svc-Integrity';
 
@@ -67,3 +66,9 @@ function isFieldValue(value: unknown): boolean {
 function invalidOption(detail: string, path: readonly string[]): SecurityEventError {
   return new SecurityEventError('ERR_INVALID_OPTION', { detail, path });
 }
+
+/** Equal to `version` in package.json; a test compares them. */
+export const PACKAGE_VERSION = '0.1.0';
+
+/** The header User-Agent where none is given (D35). */
+export const DEFAULT_USER_AGENT = `security-event-delivery/${PACKAGE_VERSION}`;

@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, test } from 'vitest';
 import { createEnrichment } from '../../src/capture/enrichers.ts';
 import { currentScope, RequestScope, runInScope } from '../../src/capture/request-scope.ts';
-import { nextTurn } from '../../src/runtime/next-turn.ts';
 import { isOwnWork } from '../../src/runtime/untraced.ts';
+import { nextTurn } from '../../src/runtime/yield-to-event-loop.ts';
 
 const host = new AsyncLocalStorage<string>();
 const place = () => [isOwnWork(), host.getStore(), currentScope()];

@@ -4,7 +4,7 @@ import {
   type EnricherFailure,
   type EnrichmentOptions,
 } from '../../src/capture/enrichers.ts';
-import { nextTurn } from '../../src/runtime/next-turn.ts';
+import { nextTurn } from '../../src/runtime/yield-to-event-loop.ts';
 
 const GEO = { city: 'Delft', country_code: 'NLD', latitude: 52, longitude: 4.4 };
 const OTHER = { city: 'Lima', country_code: 'PER', latitude: -12, longitude: -77 };

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { flushBeforeExit } from '../../src/delivery/before-exit.ts';
+import { flushBeforeExit } from '../../src/delivery/shutdown.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 
 const listeners = (): NodeJS.BeforeExitListener[] => process.listeners('beforeExit');

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { tallies } from '../../src/delivery/count-by.ts';
+import { countBy } from '../../src/delivery/enqueue.ts';
 
 const listed = (keys: readonly string[]) => {
   const list = keys.map((key, index) => ({ key, index }));
-  return [...tallies(list, ({ key }) => key)].map(({ first, count }) => [
+  return [...countBy(list, ({ key }) => key)].map(({ first, count }) => [
     first.key,
     first.index,
     count,

@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { SendOptions } from '../../src/delivery/options.ts';
 import type { SendReport } from '../../src/delivery/report.ts';
-import type { SendOptions } from '../../src/delivery/send-options.ts';
 import { sendNow } from '../../src/delivery/send-webhook.ts';
 import { verify } from '../../src/webhook/signature.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { EarlySettlements } from '../../src/delivery/early-settlements.ts';
+import { EarlySettlements } from '../../src/delivery/settled-messages.ts';
 
 const DELIVERED = { fate: 'delivered' } as const;
 
@@ -45,5 +45,19 @@ describe('early settlements', () => {
     expect(most).toBeLessThan(5);
     end();
     expect(early.size).toBe(0);
+  });
+
+  test('drop the oldest past 100,000 while a call never ends', () => {
+    const early = new EarlySettlements();
+    early.begin();
+    for (let sequence = 1; sequence <= 100_001; sequence += 1) early.keep(sequence, DELIVERED);
+    expect(early.size).toBe(100_000);
+    expect(early.take(1)).toBeUndefined();
+    expect(early.take(2)).toEqual(DELIVERED);
+    // An earlier generation goes first.
+    early.begin()();
+    early.keep(100_002, DELIVERED);
+    early.keep(100_003, DELIVERED);
+    expect(early.size).toBe(100_000);
   });
 });

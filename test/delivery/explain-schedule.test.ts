@@ -4,7 +4,7 @@ import {
   type ExplainedSchedule,
   explainSchedule,
   type ScheduleToExplain,
-} from '../../src/delivery/explain-schedule.ts';
+} from '../../src/delivery/retry-policy.ts';
 import { type NextAttempt, nextAttempt, type RetrySchedule } from '../../src/webhook/retry.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Flushes, type FlushParts } from '../../src/delivery/flushes.ts';
-import { LastFailures } from '../../src/delivery/last-failures.ts';
+import { LastFailures } from '../../src/delivery/report.ts';
 import { Tracker } from '../../src/delivery/tracker.ts';
 import { Underway } from '../../src/runtime/underway.ts';
 import { createFakeClock } from '../../src/testing/index.ts';

@@ -1,7 +1,7 @@
 /** Messages whose end somebody wants to know, through real senders and receivers. */
 import { expect, test } from 'vitest';
-import { FollowedMessage } from '../../src/delivery/followed-message.ts';
 import { type FollowingSender, SEND_EACH } from '../../src/delivery/sender.ts';
+import { FollowedMessage } from '../../src/delivery/settled-messages.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 import { messages, openReceiver, openSender, SECRET, senderTo } from '../helpers/sender.ts';

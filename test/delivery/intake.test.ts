@@ -49,7 +49,7 @@ async function accept({ messages, selection = {}, ...rules }: Call): Promise<Int
       newId,
       isBehind: () => false,
       find: createSettings(source).find,
-      giveWay: () => Promise.resolve(),
+      yieldToEventLoop: () => Promise.resolve(),
       ...rules,
     },
   );
@@ -119,7 +119,7 @@ describe('a batch', () => {
     const given = event('shop-1', 'a');
     const expected = structuredClone(given.message);
     const intake = await accept({ messages: [given] });
-    given.message.humanized_description = 'changed';
+    Object.assign(given.message, { humanized_description: 'changed' });
     expect(elementOf(intake)).toEqual({
       message_id: 'a',
       api_version: '2',
@@ -140,7 +140,7 @@ describe('a batch', () => {
         asked.push(applicationId);
         return createSettings(source).find(applicationId);
       },
-      giveWay: () => {
+      yieldToEventLoop: () => {
         turns += 1;
         return Promise.resolve();
       },

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { messageToSend } from '../../src/contract/index.ts';
-import { DeadMessage, KeptMessage } from '../../src/delivery/kept-message.ts';
+import { DeadMessage, KeptMessage } from '../../src/delivery/sender.ts';
 import type { DeadLetter } from '../../src/queue/queue.ts';
 import { sampleMessageToSend } from '../../src/testing/index.ts';
 import { storeV1, storeV2 } from '../../src/webhook/encoder.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LastFailures } from '../../src/delivery/last-failures.ts';
+import { LastFailures } from '../../src/delivery/report.ts';
 
 test('a report of undelivered messages has the last failure of each destination', () => {
   const last = new LastFailures();

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { initialState } from '../../src/delivery/circuit-breaker.ts';
-import { Upkeep, type UpkeepParts } from '../../src/delivery/maintenance.ts';
+import { Maintenance, type MaintenanceParts } from '../../src/delivery/maintenance.ts';
 import { Tracker } from '../../src/delivery/tracker.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { ApplicationUpdate, Claim, MessageQueue } from '../../src/queue/queue.ts';
@@ -14,17 +14,17 @@ const STATE = initialState(POLICY);
 interface Kept {
   readonly clock: FakeClock;
   readonly queue: MessageQueue;
-  readonly upkeep: Upkeep;
+  readonly upkeep: Maintenance;
   /** Names and application ids of the events. */
   readonly told: readonly string[];
 }
 
-async function keep(parts: (clock: FakeClock, queue: MessageQueue) => Partial<UpkeepParts>) {
+async function keep(parts: (clock: FakeClock, queue: MessageQueue) => Partial<MaintenanceParts>) {
   const clock = createFakeClock();
   const queue = createMemoryQueue({}, clock);
   await queue.open(STATE);
   const told: string[] = [];
-  const upkeep = new Upkeep({
+  const upkeep = new Maintenance({
     queue,
     clock,
     horizonMs: 3_600_000,
@@ -33,7 +33,7 @@ async function keep(parts: (clock: FakeClock, queue: MessageQueue) => Partial<Up
     observe: (name) => void told.push(name),
     tracker: new Tracker(true),
     hasMoved: () => Promise.resolve(false),
-    giveWay: () => Promise.resolve(),
+    yieldToEventLoop: () => Promise.resolve(),
     wake: () => {},
     ...parts(clock, queue),
   });
@@ -65,7 +65,7 @@ describe('what waits for a closed destination', () => {
   test('becomes dead letters in pages, between which others have their turn', async () => {
     let turns = 0;
     const { queue, upkeep, told } = await keep(() => ({
-      giveWay: async () => {
+      yieldToEventLoop: async () => {
         turns += 1;
       },
     }));
@@ -82,7 +82,7 @@ describe('what waits for a closed destination', () => {
   test('becomes dead letters to the last one', async () => {
     let turns = 0;
     const { queue, upkeep, clock } = await keep(() => ({
-      giveWay: async () => {
+      yieldToEventLoop: async () => {
         turns += 1;
       },
     }));
@@ -96,7 +96,7 @@ describe('what waits for a closed destination', () => {
 
   test('is left alone where somebody opens the destination between two pages', async () => {
     const { queue, upkeep, clock } = await keep((_, kept) => ({
-      giveWay: () => kept.reopenApplication('shop-1'),
+      yieldToEventLoop: () => kept.reopenApplication('shop-1'),
     }));
     await enqueue(queue, 'shop-1', 2500);
     await settleOne(queue, { tier: 'closed' });

@@ -1,7 +1,6 @@
 import { channel, hasSubscribers, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { CHANNEL_PREFIX } from '../../src/delivery/events.ts';
-import { createObserver } from '../../src/delivery/observe.ts';
+import { CHANNEL_PREFIX, createObserver } from '../../src/delivery/events.ts';
 
 const STALLED = 'security-event-delivery:stalled';
 

@@ -1,13 +1,13 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { DESTINATION_OPTION_TABLE, SENDER_OPTION_TABLE } from '../../src/delivery/option-table.ts';
+import { DELIVERY_OPTIONS, DESTINATION_OPTIONS } from '../../src/delivery/options.ts';
 import { readSenderOptions, type SenderSettings } from '../../src/delivery/read-options.ts';
 import { DEFAULT_POLICY } from '../../src/delivery/retry-policy.ts';
 import { DEFAULT_BOUNDS } from '../../src/queue/memory/store.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import { createSettings } from '../../src/settings/source.ts';
-import { DEFAULT_USER_AGENT } from '../../src/webhook/user-agent.ts';
+import { DEFAULT_USER_AGENT } from '../../src/webhook/request-headers.ts';
 
 const URL_TEXT = 'https://receiver.example/hook/?token=hunter2';
 const SECRET = 'correct horse battery staple';
@@ -95,24 +95,24 @@ describe('the options of a sender', () => {
     expect(read(options).leaseMs).toBe(leaseMs);
   });
 
-  const numbers = Object.entries(SENDER_OPTION_TABLE).filter(
-    ([name, row]) => /^\d+$/.test(row.default) && !/^max(?:Pending|Dead)/.test(name),
+  const numbers = Object.entries(DELIVERY_OPTIONS).filter(
+    ([name, row]) => /^\d+$/.test(row.shown) && !/^max(?:Pending|Dead)/.test(name),
   );
 
   test('have the defaults that are documented', () => {
     const { policy, slots, wire, ...rest } = read({});
     const shown = { ...rest, ...policy, ...slots, deadlineMs: wire.deadlines?.totalMs };
     expect(numbers.map(([name]) => [name, String(Reflect.get(shown, name))])).toEqual(
-      numbers.map(([name, row]) => [name, row.default]),
+      numbers.map(([name, row]) => [name, row.shown]),
     );
   });
 
   test('have for the queue in memory the bounds that are documented', () => {
-    const { maxPendingBytes, maxPendingMessages, maxDeadBytes } = SENDER_OPTION_TABLE;
+    const { maxPendingBytes, maxPendingMessages, maxDeadBytes } = DELIVERY_OPTIONS;
     const bounds = DEFAULT_BOUNDS;
-    expect(String(bounds.maxPendingBytes)).toBe(maxPendingBytes.default);
-    expect(String(bounds.maxPendingMessages)).toBe(maxPendingMessages.default);
-    expect(String(bounds.maxDeadBytes)).toBe(maxDeadBytes.default);
+    expect(String(bounds.maxPendingBytes)).toBe(maxPendingBytes.shown);
+    expect(String(bounds.maxPendingMessages)).toBe(maxPendingMessages.shown);
+    expect(String(bounds.maxDeadBytes)).toBe(maxDeadBytes.shown);
   });
 
   test('do not follow later changes', () => {
@@ -147,7 +147,7 @@ const numberCase = (
 const policyCase = (name: keyof typeof DEFAULT_POLICY, range: readonly [number, number]): Case =>
   numberCase(({ policy }) => policy[name], range);
 
-const CASES: Readonly<Record<keyof typeof SENDER_OPTION_TABLE, Case>> = {
+const CASES: Readonly<Record<keyof typeof DELIVERY_OPTIONS, Case>> = {
   queue: {
     taken: [[queue], [durable]],
     of: (settings) => settings.queue,
@@ -249,7 +249,7 @@ describe('each option takes what it may and nothing else, and says where and wha
     for (const [value, made = value] of taken) {
       expect(of(read({ ...beside, [name]: value }))).toEqual(made);
     }
-    const { rule } = SENDER_OPTION_TABLE[name as keyof typeof SENDER_OPTION_TABLE];
+    const rule = DELIVERY_OPTIONS[name as keyof typeof DELIVERY_OPTIONS];
     for (const value of refused) {
       const error = errorOf({ ...ONE, ...beside, [name]: value });
       expect({ value, error }).toMatchObject({
@@ -384,7 +384,7 @@ describe('settings', () => {
     expect(readSenderOptions({ settings: findNone }).source).toBe(findNone);
   });
 
-  const own = Object.keys(DESTINATION_OPTION_TABLE).filter((name) => name !== 'settings');
+  const own = Object.keys(DESTINATION_OPTIONS).filter((name) => name !== 'settings');
 
   test.each(own)('leave no place for %s', (name) => {
     const value = Reflect.get({ ...ONE, application: APPLICATION, format: 1, tls: {} }, name);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readSettings } from '../../src/delivery/send-options.ts';
-import { DEFAULT_USER_AGENT } from '../../src/webhook/user-agent.ts';
+import { readSendOptions } from '../../src/delivery/read-options.ts';
+import { DEFAULT_USER_AGENT } from '../../src/webhook/request-headers.ts';
 
 const DESTINATION = { url: 'https://receiver.example/hook/', secret: 'key' };
 const MAX = 2_147_483_647;
@@ -8,7 +8,7 @@ const dispatcher = { request: () => {} };
 
 function errorOf(destination: unknown, options?: unknown): unknown {
   try {
-    readSettings(destination, options);
+    readSendOptions(destination, options);
     return undefined;
   } catch (error) {
     return error;
@@ -22,7 +22,7 @@ describe('settings', () => {
     [{}],
     [{ format: undefined, schedule: undefined, signal: undefined }],
   ])('have their defaults with the options %j', (options) => {
-    expect(readSettings(DESTINATION, options)).toEqual({
+    expect(readSendOptions(DESTINATION, options)).toEqual({
       url: new URL(DESTINATION.url),
       secret: 'key',
       format: 2,
@@ -34,9 +34,11 @@ describe('settings', () => {
       },
       maxBodyBytes: 1_048_576,
       maxMessages: 1000,
-      deadlines: { headersMs: 15_000, totalMs: 20_000 },
-      network: 'public',
-      dispatcher: undefined,
+      wire: {
+        deadlines: { headersMs: 15_000, totalMs: 20_000 },
+        network: 'public',
+        dispatcher: undefined,
+      },
       headers: { 'Content-Type': 'application/json', 'User-Agent': DEFAULT_USER_AGENT },
       signal: undefined,
     });
@@ -58,7 +60,7 @@ describe('settings', () => {
       userAgent: 'shop',
       signal,
     };
-    expect(readSettings(DESTINATION, options)).toEqual({
+    expect(readSendOptions(DESTINATION, options)).toEqual({
       url: new URL(DESTINATION.url),
       secret: 'key',
       format: 1,
@@ -66,9 +68,11 @@ describe('settings', () => {
       schedule,
       maxBodyBytes: 1,
       maxMessages: 7,
-      deadlines: { headersMs: MAX - 5000, totalMs: MAX },
-      network: 'delegated',
-      dispatcher,
+      wire: {
+        deadlines: { headersMs: MAX - 5000, totalMs: MAX },
+        network: 'delegated',
+        dispatcher,
+      },
       headers: { 'Content-Type': 'application/json', 'User-Agent': 'shop', 'x-a': '1' },
       signal,
     });
@@ -83,23 +87,26 @@ describe('settings', () => {
     ],
   ])('complete the schedule %j', (schedule, complete) => {
     const noHorizon = { horizonMs: Number.POSITIVE_INFINITY };
-    expect(readSettings(DESTINATION, { schedule }).schedule).toEqual({ ...noHorizon, ...complete });
+    expect(readSendOptions(DESTINATION, { schedule }).schedule).toEqual({
+      ...noHorizon,
+      ...complete,
+    });
   });
 
   test('do not follow later changes of the options', () => {
     const options = { format: 2, schedule: { maxWaitMs: 5 } };
-    const settings = readSettings(DESTINATION, options);
+    const settings = readSendOptions(DESTINATION, options);
     options.schedule.maxWaitMs = 6;
     expect(settings.schedule.maxWaitMs).toBe(5);
   });
 
   test.each([['public'], ['allow-private'], ['delegated']])('take the network %s', (network) => {
-    expect(readSettings(DESTINATION, { network }).network).toBe(network);
+    expect(readSendOptions(DESTINATION, { network }).wire.network).toBe(network);
   });
 });
 
 const OBJECT = 'to be an object';
-const DELAYS = `expected schedule.delaysMs to be an array of integers from 0 to ${MAX}`;
+const DELAYS = `expected schedule.delaysMs to be a list of integers from 0 to ${MAX}`;
 const HEADERS = 'expected headers to be an object of names and values';
 const DISPATCHER = 'expected dispatcher to be a dispatcher of undici';
 const SIGNAL = 'expected signal to be an AbortSignal';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { LastFailures } from '../../src/delivery/last-failures.ts';
-import { Lifecycle, type LifecycleParts } from '../../src/delivery/shutdown.ts';
+import { LastFailures } from '../../src/delivery/report.ts';
+import { Shutdown, type ShutdownParts } from '../../src/delivery/shutdown.ts';
 import { Tracker } from '../../src/delivery/tracker.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
@@ -19,7 +19,7 @@ test('close gives way between the messages that it hands back, as many as there 
   }));
   const pending: number[] = [];
   const told: unknown[] = [];
-  const lifecycle = new Lifecycle({
+  const shutdown = new Shutdown({
     clock,
     tracker,
     queue: wrapQueue(createMemoryQueue({}, clock), {
@@ -31,9 +31,9 @@ test('close gives way between the messages that it hands back, as many as there 
     quiet: () => Promise.resolve(),
     stop: () => Promise.resolve(),
     disconnect: () => Promise.resolve(),
-    giveWay: async () => void pending.push(tracker.pending),
+    yieldToEventLoop: async () => void pending.push(tracker.pending),
   });
-  const report = await lifecycle.close();
+  const report = await shutdown.close();
   expect(pending).toEqual([2, 1, 0]);
   expect(report).toMatchObject({ delivered: 0, dead: 0, discarded: 3, left: 0 });
   expect(report.returned.map(({ message_id }) => message_id)).toEqual(['m-0', 'm-1', 'm-2']);
@@ -44,10 +44,10 @@ test('close gives way between the messages that it hands back, as many as there 
 
 const never = (): Promise<never> => new Promise(() => {});
 
-function lifecycleOf(parts: Partial<LifecycleParts>) {
+function lifecycleOf(parts: Partial<ShutdownParts>) {
   const clock = createFakeClock();
   const done: string[] = [];
-  const lifecycle = new Lifecycle({
+  const shutdown = new Shutdown({
     clock,
     tracker: new Tracker(true),
     queue: wrapQueue(createMemoryQueue({}, clock), {
@@ -62,16 +62,16 @@ function lifecycleOf(parts: Partial<LifecycleParts>) {
     quiet: () => Promise.resolve(),
     stop: () => Promise.resolve(),
     disconnect: async () => void done.push('disconnected'),
-    giveWay: () => Promise.resolve(),
+    yieldToEventLoop: () => Promise.resolve(),
     ...parts,
   });
-  return { clock, done, lifecycle };
+  return { clock, done, shutdown };
 }
 
 describe('close of a queue whose server is away', () => {
   test('does not wait for the answer to a claim longer than 10 s', async () => {
-    const { clock, done, lifecycle } = lifecycleOf({ stop: never });
-    const closing = lifecycle.close();
+    const { clock, done, shutdown } = lifecycleOf({ stop: never });
+    const closing = shutdown.close();
     await clock.advance(9999);
     expect(done).toEqual([]);
     await clock.advance(1);
@@ -83,8 +83,8 @@ describe('close of a queue whose server is away', () => {
   test('rejects where closing it is not answered for 30 s; the connections are ended all the same', async () => {
     const clock = createFakeClock();
     const queue = wrapQueue(createMemoryQueue({}, clock), { close: never });
-    const { done, lifecycle } = lifecycleOf({ clock, queue });
-    const closing = lifecycle.close().catch((error: unknown) => error);
+    const { done, shutdown } = lifecycleOf({ clock, queue });
+    const closing = shutdown.close().catch((error: unknown) => error);
     await clock.advance(29_999);
     expect(done).toEqual([]);
     await clock.advance(1);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { POOLS, type Slot, Slots } from '../../src/delivery/slots.ts';
+import { POOLS, type Slot, Slots } from '../../src/delivery/scheduler.ts';
 
 const open = (healthySlots = 2, failingSlots = 1): Slots =>
   new Slots({ healthySlots, failingSlots });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { messageToSend } from '../../src/contract/index.ts';
-import { testMessage } from '../../src/delivery/test-message.ts';
+import { testMessage } from '../../src/delivery/send-test.ts';
 
 const SUBJECT = {
   applicationId: 'shop-1',

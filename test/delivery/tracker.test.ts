@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Fate } from '../../src/delivery/early-settlements.ts';
-import { FollowedMessage } from '../../src/delivery/followed-message.ts';
+import { type Fate, FollowedMessage } from '../../src/delivery/settled-messages.ts';
 import { Tracker } from '../../src/delivery/tracker.ts';
 import type { SequenceRange } from '../../src/queue/queue.ts';
 import { deferred } from '../../src/runtime/deferred.ts';

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { untracedSender } from '../../src/delivery/create-sender.ts';
 import type { WebhookSender } from '../../src/delivery/sender.ts';
-import { untracedSender } from '../../src/delivery/untraced-sender.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import { isOwnWork } from '../../src/runtime/untraced.ts';

@@ -6,7 +6,7 @@ import {
   progressOf,
   type RequestEnd,
   resultsOf,
-} from '../../src/delivery/verdicts.ts';
+} from '../../src/delivery/settle.ts';
 import type { MessageResult } from '../../src/queue/queue.ts';
 import type { Judgement } from '../../src/webhook/outcome.ts';
 import { claimed, POLICY } from '../helpers/queues.ts';
@@ -53,7 +53,7 @@ function judge({
   const results = resultsOf(
     messages,
     { ...END, ...end },
-    { policy: { ...POLICY, ...policy }, random },
+    { policy: { ...POLICY, ...policy }, random, messageCount: count },
   );
   expect(results).toHaveLength(count);
   const [first] = results;
@@ -293,7 +293,7 @@ test('messages that failed together are due together, however chance falls', () 
     return calls / 10;
   };
   const messages = [claimed('a'), claimed('b'), claimed('c')];
-  const results = resultsOf(messages, END, { policy: POLICY, random: random });
+  const results = resultsOf(messages, END, { policy: POLICY, random, messageCount: 3 });
   expect(results).toEqual(messages.map(() => retry(5125, { failures: 1 })));
 });
 
@@ -303,7 +303,7 @@ test('each message is judged by its own progress and age', () => {
     claimed('tried', { progress: { failures: 2 } }),
     claimed('old', { ageMs: 72 * HOUR_MS }),
   ];
-  expect(resultsOf(messages, END, { policy: POLICY, random: least })).toEqual([
+  expect(resultsOf(messages, END, { policy: POLICY, random: least, messageCount: 3 })).toEqual([
     retry(5000, { failures: 1 }),
     retry(120_000, { failures: 3 }),
     dead('horizon-passed', { waitMs: 5000 }),
@@ -348,7 +348,8 @@ test('there is one result a message, none before Retry-After, none past the hori
       anyChance,
       (given, end, chance) => {
         const messages = given.map((message, index) => claimed(`m-${index}`, message));
-        const results = resultsOf(messages, end, { policy: POLICY, random: () => chance });
+        const decision = { policy: POLICY, random: () => chance, messageCount: given.length };
+        const results = resultsOf(messages, end, decision);
         expect(results).toHaveLength(messages.length);
         for (const [index, result] of results.entries()) {
           expect(JSON.parse(JSON.stringify(result))).toEqual(result);

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { appendFile, chown, mkdtemp, rm } from 'node:fs/promises';
+import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -33,10 +33,6 @@ function findPrograms(): string | undefined {
 
 export const postgresPrograms = findPrograms();
 
-/** The programs of some distributions are the server's alone. */
-export const canFollow =
-  postgresPrograms !== undefined && existsSync(join(postgresPrograms, 'pg_basebackup'));
-
 if (postgresPrograms === undefined) {
   const reason = 'no PostgreSQL server is installed (Debian: apt-get install postgresql)';
   if (process.env['REQUIRE_POSTGRES'] !== undefined) throw new Error(reason);
@@ -57,6 +53,21 @@ export type Settings = Readonly<Record<string, string>>;
 
 /** Half a minute. */
 const MAX_TRIES = 1500;
+
+/** The functions that make a copy of the data of a running server consistent. Renamed in version 15. */
+const BACKUP = {
+  start: "pg_backup_start('standby', true)",
+  stop: 'pg_backup_stop(false)',
+};
+const OLD_BACKUP = {
+  start: "pg_start_backup('standby', true, false)",
+  stop: 'pg_stop_backup(false, false)',
+};
+
+/** Files may change and vanish meanwhile. A standby gets the WAL from its primary. */
+const COPY = `mkdir -m 700 "$2" && { tar -C "$1" --exclude './pg_wal/*' --exclude './pg_stat_tmp/*' \\
+  --exclude ./postmaster.pid --ignore-failed-read --warning=no-file-changed --warning=no-file-removed \\
+  -cf - . || [ $? -eq 1 ]; } | tar -C "$2" -xpf -`;
 
 /** Of tests that do not kill the server. */
 const QUICK: Settings = { fsync: 'off', full_page_writes: 'off' };
@@ -104,6 +115,8 @@ export class PostgresServer {
     const settings = {
       listen_addresses: '',
       unix_socket_directories: this.#folder,
+      // For a standby that is being made.
+      wal_keep_size: '1GB',
       ...this.#settings,
     };
     const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
@@ -146,17 +159,42 @@ export class PostgresServer {
     await over;
   }
 
-  /** Makes this server a standby of another one, with a copy of its data. */
+  /**
+   * Makes this server a standby of another one, with a copy of its data. Does what pg_basebackup does, which
+   * packages of the server alone do not have.
+   */
   async follow(primary: PostgresServer): Promise<void> {
     await this.kill('SIGKILL');
     await rm(this.#data, { recursive: true, force: true });
-    const from = ['-h', primary.#folder, '-U', SERVER_USER, '-R', '--checkpoint=fast', '--no-sync'];
-    const program = join(postgresPrograms ?? '', 'pg_basebackup');
-    const args = [...asServer, '--', program, '-D', this.#data, ...from];
-    await promisify(execFile)('setpriv', args);
-    // Of the primary: after the promotion there is no standby at first.
-    await appendFile(join(this.#data, 'postgresql.auto.conf'), "synchronous_standby_names = ''\n");
+    const client = new pg.Client(primary.connection);
+    await client.connect();
+    try {
+      const { rows } = await client.query<{ server_version_num: string }>(
+        'show server_version_num',
+      );
+      const isOld = Number(rows[0]?.server_version_num) < 150_000;
+      await client.query(`select ${isOld ? OLD_BACKUP.start : BACKUP.start}`);
+      await promisify(execFile)('sh', ['-c', COPY, 'copy', primary.#data, this.#data]);
+      const { stop } = isOld ? OLD_BACKUP : BACKUP;
+      const { rows: labels } = await client.query<{ labelfile: string }>(
+        `select labelfile from ${stop}`,
+      );
+      await this.#write('backup_label', labels[0]?.labelfile ?? '');
+    } finally {
+      await client.end();
+    }
+    await this.#write('standby.signal', '');
+    // Without the primary's own standbys: after the promotion there is none at first.
+    await this.#write(
+      'postgresql.auto.conf',
+      `primary_conninfo = 'host=${primary.#folder} user=${SERVER_USER}'\n`,
+    );
     await this.start();
+  }
+
+  async #write(name: string, text: string): Promise<void> {
+    await writeFile(join(this.#data, name), text, { mode: 0o600 });
+    if (isRoot) await chown(join(this.#data, name), numberOf('-u'), numberOf('-g'));
   }
 
   /** From now on commits wait for a standby, which has to be there. */
@@ -195,5 +233,5 @@ export class PostgresServer {
 export const STANDING_CLOCK = `
   create table security_events.time (ms double precision not null);
   insert into security_events.time values (0);
-  create or replace function security_events.now_exact() returns double precision
+  create or replace function security_events.clock_ms() returns double precision
   language sql volatile as 'select ms from security_events.time';`;

@@ -18,6 +18,8 @@ export class StallingProxy {
   readonly #folder: string;
   readonly #pairs = new Set<Readonly<Record<Direction, Socket>>>();
   readonly #stalled = new Set<Direction>();
+  #clientBytesLeft = Number.POSITIVE_INFINITY;
+  #reached = (): void => {};
 
   private constructor(target: pg.ClientConfig) {
     this.#folder = mkdtempSync(join(tmpdir(), 'proxy-'));
@@ -46,7 +48,24 @@ export class StallingProxy {
         if (this.#stalled.size === 0) to.destroy();
       });
     }
+    server.on('data', ({ length }: Buffer) => this.#countForClient(length));
     for (const direction of this.#stalled) pair[direction].pause();
+  }
+
+  #countForClient(length: number): void {
+    this.#clientBytesLeft -= length;
+    if (this.#clientBytesLeft > 0) return;
+    this.#clientBytesLeft = Number.POSITIVE_INFINITY;
+    this.stall('to-client');
+    this.#reached();
+  }
+
+  /** Stalls in the middle of an answer: when so many more bytes have passed to clients. Resolves then. */
+  async stallAfter(bytes: number): Promise<void> {
+    this.#clientBytesLeft = bytes;
+    await new Promise<void>((resolve) => {
+      this.#reached = resolve;
+    });
   }
 
   /** Nothing passes any more in these directions, also for connections that are made later. */

@@ -1,8 +1,7 @@
 /** The cases of `createWebhookSender` and `sendWebhook`, up to the socket. */
 
-import { readSenderOptions } from '../../src/delivery/read-options.ts';
+import { readSenderOptions, readSendOptions } from '../../src/delivery/read-options.ts';
 import { engineSchedule } from '../../src/delivery/retry-policy.ts';
-import { readSettings } from '../../src/delivery/send-options.ts';
 import { sendNow } from '../../src/delivery/send-webhook.ts';
 import { createWebhookSender, type WebhookSender } from '../../src/index.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
@@ -124,10 +123,10 @@ export const SENDER_CASES = [
 
 export const SEND_CASES = [
   throughout('reading its options', () => {
-    const settings = readSettings(ONE, {});
+    const settings = readSendOptions(ONE, {});
     return [settings, readBy(settings.schedule), readBy(engineSchedule({}, 9))];
   }),
-  throughout('with an unknown option', () => readSettings(ONE, { evil: 1 })),
+  throughout('with an unknown option', () => readSendOptions(ONE, { evil: 1 })),
   withZod(throughout('of v2', () => sent(drafts, 2, 503))),
   withJson(withZod(throughout('of v1', () => sent(elements, 1, 503)))),
   withZod(throughout('of what is refused', () => sent(drafts, 2, 413, 400))),

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EVENT_WORDS, FIELD_TABLE } from '../../src/delivery/event-words.ts';
 import { CHANNEL_PREFIX, EVENT_TABLE } from '../../src/delivery/events.ts';
-import { DESTINATION_OPTION_TABLE, SENDER_OPTION_TABLE } from '../../src/delivery/option-table.ts';
+import { DELIVERY_OPTIONS, DESTINATION_OPTIONS } from '../../src/delivery/options.ts';
+import { SCHEDULE_RULES } from '../../src/delivery/retry-policy.ts';
 import { ERROR_TABLE } from '../../src/errors.ts';
-import { SCHEDULE_RULES } from '../../src/webhook/common-options.ts';
 import { root } from '../helpers/package-files.ts';
 
 interface Page {
@@ -25,7 +25,7 @@ const PAGES: readonly Page[] = [
   {
     page: 'docs/options.md',
     generator: 'options',
-    tables: { DESTINATION_OPTION_TABLE, SENDER_OPTION_TABLE, SCHEDULE_RULES },
+    tables: { DESTINATION_OPTIONS, DELIVERY_OPTIONS, SCHEDULE_RULES },
   },
 ];
 
@@ -59,8 +59,8 @@ it('docs/events.md has a row for every event, docs/options.md one for every opti
   const eventRows = read('docs/events.md').match(/^\| `security-event-delivery:[\w-]+`/gm);
   expect(eventRows).toHaveLength(Object.keys(EVENT_TABLE).length);
   const names = Object.keys({
-    ...DESTINATION_OPTION_TABLE,
-    ...SENDER_OPTION_TABLE,
+    ...DESTINATION_OPTIONS,
+    ...DELIVERY_OPTIONS,
   });
   const page = read('docs/options.md');
   expect(names.filter((name) => !page.includes(`\n| \`${name}\` |`))).toEqual([]);

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ERROR_TABLE } from '../../src/errors.ts';
-import { PACKAGE_VERSION } from '../../src/webhook/user-agent.ts';
+import { PACKAGE_VERSION } from '../../src/webhook/request-headers.ts';
 import { filesBelow, manifest, root, sources } from '../helpers/package-files.ts';
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');

@@ -26,7 +26,7 @@ settings/ | contract/ runtime/ | node:diagnostics_channel node:fs node:path zod
 queue/memory | queue/message-classes.ts queue/queue.ts runtime/ | -
 queue/sqlite/worker/ | incident/ queue/queue.ts queue/sqlite/protocol.ts runtime/ | node:crypto node:fs node:module node:path node:process node:sqlite node:worker_threads node:zlib
 queue/sqlite | incident/ queue/message-classes.ts queue/queue.ts queue/sqlite/worker/ runtime/ | node:diagnostics_channel node:fs node:module node:path node:process node:worker_threads
-queue/postgres | incident/ queue/queue.ts runtime/ | pg
+queue/postgres | incident/ queue/queue.ts runtime/ | node:crypto pg
 queue/ | - | -
 webhook/http/ | address/ runtime/ webhook/outcome.ts | node:dns node:net node:tls undici
 delivery/ | contract/ projection/ queue/memory.ts queue/message-classes.ts queue/queue.ts settings/ runtime/ webhook/ | node:diagnostics_channel node:util

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { DEFAULT_BOUNDS } from '../../src/queue/memory/store.ts';
 import { createMemoryQueue, type MemoryQueueOptions } from '../../src/queue/memory.ts';
 import type { Claim, MessageQueue, QueueEntry } from '../../src/queue/queue.ts';
-import { nextTurn } from '../../src/runtime/next-turn.ts';
+import { nextTurn } from '../../src/runtime/yield-to-event-loop.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { describeQueueConformance } from './conformance/describe-queue-conformance.ts';

@@ -6,8 +6,8 @@ import type { Claim, ClaimedMessage } from '../../src/queue/queue.ts';
 import type { ResolvedApplication } from '../../src/settings/source.ts';
 import { sampleMessageToSend } from '../../src/testing/index.ts';
 import { AcceptedEntry } from '../../src/webhook/accept.ts';
-import { BlankDraft, plainDraft, quickReader } from '../../src/webhook/draft-reader.ts';
 import { storeV1, storeV2 } from '../../src/webhook/encoder.ts';
+import { BlankDraft, plainDraft, quickReader } from '../../src/webhook/read-messages.ts';
 
 const stored = () =>
   storeV2({ message_id: 'id-1', message_type: 'test', message: { application_id: 'one' } });
@@ -48,7 +48,7 @@ test('nothing that a call holds of its messages comes of a literal', async () =>
       v1Aliases: false,
       newId: () => 'id-1',
       find: async (id) => ({ id, name: id, environment: 'test', format: 2 }) as ResolvedApplication,
-      giveWay: () => undefined,
+      yieldToEventLoop: () => undefined,
       isBehind: () => false,
     },
   );

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FollowedMessage } from '../../src/delivery/followed-message.ts';
+import { FollowedMessage } from '../../src/delivery/settled-messages.ts';
 import type { Settlement } from '../../src/reporter/receipt.ts';
 import { EventReceipt, MessageSettlement, settledWith } from '../../src/reporter/receipt.ts';
 

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createContextKey, ROOT_CONTEXT } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { describe, expect, test, vi } from 'vitest';
-import { currentSurroundings, detached, runWithin } from '../../src/runtime/async-context.ts';
+import { currentSurroundings, runDetached, runWithin } from '../../src/runtime/async-context.ts';
 
 describe('surroundings', () => {
   test('are those of the work, however late, and none outside', async () => {
@@ -26,13 +26,14 @@ describe('detached work', () => {
   const number = new AsyncLocalStorage<number>();
   const object = new AsyncLocalStorage<object>();
   const stores = () => [currentSurroundings(), number.getStore(), object.getStore()];
-  const NONE = [undefined, undefined, undefined];
+  const SURROUNDINGS = {};
+  const NONE = [SURROUNDINGS, undefined, undefined];
   const within = <T>(work: () => T): T =>
     runWithin({}, () => number.run(7, () => object.run({}, work)));
 
-  test('has no store of anybody, now or later', async () => {
+  test('has its surroundings and no store of anybody else, now or later', async () => {
     const [now, promised, timed] = within(() =>
-      detached(() => [
+      runDetached(SURROUNDINGS, () => [
         stores(),
         nextTurn().then(stores),
         new Promise((resolve) => setTimeout(() => resolve(stores()), 0)),
@@ -42,12 +43,12 @@ describe('detached work', () => {
   });
 
   test('may have stores of its own, which nothing else has', async () => {
-    const later = detached(() => {
+    const later = runDetached(SURROUNDINGS, () => {
       number.enterWith(1);
       return nextTurn().then(() => number.getStore());
     });
     expect(number.getStore()).toBeUndefined();
-    expect(detached(() => number.getStore())).toBeUndefined();
+    expect(runDetached(SURROUNDINGS, () => number.getStore())).toBeUndefined();
     expect(await later).toBe(1);
   });
 
@@ -55,9 +56,9 @@ describe('detached work', () => {
     const boom = new Error('of the work');
     within(() => {
       const before = stores();
-      expect(detached(() => 'given')).toBe('given');
+      expect(runDetached(SURROUNDINGS, () => 'given')).toBe('given');
       expect(() =>
-        detached(() => {
+        runDetached(SURROUNDINGS, () => {
           throw boom;
         }),
       ).toThrow(boom);
@@ -76,7 +77,7 @@ describe('detached work', () => {
       before: (id) => void (id === ours && told.push('before')),
       after: (id) => void (id === ours && told.push('after')),
     }).enable();
-    detached(() => told.push('work'));
+    runDetached(SURROUNDINGS, () => told.push('work'));
     hook.disable();
     expect(told).toEqual(['before', 'work', 'after']);
   });
@@ -92,7 +93,7 @@ describe('detached work', () => {
       // The public way, which would keep the first request for as long as the process lives.
       outside: AsyncLocalStorage.snapshot(),
     }));
-    expect(imported.fresh.detached(spanOf)).toBeUndefined();
+    expect(imported.fresh.runDetached(SURROUNDINGS, spanOf)).toBeUndefined();
     expect(imported.outside(spanOf)).toBe('of a request');
     manager.disable();
   });
@@ -109,12 +110,12 @@ describe('detached work', () => {
       vi.resetModules();
       const fresh = await import('../../src/runtime/async-context.ts');
       list.mockReturnValueOnce(symbols);
-      expect(number.run(7, () => fresh.detached(() => number.getStore()))).toBe(7);
-      expect(number.run(7, () => fresh.detached(() => number.getStore()))).toBe(7);
+      expect(number.run(7, () => fresh.runDetached(SURROUNDINGS, () => number.getStore()))).toBe(7);
+      expect(number.run(7, () => fresh.runDetached(SURROUNDINGS, () => number.getStore()))).toBe(7);
     }
     list.mockRestore();
     // Nobody else is to get the one that found other keys.
     vi.resetModules();
-    expect(number.run(7, () => detached(() => number.getStore()))).toBeUndefined();
+    expect(number.run(7, () => runDetached(SURROUNDINGS, () => number.getStore()))).toBeUndefined();
   });
 });

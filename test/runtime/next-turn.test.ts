@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nextTurn } from '../../src/runtime/next-turn.ts';
+import { nextTurn } from '../../src/runtime/yield-to-event-loop.ts';
 
 test('nextTurn comes after microtasks, ticks and immediates that were waiting before it', async () => {
   const order: string[] = [];

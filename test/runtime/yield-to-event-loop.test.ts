@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { nextTurn } from '../../src/runtime/next-turn.ts';
-import { type GiveWay, givingWay, inStep } from '../../src/runtime/yield-to-event-loop.ts';
+import {
+  createYield,
+  nextTurn,
+  type YieldToEventLoop,
+  yieldAlsoWhenBehind,
+} from '../../src/runtime/yield-to-event-loop.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 
 /** Counts the turns of the event loop until `end` is called. */
@@ -16,14 +20,14 @@ function countTurns(): { readonly turns: () => number; readonly end: () => void 
 /** In which turn each of these pieces of work began. */
 async function turnsOf(piecesMs: readonly number[]): Promise<number[]> {
   const clock = createFakeClock();
-  const giveWay = givingWay(clock);
+  const yieldToEventLoop = createYield(clock);
   const { turns, end } = countTurns();
   const ended: number[] = [];
-  await giveWay();
+  await yieldToEventLoop();
   for (const ms of piecesMs) {
     ended.push(turns());
     clock.elapse(ms);
-    await giveWay();
+    await yieldToEventLoop();
   }
   end();
   return ended;
@@ -49,15 +53,15 @@ test.each<[readonly number[], readonly number[]]>([
 
 test('works that are under way together share the time of a turn, and take turns', async () => {
   const clock = createFakeClock();
-  const giveWay = givingWay(clock);
+  const yieldToEventLoop = createYield(clock);
   const { turns, end } = countTurns();
   const done: string[] = [];
   const work = async (name: string): Promise<void> => {
-    await giveWay();
+    await yieldToEventLoop();
     for (let piece = 0; piece < 4; piece += 1) {
       done.push(`${name} in turn ${turns()}`);
       clock.elapse(3);
-      await giveWay();
+      await yieldToEventLoop();
     }
   };
   await Promise.all([work('a'), work('b')]);
@@ -77,16 +81,16 @@ test('works that are under way together share the time of a turn, and take turns
 
 test('time that passed while nothing was under way is nobody’s', async () => {
   const clock = createFakeClock();
-  const giveWay = givingWay(clock);
-  await giveWay();
+  const yieldToEventLoop = createYield(clock);
+  await yieldToEventLoop();
   await nextTurn();
   await nextTurn();
   clock.elapse(60_000);
   const { turns, end } = countTurns();
-  await giveWay();
+  await yieldToEventLoop();
   expect(turns()).toBe(0);
   clock.elapse(5);
-  await giveWay();
+  await yieldToEventLoop();
   expect(turns()).toBe(1);
   end();
 });
@@ -98,13 +102,13 @@ async function manyPromises(): Promise<void> {
 
 test('a thousand works of one small piece each go on as long as there is time in a turn', async () => {
   const clock = createFakeClock();
-  const giveWay = givingWay(clock);
+  const yieldToEventLoop = createYield(clock);
   const { turns, end } = countTurns();
-  await giveWay();
+  await yieldToEventLoop();
   clock.elapse(5);
   const ended: number[] = [];
   const work = async (): Promise<void> => {
-    await giveWay();
+    await yieldToEventLoop();
     await manyPromises();
     clock.elapse(0.1);
     ended.push(turns());
@@ -117,19 +121,19 @@ test('a thousand works of one small piece each go on as long as there is time in
 
 test('works that come faster than sixteen a turn do not fall behind', async () => {
   const clock = createFakeClock();
-  const giveWay = givingWay(clock);
+  const yieldToEventLoop = createYield(clock);
   let underWay = 0;
   let most = 0;
   const work = async (): Promise<void> => {
     underWay += 1;
-    await giveWay();
+    await yieldToEventLoop();
     await manyPromises();
     clock.elapse(0.01);
-    await giveWay();
+    await yieldToEventLoop();
     underWay -= 1;
   };
   for (let turn = 0; turn < 50; turn += 1) {
-    await giveWay();
+    await yieldToEventLoop();
     // The host's own, which leaves nothing of this turn.
     clock.elapse(5);
     for (let count = 0; count < 100; count += 1) void work();
@@ -140,12 +144,15 @@ test('works that come faster than sixteen a turn do not fall behind', async () =
 });
 
 /** In which turn each of these pieces began. */
-async function turnsOfPieces(giveWay: GiveWay, pieces: number): Promise<number[]> {
+async function turnsOfPieces(
+  yieldToEventLoop: YieldToEventLoop,
+  pieces: number,
+): Promise<number[]> {
   const { turns, end } = countTurns();
   const begun: number[] = [];
   for (let piece = 0; piece < pieces; piece += 1) {
     begun.push(turns());
-    await giveWay();
+    await yieldToEventLoop();
   }
   end();
   return begun;
@@ -155,26 +162,29 @@ const never = (): boolean => false;
 
 describe('a work in step with what is taken away', () => {
   test('gives way after so many pieces, however short they are, while that is behind', async () => {
-    const giveWay = inStep(givingWay(createFakeClock()), () => true);
-    const begun = await turnsOfPieces(giveWay, 300);
+    const yieldToEventLoop = yieldAlsoWhenBehind(createYield(createFakeClock()), () => true);
+    const begun = await turnsOfPieces(yieldToEventLoop, 300);
     expect(begun).toEqual(begun.map((_, piece) => Math.floor(piece / 128)));
   });
 
   test('gives way as any other while it is not', async () => {
-    const short = inStep(givingWay(createFakeClock()), never);
+    const short = yieldAlsoWhenBehind(createYield(createFakeClock()), never);
     expect(new Set(await turnsOfPieces(short, 300))).toEqual(new Set([0]));
     const clock = createFakeClock();
-    const giveWay = inStep(givingWay(clock), never);
+    const yieldToEventLoop = yieldAlsoWhenBehind(createYield(clock), never);
     const long = (): Promise<void> | undefined => {
       clock.elapse(4);
-      return giveWay();
+      return yieldToEventLoop();
     };
     expect(await turnsOfPieces(long, 4)).toEqual([0, 0, 1, 2]);
   });
 
   test('counts its own pieces alone', async () => {
-    const giveWay = givingWay(createFakeClock());
-    const works = [inStep(giveWay, () => true), inStep(giveWay, () => true)];
+    const yieldToEventLoop = createYield(createFakeClock());
+    const works = [
+      yieldAlsoWhenBehind(yieldToEventLoop, () => true),
+      yieldAlsoWhenBehind(yieldToEventLoop, () => true),
+    ];
     const { turns, end } = countTurns();
     for (let piece = 0; piece < 127; piece += 1) for (const one of works) await one();
     expect(turns()).toBe(0);
@@ -185,13 +195,13 @@ describe('a work in step with what is taken away', () => {
 
   test('goes on in the time of the turn that it comes to', async () => {
     const clock = createFakeClock();
-    const giveWay = givingWay(clock);
-    const one = inStep(giveWay, () => true);
+    const yieldToEventLoop = createYield(clock);
+    const one = yieldAlsoWhenBehind(yieldToEventLoop, () => true);
     for (let piece = 0; piece < 127; piece += 1) await one();
     const { turns, end } = countTurns();
     // What others do first in the turn that follows leaves nothing of it.
     setImmediate(() => {
-      void giveWay();
+      void yieldToEventLoop();
       clock.elapse(4);
     });
     await one();

@@ -120,10 +120,10 @@ describe('the applications of a file', () => {
 
   test('are read in pieces, with time for others before the text is parsed and after each', async () => {
     const text = textOf({ a: agent('a'), b: agent('b'), c: agent('c') });
-    const giveWay = vi.fn<() => Promise<void>>(async () => {});
-    const applications = await readInPieces(newSettings().read(text, new Map()), giveWay);
+    const yieldToEventLoop = vi.fn<() => Promise<void>>(async () => {});
+    const applications = await readInPieces(newSettings().read(text, new Map()), yieldToEventLoop);
     expect([...applications.keys()]).toEqual(['a', 'b', 'c']);
-    expect(giveWay).toHaveBeenCalledTimes(5);
+    expect(yieldToEventLoop).toHaveBeenCalledTimes(5);
   });
 
   test('are none where drafts are all there is, whatever they say', () => {

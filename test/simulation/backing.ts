@@ -4,7 +4,7 @@ import type { MessageQueue } from '../../src/queue/queue.ts';
 import type { FakeClock } from '../../src/testing/index.ts';
 import type { Scenario } from './scenario.ts';
 
-export type QueueKind = 'memory' | 'sqlite';
+export type QueueKind = 'memory' | 'postgres' | 'sqlite';
 
 /** What the books are compared with. */
 export type Looked = Pick<MessageQueue, 'stats' | 'listDeadLetters'>;

@@ -1,8 +1,8 @@
 /**
  * `npm run simulate -- …`: `--seeds 1000 --from 1` runs many worlds, `--seed 4711` tells one of them
  * step by step, `--planted` runs the planted bugs, `--table` shows what the worlds have met,
- * `--only slots` checks nothing but that invariant, and `--queue sqlite` takes a real
- * queue.
+ * `--only slots` checks nothing but that invariant, and `--queue sqlite` or `--queue postgres` takes a
+ * real queue.
  */
 import { parseArgs } from 'node:util';
 import { inMemory, type MakeBacking } from './backing.ts';
@@ -28,13 +28,28 @@ const { values } = parseArgs({
 
 const only = invariant(values.only);
 
+interface Place {
+  readonly makeBacking: MakeBacking;
+  readonly leave: () => Promise<void>;
+}
+
+const staying = { leave: () => Promise.resolve() };
+
 /** Where the queue of all the worlds is; what a place needs is loaded for it alone. */
-const PLACES: Readonly<Record<string, () => Promise<MakeBacking>>> = {
-  memory: () => Promise.resolve(inMemory),
-  sqlite: async () => (await import('./in-a-file.ts')).inFile(),
+const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
+  memory: () => Promise.resolve({ ...staying, makeBacking: inMemory }),
+  sqlite: async () => {
+    const { inFile } = await import('./in-a-file.ts');
+    return { ...staying, makeBacking: inFile() };
+  },
+  postgres: async () => {
+    const { SimulatedDatabase } = await import('./in-a-database.ts');
+    const database = await SimulatedDatabase.start();
+    return { makeBacking: database.makeBacking(), leave: () => database.stop() };
+  },
 };
 
-function enter(): Promise<MakeBacking> {
+function enter(): Promise<Place> {
   const { queue } = values;
   const place = Object.hasOwn(PLACES, queue) ? PLACES[queue] : undefined;
   if (place === undefined)
@@ -49,18 +64,19 @@ const say = (line: string): void => {
 /** What a failing seed is told by, and how it is run again. */
 const LAST_EVENTS = 25;
 
-async function tell(seed: number, lines: number, makeBacking: MakeBacking): Promise<Outcome> {
+async function tell(seed: number, lines: number, { makeBacking }: Place): Promise<Outcome> {
   const trace: string[] = [];
   const outcome = await simulate(seed, { trace, only, makeBacking });
   say(trace.slice(-lines).join('\n'));
   return outcome;
 }
 
-async function runSeeds(from: number, seeds: number, makeBacking: MakeBacking): Promise<boolean> {
+async function runSeeds(from: number, seeds: number, place: Place): Promise<boolean> {
   const startedAt = process.cpuUsage();
   const coverage = new Coverage();
   const sum = { seeds: 0, failed: 0, attempts: 0, messages: 0, steps: 0, virtualMs: 0 };
   for (let seed = from; seed < from + seeds; seed += 1) {
+    const { makeBacking } = place;
     const outcome = await simulate(seed, { only, makeBacking });
     const { violation, attempts, messages, steps, virtualMs } = outcome;
     coverage.add(outcome.coverage);
@@ -73,7 +89,7 @@ async function runSeeds(from: number, seeds: number, makeBacking: MakeBacking): 
     sum.failed += 1;
     say(`FAILED seed ${seed}: ${violation.invariant}: ${violation.detail}`);
     if (values.first) return false;
-    await tell(seed, LAST_EVENTS, makeBacking);
+    await tell(seed, LAST_EVENTS, place);
     say(`again: npm run simulate -- --queue ${values.queue} --seed ${seed}\n`);
   }
   if (values.table) say(coverage.table().join('\n'));
@@ -106,11 +122,19 @@ Error.stackTraceLimit = 0;
 
 async function main(): Promise<boolean> {
   if (values.planted) return await runPlanted(say);
-  const makeBacking = await enter();
-  if (values.seed === undefined) {
-    return await runSeeds(count(values.from), count(values.seeds), makeBacking);
+  const place = await enter();
+  try {
+    return await runWorlds(place);
+  } finally {
+    await place.leave();
   }
-  const outcome = await tell(count(values.seed), Number.POSITIVE_INFINITY, makeBacking);
+}
+
+async function runWorlds(place: Place): Promise<boolean> {
+  if (values.seed === undefined) {
+    return await runSeeds(count(values.from), count(values.seeds), place);
+  }
+  const outcome = await tell(count(values.seed), Number.POSITIVE_INFINITY, place);
   say(
     outcome.violation === undefined ? 'nothing is wrong' : `FAILED: ${outcome.violation.invariant}`,
   );

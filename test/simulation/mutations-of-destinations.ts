@@ -14,7 +14,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a message that fails alone counts against its destination',
-    file: `${FOLDER}/settlement.ts`,
+    file: `${FOLDER}/settle.ts`,
     from: 'counts: !failedAlone &&',
     to: 'counts: true &&',
     by: 'wait-of-destination',
@@ -22,7 +22,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a bisection counts against its destination',
-    file: `${FOLDER}/settlement.ts`,
+    file: `${FOLDER}/settle.ts`,
     from: '!(isBisection && isContent)',
     to: '!(isBisection && !isContent)',
     by: 'wait-of-destination',
@@ -118,7 +118,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'slots are not counted',
-    file: `${FOLDER}/slots.ts`,
+    file: `${FOLDER}/scheduler.ts`,
     from: 'let isHeld = true;\n    free[pool] -= 1;',
     to: 'let isHeld = true;\n    free[pool] -= 0;',
     by: 'slots',
@@ -134,7 +134,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a late attempt keeps its slot',
-    file: `${FOLDER}/slots.ts`,
+    file: `${FOLDER}/scheduler.ts`,
     from: "!isHeld || pool === 'failing' || free.failing === 0",
     to: "!isHeld || pool !== 'failing' || free.failing === 0",
     by: 'held-up',

@@ -7,7 +7,7 @@ const QUEUE = 'queue/memory';
 export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a request is not halved',
-    file: `${FOLDER}/verdicts.ts`,
+    file: `${FOLDER}/settle.ts`,
     from: 'Math.floor(count / 2)',
     to: 'count',
     by: 'halving',
@@ -15,7 +15,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'nothing is bisected',
-    file: `${FOLDER}/verdicts.ts`,
+    file: `${FOLDER}/settle.ts`,
     from: 'isShared && (progress.isBisecting || progress.failures > 0)',
     to: 'isShared && progress.isBisecting',
     by: 'schedule',
@@ -23,7 +23,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a bisection never ends',
-    file: `${FOLDER}/settlement.ts`,
+    file: `${FOLDER}/settle.ts`,
     from: 'step.breaker.bisectionFailures >= policy.bisectionMaxFailures',
     to: 'step.breaker.bisectionFailures >= policy.bisectionMaxFailures * 9',
     by: 'schedule',
@@ -31,7 +31,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a message that failed alone goes with others again',
-    file: `${FOLDER}/verdicts.ts`,
+    file: `${FOLDER}/settle.ts`,
     from: 'if (failedAlone) return { maxMessages: 1 };',
     to: 'if (failedAlone) return {};',
     by: 'halving',
@@ -39,7 +39,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a refused message has one attempt too many',
-    file: `${FOLDER}/verdicts.ts`,
+    file: `${FOLDER}/settle.ts`,
     from: 'refusals >= policy.refusedMaxAttempts',
     to: 'refusals > policy.refusedMaxAttempts',
     by: 'attempts',
@@ -47,7 +47,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'what is too large by itself counts as delivered',
-    file: `${FOLDER}/verdicts.ts`,
+    file: `${FOLDER}/settle.ts`,
     from: "return dead({ reason: 'too-large', waitMs: undefined }, end);",
     to: "return { kind: 'delivered' };",
     by: 'delivered-was-confirmed',
@@ -63,7 +63,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'Retry-After is read as milliseconds',
-    file: 'webhook/retry-after.ts',
+    file: 'webhook/retry.ts',
     from: 'Number(text) * SECOND_MS',
     to: 'Number(text)',
     by: 'retry-after',
@@ -79,7 +79,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an attempt that was ended counts as never sent',
-    file: `${FOLDER}/settlement.ts`,
+    file: `${FOLDER}/settle.ts`,
     from: "result.code === 'aborted') {",
     to: "result.code === 'deadline') {",
     by: 'wait-of-destination',

@@ -32,8 +32,8 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a request has its messages in another order',
     file: `${FOLDER}/attempt.ts`,
-    from: '{ body: encodeBody(messages',
-    to: '{ body: encodeBody(messages.toReversed()',
+    from: 'const body = encodeBody(messages',
+    to: 'const body = encodeBody(messages.toReversed()',
     by: 'claimed-messages',
     withinSeeds: 20,
   },

@@ -23,14 +23,14 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a scheduler that never waits',
     file: `${FOLDER}/scheduler.ts`,
-    from: 'await this.#rest.wait(Math.min(waitMs, MAX_WAIT_MS));',
+    from: 'await this.#timer.wait(Math.min(waitMs, MAX_WAIT_MS));',
     to: '',
     by: 'no-standstill',
     withinSeeds: 5,
   },
   {
     name: 'waiting for a retry keeps the process alive',
-    file: `${FOLDER}/wakeable-timer.ts`,
+    file: 'runtime/timers.ts',
     from: 'void this.#clock.idle(ms',
     to: 'void this.#clock.sleep(ms',
     by: 'not-held-open',
@@ -38,7 +38,7 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'flush counts what was accepted after it',
-    file: `${FOLDER}/watches.ts`,
+    file: `${FOLDER}/settled-messages.ts`,
     from: 'if (epoch > mark.epoch) continue;',
     to: '',
     by: 'flush',
@@ -46,8 +46,8 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a timer outlives its attempt',
-    file: `${FOLDER}/delivery.ts`,
-    from: '} finally {\n      inTime.abort(NOT_NEEDED);',
+    file: `${FOLDER}/deliver.ts`,
+    from: '} finally {\n      cancelWait(answered);',
     to: '} finally {',
     by: 'nothing-after-end',
     withinSeeds: 50,
@@ -62,7 +62,7 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'what is handed back was never sent',
-    file: `${FOLDER}/kept-message.ts`,
+    file: `${FOLDER}/sender.ts`,
     from: 'this.sends = sends;',
     to: 'this.sends = 0;',
     by: 'close-report',
@@ -70,7 +70,7 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an attempt is not told',
-    file: `${FOLDER}/delivery.ts`,
+    file: `${FOLDER}/deliver.ts`,
     from: "observe('attempt-started', () => started);",
     to: '',
     by: 'events',

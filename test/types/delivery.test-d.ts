@@ -18,6 +18,7 @@ import {
   type SendResult,
   type Settings,
   type SkipReason,
+  sendWebhook,
   type WebhookSender,
   type WebhookSenderOptions,
 } from '../../src/index.ts';
@@ -123,3 +124,40 @@ explainSchedule({ of: 'agent' });
 
 const bounds: MemoryQueueOptions = { maxDeadBytes: 0 };
 export const queue: MessageQueue = createMemoryQueue(bounds);
+
+// A message in a variable of its own, without an annotation: its point is a `number[]`.
+const place = { city: 'Lyon', code: 'FRA', point: [4.832, 45.7578] };
+const address = {
+  address: '203.0.113.9',
+  date_resolved: '2026-11-21T09:59:58.000+00:00',
+  geo: place,
+  is_tor: false,
+};
+const event = {
+  application_id: 'app-1',
+  application_name: 'shop',
+  environment: 'production',
+  date_occurred: '2026-11-21T10:00:00.123+00:00',
+  event_category: 'injection',
+  event_id: '1',
+  event_kind: 'sql_injection',
+  event_url: 'https://dashboard.example.com/1',
+  humanized_description: 'SQL injection',
+  ips: [address],
+};
+const drafted = { message_type: 'security_event', message: event } satisfies MessageToSend;
+const batch = [drafted, drafted];
+const listed = [
+  { message_type: 'security_event', message: event },
+] as const satisfies readonly MessageToSend[];
+export const batches = (sender: WebhookSender): readonly Promise<unknown>[] => [
+  sendWebhook(destination, batch),
+  sendWebhook(destination, listed),
+  sender.send(batch),
+  sender.send(listed),
+];
+const wrongPlace = { ...address, geo: { ...place, point: ['4'] } };
+const wrong = { ...drafted, message: { ...event, ips: [wrongPlace] } };
+export const refused = (sender: WebhookSender): Promise<unknown> =>
+  // @ts-expect-error a point of words
+  sender.send([wrong]);

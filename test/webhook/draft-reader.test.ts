@@ -7,7 +7,7 @@ import {
   plainDraft,
   quickReader,
   type ReadDraft,
-} from '../../src/webhook/draft-reader.ts';
+} from '../../src/webhook/read-messages.ts';
 import { inputs } from '../contract/cases/arbitrary-inputs.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { requestHeaders, SIGNATURE_HEADER } from '../../src/webhook/request-headers.ts';
-import { DEFAULT_USER_AGENT } from '../../src/webhook/user-agent.ts';
+import {
+  DEFAULT_USER_AGENT,
+  requestHeaders,
+  SIGNATURE_HEADER,
+} from '../../src/webhook/request-headers.ts';
 
 const fails = (path: readonly string[], detail: string) =>
   expect.objectContaining({

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MAX_RETRY_AFTER_MS, parseRetryAfter } from '../../src/webhook/retry-after.ts';
+import { MAX_RETRY_AFTER_MS, parseRetryAfter } from '../../src/webhook/retry.ts';
 
 /** Sun, 06 Nov 1994 08:49:37 GMT, the RFC's example. */
 const EXAMPLE = Date.UTC(1994, 10, 6, 8, 49, 37);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { sharedBytes } from '../../src/webhook/shared-bytes.ts';
+import { sharedBytes } from '../../src/webhook/encoder.ts';
 import { anyCharacter } from '../helpers/any-character.ts';
 
 test.each([1, 100])('texts of %i have their own bytes, however many others there are', (count) => {

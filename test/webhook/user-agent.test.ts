@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { DEFAULT_USER_AGENT, PACKAGE_VERSION } from '../../src/webhook/user-agent.ts';
+import { DEFAULT_USER_AGENT, PACKAGE_VERSION } from '../../src/webhook/request-headers.ts';
 
 test('the version told to receivers is that of the package', () => {
   const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');

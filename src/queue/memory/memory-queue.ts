@@ -1,5 +1,5 @@
 import { SecurityEventError } from '../../errors.ts';
-import { type GiveWay, givingWay } from '../../runtime/yield-to-event-loop.ts';
+import { createYield, type YieldToEventLoop } from '../../runtime/yield-to-event-loop.ts';
 import type {
   ApplicationState,
   ApplicationUpdate,
@@ -35,7 +35,7 @@ export class MemoryQueue implements MessageQueue {
   readonly durability = 'memory';
   readonly #clock: QueueClock;
   readonly #store: MemoryStore;
-  readonly #giveWay: GiveWay;
+  readonly #yieldToEventLoop: YieldToEventLoop;
   readonly #listeners = new Set<() => void>();
   /** Enqueues in progress. */
   readonly #entering = new Set<Promise<unknown>>();
@@ -45,7 +45,7 @@ export class MemoryQueue implements MessageQueue {
 
   constructor(bounds: MemoryBounds, clock: QueueClock) {
     this.#clock = clock;
-    this.#giveWay = givingWay(clock);
+    this.#yieldToEventLoop = createYield(clock);
     this.#store = new MemoryStore(bounds);
   }
 
@@ -93,7 +93,7 @@ export class MemoryQueue implements MessageQueue {
   async #acceptInSlices(entries: readonly QueueEntry[], delayMs: number): Promise<number[]> {
     const sequences: number[] = [];
     for (let start = 0; start < entries.length; start += SLICE_MESSAGES) {
-      const pause = this.#giveWay();
+      const pause = this.#yieldToEventLoop();
       if (pause !== undefined) {
         // Once a turn, not once a slice: otherwise claims would have a hundred messages each.
         this.#notify();
@@ -253,7 +253,7 @@ export class MemoryQueue implements MessageQueue {
     const returned: ReturnedMessage[] = [];
     for (const slice of this.#store.empty(SLICE_MESSAGES)) {
       for (const message of slice) returned.push(message);
-      await this.#giveWay();
+      await this.#yieldToEventLoop();
     }
     return { returned, left: 0 };
   }

@@ -14,6 +14,9 @@ const MAX_TRIES = 4;
 /** The server cuts longer names of prepared statements, so that two of them could be the same. */
 const MAX_NAME = 63;
 
+/** Rows in one transaction of `pages`. */
+const PAGE = 1000;
+
 export type Row = Readonly<Record<string, unknown>>;
 
 interface CallOptions {
@@ -80,7 +83,19 @@ export class Database {
     return await this.#run((client, remainingMs) => copyOut(client, text, remainingMs), timeoutMs);
   }
 
-  /** Makes a connection, which checks the schema and the settings of the server. */
+  /** Calls a function page by page, each in its own transaction. Returns the sum of their counts. */
+  async pages(name: string, args: object): Promise<number> {
+    let sum = 0;
+    for (let after: number | null = 0; after !== null; ) {
+      const answer = await this.call(name, { ...args, after, limit: PAGE });
+      const { count, next } = answer as { readonly count: number; readonly next: number | null };
+      sum += count;
+      after = next;
+    }
+    return sum;
+  }
+
+  /** Rejects if no server that takes writes can be reached, or the schema does not fit. */
   async connect(): Promise<void> {
     await this.#run(() => Promise.resolve());
   }
@@ -122,20 +137,5 @@ export class Database {
         if (!isRetryable(error) || tries === MAX_TRIES) throw failure(error);
       }
     }
-  }
-}
-
-/** Rejects if no server that takes writes can be reached, or the schema does not fit. */
-export async function openDatabase(
-  options: ReadOptions,
-  surroundings: Surroundings,
-): Promise<Database> {
-  const database = new Database(options, surroundings);
-  try {
-    await database.connect();
-    return database;
-  } catch (error) {
-    await database.end();
-    throw error;
   }
 }

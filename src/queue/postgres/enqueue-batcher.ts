@@ -4,7 +4,7 @@
  */
 import { SecurityEventError } from '../../errors.ts';
 import type { EnqueueResult, QueueEntry } from '../queue.ts';
-import { toEscaped } from './escaped-text.ts';
+import { toEscaped } from './conversions.ts';
 import { isAboutValues } from './failure.ts';
 
 /** Of one transaction, unless a single call has more. */

@@ -1,11 +1,12 @@
+import { createHash } from 'node:crypto';
 import { SecurityEventError } from '../../errors.ts';
 import type {
   IncidentChanges,
   IncidentReport,
   IncidentStore,
 } from '../../incident/incident-store.ts';
-import { type Database, openDatabase } from './database.ts';
-import { fromEscaped, toEscaped } from './escaped-text.ts';
+import { toEscaped } from './conversions.ts';
+import { Database } from './database.ts';
 import type { ReadOptions } from './options.ts';
 import type { Surroundings } from './servers.ts';
 
@@ -15,75 +16,67 @@ const KEPT_MS = 30 * 86_400_000;
 interface ReportAnswer {
   readonly isFirst: boolean;
   readonly startedAt: number;
-  readonly addresses: readonly string[];
-  readonly accounts: readonly string[];
+  readonly names: readonly string[];
 }
 
 /** What was reported of incidents by all processes. Connects with the first call. */
 export class PostgresIncidents implements IncidentStore {
-  readonly #options: ReadOptions;
-  readonly #surroundings: Surroundings;
-  #opening: Promise<Database> | undefined;
+  readonly #database: Database;
   #isClosed = false;
 
   constructor(options: ReadOptions, surroundings: Surroundings) {
-    this.#options = options;
-    this.#surroundings = surroundings;
+    this.#database = new Database(options, surroundings);
   }
 
   async record(report: IncidentReport): Promise<IncidentChanges> {
     const { at, addresses, accounts } = report;
-    const database = await this.#database();
-    const answer = await database.call('report_incident', {
-      ...keyOf(report),
-      at,
-      addresses: addresses.map(toEscaped),
-      accounts: accounts.map(toEscaped),
-      keptMs: KEPT_MS,
-    });
-    const news = answer as ReportAnswer;
+    const names = namesOf(addresses, accounts);
+    const args = { ...keyOf(report), at, names, keptMs: KEPT_MS };
+    const answer = (await this.#call('report_incident', args)) as ReportAnswer;
+    const added = new Set(answer.names);
+    const newOf = (kind: Kind, all: readonly string[]): string[] =>
+      [...new Set(all)].filter((name) => added.has(digestOf(kind, name)));
     return {
-      isFirst: news.isFirst,
-      startedAt: news.startedAt,
-      newAddresses: news.addresses.map(fromEscaped),
-      newAccounts: news.accounts.map(fromEscaped),
+      isFirst: answer.isFirst,
+      startedAt: answer.startedAt,
+      newAddresses: newOf('ip', addresses),
+      newAccounts: newOf('account', accounts),
     };
   }
 
-  async retract(report: IncidentReport, news: IncidentChanges): Promise<void> {
-    const { isFirst, newAddresses, newAccounts } = news;
-    const database = await this.#database();
-    await database.call('retract_incident', {
-      ...keyOf(report),
-      isFirst,
-      addresses: newAddresses.map(toEscaped),
-      accounts: newAccounts.map(toEscaped),
-    });
+  async retract(report: IncidentReport, changes: IncidentChanges): Promise<void> {
+    const { isFirst, newAddresses, newAccounts } = changes;
+    const names = namesOf(newAddresses, newAccounts);
+    await this.#call('retract_incident', { ...keyOf(report), isFirst, names });
   }
 
   /** Ends the connections that are its own. Later calls reject with `ERR_QUEUE_CLOSED`. */
   async close(): Promise<void> {
+    if (this.#isClosed) return;
     this.#isClosed = true;
-    const database = await this.#opening?.catch(() => undefined);
-    this.#opening = undefined;
-    await database?.end();
+    await this.#database.end();
   }
 
-  async #database(): Promise<Database> {
+  async #call(name: string, args: object): Promise<unknown> {
     if (this.#isClosed) throw new SecurityEventError('ERR_QUEUE_CLOSED');
-    this.#opening ??= openDatabase(this.#options, this.#surroundings);
-    try {
-      return await this.#opening;
-    } catch (error) {
-      // The next call tries again.
-      this.#opening = undefined;
-      throw error;
-    }
+    return await this.#database.call(name, args);
   }
 }
 
+type Kind = 'ip' | 'account';
+
+/** An escaped text has no line break. */
+const digestOf = (one: string, other: string): string =>
+  createHash('sha256')
+    .update(`${toEscaped(one)}\n${toEscaped(other)}`)
+    .digest('base64');
+
+const namesOf = (addresses: readonly string[], accounts: readonly string[]): string[] => [
+  ...addresses.map((name) => digestOf('ip', name)),
+  ...accounts.map((name) => digestOf('account', name)),
+];
+
 const keyOf = ({ applicationId, incidentId, channel }: IncidentReport) => ({
-  application: toEscaped(applicationId),
-  incident: toEscaped(incidentId),
+  key: digestOf(applicationId, incidentId),
   channel,
 });

@@ -1,257 +1,236 @@
 import { SecurityEventError } from '../../errors.ts';
 import type {
   ApplicationState,
-  ApplicationUpdate,
   Backlog,
-  Claim,
-  ClaimRequest,
-  DeadLetterFilter,
-  DeadLetterPage,
   Durability,
   DurableQueue,
   EnqueueResult,
-  ExpiredMessage,
-  ItemKind,
-  MessageResult,
-  NothingDue,
+  MessageQueue,
   QueueClosing,
   QueueEntry,
   QueueItem,
-  QueueStats,
-  SequenceRange,
 } from '../queue.ts';
-import { Calls } from './calls.ts';
+import { Claims } from './claims.ts';
+import {
+  cursorOf,
+  deadLetterPage,
+  entryArguments,
+  expiredOf,
+  filterArguments,
+  fromEscaped,
+  type StateJson,
+  stateJson,
+  stateOf,
+  statsOf,
+  toDuration,
+  toEscaped,
+  toWhole,
+} from './conversions.ts';
 import { CounterFlusher } from './counter-flusher.ts';
-import { type Database, openDatabase } from './database.ts';
+import { Database } from './database.ts';
 import { EnqueueBatcher } from './enqueue-batcher.ts';
-import { LiveClaims } from './live-claims.ts';
 import { Notifier } from './notifier.ts';
 import type { ReadOptions } from './options.ts';
-import { type ClaimName, claimName } from './rows.ts';
+import type { Settings } from './schema.ts';
 import type { Surroundings } from './servers.ts';
 
 export interface QueueSurroundings extends Surroundings {
   readonly newId: () => string;
 }
 
-interface Opened {
-  readonly database: Database;
-  readonly calls: Calls;
-  readonly flusher: CounterFlusher;
-  readonly batcher: EnqueueBatcher;
+type Bounds = Pick<ReadOptions, 'maxPendingMessages' | 'maxPendingBytes'>;
+
+/** The answer when messages would have passed a bound. Nothing was stored. */
+interface Overflow {
+  readonly full: keyof Bounds;
+  readonly messages: number;
+  readonly bytes: number;
 }
 
+type EnqueueAnswer =
+  | Overflow
+  | (Settings & { readonly full?: never; readonly sequences: number[]; readonly closed: string[] });
+
+/** Methods are typed by the contract, which declares their parameters. */
 export class PostgresQueue implements DurableQueue {
   readonly #options: ReadOptions;
-  readonly #surroundings: QueueSurroundings;
+  readonly #database: Database;
+  readonly #claims: Claims;
+  readonly #flusher: CounterFlusher;
+  readonly #batcher: EnqueueBatcher;
   readonly #notifier: Notifier;
-  /** Names this queue among those that notify. */
-  readonly #caller: string;
-  #opened: Opened | undefined;
-  #opening: Promise<Opened> | undefined;
+  /** Of an application before its first settle. Absent until the queue is open. */
+  #initialState: StateJson | undefined;
   #closing: Promise<QueueClosing> | undefined;
   /** Calls that have not ended. */
   readonly #running = new Set<Promise<unknown>>();
-  readonly #claims = new LiveClaims();
 
   constructor(options: ReadOptions, surroundings: QueueSurroundings) {
-    const { pollMs, schema, callTimeoutMs } = options;
+    const { pollMs, schema, callTimeoutMs, listen } = options;
     const { clock, newId } = surroundings;
-    this.#options = options;
-    this.#surroundings = surroundings;
+    const monotonicMs = (): number => clock.monotonicMs();
+    /** Names this queue among those that notify. */
     const caller = newId();
-    this.#caller = caller;
+    this.#options = options;
+    const database = new Database(options, surroundings);
+    this.#database = database;
+    const flusher = new CounterFlusher((notifies) =>
+      database.call('flush_counters', { channel: notifies && listen ? schema : null, caller }),
+    );
+    this.#flusher = flusher;
+    this.#batcher = new EnqueueBatcher({
+      store: (entries, delayMs, timeoutMs) => this.#store(entries, delayMs, timeoutMs),
+      callTimeoutMs,
+      monotonicMs,
+    });
+    this.#claims = new Claims({ database, flusher, callTimeoutMs, monotonicMs });
     this.#notifier = new Notifier({ clock, pollMs, callTimeoutMs, channel: schema, caller });
   }
 
   /** What the server's settings keep, as they were last read; `process-crash` before that. */
   get durability(): Durability {
-    return this.#opened?.database.durability ?? 'process-crash';
+    return this.#database.durability;
   }
 
   async open(initialState: ApplicationState): Promise<Backlog> {
-    if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
-    const { calls } = await this.#connected();
-    const backlog = await calls.backlog();
-    calls.initialState = initialState;
-    return backlog;
-  }
-
-  async #connected(): Promise<Opened> {
-    this.#opening ??= this.#connect();
-    try {
-      return await this.#opening;
-    } catch (error) {
-      // The next call tries again.
-      this.#opening = undefined;
-      throw error;
-    }
-  }
-
-  async #connect(): Promise<Opened> {
-    const { schema, listen, callTimeoutMs } = this.#options;
-    const database = await openDatabase(this.#options, this.#surroundings);
-    const calls = new Calls(database, this.#options);
-    const flusher = new CounterFlusher((notifies) =>
-      calls.flushCounters(notifies && listen ? schema : null, this.#caller),
-    );
-    const batcher = new EnqueueBatcher({
-      store: (entries, delayMs, timeoutMs) => calls.enqueue(entries, delayMs, timeoutMs),
-      callTimeoutMs,
-      monotonicMs: () => this.#surroundings.clock.monotonicMs(),
+    return await this.#track(async () => {
+      await this.#database.connect();
+      const backlog = (await this.#database.call('backlog')) as Backlog;
+      this.#initialState = stateJson(initialState);
+      this.#notifier.open(this.#options.listen ? () => this.#database.newClient() : undefined);
+      return backlog;
     });
-    this.#notifier.open(listen ? () => database.newClient() : undefined);
-    this.#opened = { database, calls, flusher, batcher };
-    return this.#opened;
   }
 
-  async enqueue(entries: readonly QueueEntry[], delayMs = 0): Promise<EnqueueResult> {
-    return await this.#run(async ({ flusher, batcher }) => {
+  readonly enqueue: MessageQueue['enqueue'] = (entries, delayMs = 0) =>
+    this.#run(async () => {
       if (entries.length === 0) return { sequences: [], closed: [] };
-      const enqueued = await batcher.enqueue(entries, delayMs);
-      this.#notifyAll(flusher);
+      const enqueued = await this.#batcher.enqueue(entries, delayMs);
+      this.#notifyAll();
       return enqueued;
     });
+
+  /** Stores the entries of several calls. Rejects with ERR_QUEUE_FULL if a bound would be passed. */
+  async #store(
+    entries: readonly QueueEntry[],
+    delayMs: number,
+    timeoutMs: number,
+  ): Promise<EnqueueResult> {
+    const { args, content } = entryArguments(entries);
+    const given = { ...args, ...this.#limits(), delayMs: toDuration(delayMs) };
+    const answer = (await this.#database.call('enqueue', given, {
+      content,
+      timeoutMs,
+    })) as EnqueueAnswer;
+    if (answer.full !== undefined) throw this.#overflow(answer);
+    this.#database.noteSettings(answer);
+    return { sequences: answer.sequences, closed: answer.closed.map(fromEscaped) };
   }
 
-  async claim(request: ClaimRequest): Promise<Claim | NothingDue> {
-    return await this.#run(async ({ calls, flusher }) => {
-      const { clock } = this.#surroundings;
-      const endsAt = clock.monotonicMs() + this.#options.callTimeoutMs;
-      const attempt = () => calls.claim(request, Math.max(1, endsAt - clock.monotonicMs()));
-      // A flush locks applications, and a claim skips locked ones: they would lose their turn.
-      await flusher.done();
-      let { claimed, hasDeltas } = await attempt();
-      if (hasDeltas) {
-        flusher.request(false);
-        if (!('messages' in claimed)) {
-          await flusher.done();
-          ({ claimed, hasDeltas } = await attempt());
-        }
-      }
-      if ('messages' in claimed) this.#keep(claimed.id, request.leaseMs);
-      return claimed;
-    });
+  #limits() {
+    const { maxPendingMessages, maxPendingBytes } = this.#options;
+    return { maxPendingMessages, maxPendingBytes, initialState: this.#initialState };
   }
 
-  #keep(id: string, leaseMs: number): void {
-    this.#claims.keep(id, { now: this.#surroundings.clock.monotonicMs(), leaseMs });
+  #overflow({ full, messages, bytes }: Overflow): SecurityEventError {
+    const more = `${messages} messages of ${bytes} bytes`;
+    const detail = `${more} would pass ${full} (${this.#options[full]})`;
+    return new SecurityEventError('ERR_QUEUE_FULL', { detail, path: [full] });
   }
 
-  async settle(
-    claim: Claim,
-    results: readonly MessageResult[],
-    state: ApplicationUpdate,
-  ): Promise<'settled' | 'lost'> {
-    const count = await this.#with(claim, async (name, { calls, flusher }) => {
-      const settled = await calls.settle(name, results, state);
-      // Dispatchers of the other tier can be idle while all of this process are busy.
-      if (state.tier !== claim.state.tier) flusher.request(true);
-      return settled;
-    });
-    if (count !== undefined && count !== results.length) {
-      const detail = `${results.length} results for ${count} messages`;
-      throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
-    }
-    this.#ended(claim);
-    return count === undefined ? 'lost' : 'settled';
-  }
+  readonly claim: MessageQueue['claim'] = (request) => this.#run(() => this.#claims.claim(request));
 
-  async release(claim: Claim, state?: ApplicationUpdate): Promise<'released' | 'lost'> {
-    const isReleased = await this.#with(claim, async (name, { calls, flusher }) => {
-      const wasLive = await calls.release(name, state);
-      if (wasLive) flusher.request(true);
-      return wasLive;
-    });
-    this.#ended(claim);
-    return isReleased === true ? 'released' : 'lost';
-  }
-
-  async extend(claim: Claim, leaseMs: number): Promise<'extended' | 'lost'> {
-    const isExtended = await this.#with(claim, (name, { calls }) => calls.extend(name, leaseMs));
-    if (isExtended !== true) return 'lost';
-    this.#keep(claim.id, leaseMs);
-    return 'extended';
-  }
-
-  /** Resolves to `undefined` if no claim has this id. */
-  async #with<T>(
-    claim: Claim,
-    work: (name: ClaimName, opened: Opened) => Promise<T>,
-  ): Promise<T | undefined> {
-    return await this.#run(async (opened) => {
-      const name = claimName(claim);
-      return name === undefined ? undefined : await work(name, opened);
-    });
-  }
-
-  /** Does not notify other processes: this one has a slot for what is left, and they poll. */
-  #ended({ id }: Claim): void {
-    this.#claims.delete(id);
+  // What settle and release leave is found by this process, which has a slot for it, and by polls of others.
+  readonly settle: MessageQueue['settle'] = async (...given) => {
+    const settled = await this.#run(() => this.#claims.settle(...given));
     this.#notifier.notify();
-  }
+    return settled;
+  };
 
-  async expire(olderThanMs: number, maxMessages: number): Promise<readonly ExpiredMessage[]> {
-    return await this.#run(({ calls }) => calls.expire(olderThanMs, maxMessages));
-  }
+  readonly release: MessageQueue['release'] = async (...given) => {
+    const released = await this.#run(() => this.#claims.release(...given));
+    this.#notifier.notify();
+    return released;
+  };
 
-  async countPending(ranges: readonly SequenceRange[]): Promise<number> {
-    return await this.#run(({ calls }) => calls.countPending(ranges));
-  }
+  readonly extend: MessageQueue['extend'] = (...given) =>
+    this.#run(() => this.#claims.extend(...given));
 
-  async applicationState(applicationId: string): Promise<ApplicationState | undefined> {
-    return await this.#run(({ calls }) => calls.applicationState(applicationId));
-  }
-
-  async closeApplication(
-    applicationId: string,
-    maxMessages: number,
-  ): Promise<readonly ExpiredMessage[]> {
-    return await this.#run(({ calls }) => calls.closeApplication(applicationId, maxMessages));
-  }
-
-  async reopenApplication(applicationId: string): Promise<void> {
-    await this.#run(async ({ calls, flusher }) => {
-      await calls.reopen(applicationId);
-      this.#notifyAll(flusher);
+  readonly expire: MessageQueue['expire'] = (olderThanMs, maxMessages) =>
+    this.#run(async () => {
+      const args = { olderThanMs: toDuration(olderThanMs), limit: toWhole(maxMessages) };
+      return expiredOf(await this.#database.rows('expire', args));
     });
-  }
 
-  async listDeadLetters(
-    page: DeadLetterFilter & { readonly limit: number; readonly after?: string },
-  ): Promise<DeadLetterPage> {
-    return await this.#run(({ calls }) => calls.deadLetters(page));
-  }
+  readonly countPending: MessageQueue['countPending'] = (ranges) =>
+    this.#run(async () => {
+      const args = { froms: ranges.map(({ from }) => from), tos: ranges.map(({ to }) => to) };
+      return Number(await this.#database.call('count_pending', args));
+    });
 
-  async replayDeadLetters(filter: DeadLetterFilter): Promise<number> {
-    return await this.#run(async ({ calls, flusher }) => {
-      const replayed = await calls.replay(filter);
-      if (replayed > 0) this.#notifyAll(flusher);
+  readonly applicationState: MessageQueue['applicationState'] = (applicationId) =>
+    this.#run(async () => {
+      const id = toEscaped(applicationId);
+      const answer = await this.#database.call('application_state', { id });
+      return answer === undefined ? undefined : stateOf(answer as StateJson);
+    });
+
+  readonly closeApplication: MessageQueue['closeApplication'] = (applicationId, maxMessages) =>
+    this.#run(async () => {
+      const args = { id: toEscaped(applicationId), initialState: this.#initialState };
+      // A transaction of its own: enqueues wait for it, and must not wait for more.
+      const number = await this.#database.call('close_application', args);
+      const page = { number, limit: toWhole(maxMessages) };
+      return expiredOf(await this.#database.rows('expire_closed', page));
+    });
+
+  readonly reopenApplication: MessageQueue['reopenApplication'] = (applicationId) =>
+    this.#run(async () => {
+      const args = { id: toEscaped(applicationId), initialState: this.#initialState };
+      await this.#database.call('reopen_application', args);
+      this.#notifyAll();
+    });
+
+  readonly listDeadLetters: MessageQueue['listDeadLetters'] = (page) =>
+    this.#run(async () => {
+      const { limit, after } = page;
+      const args = { ...filterArguments(page), after: cursorOf(after), limit: toWhole(limit) + 1 };
+      return deadLetterPage(await this.#database.rows('dead_letters', args), limit);
+    });
+
+  readonly replayDeadLetters: MessageQueue['replayDeadLetters'] = (filter) =>
+    this.#run(async () => {
+      const args = { ...filterArguments(filter), ...this.#limits() };
+      const replayed = await this.#database.pages('replay_dead_letters', args);
+      if (replayed > 0) this.#notifyAll();
       return replayed;
     });
-  }
 
-  async purgeDeadLetters(filter: DeadLetterFilter): Promise<number> {
-    return await this.#run(async ({ calls, flusher }) => {
-      const purged = await calls.purge(filter);
-      flusher.request(false);
+  readonly purgeDeadLetters: MessageQueue['purgeDeadLetters'] = (filter) =>
+    this.#run(async () => {
+      const purged = await this.#database.pages('purge_dead_letters', filterArguments(filter));
+      this.#flusher.request(false);
       return purged;
     });
-  }
 
-  async exportItems(kind: ItemKind, after: number): Promise<readonly QueueItem[]> {
-    return await this.#run(({ calls }) => calls.exportItems(kind, after));
-  }
-
-  async importItems(items: readonly QueueItem[]): Promise<number> {
-    return await this.#run(async ({ calls, flusher }) => {
-      return await calls.importItems(items).finally(() => this.#notifyAll(flusher));
+  readonly exportItems: DurableQueue['exportItems'] = (kind, after) =>
+    this.#run(async () => {
+      const rows = await this.#database.rows('export_items', { kind, after });
+      if (rows[0]?.['item'] !== null) return rows.map(({ item }) => item as QueueItem);
+      const detail = 'messages are claimed: close the senders, or wait until the leases expire';
+      throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
     });
-  }
 
-  async stats(): Promise<QueueStats> {
-    return await this.#run(({ calls }) => calls.stats());
-  }
+  readonly importItems: DurableQueue['importItems'] = (items) =>
+    this.#run(async () => {
+      const importing = this.#database.call('import_items', { items, ...this.#limits() });
+      const answer = (await importing.finally(() => this.#notifyAll())) as number | Overflow;
+      if (typeof answer === 'object') throw this.#overflow(answer);
+      return answer;
+    });
+
+  readonly stats: MessageQueue['stats'] = () =>
+    this.#run(async () => statsOf(await this.#database.rows('stats')));
 
   onDue(listener: () => void): () => void {
     return this.#notifier.onDue(listener);
@@ -265,35 +244,35 @@ export class PostgresQueue implements DurableQueue {
   /** Waits for calls that have begun. Claims that are left were not sent (law 8). */
   async #end(): Promise<QueueClosing> {
     this.#notifier.stop();
-    const open = await this.#opening?.catch(() => undefined);
-    if (open === undefined) return { returned: [], left: 0 };
-    const { database, calls, flusher } = open;
     try {
       await Promise.allSettled(this.#running);
-      const claims = this.#claims.names.map((name) => calls.release(name));
-      const released = await Promise.allSettled(claims);
-      if (claims.length > 0) flusher.request(true);
-      await flusher.done();
-      const failed = released.find(({ status }) => status === 'rejected');
-      if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
-      return { returned: [], left: await calls.pending() };
+      if (this.#initialState === undefined) return { returned: [], left: 0 };
+      try {
+        await this.#claims.releaseAll();
+      } finally {
+        await this.#flusher.done();
+      }
+      return { returned: [], left: Number(await this.#database.call('pending_messages')) };
     } finally {
-      await database.end();
+      await this.#database.end();
     }
   }
 
+  async #run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#initialState === undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
+    return await this.#track(work);
+  }
+
   /** `close` waits for calls that have begun. */
-  async #run<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
-    if (this.#opened?.calls.initialState === undefined || this.#closing !== undefined) {
-      throw new SecurityEventError('ERR_QUEUE_CLOSED');
-    }
-    const running = work(this.#opened);
+  async #track<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
+    const running = work();
     this.#running.add(running);
     return await running.finally(() => this.#running.delete(running));
   }
 
-  #notifyAll(flusher: CounterFlusher): void {
-    flusher.request(true);
+  #notifyAll(): void {
+    this.#flusher.request(true);
     this.#notifier.notify();
   }
 }

@@ -7,18 +7,8 @@ import { failure } from './failure.ts';
 import type { ReadOptions } from './options.ts';
 import { SCHEMA_SQL } from './schema-sql.generated.ts';
 
-/**
- * Raised with every change of the SQL after it was published, together with a migration. A queue works only
- * with a schema of its own version.
- */
+/** Raised with every change of the SQL after it was published. A queue works only with its own version. */
 const SCHEMA_VERSION = 1;
-
-type SchemaChange = 'created' | 'migrated' | 'present';
-
-/** By the version that each begins with: what changes it to the next one. `{s}` is the schema's quoted name. */
-export type Migrations = Readonly<Record<number, string>>;
-
-const MIGRATIONS: Migrations = {};
 
 /**
  * A plan is made once and kept, since making it takes longer than running it. It has to use the indexes, also
@@ -35,7 +25,7 @@ const PATH = 'set search_path = pg_catalog, pg_temp';
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /** Returns the SQL for all that a new, empty schema holds. */
-export function schemaText(schema: string): string {
+function schemaText(schema: string): string {
   const version = `create table {s}.schema_version (version integer primary key);
 
 insert into {s}.schema_version values (${SCHEMA_VERSION});`;
@@ -57,62 +47,44 @@ ${schemaText(schema)}
 commit;
 `;
 
-/** Makes or migrates the schema in one transaction, one process at a time. What is there stays. */
+/** Makes the schema in one transaction, one process at a time. Rejects if it has another version. */
 export async function createSchema(
   client: ClientBase,
   { schema, callTimeoutMs }: Pick<ReadOptions, 'schema' | 'callTimeoutMs'>,
-  migrations: Migrations = MIGRATIONS,
-): Promise<SchemaChange> {
-  const run = (text: string, values: unknown[] = []) => {
+): Promise<'created' | 'present'> {
+  const run = async (text: string, values: unknown[] = []) => {
     const config = { text, values, query_timeout: callTimeoutMs };
-    return untraced(() => client.query<Record<string, unknown>>(config));
+    const { rows } = await untraced(() => client.query<Record<string, unknown>>(config));
+    // Several statements have several results.
+    return rows?.[0] ?? {};
   };
   try {
     // Whatever the defaults are: what another process has just made has to be visible.
     await run('begin isolation level read committed read write');
     await run('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${schema} schema`]);
-    const found = await run('select to_regclass($1) is not null as found', [
-      `${quoted(schema)}.schema_version`,
-    ]);
-    let change: SchemaChange = 'created';
-    if (found.rows[0]?.['found'] === true) {
-      const { rows } = await run(`select version from ${quoted(schema)}.schema_version`);
-      const version = rows[0]?.['version'];
-      const steps = stepsFrom(version, migrations);
-      if (steps === undefined) checkVersion(version, schema);
-      for (const step of steps ?? []) await run(step.replaceAll('{s}', () => quoted(schema)));
-      change = steps === undefined ? 'present' : 'migrated';
+    const found = await run(
+      'select to_regclass($1) is not null as version, to_regnamespace($2) is null as missing',
+      [`${quoted(schema)}.schema_version`, quoted(schema)],
+    );
+    if (found['version'] === true) {
+      const { version } = await run(`select version from ${quoted(schema)}.schema_version`);
+      checkVersion(version, schema);
     } else {
       // If the schema exists, no right to create schemas is needed.
-      const { rows } = await run('select to_regnamespace($1) is null as missing', [quoted(schema)]);
-      if (rows[0]?.['missing'] === true) await run(`create schema ${quoted(schema)}`);
+      if (found['missing'] === true) await run(`create schema ${quoted(schema)}`);
       await run(schemaText(schema));
     }
     await run('commit');
-    return change;
+    return found['version'] === true ? 'present' : 'created';
   } catch (error) {
     throw failure(error);
   }
 }
 
-/** Returns the migrations in order, then the new version; `undefined` if they do not lead to ours. */
-function stepsFrom(version: unknown, migrations: Migrations): string[] | undefined {
-  if (typeof version !== 'number' || !(version < SCHEMA_VERSION)) return undefined;
-  const steps: string[] = [];
-  for (let from = version; from < SCHEMA_VERSION; from += 1) {
-    const step = migrations[from];
-    if (step === undefined) return undefined;
-    steps.push(step);
-  }
-  return [...steps, `update {s}.schema_version set version = ${SCHEMA_VERSION}`];
-}
-
 function checkVersion(version: unknown, schema: string): void {
   if (version === SCHEMA_VERSION) return;
   const versions = `is of version ${String(version)}, not ${SCHEMA_VERSION}`;
-  const isOlder = typeof version === 'number' && version < SCHEMA_VERSION;
-  const advice = isOlder ? 'run createPostgresSchema' : 'take the package that it belongs to';
-  const detail = `the schema ${schema} ${versions}: ${advice}`;
+  const detail = `the schema ${schema} ${versions}: take the package that it belongs to`;
   throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
 }
 

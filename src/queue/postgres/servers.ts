@@ -88,6 +88,7 @@ export class Servers {
 
   async end(): Promise<void> {
     if (this.#options.pool !== undefined) return;
+    await this.#searching?.catch(ignore);
     await Promise.all(this.#servers.map(({ pool }) => untraced(() => pool.end())));
   }
 
@@ -198,6 +199,8 @@ export class Servers {
     class ServerClient extends Client {
       constructor() {
         super(config);
+        // The pool has no listener between the end of the connecting and the call that waits for it.
+        this.on('error', ignore);
       }
     }
     const pool = new Pool({

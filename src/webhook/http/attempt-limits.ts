@@ -1,7 +1,6 @@
 /** What may end one attempt early: its deadlines (D76), its caller, the poster's end. */
 import type { Clock } from '../../runtime/clock.ts';
-import { NOT_NEEDED } from '../../runtime/not-needed.ts';
-import { onAbort } from '../../runtime/on-abort.ts';
+import { cancelWait, onAbort } from '../../runtime/on-abort.ts';
 import { type Failure, failure } from './errors.ts';
 
 /** How long an attempt may take, each from its start, in ms: 1 to 2147483647. */
@@ -37,8 +36,8 @@ export function startLimits(
   caller: AbortSignal | undefined,
 ): AttemptLimits {
   const attempt = new AbortController();
-  const headersWait = new AbortController();
-  const totalWait = new AbortController();
+  const over = new AbortController();
+  let areHeadersHere = false;
   let tell!: (why: Failure) => void;
   const reached = new Promise<Failure>((resolve) => {
     tell = resolve;
@@ -48,23 +47,26 @@ export function startLimits(
     tell(why);
     attempt.abort();
   };
-  const expire = async (code: 'headers-timeout' | 'deadline', ms: number, wait: AbortSignal) => {
-    await clock.sleep(ms, wait);
-    if (!wait.aborted) reach(failure(code, `${ms} ms`));
+  // One signal for both waits: each costs as much as the headers of a request.
+  const expire = async (code: 'headers-timeout' | 'deadline', ms: number) => {
+    await clock.sleep(ms, over.signal);
+    if (over.signal.aborted || (code === 'headers-timeout' && areHeadersHere)) return;
+    reach(failure(code, `${ms} ms`));
   };
   const letGo =
     caller === undefined ? undefined : onAbort(caller, () => reach(failure('aborted', 'signal')));
-  void expire('headers-timeout', deadlines.headersMs, headersWait.signal);
-  void expire('deadline', deadlines.totalMs, totalWait.signal);
+  void expire('headers-timeout', deadlines.headersMs);
+  void expire('deadline', deadlines.totalMs);
 
   return {
     signal: attempt.signal,
     reached,
     reach,
-    headersArrived: () => headersWait.abort(NOT_NEEDED),
+    headersArrived: () => {
+      areHeadersHere = true;
+    },
     end: () => {
-      headersWait.abort(NOT_NEEDED);
-      totalWait.abort(NOT_NEEDED);
+      cancelWait(over);
       letGo?.();
     },
   };

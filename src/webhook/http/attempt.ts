@@ -8,7 +8,7 @@
 import type { Dispatcher } from 'undici';
 import { ownProperties } from '../../own-properties.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { nextTurn } from '../../runtime/next-turn.ts';
+import { nextTurn } from '../../runtime/yield-to-event-loop.ts';
 import type { AttemptResult } from '../outcome.ts';
 import type { AttemptLimits } from './attempt-limits.ts';
 import { type Failure, failure, failureOf } from './errors.ts';

@@ -3,15 +3,29 @@ import { ownProperties } from '../../own-properties.ts';
 import { untraced } from '../../runtime/untraced.ts';
 import type { AttemptResult } from '../outcome.ts';
 import { attempt, type PostRequest } from './attempt.ts';
-import { type AttemptLimits, startLimits } from './attempt-limits.ts';
+import { type AttemptLimits, type Deadlines, startLimits } from './attempt-limits.ts';
 import { type Failure, failure } from './errors.ts';
-import { checkPosterOptions, type PosterOptions } from './post-options.ts';
-import { foreignTransport, ownTransport } from './transport.ts';
+import { foreignTransport, ownTransport, type PosterSettings } from './transport.ts';
 
 export type { PostRequest } from './attempt.ts';
 export type { Deadlines } from './attempt-limits.ts';
-export type { PosterOptions } from './post-options.ts';
 export type { TlsCredentials } from './tls.ts';
+
+/** Checked before: the options of a sender and of `sendWebhook` become these. */
+export interface PosterOptions
+  extends Pick<PosterSettings, 'network' | 'clock'>,
+    Partial<Omit<PosterSettings, 'network' | 'clock' | 'deadlines'>> {
+  /** Default: 5 s to connect, 15 s to the response headers, 20 s in all (D76). */
+  readonly deadlines?: Partial<Deadlines>;
+}
+
+/** D76 */
+const DEFAULT_DEADLINES: Deadlines = { connectMs: 5000, headersMs: 15_000, totalMs: 20_000 };
+const DEFAULTS = {
+  dispatcher: undefined,
+  maxResponseBytes: 8192,
+  maxIdleConnections: 256,
+} as const;
 
 export interface Poster {
   /** Never rejects: what goes wrong is told by the result. */
@@ -23,9 +37,9 @@ export interface Poster {
   close(): Promise<void>;
 }
 
-/** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option. */
 export function createPoster(options: PosterOptions): Poster {
-  const settings = checkPosterOptions(options);
+  const deadlinesInAll = { ...DEFAULT_DEADLINES, ...options.deadlines };
+  const settings: PosterSettings = { ...DEFAULTS, ...options, deadlines: deadlinesInAll };
   const { clock, deadlines, dispatcher, maxResponseBytes } = settings;
   const transport =
     dispatcher === undefined ? ownTransport(settings) : foreignTransport(dispatcher);

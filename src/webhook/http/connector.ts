@@ -11,12 +11,10 @@ import { isIP, type LookupFunction, connect as openSocket, type Socket } from 'n
 import type { buildConnector } from 'undici';
 import { ownProperties } from '../../own-properties.ts';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
-import { NOT_NEEDED } from '../../runtime/not-needed.ts';
-import { onAbort } from '../../runtime/on-abort.ts';
+import { cancelWait, onAbort } from '../../runtime/on-abort.ts';
 import type { PhaseTimings } from '../outcome.ts';
 import { type NetworkPolicy, refuseAddress } from './ssrf-guard.ts';
-import type { TlsCredentials } from './tls.ts';
-import { createTlsUpgrade } from './tls-upgrade.ts';
+import { createTlsUpgrade, type TlsCredentials } from './tls.ts';
 
 /** `dns.lookup`, asked for all answers. */
 export type LookupAll = (
@@ -212,16 +210,18 @@ async function withDeadline<T>(
   const wait = new AbortController();
   let isFinished = false;
   const deadline = clock.sleep(timeoutMs, wait.signal).then(() => {
-    if (!isFinished) expiry.abort();
+    // Nobody looks at the result any more, and an error with its stack is not free.
+    if (isFinished) return undefined as never;
+    expiry.abort();
     throw codedError('UND_ERR_CONNECT_TIMEOUT', `no connection within ${timeoutMs} ms`);
   });
-  const letGo = ending && onAbort(ending, () => wait.abort(NOT_NEEDED));
+  const letGo = ending && onAbort(ending, () => cancelWait(wait));
   try {
     return await Promise.race([work(expiry.signal), deadline]);
   } finally {
     isFinished = true;
     letGo?.();
-    wait.abort(NOT_NEEDED);
+    cancelWait(wait);
   }
 }
 

@@ -1,6 +1,8 @@
 /** What a destination's TLS connections are checked against, and what they show of ourselves. */
 
+import type { Socket } from 'node:net';
 import tls from 'node:tls';
+import type { buildConnector } from 'undici';
 import { ownProperties } from '../../own-properties.ts';
 
 type Pem = string | Buffer;
@@ -19,7 +21,7 @@ export interface TlsCredentials {
  * take the CA of a polluted prototype where there is none of ours. Throws OpenSSL's own error where
  * it cannot read them.
  */
-export function secureContextOf(credentials: TlsCredentials): tls.SecureContext {
+function secureContextOf(credentials: TlsCredentials): tls.SecureContext {
   const { ca, cert, key } = ownProperties(credentials);
   return tls.createSecureContext(
     ownProperties({
@@ -50,4 +52,55 @@ export function credentialsIdentity(credentials: TlsCredentials | undefined): st
 
 function listOf(pem: Pem | readonly Pem[]): Pem[] {
   return typeof pem === 'string' || Buffer.isBuffer(pem) ? [pem] : [...pem];
+}
+
+/** Rejects with OpenSSL's, Node's or the system's own error. */
+type TlsUpgrade = (target: buildConnector.Options, socket: Socket) => Promise<Socket>;
+
+/** undici hands its options on in an object that inherits: these `tls.connect` would read there. */
+const NOT_INHERITED = {
+  servername: undefined,
+  pskCallback: undefined,
+  requestOCSP: undefined,
+  enableTrace: undefined,
+  onread: undefined,
+} as const;
+
+/**
+ * The connector is made for the first handshake: credentials that cannot be read fail that, and each
+ * further one, and http needs none.
+ */
+export function createTlsUpgrade(
+  build: typeof buildConnector,
+  credentials: TlsCredentials,
+): TlsUpgrade {
+  let start: buildConnector.connector | undefined;
+  return async (target, httpSocket) => {
+    start ??= build(connectorOptions(credentials));
+    return await handshake(start, { ...target, httpSocket });
+  };
+}
+
+function connectorOptions(credentials: TlsCredentials): buildConnector.BuildOptions {
+  return ownProperties({
+    ...NOT_INHERITED,
+    secureContext: secureContextOf(credentials),
+    // Said, so that a host's NODE_TLS_REJECT_UNAUTHORIZED=0 does not let anybody read its events.
+    rejectUnauthorized: true,
+    // undici's own time-out is off: it would cover TLS alone, and its timers are up to a second late.
+    timeout: 0,
+  });
+}
+
+function handshake(
+  start: buildConnector.connector,
+  target: buildConnector.Options,
+): Promise<Socket> {
+  return new Promise((settle, reject) => {
+    // The error decides: unlike its types say, undici leaves the socket out rather than null.
+    start(target, (error, socket) => {
+      if (error === null) settle(socket);
+      else reject(error);
+    });
+  });
 }

@@ -1,11 +1,26 @@
 /** Where a request goes out: over connections of ours, or over the host's own dispatcher. */
 import type { Dispatcher } from 'undici';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Deadlines } from './attempt-limits.ts';
 import { createConnection } from './connection.ts';
 import { createGuardedConnect, type GuardedConnect } from './connector.ts';
 import { loadUndici, type Undici } from './load-undici.ts';
 import { createConnectionPool, type Lease } from './pool.ts';
-import type { PosterSettings } from './post-options.ts';
+import type { NetworkPolicy } from './ssrf-guard.ts';
 import { credentialsIdentity, type TlsCredentials } from './tls.ts';
+
+export interface PosterSettings {
+  /** Which addresses may be connected to (D77). */
+  readonly network: NetworkPolicy;
+  /** The host's own, for example for a proxy. It chooses addresses itself: only with `'delegated'`. */
+  readonly dispatcher: Dispatcher | undefined;
+  readonly deadlines: Deadlines;
+  /** Bytes of response body that are read to keep the connection. Default 8192. */
+  readonly maxResponseBytes: number;
+  /** Connections kept for later requests, to all receivers together. Default 256. */
+  readonly maxIdleConnections: number;
+  readonly clock: Clock;
+}
 
 export interface Destination {
   readonly origin: string;

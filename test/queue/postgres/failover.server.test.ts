@@ -12,7 +12,7 @@ import {
 } from '../../../src/queue/postgres.ts';
 import type { MessageQueue } from '../../../src/queue/queue.ts';
 import { createSeededRandom } from '../../../src/testing/index.ts';
-import { canFollow, PostgresServer } from '../../helpers/postgres-server.ts';
+import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';
 import { kill, LifeJournal, startLife } from '../life-journal.ts';
@@ -22,7 +22,7 @@ const LIVES = 3;
 
 const REQUEST = { tiers: ['healthy'], maxMessages: 9, maxBytes: 1e6, leaseMs: 60_000 } as const;
 
-describe.runIf(canFollow)('the PostgreSQL queue with a standby', () => {
+describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue with a standby', () => {
   let servers: [primary: PostgresServer, standby: PostgresServer];
   let folder: string;
   const opened: MessageQueue[] = [];

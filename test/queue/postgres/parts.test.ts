@@ -1,19 +1,21 @@
 /** What the PostgreSQL queue decides without a server. */
-import { describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { SecurityEventError } from '../../../src/errors.ts';
+import { claimName } from '../../../src/queue/postgres/claims.ts';
+import { fromEscaped, toEscaped, toWhole } from '../../../src/queue/postgres/conversions.ts';
 import { CounterFlusher } from '../../../src/queue/postgres/counter-flusher.ts';
 import { EnqueueBatcher } from '../../../src/queue/postgres/enqueue-batcher.ts';
-import { fromEscaped, toEscaped, toWhole } from '../../../src/queue/postgres/escaped-text.ts';
 import { failure } from '../../../src/queue/postgres/failure.ts';
 import { readQueueOptions } from '../../../src/queue/postgres/options.ts';
 import { PostgresQueue } from '../../../src/queue/postgres/postgres-queue.ts';
-import { claimName } from '../../../src/queue/postgres/rows.ts';
 import { durabilityOf } from '../../../src/queue/postgres/schema.ts';
 import { createPostgresQueue } from '../../../src/queue/postgres.ts';
 import type { EnqueueResult, QueueEntry } from '../../../src/queue/queue.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { nextTurn } from '../../../src/runtime/next-turn.ts';
 import { isOwnWork } from '../../../src/runtime/untraced.ts';
+import { nextTurn } from '../../../src/runtime/yield-to-event-loop.ts';
 import { entryOf, INITIAL } from '../conformance/trial.ts';
 
 const connection = 'postgres://queue@localhost/events';
@@ -353,6 +355,26 @@ describe('a queue', () => {
     });
     await expect(queue.enqueue([])).rejects.toMatchObject({ code: 'ERR_QUEUE_CLOSED' });
     expect(await queue.close()).toEqual({ returned: [], left: 0 });
+  });
+
+  test('survives a server that ends a connection in the moment in which it is made', async () => {
+    const ready = Buffer.from('5200000008000000005a0000000549', 'hex');
+    const fatal = Buffer.from('SFATAL\0C57P01\0Mthe server is killed\0\0');
+    const error = Buffer.alloc(5);
+    error.write('E');
+    error.writeInt32BE(fatal.length + 4, 1);
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      // One packet: pg reads the error before anybody knows of the connection.
+      socket.once('data', () => socket.end(Buffer.concat([ready, error, fatal])));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const queue = createPostgresQueue({ connection: { host: '127.0.0.1', port, ssl: false } });
+    await expect(queue.open(INITIAL)).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
+    await queue.close();
   });
 
   test('asks a pool within no request of the host, again after a deadlock, by name unless that is lost', async () => {

@@ -6,12 +6,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import {
-  createSchema,
-  type Migrations,
-  schemaFile,
-  schemaText,
-} from '../../../src/queue/postgres/schema.ts';
+import { schemaFile } from '../../../src/queue/postgres/schema.ts';
 import {
   createPostgresQueue,
   createPostgresSchema,
@@ -126,46 +121,6 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       );
     });
 
-    test('of an older version is refused, and migrated version by version, once', async () => {
-      await control.query(`create schema older; create table older.steps (name text);
-        create table older.schema_version (version integer primary key);
-        insert into older.schema_version values (-1)`);
-      const connection = server.connection;
-      const older = { schema: 'older', callTimeoutMs: 30_000 };
-      const migrate = async (migrations: Migrations): Promise<string> => {
-        const client = new pg.Client(connection);
-        await client.connect();
-        try {
-          return await createSchema(client, older, migrations);
-        } finally {
-          await client.end();
-        }
-      };
-      const steps = {
-        [-1]: "insert into {s}.steps values ('first')",
-        0: `insert into {s}.steps values ('second'); ${schemaText('older').replaceAll(/create table "older".schema_version .*|insert into "older".schema_version .*/g, '')}`,
-      };
-      await expect(made({ schema: 'older' }).open(INITIAL)).rejects.toThrow(
-        'is of version -1, not 1: run createPostgresSchema',
-      );
-      // NothingDue leads from it to ours.
-      await expect(createPostgresSchema({ connection, schema: 'older' })).rejects.toThrow(
-        'the schema older is of version -1',
-      );
-      await expect(migrate({ [-1]: steps[-1] })).rejects.toThrow('is of version -1');
-      await expect(migrate({ ...steps, 0: 'select wrong' })).rejects.toMatchObject({
-        cause: { code: '42703' },
-      });
-      expect((await control.query('select from older.steps')).rowCount).toBe(0);
-      const answers = await Promise.all([1, 2, 3].map(() => migrate(steps)));
-      expect(answers.toSorted()).toEqual(['migrated', 'present', 'present']);
-      const { rows } = await control.query('select name from older.steps');
-      expect(rows).toEqual([{ name: 'first' }, { name: 'second' }]);
-      const queue = await open({ schema: 'older' });
-      await queue.enqueue([entryOf('one', { messageId: 'a' })]);
-      expect(await deliverAll(queue)).toEqual(['a']);
-    });
-
     test('can be made by the file of the package, which says the same', async () => {
       const file = readFileSync(join(root, 'sql/postgres-queue.sql'), 'utf8');
       expect(file).toBe(schemaFile('security_events'));
@@ -276,7 +231,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   });
 
   test('purges dead letters by their age with the SQL of the guide, and counts them', async () => {
-    const guide = readFileSync(join(root, 'docs/queues.md'), 'utf8');
+    const guide = readFileSync(join(root, 'docs/fleet.md'), 'utf8');
     const [, sql = ''] = /```sql\n(select [^`]*dead_letter[^`]*)```/.exec(guide) ?? [];
     const queue = await open();
     await queue.enqueue([31, 29, 40, 0].map((days) => entryOf('one', { messageId: `${days}` })));
@@ -293,7 +248,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   test('answers the queries of the guide for fleets', async () => {
     const guide = readFileSync(join(root, 'docs/fleet.md'), 'utf8');
     const blocks = Array.from(guide.matchAll(/```sql\n([^`]*)```/g), ([, sql = '']) => sql);
-    expect(blocks).toHaveLength(7);
+    expect(blocks).toHaveLength(8);
     const queue = await open();
     await queue.enqueue([entryOf('one')]);
     await claimOf(queue);
@@ -317,6 +272,46 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     expect(await queue.closeApplication('one', 9)).toEqual([]);
     await queue.reopenApplication('one');
     expect(await queue.purgeDeadLetters({})).toBe(1);
+  });
+
+  test('delivers what waits, and what is new, when the clock is set back', async () => {
+    const schema = 'clock';
+    await createPostgresSchema({ connection: server.connection, schema });
+    await control.query(`create table clock.test (ms double precision);
+      insert into clock.test values (${Date.now()});
+      create or replace function clock.clock_ms() returns double precision
+      language sql volatile as 'select ms from clock.test'`);
+    const queue = await open({ schema });
+    await queue.enqueue([entryOf('one', { messageId: 'settled' }), entryOf('two')]);
+    await queue.settle(await claimOf(queue), [DELIVERED], LAST);
+    await control.query('update clock.test set ms = ms - 3600000');
+    await queue.enqueue([entryOf('one', { messageId: 'after' })]);
+    const found: string[] = [];
+    await vi.waitFor(async () => {
+      const claim = await queue.claim(REQUEST);
+      if (isClaim(claim)) found.push(claim.applicationId);
+      expect(found.toSorted()).toEqual(['one', 'two']);
+    }, 5000);
+  });
+
+  test('takes no result of a claim that a new primary has not heard of', async () => {
+    const queue = await open();
+    await queue.enqueue([entryOf('one')]);
+    await control.query(`select ${SCHEMA}.flush_counters('{}')`);
+    // As a standby that was promoted without the last transactions.
+    const [before] = (
+      await control.query<{ last: string; first_due: string }>(
+        `select last_value as last, first_due from ${SCHEMA}.turn_number, ${SCHEMA}.application`,
+      )
+    ).rows;
+    const lost = await claimOf(queue);
+    await control.query(`update ${SCHEMA}.application set claim = null, lease_end = null,
+      claim_dues = null, claim_sequences = null, first_due = ${before?.first_due};
+      select setval('${SCHEMA}.turn_number', ${before?.last})`);
+    const live = await claimOf(queue);
+    expect(idsOf(live)).toEqual(idsOf(lost));
+    expect(await queue.settle(lost, [DELIVERED], LAST)).toBe('lost');
+    expect(await queue.settle(live, [DELIVERED], LAST)).toBe('settled');
   });
 
   test('listens again after its connection was cut', async () => {

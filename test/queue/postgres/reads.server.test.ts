@@ -6,8 +6,10 @@ import {
   createPostgresQueue,
   createPostgresSchema,
   type PostgresIncidentStore,
+  type PostgresPool,
 } from '../../../src/queue/postgres.ts';
 import type { MessageQueue } from '../../../src/queue/queue.ts';
+import { deferred } from '../../../src/runtime/deferred.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
 import { reportOf } from '../../incident/describe-incident-store.ts';
 import { DEAD, DELIVERED, entryOf, INITIAL, isClaim } from '../conformance/trial.ts';
@@ -57,6 +59,21 @@ const CALLS: readonly (readonly [string, Call])[] = [
   ['tell', (_, incidents) => incidents.record(reportOf({ addresses: ['a'] }))],
 ];
 
+/** A pool of one connection, which the test goes on to use between calls. */
+function poolOf(client: pg.Client): PostgresPool {
+  const query = (config: pg.QueryConfig) => client.query(config);
+  const events = { on: (): void => {}, off: (): void => {} };
+  let free = Promise.resolve();
+  const connect = async () => {
+    const before = free;
+    const over = deferred();
+    free = over.promise;
+    await before;
+    return { query, ...events, release: over.resolve };
+  };
+  return { connect };
+}
+
 describe.runIf(postgresPrograms !== undefined)('what a call reads in PostgreSQL', () => {
   let server: PostgresServer;
   let client: pg.Client;
@@ -68,9 +85,7 @@ describe.runIf(postgresPrograms !== undefined)('what a call reads in PostgreSQL'
     await createPostgresSchema({ connection: server.connection });
     client = new pg.Client(server.connection);
     await client.connect();
-    const query = (config: pg.QueryConfig) => client.query(config);
-    const lent = { query, on: () => {}, off: () => {}, release: () => {} };
-    const pool = { connect: () => Promise.resolve(lent) };
+    const pool = poolOf(client);
     queue = createPostgresQueue({ pool, listen: false });
     incidents = createPostgresIncidents({ pool });
     await queue.open(INITIAL);

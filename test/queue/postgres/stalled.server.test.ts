@@ -89,6 +89,22 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     await claiming;
   }, 30_000);
 
+  test('lets others close the application of a claim that a stopped dispatcher reads', async () => {
+    const stopped = await open({ connection: proxy.connection, listen: false });
+    const other = await open();
+    await other.enqueue(large(1000));
+    await server.query(`select security_events.flush_counters('{}')`);
+    const stalled = proxy.stallAfter(1_000_000);
+    const claiming = stopped.claim(REQUEST).catch(() => undefined);
+    await stalled;
+    // A close waits for the row of the application, and each enqueue for the close.
+    const calls = [other.closeApplication('large', 9), other.enqueue([entryOf('small')])];
+    expect(await durationOf(Promise.all(calls))).toBeLessThan(1000);
+    proxy.resume();
+    proxy.cut();
+    await claiming;
+  }, 30_000);
+
   test.each<[string, readonly Direction[]]>([
     ['to the server', ['to-server']],
     ['to the client', ['to-client']],

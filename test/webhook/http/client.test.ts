@@ -597,11 +597,3 @@ describe('a dispatcher of the host', () => {
     await receiver.idle();
   });
 });
-
-describe('options', () => {
-  test('are checked when the poster is made', () => {
-    expect(() => openPoster({ maxResponseBytes: -1 })).toThrow(
-      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['maxResponseBytes'] }),
-    );
-  });
-});

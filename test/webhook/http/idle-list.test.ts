@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createIdleList, type IdleList } from '../../../src/webhook/http/idle-list.ts';
+import { createIdleList, type IdleList } from '../../../src/webhook/http/pool.ts';
 
 interface Item {
   readonly key: string;

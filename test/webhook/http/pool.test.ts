@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import type { Dispatcher } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { nextTurn } from '../../../src/runtime/next-turn.ts';
+import { nextTurn } from '../../../src/runtime/yield-to-event-loop.ts';
 import type { Connection } from '../../../src/webhook/http/connection.ts';
 import { createConnectionPool } from '../../../src/webhook/http/pool.ts';
 

@@ -144,10 +144,16 @@ describe('the credentials of a request', () => {
       maxVersion: 'TLSv1.2',
     });
     const poster = openPoster({ maxIdleConnections: 0 });
-    const credentials = [OURS, THEIRS, OURS, THEIRS].map((own) => ({ ...TRUSTED, ...own }));
-    for (const tls of credentials) await post(poster, url, tls);
-    expect(shown).toEqual([OURS.cert, THEIRS.cert, OURS.cert, THEIRS.cert]);
-    expect(resumed).toEqual([false, false, true, true]);
+    const round = async (): Promise<readonly boolean[]> => {
+      for (const own of [OURS, THEIRS]) await post(poster, url, { ...TRUSTED, ...own });
+      expect(shown.splice(0)).toEqual([OURS.cert, THEIRS.cert]);
+      return resumed.splice(0);
+    };
+    expect(await round()).toEqual([false, false]);
+    // undici holds sessions weakly: the garbage collector may drop one between two rounds.
+    const later = [];
+    for (let rounds = 0; rounds < 5; rounds += 1) later.push(String(await round()));
+    expect(later).toContain('true,true');
   });
 });
 

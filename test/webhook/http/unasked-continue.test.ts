@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { tolerateContinue } from '../../../src/webhook/http/unasked-continue.ts';
+import { tolerateContinue } from '../../../src/webhook/http/connection.ts';
 
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 const SKIPPED = 'HTTP/1.1 102 Continue\r\n\r\n';

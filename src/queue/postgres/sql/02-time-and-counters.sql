@@ -1,7 +1,31 @@
--- The only function that reads the time. Milliseconds, with fractions.
-create function {s}.now_exact() returns double precision language sql volatile as $$
+-- The only function that reads the server's clock. Milliseconds, with fractions.
+create function {s}.clock_ms() returns double precision language sql volatile as $$
   select extract(epoch from clock_timestamp())::double precision * 1000
 $$;
+
+-- The queue's time in milliseconds, with fractions.
+create function {s}.now_exact() returns double precision language plpgsql volatile as $$
+begin
+  return {s}.clock_ms() + (select c.offset_ms from {s}.clock c);
+end $$;
+
+-- Lets the queue's time stand still while the clock goes back, as it can in a failover. Otherwise all that
+-- is due by the old time would wait for as long as the clock went back. Returns whether it did.
+create function {s}.keep_time() returns boolean language plpgsql {path} as $$
+declare
+  machine_ms double precision := {s}.clock_ms();
+  step_ms double precision := (select machine_ms + c.offset_ms - c.last_ms from {s}.clock c);
+begin
+  if abs(step_ms) < 1000 then
+    return false;
+  end if;
+  perform set_config('synchronous_commit', 'off', true);
+  update {s}.clock c set last_ms = machine_ms + c.offset_ms
+    where c.last_ms < machine_ms + c.offset_ms;
+  update {s}.clock c set offset_ms = c.last_ms - machine_ms
+    where c.last_ms > machine_ms + c.offset_ms + 1000;
+  return step_ms < 0;
+end $$;
 
 -- The time in so many milliseconds, rounded up so that nothing is due too early. 1e18 means never.
 create function {s}.time_after(now_exact double precision, ms double precision) returns bigint
@@ -126,6 +150,7 @@ declare
 begin
   perform set_config('synchronous_commit', 'off', true);
   lock table {s}.flush_lock in share update exclusive mode;
+  perform {s}.keep_time();
   select array_agg(number) into locked from (
     select a.number from {s}.application a
       where a.number = any (array(

@@ -32,6 +32,9 @@ begin
             order by a.ready_at, a.turn limit 1) h
         order by h.ready_at limit 1;
       if has_waited or due_in is null or due_in > 0 then
+        if {s}.keep_time() then
+          due_in := 0;
+        end if;
         return json_build_object('dueIn', due_in, 'hasDeltas', has_deltas);
       end if;
       -- Other transactions have locked all that is ready, and may be about to end.
@@ -144,37 +147,6 @@ begin
           where a.number = which and a.claim = claim_number
           order by c.place) m
       having count(*) > 0;
-end $$;
-
--- Releases a claim: its messages are due as before. Writes the state if one is given. Returns whether the
--- claim was live.
-create function {s}.release(args json) returns boolean language plpgsql {plans} as $$
-#variable_conflict use_variable
-declare
-  which bigint := args->>'number';
-  app {s}.application;
-  now_exact double precision;
-begin
-  app := {s}.lock_application(which);
-  if app.claim is distinct from (args->>'claim')::bigint or app.claim is null then
-    return false;
-  end if;
-  now_exact := {s}.now_exact();
-  update {s}.application a set
-      claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
-      first_due = least(a.first_due, app.claim_dues[1]),
-      served_at = floor(now_exact), turn = nextval('{s}.turn_number')
-    where a.number = which;
-  if args->'state' is not null then
-    update {s}.application a set
-        tier = case when a.tier = 'closed' then a.tier else s.tier end,
-        max_messages = s.max_messages, max_bytes = s.max_bytes, circuit_breaker = s.circuit_breaker,
-        not_before = {s}.time_after(now_exact, (args->>'pauseMs')::double precision)
-      from {s}.state_of(args->'state') s where a.number = which;
-  end if;
-  perform {s}.end_delays(a, floor(now_exact)::bigint)
-    from {s}.application a where a.number = which;
-  return true;
 end $$;
 
 -- Extends a lease. Returns whether the claim was live.

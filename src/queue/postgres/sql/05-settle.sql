@@ -1,6 +1,7 @@
--- Records a result for each message of a claim: `kinds` has a letter for each (v delivered, d dead,
--- r retry), and the other arrays run along. Returns the size of the claim, and changes nothing if that is
--- not the number of results. Null: the claim is lost.
+-- Ends a claim, and writes the state of its application if one is given. Returns the size of the claim.
+-- Null: the claim is lost. `kinds` has a letter for the result of each message (v delivered, d dead,
+-- r retry), and the other arrays run along; nothing changes if that is not the number of messages. Without
+-- `kinds` nothing was sent, and the messages are due as before.
 create function {s}.settle(args json) returns bigint language plpgsql {plans} as $$
 #variable_conflict use_variable
 declare
@@ -53,9 +54,12 @@ begin
   news := {s}.take_counter_deltas(which);
   update {s}.application a set
       claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
-      tier = case when a.tier = 'closed' then a.tier else s.tier end,
-      max_messages = s.max_messages, max_bytes = s.max_bytes, circuit_breaker = s.circuit_breaker,
-      not_before = {s}.time_after(now_exact, (args->>'pauseMs')::double precision),
+      tier = case when a.tier = 'closed' then a.tier else coalesce(s.tier, a.tier) end,
+      max_messages = coalesce(s.max_messages, a.max_messages),
+      max_bytes = coalesce(s.max_bytes, a.max_bytes),
+      circuit_breaker = coalesce(s.circuit_breaker, a.circuit_breaker),
+      not_before = case when s.tier is null then a.not_before
+        else {s}.time_after(now_exact, (args->>'pauseMs')::double precision) end,
       served_at = floor(now_exact), turn = nextval('{s}.turn_number'),
       accepted = a.accepted + news.accepted,
       pending = a.pending + news.pending - gone.messages,
@@ -64,7 +68,8 @@ begin
       dead = a.dead + news.dead + gone.dead,
       purged = a.purged + news.purged,
       delayed_until = greatest(a.delayed_until, news.delayed_until),
-      first_due = least(a.first_due, gone.first_due, news.first_due)
+      first_due = least(a.first_due, gone.first_due, news.first_due,
+        case when kinds is null then app.claim_dues[1] end)
     from {s}.state_of(args->'state') s where a.number = which;
   perform {s}.end_delays(a, coalesce(news.at, floor(now_exact)::bigint))
     from {s}.application a where a.number = which;

@@ -1,8 +1,8 @@
--- What was reported of each incident. Keys and names are digests, since they can be longer than an index
--- allows.
+-- What was reported of each incident. Keys and names are digests that the caller makes, since an index
+-- allows no longer texts.
 create table {s}.incident (
   number bigint generated always as identity primary key,
-  key bytea not null unique,
+  key text not null unique,
   started_at double precision not null,
   seen_at bigint not null,
   on_log boolean not null default false,
@@ -14,26 +14,22 @@ create index incident_seen_at on {s}.incident (seen_at);
 create table {s}.incident_name (
   incident bigint not null references {s}.incident on delete cascade,
   channel text not null,
-  name bytea not null,
+  name text not null,
   primary key (incident, channel, name)
 );
 
--- Neither text holds a line break.
-create function {s}.digest(one text, other text) returns bytea language sql immutable as $$
-  select sha256(convert_to(one || E'\n' || other, 'UTF8'))
-$$;
-
--- Records a report, and returns what is new in it. Forgets incidents that were last seen `keptMs` ago.
+-- Records a report, and returns its names that are new. Forgets incidents that were last seen `keptMs` ago.
 create function {s}.report_incident(args json) returns json language plpgsql {plans} as $$
 #variable_conflict use_variable
 declare
-  which bytea := {s}.digest(args->>'application', args->>'incident');
+  which text := args->>'key';
   channel text := args->>'channel';
   found_number bigint;
   now_ms bigint := floor({s}.now_exact());
   over_before bigint := {s}.time_before(now_ms, (args->>'keptMs')::double precision);
   began_at double precision;
   is_first boolean;
+  added json;
 begin
   -- A part of them at a time, however many names they have.
   with over as (
@@ -47,7 +43,7 @@ begin
   delete from {s}.incident i where i.number in (select o.number from over o)
     and not exists (select from {s}.incident_name n where n.incident = i.number);
   -- Another incident of this name begins: the old row gets a key that nobody looks for.
-  update {s}.incident i set key = sha256(i.key || int8send(i.number))
+  update {s}.incident i set key = i.key || ' ' || i.number
     where i.key = which and i.seen_at < over_before;
   -- Of two at the same time one waits here for the other.
   insert into {s}.incident as i (key, started_at, seen_at)
@@ -61,27 +57,13 @@ begin
         on_webhook = i.on_webhook or channel <> 'log'
       where i.number = found_number;
   end if;
-  return json_build_object('isFirst', is_first, 'startedAt', began_at,
-    'addresses', {s}.add_names(found_number, channel, 'ip', {s}.texts(args->'addresses')),
-    'accounts', {s}.add_names(found_number, channel, 'account', {s}.texts(args->'accounts')));
-end $$;
-
--- Adds names, and returns those that are new, each once, in the order given.
-create function {s}.add_names(which bigint, through text, kind text, names text[]) returns text[]
-language plpgsql as $$
-declare
-  added bytea[];
-begin
   with fresh as (
     insert into {s}.incident_name (incident, channel, name)
-      select which, through, {s}.digest(kind, n.name) from unnest(names) n(name)
+      select found_number, channel, n.name from unnest({s}.texts(args->'names')) n(name)
       on conflict do nothing returning name
   )
-  select array_agg(name) into added from fresh;
-  return array(
-    select n.name from unnest(names) with ordinality n(name, place)
-      where {s}.digest(kind, n.name) = any (added)
-      group by n.name order by min(n.place));
+  select coalesce(json_agg(name), '[]') into added from fresh;
+  return json_build_object('isFirst', is_first, 'startedAt', began_at, 'names', added);
 end $$;
 
 -- Undoes what a report changed: what it named first is new again.
@@ -92,15 +74,13 @@ declare
   through text := args->>'channel';
 begin
   select i.number into which from {s}.incident i
-    where i.key = {s}.digest(args->>'application', args->>'incident') for update;
+    where i.key = args->>'key' for update;
   if (args->>'isFirst')::boolean then
     update {s}.incident i set on_log = i.on_log and through <> 'log',
         on_webhook = i.on_webhook and through = 'log'
       where i.number = which;
   end if;
   delete from {s}.incident_name o
-    where o.incident = which and o.channel = through and o.name in (
-      select {s}.digest('ip', n.name) from unnest({s}.texts(args->'addresses')) n(name)
-      union all
-      select {s}.digest('account', n.name) from unnest({s}.texts(args->'accounts')) n(name));
+    where o.incident = which and o.channel = through
+      and o.name = any ({s}.texts(args->'names'));
 end $$;

@@ -6,18 +6,18 @@ import type {
   MessageQueue,
   MessageResult,
 } from '../queue/queue.ts';
-import { NOT_NEEDED } from '../runtime/not-needed.ts';
+import { cancelWait } from '../runtime/on-abort.ts';
 import type { Random } from '../runtime/random.ts';
 import type { NetworkPolicy } from '../webhook/http/ssrf-guard.ts';
 import { jittered } from '../webhook/retry.ts';
 import {
   type Destination,
-  encodeClaim,
+  encodeAndSign,
   type FindApplication,
-  findDestination,
   isRefused,
   type MissingDestination,
-  postBody,
+  post,
+  resolveDestination,
   type Sending,
 } from './attempt.ts';
 import {
@@ -30,13 +30,11 @@ import {
   newCircuitBreaker,
   updateOf,
 } from './circuit-breaker.ts';
-import type { DeliveryEvents, QueueOperation } from './events.ts';
-import type { LastFailures } from './last-failures.ts';
-import type { Observe } from './observe.ts';
-import { attemptEnd } from './report.ts';
+import type { DeliveryEvents, Observe, QueueOperation } from './events.ts';
+import { attemptEnd, type LastFailures } from './report.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
-import { type Attempted, type Settlement, settle } from './settlement.ts';
-import type { Slot } from './slots.ts';
+import type { Slot } from './scheduler.ts';
+import { type Attempted, type Settlement, settle } from './settle.ts';
 import type { Tracker } from './tracker.ts';
 
 export interface DeliveryParts extends Sending {
@@ -79,7 +77,7 @@ export class Delivery {
     const { clock, find, signal, queue, network } = this.#parts;
     const startedAt = clock.monotonicMs();
     const destination = await this.#inSlot(slot, () =>
-      findDestination(claim.applicationId, find, this.#parts),
+      resolveDestination(claim.applicationId, find, this.#parts),
     );
     if (signal.aborted) {
       await this.#tell('release', () => queue.release(claim));
@@ -122,7 +120,8 @@ export class Delivery {
       );
       return;
     }
-    const { body, maxRetryCount } = encodeClaim(claim, clock);
+    const request = encodeAndSign(messages, destination.secret, this.#parts);
+    const { body, maxRetryCount } = request;
     this.#attempts += 1;
     const started = {
       applicationId,
@@ -136,11 +135,13 @@ export class Delivery {
     if (breaker.isOpen) observe('destination-probing', () => ({ applicationId }));
     observe('attempt-started', () => started);
     const { result, retryAfterMs } = await this.#inSlot(slot, (onHeaders) =>
-      postBody(body, destination, { ...this.#parts, onHeaders }),
+      post(request, destination, { ...this.#parts, onHeaders }),
     );
     const now = claim.nowMs + (clock.monotonicMs() - startedAt);
     const attempted: Attempted = {
-      claim,
+      messages,
+      messageCount: messages.length,
+      claimedAtMs: claim.nowMs,
       breaker,
       result,
       bodyBytes: body.length,
@@ -150,21 +151,21 @@ export class Delivery {
     const settlement = settle(attempted, policy, random);
     await tracker.settling(async () => {
       const answer = await this.#settle(claim, settlement, heldSince);
-      this.#report({ attempted, settlement, started, isLost: answer !== 'settled' });
+      this.#report({ claim, attempted, settlement, started, isLost: answer !== 'settled' });
     });
   }
 
   /** What takes long, be it the host's settings or the receiver, holds no slot of those that work (D75). */
   async #inSlot<T>(slot: Slot, work: (isInTime: () => void) => Promise<T>): Promise<T> {
     const { clock, lateHeadersMs, onSlotMoved } = this.#parts;
-    const inTime = new AbortController();
-    void clock.idle(lateHeadersMs, inTime.signal).then(() => {
-      if (!inTime.signal.aborted && slot.moveToFailing()) onSlotMoved();
+    const answered = new AbortController();
+    void clock.idle(lateHeadersMs, answered.signal).then(() => {
+      if (!answered.signal.aborted && slot.moveToFailing()) onSlotMoved();
     });
     try {
-      return await work(() => inTime.abort(NOT_NEEDED));
+      return await work(() => cancelWait(answered));
     } finally {
-      inTime.abort(NOT_NEEDED);
+      cancelWait(answered);
     }
   }
 
@@ -223,9 +224,9 @@ export class Delivery {
     }
   }
 
-  #report({ attempted, settlement, started, isLost }: Report): void {
+  #report({ claim, attempted, settlement, started, isLost }: Report): void {
     const { observe, lastFailures } = this.#parts;
-    const { claim, result, retryAfterMs } = attempted;
+    const { result, retryAfterMs } = attempted;
     const { applicationId } = claim;
     const { outcome, state } = settlement;
     const { reusedConnection } = result;
@@ -286,6 +287,7 @@ interface Attempt {
 }
 
 interface Report {
+  readonly claim: Claim;
   readonly attempted: Attempted;
   readonly settlement: Settlement;
   readonly started: DeliveryEvents['attempt-started'];

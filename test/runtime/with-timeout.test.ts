@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { answeredInTime, inTime } from '../../src/delivery/with-timeout.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
+import { answeredInTime, withTimeout } from '../../src/runtime/timers.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import { startEngine } from '../helpers/fake-engine.ts';
 import { messages, rejection } from '../helpers/sender.ts';
@@ -19,7 +19,7 @@ describe('what is waited for within 10 s', () => {
     'is an answer, %j among them, and leaves no wait',
     async (value) => {
       const { clock, limit } = limited();
-      expect(await inTime(Promise.resolve(value), limit)).toEqual({ value });
+      expect(await withTimeout(Promise.resolve(value), limit)).toEqual({ value });
       expect(clock.pending).toBe(0);
     },
   );
@@ -30,26 +30,26 @@ describe('what is waited for within 10 s', () => {
       await clock.idle(ms);
       return 'answer';
     };
-    expect(await clock.runUntilSettled(inTime(answerAfter(9999), limit))).toEqual({
+    expect(await clock.runUntilSettled(withTimeout(answerAfter(9999), limit))).toEqual({
       value: 'answer',
     });
-    expect(await clock.runUntilSettled(inTime(answerAfter(10_001), limit))).toBeUndefined();
+    expect(await clock.runUntilSettled(withTimeout(answerAfter(10_001), limit))).toBeUndefined();
   });
 
   test('rejects as the work does', async () => {
     const { clock, limit } = limited();
     const error = new Error('away');
-    expect(await rejection(inTime(Promise.reject(error), limit))).toBe(error);
+    expect(await rejection(withTimeout(Promise.reject(error), limit))).toBe(error);
     expect(clock.pending).toBe(0);
   });
 
   test('is over with its signal, and takes its listener off', async () => {
     const { clock, stop, limit } = limited();
-    const waiting = inTime(never, limit);
+    const waiting = withTimeout(never, limit);
     stop.abort();
     expect(await waiting).toBeUndefined();
     expect(clock.pending).toBe(0);
-    expect(await inTime(never, limit)).toBeUndefined();
+    expect(await withTimeout(never, limit)).toBeUndefined();
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CircuitBreaker } from '../../src/delivery/circuit-breaker.ts';
-import { type Attempted, type Settlement, settle } from '../../src/delivery/settlement.ts';
+import { type Attempted, type Settlement, settle } from '../../src/delivery/settle.ts';
 import type { Json } from '../../src/queue/queue.ts';
 import type { AttemptResult, FailureCode } from '../../src/webhook/outcome.ts';
 import { BREAKER, claimOf, POLICY } from '../helpers/queues.ts';
@@ -21,14 +21,21 @@ const failed = (code: FailureCode): AttemptResult => ({
   timings: { totalMs: 1 },
 });
 
-interface Case extends Partial<Omit<Attempted, 'claim' | 'breaker'>> {
+interface Case extends Partial<Omit<Attempted, 'messages' | 'breaker'>> {
   readonly messages?: readonly (Json | null)[];
   readonly breaker?: Partial<CircuitBreaker>;
 }
 
+function claimed(
+  progresses: readonly (Json | null)[],
+): Pick<Attempted, 'messages' | 'messageCount' | 'claimedAtMs'> {
+  const { messages, nowMs: claimedAtMs } = claimOf(progresses);
+  return { messages, messageCount: messages.length, claimedAtMs };
+}
+
 function settleAfter({ messages = [null], breaker, ...rest }: Case): Settlement {
   const attempted: Attempted = {
-    claim: claimOf(messages),
+    ...claimed(messages),
     breaker: { ...BREAKER, ...breaker },
     result: answered(200),
     bodyBytes: 400,
@@ -135,7 +142,7 @@ describe('after an attempt', () => {
   test('the policy says which body is large', () => {
     const policy = { ...POLICY, largeBodyBytes: 399 };
     const attempted: Attempted = {
-      claim: claimOf([null, null]),
+      ...claimed([null, null]),
       breaker: BREAKER,
       result: answered(403),
       bodyBytes: 400,
@@ -151,7 +158,7 @@ describe('after an attempt', () => {
   ])('a dead letter tells %s, and nothing that was received', (_title, result, lastAttempt) => {
     const progress = { failures: 14, refusals: 5 };
     const attempted: Attempted = {
-      claim: claimOf([progress]),
+      ...claimed([progress]),
       breaker: BREAKER,
       result,
       bodyBytes: 400,

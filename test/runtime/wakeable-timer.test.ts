@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { Rest } from '../../src/delivery/wakeable-timer.ts';
+import { WakeableTimer } from '../../src/runtime/timers.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 
 function resting() {
   const clock = createFakeClock();
-  const rest = new Rest(clock);
+  const rest = new WakeableTimer(clock);
   /** How long it waits, when asked for `ms`. */
   const waited = async (ms: number): Promise<number> => {
     const startedAt = clock.monotonicMs();

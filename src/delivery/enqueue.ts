@@ -1,0 +1,198 @@
+/** A call of `send` on its way into the queue: reads its messages, stores them, reports what was accepted. */
+import { SecurityEventError } from '../errors.ts';
+import type { EnqueueResult, MessageQueue } from '../queue/queue.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
+import type { ResolvedApplication } from '../settings/source.ts';
+import type { AcceptedEntry } from '../webhook/accept.ts';
+import type { Observe } from './events.ts';
+import { type IntakeRules, takeIn } from './intake.ts';
+import { type Accepted, type Ends, follow } from './send-each.ts';
+import type { SkippedMessage, SkipReason } from './sender.ts';
+import type { Tracker } from './tracker.ts';
+
+export interface EnqueueParts {
+  readonly queue: MessageQueue;
+  readonly find: (applicationId: string) => Promise<ResolvedApplication | undefined>;
+  /** Resolves when the queue can be used; undefined if it can be used already. */
+  readonly ready: () => Promise<void> | undefined;
+  /** Time for which an accepted message waits for others, in ms. */
+  readonly delayMs: number;
+  readonly intake: Pick<IntakeRules, 'dialect' | 'maxBodyBytes' | 'v1Aliases' | 'newId'>;
+  /** Whether an application's URL is another than the one that its state in the queue is about. */
+  readonly hasMoved: (applicationId: string) => Promise<boolean>;
+  readonly tracker: Tracker;
+  readonly observe: Observe;
+  readonly clock: Clock;
+  /** One for all that the sender does, so that its works share their part of a turn. */
+  readonly yieldToEventLoop: YieldToEventLoop;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+const NONE_CLOSED: readonly string[] = [];
+
+/** Two requests of messages: with fewer nothing is behind. */
+const MANY_PENDING = 2000;
+
+export class Enqueuer {
+  readonly #parts: EnqueueParts;
+  readonly #rules: IntakeRules;
+
+  constructor(parts: EnqueueParts) {
+    this.#parts = parts;
+    const { intake, find, yieldToEventLoop, tracker } = parts;
+    const { dialect, maxBodyBytes, v1Aliases, newId } = intake;
+    // Once, and of no more than is needed: it may be all of a sender's settings.
+    const isBehind = (): boolean => tracker.pending > MANY_PENDING;
+    this.#rules = { dialect, maxBodyBytes, v1Aliases, newId, find, yieldToEventLoop, isBehind };
+  }
+
+  async accept(messages: unknown, selection: unknown, ends?: Ends): Promise<Accepted> {
+    const { clock, yieldToEventLoop } = this.#parts;
+    const call = { messages, selection, acceptedAtMs: clock.now() };
+    const { entries, skipped } = await takeIn(call, this.#rules);
+    // Mostly there is nothing to wait for, and then awaiting it takes longer than asking.
+    let way = yieldToEventLoop();
+    if (way !== undefined) await way;
+    const refusing = entries.length === 0 ? NONE_CLOSED : await this.#put(entries, ends);
+    const closed = refusing.length === 0 ? NONE : await this.#open(refusing, entries, ends);
+    const isClosed = ({ applicationId }: AcceptedEntry): boolean => closed.has(applicationId);
+    const accepted = closed.size === 0 ? entries : entries.filter((entry) => !isClosed(entry));
+    const refused = closed.size === 0 ? [] : entries.filter(isClosed).map(closedSkip);
+    way = yieldToEventLoop();
+    if (way !== undefined) await way;
+    const all =
+      refused.length === 0
+        ? skipped
+        : [...skipped, ...refused].toSorted((a, b) => a.index - b.index);
+    this.#tell(accepted, all);
+    way = yieldToEventLoop();
+    if (way !== undefined) await way;
+    return { accepted, skipped: all };
+  }
+
+  /** Tries those that were closed again. Gives those for which nothing was taken, since they still are. */
+  async #open(
+    closed: readonly string[],
+    entries: readonly AcceptedEntry[],
+    ends?: Ends,
+  ): Promise<ReadonlySet<string>> {
+    const reopened = new Set<string>();
+    for (const applicationId of closed) {
+      // The others are accepted by now: whatever fails here must not tell the caller otherwise.
+      const isOpen = await this.#reopenForNewUrl(applicationId).catch(() => false);
+      if (isOpen) reopened.add(applicationId);
+    }
+    if (reopened.size === 0) return new Set(closed);
+    const again = entries.filter(({ applicationId }) => reopened.has(applicationId));
+    const second = await this.#put(again, ends).catch(() => [...reopened]);
+    const isStillClosed = (id: string): boolean => !reopened.has(id) || second.includes(id);
+    return new Set(closed.filter(isStillClosed));
+  }
+
+  /** Resolves to the applications that are closed, for which nothing was stored. */
+  async #put(entries: readonly AcceptedEntry[], ends?: Ends): Promise<readonly string[]> {
+    const { ready, tracker } = this.#parts;
+    const opening = ready();
+    if (opening !== undefined) await opening;
+    const expected = tracker.expect(entries.length);
+    let result: EnqueueResult;
+    try {
+      result = await this.#enqueue(entries);
+    } catch (error) {
+      expected.rejected();
+      throw error;
+    }
+    const { sequences, closed } = result;
+    expected.accepted(sequences, ends && follow(ends, storedOf(entries, closed)));
+    return closed;
+  }
+
+  async #enqueue(entries: readonly AcceptedEntry[]): Promise<EnqueueResult> {
+    const { queue, delayMs } = this.#parts;
+    try {
+      return await queue.enqueue(entries, delayMs);
+    } catch (error) {
+      // A queue may give one error to all calls whose messages it was to write at once.
+      if (error instanceof SecurityEventError) throw error.copy(placeIn(entries, error));
+      throw new SecurityEventError('ERR_QUEUE_FAILED', { cause: error });
+    }
+  }
+
+  /** D72: the new URL of a destination that was closed has not said 410 yet. */
+  async #reopenForNewUrl(applicationId: string): Promise<boolean> {
+    const { hasMoved, queue } = this.#parts;
+    if (!(await hasMoved(applicationId))) return false;
+    await queue.reopenApplication(applicationId);
+    return true;
+  }
+
+  #tell(accepted: readonly AcceptedEntry[], skipped: readonly SkippedMessage[]): void {
+    const { observe } = this.#parts;
+    for (const { first, count } of countBy(accepted, idOf)) {
+      const { applicationId, stored } = first;
+      observe('accepted', () => ({ applicationId, format: stored.format, count }));
+    }
+    for (const { first, count } of countBy(
+      skipped,
+      (one) => `${one.reason} ${one.applicationId}`,
+    )) {
+      const { applicationId, reason } = first;
+      observe('skipped', () => ({ applicationId, reason, count }));
+    }
+  }
+}
+
+interface Tally<T> {
+  readonly first: T;
+  count: number;
+}
+
+/** Counts the items of each key, in the order in which the keys come. */
+export function countBy<T>(
+  list: readonly T[],
+  keyOf: (one: T) => string,
+): Iterable<Readonly<Tally<T>>> {
+  if (list.length === 0) return [];
+  const found = new Map<string, Tally<T>>();
+  let last: Tally<T> | undefined;
+  let lastKey: string | undefined;
+  for (const one of list) {
+    const key = keyOf(one);
+    // Mostly one follows another of its key: that is not looked up.
+    if (last === undefined || key !== lastKey) {
+      last = found.get(key);
+      lastKey = key;
+    }
+    if (last === undefined) {
+      last = { first: one, count: 0 };
+      found.set(key, last);
+    }
+    last.count += 1;
+  }
+  return found.values();
+}
+
+/** Returns the entries that the queue has stored, in their order: each has a sequence. */
+function storedOf(
+  entries: readonly AcceptedEntry[],
+  closed: readonly string[],
+): readonly AcceptedEntry[] {
+  if (closed.length === 0) return entries;
+  const refusing = new Set(closed);
+  return entries.filter(({ applicationId }) => !refusing.has(applicationId));
+}
+
+function idOf({ applicationId }: { readonly applicationId: string }): string {
+  return applicationId;
+}
+
+/** A queue counts what it was given: what is skipped is not among it. */
+function placeIn(accepted: readonly AcceptedEntry[], { code, path }: SecurityEventError) {
+  const index = code === 'ERR_MESSAGE_TOO_LARGE' ? accepted[Number(path[0])]?.index : undefined;
+  return index === undefined ? path : [index];
+}
+
+function closedSkip({ index, applicationId }: AcceptedEntry): SkippedMessage {
+  return { index, applicationId, reason: 'destination-closed' satisfies SkipReason };
+}

@@ -1,0 +1,158 @@
+/** Waits with a limit, waits that can be ended early, and what keeps the process alive. */
+
+import { SecurityEventError } from '../errors.ts';
+import type { Clock } from './clock.ts';
+import { deferred } from './deferred.ts';
+import { cancelWait, onAbort } from './on-abort.ts';
+
+interface Alarm {
+  readonly atMs: number;
+  readonly cancel: AbortController;
+}
+
+/**
+ * A wait that is mostly ended early, several times a request. An alarm that is set stays, as long as it
+ * is not too late for the next wait: it may end one too soon, which costs less than a timer and a
+ * signal for each.
+ */
+export class WakeableTimer {
+  readonly #clock: Clock;
+  #alarm: Alarm | undefined;
+  #isWoken = false;
+  #tell: (() => void) | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Whether it was woken since {@link begin}. */
+  get isWoken(): boolean {
+    return this.#isWoken;
+  }
+
+  /** From now on a call of `wake` ends the next wait, even before that has begun. */
+  begin(): void {
+    this.#isWoken = false;
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    this.#tell?.();
+  }
+
+  /** Resolves when it is woken, or after `ms` at the latest. A process with nothing else to do ends meanwhile. */
+  async wait(ms: number): Promise<void> {
+    if (this.#isWoken) return;
+    const { promise, resolve } = deferred();
+    this.#tell = resolve;
+    this.#setAlarm(this.#clock.monotonicMs() + ms, ms);
+    await promise;
+    this.#tell = undefined;
+  }
+
+  /** Nobody waits any more. */
+  end(): void {
+    if (this.#alarm !== undefined) cancelWait(this.#alarm.cancel);
+    this.#alarm = undefined;
+  }
+
+  #setAlarm(atMs: number, ms: number): void {
+    if (this.#alarm !== undefined && this.#alarm.atMs <= atMs) return;
+    this.end();
+    const alarm = { atMs, cancel: new AbortController() };
+    this.#alarm = alarm;
+    void this.#clock.idle(ms, alarm.cancel.signal).then(() => {
+      if (this.#alarm !== alarm) return;
+      this.#alarm = undefined;
+      this.#tell?.();
+    });
+  }
+}
+
+/** The host's own code may be asked, which may never answer; so may a queue whose server is away. */
+const MAX_MS = 10_000;
+
+export interface TimeLimit {
+  readonly clock: Clock;
+  /** Ends the wait, too. */
+  readonly signal: AbortSignal;
+  /** Default 10 s. */
+  readonly ms?: number;
+  /** Of many waits for one signal: see {@link listeningTogether}. Default: each listens itself. */
+  readonly listen?: (listener: () => void) => () => void;
+}
+
+/** What `work` gives, or `undefined` where that takes longer. Its rejection is passed on. */
+export async function withTimeout<T>(
+  work: Promise<T>,
+  limit: TimeLimit,
+): Promise<{ readonly value: T } | undefined> {
+  const { clock, signal, ms = MAX_MS, listen = (listener) => onAbort(signal, listener) } = limit;
+  const decided = new AbortController();
+  const letGo = listen(() => cancelWait(decided));
+  const late = clock.idle(ms, decided.signal).then(() => undefined);
+  try {
+    return await Promise.race([work.then((value) => ({ value })), late]);
+  } finally {
+    letGo();
+    cancelWait(decided);
+  }
+}
+
+type Ask<T> = (applicationId: string) => Promise<T>;
+
+/** The cause of the error that tells so. */
+export const noAnswerError = (ms = MAX_MS): Error => new Error(`no answer within ${ms / 1000} s`);
+
+/**
+ * Asks the host while messages come in: what waits for its answer is held in memory, which has to be
+ * bounded (D78), and by no bound of the queue's yet.
+ *
+ * The function it makes rejects like `ask`, with `ERR_SETTINGS_FAILED` where there is no answer, and
+ * with `ERR_SENDER_CLOSED` where the sender does not wait for one any more.
+ */
+export function answeredInTime<T>(ask: Ask<T>, limit: TimeLimit): Ask<T> {
+  const listen = listeningTogether(limit.signal);
+  return async (applicationId) => {
+    const answer = await withTimeout(ask(applicationId), { ...limit, listen });
+    if (answer !== undefined) return answer.value;
+    if (limit.signal.aborted) throw new SecurityEventError('ERR_SENDER_CLOSED');
+    const path = ['settings', 'applications', applicationId];
+    throw new SecurityEventError('ERR_SETTINGS_FAILED', { path, cause: noAnswerError() });
+  };
+}
+
+/**
+ * One listener on the signal, however many wait: Node compares a new listener with all that are there,
+ * so that ten thousand of their own would keepProcessAlive up the host for seconds.
+ */
+function listeningTogether(signal: AbortSignal): (listener: () => void) => () => void {
+  const listeners = new Set<() => void>();
+  let isListening = false;
+  return (listener) => {
+    listeners.add(listener);
+    if (!isListening || signal.aborted) {
+      isListening = true;
+      onAbort(signal, () => {
+        for (const one of listeners) one();
+      });
+    }
+    return () => void listeners.delete(listener);
+  };
+}
+
+/** The longest wait that a timer of Node's can hold. */
+const LONG_MS = 2 ** 31 - 1;
+
+/**
+ * Keeps the process alive until the function handed back is called: waiting for a retry never does,
+ * except while somebody waits for the end of it (D80).
+ */
+export function keepProcessAlive(clock: Clock): () => void {
+  const letGo = new AbortController();
+  const keep = async (): Promise<void> => {
+    while (!letGo.signal.aborted) await clock.sleep(LONG_MS, letGo.signal);
+  };
+  void keep();
+  return () => cancelWait(letGo);
+}
