@@ -31,7 +31,10 @@ export function claimOf({ messages, bodies, ...claim }: ClaimAnswer): Claim {
   const storedOf = withBytes(bodies);
   return {
     ...claim,
-    messages: messages.map((message) => new Claimed({ ...message, stored: storedOf(message) })),
+    messages: messages.map((message) => {
+      const { sequence, sends, ageMs, progress } = message;
+      return new Claimed({ sequence, stored: storedOf(message), sends, ageMs, progress });
+    }),
   };
 }
 

@@ -1513,7 +1513,11 @@ function answer(context, application, { messages, request }) {
     state: stateOf(application),
     nowMs,
     messages: messages.map((row) => ({
-      ...postedOf(row),
+      messageId: fromText(row.message_id),
+      format: row.format,
+      dateAt: row.date_at,
+      countAt: row.count_at,
+      length: row.body.length,
       sequence: row.sequence,
       sends: row.sends,
       ageMs: nowMs - row.accepted,

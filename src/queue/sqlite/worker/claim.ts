@@ -2,16 +2,9 @@ import type { Claim, ClaimedMessage, ClaimRequest, Format, NothingDue } from '..
 import { type PostedMessage, toWhole } from '../protocol.ts';
 import type { Context } from './context.ts';
 import { startLease } from './lease.ts';
-import {
-  isIntact,
-  postedOf,
-  readMessages,
-  refreshFirstDue,
-  setAside,
-  updateReadiness,
-} from './messages.ts';
+import { isIntact, readMessages, refreshFirstDue, setAside, updateReadiness } from './messages.ts';
 import type { MessageRow } from './schema.ts';
-import { type Application, parseJson, stateOf } from './store.ts';
+import { type Application, fromText, parseJson, stateOf } from './store.ts';
 
 export type ClaimAnswer = Omit<Claim, 'messages'> & {
   readonly messages: readonly (PostedMessage & Omit<ClaimedMessage, 'stored'>)[];
@@ -127,7 +120,11 @@ function answer(
     state: stateOf(application),
     nowMs,
     messages: messages.map((row) => ({
-      ...postedOf(row),
+      messageId: fromText(row.message_id),
+      format: row.format as Format,
+      dateAt: row.date_at,
+      countAt: row.count_at,
+      length: row.body.length,
       sequence: row.sequence,
       sends: row.sends,
       ageMs: nowMs - row.accepted,
