@@ -2,6 +2,7 @@
  * Turns zod schemas into the code of functions that check a value and serialise it in one pass. The code
  * returns undefined for every value that it does not expect, and for every schema that it does not know.
  */
+import { GeneratedFile } from './serializer-file.mjs';
 import {
   camelCase,
   capitalised,
@@ -24,10 +25,7 @@ const never = 'undefined';
 const PATTERN_FORMATS = ['cidrv4', 'ipv4', 'regex'];
 
 export class SerializerCode {
-  #functions = new Map();
-  #constants = new Map();
-  #names = new Set();
-  #imports = new Set();
+  #file = new GeneratedFile();
   #quote;
   #ipv6Pattern;
   /** Paths whose values the caller wants besides the text: see `captures` of {@link serializer}. */
@@ -35,6 +33,11 @@ export class SerializerCode {
 
   constructor({ ipv6Pattern }) {
     this.#ipv6Pattern = ipv6Pattern;
+  }
+
+  /** Returns the imports and declarations as text. */
+  text(options) {
+    return this.#file.text(options);
   }
 
   /**
@@ -45,11 +48,6 @@ export class SerializerCode {
     this.#quote = quote;
     this.#captures = captures;
     return this.#functionOf(schema, name, '').name;
-  }
-
-  #import(name) {
-    this.#imports.add(name);
-    return name;
   }
 
   /** An expression for the JSON of `value`, an expression without side effects. */
@@ -63,7 +61,7 @@ export class SerializerCode {
       case 'number':
         return this.#number(def, value);
       case 'boolean':
-        return `${this.#import('booleanText')}(${value})`;
+        return `${this.#file.import('booleanText')}(${value})`;
       case 'null':
         return `${value} === null ? 'null' : undefined`;
       case 'enum':
@@ -76,7 +74,7 @@ export class SerializerCode {
       case 'array': {
         const { name: element, takesCaptured } = this.#functionOf(def.element, name, path);
         if (def.checks?.length > 0 || takesCaptured) return never;
-        return `${this.#import('arrayText')}(${value}, ${element})`;
+        return `${this.#file.import('arrayText')}(${value}, ${element})`;
       }
       default: {
         const { name: call, takesCaptured } = this.#functionOf(schema, name, path);
@@ -98,18 +96,18 @@ export class SerializerCode {
   }
 
   #matching(patterns, value, { minimum = 0, name }) {
-    const constant = (pattern) => this.#constant(name.toUpperCase(), pattern);
+    const constant = (pattern) => this.#file.constant(name.toUpperCase(), pattern);
     const tests = patterns.map((pattern) => `${constant(pattern)}.test(${value})`);
     const isLong = minimum === 0 ? [] : [`${value}.length >= ${minimum}`];
-    const quote = this.#import(this.#quote);
+    const quote = this.#file.import(this.#quote);
     if (isLong.length + tests.length === 0)
-      return `${this.#import('stringText')}(${value}, ${quote})`;
+      return `${this.#file.import('stringText')}(${value}, ${quote})`;
     const [pattern, ...others] = patterns;
     if (isLong.length + others.length === 0 && hasPlainCharacters(pattern)) {
-      return `${this.#import('plainText')}(${value}, ${constant(pattern)})`;
+      return `${this.#file.import('plainText')}(${value}, ${constant(pattern)})`;
     }
     if (isLong.length + others.length === 0) {
-      return `${this.#import('matchingText')}(${value}, ${constant(pattern)}, ${quote})`;
+      return `${this.#file.import('matchingText')}(${value}, ${constant(pattern)}, ${quote})`;
     }
     const isFit = [`typeof ${value} === 'string'`, ...isLong, ...tests].join(' && ');
     return `${isFit} ? ${quote}(${value}) : undefined`;
@@ -123,7 +121,7 @@ export class SerializerCode {
       else if (check === 'less_than' && inclusive) max = bound;
       else return never;
     }
-    const between = this.#import(isInteger ? 'integerBetween' : 'numberBetween');
+    const between = this.#file.import(isInteger ? 'integerBetween' : 'numberBetween');
     return `${between}(${value}, ${min}, ${max})`;
   }
 
@@ -135,45 +133,20 @@ export class SerializerCode {
       return `${value} === ${word} ? ${quoted(word)} : undefined`;
     }
     const table = `wordTexts([${words.map((word) => JSON.stringify(word)).join(', ')}])`;
-    this.#import('wordTexts');
-    return `${this.#constant(name.toUpperCase(), table)}.get(${value})`;
+    this.#file.import('wordTexts');
+    return `${this.#file.constant(name.toUpperCase(), table)}.get(${value})`;
   }
 
   #freeForm({ freeForm }, value) {
     if (freeForm === undefined) return never;
-    return `${this.#import(freeForm.serializer)}(${value}, ${this.#import(this.#quote)})`;
-  }
-
-  /** A constant at the top of the file; equal ones share their name. */
-  #constant(prefix, value) {
-    const text = value instanceof RegExp ? `/${value.source}/${value.flags}` : value;
-    const known = [...this.#constants].find(([, other]) => other === text);
-    if (known !== undefined) return known[0];
-    const name = this.#unused(prefix.replaceAll(/\W+/g, '_'), '_');
-    this.#constants.set(name, text);
-    return name;
-  }
-
-  #unused(name, separator = '') {
-    let free = name;
-    for (let count = 2; this.#names.has(free); count += 1) free = `${name}${separator}${count}`;
-    this.#names.add(free);
-    return free;
+    return `${this.#file.import(freeForm.serializer)}(${value}, ${this.#file.import(this.#quote)})`;
   }
 
   /** A function for `schema`; where the same code exists already, that one. */
   #functionOf(schema, name, path, wordKey) {
     const { body, takesCaptured, takesWord } = this.#body(schema, name, path, wordKey);
     if (body === undefined) return { name: never, takesCaptured: false };
-    const known = this.#functions.get(body);
-    if (known !== undefined) return known;
-    const made = {
-      name: this.#unused(`serialize${capitalised(camelCase(name))}`),
-      takesCaptured,
-      takesWord,
-    };
-    this.#functions.set(body, made);
-    return made;
+    return this.#file.functionOf(body, { name, takesCaptured, takesWord });
   }
 
   #body(schema, name, path, wordKey) {
@@ -204,7 +177,7 @@ export class SerializerCode {
     const cases = keys.map((key) => `case ${quoted(key)}:`).join(' ');
     const absent = fields.map(({ variable }) => `${variable} === undefined`).join(' || ');
     const lines = [
-      `if (!${this.#import('isPlainObject')}(value)) return undefined;`,
+      `if (!${this.#file.import('isPlainObject')}(value)) return undefined;`,
       ...fields.flatMap(({ lines: own }) => own),
       `if (${absent}) return undefined;`,
       `for (const key in value) {\nswitch (key) { ${cases} continue; default: return undefined; }\n}`,
@@ -226,7 +199,7 @@ export class SerializerCode {
     const given = `${camelCase(key)}Value`;
     const expression =
       key === wordKey
-        ? `${this.#import(this.#quote)}(word)`
+        ? `${this.#file.import(this.#quote)}(word)`
         : this.#expression(held, given, this.#nameOf(key, name), at);
     const isAbsent = absent === undefined ? '' : `${given} === undefined ? ${quoted(absent)} : `;
     const text = `${isAbsent}${expression}`;
@@ -252,9 +225,7 @@ export class SerializerCode {
 
   /** A key names its function, with its parent's name where the key alone is taken. */
   #nameOf(key, parent) {
-    return this.#names.has(`serialize${capitalised(camelCase(key))}`)
-      ? `${parent}${capitalised(camelCase(key))}`
-      : key;
+    return this.#file.hasFunction(key) ? `${parent}${capitalised(camelCase(key))}` : key;
   }
 
   #tuple({ items, rest }, name, path) {
@@ -281,7 +252,7 @@ export class SerializerCode {
       .filter((expression) => expression !== never);
     const takesCaptured = known.some((expression) => expression.endsWith(', captured)'));
     const tried = known.map((expression) => `(${expression})`).join(' ?? ');
-    const text = isNone ? `${this.#import('isEmpty')}(value) ? '{}' : ${tried}` : tried;
+    const text = isNone ? `${this.#file.import('isEmpty')}(value) ? '{}' : ${tried}` : tried;
     return known.length === 0 ? {} : { body: `return ${text};`, takesCaptured };
   }
 
@@ -304,7 +275,7 @@ export class SerializerCode {
     }
     const cases = [...calls].map(([call, words]) => `${words.join(' ')} ${call}`);
     const lines = [
-      `if (!${this.#import('isPlainObject')}(value)) return undefined;`,
+      `if (!${this.#file.import('isPlainObject')}(value)) return undefined;`,
       `const word = value[${quoted(key)}];`,
       `switch (word) {\n${cases.join('\n')}\n}`,
       ...others,
@@ -316,20 +287,8 @@ export class SerializerCode {
   #isWord(schema) {
     const isFit =
       defOf(schema).type === 'template_literal'
-        ? `${this.#constant('WORD', schema._zod.pattern)}.test(word)`
+        ? `${this.#file.constant('WORD', schema._zod.pattern)}.test(word)`
         : `word !== ''`;
     return `typeof word === 'string' && ${isFit}`;
-  }
-
-  /** The declarations, in the order in which they need each other. */
-  text({ capturedType }) {
-    const constants = [...this.#constants].map(([name, value]) => `const ${name} = ${value};`);
-    const functions = [...this.#functions].map(([body, { name, takesCaptured, takesWord }]) => {
-      const word = takesWord ? ', word: string' : '';
-      const captured = takesCaptured ? `, captured: ${capturedType}` : '';
-      return `function ${name}(value: unknown${word}${captured}): Fragment {\n${body}\n}`;
-    });
-    const imports = [...this.#imports].toSorted((a, b) => a.localeCompare(b));
-    return { imports, constants, functions };
   }
 }

@@ -89,6 +89,24 @@ export function describeDelays(harness: QueueHarness): void {
       expect(idsOf(await trial.claim())).toEqual(['a', 'b', 'c']);
     });
 
+    test('ends early when enough messages come while others are claimed', async () => {
+      const trial = await threeAtOnce(harness);
+      await trial.queue.enqueue(named('a'));
+      const claim = await trial.claim();
+      await trial.queue.enqueue(named('b', 'c', 'd'), trial.ms(10));
+      await trial.settle(claim, DELIVERED, { maxMessages: 3 });
+      expect(idsOf(await trial.claim())).toEqual(['b', 'c', 'd']);
+    });
+
+    test('ends early when a settle lowers how many messages a claim may have', async () => {
+      const trial = await threeAtOnce(harness);
+      await trial.queue.enqueue(named('a'));
+      const claim = await trial.claim();
+      await trial.queue.enqueue(named('b', 'c'), trial.ms(10));
+      await trial.settle(claim, DELIVERED, { maxMessages: 2 });
+      expect(idsOf(await trial.claim())).toEqual(['b', 'c']);
+    });
+
     test('does not shorten the wait of a retry when it ends early', async () => {
       const trial = await threeAtOnce(harness);
       await trial.queue.enqueue(named('retried'));
