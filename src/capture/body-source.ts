@@ -1,4 +1,5 @@
 /** Which of the contract's parameters a parsed body is (D9). */
+import { types } from 'node:util';
 
 const FORMS = new Set(['application/x-www-form-urlencoded', 'multipart/form-data']);
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/;
@@ -24,10 +25,17 @@ export function bodySource(
   contentType: string | undefined,
 ): Readonly<Record<'form' | 'json' | 'rest', unknown>> {
   const kind = bodyKindOf(contentType);
-  const given = body ?? undefined;
+  const given = isOfNoBody(body, contentType) ? undefined : (body ?? undefined);
   return {
     form: kind === 'form' ? given : undefined,
     json: kind === 'json' ? given : undefined,
     rest: kind === undefined ? given : undefined,
   };
+}
+
+/** What the parsers of Express 4 leave in requests without a body. */
+function isOfNoBody(body: unknown, contentType: string | undefined): boolean {
+  if (contentType !== undefined || typeof body !== 'object' || body === null) return false;
+  if (types.isProxy(body) || Object.getPrototypeOf(body) !== Object.prototype) return false;
+  return Object.keys(body).length === 0;
 }

@@ -26,6 +26,7 @@ export class RequestBlockedError extends Error {
     super('The request was blocked.');
     this.status = status;
     this.statusCode = status;
+    currentScope()?.expectBlock();
   }
 
   /** What Hono answers with, where nothing else has. */

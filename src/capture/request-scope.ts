@@ -108,6 +108,16 @@ export class RequestScope {
     this.#story.block(block);
   }
 
+  /** See `RequestStory`. */
+  whenBlocked(watcher: () => void): void {
+    this.#story.whenBlocked(watcher);
+  }
+
+  /** See `RequestStory`. */
+  expectBlock(): void {
+    this.#story.expectBlock();
+  }
+
   /** What an agent refused it with, also where the application caught it. */
   get blockedBy(): Block | undefined {
     return this.#story.blockedBy;

@@ -25,6 +25,8 @@ export class RequestStory {
   #outcome: RequestOutcome | undefined;
   #block: Block | undefined;
   #changes = 0;
+  /** `undefined` once a block is to be expected. */
+  #blockWatchers: (() => void)[] | undefined = [];
 
   identify(identifiers: Identifiers, svcIdentifier?: string): void {
     const encoded = svcIdentifier === undefined ? null : encodeSvcIdentifier(svcIdentifier);
@@ -41,6 +43,19 @@ export class RequestStory {
   block(block: Block): void {
     this.#block = block;
     this.answered({ blocked: true, status: block.status });
+  }
+
+  /** Runs `watcher` before the request is blocked, or at once where it is. */
+  whenBlocked(watcher: () => void): void {
+    if (this.#blockWatchers === undefined) watcher();
+    else this.#blockWatchers.push(watcher);
+  }
+
+  /** An error that blocks the request was made, and is about to be thrown. */
+  expectBlock(): void {
+    const watchers = this.#blockWatchers;
+    this.#blockWatchers = undefined;
+    for (const watcher of watchers ?? []) watcher();
   }
 
   get user(): Pick<LogActor, 'identifiers' | 'svc_identifier'> | undefined {

@@ -1,3 +1,4 @@
+import { invalidOption } from '../option-rules.ts';
 import { readProperty } from '../own-properties.ts';
 import {
   type NodeRequestLike,
@@ -21,7 +22,7 @@ export interface ExpressRequestLike extends NodeRequestLike {
  * `express.json({ limit: '2mb', verify: (request, _response, bytes) => { request.rawBody = bytes; } })`
  * keeps them, or what `express.raw({ limit: '2mb' })` gives: without a limit, parsers of Express refuse
  * bodies of more than 100 KB with 413. Where there are no bytes, the next error handler gets
- * `ERR_RAW_BODY_GONE`.
+ * `ERR_RAW_BODY_GONE`; where the reply is another host's, `ERR_INVALID_OPTION`.
  */
 export function expressHandler(
   receiver: WebhookReceiver,
@@ -31,6 +32,13 @@ export function expressHandler(
   next: (error?: unknown) => void,
 ) => void {
   return (request, response, next) => {
+    if (!isResponse(response)) {
+      const error = invalidOption('expected the response of Express or node:http', ['response']);
+      // Fastify gives handlers no `next`; it answers what they throw.
+      if (typeof next !== 'function') throw error;
+      next(error);
+      return;
+    }
     const kept = ['rawBody', 'body'].map((name) => readProperty(request, name)).find(isRaw);
     const answer = async (): Promise<void> => {
       try {
@@ -43,6 +51,11 @@ export function expressHandler(
     void answer();
   };
 }
+
+const isResponse = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  ['setHeader', 'end'].every((name) => typeof readProperty(value, name) === 'function');
 
 const isRaw = (value: unknown): value is string | Uint8Array =>
   typeof value === 'string' || value instanceof Uint8Array;

@@ -1,5 +1,6 @@
 /** What a receiver is made with, checked. */
 
+import { SecurityEventError } from '../errors.ts';
 import {
   A_FUNCTION,
   check,
@@ -31,7 +32,7 @@ export interface Refusal {
 
 export interface ReceiverOptions {
   /**
-   * What senders sign with; or a function that gives it, asked for each request that has a signature,
+   * What senders sign with, not empty and not white space alone; or a function that gives it, asked for each request that has a signature,
    * before its body is read. Give it a deadline: until it has resolved or failed the request waits.
    */
   readonly secret: ReceiverSecret | (() => ReceiverSecret | Promise<ReceiverSecret>);
@@ -137,5 +138,13 @@ function listOf(secret: ReceiverSecret | undefined): readonly string[] {
   const secrets: readonly unknown[] = Array.isArray(secret) ? secret : [secret];
   // Without any, nothing would ever be genuine; an empty list is a fault of the caller's.
   if (secrets.length === 0) checkSecret(undefined);
-  return secrets.map(checkSecret);
+  return secrets.map((given) => {
+    const one = checkSecret(given);
+    if (one.trim() !== '') return one;
+    // An environment variable or a file that nobody filled in: anybody could guess it.
+    throw new SecurityEventError('ERR_INVALID_SECRET', {
+      detail: 'it must have more than white space',
+      path: ['secret'],
+    });
+  });
 }

@@ -29,3 +29,9 @@ test.each([undefined, null])('there is no body in %j', (body) => {
 test.each([false, 0, ''])('%j is a body', (body) => {
   expect(bodySource(body, 'application/json')).toEqual({ json: body });
 });
+
+test('an empty object without a type is what Express 4 leaves where there is no body', () => {
+  expect(bodySource({}, undefined)).toEqual({});
+  expect(bodySource({}, 'text/plain')).toEqual({ rest: {} });
+  expect(bodySource([], undefined)).toEqual({ rest: [] });
+});

@@ -9,7 +9,7 @@ import express, {
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { answerBlocked, captureRequests } from '../../src/capture/express.ts';
 import { blockRequest, currentContext, RequestBlockedError } from '../../src/capture/index.ts';
-import { originOf } from '../helpers/hosts.ts';
+import { express4, originOf } from '../helpers/hosts.ts';
 import { describeHost, type Exchange, type HostHarness } from './host-suite.ts';
 
 function exchangeOf(request: Request, response: ExpressResponse): Exchange {
@@ -22,17 +22,17 @@ function exchangeOf(request: Request, response: ExpressResponse): Exchange {
   };
 }
 
-const HARNESS: HostHarness = {
+const harnessOf = (framework: typeof express, everyOther: string): HostHarness => ({
   protocol: 'http',
   hasRouter: true,
   hasBodies: true,
   canBreakOff: true,
   start: async ({ serve, before, onError }, options) => {
-    const app = express();
+    const app = framework();
     // In tests Express does not print errors.
     app.set('env', 'production');
     if (options !== 'bare') app.use(captureRequests(options));
-    app.use(express.json(), express.urlencoded());
+    app.use(framework.json(), framework.urlencoded({ extended: false }));
     app.use((_request, _response, next) => {
       before?.();
       next();
@@ -40,7 +40,7 @@ const HARNESS: HostHarness = {
     const handler = (request: Request, response: ExpressResponse): unknown =>
       serve(exchangeOf(request, response));
     app.all('/users/:id', handler);
-    app.all('/{*any}', handler);
+    app.all(everyOther, handler);
     if (options !== 'bare') app.use(answerBlocked());
     if (onError !== undefined) {
       const handle: ErrorRequestHandler = (error, _request, response, _next) => {
@@ -53,9 +53,10 @@ const HARNESS: HostHarness = {
     await once(server, 'listening');
     return { server, close: () => server.close() };
   },
-};
+});
 
-describeHost('Express', HARNESS);
+describeHost('Express', harnessOf(express, '/{*any}'));
+describeHost('Express 4', { ...harnessOf(express4, '*'), ignoresRejections: true });
 
 async function ask(app: express.Express, path: string, asked: RequestInit = {}): Promise<Response> {
   const server = app.listen(0, '127.0.0.1');
@@ -174,5 +175,99 @@ describe('Express', () => {
       .use(() => blockRequest())
       .use(answerBlocked());
     expect((await ask(app, '/')).status).toBe(403);
+  });
+});
+
+const blockLater = async (): Promise<never> => {
+  await Promise.resolve();
+  return blockRequest();
+};
+
+/** Answers blocks, and counts the errors that got as far. */
+function appOf(...handlers: readonly (express.RequestHandler | ErrorRequestHandler)[]) {
+  const errors: unknown[] = [];
+  const app = express4().use(captureRequests());
+  for (const handler of handlers) app.use(handler);
+  app.use(((error, _request, _response, next) => {
+    errors.push(error);
+    next(error);
+  }) satisfies ErrorRequestHandler);
+  return { app: app.use(answerBlocked()), errors };
+}
+
+describe('Express 4', () => {
+  test.each<[string, readonly (express.RequestHandler | ErrorRequestHandler)[]]>([
+    ['of a router', [express4.Router().get('/', blockLater)]],
+    ['of a mounted application', [express4().get('/', blockLater)]],
+    [
+      'that waits before',
+      [
+        async (_request: Request, _response: ExpressResponse, next: NextFunction) => next(),
+        blockLater,
+      ],
+    ],
+    [
+      'of errors',
+      [
+        () => {
+          throw new Error('of the application');
+        },
+        async (
+          _error: unknown,
+          _request: Request,
+          _response: ExpressResponse,
+          _next: NextFunction,
+        ) => blockLater(),
+      ],
+    ],
+    [
+      'that passes its rejections on itself, and returns them',
+      [
+        (_request: Request, _response: ExpressResponse, next: NextFunction) => {
+          const served = blockLater();
+          // oxlint-disable-next-line promise/no-callback-in-promise -- as applications on Express 4 do
+          served.catch(next);
+          return served;
+        },
+      ],
+    ],
+    [
+      'that catches its first block and throws another',
+      [
+        async () => {
+          await blockLater().catch(() => {});
+          throw new RequestBlockedError();
+        },
+      ],
+    ],
+  ])('passes the block of an async handler on, once: one %s', async (_which, handlers) => {
+    const { app, errors } = appOf(...handlers);
+    const response = await ask(app, '/');
+    expect([response.status, await response.text()]).toEqual([403, 'Forbidden']);
+    expect(errors).toEqual([expect.any(RequestBlockedError)]);
+  });
+
+  test('passes them on also where two copies of the package are in use', async () => {
+    vi.resetModules();
+    const other = await import('../../src/capture/express.ts');
+    const { blockRequest: blockByOther } = await import('../../src/capture/index.ts');
+    for (const [capture, work] of [
+      [other.captureRequests, async () => blockByOther()],
+      [captureRequests, blockLater],
+    ] as const) {
+      const app = express4().use(capture()).use(work).use(answerBlocked());
+      expect((await ask(app, '/')).status).toBe(403);
+    }
+  });
+
+  test('leaves promises alone that are nobody’s block', async () => {
+    const served = Promise.resolve();
+    const attached = vi.spyOn(served, 'then');
+    const { app } = appOf((_request: Request, response: ExpressResponse) => {
+      response.send('well');
+      return served;
+    });
+    expect(await (await ask(app, '/')).text()).toBe('well');
+    expect(attached).not.toHaveBeenCalled();
   });
 });

@@ -58,6 +58,8 @@ export interface HostHarness {
   readonly hasRouter: boolean;
   /** Whether bodies that the host has parsed are captured. */
   readonly hasBodies: boolean;
+  /** Whether an async handler that fails leaves its request without an answer. */
+  readonly ignoresRejections?: true;
   /** Whether Node's response is at hand, so that an answer can be begun and then broken off. */
   readonly canBreakOff: boolean;
 }

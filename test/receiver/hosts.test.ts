@@ -4,10 +4,12 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import express from 'express';
+import Fastify from 'fastify';
 import { describe, expect, test } from 'vitest';
 import { sendWebhook } from '../../src/delivery/send-webhook.ts';
 import {
   createWebhookReceiver,
+  expressHandler,
   nodeHandler,
   type ReceiverOptions,
 } from '../../src/receiver/index.ts';
@@ -145,6 +147,35 @@ test.each([
     expect([errors, told]).toEqual([[expected], [expected]]);
   },
 );
+
+test.each([
+  ['of Fastify', { raw: {}, hijack: () => {} }],
+  ['that is none', undefined],
+])('the handler of Express calls next with an error for a reply %s', async (_whose, reply) => {
+  const { receiver, handled } = receiverOf();
+  const given: unknown[] = [];
+  const handle = expressHandler(receiver);
+  const request = { headers: {}, rawBody: '[]' } as never;
+  await new Promise<void>((resolve) => {
+    handle(request, reply as never, (error) => {
+      given.push(error);
+      resolve();
+    });
+  });
+  expect(given).toEqual([
+    expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['response'] }),
+  ]);
+  expect(handled).toEqual([]);
+});
+
+test('the handler of Express in Fastify is answered as what fails there', async () => {
+  const app = Fastify();
+  const { receiver } = receiverOf();
+  app.post('/hooks', expressHandler(receiver) as never);
+  const answer = await app.inject({ method: 'POST', url: '/hooks', payload: {} });
+  expect(answer.statusCode).toBe(500);
+  expect(answer.json()).toMatchObject({ code: 'ERR_INVALID_OPTION' });
+});
 
 test('a listener of node:http whose body somebody read answers 500 and tells', async () => {
   const told: unknown[] = [];

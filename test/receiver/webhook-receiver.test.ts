@@ -279,6 +279,8 @@ describe('a receiver', () => {
     ['secret', { secret: '' }],
     ['secret', { secret: [] }],
     ['secret', { secret: ['a', ''] }],
+    ['secret', { secret: ' \t\n' }],
+    ['secret', { secret: ['a', ' '] }],
     ['secret', { secret: 7 }],
     ['onMessages', { secret: 'a', onMessages: undefined }],
     ['answer', { secret: 'a', answer: 'never' }],
