@@ -6,7 +6,7 @@ import {
   nodeRequest,
   writeAnswer,
 } from './node-request.ts';
-import type { WebhookReceiver } from './webhook-receiver.ts';
+import { checkedReceiver, type WebhookReceiver } from './webhook-receiver.ts';
 
 /** What is used of Express's request. */
 export interface ExpressRequestLike extends NodeRequestLike {
@@ -31,6 +31,7 @@ export function expressHandler(
   response: NodeResponseLike,
   next: (error?: unknown) => void,
 ) => void {
+  const checked = checkedReceiver(receiver);
   return (request, response, next) => {
     if (!isResponse(response)) {
       const error = invalidOption('expected the response of Express or node:http', ['response']);
@@ -42,7 +43,7 @@ export function expressHandler(
     const kept = ['rawBody', 'body'].map((name) => readProperty(request, name)).find(isRaw);
     const answer = async (): Promise<void> => {
       try {
-        const found = await receiver.receive(nodeRequest(request, request, kept));
+        const found = await checked.receive(nodeRequest(request, request, kept));
         writeAnswer(response, found, request);
       } catch (error) {
         next(error);

@@ -6,7 +6,7 @@ import {
   nodeRequest,
   writeAnswer,
 } from './node-request.ts';
-import type { WebhookReceiver } from './webhook-receiver.ts';
+import { checkedReceiver, type WebhookReceiver } from './webhook-receiver.ts';
 
 /** What is used of Fastify's request. */
 export interface FastifyRequestLike {
@@ -48,6 +48,7 @@ export interface FastifyPluginOptions {
 export function fastifyPlugin(
   receiver: WebhookReceiver,
 ): (app: FastifyLike, options?: FastifyPluginOptions) => Promise<void> {
+  const checked = checkedReceiver(receiver);
   return async (app, options = {}) => {
     const { path = '/' } = ownProperties(options);
     app.removeAllContentTypeParsers();
@@ -56,7 +57,7 @@ export function fastifyPlugin(
       const { raw } = request;
       // There is none where a request has no body: its own stream is then at its end.
       const stream = (readProperty(request, 'body') ?? raw) as BodyStream;
-      const answer = await receiver.receive(nodeRequest(raw, stream));
+      const answer = await checked.receive(nodeRequest(raw, stream));
       reply.hijack();
       writeAnswer(reply.raw, answer, raw);
     });

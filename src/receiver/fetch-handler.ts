@@ -2,7 +2,7 @@ import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import { calm } from '../runtime/ignore-rejection.ts';
 import { nextTurn } from '../runtime/yield-to-event-loop.ts';
-import type { WebhookReceiver, WebhookRequest } from './webhook-receiver.ts';
+import { checkedReceiver, type WebhookReceiver, type WebhookRequest } from './webhook-receiver.ts';
 
 export interface FetchHandlerOptions {
   /**
@@ -23,9 +23,10 @@ export function fetchHandler(
   receiver: WebhookReceiver,
   options: FetchHandlerOptions = {},
 ): (request: Request) => Promise<Response> {
+  const checked = checkedReceiver(receiver);
   const { waitUntil } = ownProperties(options);
   return async (request) => {
-    const { status, headers, text, handle } = await receiver.receive(fetchRequest(request));
+    const { status, headers, text, handle } = await checked.receive(fetchRequest(request));
     if (handle !== undefined) {
       // In the next turn, when the answer has been handed on.
       const work = nextTurn().then(handle);

@@ -4,7 +4,7 @@ import {
   nodeRequest,
   writeAnswer,
 } from './node-request.ts';
-import type { WebhookReceiver } from './webhook-receiver.ts';
+import { checkedReceiver, type WebhookReceiver } from './webhook-receiver.ts';
 
 /**
  * A listener for node:http, node:https and the compatibility API of node:http2:
@@ -13,8 +13,9 @@ import type { WebhookReceiver } from './webhook-receiver.ts';
 export function nodeHandler(
   receiver: WebhookReceiver,
 ): (request: NodeRequestLike, response: NodeResponseLike) => void {
+  const checked = checkedReceiver(receiver);
   return (request, response) => {
-    receiver.receive(nodeRequest(request, request)).then(
+    checked.receive(nodeRequest(request, request)).then(
       (answer) => writeAnswer(response, answer, request),
       // Its raw body is gone, which `onError` was told.
       () =>

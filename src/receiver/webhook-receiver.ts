@@ -1,5 +1,7 @@
 /** The other end of channel B: from a request to its answer, and to messages that are handled once. */
 import { SecurityEventError } from '../errors.ts';
+import { invalidOption } from '../option-rules.ts';
+import { readProperty } from '../own-properties.ts';
 import { calm } from '../runtime/ignore-rejection.ts';
 import { isPromiseLike } from '../runtime/is-promise-like.ts';
 import { verify } from '../webhook/signature.ts';
@@ -42,6 +44,17 @@ export interface WebhookReceiver {
   receive(request: WebhookRequest): Promise<WebhookAnswer>;
   /** Resolves when all that was taken is handled: before a process ends, once its server is closed. */
   idle(): Promise<void>;
+}
+
+/**
+ * Returns the receiver that an adapter was given. Throws `ERR_INVALID_OPTION` for anything else (options, for
+ * one), when the adapter is made and not at its first request.
+ */
+export function checkedReceiver(receiver: WebhookReceiver): WebhookReceiver {
+  const given: unknown = receiver;
+  const isObject = typeof given === 'object' && given !== null;
+  if (isObject && typeof readProperty(given, 'receive') === 'function') return receiver;
+  throw invalidOption('expected what `createWebhookReceiver` made', ['receiver']);
 }
 
 /**

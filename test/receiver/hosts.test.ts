@@ -10,6 +10,8 @@ import { sendWebhook } from '../../src/delivery/send-webhook.ts';
 import {
   createWebhookReceiver,
   expressHandler,
+  fastifyPlugin,
+  fetchHandler,
   nodeHandler,
   type ReceiverOptions,
 } from '../../src/receiver/index.ts';
@@ -194,4 +196,18 @@ test('other routes of Fastify keep their parsers', async () => {
   const url = await HOSTS['fastify']?.(receiverOf().receiver);
   const answer = await post(new URL('/other', url).href, '{"a":1}');
   expect(await answer.json()).toEqual({ a: 1 });
+});
+
+test.each([
+  ['nodeHandler', nodeHandler],
+  ['expressHandler', expressHandler],
+  ['fastifyPlugin', fastifyPlugin],
+  ['fetchHandler', fetchHandler],
+])('%s refuses what is no receiver when it is made', (_name, adapter) => {
+  const options = { secret: SECRET, onMessages: () => {} };
+  for (const given of [options, undefined, null, 'a secret']) {
+    expect(() => adapter(given as never)).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['receiver'] }),
+    );
+  }
 });
