@@ -241,6 +241,21 @@ describe('the memory queue', () => {
     expect((await claim()).messages).toHaveLength(1);
   });
 
+  test('visits no messages that are due when a delay ends', async () => {
+    const { queue } = await opened({ maxPendingMessages: 1e6 });
+    await queue.open({ ...INITIAL, maxMessages: 1 });
+    await queue.enqueue([entryOf('few')]);
+    await queue.enqueue(Array.from({ length: 50_000 }, () => entryOf('many')));
+    const delayedMs = async (name: string): Promise<number> => {
+      const startedMs = performance.now();
+      for (let count = 0; count < 100; count += 1) await queue.enqueue([entryOf(name)], 10);
+      return performance.now() - startedMs;
+    };
+    const ratios: number[] = [];
+    while (ratios.length < 5) ratios.push((await delayedMs('many')) / (await delayedMs('few')));
+    expect(Math.min(...ratios)).toBeLessThan(5);
+  });
+
   test('ends a lease of 0 with the next call', async () => {
     const { queue, claim } = await opened();
     await queue.enqueue([sized(1)]);
