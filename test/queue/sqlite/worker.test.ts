@@ -24,6 +24,7 @@ import { withDatabase } from './raw-database.ts';
 afterEach(() => void vi.restoreAllMocks());
 
 const SETTINGS: HandleSettings = {
+  sync: false,
   initialState: { tier: 'healthy', maxMessages: 1e5, maxBytes: 1e9, circuitBreaker: null },
   maxPendingBytes: 1e9,
   maxPendingMessages: 1e6,
@@ -42,7 +43,7 @@ interface FileUnderTest {
 
 function openFile(path = join(temporaryFolder(), 'queue.db'), gate = newGate()): FileUnderTest {
   const reports: WorkerPost['damage'][] = [];
-  const data = { file: path, peerPath: peerPath(), gate, sync: false, watch: false };
+  const data = { file: path, peerPath: peerPath(), gate };
   const file = new QueueFile(data, (damage) => reports.push(damage));
   onTestFinished(() => file.drop());
   const run: FileUnderTest['run'] = (...calls) => {

@@ -73,13 +73,11 @@ export class DiskSpace {
     if (log >= MAX_WAL_PAGES) this.#reset();
   }
 
-  /** Does a part of what can wait until nobody calls. Returns whether there is more. */
-  tidy(): boolean {
-    if (!this.#hasWritten) return false;
-    if (this.#freePages() > FREE_PAGES && this.#vacuum()) return true;
+  /** Does a part of what can wait until nobody calls. */
+  tidy(): void {
+    if (!this.#hasWritten || (this.#freePages() > FREE_PAGES && this.#vacuum())) return;
     this.#hasWritten = false;
     this.#unlessFull(() => this.#wal('truncate'));
-    return false;
   }
 
   close(): void {

@@ -25,7 +25,7 @@ const COLUMN = { log: 'on_log', webhook: 'on_webhook' } as const;
 const find = ({ database }: Context, report: IncidentReport): IncidentRow | undefined =>
   database.get('select * from incident where key = ?', keyOf(report));
 
-export function tellIncident(
+export function recordIncident(
   context: Context,
   report: IncidentReport,
   limits: IncidentLimits,
@@ -43,14 +43,14 @@ export function tellIncident(
   database.run(update, nowMs, row.number);
   const addNew = (kind: string, names: readonly string[]): string[] =>
     names.filter((name) => addName(context, row.number, [report.channel, kind, name]));
-  const news = {
+  const changes = {
     isFirst: row[column] === 0,
     startedAt: row.started_at,
     newAddresses: addNew('ip', report.addresses),
     newAccounts: addNew('account', report.accounts),
   };
   forgetOthers(context, row.number, { limits, oldest });
-  return news;
+  return changes;
 }
 
 function create({ store, database, nowMs }: Context, report: IncidentReport): IncidentRow {
@@ -76,15 +76,15 @@ function addName({ store, database }: Context, number: number, parts: readonly s
 export function retractIncident(
   context: Context,
   report: IncidentReport,
-  news: IncidentChanges,
+  changes: IncidentChanges,
 ): void {
   const { store, database } = context;
   const known = find(context, report);
   if (known === undefined) return;
   const { channel } = report;
-  if (news.isFirst)
+  if (changes.isFirst)
     database.run(`update incident set ${COLUMN[channel]} = 0 where number = ?`, known.number);
-  const added = { ip: news.newAddresses, account: news.newAccounts };
+  const added = { ip: changes.newAddresses, account: changes.newAccounts };
   for (const [kind, names] of Object.entries(added))
     for (const name of names)
       store.state.incident_names -= database.run(
