@@ -1,12 +1,12 @@
 import { SecurityEventError } from '../../errors.ts';
 import type {
   IncidentChanges,
+  IncidentLimits,
   IncidentReport,
   IncidentStore,
 } from '../../incident/incident-store.ts';
 import { type FileListener, type SharedFile, sharedFile } from './shared-file.ts';
 import type { WallClock } from './sqlite-queue.ts';
-import type { IncidentLimits } from './worker/incidents.ts';
 import type { Operation, Operations } from './worker/operations.ts';
 
 /** An incident store in a file. Two first reports at the same time create one incident. */

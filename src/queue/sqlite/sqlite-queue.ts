@@ -79,7 +79,8 @@ export class SqliteQueue implements DurableQueue {
 
   async #open(initialState: ApplicationState): Promise<Backlog> {
     const file = this.#opened?.file ?? sharedFile(this.#settings.file);
-    const { sync, bounds } = this.#settings;
+    const { sync, maxPendingBytes, maxPendingMessages, maxDeadBytes } = this.#settings;
+    const bounds = { maxPendingBytes, maxPendingMessages, maxDeadBytes };
     const settings = { sync, ...bounds, initialState };
     file.add(this.#listener);
     try {

@@ -1,14 +1,12 @@
 /** What was reported of which incident. Ids and names are digests, since they may be of any length. */
 import { createHash } from 'node:crypto';
-import type { IncidentChanges, IncidentReport } from '../../../incident/incident-store.ts';
+import type {
+  IncidentChanges,
+  IncidentLimits,
+  IncidentReport,
+} from '../../../incident/incident-store.ts';
 import type { Context } from './context.ts';
 import type { IncidentRow } from './schema.ts';
-
-export interface IncidentLimits {
-  readonly keptMs: number;
-  readonly maxIncidents: number;
-  readonly maxNames: number;
-}
 
 /** Rows that one transaction forgets: other processes wait meanwhile. */
 const FORGOTTEN_INCIDENTS = 10;
