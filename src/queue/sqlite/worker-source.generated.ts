@@ -1210,7 +1210,7 @@ var DiskSpace = class {
     if (this.#isStuck) this.#checkpoint();
     if (this.#isStuck) return false;
     if (this.#reserve.ensure()) return true;
-    if (this.#freePages() <= FREE_PAGES || !this.#vacuumAll()) return false;
+    if (this.#freePages() <= FREE_PAGES || !this.#vacuum("all")) return false;
     this.#unlessFull(() => this.#wal("truncate"));
     return this.#reserve.ensure();
   }
@@ -1235,7 +1235,11 @@ var DiskSpace = class {
   }
   /** Does a part of what can wait until nobody calls. */
   tidy() {
-    if (!this.#hasWritten || this.#freePages() > FREE_PAGES && this.#vacuum()) return;
+    if (!this.#hasWritten) return;
+    if (this.#freePages() > FREE_PAGES && this.#vacuum(VACUUM_PAGES)) {
+      this.committed(this.#lastSequence);
+      return;
+    }
     this.#hasWritten = false;
     this.#unlessFull(() => this.#wal("truncate"));
   }
@@ -1245,21 +1249,16 @@ var DiskSpace = class {
   #freePages() {
     return this.#database.quickly(() => this.#database.number("pragma freelist_count"));
   }
-  #vacuum() {
-    const sql = \`pragma incremental_vacuum(\${VACUUM_PAGES})\`;
-    return this.#unlessFull(() => {
-      this.#database.patiently(() => this.#database.all(sql), RESET_WAIT_MS);
-      this.committed(this.#lastSequence);
-    });
-  }
-  #vacuumAll() {
+  /** Gives free pages back to the disk. Returns false when it is full. */
+  #vacuum(pages) {
+    const sql = \`pragma incremental_vacuum\${pages === "all" ? "" : \`(\${pages})\`}\`;
     return this.#unlessFull(
-      () => this.#database.patiently(() => this.#database.all("pragma incremental_vacuum"))
+      () => this.#database.patiently(() => this.#database.all(sql), RESET_WAIT_MS)
     );
   }
   #checkpoint() {
     this.#isStuck = !this.#unlessFull(() => this.#wal("passive"));
-    if (this.#isStuck && this.#vacuumAll())
+    if (this.#isStuck && this.#vacuum("all"))
       this.#isStuck = !this.#unlessFull(() => this.#wal("passive"));
   }
   #reset() {
