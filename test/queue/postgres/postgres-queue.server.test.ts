@@ -248,7 +248,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   test('answers the queries of the guide for fleets', async () => {
     const guide = readFileSync(join(root, 'docs/fleet.md'), 'utf8');
     const blocks = Array.from(guide.matchAll(/```sql\n([^`]*)```/g), ([, sql = '']) => sql);
-    expect(blocks).toHaveLength(8);
+    expect(blocks).toHaveLength(7);
     const queue = await open();
     await queue.enqueue([entryOf('one')]);
     await claimOf(queue);
