@@ -1,4 +1,4 @@
-/** docs/scale.md: what was measured is from the results that are kept, what is computed is computed from them. */
+/** bench/scale.md: measured figures are the kept results, computed ones are computed from them. */
 import type { GrowthOfAxis } from '../growth-results.ts';
 import type { KeptRun } from '../kept.ts';
 import type { Result } from '../results.ts';
@@ -82,7 +82,7 @@ function processFigures({ perSecond, destinations, start }: Measured): Figure[] 
     measured(
       `messages a second to ${many?.size.toLocaleString('en-GB') ?? 'many'} destinations`,
       many?.messagesPerSecond,
-      '[over destinations](benchmarks.md#over-destinations)',
+      '[over destinations](results.md#over-destinations)',
     ),
     measured('ms until a file with a million messages is open', start, '`queue-sqlite-start`'),
     {
@@ -129,48 +129,38 @@ export function scalePage(kept: readonly KeptRun[], growth: readonly GrowthOfAxi
 
 # Scale
 
-What one process, one machine and a fleet can carry, and when to go from one to the next. Figures are those of
-[benchmarks.md](benchmarks.md), on its machine and with its messages of 743 bytes, sent to a receiver on the same machine that
-answers at once; each says whether it was measured or is computed. Yours depend on your receivers above all.
-
-[One process](#one-process) · [One machine](#one-machine) · [A fleet](#a-fleet) · [When to move](#when-to-move) ·
-[What limits first](#what-limits-first)
+What one process, one machine and a fleet can carry, and when to move from one to the next. The figures come from
+[results.md](results.md): messages of 743 bytes to a local receiver that answers at once. Yours depend on your receivers above all.
 
 ## One process
 
 ${tableOf(processFigures(found))}
 
-A process sends with one core. A destination has one request in flight at a time, with up to 1000 messages in it: to one
-destination, messages a second are at most 1000 by the time of an answer in seconds (computed: 10,000 a second where an answer
-takes 100 ms). To many destinations it is requests a second that count, 64 at once (\`healthySlots\`): computed, 640
-destinations a second where an answer takes 100 ms, and more with more slots.
+A process sends with one core. A destination has one request of at most 1000 messages in flight, so its throughput is at most 1000 ÷
+response time in seconds (computed: 10,000 messages a second at 100 ms). With many destinations, requests count: 64 at once
+(\`healthySlots\`), so 640 destinations a second at 100 ms (computed), and more with more slots.
 
-The queue in memory holds what waits in the process, 64 MiB by default: computed, 90,000 messages of 743 bytes, which is
-a receiver's outage of 15 minutes at 100 messages a second. The SQLite queue keeps messages on the disk, 1 GiB and
-2,000,000 messages by default: 4 hours at that rate, and 40 hours with ten times the room.
+The memory queue holds 64 MiB by default: 90,000 messages of 743 bytes, or an outage of 15 minutes at 100 messages a second (computed). The
+SQLite queue holds 1 GiB and 2,000,000 messages by default: 4 hours at that rate.
 
 ## One machine
 
-Processes can share an SQLite file, or each have a sender and a queue of its own, so that they share nothing but the disk and
-the network:
+Processes can share an SQLite file, or each have a queue of its own:
 
 ${tableOf(machineFigures(found))}
 
-What is computed takes it that cores are the limit, and not the disk: each file waits for the disk's flushes by itself. Two
-processes with a queue each that send to the same destination do so with a request in flight each, and learn of its failures
-each for itself. Processes that share a file have one request in flight to a destination; one process at a time writes.
+The computed figures assume that cores are the limit, not the disk. Processes with separate queues each have their own request in flight
+and their own circuit breaker for a destination. Processes that share a file have one of each, and one process writes at a time.
 
 ## A fleet
 
-Processes that share a queue deliver to a destination one request at a time, whoever makes it, and a process that dies leaves
-its messages to the others ([queues.md](queues.md)). The store is the limit then, not the senders:
+Processes that share a queue have one request in flight for each destination. If a process dies, others deliver its messages
+([queues](../docs/queues.md)). The store is the limit:
 
-- **PostgreSQL**: a claim and its end are a transaction each, so a request to a destination is two commits. Several dispatchers
-  share that work; the server's commits a second, halved, are the requests a second of the fleet (computed). What was measured
-  above is one dispatcher beside a server that had the other core of the machine. A server with cores and disks of its own was
-  not measured.
-- **Agents that only enqueue** (\`role: 'enqueue'\`) add no requests: their number is bounded by the store's writes alone.
-- **Several servers** share no application ([fleet.md](fleet.md#more-than-one-server)), so what they carry adds up:
+- **PostgreSQL**: claiming and settling are a transaction each, so a request costs two commits. The server's commits a second, halved, are
+  the fleet's requests a second (computed). The figures above are from one dispatcher beside the server on a machine with two cores.
+- **Agents that only enqueue** (\`role: 'enqueue'\`) add no requests. Only the store's writes limit their number.
+- **Several servers** share no application ([fleet](../docs/fleet.md#more-than-one-server)), so their capacities add up:
 
 ${tableOf(fleetFigures(found))}
 
@@ -178,21 +168,20 @@ ${tableOf(fleetFigures(found))}
 
 | From | to | when |
 |---|---|---|
-| memory | an SQLite file | what was accepted must outlive the process; or an outage of a receiver brings in more than the memory you can spare |
-| one process | more processes on the machine | the process takes its core whole (\`sender.stats()\` tells what waits, and it grows) |
-| an SQLite file | PostgreSQL | several machines have to enqueue or deliver for the same destinations; the machine may be lost |
+| memory | an SQLite file | accepted messages must survive the process, or an outage needs more memory than you can spare |
+| one process | more processes on the machine | the process uses a whole core and \`pendingBytes\` of \`sender.stats()\` grows |
+| an SQLite file | PostgreSQL | several machines serve the same destinations, or messages must survive the loss of a machine |
 
-Do not move for throughput alone before a core is full: a shared queue is slower than one in the process, since each claim
-crosses a network.
+Do not move for throughput before a core is full: each claim of a shared queue crosses a network.
 
 ## What limits first
 
-| Many | limit | turn |
+| Many | Limit | Change |
 |---|---|---|
-| messages for one destination | the receiver's time to answer | nothing on this side: 1000 messages a request is the contract's bound |
-| destinations | requests at once | \`healthySlots\`, and \`ulimit -n\` with it |
-| destinations that fail at once | \`failingSlots\`: [sizing](queues.md#sizing) | \`failingSlots\` |
-| messages that wait | \`maxPendingBytes\`, \`maxPendingMessages\` | these, as far as memory or disk go |
-| large messages | \`maxBodyBytes\`: fewer fit into a request | what the receiver takes |
+| messages for one destination | the receiver's time to answer | nothing: 1000 messages in a request is the contract's limit |
+| destinations | requests at once | \`healthySlots\` and \`ulimit -n\` |
+| destinations that fail at once | \`failingSlots\`: [sizing](../docs/queues.md#sizing) | \`failingSlots\` |
+| messages that wait | \`maxPendingBytes\`, \`maxPendingMessages\` | these, within memory and disk |
+| large messages | \`maxBodyBytes\` | what the receiver accepts |
 `;
 }
