@@ -1,7 +1,8 @@
 /** `security-event-delivery/express`: requests of Express 5 and 4, and of what speaks their middleware. */
+import { readProperty } from '../own-properties.ts';
 import { answerBlock, type NodeResponse, statusOf } from './blocked-answer.ts';
 import type { CaptureOptions } from './capture-options.ts';
-import { passBlocksOn } from './express-4.ts';
+import { passBlocksToNext } from './express-4.ts';
 import type { HttpRequest } from './http-request.ts';
 import { isRequestBlocked } from './request-blocked-error.ts';
 import { createScopes } from './request-capture.ts';
@@ -20,8 +21,8 @@ type ErrorMiddleware = (
  * Where a parser goes on outside of the request, as some of multipart forms do, use the same
  * middleware once more behind it: it takes up the scope of a request that it has seen.
  *
- * From its first request on, blocks in async handlers of Express 4 get to error handlers, as they do
- * in Express 5; all other rejections of such handlers stay unhandled, as Express 4 has them.
+ * From its first request on, Express 4 passes blocks in async handlers and `app.param` callbacks to
+ * error handlers, as Express 5 does. All other rejections stay unhandled, as Express 4 leaves them.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */
@@ -33,7 +34,7 @@ export function captureRequests(
   return (request, response, next) => {
     const scope = scopes.get(request) ?? scopeOf(request, statusOf(response));
     scopes.set(request, scope);
-    passBlocksOn(request);
+    passBlocksToNext(readProperty(request, 'app'));
     runInScope(scope, () => next());
   };
 }

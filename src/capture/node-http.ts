@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { answerBlock, type NodeResponse, statusOf } from './blocked-answer.ts';
 import type { CaptureOptions } from './capture-options.ts';
+import { passBlocksToNext } from './express-4.ts';
 import type { HttpRequest } from './http-request.ts';
 import { isRequestBlocked } from './request-blocked-error.ts';
 import { createScopes } from './request-capture.ts';
@@ -30,6 +31,8 @@ export function captureRequests<
   return (request, response) => {
     const scope = scopeOf(request, statusOf(response));
     const onError = (error: unknown): void => endBlocked(error, response, scope);
+    // An application of Express 4 may itself be the listener.
+    passBlocksToNext(listener);
     try {
       const result = runInScope(scope, () => listener(request, response));
       return isPromise(result) ? result.then(undefined, onError) : result;

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import express, {
   type ErrorRequestHandler,
   type Response as ExpressResponse,
@@ -9,6 +10,7 @@ import express, {
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { answerBlocked, captureRequests } from '../../src/capture/express.ts';
 import { blockRequest, currentContext, RequestBlockedError } from '../../src/capture/index.ts';
+import { captureRequests as captureNodeRequests } from '../../src/capture/node-http.ts';
 import { express4, originOf } from '../helpers/hosts.ts';
 import { describeHost, type Exchange, type HostHarness } from './host-suite.ts';
 
@@ -245,6 +247,65 @@ describe('Express 4', () => {
     const response = await ask(app, '/');
     expect([response.status, await response.text()]).toEqual([403, 'Forbidden']);
     expect(errors).toEqual([expect.any(RequestBlockedError)]);
+  });
+
+  test('passes the block of an async callback of app.param on, once', async () => {
+    const app = express4().use(captureRequests());
+    const errors: unknown[] = [];
+    const router = express4.Router().param('id', (_request, _response, next) => next());
+    router.param('id', blockLater).get('/users/:id', answerVerb);
+    app.use(router);
+    app.use(((error, _request, _response, next) => {
+      errors.push(error);
+      next(error);
+    }) satisfies ErrorRequestHandler);
+    const response = await ask(app.use(answerBlocked()), '/users/7');
+    expect([response.status, await response.text()]).toEqual([403, 'Forbidden']);
+    expect(errors).toEqual([expect.any(RequestBlockedError)]);
+  });
+
+  test('calls callbacks of app.param with their value and name, in their order', async () => {
+    const app = express4().use(captureRequests());
+    const seen: unknown[] = [];
+    app.param('id', (_request, _response, next, value, name) => {
+      seen.push([value, name]);
+      next();
+    });
+    app.param('id', async (request, _response, next) => {
+      seen.push('second');
+      request.params['id'] = 'changed';
+      next();
+    });
+    app.get('/users/:id', (request, response) => void response.json(request.params));
+    const response = await ask(app, '/users/7');
+    expect([await response.json(), seen]).toEqual([{ id: 'changed' }, [['7', 'id'], 'second']]);
+  });
+
+  test.each(['alone', 'beside its own'])(
+    'passes blocks on where the adapter of node:http stands around it, %s',
+    async (how) => {
+      const app = express4();
+      if (how !== 'alone') app.use(captureRequests());
+      app.use(blockLater).use(answerBlocked());
+      const server = createServer(captureNodeRequests<IncomingMessage, ServerResponse>(app));
+      onTestFinished(() => void server.close());
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      expect((await fetch(originOf(server, 'http'))).status).toBe(403);
+    },
+  );
+
+  test('calls handlers as they are outside of captured requests', async () => {
+    const app = express4();
+    app.use('/captured', captureRequests(), answerVerb);
+    const served = Promise.resolve();
+    const attached = vi.spyOn(served, 'then');
+    app.use((_request, response) => {
+      response.send('bare');
+      return served;
+    });
+    expect(await (await ask(app, '/captured')).json()).toBe('GET');
+    expect(await (await ask(app, '/')).text()).toBe('bare');
+    expect(attached).not.toHaveBeenCalled();
   });
 
   test('passes them on also where two copies of the package are in use', async () => {
