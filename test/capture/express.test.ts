@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import express, {
   type ErrorRequestHandler,
   type Response as ExpressResponse,
@@ -287,7 +287,7 @@ describe('Express 4', () => {
       const app = express4();
       if (how !== 'alone') app.use(captureRequests());
       app.use(blockLater).use(answerBlocked());
-      const server = createServer(captureNodeRequests<IncomingMessage, ServerResponse>(app));
+      const server = createServer(captureNodeRequests<IncomingMessage>(app));
       onTestFinished(() => void server.close());
       await once(server.listen(0, '127.0.0.1'), 'listening');
       expect((await fetch(originOf(server, 'http'))).status).toBe(403);
