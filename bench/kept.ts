@@ -1,4 +1,4 @@
-/** The results that the repository keeps, of which docs/benchmarks.md is made. */
+/** The results that the repository keeps; bench/results.md shows them. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Result } from './results.ts';
 import type { Surroundings } from './surroundings.ts';

@@ -1,4 +1,4 @@
-/** The part of docs/benchmarks.md that tells how cost grows, and its plots. */
+/** How cost grows: a part of bench/results.md, and its plots. */
 import { AXES, type Axis, type Metric } from '../axes.ts';
 import { exponentOf, type GrowthOfAxis, isLinearOrBetter } from '../growth-results.ts';
 import { renderSurroundings } from '../surroundings.ts';
@@ -19,7 +19,7 @@ const axisOf = ({ axis }: GrowthOfAxis): Axis => {
 const pathOf = ({ axis }: GrowthOfAxis): string => `plots/${axis.replaceAll(' ', '-')}.svg`;
 
 export const growthPlots = (growth: readonly GrowthOfAxis[]): Readonly<Record<string, string>> =>
-  Object.fromEntries(growth.map((one) => [`docs/${pathOf(one)}`, plotOf(one)]));
+  Object.fromEntries(growth.map((one) => [`bench/${pathOf(one)}`, plotOf(one)]));
 
 function plotOf(one: GrowthOfAxis): string {
   const { label, scale, name } = axisOf(one);
@@ -37,9 +37,8 @@ export function growthText(growth: readonly GrowthOfAxis[]): string {
   return `
 ## Cost as it grows
 
-Medians of runs in a process each. The exponent is that of growth between the last two points: at 1 what is told grows as
-the size does, at 0 not at all; up to 1.15 counts as linear, since samples scatter. Memory is the most that the process had
-resident, with Node's own.
+Medians of runs, each in its own process. The exponent describes the growth between the last two points: 1 is linear, 0 is constant. Up
+to 1.15 counts as linear, because samples scatter. Memory is the peak resident size, including Node's.
 
 | over | what | exponent | |
 | --- | --- | --- | --- |

@@ -2,7 +2,7 @@
 
 const KINDS = {
   caller: 'the calling code',
-  environment: 'the surroundings: disk, network, receiver',
+  environment: 'disk, network, receiver',
   lifecycle: 'the order of calls',
 };
 
@@ -13,28 +13,26 @@ export function errorsPage({ ERROR_TABLE }) {
 
 # Errors
 
-Everything this library throws is a \`SecurityEventError\`. Tell errors apart by \`code\`: it is stable,
-and it works across two installed copies of the package, where \`instanceof\` does not. A code is never
-renamed, and a retired one is never used again.
+Everything this library throws is a \`SecurityEventError\`. Distinguish errors by \`code\`: it never changes, and it works
+across two installed copies of the package, where \`instanceof\` does not.
 
-| Property | What it holds |
+| Property | Contents |
 |---|---|
 | \`code\` | one of the codes below |
-| \`kind\` | who can mend it: ${Object.entries(KINDS)
+| \`kind\` | who can fix it: ${Object.entries(KINDS)
     .map(([kind, who]) => `\`${kind}\` (${who})`)
     .join(', ')} |
-| \`message\` | what happened and what to do; no secret, no payload, no received text, so it may be logged |
+| \`message\` | what happened and what to do; without secrets, payloads and received text, so you can log it |
 | \`hint\` | the part of the message that says what to do |
-| \`path\` | the field or option at fault, from the root of the input; empty where there is none |
-| \`issues\` | every fault found, each with \`path\` and \`message\`, where an input was checked against the contract |
-| \`input\` | what was passed in; not enumerable, so that loggers which print the error do not print it |
-| \`cause\` | the error underneath, where there is one |
+| \`path\` | the field or option at fault, from the root of the input; may be empty |
+| \`issues\` | every fault, with \`path\` and \`message\`, if input was validated |
+| \`input\` | your argument; not enumerable, so loggers do not print it |
+| \`cause\` | the underlying error, if any |
 
 | Code | Kind | What happened | What to do |
 |---|---|---|---|
 ${Object.entries(ERROR_TABLE).map(errorRow).join('\n')}
 
-A request that fails throws nothing. \`ERR_ADDRESS_REFUSED\` stands underneath the failure
-\`address-refused\` that reports and events name.
+Failed requests throw nothing: see the reports and [events](events.md#failure-of-an-attempt).
 `;
 }

@@ -22,27 +22,26 @@ export function eventsPage({ CHANNEL_PREFIX, EVENT_TABLE, EVENT_WORDS, FIELD_TAB
 
 # Events of the delivery engine
 
-A sender tells what it does on \`node:diagnostics_channel\`, one channel an event. Nobody listens: nothing is made. Names
-and values are ids, counts, times and words of the vocabularies below; there is never a secret, a URL, a payload or a
-received text in them. A program that listens is in [delivery.md](delivery.md#watch-it). In TypeScript an event named
-\`name\` is a \`DeliveryEvent & DeliveryEvents[name]\`.
+A sender publishes these events on \`node:diagnostics_channel\`, one channel for each. They cost nothing without a
+subscriber. They never contain a secret, a URL, a payload or received text. [operations.md](operations.md#monitoring)
+has a program that listens. In TypeScript an event is a \`DeliveryEvent & DeliveryEvents[name]\`.
 
-| Channel | Told when | Fields, beside \`senderId\` |
+| Channel | When | Fields besides \`senderId\` |
 |---|---|---|
 ${Object.entries(EVENT_TABLE).map(eventRow(CHANNEL_PREFIX)).join('\n')}
 
-Listeners are called at once, in the middle of what the engine does: be quick. What a listener throws becomes an
-\`uncaughtException\`, as with every diagnostics channel.
+Listeners run synchronously: be quick. An exception in one becomes an \`uncaughtException\`, as with every diagnostics
+channel.
 
 ## Fields
 
-| Field | |
+| Field | Meaning |
 |---|---|
 ${Object.entries(FIELD_TABLE).map(fieldRow).join('\n')}
 
 ## Vocabularies
 
-They are closed: a new word is a change of this library, and told in its changelog.
+Closed lists: the changelog announces new words.
 
 ${Object.entries(EVENT_WORDS).map(wordTable).join('\n\n')}
 `;

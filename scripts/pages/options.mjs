@@ -36,9 +36,9 @@ function textOf(comment, { expected, shown }) {
 const comments = optionComments();
 
 const optionRow = ([name, row]) =>
-  `| \`${name}\` | ${defaultText(row.shown)} | ${row.expected} | ${textOf(comments.get(name) ?? '', row)} |`;
+  `| \`${name}\` | ${defaultText(row.shown)} | ${row.expected.replace('an integer from ', '')} | ${textOf(comments.get(name) ?? '', row)} |`;
 
-const table = (rows) => `| Option | Default | Expected | What it is for |
+const table = (rows) => `| Option | Default | Range | Meaning |
 |---|---|---|---|
 ${Object.entries(rows).map(optionRow).join('\n')}`;
 
@@ -49,10 +49,9 @@ export function optionsPage({ DESTINATION_OPTIONS, DELIVERY_OPTIONS, SCHEDULE_RU
 
 # Options of \`createWebhookSender\`
 
-All of them are keys of the one object that \`createWebhookSender\` is given; how they play together is told in
-[delivery.md](delivery.md). What is not usable is refused at once with \`ERR_INVALID_OPTION\`, whose \`path\` names the
-option, and so is a key that is not listed here. \`undefined\` counts as not given. Times are in milliseconds, sizes in
-bytes as they are sent. Numbers like D75 lead to the [decisions](contract.md#3-decisions).
+Keys of the object that \`createWebhookSender\` takes; [delivery.md](delivery.md) explains how they work together. An
+unknown or unusable option throws \`ERR_INVALID_OPTION\` with its \`path\`; \`undefined\` counts as absent. Times are in
+milliseconds, sizes in bytes as sent. Numbers like D75 are [decisions](contract.md#decisions).
 
 ## Where to send
 
@@ -60,7 +59,7 @@ bytes as they are sent. Numbers like D75 lead to the [decisions](contract.md#3-d
 
 ${table(DESTINATION_OPTIONS)}
 
-An unusable URL is an \`ERR_INVALID_URL\`, a secret that is none an \`ERR_INVALID_SECRET\`.
+A bad URL throws \`ERR_INVALID_URL\`, a bad secret \`ERR_INVALID_SECRET\`.
 
 ## How to deliver
 
@@ -72,6 +71,6 @@ ${table(DELIVERY_OPTIONS)}
 |---|---|
 ${Object.entries(SCHEDULE_RULES).map(scheduleRow).join('\n')}
 
-What they mean, and the times that follow: [delivery.md](delivery.md#when-a-message-is-sent-again).
+Meanings and defaults: [retry schedule](delivery.md#retry-schedule).
 `;
 }

@@ -12,98 +12,95 @@ export type EventField =
   | { [Name in DeliveryEventName]: FieldOf<Name> }[DeliveryEventName];
 
 export const FIELD_TABLE: Readonly<Record<EventField, string>> = {
-  senderId: 'tells senders of one process apart',
-  applicationId: 'whose messages it is about',
-  message_id: 'of the message',
-  format: 'of the messages: 1 or 2',
-  count: 'how many messages',
-  reason: 'why; a word of the vocabulary of this event',
-  attempt: 'the number of the attempt, from 1: the same when it starts and when it is settled',
-  messageCount: 'how many messages are in the request',
-  bytes: 'of the body of the request',
-  maxRetryCount: 'the largest `retry_count` in it',
-  isProbe: 'whether it is to find out if an open destination is back',
-  outcome: 'what follows from the attempt',
-  status: 'of the response; absent where there was none',
-  failure: 'why there was no response; absent where there was one',
-  retryAfterMs: 'what the receiver asked for; absent where it did not',
+  senderId: 'identifies the sender within its process',
+  applicationId: 'application of the messages',
+  message_id: 'id of the message',
+  format: 'format of the messages: 1 or 2',
+  count: 'number of messages',
+  reason: 'why; see the vocabulary of the event',
+  attempt: 'number of the attempt, from 1; the same in `attempt-started` and `attempt-settled`',
+  messageCount: 'number of messages in the request',
+  bytes: 'size of the request body',
+  maxRetryCount: 'highest `retry_count` in the request',
+  isProbe: 'whether it probes a destination whose circuit breaker is open',
+  outcome: 'result of the attempt',
+  status: 'status of the response; absent without one',
+  failure: 'why there was no response; absent with one',
+  retryAfterMs: 'wait that the receiver asked for, in ms; absent without one',
   timings:
-    '`{ dnsMs, tcpMs, tlsMs, firstByteMs, totalMs }`: how long each phase took, in ms; all but `totalMs` are absent where the phase did not happen or did not end',
-  reusedConnection:
-    'whether the attempt had a connection that had served one before; absent where nobody knows',
-  waitMs: 'for how long nothing is sent to the destination, in ms',
-  because: 'why there is no destination',
-  oldestDueMs: 'for how long the message has been due, in ms',
-  operation: 'what was asked of the queue',
-  retryInMs: 'when it is asked again, in ms',
+    '`{ dnsMs, tcpMs, tlsMs, firstByteMs, totalMs }`: duration of each phase, in ms; a phase that did not happen or did not end is absent',
+  reusedConnection: 'whether the attempt used an existing connection; absent if unknown',
+  waitMs: 'time without requests to the destination, in ms',
+  because: 'why the destination is not usable',
+  oldestDueMs: 'time since the message became due, in ms',
+  operation: 'what failed',
+  retryInMs: 'time until the next try, in ms',
 };
 
 const OUTCOMES: Readonly<Record<Outcome | 'aborted', string>> = {
   delivered: 'answered with 200 to 299',
-  later: 'failed; the messages are due again by the schedule',
-  smaller: 'failed for its size: the messages are due again at once, in smaller requests',
-  pause: 'like `later`, and the destination waits for its Retry-After',
-  close: 'like `later`; said twice it closes the destination',
-  dead: 'one message alone, and too large',
-  aborted: 'ended by `close`; the messages are due again',
+  later: 'failed; retried by the schedule',
+  smaller: 'too large; sent again at once in smaller requests',
+  pause: 'like `later`; nothing goes to the destination before its Retry-After',
+  close: 'answered with 410; a second one closes the destination',
+  dead: 'one message alone is too large',
+  aborted: 'aborted by `close`; the messages are due again',
 };
 
 const FAILURES: Readonly<Record<FailureCode, string>> = {
   'address-refused': 'the network guard refused the address',
-  dns: 'the name did not resolve',
-  'connection-refused': 'nobody listens there',
-  'network-unreachable': 'there is no way to the address',
+  dns: 'the host name did not resolve',
+  'connection-refused': 'nothing listens on the port',
+  'network-unreachable': 'no route to the address',
   'connect-timeout': 'no connection within 5 s',
-  tls: 'the certificate or the handshake was refused',
+  tls: 'the certificate or the TLS handshake failed',
   'headers-timeout': 'no response headers in time',
-  deadline: 'the whole time of the attempt was over',
-  'connection-reset': 'the connection ended before the response headers',
-  protocol: 'what came back is not HTTP, or breaks its limits',
-  aborted: 'ended by us',
-  'undici-missing':
-    'undici could not be loaded, as from a bundle that lost it: nothing is sent, and the messages wait',
-  network: 'anything else on the way',
+  deadline: 'no complete response within `deadlineMs`',
+  'connection-reset': 'the connection closed before the response headers',
+  protocol: 'the response is not HTTP, or exceeds its limits',
+  aborted: 'aborted by this library',
+  'undici-missing': 'undici could not be loaded, for example from a bundle; the messages wait',
+  network: 'any other network error',
 };
 
 const SKIPS: Readonly<Record<SkipReason, string>> = {
-  'module-not-selected': "the application's `modules` do not have it set to true",
-  'playbook-not-selected': 'nor its `playbooks`',
-  'v1-incident-update': "in format 1 an incident's `updated` is not sent",
-  'no-v1-genre': 'in format 1 there is no word for this incident',
-  'destination-closed': 'the receiver has said 410 twice, and nobody has opened it again',
+  'module-not-selected': "the application's `modules` do not select it",
+  'playbook-not-selected': "the application's `playbooks` do not select it",
+  'v1-incident-update': 'format 1 has no updates of incidents',
+  'no-v1-genre': 'format 1 has no genre for this incident',
+  'destination-closed': 'the receiver answered 410 twice',
 };
 
 const DEATHS: Readonly<Record<DeadReason, string>> = {
-  'attempts-exhausted': 'the schedule is over, or the attempts that its status allows',
+  'attempts-exhausted': 'no attempts are left',
   'horizon-passed':
-    'the next attempt would be after the horizon, or after more than `maxWaitMs`, or it has waited until the horizon',
-  'too-large': 'alone in its request, and refused with 413',
-  'destination-closed': 'its destination was closed',
+    'the next attempt would be after the horizon or after `maxWaitMs`, or the message waited until the horizon',
+  'too-large': 'refused with 413 although it was alone',
+  'destination-closed': 'the receiver answered 410 twice',
 };
 
 const DISCARDS: Readonly<Record<DiscardReason, string>> = {
-  purged: 'a dead letter, by `purge`',
-  returned: 'handed back by `close`, from a queue in memory',
-  evicted:
-    'the oldest dead letter, where there was no more room for them; counted by `stats()`, not told',
-  lost: 'the file of its queue was damaged; counted by `stats()`, not told',
+  purged: 'a dead letter was purged',
+  returned: 'returned by `close` of a memory queue',
+  evicted: 'the oldest dead letter, to make room; only counted in `stats()`',
+  lost: 'the queue file was damaged; only counted in `stats()`',
 };
 
 const MISSING: Readonly<Record<DeliveryEvents['destination-missing']['because'], string>> = {
-  unknown: 'the settings have no such application, or no URL and secret for it',
-  unusable: 'its URL or its secret cannot be used',
-  refused: 'the URL has an address that `network` refuses',
-  failed: 'asking for the settings or the secret failed, or took 10 s',
+  unknown: 'the settings have no such application, or no URL and secret',
+  unusable: 'its URL or secret is invalid',
+  refused: '`network` refuses the address in the URL',
+  failed: 'the settings or secret function failed, or needed more than 10 s',
 };
 
 const OPERATIONS: Readonly<Record<QueueOperation, string>> = {
-  claim: 'what is due',
-  extend: 'to hold what was claimed for longer, since asking for the settings took long',
-  settle: 'to take what became of a request',
-  release: 'to take back what was not sent',
-  upkeep: 'what has waited for too long',
-  close: 'to make dead letters of what waits for a closed destination',
-  count: 'which messages another process has settled, while a `flush` waits',
+  claim: 'claim due messages',
+  extend: 'extend a lease while the settings are looked up',
+  settle: 'settle a claim',
+  release: 'release unsent messages',
+  upkeep: 'search for expired and stalled messages',
+  close: 'dead-letter the messages of a closed destination',
+  count: 'count messages that other processes settled, during a `flush`',
 };
 
 /** Under the headings of the page. */

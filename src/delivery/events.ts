@@ -102,16 +102,16 @@ const ATTEMPT = [
 
 export const EVENT_TABLE: EventTable = {
   accepted: {
-    when: 'messages of one application were put into the queue',
+    when: 'the queue accepted messages of one application',
     fields: ['applicationId', 'format', 'count'],
   },
   skipped: {
-    when: 'messages were not put into the queue, for a reason that is no error',
+    when: 'messages were skipped, which is not an error',
     fields: ['applicationId', 'reason', 'count'],
   },
-  'attempt-started': { when: 'a request is about to be sent', fields: ATTEMPT },
+  'attempt-started': { when: 'a request starts', fields: ATTEMPT },
   'attempt-settled': {
-    when: 'a request has ended, and the queue was told',
+    when: 'a request has ended and its result is in the queue',
     fields: [
       ...ATTEMPT,
       'outcome',
@@ -123,31 +123,31 @@ export const EVENT_TABLE: EventTable = {
     ],
   },
   'destination-paused': {
-    when: 'a receiver asked with 429 or 503 for nothing to be sent for a while',
+    when: 'a receiver answered 429 or 503 with Retry-After',
     fields: ['applicationId', 'waitMs'],
   },
   'destination-opened': {
-    when: 'a destination has failed so often that it is only probed',
+    when: 'the circuit breaker opened: the destination is only probed',
     fields: ['applicationId', 'waitMs'],
   },
   'destination-probing': {
-    when: 'one message is sent to see whether an open destination is back',
+    when: 'one message probes a destination with an open circuit breaker',
     fields: ['applicationId'],
   },
   'destination-recovered': {
-    when: 'a probe was delivered; slow start begins',
+    when: 'a probe was delivered: slow start begins',
     fields: ['applicationId'],
   },
   'destination-closed': {
-    when: 'a receiver has said 410 twice: what waits for it becomes dead letters',
+    when: 'a receiver answered 410 twice: its waiting messages become dead letters',
     fields: ['applicationId'],
   },
   'destination-missing': {
-    when: 'there is no usable URL or secret for what waits',
+    when: 'waiting messages have no usable URL or secret',
     fields: ['applicationId', 'waitMs', 'because'],
   },
   dead: {
-    when: 'a message has become a dead letter',
+    when: 'a message became a dead letter',
     fields: ['applicationId', 'message_id', 'reason'],
   },
   discarded: {
@@ -155,11 +155,11 @@ export const EVENT_TABLE: EventTable = {
     fields: ['reason', 'count'],
   },
   stalled: {
-    when: 'a message has been due for long and nobody picked it up',
+    when: 'a message has been due for `stalledAfterMs` without being claimed',
     fields: ['oldestDueMs'],
   },
   'queue-failed': {
-    when: 'the queue failed at an operation, which will be tried again',
+    when: 'an operation of the queue failed and will be tried again',
     fields: ['operation', 'retryInMs'],
   },
 };

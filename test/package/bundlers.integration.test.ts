@@ -47,7 +47,7 @@ const SCRIPTS: Readonly<Record<string, string>> = {
     import { rollup } from 'rollup';
     const plugins = [
       resolve({ preferBuiltins: true, exportConditions: ['node'] }),
-      commonjs({ ignore: ['node:sqlite'] }), // see docs/installing.md
+      commonjs({ ignore: ['node:sqlite'] }), // see docs/getting-started.md
       json(),
     ];
     const bundle = await rollup({ input: 'host.mjs', plugins, onwarn: () => {} });

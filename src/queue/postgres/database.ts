@@ -86,11 +86,11 @@ export class Database {
   /** Calls a function page by page, each in its own transaction. Returns the sum of their counts. */
   async pages(name: string, args: object): Promise<number> {
     let sum = 0;
-    for (let after: number | null = 0; after !== null; ) {
-      const answer = await this.call(name, { ...args, after, limit: PAGE });
-      const { count, next } = answer as { readonly count: number; readonly next: number | null };
+    for (let page: object | null = {}; page !== null; ) {
+      const answer = await this.call(name, { ...args, ...page, limit: PAGE });
+      const { count, next } = answer as { readonly count: number; readonly next: object | null };
       sum += count;
-      after = next;
+      page = next;
     }
     return sum;
   }

@@ -1,8 +1,10 @@
--- The ids of a page of dead letters: of all, of an application, or of those in `ids`.
+-- The ids of a page of dead letters: of all, of an application, or of those in `ids`; after the id `after`,
+-- and up to the id `upTo`.
 create function {s}.dead_letter_page(args json) returns bigint[] language plpgsql stable as $$
 declare
   which text := args->>'application';
   after_id bigint := coalesce((args->>'after')::bigint, 0);
+  last_id bigint := coalesce((args->>'upTo')::bigint, 9e18);
   most bigint := args->>'limit';
   owner_number bigint;
 begin
@@ -15,16 +17,29 @@ begin
   if args->>'ids' is not null then
     return array(
       select d.id from {s}.dead_letter d
-        where d.id = any ({s}.numbers(args->'ids')) and d.id > after_id
+        where d.id = any ({s}.numbers(args->'ids')) and d.id > after_id and d.id <= last_id
           and (which is null or d.application = owner_number)
         order by d.id limit most);
   elsif which is not null then
     return array(
-      select d.id from {s}.dead_letter d where d.application = owner_number and d.id > after_id
+      select d.id from {s}.dead_letter d
+        where d.application = owner_number and d.id > after_id and d.id <= last_id
         order by d.id limit most);
   end if;
-  return array(select d.id from {s}.dead_letter d where d.id > after_id order by d.id limit most);
+  return array(
+    select d.id from {s}.dead_letter d where d.id > after_id and d.id <= last_id
+      order by d.id limit most);
 end $$;
+
+-- The answer of a call that handles all letters page by page: how many it handled, and the arguments of the
+-- next page or null. Letters that die after the first page are left alone.
+create function {s}.dead_letter_answer(args json, page bigint[], handled bigint) returns json
+language sql volatile as $$
+  select json_build_object('count', handled, 'next',
+    case when cardinality(page) = (args->>'limit')::bigint then json_build_object(
+      'after', page[cardinality(page)],
+      'upTo', coalesce((args->>'upTo')::bigint, (select last_value from {s}.turn_number))) end)
+$$;
 
 create function {s}.dead_letters(args json)
 returns table (id bigint, application text, message_id text, format smallint, content bytea,
@@ -37,7 +52,7 @@ language sql stable {plans} as $$
     where d.id = any ({s}.dead_letter_page(args)) order by d.id
 $$;
 
--- Discards a page of dead letters. Returns their number, and the cursor of the next page or null.
+-- Discards a page of dead letters.
 create function {s}.purge_dead_letters(args json) returns json language plpgsql {plans} as $$
 declare
   page bigint[] := {s}.dead_letter_page(args);
@@ -50,12 +65,10 @@ begin
       select g.application, -count(*), count(*) from gone g group by g.application
   )
   select count(*) into purged from gone;
-  return json_build_object('count', purged,
-    'next', case when cardinality(page) = (args->>'limit')::bigint then page[cardinality(page)] end);
+  return {s}.dead_letter_answer(args, page, purged);
 end $$;
 
 -- Makes a page of dead letters due again: of open applications, the oldest, as many as the bounds allow.
--- Returns as purge_dead_letters.
 create function {s}.replay_dead_letters(args json) returns json language plpgsql {plans} as $$
 #variable_conflict use_variable
 declare
@@ -92,6 +105,5 @@ begin
         from gone g group by g.application order by min(g.id)
   )
   select count(*) into replayed from gone;
-  return json_build_object('count', replayed,
-    'next', case when cardinality(page) = (args->>'limit')::bigint then page[cardinality(page)] end);
+  return {s}.dead_letter_answer(args, page, replayed);
 end $$;
