@@ -2107,7 +2107,7 @@ var FileThread = class {
     this.#port.close();
   }
   #send(post) {
-    this.#port.postMessage(post);
+    this.#port.postMessage(post, []);
   }
   /** Looks for what other processes have made due, and tidies up while nobody calls. */
   async #poll() {

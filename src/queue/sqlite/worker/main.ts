@@ -67,7 +67,7 @@ export class FileThread {
   }
 
   #send(post: WorkerPost): void {
-    this.#port.postMessage(post);
+    this.#port.postMessage(post, []);
   }
 
   /** Looks for what other processes have made due, and tidies up while nobody calls. */
