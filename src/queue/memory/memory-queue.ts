@@ -60,31 +60,38 @@ export class MemoryQueue implements MessageQueue {
   async enqueue(entries: readonly QueueEntry[], delayMs = 0): Promise<EnqueueResult> {
     this.#begin();
     const { open, closed } = this.#store.reserve(entries);
-    const entering = this.#accept(open, delayMs);
+    if (open.length <= SLICE_MESSAGES) {
+      const sequences = this.#accept(open, delayMs);
+      if (sequences.length > 0) this.#notify();
+      return { sequences, closed };
+    }
+    const entering = this.#acceptInSlices(open, delayMs);
     this.#entering.add(entering);
     const sequences = await entering.finally(() => this.#entering.delete(entering));
     return { sequences, closed };
   }
 
-  /** Stores entries in slices, with yields to the event loop between them. */
-  async #accept(entries: readonly QueueEntry[], delayMs: number): Promise<number[]> {
-    const initialState = this.#initialState as ApplicationState;
+  async #acceptInSlices(entries: readonly QueueEntry[], delayMs: number): Promise<number[]> {
     const sequences: number[] = [];
     for (let start = 0; start < entries.length; start += SLICE_MESSAGES) {
-      const pause = start === 0 ? undefined : this.#yieldToEventLoop();
+      const pause = this.#yieldToEventLoop();
       if (pause !== undefined) {
         // Once a turn, not once a slice: otherwise claims would have a hundred messages each.
         this.#notify();
         await pause;
       }
-      const at = readTime(this.#clock);
-      this.#store.advance(at.nowMs);
       const slice = entries.slice(start, start + SLICE_MESSAGES);
-      const accepted = this.#store.accept(slice, { initialState, delayMs, at });
-      for (const sequence of accepted) sequences.push(sequence);
+      for (const sequence of this.#accept(slice, delayMs)) sequences.push(sequence);
     }
-    if (entries.length > 0) this.#notify();
+    this.#notify();
     return sequences;
+  }
+
+  #accept(entries: readonly QueueEntry[], delayMs: number): number[] {
+    const at = readTime(this.#clock);
+    this.#store.advance(at.nowMs);
+    const initialState = this.#initialState as ApplicationState;
+    return this.#store.accept(entries, { initialState, delayMs, at });
   }
 
   async claim(request: ClaimRequest): Promise<Claim | NothingDue> {

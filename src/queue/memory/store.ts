@@ -112,8 +112,9 @@ export class MemoryStore {
       throw new SecurityEventError('ERR_QUEUE_FULL', { detail, path: [bound] });
     }
     this.#addPending(messages, bytes);
-    const isOpen = ({ applicationId }: QueueEntry): boolean => !closed.has(applicationId);
-    return { open: closed.size === 0 ? entries : entries.filter(isOpen), closed: [...closed] };
+    const open =
+      closed.size === 0 ? entries : entries.filter((entry) => !closed.has(entry.applicationId));
+    return { open, closed: [...closed] };
   }
 
   #passedBound(messages: number, bytes: number) {
