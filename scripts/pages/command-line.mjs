@@ -15,18 +15,22 @@ const optionsHelp = (entries, table) =>
 
 const optionKey = (name, { what }) => `${name} ${what}`;
 
-/** Names the options only if some of them are explained elsewhere. */
-function synopsis(name, { usage, options }, shared) {
-  const isShort = Object.entries(options).every((entry) => !shared.has(optionKey(...entry)));
-  if (isShort) return [['security-events', name, usage, '[options]'].filter(Boolean).join(' ')];
-  const words = Object.entries(options).map((entry) => `[${optionTerm(...entry)}]`);
-  const lines = [`security-events ${name}${usage === '' ? '' : ` ${usage}`}`];
-  for (const word of words) {
-    const line = `${lines.at(-1)} ${word}`;
+const synopsis = (name, { usage }) =>
+  ['security-events', name, usage, '[options]'].filter(Boolean).join(' ');
+
+/** Wrapped as in a terminal. */
+function sharedNames({ options }, shared) {
+  const names = Object.entries(options)
+    .filter((entry) => shared.has(optionKey(...entry)))
+    .map(([option]) => `--${option}`);
+  if (names.length === 0) return [];
+  const lines = ['  Shared:'];
+  for (const name of names) {
+    const line = `${lines.at(-1)} ${name}`;
     if (line.length <= COLUMNS) lines[lines.length - 1] = line;
-    else lines.push(`    ${word}`);
+    else lines.push(`    ${name}`);
   }
-  return lines;
+  return ['', ...lines];
 }
 
 /** `shared` are the options that are explained elsewhere. */
@@ -37,7 +41,7 @@ function commandSection(level, [name, command], { table, shared = new Set() }) {
   return [
     `${'#'.repeat(level)} ${name}\n`,
     `${[summary, ...notes].join('\n\n')}\n`,
-    block([...synopsis(name, command, shared), ...help]),
+    block([synopsis(name, command), ...help, ...sharedNames(command, shared)]),
     `\`\`\`sh\n${examples.join('\n')}\n\`\`\`\n`,
   ].join('\n');
 }
@@ -53,7 +57,7 @@ function groupSection(group, entries, { table }) {
   const shared = new Set(all.filter(isShared).map((entry) => optionKey(...entry)));
   return [
     `## ${group}\n`,
-    'Options that several of these commands have:\n',
+    'Shared options:\n',
     block(optionsHelp(Object.entries(Object.fromEntries(all.filter(isShared))), table)),
     ...entries.map((entry) => commandSection(3, entry, { table, shared })),
   ].join('\n');
@@ -83,17 +87,15 @@ export function commandLinePage({ EXIT_CODES, commands, table }) {
 
 # Command line
 
-The package includes the program \`security-events\`. Run \`npx security-events COMMAND\` where the package is installed, or
-install it everywhere with \`npm install --global security-event-delivery\`. Every command has \`--help\`.
+Run \`npx security-events COMMAND\` where the package is installed, or install it with
+\`npm install --global security-event-delivery\`. Every command has \`--help\`.
 
-- **Secrets** come from the environment (\`SECURITY_EVENTS_SECRET\`, or the variable that \`--secret-env\` names) or from a file
-  (\`--secret-file\`), never from arguments: other users see those in the process list, and shells keep them.
-- **Standard output** has results only; notes, progress and errors go to standard error. Colours and progress appear on
-  terminals only; \`NO_COLOR\` turns colours off.
-- **Untrusted text** is printed with visible escapes instead of control characters.
-- **Ctrl-C** ends a command in order, and a second one at once. A reader that leaves, such as \`head\`, is not an error.
+- Secrets come from the environment or a file, never from arguments, which other users can see.
+- Results go to standard output; notes, progress and errors to standard error. \`NO_COLOR\` turns colours off.
+- Control characters in untrusted text are escaped.
+- Ctrl-C ends a command cleanly; a second one ends it at once.
 
-| Exit code | |
+| Exit code | Meaning |
 |---|---|
 ${Object.entries(EXIT_CODES)
   .map(([code, what]) => `| ${code} | ${what} |`)

@@ -2,9 +2,19 @@
  * `security-event-delivery/capture`: who is calling. What host adapters are made of, and what reads,
  * explains and enriches a client's address. Everything public of this entry, name by name.
  */
-export type { CaptureOptions } from './capture-options.ts';
-export type { ClientAddressOptions, Hop, Verdict } from './client-address.ts';
-export { type ActorIp, type DescribeAddressOptions, describeAddress } from './describe-address.ts';
+
+export { type FetchDetails, type FetchRequest, fetchRequest } from './adapters/fetch-request.ts';
+export type { ClientAddressOptions, Hop, Verdict } from './client-address/client-address.ts';
+export {
+  type ClientAddressExplanation,
+  explainClientAddress,
+} from './client-address/explain-client-address.ts';
+export type { TrustedProxies } from './client-address/trusted-proxies.ts';
+export {
+  type ActorIp,
+  type DescribeAddressOptions,
+  describeAddress,
+} from './enrichment/describe-address.ts';
 export {
   createEnrichment,
   type Enricher,
@@ -12,19 +22,20 @@ export {
   type EnricherFault,
   type Enrichment,
   type EnrichmentOptions,
-} from './enrichers.ts';
-export type { AddressEnrichment, Geo } from './enrichment.ts';
-export { type ClientAddressExplanation, explainClientAddress } from './explain-client-address.ts';
-export { type FetchDetails, type FetchRequest, fetchRequest } from './fetch-request.ts';
-export type { HttpRequest } from './http-request.ts';
-export { type MaxmindOptions, maxmindEnricher } from './maxmind-enricher.ts';
-export { type NetworkListOptions, networkListEnricher } from './network-list-enricher.ts';
-export type { ParameterOptions } from './plain-parameters.ts';
-export { REDACTED, type RedactionOptions } from './redaction.ts';
-export { blockRequest, RequestBlockedError } from './request-blocked-error.ts';
-export { createRequestCapture, type RequestCapture } from './request-capture.ts';
-export type { HeadersLike, RequestLike, SocketLike } from './request-like.ts';
-export { currentContext, identify, type RequestContext } from './request-scope.ts';
-export type { Identifiers } from './request-story.ts';
-export { SENSITIVE_KEYS } from './sensitive-keys.ts';
-export type { TrustedProxies } from './trusted-proxies.ts';
+} from './enrichment/enrichers.ts';
+export type { AddressEnrichment, Geo } from './enrichment/enrichment.ts';
+export { type MaxmindOptions, maxmindEnricher } from './enrichment/maxmind-enricher.ts';
+export {
+  type NetworkListOptions,
+  networkListEnricher,
+} from './enrichment/network-list-enricher.ts';
+export { REDACTED, type RedactionOptions } from './redaction/redaction.ts';
+export { SENSITIVE_KEYS } from './redaction/sensitive-keys.ts';
+export type { CaptureOptions } from './request/capture-options.ts';
+export type { HttpRequest } from './request/http-request.ts';
+export type { ParameterOptions } from './request/plain-parameters.ts';
+export { blockRequest, RequestBlockedError } from './request/request-blocked-error.ts';
+export { createRequestCapture, type RequestCapture } from './request/request-capture.ts';
+export type { HeadersLike, RequestLike, SocketLike } from './request/request-like.ts';
+export { currentContext, identify, type RequestContext } from './request/request-scope.ts';
+export type { Identifiers } from './request/request-story.ts';

@@ -2,6 +2,7 @@ import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import { calm } from '../runtime/ignore-rejection.ts';
 import { nextTurn } from '../runtime/yield-to-event-loop.ts';
+import type { BodyReading } from './body-budget.ts';
 import { checkedReceiver, type WebhookReceiver, type WebhookRequest } from './webhook-receiver.ts';
 
 export interface FetchHandlerOptions {
@@ -50,28 +51,27 @@ function fetchRequest(request: Request): WebhookRequest {
   return {
     method: request.method,
     header: (name) => request.headers.get(name) ?? undefined,
-    readBody: async (maxBytes) => {
+    readBody: async (_maxBytes, reading) => {
       // Locked: somebody is reading it.
       if (request.bodyUsed || request.body?.locked === true)
         throw new SecurityEventError('ERR_RAW_BODY_GONE');
-      return await readBody(request, maxBytes);
+      return await readBody(request, reading);
     },
   };
 }
 
-async function readBody({ body }: Request, maxBytes: number): Promise<Uint8Array | undefined> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
+async function readBody({ body }: Request, reading: BodyReading): Promise<Uint8Array | undefined> {
+  let chunks: Uint8Array[] | undefined = [];
   const reader = body?.getReader();
+  reading.onRefused(() => {
+    chunks = undefined;
+    // It ends `read`. Nobody waits for what a source does at its end.
+    reader?.cancel().catch(() => {});
+  });
   for (;;) {
     const { done = true, value } = (await reader?.read()) ?? {};
+    if (chunks === undefined) return undefined;
     if (done || value === undefined) return Buffer.concat(chunks);
-    bytes += value.length;
-    if (bytes > maxBytes) {
-      // Nobody waits for what a source does at its end.
-      reader?.cancel().catch(() => {});
-      return undefined;
-    }
-    chunks.push(value);
+    if (reading.take(value.length)) chunks.push(value);
   }
 }

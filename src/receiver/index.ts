@@ -1,6 +1,7 @@
 /** `security-event-delivery/receiver`: the other end of channel B. */
 
 export { verify } from '../webhook/signature.ts';
+export type { BodyReading } from './body-budget.ts';
 export {
   createMemoryDuplicates,
   type DuplicateStore,

@@ -2,6 +2,7 @@
 import { SecurityEventError } from '../errors.ts';
 import { readProperty } from '../own-properties.ts';
 import { nextTurn } from '../runtime/yield-to-event-loop.ts';
+import type { BodyReading } from './body-budget.ts';
 import type { WebhookAnswer, WebhookRequest } from './webhook-receiver.ts';
 
 /** What is used of a stream of Node's. */
@@ -38,24 +39,31 @@ export interface NodeResponseLike {
 /** Of a body that is refused, so many times its limit are read and thrown away: the sender hears why. */
 const DISCARDED_TIMES = 4;
 
-/** Resolves to `undefined` where there is more; rejects where the sender goes away before the end. */
-function readStream(stream: BodyStream, maxBytes: number): Promise<Buffer | undefined> {
+interface BodyLimit {
+  readonly maxBytes: number;
+  readonly reading: BodyReading;
+}
+
+/** Resolves to undefined if the body is refused; rejects if the sender goes away before the end. */
+function readStream(
+  stream: BodyStream,
+  { maxBytes, reading }: BodyLimit,
+): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     const gone = (): void => reject(senderWentAway());
     // Its events are over: waiting for them would be for ever.
     if (readProperty(stream, 'destroyed') === true) return gone();
     let chunks: Uint8Array[] = [];
     let bytes = 0;
-    const take = (chunk: Uint8Array): void => {
-      bytes += chunk.length;
-      if (bytes <= maxBytes) {
-        chunks.push(chunk);
-        return;
-      }
+    reading.onRefused(() => {
       chunks = [];
       resolve(undefined);
+    });
+    const take = (chunk: Uint8Array): void => {
+      bytes += chunk.length;
+      if (reading.take(chunk.length)) chunks.push(chunk);
       // A connection that is ended while it is written to loses the answer.
-      if (bytes > maxBytes * DISCARDED_TIMES) stream.destroy();
+      else if (bytes > maxBytes * DISCARDED_TIMES) stream.destroy();
     };
     stream.on('end', () => resolve(Buffer.concat(chunks)));
     stream.on('error', gone);
@@ -68,10 +76,10 @@ function readStream(stream: BodyStream, maxBytes: number): Promise<Buffer | unde
 async function readRequest(
   request: NodeRequestLike,
   stream: BodyStream,
-  maxBytes: number,
+  limit: BodyLimit,
 ): Promise<Buffer | undefined> {
   if (isAborted(request)) throw senderWentAway();
-  const body = await readStream(stream, maxBytes);
+  const body = await readStream(stream, limit);
   if (!isHttp2(request)) return body;
   // Clients such as Node's end a body that they cancel, and that they cancel it is told after that.
   await nextTurn();
@@ -98,14 +106,14 @@ export function nodeRequest(
   return {
     method: request.method,
     header: (name) => headerOf(request.headers, name),
-    readBody: async (maxBytes) => {
+    readBody: async (maxBytes, reading) => {
       if (kept !== undefined) {
         const bytes = typeof kept === 'string' ? Buffer.from(kept) : kept;
         return bytes.length > maxBytes ? undefined : bytes;
       }
       if (readProperty(stream, 'readableDidRead') === true)
         throw new SecurityEventError('ERR_RAW_BODY_GONE');
-      return await readRequest(request, stream, maxBytes);
+      return await readRequest(request, stream, { maxBytes, reading });
     },
   };
 }
@@ -138,7 +146,7 @@ export function writeAnswer(
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   // What is left of its body is not waited for; HTTP/2 knows no such header.
-  const isOpenEnded = status === 413 || isUnannounced(request);
+  const isOpenEnded = status === 413 || status === 408 || isUnannounced(request);
   if (isOpenEnded && !isHttp2(request)) response.setHeader('connection', 'close');
   response.end(text);
 }

@@ -49,6 +49,17 @@ export interface ReceiverOptions {
   /** Bodies with more bytes are refused with 413. 1 to 1,000,000,000; default 2,097,152. */
   readonly maxBodyBytes?: number;
   /**
+   * Maximum bytes of bodies that are being read, over all connections: nobody knows yet whether they are
+   * genuine. If more come in, the body that began first is refused with 503. `maxBodyBytes` to
+   * 100,000,000,000; default 67,108,864, or `maxBodyBytes` if that is more.
+   */
+  readonly maxUnverifiedBytes?: number;
+  /**
+   * Maximum time from a request's head to the end of its body, in milliseconds; then it is refused with
+   * 408. 1 to 2,147,483,647; default 30,000.
+   */
+  readonly bodyTimeoutMs?: number;
+  /**
    * Requests are refused with 503 while bodies with so many bytes are being handled. 1 to
    * 100,000,000,000; default 67,108,864.
    */
@@ -75,11 +86,16 @@ export interface ReceiverOptions {
   readonly onError?: (error: unknown, messages: readonly ReceivedMessage[]) => void;
 }
 
-export type Settings = Omit<
-  ReceiverOptions,
-  'secret' | 'answer' | 'maxBodyBytes' | 'maxInHandBytes' | 'duplicates'
-> &
-  Required<Pick<ReceiverOptions, 'answer' | 'maxBodyBytes' | 'maxInHandBytes' | 'duplicates'>> & {
+type Defaulted =
+  | 'answer'
+  | 'maxBodyBytes'
+  | 'maxUnverifiedBytes'
+  | 'bodyTimeoutMs'
+  | 'maxInHandBytes'
+  | 'duplicates';
+
+export type Settings = Omit<ReceiverOptions, 'secret' | Defaulted> &
+  Required<Pick<ReceiverOptions, Defaulted>> & {
     /** A promise only where it was asked for: a body is to be listened to in the turn it comes in. */
     readonly secret: () => readonly string[] | Promise<readonly string[]>;
   };
@@ -92,6 +108,8 @@ const RULES = {
   onMessages: A_FUNCTION,
   answer: oneOf('received', 'handled'),
   maxBodyBytes: integer(1, 1_000_000_000),
+  maxUnverifiedBytes: integer(1, 100_000_000_000),
+  bodyTimeoutMs: integer(1, MAX_TIMER_MS),
   maxInHandBytes: integer(1, 100_000_000_000),
   toleranceMs: integer(0, MAX_TIMER_MS),
   duplicates: usable(
@@ -110,12 +128,18 @@ export function readReceiverOptions(given: ReceiverOptions): Settings {
     onMessages,
     answer = 'received',
     maxBodyBytes = 2 ** 21,
+    maxUnverifiedBytes = Math.max(2 ** 26, maxBodyBytes),
+    bodyTimeoutMs = 30_000,
     maxInHandBytes = 2 ** 26,
     duplicates = createMemoryDuplicates(),
     ...rest
   } = check<ReceiverOptions>(given, RULES);
   if (onMessages === undefined) {
     throw invalidOption('expected onMessages to be a function', ['onMessages']);
+  }
+  if (maxUnverifiedBytes < maxBodyBytes) {
+    const detail = 'expected maxUnverifiedBytes to be at least maxBodyBytes';
+    throw invalidOption(detail, ['maxUnverifiedBytes']);
   }
   const secretsOf =
     typeof secret === 'function' ? async () => listOf(await secret()) : constantly(listOf(secret));
@@ -125,6 +149,8 @@ export function readReceiverOptions(given: ReceiverOptions): Settings {
     onMessages,
     answer,
     maxBodyBytes,
+    maxUnverifiedBytes,
+    bodyTimeoutMs,
     maxInHandBytes,
     duplicates,
   });

@@ -19,6 +19,8 @@ export const REFUSALS = {
   'body-too-large': refusal(413),
   'signature-missing': refusal(401),
   'signature-wrong': refusal(401),
+  /** It did not come to its end within `bodyTimeoutMs`. */
+  'body-late': refusal(408),
   /** The sender went away before its body was read: nobody hears this answer. */
   incomplete: refusal(400),
   /** No array of 1 to 1000 messages. */
@@ -27,7 +29,7 @@ export const REFUSALS = {
   'message-invalid': refusal(400),
   /** Sent too long ago, or in the future: `toleranceMs`. */
   stale: refusal(401),
-  /** More is being handled than `maxInHandBytes`. */
+  /** More is being handled than `maxInHandBytes`, or read than `maxUnverifiedBytes`. */
   busy: refusal(503, { 'retry-after': '5' }),
   /** `onMessages`, `secret` or the store of duplicates failed; `onError` has the error. */
   failed: refusal(500),

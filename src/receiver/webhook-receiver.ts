@@ -2,9 +2,12 @@
 import { SecurityEventError } from '../errors.ts';
 import { invalidOption } from '../option-rules.ts';
 import { readProperty } from '../own-properties.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { calm } from '../runtime/ignore-rejection.ts';
 import { isPromiseLike } from '../runtime/is-promise-like.ts';
+import { cancelWait } from '../runtime/on-abort.ts';
 import { verify } from '../webhook/signature.ts';
+import { BodyBudget, type BodyReading } from './body-budget.ts';
 import { isFresh } from './is-fresh.ts';
 import { OnceEach } from './once-each.ts';
 import { type ParsedBody, parseBody, type ReceivedMessage } from './parse-body.ts';
@@ -17,10 +20,12 @@ export interface WebhookRequest {
   /** A header by its name in lower case. */
   header(name: string): string | undefined;
   /**
-   * The body as it came in, or `undefined` where it has more than `maxBytes`. Rejects where it does not
-   * come to its end, and with `ERR_RAW_BODY_GONE` where somebody has read it.
+   * Reads the body. Resolves to undefined if it has more than `maxBytes`, or if `reading` refuses it.
+   * Rejects if it does not come to its end, and with `ERR_RAW_BODY_GONE` if somebody has read it.
+   *
+   * @param reading counts the bytes of the body with those of all others (`maxUnverifiedBytes`).
    */
-  readBody(maxBytes: number): Promise<Uint8Array | undefined>;
+  readBody(maxBytes: number, reading: BodyReading): Promise<Uint8Array | undefined>;
 }
 
 export interface WebhookAnswer {
@@ -71,12 +76,14 @@ export function createWebhookReceiver(options: ReceiverOptions): WebhookReceiver
 class Receiver implements WebhookReceiver {
   readonly #settings: Settings;
   readonly #once: OnceEach | undefined;
+  readonly #unverified: BodyBudget;
   /** Of bodies that were taken and whose messages are not yet handled. */
   #inHandBytes = 0;
   readonly #inHand = new Set<Promise<unknown>>();
 
   constructor(settings: Settings) {
     this.#settings = settings;
+    this.#unverified = new BodyBudget(settings.maxUnverifiedBytes);
     if (settings.duplicates !== false) this.#once = new OnceEach(settings.duplicates);
   }
 
@@ -119,13 +126,22 @@ class Receiver implements WebhookReceiver {
   }
 
   async #bodyOf(request: WebhookRequest): Promise<Uint8Array | RefusalReason> {
+    const { maxBodyBytes, bodyTimeoutMs } = this.#settings;
+    const reading = this.#unverified.open(maxBodyBytes);
+    const ended = new AbortController();
+    const late = (): void => reading.refuse('body-late');
+    void systemClock.idle(bodyTimeoutMs, ended.signal).then(late);
     try {
-      return (await request.readBody(this.#settings.maxBodyBytes)) ?? 'body-too-large';
+      const body = await request.readBody(maxBodyBytes, reading);
+      return body ?? reading.refusal ?? 'body-too-large';
     } catch (error) {
       // That a sender goes away is none of the host's errors.
       if (!(error instanceof SecurityEventError)) return 'incomplete';
       this.#tell(error, []);
       throw error;
+    } finally {
+      reading.end();
+      cancelWait(ended);
     }
   }
 

@@ -1,6 +1,6 @@
 /** Builds the record of an event: plain data that is the caller's no more. */
 import { isIP } from 'node:net';
-import type { RequestContext, RequestScope, ScopeNote } from '../capture/request-scope.ts';
+import type { RequestContext, RequestScope, ScopeNote } from '../capture/request/request-scope.ts';
 import { frozen } from '../contract/frozen.ts';
 import { EVENT_VERSION, type JsonObject, type LogActor, slugify } from '../contract/index.ts';
 import type { Fragment } from '../contract/json-fragments.ts';

@@ -1,8 +1,8 @@
 /** The context of a record: what the call gives, completed from the current request. */
 import { normaliseAddress } from '../address/normalise.ts';
-import { describeNormal } from '../capture/describe-address.ts';
-import type { Enrichment } from '../capture/enrichers.ts';
-import type { RequestContext } from '../capture/request-scope.ts';
+import { describeNormal } from '../capture/enrichment/describe-address.ts';
+import type { Enrichment } from '../capture/enrichment/enrichers.ts';
+import type { RequestContext } from '../capture/request/request-scope.ts';
 import type { LogActor } from '../contract/index.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { ActorInput, EventContext } from './event-input.ts';

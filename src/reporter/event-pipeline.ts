@@ -1,6 +1,10 @@
 /** The path of an event: from the call to its record and its message, and from there to both channels. */
-import type { Enrichment } from '../capture/enrichers.ts';
-import { currentScope, type RequestContext, type RequestScope } from '../capture/request-scope.ts';
+import type { Enrichment } from '../capture/enrichment/enrichers.ts';
+import {
+  currentScope,
+  type RequestContext,
+  type RequestScope,
+} from '../capture/request/request-scope.ts';
 import { copyJson } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';

@@ -1,5 +1,5 @@
 /** An incident on both channels: created by the first report, then updated with what is new (D50). */
-import type { Enrichment } from '../capture/enrichers.ts';
+import type { Enrichment } from '../capture/enrichment/enrichers.ts';
 import type { JsonObject } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { IncidentChanges, IncidentReport } from '../incident/incident-store.ts';

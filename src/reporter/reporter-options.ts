@@ -1,6 +1,6 @@
 /** What `createReporter` is given, checked when it is made. */
-import type { Enrichment } from '../capture/enrichers.ts';
-import type { RequestContext } from '../capture/request-scope.ts';
+import type { Enrichment } from '../capture/enrichment/enrichers.ts';
+import type { RequestContext } from '../capture/request/request-scope.ts';
 import type { Dialect } from '../contract/index.ts';
 import type { WebhookSenderOptions } from '../delivery/options.ts';
 import type { WebhookSender } from '../delivery/sender.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { DELIVERY_OPTIONS, DESTINATION_OPTIONS } from '../../src/delivery/options.ts';
 import { readSenderOptions, type SenderSettings } from '../../src/delivery/read-options.ts';
 import { DEFAULT_POLICY } from '../../src/delivery/retry-policy.ts';
-import { DEFAULT_BOUNDS } from '../../src/queue/memory/store.ts';
+import { MEMORY_OPTIONS } from '../../src/queue/memory/store.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import { createSettings } from '../../src/settings/source.ts';
@@ -109,10 +109,10 @@ describe('the options of a sender', () => {
 
   test('have for the queue in memory the bounds that are documented', () => {
     const { maxPendingBytes, maxPendingMessages, maxDeadBytes } = DELIVERY_OPTIONS;
-    const bounds = DEFAULT_BOUNDS;
-    expect(String(bounds.maxPendingBytes)).toBe(maxPendingBytes.shown);
-    expect(String(bounds.maxPendingMessages)).toBe(maxPendingMessages.shown);
-    expect(String(bounds.maxDeadBytes)).toBe(maxDeadBytes.shown);
+    const bounds = MEMORY_OPTIONS;
+    expect(bounds.maxPendingBytes.shown).toBe(maxPendingBytes.shown);
+    expect(bounds.maxPendingMessages.shown).toBe(maxPendingMessages.shown);
+    expect(bounds.maxDeadBytes.shown).toBe(maxDeadBytes.shown);
   });
 
   test('do not follow later changes', () => {

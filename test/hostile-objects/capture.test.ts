@@ -1,12 +1,12 @@
-import * as express from '../../src/capture/express.ts';
-import * as fastify from '../../src/capture/fastify.ts';
-import * as hono from '../../src/capture/hono.ts';
+import * as express from '../../src/capture/adapters/express.ts';
+import * as fastify from '../../src/capture/adapters/fastify.ts';
+import * as hono from '../../src/capture/adapters/hono.ts';
+import { identifiersOfUser } from '../../src/capture/adapters/login-identifiers.ts';
+import * as nodeHttp from '../../src/capture/adapters/node-http.ts';
+import { captureRequests as overHttp } from '../../src/capture/adapters/node-http.ts';
+import * as passport from '../../src/capture/adapters/passport.ts';
 import * as entry from '../../src/capture/index.ts';
-import { identifiersOfUser } from '../../src/capture/login-identifiers.ts';
-import * as nodeHttp from '../../src/capture/node-http.ts';
-import { captureRequests as overHttp } from '../../src/capture/node-http.ts';
-import * as passport from '../../src/capture/passport.ts';
-import { parameterCopier } from '../../src/capture/plain-parameters.ts';
+import { parameterCopier } from '../../src/capture/request/plain-parameters.ts';
 import { plain, throughout, unchangedByPollution } from './law.ts';
 
 const {

@@ -1,6 +1,6 @@
 /** Events in the words of channel B, each held against the contract. */
 import { describe, expect, test } from 'vitest';
-import { describeAddress } from '../../src/capture/describe-address.ts';
+import { describeAddress } from '../../src/capture/enrichment/describe-address.ts';
 import { type LogActor, messageToSend } from '../../src/contract/index.ts';
 import {
   incidentMessage,

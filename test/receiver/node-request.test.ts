@@ -4,7 +4,7 @@ import http from 'node:http';
 import http2 from 'node:http2';
 import net, { type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { createWebhookReceiver, nodeHandler } from '../../src/receiver/index.ts';
+import { type BodyReading, createWebhookReceiver, nodeHandler } from '../../src/receiver/index.ts';
 import {
   type NodeRequestLike,
   type NodeResponseLike,
@@ -191,13 +191,15 @@ test('who listens to the body beside the receiver hears all of it, and so does t
   expect([answer.status, Buffer.concat(heard).toString()]).toEqual([204, BODY]);
 });
 
+const reading: BodyReading = { take: () => true, onRefused: () => {} };
+
 test('a body whose sender left before anybody read it is none, and is not waited for', async () => {
   const [came, outcome] = [deferred(), deferred()];
   const server = http.createServer((request) => {
     came.resolve();
     request.once('error', () => {});
     request.once('close', () => {
-      nodeRequest(request, request).readBody(1000).then(outcome.resolve, outcome.reject);
+      nodeRequest(request, request).readBody(1000, reading).then(outcome.resolve, outcome.reject);
     });
   });
   const socket = net.connect(await portOf(server), '127.0.0.1');

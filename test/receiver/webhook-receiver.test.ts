@@ -286,6 +286,8 @@ describe('a receiver', () => {
     ['answer', { secret: 'a', answer: 'never' }],
     ['maxBodyBytes', { secret: 'a', maxBodyBytes: 0 }],
     ['maxInHandBytes', { secret: 'a', maxInHandBytes: 0 }],
+    ['maxUnverifiedBytes', { secret: 'a', maxUnverifiedBytes: 2 ** 21 - 1 }],
+    ['bodyTimeoutMs', { secret: 'a', bodyTimeoutMs: 0 }],
     ['toleranceMs', { secret: 'a', toleranceMs: -1 }],
     ['duplicates', { secret: 'a', duplicates: true }],
     ['duplicates', { secret: 'a', duplicates: { has: () => new Set() } }],

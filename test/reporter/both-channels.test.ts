@@ -3,7 +3,7 @@
  * dialect, with the exact record and message, or the counted skip.
  */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { describeAddress } from '../../src/capture/describe-address.ts';
+import { describeAddress } from '../../src/capture/enrichment/describe-address.ts';
 import { type Dialect, EVENT_NAMES, type LogActor } from '../../src/contract/index.ts';
 import { makeReporter } from '../../src/reporter/create-reporter.ts';
 import type { Receipt } from '../../src/reporter/receipt.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { describeAddress } from '../../src/capture/describe-address.ts';
+import { describeAddress } from '../../src/capture/enrichment/describe-address.ts';
 import type { LogActor } from '../../src/contract/index.ts';
 import { namesIn, namesOf, RelatedReader } from '../../src/reporter/related.ts';
 

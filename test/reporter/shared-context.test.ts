@@ -1,13 +1,13 @@
 /** Events that share a context, compared with events whose context is read each time, on both channels. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createRequestCapture } from '../../src/capture/request-capture.ts';
+import { createRequestCapture } from '../../src/capture/request/request-capture.ts';
 import {
   currentContext,
   identify,
   RequestScope,
   runInScope,
-} from '../../src/capture/request-scope.ts';
+} from '../../src/capture/request/request-scope.ts';
 import type { LogActor, LogHttp } from '../../src/contract/index.ts';
 import { makeReporter } from '../../src/reporter/create-reporter.ts';
 import type { RejectedEvent } from '../../src/reporter/rejections.ts';

@@ -490,7 +490,7 @@ describe('a settings function', () => {
       cause,
     });
     expect((error as Error).message).toBe(
-      'The settings could not be read. See `cause`: what you gave as settings threw or rejected, or its file is missing or broken.',
+      'The settings could not be read. See `cause`: the settings function failed, or the settings file is missing or invalid.',
     );
     isFailing = false;
     expect(await find('app-1')).toEqual({ ...ENQUEUING, format: 2 });

@@ -1,6 +1,6 @@
 /** What the compiler promises to those who use Fastify. */
 import Fastify, { type FastifyInstance } from 'fastify';
-import { captureRequests } from '../../src/capture/fastify.ts';
+import { captureRequests } from '../../src/capture/adapters/fastify.ts';
 
 export const withoutOptions = (app: FastifyInstance): unknown => app.register(captureRequests);
 

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
-import { captureRequests } from '../../src/capture/hono.ts';
+import { captureRequests } from '../../src/capture/adapters/hono.ts';
 import { fetchRequest, type HttpRequest } from '../../src/capture/index.ts';
 
 export const withoutOptions = (app: Hono): unknown => app.use(captureRequests());

@@ -9,9 +9,12 @@ import {
 } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
 import express from 'express';
-import { answerBlocked, captureRequests as middleware } from '../../src/capture/express.ts';
+import {
+  answerBlocked,
+  captureRequests as middleware,
+} from '../../src/capture/adapters/express.ts';
+import { captureRequests } from '../../src/capture/adapters/node-http.ts';
 import { createRequestCapture, type RequestContext } from '../../src/capture/index.ts';
-import { captureRequests } from '../../src/capture/node-http.ts';
 
 export const nodeServers = [
   createServer(captureRequests((request, response) => response.end(request.url))),

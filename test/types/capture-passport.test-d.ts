@@ -1,7 +1,7 @@
 /** What the compiler promises to those who use Passport. */
 import passport from 'passport';
+import { type LoginReporter, reportLogins } from '../../src/capture/adapters/passport.ts';
 import { identify } from '../../src/capture/index.ts';
-import { type LoginReporter, reportLogins } from '../../src/capture/passport.ts';
 
 declare const reporter: LoginReporter;
 

@@ -1,6 +1,6 @@
 /** What the compiler promises to those who report events. */
-import { captureRequests } from '../../src/capture/express.ts';
-import { reportLogins } from '../../src/capture/passport.ts';
+import { captureRequests } from '../../src/capture/adapters/express.ts';
+import { reportLogins } from '../../src/capture/adapters/passport.ts';
 import {
   createLogWriter,
   createMemoryIncidents,

@@ -58,10 +58,6 @@ export class Schedule<T extends Scheduled> {
     heap?.push(application);
   }
 
-  isReady({ place }: T): boolean {
-    return place.heap === this.#ready.healthy || place.heap === this.#ready.failing;
-  }
-
   /** Returns the ready application of these tiers that has waited longest for its turn. */
   next(tiers: readonly OpenTier[]): T | undefined {
     return firstOf(tiers.map((tier) => this.#ready[tier]));

@@ -1,0 +1,105 @@
+/**
+ * Blocks in async handlers of Express 4. It drops the promises that handlers return, so a rejected one
+ * ends the process: an attacker whose request is blocked would stop the host. Express 5 passes
+ * rejections to `next`; this file makes Express 4 do so for blocks, and for nothing else.
+ *
+ * It patches Express's own classes, as tracers do. There is no other way that needs no change to every
+ * handler of the application: only Express calls the handlers, so nobody else gets the promise, and a
+ * listener of `unhandledRejection` would silence the host's own rejections.
+ */
+import { types } from 'node:util';
+import { readProperty } from '../../own-properties.ts';
+import { currentScope } from '../request/request-scope.ts';
+
+type Handler = (...args: readonly unknown[]) => unknown;
+type Next = (error?: unknown) => void;
+
+/** On a patched object, so that this copy of the package patches it once. */
+const PATCHED = Symbol('passes blocks to next');
+
+/** Position of `next` in the arguments of a handler. */
+const AFTER_RESPONSE = 2;
+const AFTER_ERROR = 3;
+
+/**
+ * Patches the copy of Express 4 that `application` belongs to, once it has a handler. Does nothing for
+ * anything else, Express 5 among them.
+ */
+export function passBlocksToNext(application: unknown): void {
+  const router = isObject(application) ? readProperty(application, '_router') : undefined;
+  const stack = isObject(router) ? readProperty(router, 'stack') : undefined;
+  const layer: unknown = Array.isArray(stack) ? stack[0] : undefined;
+  if (!isObject(layer)) return;
+  const layers: unknown = Object.getPrototypeOf(layer);
+  if (!isObject(layers) || Object.hasOwn(layers, PATCHED) || !('handle_request' in layers)) return;
+  Reflect.defineProperty(layers, PATCHED, { value: true });
+  patch(layers, 'handle_request', { property: 'handle', wrap: wrapHandle(AFTER_RESPONSE) });
+  patch(layers, 'handle_error', { property: 'handle', wrap: wrapHandle(AFTER_ERROR) });
+  const routers: unknown = Object.getPrototypeOf(router);
+  if (!isObject(routers)) return;
+  patch(routers, 'process_params', { property: 'params', wrap: wrapCallbacks });
+}
+
+const isObject = (value: unknown): value is object =>
+  (typeof value === 'object' && value !== null) || typeof value === 'function';
+
+interface Replacement {
+  readonly property: string;
+  /** Returns what stands for the property of `source`. */
+  readonly wrap: (source: object) => unknown;
+}
+
+/**
+ * Makes a method see another value of one property of its object. The original method is called, since
+ * another package may have patched it, too.
+ */
+function patch(owner: object, method: string, { property, wrap }: Replacement): void {
+  const original = readProperty(owner, method);
+  if (typeof original !== 'function') return;
+  Reflect.set(owner, method, function call(this: object, ...args: readonly unknown[]): unknown {
+    if (currentScope() === undefined) return Reflect.apply(original, this, args);
+    const source = Object.create(this, { [property]: { value: wrap(this) } }) as object;
+    return Reflect.apply(original, source, args);
+  });
+}
+
+const wrapHandle =
+  (nextAt: number): Replacement['wrap'] =>
+  (source) =>
+    wrapHandler(readProperty(source, 'handle') as Handler, nextAt);
+
+/** `app.param` keeps lists of callbacks by the name of the parameter. */
+function wrapCallbacks(source: object): unknown {
+  const callbacks = readProperty(source, 'params') as Readonly<Record<string, readonly Handler[]>>;
+  const wrapped = Object.entries(callbacks).map(
+    ([name, list]) => [name, list.map((handler) => wrapHandler(handler, AFTER_RESPONSE))] as const,
+  );
+  return Object.fromEntries(wrapped);
+}
+
+/**
+ * Attaches to the promise only when its request is blocked: every other rejection, handled or not,
+ * ends as it would without us.
+ */
+function wrapHandler(handler: Handler, nextAt: number): Handler {
+  const wrapped: Handler = (...args) => {
+    const next = args[nextAt] as Next;
+    let passedOn: unknown;
+    const passOn: Next = (error) => {
+      passedOn = error;
+      next(error);
+    };
+    const result = handler(...args.slice(0, nextAt), passOn, ...args.slice(nextAt + 1));
+    if (types.isPromise(result)) {
+      currentScope()?.whenBlocked(() => {
+        // A handler that passes its own rejections to `next` has done so before.
+        result.catch((error: unknown) => {
+          if (error !== passedOn) passOn(error);
+        });
+      });
+    }
+    return result;
+  };
+  // Express recognises error handlers by their number of parameters.
+  return Object.defineProperty(wrapped, 'length', { value: handler.length });
+}

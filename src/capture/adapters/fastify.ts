@@ -1,0 +1,151 @@
+/** `security-event-delivery/fastify`: requests of Fastify 5, over HTTP/1.1 and HTTP/2. */
+import { readProperty } from '../../own-properties.ts';
+import type { CaptureOptions } from '../request/capture-options.ts';
+import type { HttpRequest } from '../request/http-request.ts';
+import { isRequestBlocked } from '../request/request-blocked-error.ts';
+import { createScopes } from '../request/request-capture.ts';
+import { type RequestScope, runInScope } from '../request/request-scope.ts';
+import type { Block } from '../request/request-story.ts';
+import { answerBlock, type NodeResponse, statusOf } from './blocked-answer.ts';
+
+/** What is used of Fastify's request. */
+export interface FastifyRequestLike {
+  readonly raw: HttpRequest;
+  readonly body?: unknown;
+  readonly params?: unknown;
+}
+
+/** What is used of Fastify's reply. */
+export interface FastifyReplyLike {
+  readonly raw: NodeResponse;
+  getHeaders(): Readonly<Record<string, number | string | string[] | undefined>>;
+  hijack(): unknown;
+}
+
+type Done = () => void;
+type Hook = (request: FastifyRequestLike, reply: FastifyReplyLike, done: Done) => void;
+/** Of `onError` and `onSend`, which are given an error or a payload besides. */
+type HookOf<T> = (
+  ...given: readonly [request: FastifyRequestLike, reply: FastifyReplyLike, T, done: Done]
+) => void;
+
+/** What is used of a Fastify instance. */
+export interface FastifyLike {
+  addHook(name: 'onRequest', hook: Hook): unknown;
+  addHook(name: 'preValidation', hook: Hook): unknown;
+  addHook(name: 'onError', hook: HookOf<Error>): unknown;
+  addHook(name: 'onSend', hook: HookOf<unknown>): unknown;
+}
+
+/**
+ * A plugin, to be registered before all other: `app.register(captureRequests, { … })`. It holds for
+ * the instance that it is registered on, as if wrapped by `fastify-plugin`, and for all below it.
+ * What follows finds the request's context, however deep and late: hooks, Fastify's parsers and
+ * those that take the whole body, handlers, error handlers.
+ *
+ * A blocked request is answered before any error handler is asked, and also where a handler caught
+ * the error and answered itself. Fastify is told that the reply is taken over (`reply.hijack`), so
+ * `onSend` hooks of other plugins do not run for it; `onResponse` hooks do.
+ *
+ * `ready` and `listen` reject with `ERR_INVALID_OPTION`; its `path` names the option.
+ */
+export const captureRequests: (app: FastifyLike, options?: CaptureOptions) => Promise<void> =
+  Object.assign(addHooks, {
+    // What `fastify-plugin` sets: hooks hold for the instance that registers, not for a child of it.
+    [Symbol.for('skip-override')]: true,
+    [Symbol.for('fastify.display-name')]: 'security-event-delivery/fastify',
+    [Symbol.for('plugin-meta')]: { name: 'security-event-delivery/fastify', fastify: '5.x' },
+  });
+
+async function addHooks(app: FastifyLike, options?: CaptureOptions): Promise<void> {
+  const scopeOf = createScopes(options);
+  const scopes = new WeakMap<FastifyRequestLike, RequestScope>();
+  const resume = (request: FastifyRequestLike, work: Done): void => {
+    const scope = scopes.get(request);
+    if (scope === undefined) work();
+    else runInScope(scope, work);
+  };
+
+  app.addHook('onRequest', (request, reply, done) => {
+    const captured = new CapturedFastifyRequest(request);
+    const scope = scopeOf(captured, statusOf(reply.raw), request.raw);
+    scopes.set(request, scope);
+    runInScope(scope, done);
+  });
+  // A body is parsed in events of its stream, which Node runs outside of every request.
+  app.addHook('preValidation', (request, _reply, done) => resume(request, done));
+  app.addHook('onError', (...[request, reply, error, done]) => {
+    if (isRequestBlocked(error)) takeOver(error, reply, scopes.get(request));
+    else resume(request, done);
+  });
+  app.addHook('onSend', (...[request, reply, payload, done]) => {
+    const scope = scopes.get(request);
+    const block = scope?.blockedBy;
+    if (block === undefined) done();
+    else {
+      discard(payload);
+      takeOver(block, reply, scope);
+    }
+  });
+}
+
+/** Fastify's own `originalUrl` and others keep what they have read in the request: not asked. */
+class CapturedFastifyRequest implements HttpRequest {
+  readonly #request: FastifyRequestLike;
+
+  constructor(request: FastifyRequestLike) {
+    this.#request = request;
+  }
+
+  get headers(): HttpRequest['headers'] {
+    return this.#request.raw.headers;
+  }
+
+  get socket(): HttpRequest['socket'] {
+    return this.#request.raw.socket;
+  }
+
+  get method(): string | undefined {
+    return this.#request.raw.method;
+  }
+
+  get url(): string | undefined {
+    return this.#request.raw.url;
+  }
+
+  /** As it was before the option `rewriteUrl`. */
+  get originalUrl(): string | undefined {
+    return readProperty(this.#request.raw, 'originalUrl') as string | undefined;
+  }
+
+  get body(): unknown {
+    return readProperty(this.#request, 'body');
+  }
+
+  get params(): unknown {
+    return readProperty(this.#request, 'params');
+  }
+}
+
+/** The hook that calls this does not go on: no handler of errors hears of what is none. */
+function takeOver(error: Block, reply: FastifyReplyLike, scope: RequestScope | undefined): void {
+  const headers = reply.raw.headersSent ? {} : reply.getHeaders();
+  reply.hijack();
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) reply.raw.setHeader(name, value);
+  }
+  answerBlock(error, reply.raw, scope);
+}
+
+interface Stream {
+  readonly destroy?: () => unknown;
+  readonly cancel?: () => Promise<unknown>;
+}
+
+/** A stream that nobody will read holds what it reads from: Node's, a web one, or a Response's. */
+function discard(payload: unknown): void {
+  if (typeof payload !== 'object' || payload === null) return;
+  const stream = (readProperty(payload, 'body') ?? payload) as Stream;
+  if (readProperty(stream, 'destroy') !== undefined) stream.destroy?.();
+  else if (readProperty(stream, 'cancel') !== undefined) stream.cancel?.().catch(() => {});
+}

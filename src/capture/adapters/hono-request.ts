@@ -1,0 +1,115 @@
+/** A request of Hono's as capture reads requests. */
+import { readProperty } from '../../own-properties.ts';
+import { bodyKindOf } from '../request/body-source.ts';
+import type { HttpRequest } from '../request/http-request.ts';
+import { headerOf, type SocketLike } from '../request/request-like.ts';
+import { type FetchRequest, fetchRequest } from './fetch-request.ts';
+
+export type HonoConnection = Pick<SocketLike, 'remoteAddress' | 'remotePort'>;
+
+/** What is used of Hono's `Context` to read the request. */
+export interface HonoRequestContext {
+  readonly env: unknown;
+  readonly req: {
+    readonly raw: FetchRequest;
+    /** Of the handler that runs: parameters of the path are those of its route. */
+    readonly routeIndex: number;
+    param(): unknown;
+    valid(target: never): unknown;
+    json(): Promise<unknown>;
+    parseBody(options: { all: true }): Promise<unknown>;
+  };
+}
+
+export class CapturedHonoRequest implements HttpRequest {
+  readonly #c: HonoRequestContext;
+  readonly #connection: (() => HonoConnection | undefined) | undefined;
+  #source: HttpRequest | undefined;
+  #socket: SocketLike | undefined;
+  #params: { readonly routeIndex: number; readonly params: unknown } | undefined;
+  #body: unknown;
+
+  constructor(c: HonoRequestContext, connection: (() => HonoConnection | undefined) | undefined) {
+    this.#c = c;
+    this.#connection = connection;
+  }
+
+  get headers(): HttpRequest['headers'] {
+    return this.#readable.headers;
+  }
+
+  get method(): string | undefined {
+    return this.#readable.method;
+  }
+
+  get url(): string | undefined {
+    return this.#readable.url;
+  }
+
+  get socket(): HttpRequest['socket'] {
+    if (this.#connection === undefined) return this.#readable.socket;
+    this.#socket ??= {
+      encrypted: this.#readable.socket?.encrypted,
+      ...this.#connection(),
+    };
+    return this.#socket;
+  }
+
+  get body(): unknown {
+    const { req } = this.#c;
+    return this.#body ?? req.valid('json' as never) ?? req.valid('form' as never);
+  }
+
+  /** Hono makes a new object each time it is asked. */
+  get params(): unknown {
+    const { req } = this.#c;
+    const { routeIndex } = req;
+    if (this.#params?.routeIndex !== routeIndex) {
+      this.#params = { routeIndex, params: req.param() };
+    }
+    return this.#params.params;
+  }
+
+  /** `undefined` where there is nothing to wait for. */
+  readBody(maxBytes: number): Promise<void> | undefined {
+    if (maxBytes === 0) return undefined;
+    const kind = bodyKindOf(headerOf(this, 'content-type'));
+    const bytes = Number(headerOf(this, 'content-length') ?? 0);
+    if (kind === undefined || !(bytes > 0 && bytes <= maxBytes)) return undefined;
+    return this.#read(kind);
+  }
+
+  /** Never rejects: who reads the body next finds the same fault. */
+  async #read(kind: 'form' | 'json'): Promise<void> {
+    const { req } = this.#c;
+    try {
+      this.#body = await (kind === 'json' ? req.json() : req.parseBody({ all: true }));
+    } catch {
+      this.#body = undefined;
+    }
+  }
+
+  /** The host's own object. */
+  get original(): object {
+    return incomingOf(this.#c.env) ?? this.#c.req.raw;
+  }
+
+  /** `@hono/node-server` has the request as it came in; the Fetch one was made of it. */
+  get #readable(): HttpRequest {
+    this.#source ??= incomingOf(this.#c.env) ?? fetchRequest(this.#c.req.raw);
+    return this.#source;
+  }
+}
+
+/** As the helper `getConnInfo` of `@hono/node-server` finds it. */
+function incomingOf(env: unknown): HttpRequest | undefined {
+  const incoming = propertyOf(propertyOf(env, 'server') ?? env, 'incoming');
+  return isObject(propertyOf(incoming, 'headers')) && isObject(propertyOf(incoming, 'socket'))
+    ? (incoming as HttpRequest)
+    : undefined;
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+const propertyOf = (value: unknown, name: string): unknown =>
+  isObject(value) ? readProperty(value, name) : undefined;

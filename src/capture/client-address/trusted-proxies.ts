@@ -1,0 +1,103 @@
+/** The option `trustedProxies`: whose word about the hop before it is believed. */
+import { compile } from 'proxy-addr';
+import { parseAddress } from '../../address/parse.ts';
+import { SecurityEventError } from '../../errors.ts';
+import { MAX_HOPS } from './header-list.ts';
+
+/**
+ * - Text, or a list of texts: addresses (`10.1.2.3`, `2001:db8::7`), CIDRs (`10.0.0.0/8`) and the
+ *   names `loopback` (127.0.0.0/8, ::1), `linklocal` (169.254.0.0/16, fe80::/10) and `uniquelocal`
+ *   (RFC 1918, fc00::/7). One text may hold several, with commas between. A prefix of 0 is refused:
+ *   who trusts everybody believes what the client wrote. Netmasks and zone ids are refused, too.
+ * - A number of proxies, 0 to 64, all of which every request passes. Behind a Unix socket, whose
+ *   peer has no address, this alone can trust it.
+ * - A function of a hop's address and number (0 is the direct peer). Only `true` trusts: a promise or
+ *   an exception does not. It is not asked about a peer without an address.
+ *
+ * Addresses are compared in the one spelling they are reported in, D14's: mapped ones as IPv4, `::1`
+ * as `127.0.0.1`, IPv6 as in RFC 5952.
+ */
+export type TrustedProxies =
+  | string
+  | readonly string[]
+  | number
+  | ((address: string, hop: number) => boolean);
+
+/** Says whether a hop is a trusted proxy; never throws. `undefined`: the peer has no address. */
+export type Trust = (address: string | undefined, hop: number) => boolean;
+
+/** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` begins with `trustedProxies`. */
+export function compileTrust(given: unknown): Trust {
+  if (typeof given === 'number') return trustCount(given);
+  if (typeof given === 'function') return trustFunction(given as (...given: unknown[]) => unknown);
+  if (typeof given === 'string') {
+    return trustRanges(given.split(',').map((part) => readRange(part.trim(), [NAME])));
+  }
+  if (Array.isArray(given)) {
+    return trustRanges(
+      Array.from(given, (entry: unknown, index) => {
+        const path = [NAME, index];
+        if (typeof entry !== 'string') throw invalidOption('expected text', path);
+        return entry.split(',').map((part) => readRange(part.trim(), path));
+      }).flat(),
+    );
+  }
+  throw invalidOption('expected addresses, CIDRs, range names, a number or a function', [NAME]);
+}
+
+const NAME = 'trustedProxies';
+
+function trustCount(count: number): Trust {
+  if (!Number.isInteger(count) || count < 0 || count > MAX_HOPS) {
+    throw invalidOption(`expected an integer from 0 to ${MAX_HOPS}`, [NAME]);
+  }
+  return (_address, hop) => hop < count;
+}
+
+function trustFunction(isTrusted: (...given: unknown[]) => unknown): Trust {
+  return (address, hop) => {
+    if (address === undefined) return false;
+    try {
+      return isTrusted(address, hop) === true;
+    } catch {
+      return false;
+    }
+  };
+}
+
+function trustRanges(ranges: string[]): Trust {
+  const isTrusted = compile(ranges);
+  // Addresses arrive in D14's spelling, in which the loopback address of IPv6 is that of IPv4.
+  const trustsIpv6Loopback = isTrusted('::1', 0);
+  return (address) =>
+    address !== undefined &&
+    (isTrusted(address, 0) || (trustsIpv6Loopback && address === '127.0.0.1'));
+}
+
+const RANGE_NAMES: ReadonlySet<string> = new Set(['loopback', 'linklocal', 'uniquelocal']);
+const RANGE = /^([^/%]+)(?:\/(\d{1,3}))?$/;
+
+/** proxy-addr alone reads `010.0.0.0/8` as octal and `10/8` as `0.0.0.10/8`. */
+function readRange(text: string, path: readonly PropertyKey[]): string {
+  if (RANGE_NAMES.has(text)) return text;
+  const [, addressText = '', prefixText] = RANGE.exec(text) ?? [];
+  const given = parseAddress(addressText);
+  if (given === undefined) {
+    throw invalidOption('expected an address, a CIDR, loopback, linklocal or uniquelocal', path);
+  }
+  const mapped = 'isIPv4MappedAddress' in given && given.isIPv4MappedAddress();
+  const address = mapped ? given.toIPv4Address() : given;
+  const bits = address.kind() === 'ipv4' ? 32 : 128;
+  const prefix = prefixText === undefined ? bits : Number(prefixText) - (mapped ? 96 : 0);
+  if (prefix < 1 || prefix > bits) {
+    throw invalidOption(`expected a prefix from 1 to ${bits}`, path);
+  }
+  return `${address.toString()}/${prefix}`;
+}
+
+function invalidOption(detail: string, path: readonly PropertyKey[]): SecurityEventError {
+  return new SecurityEventError('ERR_INVALID_OPTION', {
+    detail: `${path.map(String).join('.')}: ${detail}`,
+    path,
+  });
+}

@@ -1,0 +1,78 @@
+/** Facts from lists of networks: Tor exits, VPNs, proxies, datacenters. */
+import { readFileSync } from 'node:fs';
+import { SecurityEventError } from '../../errors.ts';
+import { check, invalidOption, usable } from '../../option-rules.ts';
+import { type AddressRanges, addressRanges } from '../client-address/address-ranges.ts';
+import type { Enricher } from './enrichers.ts';
+import type { AddressEnrichment } from './enrichment.ts';
+
+export interface NetworkListOptions {
+  /**
+   * A file with a CIDR or an address at the beginning of each line (what follows a space, a comma, a
+   * semicolon or a `#` is not read), or a list of them. A file is read once, when the enricher is
+   * made: make a new one where the file has changed.
+   */
+  readonly networks: string | URL | readonly string[];
+  /** What is true of the addresses in it: a flag, or whose datacenter they are in. */
+  readonly marks: 'proxy' | 'tor' | 'vpn' | { readonly name: string; readonly url: string };
+}
+
+const FLAGS: readonly unknown[] = ['proxy', 'tor', 'vpn'];
+
+const isDatacenter = (value: unknown): boolean => {
+  if (typeof value !== 'object' || value === null) return false;
+  const { name, url } = value as Record<string, unknown>;
+  return typeof name === 'string' && typeof url === 'string';
+};
+
+const RULES = {
+  networks: usable(
+    'a path, a file URL or a list of CIDRs',
+    (value) =>
+      typeof value === 'string' ||
+      value instanceof URL ||
+      (Array.isArray(value) && value.every((element) => typeof element === 'string')),
+  ),
+  marks: usable(
+    '"proxy", "tor", "vpn" or a datacenter with name and url',
+    (value) => FLAGS.includes(value) || isDatacenter(value),
+  ),
+};
+
+/**
+ * An enricher that looks addresses up in a list of networks, by binary search.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`, also for a line that is no network;
+ * `ERR_SETTINGS_FAILED` where the file cannot be read.
+ */
+export function networkListEnricher(options: NetworkListOptions): Enricher {
+  const { networks, marks } = check<NetworkListOptions>(options, RULES);
+  if (networks === undefined) throw invalidOption('expected networks', ['networks']);
+  if (marks === undefined) throw invalidOption('expected marks', ['marks']);
+  const ranges = rangesOf(linesOf(networks));
+  const facts: AddressEnrichment =
+    typeof marks === 'string' ? { [marks]: true } : { datacenter: { ...marks } };
+  return (address) => (ranges.has(address) ? facts : undefined);
+}
+
+const isList = (networks: NetworkListOptions['networks']): networks is readonly string[] =>
+  Array.isArray(networks);
+
+function linesOf(networks: NetworkListOptions['networks']): readonly string[] {
+  if (isList(networks)) return networks;
+  try {
+    return readFileSync(networks, 'utf8').split('\n');
+  } catch (cause) {
+    throw new SecurityEventError('ERR_SETTINGS_FAILED', { cause, path: ['networks'] });
+  }
+}
+
+function rangesOf(lines: readonly string[]): AddressRanges {
+  const numbered = lines
+    .map((line, index) => ({ text: line.trim().split(/[\s,;#]/, 1)[0] ?? '', line: index + 1 }))
+    .filter(({ text }) => text !== '');
+  const ranges = addressRanges(numbered.map(({ text }) => text));
+  if (typeof ranges !== 'number') return ranges;
+  const { line } = numbered[ranges] as { line: number };
+  throw invalidOption(`line ${line} of networks is neither a CIDR nor an address`, ['networks']);
+}

@@ -1,0 +1,132 @@
+/** The three lines by which the README makes an Express application an agent: exactly those, run. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { LogRecord } from '../../../src/contract/index.ts';
+import { runProgram } from '../../helpers/child-programs.ts';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+
+function linesOf(page: string): string[] {
+  const [, text = ''] =
+    /^```ts express-agent\n(.*?)^```/ms.exec(readFileSync(join(root, page), 'utf8')) ?? [];
+  return text.trimEnd().split('\n');
+}
+
+/** An application that knows nothing of them, and a line where each of them goes. */
+const programOf = ([entry, first, last]: readonly string[], framework: string): string => `
+${entry}
+import express from '${framework}';
+import { blockRequest, currentContext, identify } from 'security-event-delivery/capture';
+
+const app = express();
+${first}
+app.use(express.json());
+app.post('/orders/:id', async (request, response) => {
+  identify({ email: 'ada@example.com' });
+  await null;
+  if (request.body.product === 'evil') blockRequest(() => console.log(JSON.stringify(currentContext())));
+  response.send('thanks');
+});
+${last}
+app.use((error, request, response, next) => response.status(500).send('my own handler'));
+
+const server = app.listen(0, '127.0.0.1', async () => {
+  for (const product of ['tea', 'evil']) {
+    const response = await fetch(\`http://127.0.0.1:\${server.address().port}/orders/7?b=1\`, {
+      method: 'POST',
+      body: JSON.stringify({ product }),
+      headers: { 'content-type': 'application/json', 'x-forwarded-for': '6.6.6.6, 203.0.113.9' },
+    });
+    console.log(response.status, await response.text());
+  }
+  server.close();
+});
+`;
+
+test('the README and the guide show the same three lines', () => {
+  const lines = linesOf('README.md');
+  expect(lines).toHaveLength(3);
+  expect(linesOf('docs/capture.md')).toEqual(lines);
+});
+
+function runApplication(text: string) {
+  // Inside the package, since that is where its name leads to itself.
+  mkdirSync(join(root, 'reports'), { recursive: true });
+  const folder = mkdtempSync(join(root, 'reports/three-lines-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const program = join(folder, 'application.mjs');
+  writeFileSync(program, text);
+  return runProgram([program], { cwd: folder });
+}
+
+test.each(['express', 'express4'])(
+  'exactly those lines make an application of %s an agent',
+  async (framework) => {
+    const program = programOf(linesOf('README.md'), framework);
+    const { exitCode, stdout, stderr } = await runApplication(program);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    const [tea, context, evil] = stdout.split('\n');
+    expect([tea, evil]).toEqual(['200 thanks', '403 Forbidden']);
+    const { actor, http } = LogRecord.parse({
+      context: {
+        ...JSON.parse(context ?? ''),
+        service: { svc_id: 'shop-1', name: 'shop', env: 'test' },
+      },
+      detected_at: '2026-08-01T12:00:00Z',
+      event_name: 'svc.ev0.threat.attack',
+      event_version: '1.0.0',
+      payload: { ruleset: 'sql_injection' },
+    }).context;
+    expect(actor).toMatchObject({
+      identifiers: { email: 'ada@example.com' },
+      ip: { address: '203.0.113.9' },
+    });
+    expect(http).toMatchObject({
+      request: {
+        verb: 'POST',
+        path: '/orders/7',
+        parameters: {
+          query: { b: '1' },
+          json: { product: 'evil' },
+          other: { params: { id: '7' } },
+        },
+      },
+      response: { blocked: true, status: 403 },
+    });
+  },
+);
+
+test.each([
+  ['nobody handles', false],
+  ['the handler handles', true],
+])(
+  'a rejection that is no block, and that %s, ends in Express 4 as ever',
+  async (_who, isHandled) => {
+    const program = (lines: readonly string[]) => `
+import express from 'express4';
+import { captureRequests } from 'security-event-delivery/express';
+
+const app = express();
+${lines.join('\n')}
+app.get('/', (request, response) => {
+  const served = Promise.resolve().then(() => {
+    throw new Error('of the application');
+  });
+  ${isHandled ? 'served.catch((error) => response.status(500).send(error.message));' : ''}
+  return served;
+});
+const server = app.listen(0, '127.0.0.1', async () => {
+  const response = await fetch(\`http://127.0.0.1:\${server.address().port}/\`);
+  console.log(response.status, await response.text());
+  server.close();
+});
+`;
+    const without = await runApplication(program([]));
+    const captured = await runApplication(program(['app.use(captureRequests());']));
+    expect(captured.exitCode).toBe(isHandled ? 0 : 1);
+    expect(captured.stdout).toBe(isHandled ? '500 of the application\n' : '');
+    expect([captured.exitCode, captured.stdout]).toEqual([without.exitCode, without.stdout]);
+  },
+);

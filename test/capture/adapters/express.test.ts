@@ -1,0 +1,335 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import express, {
+  type ErrorRequestHandler,
+  type Response as ExpressResponse,
+  type NextFunction,
+  type Request,
+  Router,
+} from 'express';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { answerBlocked, captureRequests } from '../../../src/capture/adapters/express.ts';
+import { captureRequests as captureNodeRequests } from '../../../src/capture/adapters/node-http.ts';
+import { blockRequest, currentContext, RequestBlockedError } from '../../../src/capture/index.ts';
+import { express4, originOf } from '../../helpers/hosts.ts';
+import { describeHost, type Exchange, type HostHarness } from './host-suite.ts';
+
+function exchangeOf(request: Request, response: ExpressResponse): Exchange {
+  return {
+    requests: [request],
+    responses: [response],
+    setHeader: (name, value) => void response.setHeader(name, value),
+    answer: (status, body) => response.status(status).send(body),
+    begin: (status) => new Promise((sent) => response.status(status).write('begun', sent)),
+  };
+}
+
+const harnessOf = (framework: typeof express, everyOther: string): HostHarness => ({
+  protocol: 'http',
+  hasRouter: true,
+  hasBodies: true,
+  canBreakOff: true,
+  start: async ({ serve, before, onError }, options) => {
+    const app = framework();
+    // In tests Express does not print errors.
+    app.set('env', 'production');
+    if (options !== 'bare') app.use(captureRequests(options));
+    app.use(framework.json(), framework.urlencoded({ extended: false }));
+    app.use((_request, _response, next) => {
+      before?.();
+      next();
+    });
+    const handler = (request: Request, response: ExpressResponse): unknown =>
+      serve(exchangeOf(request, response));
+    app.all('/users/:id', handler);
+    app.all(everyOther, handler);
+    if (options !== 'bare') app.use(answerBlocked());
+    if (onError !== undefined) {
+      const handle: ErrorRequestHandler = (error, _request, response, _next) => {
+        onError(error);
+        response.status(500).send('handled');
+      };
+      app.use(handle);
+    }
+    const server = app.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return { server, close: () => server.close() };
+  },
+});
+
+describeHost('Express', harnessOf(express, '/{*any}'));
+describeHost('Express 4', { ...harnessOf(express4, '*'), ignoresRejections: true });
+
+async function ask(app: express.Express, path: string, asked: RequestInit = {}): Promise<Response> {
+  const server = app.listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  return fetch(`${originOf(server, 'http')}${path}`, asked);
+}
+
+const answerVerb = (_request: Request, response: ExpressResponse): void =>
+  void response.json(currentContext().http?.request.verb ?? 'none');
+
+const parameters = (): unknown => currentContext().http?.request.parameters;
+
+describe('Express', () => {
+  test.each([
+    [express.json(), 'application/json', '{"a":1}', { json: { a: 1 } }],
+    [express.json(), 'application/json', '[1]', { other: { json: [1] } }],
+    [express.urlencoded(), 'application/x-www-form-urlencoded', 'a=1', { form: { a: '1' } }],
+    [
+      express.urlencoded({ extended: true }),
+      'application/x-www-form-urlencoded',
+      'a[b]=1&password=x',
+      { form: { a: { b: '1' }, password: '[redacted]' } },
+    ],
+    [express.text(), 'text/plain', 'a text', { other: { body: 'a text' } }],
+    [express.raw(), 'application/octet-stream', 'bytes', { other: { body: '[binary: 5 bytes]' } }],
+  ])(
+    'has the body that its own parser leaves, and the scope behind it: case %#',
+    async (...row) => {
+      const [parser, type, body, expected] = row;
+      const app = express().use(captureRequests());
+      const seen: unknown[] = [];
+      app.use((_request, _response, next) => {
+        seen.push(parameters());
+        next();
+      });
+      app.post('/', parser, (_request, response) => {
+        seen.push(parameters());
+        response.end();
+      });
+      await ask(app, '/', { method: 'POST', headers: { 'content-type': type }, body });
+      expect(seen).toEqual([undefined, expected]);
+    },
+  );
+
+  test('has the path as it came, and the parameters of the route, in mounted routers', async () => {
+    const inner = Router({ mergeParams: true }).get('/orders/:order', (request, response) => {
+      const { path } = currentContext().http?.request ?? {};
+      response.json([request.url, path, parameters()]);
+    });
+    const app = express().use(captureRequests()).use('/shops/:shop', inner);
+    expect(await (await ask(app, '/shops/1/orders/2?a=b')).json()).toEqual([
+      '/orders/2?a=b',
+      '/shops/1/orders/2',
+      { query: { a: 'b' }, other: { params: { shop: '1', order: '2' } } },
+    ]);
+  });
+
+  test('is captured below where its middleware stands, and nowhere else', async () => {
+    const app = express();
+    app.get('/outside', answerVerb);
+    app.use('/inside', captureRequests(), answerVerb);
+    expect(await (await ask(app, '/outside')).json()).toBe('none');
+    expect(await (await ask(app, '/inside')).json()).toBe('GET');
+  });
+
+  test.each([
+    ['thrown', () => blockRequest()],
+    [
+      'given to next',
+      (_request: Request, _response: ExpressResponse, next: NextFunction) => {
+        next(new RequestBlockedError());
+      },
+    ],
+  ])(
+    'answers a block that is %s before an error handler that stands behind',
+    async (_how, block) => {
+      const errors: unknown[] = [];
+      const app = express().use(captureRequests()).use(block).use(answerBlocked());
+      app.use(((error, _request, response, _next) => {
+        errors.push(error);
+        response.end();
+      }) satisfies ErrorRequestHandler);
+      const response = await ask(app, '/');
+      expect([response.status, await response.text(), errors]).toEqual([403, 'Forbidden', []]);
+    },
+  );
+
+  test('leaves a block to an error handler that stands before answerBlocked, and still tells of it', async () => {
+    let seen: unknown;
+    const app = express().use(captureRequests());
+    app.use(() => blockRequest());
+    app.use(((_error, _request, response, _next) => {
+      response.status(500).send('swallowed');
+      seen = currentContext().http?.response;
+    }) satisfies ErrorRequestHandler);
+    const response = await ask(app.use(answerBlocked()), '/');
+    expect([response.status, await response.text()]).toEqual([500, 'swallowed']);
+    expect(seen).toEqual({ blocked: true, status: 500 });
+  });
+
+  test('has its own error page with the status, and not why, where answerBlocked is not in use', async () => {
+    const app = express().use(captureRequests({ blockedStatus: 451 }));
+    app.use(() => blockRequest());
+    app.set('env', 'production');
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {});
+    onTestFinished(() => printed.mockRestore());
+    const response = await ask(app, '/');
+    expect(response.status).toBe(451);
+    expect(await response.text()).toContain('<pre>Unavailable For Legal Reasons</pre>');
+    await expect.poll(() => printed.mock.calls.length).toBe(1);
+  });
+
+  test('knows a block in answerBlocked also where no request is captured', async () => {
+    const app = express()
+      .use(() => blockRequest())
+      .use(answerBlocked());
+    expect((await ask(app, '/')).status).toBe(403);
+  });
+});
+
+const blockLater = async (): Promise<never> => {
+  await Promise.resolve();
+  return blockRequest();
+};
+
+/** Answers blocks, and counts the errors that got as far. */
+function appOf(...handlers: readonly (express.RequestHandler | ErrorRequestHandler)[]) {
+  const errors: unknown[] = [];
+  const app = express4().use(captureRequests());
+  for (const handler of handlers) app.use(handler);
+  app.use(((error, _request, _response, next) => {
+    errors.push(error);
+    next(error);
+  }) satisfies ErrorRequestHandler);
+  return { app: app.use(answerBlocked()), errors };
+}
+
+describe('Express 4', () => {
+  test.each<[string, readonly (express.RequestHandler | ErrorRequestHandler)[]]>([
+    ['of a router', [express4.Router().get('/', blockLater)]],
+    ['of a mounted application', [express4().get('/', blockLater)]],
+    [
+      'that waits before',
+      [
+        async (_request: Request, _response: ExpressResponse, next: NextFunction) => next(),
+        blockLater,
+      ],
+    ],
+    [
+      'of errors',
+      [
+        () => {
+          throw new Error('of the application');
+        },
+        async (
+          _error: unknown,
+          _request: Request,
+          _response: ExpressResponse,
+          _next: NextFunction,
+        ) => blockLater(),
+      ],
+    ],
+    [
+      'that passes its rejections on itself, and returns them',
+      [
+        (_request: Request, _response: ExpressResponse, next: NextFunction) => {
+          const served = blockLater();
+          // oxlint-disable-next-line promise/no-callback-in-promise -- as applications on Express 4 do
+          served.catch(next);
+          return served;
+        },
+      ],
+    ],
+    [
+      'that catches its first block and throws another',
+      [
+        async () => {
+          await blockLater().catch(() => {});
+          throw new RequestBlockedError();
+        },
+      ],
+    ],
+  ])('passes the block of an async handler on, once: one %s', async (_which, handlers) => {
+    const { app, errors } = appOf(...handlers);
+    const response = await ask(app, '/');
+    expect([response.status, await response.text()]).toEqual([403, 'Forbidden']);
+    expect(errors).toEqual([expect.any(RequestBlockedError)]);
+  });
+
+  test('passes the block of an async callback of app.param on, once', async () => {
+    const app = express4().use(captureRequests());
+    const errors: unknown[] = [];
+    const router = express4.Router().param('id', (_request, _response, next) => next());
+    router.param('id', blockLater).get('/users/:id', answerVerb);
+    app.use(router);
+    app.use(((error, _request, _response, next) => {
+      errors.push(error);
+      next(error);
+    }) satisfies ErrorRequestHandler);
+    const response = await ask(app.use(answerBlocked()), '/users/7');
+    expect([response.status, await response.text()]).toEqual([403, 'Forbidden']);
+    expect(errors).toEqual([expect.any(RequestBlockedError)]);
+  });
+
+  test('calls callbacks of app.param with their value and name, in their order', async () => {
+    const app = express4().use(captureRequests());
+    const seen: unknown[] = [];
+    app.param('id', (_request, _response, next, value, name) => {
+      seen.push([value, name]);
+      next();
+    });
+    app.param('id', async (request, _response, next) => {
+      seen.push('second');
+      request.params['id'] = 'changed';
+      next();
+    });
+    app.get('/users/:id', (request, response) => void response.json(request.params));
+    const response = await ask(app, '/users/7');
+    expect([await response.json(), seen]).toEqual([{ id: 'changed' }, [['7', 'id'], 'second']]);
+  });
+
+  test.each(['alone', 'beside its own'])(
+    'passes blocks on where the adapter of node:http stands around it, %s',
+    async (how) => {
+      const app = express4();
+      if (how !== 'alone') app.use(captureRequests());
+      app.use(blockLater).use(answerBlocked());
+      const listener: RequestListener = app;
+      const server = createServer(captureNodeRequests(listener));
+      onTestFinished(() => void server.close());
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      expect((await fetch(originOf(server, 'http'))).status).toBe(403);
+    },
+  );
+
+  test('calls handlers as they are outside of captured requests', async () => {
+    const app = express4();
+    app.use('/captured', captureRequests(), answerVerb);
+    const served = Promise.resolve();
+    const attached = vi.spyOn(served, 'then');
+    app.use((_request, response) => {
+      response.send('bare');
+      return served;
+    });
+    expect(await (await ask(app, '/captured')).json()).toBe('GET');
+    expect(await (await ask(app, '/')).text()).toBe('bare');
+    expect(attached).not.toHaveBeenCalled();
+  });
+
+  test('passes them on also where two copies of the package are in use', async () => {
+    vi.resetModules();
+    const other = await import('../../../src/capture/adapters/express.ts');
+    const { blockRequest: blockByOther } = await import('../../../src/capture/index.ts');
+    for (const [capture, work] of [
+      [other.captureRequests, async () => blockByOther()],
+      [captureRequests, blockLater],
+    ] as const) {
+      const app = express4().use(capture()).use(work).use(answerBlocked());
+      expect((await ask(app, '/')).status).toBe(403);
+    }
+  });
+
+  test('leaves promises alone that are nobody’s block', async () => {
+    const served = Promise.resolve();
+    const attached = vi.spyOn(served, 'then');
+    const { app } = appOf((_request: Request, response: ExpressResponse) => {
+      response.send('well');
+      return served;
+    });
+    expect(await (await ask(app, '/')).text()).toBe('well');
+    expect(attached).not.toHaveBeenCalled();
+  });
+});

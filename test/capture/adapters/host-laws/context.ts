@@ -1,0 +1,173 @@
+/** Where the context of a request is found, and where not. */
+import { EventEmitter } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { currentContext, identify } from '../../../../src/capture/index.ts';
+import type { Application, Exchange, StartHost } from '../host-suite.ts';
+
+const pathNow = (): string => currentContext().http?.request.path ?? '';
+
+const identifiers = (): unknown => currentContext().actor?.identifiers;
+
+export function contextLaws(start: StartHost): void {
+  test('is there in middleware and handler, after waiting, and deep in what they call', async () => {
+    const seen: unknown[] = [];
+    const look = (): void => void seen.push(currentContext().http?.request);
+    const { ask } = await start({
+      before: look,
+      serve: async (exchange) => {
+        look();
+        await wait(1);
+        look();
+        await new Promise((done) => setTimeout(() => done(look()), 1));
+        await Promise.all([wait(1), wait(1).then(look)]);
+        return exchange.answer(200, 'done');
+      },
+    });
+    expect((await ask('/here?q=1')).body).toBe('done');
+    expect(seen).toEqual(Array(5).fill(expect.objectContaining({ path: '/here', verb: 'GET' })));
+    expect(currentContext()).toEqual({});
+  });
+
+  test('does not mix with those of a hundred requests at the same time', async () => {
+    const { ask } = await start(async (exchange) => {
+      const path = currentContext().http?.request.path ?? '';
+      await wait(Number(path.slice(1)) % 7);
+      identify({ path });
+      await wait(Number(path.slice(1)) % 5);
+      const seen = [currentContext().http?.request.path, identifiers()];
+      return exchange.answer(200, JSON.stringify(seen));
+    });
+    const paths = Array.from({ length: 100 }, (_, index) => `/${index}`);
+    const answers = await Promise.all(paths.map((path) => ask(path)));
+    expect(answers.map(({ body }) => JSON.parse(body) as unknown)).toEqual(
+      paths.map((path) => [path, { path }]),
+    );
+  });
+
+  test('has the user from middleware on to the end of the request, and not in the next', async () => {
+    const seen: unknown[] = [];
+    let isFirst = true;
+    const { ask } = await start({
+      before: () => {
+        if (isFirst) identify({ uid: 7 });
+        isFirst = false;
+      },
+      serve: (exchange) => {
+        seen.push(identifiers());
+        return exchange.answer(200, '');
+      },
+    });
+    await ask('/');
+    await ask('/');
+    expect(seen).toEqual([{ uid: 7 }, null]);
+  });
+
+  test('is of the inner request where one host asks another of the same process', async () => {
+    const inner = await start((exchange) => exchange.answer(200, pathNow()));
+    const outer = await start(async (exchange) => {
+      const { body } = await inner.ask('/inner');
+      return exchange.answer(200, `${body} of ${pathNow()}`);
+    });
+    expect((await outer.ask('/outer')).body).toBe('/inner of /outer');
+  });
+
+  test('is that of each adapter’s own options, two in one process', async () => {
+    const address = { headers: { 'x-forwarded-for': '203.0.113.9' } };
+    const trusting = await start(answerAddress, { trustedProxies: 'loopback' });
+    const other = await start(answerAddress);
+    const answers = await Promise.all([trusting.ask('/', address), other.ask('/', address)]);
+    expect(answers.map(({ body }) => body)).toEqual(['203.0.113.9', '127.0.0.1']);
+  });
+
+  test('is not read where nothing happens, and once where something does', async () => {
+    let reads = 0;
+    const trustedProxies = (): boolean => {
+      reads += 1;
+      return false;
+    };
+    const { ask } = await start(
+      (exchange) => {
+        if (isEventful(exchange)) {
+          currentContext();
+          currentContext();
+        }
+        return exchange.answer(200, '');
+      },
+      { trustedProxies },
+    );
+    await ask('/');
+    expect(reads).toBe(0);
+    await ask('/', { headers: { 'x-event': 'yes' } });
+    expect(reads).toBe(1);
+  });
+
+  test('costs a request no listener and no property', async () => {
+    expect(await outsides(start)).toEqual(await outsides(start, 'bare'));
+  });
+
+  test.each([
+    ['blockedStatus', { blockedStatus: 200 }, ['blockedStatus']],
+    ['trustedProxies', { trustedProxies: '10/8' }, ['trustedProxies']],
+    ['addressHeader', { addressHeader: '' }, ['addressHeader']],
+    ['parameters', { parameters: { maxDepth: 0 } }, ['parameters', 'maxDepth']],
+    ['an unknown one', { trustProxies: true }, ['trustProxies']],
+  ])('is refused at set-up where an option is wrong: %s', async (_name, options, path) => {
+    const application: Application = { serve: (exchange) => exchange.answer(200, '') };
+    await expect((async () => await start(application, options as object))()).rejects.toMatchObject(
+      { code: 'ERR_INVALID_OPTION', path },
+    );
+  });
+}
+
+const answerAddress = (exchange: Exchange): unknown =>
+  exchange.answer(200, currentContext().actor?.ip?.address ?? '');
+
+/** Whichever kind of headers the host's request has. */
+function headersOf({ requests: [request] }: Exchange): Record<string, unknown> {
+  const { headers } = request as { headers: Headers | Record<string, unknown> };
+  return headers instanceof Headers ? Object.fromEntries(headers) : headers;
+}
+
+/** Node makes these when they are first read, whoever reads them, and keeps them. */
+function readBefore(exchange: Exchange): void {
+  headersOf(exchange);
+  for (const socket of socketsOf(exchange)) Reflect.get(socket, 'remoteAddress');
+}
+
+const isEventful = (exchange: Exchange): boolean => 'x-event' in headersOf(exchange);
+
+function socketsOf({ requests, responses }: Exchange): object[] {
+  return [...requests, ...responses].flatMap((object) => {
+    const socket: unknown = Reflect.get(object, 'socket');
+    return typeof socket === 'object' && socket !== null ? [socket] : [];
+  });
+}
+
+/** What an adapter could leave behind: names of properties, and how many listen to what. */
+function outsideOf(exchange: Exchange): unknown {
+  return [...exchange.requests, ...exchange.responses, ...socketsOf(exchange)].map((object) => [
+    Reflect.ownKeys(object).map(String).toSorted(),
+    object instanceof EventEmitter
+      ? object.eventNames().map((name) => [String(name), object.listenerCount(name)])
+      : [],
+  ]);
+}
+
+/** Of a request before and after it was read; of a bare host's, which is not read. */
+async function outsides(start: StartHost, options?: 'bare'): Promise<unknown> {
+  const seen: unknown[] = [];
+  const { ask } = await start(async (exchange) => {
+    readBefore(exchange);
+    seen.push(outsideOf(exchange));
+    if (options === undefined) {
+      identify({ uid: 7 });
+      currentContext();
+    }
+    await wait(1);
+    seen.push(outsideOf(exchange));
+    return exchange.answer(200, '');
+  }, options);
+  await ask('/users/7?q=1');
+  return seen;
+}

@@ -1,0 +1,192 @@
+import { describe, expect, test } from 'vitest';
+import { type LoginOptions, LoginWatch } from '../../../src/capture/adapters/login-watch.ts';
+import { currentContext, type RequestContext } from '../../../src/capture/index.ts';
+import { RequestScope, runInScope } from '../../../src/capture/request/request-scope.ts';
+
+type Told = readonly [success: boolean, identifiers: unknown];
+
+/** A strategy as Passport has it: it does with itself what it is told. */
+interface OwnStrategy {
+  readonly name?: unknown;
+  readonly _usernameField?: string;
+  authenticate(request?: unknown, options?: unknown): unknown;
+}
+
+interface Calls {
+  success(...given: unknown[]): unknown;
+  fail(...given: unknown[]): unknown;
+  pass(...given: unknown[]): unknown;
+}
+
+const scope = (): RequestScope =>
+  new RequestScope(() => ({
+    actor: { identifiers: null, ip: {} as never, svc_identifier: null },
+    http: { request: {}, response: { blocked: false } },
+  }));
+
+/** What one request to a strategy is told of, and what the strategy's own calls gave. */
+function outcome(
+  strategy: Partial<OwnStrategy> & { readonly act: (self: Calls) => unknown },
+  { request = {}, options, watch = {} }: Asked = {},
+): { told: Told[]; gave: unknown; identifiers: unknown } {
+  const told: Told[] = [];
+  const reporter = {
+    userLogin: ({ success }: { success: boolean }, context: RequestContext = {}) =>
+      void told.push([success, context.actor?.identifiers]),
+  };
+  const own = {
+    authenticate(this: Calls): unknown {
+      return strategy.act(this);
+    },
+    ...strategy,
+  };
+  const watched = new LoginWatch({ reporter, ...watch }).watched(own) as OwnStrategy;
+  // Passport makes one for each request, and gives it what it does with what is decided.
+  const serving = Object.assign(Object.create(watched) as OwnStrategy & Calls, {
+    success: () => 'passport succeeded',
+    fail: () => 'passport failed',
+    pass: () => 'passport passed',
+  });
+  return runInScope(scope(), () => {
+    const gave = serving.authenticate(request, options);
+    return { told, gave, identifiers: currentContext().actor?.identifiers };
+  });
+}
+
+interface Asked {
+  readonly request?: unknown;
+  readonly options?: unknown;
+  readonly watch?: Partial<LoginOptions>;
+}
+
+const FORM = { name: 'local', _usernameField: 'username' };
+const BODY = { body: { username: 'ada', password: 'guess' }, headers: {} };
+const FAILED = { told: [[false, { username: 'ada' }]], gave: 'passport failed' };
+
+const refuse = (self: Calls): unknown => self.fail({ message: 'no' });
+const accept = (self: Calls): unknown => self.success({ id: 7 });
+const ask = (self: Calls): unknown => self.fail('Basic realm="Users"');
+const letPass = (self: Calls): unknown => self.pass();
+
+function throwOfTheApplication(): never {
+  throw new Error('of the application');
+}
+
+describe('a strategy', () => {
+  test.each([undefined, null, 'local', 7, {}, { authenticate: 'no function' }])(
+    'is left as it is where it is none: %j',
+    (given) => {
+      expect(new LoginWatch({ reporter: { userLogin: () => {} } }).watched(given)).toBe(given);
+    },
+  );
+
+  test.each([null, 'a request'])('serves what is no request unwatched: %j', (request) => {
+    const { told, gave } = outcome({ ...FORM, act: refuse }, { request });
+    expect([told, gave]).toEqual([[], 'passport failed']);
+  });
+
+  test('without a name is told by what it is registered with', () => {
+    const names: unknown[] = [];
+    const isLogin: LoginOptions['isLogin'] = ({ strategy }) => {
+      names.push(strategy);
+      return true;
+    };
+    expect(outcome({ act: accept }, { watch: { isLogin } }).told).toEqual([[true, { id: 7 }]]);
+    expect(names).toEqual(['undefined']);
+  });
+
+  test('is no login where what decides that throws', () => {
+    expect(
+      outcome({ ...FORM, act: accept }, { watch: { isLogin: throwOfTheApplication } }),
+    ).toEqual({
+      told: [],
+      gave: 'passport succeeded',
+      identifiers: { id: 7 },
+    });
+  });
+});
+
+describe('a failure', () => {
+  test.each([
+    ['an object', [{ message: 'no' }]],
+    ['nothing', []],
+    ['a sentence', ['wrong password']],
+    ['a word', ['Unauthorized']],
+    ['what looks like a challenge', ['Form realm="a"']],
+    ['a status', [401]],
+    ['a status behind a word', ['no', 401]],
+  ])('of a form is a failed login, told with %s', (_with, given) => {
+    const act = (self: Calls): unknown => self.fail(...given);
+    expect(outcome({ ...FORM, act }, { request: BODY })).toMatchObject(FAILED);
+  });
+
+  test.each([
+    ['a bad request', [{ message: 'Missing credentials' }, 400]],
+    ['a bad request alone', [400]],
+  ])('of a form is none that says %s', (_with, given) => {
+    const act = (self: Calls): unknown => self.fail(...given);
+    expect(outcome({ ...FORM, act }, { request: BODY })).toMatchObject({
+      told: [],
+      gave: 'passport failed',
+    });
+  });
+
+  test.each([
+    ['Basic realm="Users"', {}, 0],
+    ['Bearer', {}, 0],
+    ['Digest realm="a", nonce="b"', {}, 0],
+    ['wrong user or password', {}, 1],
+    ['Basic realm="Users"', { authorization: 'Basic eA==' }, 1],
+  ])('that asks %j, of a request with %j, is told %i times', (challenge, headers, times) => {
+    const act = (self: Calls): unknown => self.fail(challenge);
+    expect(outcome({ name: 'basic', act }, { request: { headers } }).told).toHaveLength(times);
+  });
+
+  test.each([
+    ['without headers', {}],
+    ['whose headers are none', { headers: 'none' }],
+    [
+      'whose headers throw',
+      {
+        get headers(): never {
+          throw new Error('gone');
+        },
+      },
+    ],
+  ])('with a challenge has no credentials in a request %s', (_of, request) => {
+    expect(outcome({ name: 'basic', act: ask }, { request })).toMatchObject({
+      told: [],
+      gave: 'passport failed',
+    });
+  });
+
+  test('has nobody’s name where the body cannot be read', () => {
+    const request = {
+      get body(): never {
+        throw new Error('gone');
+      },
+    };
+    expect(outcome({ ...FORM, act: refuse }, { request })).toMatchObject({ told: [[false, null]] });
+  });
+});
+
+describe('a restored session', () => {
+  test.each([
+    ['user', { user: { id: 7 } }, { id: 7 }],
+    ['another property', { _userProperty: 'account', account: { id: 8 } }, { id: 8 }],
+    ['nobody', {}, null],
+    ['nobody, told as null', { user: null }, null],
+  ])('names its user, and is no login: %s', (_of, request, identifiers) => {
+    const session = { name: 'session', act: letPass };
+    expect(outcome(session, { request })).toEqual({
+      told: [],
+      gave: 'passport passed',
+      identifiers,
+    });
+  });
+
+  test('is that of the strategy of sessions alone', () => {
+    const request = { user: { id: 7 } };
+    expect(outcome({ name: 'anonymous', act: letPass }, { request }).identifiers).toBeNull();
+  });
+});

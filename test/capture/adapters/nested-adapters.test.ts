@@ -1,0 +1,218 @@
+/** Adapters within one another: one request is one story, whoever tells of it. */
+import { AsyncResource } from 'node:async_hooks';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { context, trace } from '@opentelemetry/api';
+import {
+  InMemorySpanExporter,
+  NodeTracerProvider,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-node';
+import express from 'express';
+import Fastify from 'fastify';
+import { Hono } from 'hono';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import * as expressAdapter from '../../../src/capture/adapters/express.ts';
+import * as fastifyAdapter from '../../../src/capture/adapters/fastify.ts';
+import * as honoAdapter from '../../../src/capture/adapters/hono.ts';
+import * as nodeAdapter from '../../../src/capture/adapters/node-http.ts';
+import {
+  blockRequest,
+  type CaptureOptions,
+  currentContext,
+  identify,
+} from '../../../src/capture/index.ts';
+import { type Answer, ask, getRequestListener, originOf } from '../../helpers/hosts.ts';
+import { closedGate } from './host-laws/gate.ts';
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
+type Serve = () => unknown;
+
+const INNER: CaptureOptions = { trustedProxies: 'loopback', blockedStatus: 451 };
+
+/** A host's listener with the adapter as often as told; it answers with what `serve` gives, as JSON. */
+const HOSTS: Readonly<Record<string, (serve: Serve, times: number) => Promise<Listener>>> = {
+  'node:http': async (serve, times) => {
+    const own: Listener = (_request, response) => response.end(JSON.stringify(serve()));
+    let listener = own;
+    for (let left = times; left > 0; left -= 1) {
+      listener = nodeAdapter.captureRequests(listener, INNER);
+    }
+    return listener;
+  },
+  express: async (serve, times) => {
+    const app = express();
+    for (let left = times; left > 0; left -= 1) app.use(expressAdapter.captureRequests(INNER));
+    app.get('/', (_request, response) => void response.json(serve()));
+    return app.use(expressAdapter.answerBlocked());
+  },
+  fastify: async (serve, times) => {
+    let route: Listener | undefined;
+    const app = Fastify({
+      serverFactory: (handler) => {
+        route = handler;
+        return createServer(handler);
+      },
+    });
+    for (let left = times; left > 0; left -= 1) app.register(fastifyAdapter.captureRequests, INNER);
+    app.get('/', async (_request, reply) => await reply.send(JSON.stringify(serve())));
+    await app.ready();
+    return route as unknown as Listener;
+  },
+  hono: async (serve, times) => {
+    const app = new Hono();
+    for (let left = times; left > 0; left -= 1) app.use(honoAdapter.captureRequests(INNER));
+    app.get('/', (c) => c.json(serve()));
+    return getRequestListener(app.fetch);
+  },
+};
+
+async function answerOf(listener: Listener): Promise<Answer> {
+  const server = createServer((...given) => void listener(...given));
+  onTestFinished(() => void server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const headers = { 'x-forwarded-for': '203.0.113.9' };
+  return await ask(originOf(server, 'http'), '/', 'http', { headers });
+}
+
+const identifiers = (): unknown => currentContext().actor?.identifiers;
+
+/** Within an adapter of node:http's that trusts nobody; `before` and `after` run in its scope. */
+function within(inner: Listener, before: () => void, after = (): void => {}): Listener {
+  return nodeAdapter.captureRequests((request: IncomingMessage, response: ServerResponse) => {
+    before();
+    response.once('close', AsyncResource.bind(after));
+    return inner(request, response);
+  });
+}
+
+function startTracer(): InMemorySpanExporter {
+  const exporter = new InMemorySpanExporter();
+  const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  provider.register();
+  onTestFinished(async () => {
+    trace.disable();
+    context.disable();
+    await provider.shutdown();
+  });
+  return exporter;
+}
+
+const traced =
+  (listener: Listener): Listener =>
+  (...given) =>
+    trace.getTracer('a test').startActiveSpan('GET', (span) => {
+      given[1].once('close', () => span.end());
+      return listener(...given);
+    });
+
+describe.each(Object.entries(HOSTS))('an adapter of %s', (_name, host) => {
+  test('within one of node:http has the user that was told before it opened, and its own options', async () => {
+    const inner = await host(() => [identifiers(), currentContext().actor?.ip.address], 1);
+    const { body } = await answerOf(within(inner, () => identify({ uid: 7 })));
+    expect(JSON.parse(body)).toEqual([{ uid: 7 }, '203.0.113.9']);
+  });
+
+  test('within one of node:http tells it of the user, and of the answer', async () => {
+    const seen: unknown[] = [];
+    const ended = closedGate();
+    const look = (): void => {
+      const { actor, http } = currentContext();
+      seen.push([actor?.identifiers, actor?.ip.address, http?.response]);
+    };
+    const inner = await host(() => identify({ uid: 7 }), 1);
+    await answerOf(
+      within(inner, look, () => {
+        look();
+        ended.open();
+      }),
+    );
+    await ended.opened;
+    expect(seen).toEqual([
+      [null, '127.0.0.1', { blocked: false }],
+      [{ uid: 7 }, '127.0.0.1', { blocked: false, status: 200 }],
+    ]);
+  });
+
+  test('within one of node:http tells it of a block', async () => {
+    const seen: unknown[] = [];
+    const ended = closedGate();
+    const inner = await host(() => blockRequest(), 1);
+    const answer = await answerOf(
+      within(
+        inner,
+        () => {},
+        () => {
+          seen.push(currentContext().http?.response);
+          ended.open();
+        },
+      ),
+    );
+    await ended.opened;
+    expect(answer).toMatchObject({ status: 451, body: 'Unavailable For Legal Reasons' });
+    expect(seen).toEqual([{ blocked: true, status: 451 }]);
+  });
+
+  test('used twice answers a block once, and shows it once on its span', async () => {
+    const exporter = startTracer();
+    const { status } = await answerOf(traced(await host(() => blockRequest(), 2)));
+    await expect.poll(() => exporter.getFinishedSpans()).toHaveLength(1);
+    const events = exporter.getFinishedSpans()[0]?.events ?? [];
+    expect([status, events.map(({ name }) => name)]).toEqual([451, ['exception']]);
+  });
+});
+
+function serveThoughBlocked(): string {
+  try {
+    return blockRequest();
+  } catch {
+    return 'served';
+  }
+}
+
+describe.each(['fastify', 'hono'])('a block that an application of %s caught', (name) => {
+  test('is answered once, with its own status, and is once on its span', async () => {
+    const exporter = startTracer();
+    const listener = await HOSTS[name]?.(serveThoughBlocked, 2);
+    const { status } = await answerOf(traced(listener as Listener));
+    await expect.poll(() => exporter.getFinishedSpans()).toHaveLength(1);
+    const events = exporter.getFinishedSpans()[0]?.events ?? [];
+    expect([status, events.map((event) => event.attributes?.['exception.stacktrace'])]).toEqual([
+      451,
+      [expect.stringContaining('serveThoughBlocked')],
+    ]);
+  });
+});
+
+describe('another request of the same process', () => {
+  test('does not have the user of the one that makes it', async () => {
+    const app = new Hono().use(honoAdapter.captureRequests());
+    app.get('/', (c) => c.json(identifiers() ?? 'nobody'));
+    const listener = nodeAdapter.captureRequests(
+      async (_request: IncomingMessage, response: ServerResponse) => {
+        identify({ uid: 7 });
+        const inner = await app.request('/');
+        response.end(`${await inner.text()} ${JSON.stringify(identifiers())}`);
+      },
+    );
+    expect((await answerOf(listener)).body).toBe('"nobody" {"uid":7}');
+  });
+});
+
+describe('the middleware of Express, used once more', () => {
+  test('takes up the scope that was lost between', async () => {
+    const capture = expressAdapter.captureRequests(INNER);
+    const app = express().use(capture);
+    const outside = AsyncResource.bind((next: () => void) => next());
+    app.use((_request, _response, next) => {
+      identify({ uid: 7 });
+      outside(next);
+    });
+    app.get('/', (_request, _response, next) => {
+      expect(identifiers()).toBeUndefined();
+      next();
+    });
+    app.get('/', capture, (_request, response) => void response.json(identifiers()));
+    expect(JSON.parse((await answerOf(app)).body)).toEqual({ uid: 7 });
+  });
+});

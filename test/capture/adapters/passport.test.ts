@@ -1,0 +1,334 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import passportPackage, { type PassportStatic } from 'passport';
+import { Strategy as LocalStrategy, type VerifyFunction } from 'passport-local';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { captureRequests } from '../../../src/capture/adapters/express.ts';
+import { type LoginOptions, reportLogins } from '../../../src/capture/adapters/passport.ts';
+import { currentContext, type RequestContext } from '../../../src/capture/index.ts';
+
+const { Passport } = passportPackage as unknown as { Passport: new () => PassportStatic };
+
+const ADA = { id: 7, email: 'ada@example.com', password: 'open sesame', roles: ['admin'] };
+
+/** Answers when the caller's own context is long over, as a pool of connections does. */
+const verify: VerifyFunction = (name, password, done) => {
+  setImmediate(() => {
+    if (name === 'broken') done(new Error('no database'));
+    else done(null, name === 'ada' && password === ADA.password ? ADA : false, { message: 'no' });
+  });
+};
+
+/** A token for each request, as passport-http-bearer has it. */
+class TokenStrategy {
+  readonly name = 'bearer';
+  declare success: (user: object) => void;
+  declare fail: (challenge: string) => void;
+  authenticate(request: Request): void {
+    if (request.headers.authorization === 'Bearer good') this.success(ADA);
+    else this.fail('Bearer realm="Users"');
+  }
+}
+
+type Told = { success: boolean; identifiers: unknown; path: unknown; status: unknown };
+
+interface Agent {
+  readonly passport: PassportStatic;
+  readonly app: Express;
+  readonly told: Told[];
+  readonly post: (path: string, body: object, headers?: Record<string, string>) => Promise<number>;
+}
+
+const toldOf = (success: boolean, { actor, http }: RequestContext): Told => ({
+  success,
+  identifiers: actor?.identifiers,
+  path: http?.request.path,
+  status: http?.response.status,
+});
+
+/** An application with Passport; strategies are registered before and after it is watched. */
+async function started(options: Partial<LoginOptions> = {}): Promise<Agent> {
+  const told: Told[] = [];
+  const passport = new Passport();
+  passport.use(new LocalStrategy(verify));
+  reportLogins(passport, {
+    reporter: {
+      userLogin: ({ success }, context = {}) => void told.push(toldOf(success, context)),
+    },
+    ...options,
+  });
+  passport.use('by email', new LocalStrategy({ usernameField: 'user[email]' }, verify));
+  passport.use(new TokenStrategy() as never);
+  const app = express();
+  app.set('env', 'test');
+  app.use(captureRequests(), express.json());
+  const server = app.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const post: Agent['post'] = async (path, body, headers = {}) => {
+    const response = await fetch(origin + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+    await response.text();
+    return response.status;
+  };
+  return { passport, app, told, post };
+}
+
+const GOOD = { username: 'ada', password: ADA.password };
+const BAD = { username: 'ada', password: 'guess' };
+const ADAS = { id: 7, email: 'ada@example.com' };
+const WITHOUT_SESSION = { session: false };
+
+const whoAmI = (_request: Request, response: Response): void => {
+  response.json(currentContext().actor?.identifiers ?? null);
+};
+
+describe('a login with Passport', () => {
+  test('is reported when it succeeds, and names the user for the rest of the request', async () => {
+    const { app, passport, told, post } = await started();
+    const seen: unknown[] = [];
+    app.post('/login', passport.authenticate('local', WITHOUT_SESSION), (request, response) => {
+      seen.push(currentContext().actor?.identifiers, request.user);
+      response.send('in');
+    });
+    expect(await post('/login', GOOD)).toBe(200);
+    expect(told).toEqual([{ success: true, identifiers: ADAS, path: '/login', status: undefined }]);
+    expect(seen).toEqual([ADAS, ADA]);
+  });
+
+  test('is reported when it fails, with the name that was tried and how it was answered', async () => {
+    const { app, passport, told, post } = await started();
+    app.post('/login', passport.authenticate('local', WITHOUT_SESSION), whoAmI);
+    expect(await post('/login', BAD)).toBe(401);
+    const failed = { success: false, identifiers: { username: 'ada' }, path: '/login' };
+    expect(told).toEqual([{ ...failed, status: 401 }]);
+  });
+
+  test('is seen through the application’s own callback, which answers', async () => {
+    const { app, passport, told, post } = await started();
+    const outcomes: unknown[] = [];
+    app.post('/login', (request: Request, response: Response, next: NextFunction) => {
+      const answer = (...given: unknown[]): void => {
+        outcomes.push(given);
+        response.status(given[1] ? 200 : 422).send('');
+      };
+      passport.authenticate('local', answer)(request, response, next);
+    });
+    expect(await post('/login', BAD)).toBe(422);
+    expect(await post('/login', GOOD)).toBe(200);
+    expect(outcomes).toEqual([
+      [null, false, { message: 'no' }, undefined],
+      [null, ADA, { message: 'no' }],
+    ]);
+    expect(told).toMatchObject([
+      { success: false, status: 422 },
+      { success: true, identifiers: ADAS },
+    ]);
+  });
+
+  test('is reported whoever made its middleware before Passport was watched', async () => {
+    const passport = new Passport();
+    passport.use(new LocalStrategy(verify));
+    const early = passport.authenticate('local', WITHOUT_SESSION);
+    const told: boolean[] = [];
+    const reporter = { userLogin: ({ success }: { success: boolean }) => void told.push(success) };
+    reportLogins(passport, { reporter });
+    const { app, post } = await started();
+    app.post('/login', early, whoAmI);
+    await post('/login', GOOD);
+    expect(told).toEqual([true]);
+  });
+
+  test('names whom the strategy’s own field names', async () => {
+    const { app, passport, told, post } = await started();
+    app.post('/login', passport.authenticate('by email', WITHOUT_SESSION), whoAmI);
+    const body = { user: { email: 'ada@example.com' }, username: 'other', password: 'guess' };
+    expect(await post('/login', body)).toBe(401);
+    expect(told).toMatchObject([{ identifiers: { email: 'ada@example.com' } }]);
+  });
+});
+
+describe('no failed login', () => {
+  test.each([
+    ['a request without credentials', { username: 'ada' }, 400],
+    ['an error while the user is looked up', { username: 'broken', password: 'x' }, 500],
+  ])('is %s', async (_what, body, status) => {
+    const { app, passport, told, post } = await started();
+    app.post('/login', passport.authenticate('local', WITHOUT_SESSION), whoAmI);
+    expect(await post('/login', body)).toBe(status);
+    expect(told).toEqual([]);
+  });
+
+  test('is a failure of one strategy where another lets in', async () => {
+    const { app, passport, told, post } = await started();
+    const either = passport.authenticate(['local', 'by email', 'bearer'], WITHOUT_SESSION);
+    app.post('/login', either, whoAmI);
+    const authorization = { authorization: 'Bearer good' };
+    expect(await post('/login', BAD, authorization)).toBe(200);
+    expect(told).toEqual([]);
+  });
+
+  test('but one is told where all strategies have failed', async () => {
+    const { app, passport, told, post } = await started();
+    const either = passport.authenticate(['bearer', 'local', 'by email'], WITHOUT_SESSION);
+    app.post('/login', either, whoAmI);
+    // Passport's own answer: the first status that a strategy told, which found no `user[email]`.
+    expect(await post('/login', BAD)).toBe(400);
+    expect(told).toMatchObject([{ success: false, identifiers: { username: 'ada' } }]);
+  });
+
+  test('is a challenge to which nobody has answered yet, but a wrong answer is', async () => {
+    const { app, passport, told, post } = await started({ isLogin: () => true });
+    app.post('/api', passport.authenticate('bearer', WITHOUT_SESSION), whoAmI);
+    expect(await post('/api', {})).toBe(401);
+    expect(told).toEqual([]);
+    expect(await post('/api', {}, { authorization: 'Bearer bad' })).toBe(401);
+    expect(told).toMatchObject([{ success: false, identifiers: null }]);
+  });
+});
+
+describe('an authentication that is no login', () => {
+  test('names the user and reports nothing: a token of each request', async () => {
+    const { app, passport, told, post } = await started();
+    const seen: unknown[] = [];
+    app.post('/api', passport.authenticate('bearer', WITHOUT_SESSION), (_request, response) => {
+      seen.push(currentContext().actor?.identifiers);
+      response.send('');
+    });
+    await post('/api', {}, { authorization: 'Bearer good' });
+    await post('/api', {}, { authorization: 'Bearer bad' });
+    expect(seen).toEqual([ADAS]);
+    expect(told).toEqual([]);
+  });
+
+  test('names the user of a session that is restored, and nobody of one without', async () => {
+    const { app, passport, told, post } = await started();
+    passport.deserializeUser((id, done) => done(null, id === 7 ? ADA : false));
+    const seen: unknown[] = [];
+    app.use((request, _response, next) => {
+      const user = Number(request.headers['x-user']);
+      Object.assign(request, { session: { passport: user > 0 ? { user } : {} } });
+      next();
+    });
+    app.post('/', passport.session(), (_request, response) => {
+      seen.push(currentContext().actor?.identifiers);
+      response.send('');
+    });
+    for (const user of ['7', '8', '0']) await post('/', {}, { 'x-user': user });
+    expect(seen).toEqual([ADAS, null, null]);
+    expect(told).toEqual([]);
+  });
+
+  test('is the connecting of an account, which changes no user', async () => {
+    const { app, passport, told, post } = await started();
+    const seen: unknown[] = [];
+    app.post('/connect', passport.authorize('local'), (_request, response) => {
+      seen.push(currentContext().actor?.identifiers);
+      response.send('');
+    });
+    await post('/connect', GOOD);
+    await post('/connect', BAD);
+    expect(seen).toEqual([null]);
+    expect(told).toEqual([]);
+  });
+
+  test('is what the option says, which knows what it would be without it', async () => {
+    const attempts: unknown[] = [];
+    const { app, passport, told, post } = await started({
+      isLogin: (attempt) => {
+        attempts.push(attempt);
+        return !attempt.byDefault;
+      },
+    });
+    const options = { session: false };
+    app.post('/login', passport.authenticate('by email', options), whoAmI);
+    app.post('/api', passport.authenticate('bearer', options), whoAmI);
+    await post('/login', { user: { email: 'ada' }, password: ADA.password });
+    await post('/api', {}, { authorization: 'Bearer good' });
+    expect(attempts).toEqual([
+      { strategy: 'local', request: expect.anything(), options, byDefault: true },
+      { strategy: 'bearer', request: expect.anything(), options, byDefault: false },
+    ]);
+    expect(told).toMatchObject([{ success: true, path: '/api' }]);
+  });
+});
+
+const fail = (): never => {
+  throw new Error('of the agent');
+};
+
+describe('what fails while a login is reported', () => {
+  const rejecting = { userLogin: () => Promise.reject(new Error('later')) };
+
+  test.each<[string, Partial<LoginOptions>]>([
+    ['a reporter that throws', { reporter: { userLogin: fail } }],
+    ['a reporter that rejects', { reporter: rejecting }],
+    ['identifiersOf', { identifiersOf: fail }],
+    ['isLogin', { isLogin: fail }],
+  ])('costs its event alone: %s', async (_what, options) => {
+    const { app, passport, post } = await started(options);
+    app.post('/login', passport.authenticate('local', WITHOUT_SESSION), whoAmI);
+    expect(await post('/login', GOOD)).toBe(200);
+    expect(await post('/login', BAD)).toBe(401);
+  });
+
+  test('is not the identifiers: those of the option are taken, or none', async () => {
+    const known = [{ account: 'a-7' }, null];
+    const { app, passport, told, post } = await started({
+      identifiersOf: () => known.shift() ?? null,
+    });
+    app.post('/login', passport.authenticate('local', WITHOUT_SESSION), whoAmI);
+    await post('/login', GOOD);
+    await post('/login', GOOD);
+    expect(told.map(({ identifiers }) => identifiers)).toEqual([{ account: 'a-7' }, null]);
+  });
+});
+
+describe('a Passport that is watched', () => {
+  test('keeps its strategies as they are, and still knows none that is unknown', async () => {
+    const strategy = Object.freeze(new LocalStrategy(verify));
+    const { app, passport, told, post } = await started();
+    passport.use('frozen', strategy);
+    app.post('/login', passport.authenticate('frozen', WITHOUT_SESSION), whoAmI);
+    app.post('/unknown', passport.authenticate('missing', WITHOUT_SESSION), whoAmI);
+    expect(await post('/login', GOOD)).toBe(200);
+    expect(await post('/unknown', GOOD)).toBe(500);
+    expect(told).toHaveLength(1);
+  });
+
+  test('works where no adapter is in use: events are without a context', async () => {
+    const contexts: unknown[] = [];
+    const passport = new Passport();
+    passport.use(new LocalStrategy(verify));
+    const userLogin = (_payload: unknown, context: unknown): number => contexts.push(context);
+    reportLogins(passport, { reporter: { userLogin } });
+    for (const body of [GOOD, BAD]) {
+      await new Promise((done) => {
+        passport.authenticate('local', done as () => void)({ body, headers: {} }, {}, done);
+      });
+    }
+    await expect.poll(() => contexts).toEqual([{}, {}]);
+  });
+});
+
+test.each([
+  ['reporter', { reporter: {} }],
+  ['reporter', {}],
+  ['isLogin', { reporter: { userLogin: () => {} }, isLogin: true }],
+  ['identifiersOf', { reporter: { userLogin: () => {} }, identifiersOf: 'id' }],
+])('reportLogins refuses a wrong %s', (name, options) => {
+  expect(() => reportLogins(new Passport(), options as never)).toThrow(
+    expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [name] }),
+  );
+});
+
+test.each([undefined, {}, 'passport'])('reportLogins refuses what is no Passport: %j', (given) => {
+  expect(() => reportLogins(given as never, { reporter: { userLogin: () => {} } })).toThrow(
+    expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['passport'] }),
+  );
+});

@@ -1,0 +1,387 @@
+import { isIP } from 'node:net';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type ClientAddressOptions,
+  readClientAddressOptions,
+  walkHops,
+} from '../../../src/capture/client-address/client-address.ts';
+import { explainClientAddress } from '../../../src/capture/client-address/explain-client-address.ts';
+import { forwardedOrigin } from '../../../src/capture/client-address/forwarded-origin.ts';
+import type { HeadersLike, RequestLike } from '../../../src/capture/request/request-like.ts';
+import { anyCharacter } from '../../helpers/any-character.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
+
+const PROXY = '10.0.0.1';
+const request = (headers: HeadersLike, remoteAddress: string | undefined = PROXY): RequestLike => ({
+  headers,
+  socket: { remoteAddress, remotePort: 4711 },
+});
+const client = (given: RequestLike, options: ClientAddressOptions) =>
+  walkHops(given, readClientAddressOptions(options)).client;
+const addressBy = (forwardedFor: string, options: ClientAddressOptions) =>
+  client(request({ 'x-forwarded-for': forwardedFor }), options)?.address;
+
+const everyone = (): boolean => true;
+const hasEvenLength = (address: string): boolean => address.length % 2 === 0;
+
+describe('the walk', () => {
+  const TEN = { trustedProxies: '10.0.0.0/8' };
+
+  test.each<[string, ClientAddressOptions, string]>([
+    ['203.0.113.9', TEN, '203.0.113.9'],
+    ['6.6.6.6, 203.0.113.9', TEN, '203.0.113.9'],
+    ['6.6.6.6, 203.0.113.9, 10.0.0.2', TEN, '203.0.113.9'],
+    ['10.9.9.9, 203.0.113.9, 10.0.0.2', TEN, '203.0.113.9'],
+    // All hops are proxies: the farthest is who asked.
+    ['10.0.0.3, 10.0.0.2', TEN, '10.0.0.3'],
+    ['', TEN, PROXY],
+    [' , ', TEN, PROXY],
+    ['203.0.113.9,', TEN, '203.0.113.9'],
+    ['6.6.6.6, 203.0.113.9, 10.0.0.2', {}, PROXY],
+    ['6.6.6.6, 203.0.113.9, 10.0.0.2', { trustedProxies: [] }, PROXY],
+    ['6.6.6.6, 203.0.113.9, 10.0.0.2', { trustedProxies: 0 }, PROXY],
+    ['6.6.6.6, 203.0.113.9, 10.0.0.2', { trustedProxies: 1 }, '10.0.0.2'],
+    ['6.6.6.6, 203.0.113.9, 10.0.0.2', { trustedProxies: 2 }, '203.0.113.9'],
+    ['6.6.6.6, 203.0.113.9,, 10.0.0.2', { trustedProxies: 2 }, '203.0.113.9'],
+    ['6.6.6.6, 203.0.113.9, 10.0.0.2', { trustedProxies: 9 }, '6.6.6.6'],
+    ['6.6.6.6, 203.0.113.9, 10.0.0.2', { trustedProxies: everyone }, '6.6.6.6'],
+    ['6.6.6.6, 203.0.113.9', { trustedProxies: (_, hop) => hop === 0 }, '203.0.113.9'],
+    ['6.6.6.6, 203.0.113.9', { trustedProxies: (address) => address === PROXY }, '203.0.113.9'],
+    // What a trusted proxy could not tell ends the walk at that proxy: further left anyone wrote.
+    ['6.6.6.6, unknown', TEN, PROXY],
+    ['6.6.6.6, _hidden, 10.0.0.2', TEN, '10.0.0.2'],
+    ['6.6.6.6, 0300.0250.1.1, 10.0.0.2', TEN, '10.0.0.2'],
+    ['6.6.6.6, 10.2', { trustedProxies: 9 }, PROXY],
+    ['unknown, 203.0.113.9', TEN, '203.0.113.9'],
+    // Normalised before trust is asked.
+    ['203.0.113.9, ::ffff:10.0.0.2', TEN, '203.0.113.9'],
+    ['203.0.113.9, [::ffff:a00:2]:80', TEN, '203.0.113.9'],
+    ['203.0.113.9, 10.0.0.2:80', TEN, '203.0.113.9'],
+    ['203.0.113.9, [fe80::1%eth0]:80', { trustedProxies: [PROXY, 'linklocal'] }, '203.0.113.9'],
+    ['203.0.113.9, ::1', { trustedProxies: [PROXY, '::1'] }, '203.0.113.9'],
+  ])('of %j with %o leads to %s', (forwardedFor, options, expected) => {
+    expect(addressBy(forwardedFor, options)).toBe(expected);
+  });
+
+  test.each<[string, string | undefined]>([
+    ['::ffff:10.0.0.1', '203.0.113.9'],
+    ['10.0.0.1', '203.0.113.9'],
+    ['11.0.0.1', '11.0.0.1'],
+    ['::ffff:11.0.0.1', '11.0.0.1'],
+    ['::1', '127.0.0.1'],
+    ['fe80::1%eth0', 'fe80::1'],
+    ['', undefined],
+  ])('from the peer %j leads to %j', (peer, expected) => {
+    const given = request({ 'x-forwarded-for': '203.0.113.9' }, peer);
+    expect(client(given, TEN)?.address).toBe(expected);
+  });
+
+  test('asks a function about addresses in the spelling that is reported, each with its hop', () => {
+    const asked: unknown[] = [];
+    const trustedProxies = (address: string, hop: number): boolean => {
+      asked.push([address, hop]);
+      return true;
+    };
+    const value = '203.0.113.9, [2001:DB8::0:1]:80, "10.0.0.2"';
+    client(request({ 'x-forwarded-for': value }, '::ffff:10.0.0.1'), { trustedProxies });
+    expect(asked).toEqual([
+      ['10.0.0.1', 0],
+      ['10.0.0.2', 1],
+      ['2001:db8::1', 2],
+      ['203.0.113.9', 3],
+    ]);
+  });
+
+  test('tells where the address was found, and the port that belongs to it', () => {
+    const headers = { 'x-forwarded-for': '203.0.113.9:55, 10.0.0.2' };
+    expect(client(request(headers), TEN)).toEqual({
+      address: '203.0.113.9',
+      port: 55,
+      hop: 2,
+      source: 'x-forwarded-for',
+    });
+    expect(client(request(headers), {})).toEqual({
+      address: PROXY,
+      port: 4711,
+      hop: 0,
+      source: 'socket',
+    });
+    expect(client(request({ 'x-forwarded-for': '203.0.113.9' }), TEN)?.port).toBeUndefined();
+  });
+
+  test('records each hop with its verdict', () => {
+    const policy = readClientAddressOptions(TEN);
+    const walk = walkHops(request({ 'x-forwarded-for': '6.6.6.6, unknown, 10.0.0.2:80' }), policy);
+    const source = 'x-forwarded-for';
+    const none = { address: undefined, port: undefined };
+    expect(walk.hops).toEqual([
+      { hop: 0, source: 'socket', token: PROXY, address: PROXY, port: 4711, verdict: 'trusted' },
+      { hop: 1, source, token: '10.0.0.2:80', address: '10.0.0.2', port: 80, verdict: 'trusted' },
+      { hop: 2, source, token: 'unknown', ...none, verdict: 'unknown' },
+    ]);
+    expect(walkHops({ headers: {} }, policy)).toEqual({
+      client: undefined,
+      hops: [{ hop: 0, source: 'socket', token: '', ...none, verdict: 'no-address' }],
+    });
+    expect(walkHops(request({}, '11.0.0.1'), policy).hops[0].verdict).toBe('untrusted');
+  });
+});
+
+describe('a peer without an address', () => {
+  const headers = { 'x-forwarded-for': '6.6.6.6, 203.0.113.9' };
+
+  test.each<[ClientAddressOptions, string | undefined]>([
+    [{ trustedProxies: 1 }, '203.0.113.9'],
+    [{ trustedProxies: () => true }, undefined],
+    [{ trustedProxies: ['loopback', 'uniquelocal', 'linklocal'] }, undefined],
+    [{}, undefined],
+  ])('with %o leads to %j', (options, expected) => {
+    expect(client({ headers, socket: {} }, options)?.address).toBe(expected);
+    expect(client({ headers }, options)?.address).toBe(expected);
+  });
+
+  test('leaves the client unknown when a proxy trusted by count names no address', () => {
+    const given = { headers: { 'x-forwarded-for': '6.6.6.6, unknown' }, socket: {} };
+    expect(client(given, { trustedProxies: 1 })).toBeUndefined();
+  });
+});
+
+describe('the header that is believed', () => {
+  const headers: HeadersLike = {
+    'x-forwarded-for': '203.0.113.1',
+    forwarded: 'for=203.0.113.2',
+    'x-real-ip': '203.0.113.3',
+    'cf-connecting-ip': '6.6.6.6, 203.0.113.4',
+  };
+
+  test.each<[string | undefined, string, string]>([
+    [undefined, '203.0.113.1', 'x-forwarded-for'],
+    ['x-forwarded-for', '203.0.113.1', 'x-forwarded-for'],
+    ['X-Forwarded-For', '203.0.113.1', 'x-forwarded-for'],
+    ['forwarded', '203.0.113.2', 'forwarded'],
+    ['Forwarded', '203.0.113.2', 'forwarded'],
+    ['x-real-ip', '203.0.113.3', 'x-real-ip'],
+    ['cf-connecting-ip', '203.0.113.4', 'cf-connecting-ip'],
+    ['true-client-ip', PROXY, 'socket'],
+  ])('is %j alone', (addressHeader, address, source) => {
+    const found = client(request(headers), { trustedProxies: PROXY, addressHeader });
+    expect(found).toMatchObject({ address, source });
+  });
+
+  test('is joined in its order where it is repeated', () => {
+    const options = { trustedProxies: '10.0.0.0/8' };
+    const repeated = { 'x-forwarded-for': ['6.6.6.6', '203.0.113.9, 10.0.0.3', '10.0.0.2'] };
+    expect(client(request(repeated), options)).toMatchObject({ address: '203.0.113.9', hop: 3 });
+    const forwarded = { forwarded: ['for=6.6.6.6', 'for=203.0.113.9, for=10.0.0.2'] };
+    expect(client(request(forwarded), { ...options, addressHeader: 'forwarded' })).toMatchObject({
+      address: '203.0.113.9',
+      hop: 2,
+    });
+  });
+
+  test('is not read at all, nor any other, while the direct peer is not trusted', () => {
+    const reads: string[] = [];
+    const watched = new Proxy<Record<string, string>>(
+      {},
+      Object.fromEntries(
+        ['get', 'has', 'ownKeys', 'getOwnPropertyDescriptor', 'getPrototypeOf'].map((trap) => [
+          trap,
+          () => {
+            reads.push(trap);
+            throw new Error('of a header object that cannot be read');
+          },
+        ]),
+      ),
+    );
+    const given = request(watched, '203.0.113.9');
+    expect(client(given, { trustedProxies: '10.0.0.0/8' })?.address).toBe('203.0.113.9');
+    expect(reads).toEqual([]);
+    expect(client(given, { trustedProxies: 1 })?.address).toBe('203.0.113.9');
+    expect(reads).not.toEqual([]);
+  });
+
+  test.each([
+    ['x-forwarded-for', ','.repeat(100_000)],
+    ['x-forwarded-for', '1.1.1.1,'.repeat(100_000)],
+    ['x-forwarded-for', 'a'.repeat(65_536)],
+    ['x-forwarded-for', `1.1.1.1,${' '.repeat(65_536)}`],
+    ['forwarded', 'for=1.1.1.1,'.repeat(100_000)],
+    ['forwarded', '"'.repeat(65_536)],
+    ['forwarded', `"${'\\'.repeat(65_536)}`],
+    ['forwarded', `for="${',\\"'.repeat(30_000)}`],
+  ])('costs at most 65 questions, however long %s is (%#)', (addressHeader, value) => {
+    let questions = 0;
+    const trustedProxies = (): boolean => {
+      questions += 1;
+      return true;
+    };
+    const found = client(request({ [addressHeader]: value }), { trustedProxies, addressHeader });
+    expect(questions).toBeLessThanOrEqual(65);
+    expect(['1.1.1.1', PROXY]).toContain(found?.address);
+  });
+});
+
+describe('readClientAddressOptions', () => {
+  test.each(['', 'x forwarded', 'x-forwarded-for:', 'x,y', 7, 'x'.repeat(101)])(
+    'refuses %j as the name of a header',
+    (addressHeader) => {
+      expect(() => readClientAddressOptions({ addressHeader } as ClientAddressOptions)).toThrow(
+        expect.objectContaining({
+          code: 'ERR_INVALID_OPTION',
+          path: ['addressHeader'],
+          message: expect.stringContaining(': addressHeader: expected the name of a header. '),
+        }),
+      );
+    },
+  );
+
+  test('believes nobody by default', () => {
+    expect(readClientAddressOptions().isTrusted('127.0.0.1', 0)).toBe(false);
+    expect(readClientAddressOptions().addressHeader).toBe('x-forwarded-for');
+  });
+
+  test('names trustedProxies where that is at fault', () => {
+    expect(() => readClientAddressOptions({ trustedProxies: ['no'] })).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['trustedProxies', 0] }),
+    );
+  });
+
+  test('takes nothing from a polluted prototype', () => {
+    const options = Object.create({ trustedProxies: 9 }) as ClientAddressOptions;
+    expect(readClientAddressOptions(options).isTrusted('10.0.0.1', 0)).toBe(false);
+  });
+});
+
+const text = fc.oneof(
+  fc.string({ unit: anyCharacter, maxLength: 60 }),
+  fc
+    .array(
+      fc.oneof(
+        fc.constantFrom(',', ', ', ';', '"', '\\', '[', ']', ':', '%', '=', 'for=', 'proto=https'),
+        fc.constantFrom('unknown', '_x', '::ffff:', '0x7f.1', '010.1.1.1', ':80', '%eth0', 'host='),
+        fc.ipV4(),
+        fc.ipV6(),
+        fc.ipV4Extended(),
+      ),
+      { maxLength: 14 },
+    )
+    .map((parts) => parts.join('')),
+);
+const value = fc.oneof(
+  text,
+  fc.array(text, { maxLength: 4 }),
+  fc.constant(undefined),
+  fc.anything() as fc.Arbitrary<string>,
+);
+const NAMES = [
+  'x-forwarded-for',
+  'forwarded',
+  'x-forwarded-proto',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'host',
+  ':authority',
+  ':scheme',
+];
+const anyRequest = fc.record({
+  headers: fc.record(Object.fromEntries(NAMES.map((name) => [name, value]))),
+  socket: fc.option(
+    fc.record({ remoteAddress: fc.oneof(text, fc.ipV4(), fc.ipV6()), remotePort: fc.integer() }),
+    { nil: undefined },
+  ),
+}) as fc.Arbitrary<RequestLike>;
+const anyOptions = fc.record<ClientAddressOptions>({
+  trustedProxies: fc.constantFrom<NonNullable<ClientAddressOptions['trustedProxies']>>(
+    () => true,
+    1,
+    64,
+    ['0.0.0.0/1', '128.0.0.0/1', '::/1', '8000::/1'],
+    'loopback, uniquelocal',
+  ),
+  addressHeader: fc.constantFrom('x-forwarded-for', 'forwarded', 'host'),
+});
+
+describe('whatever a request holds', () => {
+  test('the address is one that net.isIP accepts, or none', () => {
+    fc.assert(
+      fc.property(anyRequest, anyOptions, (given, options) => {
+        const found = client(given, options);
+        expect(found === undefined || isIP(found.address) !== 0).toBe(true);
+      }),
+      { numRuns: quickOrNightly(200, 1000) },
+    );
+  });
+
+  test('origin and explanation are told without throwing, and within their bounds', () => {
+    fc.assert(
+      fc.property(anyRequest, anyOptions, (given, options) => {
+        const policy = readClientAddressOptions(options);
+        const origin = forwardedOrigin(given, policy, walkHops(given, policy));
+        expect(['http', 'https']).toContain(origin.scheme);
+        expect(origin.host).toMatch(/^[!-~]{0,255}$/);
+        expect(origin.port).toSatisfy((port: number) => port >= 1 && port <= 65_535);
+        expect(explainClientAddress(given, options).text).toMatch(/^[ -~\n…]+$/);
+      }),
+      { numRuns: quickOrNightly(200, 1000) },
+    );
+  });
+
+  test('what a client writes to the left changes nothing', () => {
+    const hop = fc.oneof(fc.constantFrom('203.0.113.9', 'unknown', '10.0.0.2'), fc.ipV4());
+    fc.assert(
+      fc.property(
+        text,
+        fc.array(hop, { minLength: 1, maxLength: 5 }),
+        fc.constantFrom('x-forwarded-for', 'forwarded'),
+        (left, hops, addressHeader) => {
+          const options = { trustedProxies: '10.0.0.0/8', addressHeader };
+          const right = hops.map((node) =>
+            addressHeader === 'forwarded' ? `for="${node}"` : node,
+          );
+          const policy = readClientAddressOptions(options);
+          const alone = walkHops(request({ [addressHeader]: right.join(', ') }), policy);
+          // Where all are trusted proxies, the farthest of them has vouched for what is left of it.
+          fc.pre(alone.hops.at(-1)?.verdict !== 'trusted');
+          const forged = request({ [addressHeader]: [left, ...right].join(', ') });
+          expect(walkHops(forged, policy)).toEqual(alone);
+        },
+      ),
+      { numRuns: quickOrNightly(200, 1000) },
+    );
+  });
+
+  test('both kinds of header lead to the same hops', () => {
+    const node = fc.oneof(
+      fc.ipV4(),
+      fc.ipV6().map((address) => `[${address}]:80`),
+      text,
+    );
+    fc.assert(
+      fc.property(fc.array(node, { maxLength: 6 }), (nodes) => {
+        const safe = nodes.map((written) => written.replace(/[",\\]/g, '').trim() || '10.0.0.7');
+        fc.pre(safe.every((written) => !/^\s|\s$/.test(written)));
+        const trustedProxies = hasEvenLength;
+        const list = request({ 'x-forwarded-for': safe.join(', ') }, PROXY);
+        const forwarded = request({
+          forwarded: safe.map((written) => `for="${written}"`).join(', '),
+        });
+        const bare = client(list, { trustedProxies });
+        const named = client(forwarded, { trustedProxies, addressHeader: 'forwarded' });
+        expect(named && { ...named, source: '' }).toEqual(bare && { ...bare, source: '' });
+      }),
+    );
+  });
+
+  test('it is not changed, though it is frozen', () => {
+    const headers = Object.freeze({
+      'x-forwarded-for': Object.freeze(['6.6.6.6', '203.0.113.9']),
+      host: 'a.example',
+    });
+    const given = Object.freeze({ headers, socket: Object.freeze({ remoteAddress: PROXY }) });
+    const before = structuredClone(given);
+    expect(client(given, { trustedProxies: 1 })?.address).toBe('203.0.113.9');
+    expect(explainClientAddress(given, { trustedProxies: 1 }).client?.hop).toBe(1);
+    expect(given).toEqual(before);
+  });
+});

@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest';
+import { explainClientAddress } from '../../../src/capture/client-address/explain-client-address.ts';
+import type { HeadersLike, RequestLike } from '../../../src/capture/request/request-like.ts';
+
+const request = (headers: HeadersLike, remoteAddress = '10.0.0.1'): RequestLike => ({
+  headers,
+  socket: { remoteAddress },
+});
+const TEN = { trustedProxies: '10.0.0.0/8' };
+const textOf = (given: RequestLike, options = {}) => explainClientAddress(given, options).text;
+
+describe('explainClientAddress', () => {
+  test('tells of each hop what was believed and why', () => {
+    const headers = {
+      'x-forwarded-for': '6.6.6.6, [2001:DB8::9]:4711, 10.0.0.2',
+      'x-client-ip': '6.6.6.6',
+      forwarded: 'for=6.6.6.6',
+    };
+    expect(textOf(request(headers, '::ffff:10.0.0.1'), TEN).split('\n')).toEqual([
+      'The client address is 2001:db8::9 (hop 2, x-forwarded-for).',
+      '- hop 0, socket: "::ffff:10.0.0.1" is 10.0.0.1: a trusted proxy: what it says of the hop before it is believed',
+      '- hop 1, x-forwarded-for: "10.0.0.2": a trusted proxy: what it says of the hop before it is believed',
+      '- hop 2, x-forwarded-for: "[2001:DB8::9]:4711" is 2001:db8::9: no trusted proxy, so it is the client; what stands further left may be its own work',
+      'Not believed: forwarded, x-client-ip.',
+    ]);
+  });
+
+  test('tells the same as data', () => {
+    const headers = { 'x-forwarded-for': '203.0.113.9', 'x-real-ip': '6.6.6.6' };
+    expect(explainClientAddress(request(headers), TEN)).toEqual({
+      client: { address: '203.0.113.9', port: undefined, hop: 1, source: 'x-forwarded-for' },
+      header: 'x-forwarded-for',
+      hops: [
+        expect.objectContaining({ hop: 0, source: 'socket', verdict: 'trusted' }),
+        expect.objectContaining({ hop: 1, token: '203.0.113.9', verdict: 'untrusted' }),
+      ],
+      ignored: ['x-real-ip'],
+      text: expect.any(String),
+    });
+  });
+
+  test.each<[string, string]>([
+    ['unknown', '"unknown": the proxy does not know it (RFC 7239 6.2)'],
+    ['_hidden', '"_hidden": the proxy hides it (RFC 7239 6.3)'],
+    ['0300.0250.1.1', '"0300.0250.1.1": not an IP address as net.isIP knows them'],
+    ['a'.repeat(1025), '"": longer than 1024 characters, and not read'],
+    [','.repeat(64), '"": more than 64 elements, and no more are read'],
+  ])('says of a refused hop why, and where that leads (%#)', (token, why) => {
+    expect(textOf(request({ 'x-forwarded-for': token }), TEN).split('\n')).toEqual([
+      'The client address is 10.0.0.1 (hop 0, socket).',
+      expect.stringMatching(/^- hop 0, socket: "10\.0\.0\.1": a trusted proxy/),
+      `- hop 1, x-forwarded-for: ${why}`,
+      '- so the last trusted hop that has an address counts as the client',
+    ]);
+  });
+
+  test.each<[string, string]>([
+    ['proto=https', '"proto=https": an element without "for"'],
+    ['for=a;for=b', '"for=a;for=b": not in the grammar of RFC 7239, or a parameter twice'],
+  ])('says so of Forwarded, too: %s', (forwarded, why) => {
+    const options = { ...TEN, addressHeader: 'forwarded' };
+    expect(textOf(request({ forwarded }), options).split('\n')[2]).toBe(
+      `- hop 1, forwarded: ${why}`,
+    );
+  });
+
+  test('says that nothing further was named', () => {
+    expect(textOf(request({}), TEN).split('\n').at(-1)).toBe(
+      '- x-forwarded-for names no further hop, so the last one is the client',
+    );
+  });
+
+  test('names the header that would be believed of a trusted peer, once', () => {
+    const headers = { 'x-real-ip': '6.6.6.6', 'x-forwarded-for': '6.6.6.6', forwarded: 'for=_a' };
+    expect(explainClientAddress(request(headers), { addressHeader: 'X-Real-IP' })).toMatchObject({
+      header: 'x-real-ip',
+      ignored: ['x-real-ip', 'x-forwarded-for', 'forwarded'],
+    });
+    expect(textOf(request(headers)).split('\n')).toEqual([
+      'The client address is 10.0.0.1 (hop 0, socket).',
+      '- hop 0, socket: "10.0.0.1": no trusted proxy, so it is the client; what stands further left may be its own work',
+      'Not believed: x-forwarded-for, forwarded, x-real-ip.',
+    ]);
+  });
+
+  test('says that nobody is known', () => {
+    expect(textOf({ headers: {} }).split('\n')).toEqual([
+      'The client address is not known.',
+      '- hop 0, socket: "": no address, and not trusted without one',
+    ]);
+  });
+
+  test('shows what a header holds on one line, shortened, and no other header of the request', () => {
+    const headers = {
+      'x-forwarded-for': `\n\u001b[31m\u00e9\ud800${'x'.repeat(100)}`,
+      authorization: 'Bearer secret',
+      cookie: 'secret',
+    };
+    const text = textOf(request(headers), TEN);
+    expect(text.split('\n')[2]).toBe(
+      `- hop 1, x-forwarded-for: "\\n\\u001b[31m\\u00e9\\ud800${'x'.repeat(72)}…": not an IP address as net.isIP knows them`,
+    );
+    expect(text).not.toContain('secret');
+  });
+
+  test('refuses unusable options', () => {
+    expect(() => explainClientAddress({ headers: {} }, { trustedProxies: 'all' })).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['trustedProxies'] }),
+    );
+  });
+});

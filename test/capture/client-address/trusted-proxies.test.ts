@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'vitest';
+import { compileTrust } from '../../../src/capture/client-address/trusted-proxies.ts';
+
+const trusts = (given: unknown, address: string | undefined, hop = 0): boolean =>
+  compileTrust(given)(address, hop);
+
+describe('trusted ranges', () => {
+  test.each<[given: unknown, address: string, expected: boolean]>([
+    ['10.0.0.0/8', '10.255.255.255', true],
+    ['10.0.0.0/8', '11.0.0.0', false],
+    ['10.0.0.0/8', '2001:db8::1', false],
+    ['10.1.2.3', '10.1.2.3', true],
+    ['10.1.2.3', '10.1.2.4', false],
+    ['10.1.2.3/32', '10.1.2.3', true],
+    ['128.0.0.0/1', '203.0.113.9', true],
+    ['2001:DB8::/32', '2001:db8:1::7', true],
+    ['2001:db8::/32', '2001:db9::7', false],
+    ['2001:db8::7', '2001:db8::7', true],
+    ['2001:db8::7/128', '2001:db8::8', false],
+    [['10.1.2.3', '192.0.2.0/24'], '192.0.2.200', true],
+    [['10.1.2.3', '192.0.2.0/24'], '10.1.2.4', false],
+    ['10.1.2.3, 192.0.2.0/24', '192.0.2.200', true],
+    [['loopback, 10.1.2.3', '192.0.2.0/24'], '10.1.2.3', true],
+    [[], '127.0.0.1', false],
+    ['loopback', '127.255.0.1', true],
+    ['loopback', '128.0.0.1', false],
+    ['linklocal', '169.254.7.7', true],
+    ['linklocal', 'fe80::1', true],
+    ['linklocal', '10.0.0.1', false],
+    ['uniquelocal', '10.0.0.1', true],
+    ['uniquelocal', '172.31.0.1', true],
+    ['uniquelocal', '172.32.0.1', false],
+    ['uniquelocal', '192.168.1.1', true],
+    ['uniquelocal', 'fd00::1', true],
+    ['uniquelocal', '100.64.1.1', false],
+    // Written mapped, an IPv4 range covers the addresses that are reported as IPv4.
+    ['::ffff:10.0.0.0/104', '10.9.9.9', true],
+    ['::ffff:10.0.0.0/104', '11.0.0.1', false],
+    ['::ffff:10.1.2.3', '10.1.2.3', true],
+    // CVE-2026-90711: neither family spills into the other.
+    ['::/1', '10.0.0.1', false],
+    [['::/1', '::2'], '10.0.0.1', false],
+    // D14: the peer ::1 is reported as 127.0.0.1.
+    ['::1', '127.0.0.1', true],
+    ['::/8', '127.0.0.1', true],
+    ['::1', '127.0.0.2', false],
+    ['::2', '127.0.0.1', false],
+  ])('%j: %s is trusted: %j', (given, address, expected) => {
+    expect(trusts(given, address)).toBe(expected);
+  });
+
+  test('trust no peer without an address', () => {
+    expect(trusts(['loopback', 'linklocal', 'uniquelocal'], undefined)).toBe(false);
+  });
+
+  test('do not change when the list does', () => {
+    const list = ['10.0.0.0/8'];
+    const isTrusted = compileTrust(list);
+    list[0] = '192.0.2.0/24';
+    expect([isTrusted('10.0.0.1', 0), isTrusted('192.0.2.1', 0)]).toEqual([true, false]);
+  });
+});
+
+describe('a number of trusted proxies', () => {
+  test.each([
+    [0, 0, false],
+    [1, 0, true],
+    [1, 1, false],
+    [64, 63, true],
+    [64, 64, false],
+  ])('%i: hop %i is trusted: %j', (count, hop, expected) => {
+    expect(trusts(count, '203.0.113.9', hop)).toBe(expected);
+  });
+
+  test('trusts a peer without an address, as behind a Unix socket', () => {
+    expect(trusts(1, undefined)).toBe(true);
+  });
+});
+
+describe('a function that trusts', () => {
+  test('is given address and hop', () => {
+    const asked: unknown[] = [];
+    expect(trusts((...given: unknown[]) => asked.push(given) > 0, '10.0.0.1', 3)).toBe(true);
+    expect(asked).toEqual([['10.0.0.1', 3]]);
+  });
+
+  test.each<[string, () => unknown]>([
+    ['returns false', () => false],
+    ['returns a promise', () => Promise.resolve(true)],
+    ['returns 1', () => 1],
+    [
+      'throws',
+      () => {
+        throw new Error('no');
+      },
+    ],
+  ])('trusts nobody when it %s', (_, isTrusted) => {
+    expect(trusts(isTrusted, '10.0.0.1')).toBe(false);
+  });
+
+  test('is not asked about a peer without an address', () => {
+    expect(trusts(() => true, undefined)).toBe(false);
+  });
+});
+
+describe('an unusable option', () => {
+  const ENTRY = 'expected an address, a CIDR, loopback, linklocal or uniquelocal';
+  const COUNT = 'expected an integer from 0 to 64';
+  const KIND = 'expected addresses, CIDRs, range names, a number or a function';
+
+  test.each<[given: unknown, path: readonly PropertyKey[], detail: string]>([
+    ['', ['trustedProxies'], ENTRY],
+    ['10.0.0.0/8,', ['trustedProxies'], ENTRY],
+    ['private', ['trustedProxies'], ENTRY],
+    ['toString', ['trustedProxies'], ENTRY],
+    ['010.0.0.0/8', ['trustedProxies'], ENTRY],
+    ['10/8', ['trustedProxies'], ENTRY],
+    ['0x0a.0.0.0/8', ['trustedProxies'], ENTRY],
+    ['10.0.0.0/255.0.0.0', ['trustedProxies'], ENTRY],
+    ['10.0.0.0/', ['trustedProxies'], ENTRY],
+    ['10.0.0.0/8/8', ['trustedProxies'], ENTRY],
+    ['10.0.0.0/-8', ['trustedProxies'], ENTRY],
+    ['fe80::1%eth0', ['trustedProxies'], ENTRY],
+    ['[::1]', ['trustedProxies'], ENTRY],
+    ['proxy.example', ['trustedProxies'], ENTRY],
+    ['0.0.0.0/0', ['trustedProxies'], 'expected a prefix from 1 to 32'],
+    ['10.0.0.0/33', ['trustedProxies'], 'expected a prefix from 1 to 32'],
+    ['::/0', ['trustedProxies'], 'expected a prefix from 1 to 128'],
+    ['::/129', ['trustedProxies'], 'expected a prefix from 1 to 128'],
+    ['::ffff:0:0/96', ['trustedProxies'], 'expected a prefix from 1 to 32'],
+    [['loopback', '10.0.0.0/99'], ['trustedProxies', 1], 'expected a prefix from 1 to 32'],
+    [['loopback', 'nobody'], ['trustedProxies', 1], ENTRY],
+    [['loopback', 7], ['trustedProxies', 1], 'expected text'],
+    [Array.of<unknown>(undefined), ['trustedProxies', 0], 'expected text'],
+    [-1, ['trustedProxies'], COUNT],
+    [65, ['trustedProxies'], COUNT],
+    [1.5, ['trustedProxies'], COUNT],
+    [Number.NaN, ['trustedProxies'], COUNT],
+    [true, ['trustedProxies'], KIND],
+    [null, ['trustedProxies'], KIND],
+    [{}, ['trustedProxies'], KIND],
+  ])('%j is refused at its place', (given, path, detail) => {
+    expect(() => compileTrust(given)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_INVALID_OPTION',
+        path,
+        message: expect.stringContaining(`: ${path.join('.')}: ${detail}. `),
+      }),
+    );
+  });
+});

@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { ALPHA_3_CODES } from '../../../src/capture/enrichment/country-codes.ts';
+import { describeAddress } from '../../../src/capture/enrichment/describe-address.ts';
+import { createEnrichment } from '../../../src/capture/enrichment/enrichers.ts';
+import { maxmindEnricher } from '../../../src/capture/enrichment/maxmind-enricher.ts';
+import { mmdb } from '../../helpers/mmdb.ts';
+
+const DELFT = {
+  city: { names: { en: 'Delft', fr: 'Delft (Pays-Bas)' } },
+  country: { iso_code: 'NL' },
+  location: { latitude: 52.01, longitude: 4.36 },
+};
+const GEO = { city: 'Delft', country_code: 'NLD', latitude: 52.01, longitude: 4.36 };
+const CLEAN = { proxy: false, tor: false, vpn: false };
+
+describe('an enricher of a MaxMind database', () => {
+  let folder = '';
+  let databasePath = '';
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'mmdb-'));
+    databasePath = join(folder, 'city.mmdb');
+    const entries = {
+      '8.8.8.1': DELFT,
+      '8.8.8.2': { ...DELFT, city: {} },
+      '8.8.8.3': { ...DELFT, country: { iso_code: 'ZZ' } },
+      '8.8.8.4': { ...DELFT, location: { latitude: 52.01 } },
+      '8.8.8.5': { ...DELFT, location: { longitude: 4.36 } },
+      '8.8.8.6': { country: { iso_code: 'NL' } },
+      '8.8.8.7': { is_tor_exit_node: true, is_anonymous: true },
+      '8.8.8.8': { is_anonymous_vpn: true },
+      '8.8.8.9': { is_public_proxy: true },
+      '8.8.8.10': { ...DELFT, traits: { is_residential_proxy: true } },
+      '8.8.8.11': 'text',
+      '10.0.0.1': DELFT,
+    };
+    writeFileSync(databasePath, mmdb(entries));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test.each([
+    ['8.8.8.1', { geo: GEO, ...CLEAN }],
+    ['8.8.8.2', CLEAN],
+    ['8.8.8.3', CLEAN],
+    ['8.8.8.4', CLEAN],
+    ['8.8.8.5', CLEAN],
+    ['8.8.8.6', CLEAN],
+    ['8.8.8.7', { ...CLEAN, tor: true }],
+    ['8.8.8.8', { ...CLEAN, vpn: true }],
+    ['8.8.8.9', { ...CLEAN, proxy: true }],
+    ['8.8.8.10', { ...CLEAN, geo: GEO, proxy: true }],
+    ['8.8.8.11', undefined],
+    ['8.8.8.12', undefined],
+  ])('knows of %s what the database has in full', async (address, facts) => {
+    const enricher = await maxmindEnricher({ databasePath });
+    expect(enricher(address)).toEqual(facts);
+  });
+
+  it('names cities in the language asked for, else in English', async () => {
+    const facts = ['fr', 'de'].map(async (language) =>
+      createEnrichment({
+        enrichers: [await maxmindEnricher({ databasePath, language })],
+      }).factsOf('8.8.8.1'),
+    );
+    const cities = (await Promise.all(facts)).map(({ geo }) => geo?.city);
+    expect(cities).toEqual(['Delft (Pays-Bas)', 'Delft']);
+  });
+
+  it('gives a whole actor.ip, and no place of a private address', async () => {
+    const enrichment = createEnrichment({ enrichers: [await maxmindEnricher({ databasePath })] });
+    const geo = (address: string) => describeAddress(address, { enrichment })?.geo;
+    expect([geo('8.8.8.1'), geo('10.0.0.1'), geo('8.8.8.2')]).toEqual([GEO, {}, {}]);
+    expect(enrichment.stats()).toEqual([{ failed: 0, nonsense: 0, slow: 0, skipped: 0 }]);
+  });
+
+  it('says which package is missing and how to install it', async () => {
+    const cause = new Error("Cannot find package 'maxmind'");
+    const enricher = maxmindEnricher({ databasePath }, () => Promise.reject(cause));
+    await expect(enricher).rejects.toMatchObject({
+      code: 'ERR_PEER_MISSING',
+      message: expect.stringContaining('could not be loaded: maxmind (`npm install maxmind`).'),
+      cause,
+    });
+  });
+
+  it('says that there is no such file, or no database in it', async () => {
+    const failed = { code: 'ERR_SETTINGS_FAILED', path: ['databasePath'] };
+    const gone = maxmindEnricher({ databasePath: join(folder, 'gone.mmdb') });
+    await expect(gone).rejects.toMatchObject({ ...failed, cause: { code: 'ENOENT' } });
+    const broken = join(folder, 'broken.mmdb');
+    writeFileSync(broken, 'x'.repeat(1000));
+    await expect(maxmindEnricher({ databasePath: broken })).rejects.toMatchObject(failed);
+  });
+
+  test.each([
+    [{}, 'databasePath'],
+    [{ databasePath: '' }, 'databasePath'],
+    [{ databasePath: 7 }, 'databasePath'],
+    [{ databasePath: 'a', language: '' }, 'language'],
+  ])('refuses %j for its %s', async (options, option) => {
+    await expect(maxmindEnricher(options as never)).rejects.toMatchObject({
+      code: 'ERR_INVALID_OPTION',
+      path: [option],
+    });
+  });
+});
+
+describe('country codes', () => {
+  it('are one for each country, in capitals', () => {
+    const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
+    expect(ALPHA_3_CODES.size).toBe(250);
+    expect(new Set(ALPHA_3_CODES.values()).size).toBe(250);
+    const odd = [...ALPHA_3_CODES].filter(
+      ([two, three]) => regions.of(two) === undefined || !/^[A-Z]{3}$/.test(three),
+    );
+    expect(odd).toEqual([]);
+  });
+
+  test.each([
+    ['DE', 'DEU'],
+    ['CH', 'CHE'],
+    ['GB', 'GBR'],
+    ['US', 'USA'],
+    ['AX', 'ALA'],
+    ['ZW', 'ZWE'],
+    ['XK', 'XKX'],
+  ])('of %s is %s', (two, three) => {
+    expect(ALPHA_3_CODES.get(two)).toBe(three);
+  });
+});

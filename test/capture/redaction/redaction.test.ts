@@ -1,0 +1,339 @@
+import { describe, expect, it, test } from 'vitest';
+import { createRedactor, REDACTED } from '../../../src/capture/redaction/redaction.ts';
+import { SECRET_SHAPES } from '../../../src/capture/redaction/secret-shapes.ts';
+import { SENSITIVE_KEYS } from '../../../src/capture/redaction/sensitive-keys.ts';
+
+const { isSensitiveKey, maskText, isSecretNumber } = createRedactor();
+
+const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0MiJ9.c2lnbmF0dXJl';
+const CARD = '4111111111111111';
+
+describe('a sensitive key', () => {
+  test.each([
+    'password',
+    'Password',
+    'PASSWORD',
+    'user[password]',
+    'user.password',
+    'user-password',
+    'password_confirmation',
+    'passwordConfirmation',
+    'newpassword',
+    'password2',
+    'passwd',
+    'pwd',
+    'pass',
+    'DB_PASS',
+    'pin',
+    'access_token',
+    'accessToken',
+    'accesstoken',
+    'AccessTokens',
+    'X-CSRF-Token',
+    'csrfmiddlewaretoken',
+    'refresh-token',
+    'client_secret',
+    'clientSecret',
+    'secrets',
+    'api_key',
+    'apiKey',
+    'apikey',
+    'API-KEY',
+    'x-api-key',
+    'APIKey',
+    'ApiKeyV2',
+    'user[api][key]',
+    'private_key',
+    'awsSecretAccessKey',
+    'authorization',
+    'Proxy-Authorization',
+    'auth',
+    'x_auth',
+    'Set-Cookie',
+    'cookies',
+    'sessionId',
+    'session_id',
+    'JSESSIONID',
+    'PHPSESSID',
+    'connect.sid',
+    'cardNumber',
+    'card_number',
+    'credit-card',
+    'cvv',
+    'CVV2',
+    'cvc',
+    'ssn',
+    'user_ssn',
+    'socialSecurityNumber',
+    'otp',
+    'X-Amz-Signature',
+  ])('is %s', (key) => {
+    expect(isSensitiveKey(key)).toBe(true);
+  });
+
+  test.each([
+    'author',
+    'authors',
+    'shipping',
+    'opinion',
+    'keyboard',
+    'key',
+    'tokenizer',
+    'compass',
+    'bypassed',
+    'side',
+    'resident',
+    'cardinal',
+    'company',
+    'passenger',
+    'name',
+    'q',
+    '',
+    '[]',
+    '密码',
+  ])('is not %s', (key) => {
+    expect(isSensitiveKey(key)).toBe(false);
+  });
+
+  it('is judged by its first 256 characters', () => {
+    expect(isSensitiveKey(`${'a-'.repeat(124)}password`)).toBe(true);
+    expect(isSensitiveKey(`${'a-'.repeat(125)}password`)).toBe(false);
+  });
+
+  it('is judged alike again, also after thousands of others', () => {
+    const redactor = createRedactor();
+    const judged = () => ['password', 'name', `${'x'.repeat(80)}-pin`].map(redactor.isSensitiveKey);
+    expect([judged(), judged()]).toEqual([
+      [true, false, true],
+      [true, false, true],
+    ]);
+    for (let index = 0; index < 2500; index += 1) redactor.isSensitiveKey(`n${index}`);
+    expect(judged()).toEqual([true, false, true]);
+  });
+
+  it('may be any of a list of the user', () => {
+    const redactor = createRedactor({ sensitiveKeys: ['colour', 'taste*'] });
+    const found = ['colour', 'eyeColour', 'tastes', 'distaste', 'password'].map(
+      redactor.isSensitiveKey,
+    );
+    expect(found).toEqual([true, true, true, false, false]);
+    expect(createRedactor({ sensitiveKeys: [] }).isSensitiveKey('password')).toBe(false);
+  });
+
+  it('may be added, removed and kept', () => {
+    const sensitiveKeys = { add: ['colour'], remove: ['pin'], keep: ['max_tokens', 'authToken'] };
+    const redactor = createRedactor({ sensitiveKeys });
+    const judged = ['colour', 'pin', 'password', 'maxTokens', 'auth-token', 'token'].map(
+      redactor.isSensitiveKey,
+    );
+    expect(judged).toEqual([true, false, true, false, false, true]);
+  });
+
+  it('stands once and well-formed in the default list', () => {
+    expect(new Set(SENSITIVE_KEYS).size).toBe(SENSITIVE_KEYS.length);
+    expect(createRedactor({ sensitiveKeys: SENSITIVE_KEYS }).isSensitiveKey('pin')).toBe(true);
+  });
+});
+
+describe('options of redaction', () => {
+  test.each([
+    [{ sensitiveKeys: ['Pass Word'] }, 'redaction.sensitiveKeys', 'a list of patterns'],
+    [{ sensitiveKeys: ['*'] }, 'redaction.sensitiveKeys', 'a list of patterns'],
+    [{ sensitiveKeys: [7] }, 'redaction.sensitiveKeys', 'a list of patterns'],
+    [{ sensitiveKeys: 'pin' }, 'redaction.sensitiveKeys', 'a list of patterns, or an object'],
+    [{ sensitiveKeys: null }, 'redaction.sensitiveKeys', 'a list of patterns, or an object'],
+    [{ sensitiveKeys: { add: ['a*b'] } }, 'redaction.sensitiveKeys.add', 'a list of patterns'],
+    [{ sensitiveKeys: { remove: ['pins'] } }, 'redaction.sensitiveKeys.remove', 'the default list'],
+    [{ sensitiveKeys: { keep: [''] } }, 'redaction.sensitiveKeys.keep', 'a list of names'],
+    [{ maskValues: 1 }, 'redaction.maskValues', 'true or false'],
+  ])('refuse %j', (options, path, expected) => {
+    expect(() => createRedactor(options as never)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_INVALID_OPTION',
+        path: path.split('.'),
+        message: expect.stringContaining(`expected ${path} to be `),
+      }),
+    );
+    expect(() => createRedactor(options as never)).toThrow(expected);
+  });
+
+  test.each([
+    [{ mask: true }, 'unknown key "mask" in redaction'],
+    [{ sensitiveKeys: { added: [] } }, 'unknown key "added" in redaction.sensitiveKeys'],
+    [null, 'expected redaction to be an object'],
+    [[], 'expected redaction to be an object'],
+  ])('refuse the form of %j', (options, message) => {
+    expect(() => createRedactor(options as never)).toThrow(message);
+  });
+
+  it('may switch off masking by looks', () => {
+    const redactor = createRedactor({ maskValues: false });
+    expect(redactor.maskText(`Bearer ${JWT} password=a`)).toBe(`Bearer ${JWT} password=a`);
+    expect(redactor.isSecretNumber(Number(CARD))).toBe(false);
+    expect(redactor.isSensitiveKey('password')).toBe(true);
+  });
+});
+
+const PEM_BODY = 'MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSj';
+
+describe('a secret in a text', () => {
+  test.each([
+    [JWT, REDACTED],
+    [`token is ${JWT}, ok`, `token is ${REDACTED}, ok`],
+    [`a${JWT}`, `a${REDACTED}`],
+    [`eyJ.${JWT}`, REDACTED],
+    ['Bearer abcdefghijklmnop', `Bearer ${REDACTED}`],
+    ['bearer  abcdefghijklmnop', `bearer  ${REDACTED}`],
+    ['BEARER%20abcdefghijklmnop', `BEARER%20${REDACTED}`],
+    ['authorization: Basic dXNlcjpwYXNz', `authorization: Basic ${REDACTED}`],
+    [
+      `-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n${PEM_BODY}\n-----END RSA PRIVATE KEY-----`,
+      `-----BEGIN RSA PRIVATE KEY-----${REDACTED}-----END RSA PRIVATE KEY-----`,
+    ],
+    [`-----BEGIN PRIVATE KEY-----␊${PEM_BODY}`, `-----BEGIN PRIVATE KEY-----${REDACTED}`],
+    [
+      `-----BEGIN%20EC%20PRIVATE%20KEY-----${PEM_BODY}`,
+      `-----BEGIN%20EC%20PRIVATE%20KEY-----${REDACTED}`,
+    ],
+    [
+      `-----BEGIN PGP PRIVATE KEY BLOCK-----${PEM_BODY}`,
+      `-----BEGIN PGP PRIVATE KEY BLOCK-----${REDACTED}`,
+    ],
+    [`x ghp_${'a1'.repeat(18)} y`, `x ${REDACTED} y`],
+    [`github_pat_${'a1'.repeat(20)}`, REDACTED],
+    ['AKIAIOSFODNN7EXAMPLE', REDACTED],
+    ['id=ASIAIOSFODNN7EXAMPLE;', `id=${REDACTED};`],
+    ['xoxb-1234567890-abcdef', REDACTED],
+    ['xapp-1-A0123456789', REDACTED],
+    // In parts: scanners of repositories look for such tokens.
+    [['sk', 'live', '4eC39HqLyjWDarjtT1zdp7dc'].join('_'), REDACTED],
+    [`sk-ant-api03-${'x'.repeat(20)}`, REDACTED],
+    [`AIza${'S'.repeat(35)}`, REDACTED],
+    [`glpat-${'x'.repeat(20)}`, REDACTED],
+    [`SG.${'x'.repeat(22)}.${'y'.repeat(43)}`, REDACTED],
+    ['https://alice:hunter2@shop.example/a', `https://${REDACTED}@shop.example/a`],
+    [`card ${CARD}.`, `card ${REDACTED}.`],
+    ['4111 1111 1111 1111', REDACTED],
+    ['4111-1111-1111-1111', REDACTED],
+    ['3782 822463 10005', REDACTED],
+    [
+      'on 2026-11-21 4111111111111111 and 5555555555554444',
+      `on 2026-11-21 ${REDACTED} and ${REDACTED}`,
+    ],
+    ['6304 0000 0000 0000 000', REDACTED],
+    ['password=hunter2', `password=${REDACTED}`],
+    ['/cb?a=1&token=abc&b=2#x', `/cb?a=1&token=${REDACTED}&b=2#x`],
+    ['user%5Bpassword%5D=hunter2&a=1', `user%5Bpassword%5D=${REDACTED}&a=1`],
+    ['%E0%A4%A&pin=1', `%E0%A4%A&pin=${REDACTED}`],
+    ['sid=abc; theme=dark', `sid=${REDACTED}; theme=dark`],
+    ['a=b=c&token=x', `a=b=c&token=${REDACTED}`],
+    ['{"password":"hun\\"ter2","a":"b"}', `{"password":"${REDACTED}","a":"b"}`],
+    ['{"a":{"pin" : 1234},"b":[1]}', `{"a":{"pin" : ${REDACTED}},"b":[1]}`],
+    ['{\\"apiKey\\":\\"k\\",\\"a\\":\\"b\\"}', `{\\"apiKey\\":\\"${REDACTED}\\",\\"a\\":\\"b\\"}`],
+    ['{"token":"never closed', `{"token":"${REDACTED}`],
+    ['{"secret":{"password":"x"}}', `{"secret":{"password":"${REDACTED}"}}`],
+  ])('is masked in %j', (text, expected) => {
+    expect(maskText(text)).toBe(expected);
+    expect(maskText(expected)).toBe(expected);
+  });
+
+  test.each([
+    '',
+    'hello world, nothing here',
+    'the bearer of this',
+    'basic knowledge',
+    'Basic aGVsbG8gd29ybGQ',
+    'eyJhbGciOiJIUzI1NiJ9',
+    'eyJ.',
+    '-----BEGIN PUBLIC KEY-----',
+    'ghp_short',
+    'AKIA',
+    'AKIAIOSFODNN7EXAMPLES',
+    'xAKIAIOSFODNN7EXAMPLE',
+    'https://shop.example/a@b:c',
+    'https://alice@shop.example',
+    '4111111111111112',
+    '41111111111111111111',
+    'a4111111111111111',
+    '4111111111111111a',
+    '0.4111111111111111',
+    '1763712000000',
+    '+49 170 1234 5678',
+    '1111 1111 1111 1117',
+    'q=search&page=2',
+    '=x',
+    '"password": ',
+    '{"a":"b"}',
+    'risk-assessment-of-the-year-long',
+    `desk_live_${'x'.repeat(30)}`,
+  ])('is not seen in %j', (text) => {
+    expect(maskText(text)).toBe(text);
+  });
+
+  it('counts where the text was cut within it', () => {
+    expect(maskText('a long text eyJhbGciOiJI', true)).toBe(`a long text ${REDACTED}`);
+    expect(maskText('a long text Bearer abc', true)).toBe(`a long text Bearer ${REDACTED}`);
+    expect(maskText('a long text Bearer abc, more', true)).toBe('a long text Bearer abc, more');
+  });
+});
+
+test.each([
+  [4111111111111111, true],
+  [378282246310005, true],
+  [-4111111111111111, false],
+  [4111111111111112, false],
+  [1763712000000, false],
+  [4222222222222.5, false],
+  [Number.NaN, false],
+])('whether the number %d may be a card: %s', (value, expected) => {
+  expect(isSecretNumber(value)).toBe(expected);
+});
+
+describe('the work on hostile texts', () => {
+  it.each(SECRET_SHAPES)('is bounded at each place for a $name', ({ start, rest }) => {
+    // Only quantifiers with an upper bound: a failed start costs a number of steps that is fixed.
+    const bare = start.replaceAll('\\+', 'x').replace(/\[[^\]]*\]/g, 'x');
+    expect(bare).not.toMatch(/[*+]|\{\d+,\}|\{\d{3,}/);
+    // One class, or a plain text to look for: nothing to go back to.
+    const judged = typeof rest === 'string' ? rest : '[plain]';
+    expect(judged).toMatch(/^(?:\\w|\[(?:[^\]\\]|\\.)+\])$/);
+  });
+
+  const MEGABYTE = 1_000_000;
+  const filled = (unit: string) => unit.repeat(MEGABYTE / unit.length);
+
+  it.each([
+    'eyJ',
+    'eyJ-',
+    '-eyJ.,',
+    '-----BEGIN ',
+    '-----BEGIN PRIVATE KEY---- ',
+    'Bearer ',
+    'basic+',
+    '://',
+    '://a:',
+    'ghp_ ',
+    '4',
+    '4 ',
+    '4-',
+    '1234 ',
+    '=',
+    'a=',
+    '"',
+    '":',
+    '\\":',
+    '"a":"',
+    'a',
+    'sk- ',
+    ' ',
+    '\ud83d',
+  ])('leaves a megabyte of %j as it is', (unit) => {
+    const text = filled(unit);
+    expect(maskText(text) === text).toBe(true);
+  });
+
+  it('finds a secret behind a megabyte of beginnings', () => {
+    expect(maskText(`${filled('eyJ-')} ${JWT}`).endsWith(` ${REDACTED}`)).toBe(true);
+    expect(maskText(filled('password=a&')).length).toBeGreaterThan(MEGABYTE);
+  });
+});

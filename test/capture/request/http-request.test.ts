@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type CaptureOptions,
+  readCaptureOptions,
+} from '../../../src/capture/request/capture-options.ts';
+import {
+  type HttpRequest,
+  parsedOf,
+  readHead,
+  readParameters,
+} from '../../../src/capture/request/http-request.ts';
+
+const head = (request: Partial<HttpRequest>, options?: CaptureOptions) =>
+  readHead({ headers: {}, ...request }, readCaptureOptions(options));
+
+const facts = (request: Partial<HttpRequest>, options?: CaptureOptions) =>
+  head(request, options).request;
+
+function parameters(given: Partial<HttpRequest>, options?: CaptureOptions): unknown {
+  const request = { headers: {}, ...given };
+  return readParameters(request, parsedOf(request), readCaptureOptions(options));
+}
+
+describe('the head of a request', () => {
+  test('has a fallback for everything', () => {
+    const { ip, request } = head({});
+    expect(request).toEqual({
+      host: '',
+      path: '',
+      port: 80,
+      referer: null,
+      remote_ip: '0.0.0.0',
+      remote_port: '1',
+      scheme: 'http',
+      user_agent: '',
+      verb: 'GET',
+    });
+    expect(ip).toMatchObject({ address: '0.0.0.0', metadata: { unspecified: true } });
+  });
+
+  test.each([
+    ['a Unix socket', {}],
+    ['an address that is none', { remoteAddress: 'unknown', remotePort: 0 }],
+    ['no socket', null],
+  ])('has the unspecified address and port 1 where there is %s', (_of, socket) => {
+    expect(facts({ socket })).toMatchObject({ remote_ip: '0.0.0.0', remote_port: '1' });
+  });
+
+  test.each([
+    [{ method: 'PROPFIND' }, 'PROPFIND'],
+    [{ method: '' }, 'GET'],
+    [{ method: 7 }, 'GET'],
+    [{ method: 'A\nB' }, 'A␊B'],
+    [{ method: 'X'.repeat(33) }, 'X'.repeat(32)],
+  ])('has the verb of %j: %s', (request, verb) => {
+    expect(facts(request as Partial<HttpRequest>).verb).toBe(verb);
+  });
+
+  test.each([
+    [{ url: '/a?b' }, '/a'],
+    [{ url: '/rewritten', originalUrl: '/mounted/as/it/came' }, '/mounted/as/it/came'],
+    [{ url: '/a', originalUrl: 7 }, '/a'],
+    [{ url: 7 }, ''],
+    [{}, ''],
+  ])('has the path of %j: %s', (request, path) => {
+    expect(facts(request as Partial<HttpRequest>).path).toBe(path);
+  });
+
+  const PROXY = { remoteAddress: '10.0.0.5', remotePort: 4000 };
+  test.each([
+    ['of the client', '203.0.113.9:4711', '4711'],
+    ['of the connection where the proxy tells none', '203.0.113.9', '4000'],
+  ])('has the port %s', (_of, forwarded, port) => {
+    const request = { socket: PROXY, headers: { 'x-forwarded-for': forwarded } };
+    expect(facts(request, { trustedProxies: 1 })).toMatchObject({
+      remote_ip: '203.0.113.9',
+      remote_port: port,
+    });
+    expect(facts(request)).toMatchObject({ remote_ip: '10.0.0.5', remote_port: '4000' });
+  });
+});
+
+describe('the parameters of a request', () => {
+  const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+
+  test.each<[string, Partial<HttpRequest>, unknown]>([
+    ['nothing', {}, undefined],
+    ['an empty query', { url: '/?' }, undefined],
+    ['params of a router without any', { params: {} }, undefined],
+    ['params that are none', { params: 'text' }, undefined],
+    ['params that are null', { params: null }, undefined],
+    ['a body that is null', { body: null }, undefined],
+    ['the original query', { url: '/', originalUrl: '/a?b=1' }, { query: { b: '1' } }],
+    ['a form', { headers: FORM, body: { a: '1' } }, { form: { a: '1' } }],
+    ['text', { body: 'raw', params: {} }, { other: { body: 'raw' } }],
+    ['false', { body: false }, { other: { body: false } }],
+    [
+      'a body beside params',
+      { body: 'raw', params: { id: '7' } },
+      { other: { params: { id: '7' }, body: 'raw' } },
+    ],
+  ])('are those of %s', (_of, request, expected) => {
+    expect(parameters(request)).toEqual(expected);
+  });
+
+  test('are none of params that cannot be listed', () => {
+    const params = new Proxy(
+      {},
+      {
+        ownKeys: () => {
+          throw new Error('of the host');
+        },
+      },
+    );
+    expect(parameters({ url: '/?a=1', params })).toEqual({ query: { a: '1' } });
+  });
+
+  test('are within the limits given, and none where none are wanted', () => {
+    const request = { url: '/?a=12345' };
+    expect(parameters(request, { parameters: { maxStringLength: 3 } })).toEqual({
+      query: { a: '123[truncated: 2 characters]' },
+    });
+    expect(parameters(request, { parameters: false })).toBeUndefined();
+  });
+});

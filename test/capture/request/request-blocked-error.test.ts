@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest';
+import {
+  blockedBody,
+  blockRequest,
+  isRequestBlocked,
+  RequestBlockedError,
+} from '../../../src/capture/request/request-blocked-error.ts';
+import {
+  currentContext,
+  RequestScope,
+  runInScope,
+} from '../../../src/capture/request/request-scope.ts';
+
+const BRAND = Symbol.for('security-event-delivery.request-blocked');
+
+function scopeOf(blockedStatus = 403): RequestScope {
+  const http = { request: {}, response: { blocked: false } };
+  return new RequestScope(() => ({ http }), undefined, { blockedStatus });
+}
+
+const caught = (work: () => unknown): unknown => {
+  try {
+    return work();
+  } catch (error) {
+    return error;
+  }
+};
+
+describe('the error of a blocked request', () => {
+  test.each<[string, () => RequestBlockedError, number]>([
+    ['403 outside of requests', () => new RequestBlockedError(), 403],
+    ['as given', () => new RequestBlockedError(451), 451],
+    ['403 in a request', () => runInScope(scopeOf(), () => new RequestBlockedError()), 403],
+    ['its adapter’s', () => runInScope(scopeOf(429), () => new RequestBlockedError()), 429],
+    [
+      'given before its adapter’s',
+      () => runInScope(scopeOf(429), () => new RequestBlockedError(400)),
+      400,
+    ],
+  ])('has the status %s, under both names', (_which, make, status) => {
+    const error = make();
+    expect([error.status, error.statusCode]).toEqual([status, status]);
+  });
+
+  test('tells frameworks what it is, and not to show it', () => {
+    const error = new RequestBlockedError();
+    expect(error).toBeInstanceOf(Error);
+    expect(error).toMatchObject({
+      name: 'RequestBlockedError',
+      message: 'The request was blocked.',
+      expose: false,
+    });
+  });
+
+  test('gives the answer that Hono sends', async () => {
+    const response = new RequestBlockedError(451).getResponse();
+    expect(response.status).toBe(451);
+    expect(Object.fromEntries(response.headers)).toEqual({
+      'cache-control': 'no-store',
+      'content-type': 'text/plain; charset=utf-8',
+    });
+    expect(await response.text()).toBe('Unavailable For Legal Reasons');
+  });
+
+  test.each([
+    [403, 'Forbidden'],
+    [499, 'Blocked'],
+  ])('has for %d the words %j', (status, words) => {
+    expect(blockedBody(status)).toBe(words);
+  });
+
+  test.each([
+    ['one of ours', new RequestBlockedError(), true],
+    ['one of another copy', Object.assign(new Error('x'), { [BRAND]: true }), true],
+    ['another error', new Error('The request was blocked.'), false],
+    ['one whose brand is not true', { [BRAND]: 1 }, false],
+    ['null', null, false],
+    ['undefined', undefined, false],
+    ['text', 'RequestBlockedError', false],
+  ])('is known: %s', (_which, error, expected) => {
+    expect(isRequestBlocked(error)).toBe(expected);
+  });
+});
+
+describe('blocking', () => {
+  test('marks the request before the report runs, and throws', () => {
+    const scope = scopeOf(451);
+    const seen: unknown[] = [];
+    const look = (): void => void seen.push(currentContext().http?.response);
+    const error = runInScope(scope, () => caught(() => blockRequest(look)));
+    expect(error).toBeInstanceOf(RequestBlockedError);
+    expect(error).toMatchObject({ status: 451 });
+    expect(seen).toEqual([{ blocked: true, status: 451 }]);
+  });
+
+  test('needs no report, and no request', () => {
+    expect(caught(() => blockRequest())).toMatchObject({ status: 403 });
+  });
+
+  test('throws what its report throws', () => {
+    const boom = new Error('of the report');
+    const report = (): never => {
+      throw boom;
+    };
+    expect(caught(() => blockRequest(report))).toBe(boom);
+  });
+});

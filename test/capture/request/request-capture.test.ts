@@ -1,0 +1,332 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type CaptureOptions, type HttpRequest, identify } from '../../../src/capture/index.ts';
+import {
+  createRequestCapture,
+  createScopes,
+} from '../../../src/capture/request/request-capture.ts';
+import { currentContext, runInScope } from '../../../src/capture/request/request-scope.ts';
+import { contract, type Dialect, VERBS } from '../../../src/contract/index.ts';
+import { anyCharacter } from '../../helpers/any-character.ts';
+import { smallRecord } from '../../helpers/log-records.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
+
+const REQUEST: HttpRequest = {
+  method: 'POST',
+  url: '/a/b?q=1',
+  headers: { host: 'shop.example', 'content-type': 'application/json', 'user-agent': 'a test' },
+  socket: { remoteAddress: '8.8.8.8', remotePort: 4711 },
+  body: { a: 1 },
+  params: { id: '7' },
+};
+
+const contextOf = (request: HttpRequest, options?: CaptureOptions) =>
+  createRequestCapture(options).contextOf(request);
+
+const accepts = (dialect: Dialect, context: object): boolean => {
+  const { service } = smallRecord().context;
+  const record = { ...smallRecord(), context: { ...context, service } };
+  return contract({ dialect }).LogRecord.safeParse(record).success;
+};
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    for (const key of Reflect.ownKeys(value)) deepFreeze(Reflect.get(value, key));
+    Object.freeze(value);
+  }
+  return value;
+}
+
+describe('the context of a request', () => {
+  test('has no path where a secret of the route cannot be read', () => {
+    let looks = 0;
+    const params = new Proxy(
+      { token: 'sesame' },
+      {
+        getOwnPropertyDescriptor: (target, name) => {
+          looks += 1;
+          // The names are listed twice before the value is read.
+          if (looks > 2) throw new Error('of a trap');
+          return Reflect.getOwnPropertyDescriptor(target, name);
+        },
+      },
+    );
+    const { http } = contextOf({ ...REQUEST, url: '/reset/sesame', params }, { parameters: false });
+    expect(http.request).toMatchObject({ path: '/[redacted]' });
+  });
+
+  test.each([
+    ['/reset/sesame/a', { token: 'sesame' }, '/reset/[redacted]/a'],
+    ['/reset/sesame/a', { token: ['reset', 'sesame'] }, '/[redacted]/[redacted]/a'],
+    ['/reset/sesame/a', { token: 'reset/sesame' }, '/[redacted]/[redacted]/a'],
+    ['/reset/sesame/a', { id: 'sesame' }, '/reset/sesame/a'],
+    ['/reset/sesame/a', { token: '', pin: 7, password: null }, '/reset/sesame/a'],
+    ['/reset/sesame/a', Object.create({ token: 'sesame' }), '/reset/sesame/a'],
+  ])('has no path with what a route calls secret: %s with %j', (url, params, path) => {
+    for (const options of [{}, { parameters: false } as const]) {
+      expect(contextOf({ ...REQUEST, url, params }, options).http.request).toMatchObject({ path });
+    }
+  });
+
+  test('is all that the contract has, each part in its place', () => {
+    expect(contextOf(REQUEST)).toEqual({
+      actor: {
+        identifiers: null,
+        ip: {
+          address: '8.8.8.8',
+          geo: {},
+          metadata: {
+            datacenter: null,
+            global: true,
+            loopback: false,
+            multicast: false,
+            network_type: 'public',
+            private: false,
+            proxy: false,
+            reserved: false,
+            tor: false,
+            unspecified: false,
+            version: 4,
+            vpn: false,
+          },
+        },
+        svc_identifier: null,
+      },
+      http: {
+        request: {
+          host: 'shop.example',
+          parameters: { query: { q: '1' }, json: { a: 1 }, other: { params: { id: '7' } } },
+          path: '/a/b',
+          port: 80,
+          referer: null,
+          remote_ip: '8.8.8.8',
+          remote_port: '4711',
+          scheme: 'http',
+          user_agent: 'a test',
+          verb: 'POST',
+        },
+        response: { blocked: false },
+      },
+    });
+  });
+
+  test('of a request that is frozen to its depths is the same', () => {
+    expect(contextOf(deepFreeze(structuredClone(REQUEST)))).toEqual(contextOf(REQUEST));
+  });
+
+  test('has what the enrichment knows of the address', () => {
+    const enrichment = { factsOf: () => ({ tor: true }), stats: () => [] };
+    expect(contextOf(REQUEST, { enrichment }).actor.ip?.metadata).toMatchObject({ tor: true });
+  });
+
+  test('has its own redaction in parameters, path and user agent', () => {
+    const jwt = `eyJhbGciOiJIUzI1NiJ9.${'a'.repeat(40)}.${'b'.repeat(43)}`;
+    const url = `/reset/${jwt}?color=red`;
+    const headers = { 'user-agent': `a bot ${jwt}` };
+    const redaction = { sensitiveKeys: ['color'] };
+    expect(contextOf({ url, headers }, { redaction }).http.request).toMatchObject({
+      parameters: { query: { color: '[redacted]' } },
+      path: '/reset/[redacted]',
+      user_agent: 'a bot [redacted]',
+    });
+  });
+
+  test('goes on where it can be read no further', () => {
+    const unreadable = new Proxy({} as HttpRequest, {
+      get: () => {
+        throw new Error('of the host');
+      },
+    });
+    expect(contextOf(unreadable)).toEqual(contextOf({ headers: {} }));
+  });
+
+  const THROWING: readonly (keyof HttpRequest)[] = [
+    'method',
+    'url',
+    'originalUrl',
+    'headers',
+    'socket',
+    'body',
+    'params',
+  ];
+
+  test.each(THROWING)('is that without %s where the getter of it throws', (name) => {
+    const { [name]: _, ...rest } = REQUEST;
+    const request = Object.defineProperty({ ...rest }, name, {
+      get: () => {
+        throw new Error('of the host');
+      },
+    });
+    expect(contextOf(request as HttpRequest)).toEqual(
+      contextOf({ ...rest, headers: name === 'headers' ? {} : REQUEST.headers }),
+    );
+  });
+
+  test('is found where a class of the host has getters for it', () => {
+    class Request {
+      readonly headers = {};
+      get method(): string {
+        return 'PATCH';
+      }
+      get url(): string {
+        return '/of-a-class';
+      }
+    }
+    expect(contextOf(new Request()).http.request).toMatchObject({
+      verb: 'PATCH',
+      path: '/of-a-class',
+    });
+  });
+});
+
+const texts = fc.string({ unit: anyCharacter, maxLength: 30 });
+/** Not fast-check's own: its escapes need the table that `anyCharacter` does without. */
+const webUrls = fc
+  .tuple(
+    fc.constantFrom('http', 'https'),
+    fc.webAuthority({ withPort: true, withUserInfo: false }),
+    fc.array(fc.oneof(fc.string(), texts).map(encodeURIComponent)),
+    fc.option(fc.oneof(fc.string(), texts).map(encodeURI)),
+  )
+  .map(([scheme, authority, segments, query]) =>
+    [`${scheme}://${authority}`, ...segments].join('/').concat(query === null ? '' : `?${query}`),
+  );
+const anything = fc.anything({
+  withBigInt: true,
+  withDate: true,
+  withMap: true,
+  withSet: true,
+  withTypedArray: true,
+  withNullPrototype: true,
+  withSparseArray: true,
+});
+const HEADERS = [
+  'host',
+  'user-agent',
+  'content-type',
+  'x-forwarded-for',
+  'forwarded',
+  ':authority',
+];
+const headers = fc.dictionary(
+  fc.constantFrom(...HEADERS, 'x-forwarded-proto', 'x-forwarded-host', 'x-forwarded-port'),
+  fc.oneof(texts, fc.array(texts, { maxLength: 3 }), fc.ipV4(), fc.ipV6(), anything),
+);
+const ports = fc.oneof(fc.integer({ min: -1, max: 70_000 }), anything);
+const options = fc.constantFrom<CaptureOptions>(
+  {},
+  { trustedProxies: 1 },
+  { trustedProxies: () => true, addressHeader: 'forwarded' },
+  { parameters: false },
+);
+
+describe('whatever a request brings', () => {
+  test('a record with its context is accepted in the open dialect', () => {
+    const requests = fc.record(
+      {
+        method: fc.oneof(texts, anything),
+        url: fc.oneof(texts, webUrls, anything),
+        originalUrl: fc.oneof(texts, anything),
+        headers: fc.oneof(headers, anything),
+        socket: fc.oneof(
+          fc.record({ remoteAddress: fc.oneof(fc.ipV4(), fc.ipV6(), anything), remotePort: ports }),
+          anything,
+        ),
+        body: anything,
+        params: anything,
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(requests, options, (request, given) => {
+        expect(accepts('open', contextOf(request as unknown as HttpRequest, given))).toBe(true);
+      }),
+      { numRuns: quickOrNightly(100, 300) },
+    );
+  });
+
+  test('one of an IPv4 client with a verb of the contract is accepted in the strict one', () => {
+    const requests = fc.record(
+      {
+        method: fc.constantFrom(...VERBS),
+        url: texts,
+        headers: headers.map((given) => ({ ...given, 'x-forwarded-for': '203.0.113.9' })),
+        socket: fc.record({ remoteAddress: fc.ipV4(), remotePort: ports }),
+        body: anything,
+        params: anything,
+      },
+      { requiredKeys: ['headers', 'socket'] },
+    );
+    const trusting = fc.constantFrom<CaptureOptions>({}, { trustedProxies: 1 });
+    fc.assert(
+      fc.property(requests, trusting, (request, given) => {
+        expect(accepts('strict', contextOf(request as HttpRequest, given))).toBe(true);
+      }),
+      { numRuns: quickOrNightly(100, 300) },
+    );
+  });
+});
+
+describe('a captured run', () => {
+  test('gives what its work gives, in whose reach the context is, and not outside', async () => {
+    const capture = createRequestCapture();
+    const late = capture.run(REQUEST, async () => {
+      identify({ uid: 7 });
+      await wait(1);
+      return currentContext();
+    });
+    expect(currentContext()).toEqual({});
+    const { actor, http } = contextOf(REQUEST);
+    expect(await late).toEqual({ actor: { ...actor, identifiers: { uid: 7 } }, http });
+  });
+
+  test('throws what its work throws', () => {
+    const boom = new Error('of the application');
+    const run = (): never =>
+      createRequestCapture().run(REQUEST, () => {
+        throw boom;
+      });
+    expect(run).toThrow(boom);
+  });
+
+  test('asks for the status anew for every event', () => {
+    let status: number | undefined;
+    const seen: unknown[] = [];
+    const look = (): void => void seen.push(currentContext().http?.response.status);
+    createRequestCapture().run(
+      REQUEST,
+      () => {
+        for (const next of [undefined, 200, 200, 503]) {
+          status = next;
+          look();
+        }
+      },
+      () => status,
+    );
+    expect(seen).toEqual([undefined, 200, 200, 503]);
+  });
+
+  test('reads the head once, and parameters again when a parser has been at work', () => {
+    let heads = 0;
+    const trustedProxies = (): boolean => {
+      heads += 1;
+      return false;
+    };
+    const request: { -readonly [K in keyof HttpRequest]: HttpRequest[K] } = {
+      ...REQUEST,
+      body: undefined,
+      params: {},
+    };
+    const scope = createScopes({ trustedProxies })(request);
+    const parameters = (): unknown => runInScope(scope, currentContext).http?.request.parameters;
+    expect(parameters()).toEqual({ query: { q: '1' } });
+    request.body = { a: 1 };
+    expect(parameters()).toEqual({ query: { q: '1' }, json: { a: 1 } });
+    request.params = { id: '7' };
+    const all = parameters();
+    expect(all).toEqual({ query: { q: '1' }, json: { a: 1 }, other: { params: { id: '7' } } });
+    expect(parameters()).toBe(all);
+    expect(heads).toBe(1);
+  });
+});

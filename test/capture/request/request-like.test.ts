@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+import {
+  headerOf,
+  isPort,
+  peerOf,
+  type RequestLike,
+  readPort,
+} from '../../../src/capture/request/request-like.ts';
+
+const peerOfSocket = (socket: unknown) => peerOf({ headers: {}, socket } as RequestLike);
+
+describe('peerOf', () => {
+  test.each<[unknown, ReturnType<typeof peerOf>]>([
+    [
+      { remoteAddress: '::1', remotePort: 4711, encrypted: true },
+      { address: '::1', port: 4711, isEncrypted: true },
+    ],
+    [{}, { address: undefined, port: undefined, isEncrypted: false }],
+    [
+      { remoteAddress: 7, remotePort: 0, encrypted: 'yes' },
+      { address: undefined, port: undefined, isEncrypted: false },
+    ],
+    [null, undefined],
+    [undefined, undefined],
+    ['10.0.0.1', undefined],
+  ])('reads the socket %j as %j', (socket, peer) => {
+    expect(peerOfSocket(socket)).toEqual(peer);
+  });
+
+  test('knows nobody where the socket throws, as that of an ended HTTP/2 session does', () => {
+    const socket = {
+      get remoteAddress(): string {
+        throw new Error('ERR_HTTP2_SOCKET_UNBOUND');
+      },
+    };
+    expect(peerOf({ headers: {}, socket })).toBeUndefined();
+  });
+});
+
+describe('headerOf', () => {
+  test.each<[unknown, string | undefined]>([
+    ['a, b', 'a, b'],
+    ['', ''],
+    [['a', 'b, c'], 'a,b, c'],
+    [['a', 7, 'b'], 'a,b'],
+    [undefined, undefined],
+    [null, undefined],
+    [7, undefined],
+    [{ toString: () => 'a' }, undefined],
+  ])('reads the value %j as %j', (value, expected) => {
+    expect(headerOf({ headers: { name: value } } as RequestLike, 'name')).toBe(expected);
+  });
+
+  test.each([undefined, null, 'text'])('finds nothing in headers that are %j', (headers) => {
+    expect(headerOf({ headers } as unknown as RequestLike, 'length')).toBeUndefined();
+  });
+
+  test('does not take what headers inherit', () => {
+    const headers = Object.create({ 'x-forwarded-for': '6.6.6.6' }) as RequestLike['headers'];
+    expect(headerOf({ headers }, 'x-forwarded-for')).toBeUndefined();
+  });
+});
+
+describe('ports', () => {
+  test.each([
+    ['1', 1],
+    ['443', 443],
+    ['65535', 65_535],
+    ['00080', 80],
+    ['0', undefined],
+    ['65536', undefined],
+    ['000080', undefined],
+    ['', undefined],
+    ['+80', undefined],
+    ['80 ', undefined],
+    ['0x50', undefined],
+    ['8e1', undefined],
+    ['_secret', undefined],
+  ])('reads %j as %j', (text, port) => {
+    expect(readPort(text)).toBe(port);
+  });
+
+  test.each([
+    [1, true],
+    [65_535, true],
+    [0, false],
+    [65_536, false],
+    [1.5, false],
+    ['80', false],
+    [Number.NaN, false],
+  ])('says of %j: %j', (value, expected) => {
+    expect(isPort(value)).toBe(expected);
+  });
+});

@@ -1,0 +1,190 @@
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { describeAddress } from '../../../src/capture/enrichment/describe-address.ts';
+import {
+  currentScope,
+  identify,
+  type RequestContext,
+  RequestScope,
+  runInScope,
+} from '../../../src/capture/request/request-scope.ts';
+import { LogRecord } from '../../../src/contract/index.ts';
+import { smallRecord } from '../../helpers/log-records.ts';
+
+const captured = (): Required<RequestContext> => ({
+  actor: {
+    identifiers: null,
+    ip: describeAddress('203.0.113.9') as never,
+    svc_identifier: null,
+  },
+  http: { request: {}, response: { blocked: false } },
+});
+
+describe('a scope', () => {
+  test('reads its request once, when it is first asked, for as many events as there are', () => {
+    let reads = 0;
+    const scope = new RequestScope(() => {
+      reads += 1;
+      return captured();
+    });
+    expect(reads).toBe(0);
+    expect(scope.context()).toEqual(captured());
+    expect(scope.context()).toBe(scope.context());
+    scope.identify({ uid: 7 });
+    scope.answered({ status: 200 });
+    scope.context();
+    expect(reads).toBe(1);
+  });
+
+  test('has the user from `identify` on, until another, or nobody, is told', () => {
+    const scope = new RequestScope(captured);
+    const identifiers: Record<string, string> = { email: 'ada@example.com' };
+    scope.identify(identifiers, 'user 7');
+    identifiers['email'] = 'changed later';
+    expect(scope.context().actor).toEqual({
+      ...captured().actor,
+      identifiers: { email: 'ada@example.com' },
+      svc_identifier: 'dXNlciA3',
+    });
+    scope.identify({ uid: 8 });
+    expect(scope.context().actor).toMatchObject({ identifiers: { uid: 8 }, svc_identifier: null });
+    scope.identify(null);
+    expect(scope.context().actor).toEqual(captured().actor);
+  });
+
+  test('knows of the answer what was told by then', () => {
+    const scope = new RequestScope(captured);
+    scope.answered({ blocked: true });
+    expect(scope.context().http?.response).toEqual({ blocked: true });
+    scope.answered({ status: 403 });
+    expect(scope.context().http?.response).toEqual({ blocked: true, status: 403 });
+  });
+
+  test.each([99, 600, 999, 200.5, Number.NaN, '200', null])(
+    'leaves out a status that the contract does not have: %j',
+    (status) => {
+      const scope = new RequestScope(captured, {
+        hasMore: () => false,
+        status: () => status as number,
+      });
+      expect(scope.context().http?.response).toEqual({ blocked: false });
+    },
+  );
+
+  test.each([100, 599])('has a status at the end of the contract’s range: %j', (status) => {
+    const scope = new RequestScope(captured, { hasMore: () => false, status: () => status });
+    expect(scope.context().http?.response).toEqual({ blocked: false, status });
+  });
+
+  test('does without a status that cannot be read', () => {
+    const scope = new RequestScope(captured, {
+      hasMore: () => false,
+      status: () => {
+        throw new Error('the response is gone');
+      },
+    });
+    expect(scope.context()).toEqual(captured());
+  });
+
+  test('has one story with the scope that it is opened in, if both are of one request', () => {
+    const original = { request: {} };
+    const outer = new RequestScope(captured, undefined, original);
+    outer.identify({ uid: 7 });
+    const inner = new RequestScope(captured, undefined, { ...original, outer });
+    const other = new RequestScope(captured, undefined, { request: {}, outer });
+    const unnamed = new RequestScope(captured, undefined, { outer });
+    const within = new RequestScope(captured, undefined, { outer: unnamed });
+    const identifiers = [inner, other, unnamed, within].map(
+      (scope) => scope.context().actor?.identifiers,
+    );
+    expect(identifiers).toEqual([{ uid: 7 }, null, null, null]);
+    expect(outer.context()).toBe(outer.context());
+    inner.identify({ uid: 8 });
+    expect(outer.context().actor?.identifiers).toEqual({ uid: 8 });
+  });
+
+  test('gives what a record takes, and what was given does not change', () => {
+    const scope = new RequestScope(captured);
+    const before = scope.context();
+    scope.identify({ uid: 7 });
+    const { service } = smallRecord().context;
+    const record = { ...smallRecord(), context: { ...scope.context(), service } };
+    expect(LogRecord.parse(record).context.actor?.identifiers).toEqual({ uid: 7 });
+    expect(before).toEqual(captured());
+    expect(() => Object.assign(before, { actor: undefined })).toThrow(TypeError);
+  });
+
+  test('is empty where its request cannot be read, or has nothing to tell', () => {
+    const unreadable = new RequestScope(() => {
+      throw new Error('the socket is gone');
+    });
+    for (const scope of [unreadable, new RequestScope(() => ({}))]) {
+      scope.identify({ uid: 7 });
+      scope.answered({ status: 500 });
+      expect(scope.context()).toEqual({});
+    }
+  });
+});
+
+describe('the current scope', () => {
+  test('is that of the request, however late, and none outside', async () => {
+    const scope = new RequestScope(captured);
+    const later = runInScope(scope, async () => {
+      expect(currentScope()).toBe(scope);
+      await wait(1);
+      return currentScope();
+    });
+    expect(currentScope()).toBeUndefined();
+    expect(await later).toBe(scope);
+  });
+
+  test('gives what its work gives, and throws what that throws', () => {
+    const scope = new RequestScope(captured);
+    expect(runInScope(scope, () => 7)).toBe(7);
+    const boom = new Error('of the host');
+    expect(() =>
+      runInScope(scope, () => {
+        throw boom;
+      }),
+    ).toThrow(boom);
+    expect(currentScope()).toBeUndefined();
+  });
+
+  test('is found by identify, which tells whether there is one', () => {
+    const scope = new RequestScope(captured);
+    expect(identify({ uid: 1 })).toBe(false);
+    expect(runInScope(scope, () => identify({ uid: 2 }, 'two'))).toBe(true);
+    expect(scope.context().actor).toMatchObject({
+      identifiers: { uid: 2 },
+      svc_identifier: 'dHdv',
+    });
+  });
+
+  test('keeps the requests of a server apart, while they are served at the same time', async () => {
+    const server = createServer((incoming, response) => {
+      const scope = new RequestScope(captured);
+      void runInScope(scope, async () => {
+        identify({ path: incoming.url ?? '' });
+        await wait(incoming.url === '/first' ? 20 : 1);
+        response.end(JSON.stringify(currentScope()?.context().actor?.identifiers));
+      });
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const get = async (path: string): Promise<unknown> => {
+      const [response] = (await once(
+        request({ port, path, host: '127.0.0.1', agent: false }).end(),
+        'response',
+      )) as [AsyncIterable<Buffer>];
+      let text = '';
+      for await (const chunk of response) text += String(chunk);
+      return JSON.parse(text);
+    };
+    const answers = await Promise.all(['/first', '/second', '/third'].map(get));
+    expect(answers).toEqual([{ path: '/first' }, { path: '/second' }, { path: '/third' }]);
+  });
+});

@@ -1,0 +1,136 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { recordOnSpan } from '../../../src/capture/request/span-exception.ts';
+import { runFixture } from '../../helpers/child-programs.ts';
+import { removeTracers, setTracers } from '../../helpers/replaced-globals.ts';
+
+const SPAN = Symbol.for('OpenTelemetry Context Key SPAN');
+const blocked = new Error('the request was blocked');
+const boom = (): never => {
+  throw new Error('of a tracer');
+};
+
+const otelWith = (span: object | undefined): object => ({
+  context: { active: () => ({ getValue: (key: symbol) => (key === SPAN ? span : undefined) }) },
+});
+
+const otelSpan = (spanId = '06a5569115a0bd05', told: unknown[] = []) => ({
+  told,
+  spanContext: () => ({ spanId }),
+  recordException: (error: unknown) => void told.push(error),
+});
+
+const datadogWith = (span: object | null): object => ({ scope: () => ({ active: () => span }) });
+
+const datadogSpan = (told: unknown[] = []) => ({
+  told,
+  setTag: (name: string, value: unknown) => void told.push([name, value]),
+});
+
+afterEach(removeTracers);
+
+describe('the exception of a blocked request', () => {
+  test('is recorded on OpenTelemetry’s span, once for each error and span', () => {
+    const other = new Error('another');
+    const span = otelSpan();
+    setTracers({ otel: otelWith(span) });
+    for (const error of [blocked, blocked, other, blocked, other]) recordOnSpan(error);
+    expect(span.told).toEqual([blocked, other]);
+    const next = otelSpan();
+    setTracers({ otel: otelWith(next) });
+    recordOnSpan(blocked);
+    expect(next.told).toEqual([blocked]);
+    expect(Object.keys(next)).toEqual(Object.keys(otelSpan()));
+  });
+
+  test('is recorded once where two copies of the library do', () => {
+    const span = otelSpan();
+    const byTheOther = { [Symbol.for('security-event-delivery.recorded')]: new WeakSet([blocked]) };
+    setTracers({ otel: otelWith(Object.assign(span, byTheOther)) });
+    recordOnSpan(blocked);
+    expect(span.told).toEqual([]);
+  });
+
+  test('is a tag of dd-trace’s span', () => {
+    const span = datadogSpan();
+    setTracers({ datadog: datadogWith(span) });
+    recordOnSpan(blocked);
+    expect(span.told).toEqual([['error', blocked]]);
+  });
+
+  test('is OpenTelemetry’s alone where both have a span', () => {
+    const [otel, datadog] = [otelSpan(), datadogSpan()];
+    setTracers({ otel: otelWith(otel), datadog: datadogWith(datadog) });
+    recordOnSpan(blocked);
+    expect([otel.told, datadog.told]).toEqual([[blocked], []]);
+  });
+
+  test.each<[string, object]>([
+    ['has no span', otelWith(undefined)],
+    ['has a span of zeros', otelWith(otelSpan('0'.repeat(16)))],
+    ['has a span without an id', otelWith(otelSpan(''))],
+    ['cannot tell its context', { context: { active: boom } }],
+    ['cannot tell its span’s ids', otelWith({ spanContext: boom })],
+  ])('is a tag of dd-trace’s span where OpenTelemetry %s', (_title, otel) => {
+    const span = datadogSpan();
+    setTracers({ otel, datadog: datadogWith(span) });
+    recordOnSpan(blocked);
+    expect(span.told).toEqual([['error', blocked]]);
+  });
+
+  test.each<[string, { otel?: object; datadog?: object }]>([
+    ['there is no tracer', {}],
+    ['dd-trace has no span', { datadog: datadogWith(null) }],
+    ['dd-trace fails', { datadog: { scope: boom } }],
+    ['a tag cannot be set', { datadog: datadogWith({ setTag: boom }) }],
+  ])('is recorded nowhere, and nothing is thrown, where %s', (_title, tracers) => {
+    setTracers(tracers);
+    expect(() => recordOnSpan(blocked)).not.toThrow();
+  });
+
+  test('is not given to dd-trace, too, where OpenTelemetry’s span does not take it', () => {
+    const span = datadogSpan();
+    const otel = otelWith({ ...otelSpan(), recordException: boom });
+    setTracers({ otel, datadog: datadogWith(span) });
+    expect(() => recordOnSpan(blocked)).not.toThrow();
+    expect(span.told).toEqual([]);
+  });
+
+  test('is recorded on a span that takes no mark', () => {
+    const span = Object.freeze(otelSpan());
+    setTracers({ otel: otelWith(span) });
+    recordOnSpan(blocked);
+    expect(span.told).toEqual([blocked]);
+  });
+});
+
+async function toldBy(tracer: string): Promise<unknown> {
+  const { stdout, stderr, exitCode } = await runFixture('traced-exception', [tracer]);
+  expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
+  return JSON.parse(stdout);
+}
+
+describe.concurrent('on the span of a real tracer', { timeout: 60_000 }, () => {
+  test('OpenTelemetry has one event, and the status stays unset', async () => {
+    expect(await toldBy('otel')).toMatchObject([
+      {
+        status: { code: 0 },
+        events: [
+          {
+            name: 'exception',
+            attributes: {
+              'exception.type': 'Blocked',
+              'exception.message': 'the request was blocked',
+            },
+          },
+        ],
+      },
+    ]);
+  });
+
+  test('dd-trace has the error', async () => {
+    expect(await toldBy('datadog')).toEqual({
+      name: 'Blocked',
+      message: 'the request was blocked',
+    });
+  });
+});

@@ -1,0 +1,138 @@
+/** What nobody has verified yet is bounded: in bytes over all connections, and in time. */
+import { once } from 'node:events';
+import net from 'node:net';
+import { describe, expect, test } from 'vitest';
+import {
+  createWebhookReceiver,
+  type ReceiverOptions,
+  type RefusalReason,
+} from '../../src/receiver/index.ts';
+import { sampleMessage } from '../../src/testing/index.ts';
+import { sign } from '../../src/webhook/signature.ts';
+import { HOSTS } from '../helpers/hosts.ts';
+
+const SECRET = 'secret-of-the-test';
+const BODY = JSON.stringify([{ ...sampleMessage('test'), message_id: 'a' }]);
+const LENGTH = Buffer.byteLength(BODY);
+
+function receiverOf(options: Partial<ReceiverOptions> = {}) {
+  const refusals: RefusalReason[] = [];
+  const receiver = createWebhookReceiver({
+    secret: SECRET,
+    maxBodyBytes: 2 * LENGTH,
+    maxUnverifiedBytes: 2 * LENGTH,
+    onMessages: () => {},
+    onRefused: ({ reason }) => refusals.push(reason),
+    ...options,
+  });
+  return { receiver, refusals };
+}
+
+/** Sends `length` as the length of its body, and no more of it than `sent`. */
+async function begin(url: string, sent: string, length = LENGTH) {
+  const { port, pathname } = new URL(url);
+  const socket = net.connect(Number(port), '127.0.0.1');
+  socket.on('error', () => {});
+  let answer = '';
+  socket.setEncoding('latin1').on('data', (chunk: string) => {
+    answer += chunk;
+  });
+  await once(socket, 'connect');
+  const head = [
+    `POST ${pathname} HTTP/1.1`,
+    'host: a',
+    'content-type: application/json',
+    `x-svc-integrity: ${sign(BODY, SECRET)}`,
+    `content-length: ${length}`,
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n${sent}`);
+  return { socket, answer: () => answer };
+}
+
+const post = async (url: string): Promise<number> => {
+  const headers = { 'content-type': 'application/json', 'x-svc-integrity': sign(BODY, SECRET) };
+  return (await fetch(url, { method: 'POST', body: BODY, headers })).status;
+};
+
+/** That of the tests itself has nothing for a body that is read in parts. */
+const REAL_HOSTS = Object.entries(HOSTS).filter(([name]) => !name.startsWith('a route'));
+
+describe.each(REAL_HOSTS)('on %s', (_host, start) => {
+  test('a body that is held back gives way to others, and its sender hears when to come again', async () => {
+    const { receiver, refusals } = receiverOf();
+    const url = await start(receiver);
+    const held = await begin(url, 'x'.repeat(LENGTH + 1), 2 * LENGTH);
+    await expect.poll(() => post(url)).toBe(204);
+    await expect.poll(held.answer).toMatch(/^HTTP\/1\.1 503 .*retry-after: 5\r\n.*busy\n/is);
+    expect(refusals).toEqual(['busy']);
+    // The rest of it is thrown away, and the connection serves the next request.
+    held.socket.end('x'.repeat(LENGTH - 1));
+    await once(held.socket, 'close');
+    expect(await post(url)).toBe(204);
+  });
+
+  test('bodies that were read, refused or broken off count no longer', async () => {
+    const { receiver } = receiverOf();
+    const url = await start(receiver);
+    for (let round = 0; round < 5; round += 1) {
+      expect(await post(url)).toBe(204);
+      const large = await begin(url, 'x'.repeat(2 * LENGTH + 1), 2 * LENGTH + 1);
+      await expect.poll(large.answer).toMatch(/^HTTP\/1\.1 413 /);
+      const cut = await begin(url, 'x'.repeat(LENGTH));
+      cut.socket.resetAndDestroy();
+      const wrong = await begin(url, 'x'.repeat(LENGTH));
+      await expect.poll(wrong.answer).toMatch(/^HTTP\/1\.1 401 /);
+      for (const { socket } of [large, wrong]) socket.destroy();
+    }
+    expect(await post(url)).toBe(204);
+  });
+
+  test('a body that does not come to its end in time is refused', async () => {
+    const { receiver, refusals } = receiverOf({ bodyTimeoutMs: 50 });
+    const url = await start(receiver);
+    const slow = await begin(url, BODY.slice(1));
+    await expect.poll(slow.answer).toMatch(/^HTTP\/1\.1 408 .*body-late\n/is);
+    expect(refusals).toEqual(['body-late']);
+    slow.socket.destroy();
+    expect(await post(url)).toBe(204);
+  });
+});
+
+const HEAD = new Map([
+  ['content-type', 'application/json'],
+  ['x-svc-integrity', sign('', SECRET)],
+]);
+
+test('the bodies that began first give way, and no more of them than have to', async () => {
+  const { receiver, refusals } = receiverOf({
+    maxBodyBytes: 10,
+    maxUnverifiedBytes: 25,
+  });
+  const dropped: string[] = [];
+  const ends: (() => void)[] = [];
+  const answers = ['first', 'second', 'third'].map((name) =>
+    receiver.receive({
+      method: 'POST',
+      header: (header) => HEAD.get(header),
+      readBody: (_maxBytes, reading) =>
+        new Promise((resolve) => {
+          reading.onRefused(() => {
+            dropped.push(name);
+            resolve(undefined);
+          });
+          expect(reading.take(name === 'third' ? 5 : 10)).toBe(true);
+          ends.push(() => resolve(Buffer.from(String(reading.take(1)))));
+        }),
+    }),
+  );
+  await Promise.resolve();
+  // A byte of the third is one too many.
+  ends[2]?.();
+  expect(dropped).toEqual(['first']);
+  ends[1]?.();
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([503, 413, 401]);
+  expect([dropped, refusals.toSorted()]).toEqual([
+    ['first', 'second'],
+    ['body-too-large', 'busy', 'signature-wrong'],
+  ]);
+});
