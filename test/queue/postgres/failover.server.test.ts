@@ -149,8 +149,11 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue with a stan
 
   test('rejects calls in time when no standby confirms a commit, and goes on when one does', async () => {
     const queue = await open({ connection: hosts(), callTimeoutMs: 1000 });
-    const [, standby] = servers;
+    const [primary, standby] = servers;
     await standby.kill('SIGKILL');
+    // Its processes confirm commits for some moments after their parent was killed.
+    const standbys = async () => (await primary.query('select from pg_stat_replication')).length;
+    await expect.poll(standbys, { timeout: 10_000 }).toBe(0);
     const startedAt = performance.now();
     await expect(queue.enqueue([entryOf('one')])).rejects.toMatchObject({
       code: 'ERR_QUEUE_FAILED',
