@@ -1,6 +1,6 @@
 /**
- * The receivers of docs/other-languages.md, each taken from the page and started, get what this
- * library sends over a real socket, and what nobody should send.
+ * The receivers that docs/other-languages.md links to get what this library sends over a real socket,
+ * and requests that they must refuse.
  */
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import {
   isAvailable,
   LANGUAGES,
   LanguageReceiver,
-  pageLanguages,
+  pageReceivers,
 } from './helpers/language-receivers.ts';
 
 const SECRET = 'the new secret \u{1f511}';
@@ -79,11 +79,11 @@ function post(origin: string, { method = 'POST', body = BODY, ...odd }: OddReque
 }
 
 it('the page has a receiver in each language that is run here, and no other', () => {
-  expect(pageLanguages().toSorted()).toEqual(LANGUAGES.map(({ language }) => language).toSorted());
+  expect(pageReceivers().toSorted()).toEqual(LANGUAGES.map(({ file }) => file).toSorted());
 });
 
 describe.each(LANGUAGES)('the receiver in $language', (language) => {
-  describe.skipIf(!isAvailable(language))('as it is on the page', () => {
+  describe.skipIf(!isAvailable(language))('once it is started', () => {
     let receiver: LanguageReceiver;
     beforeAll(async () => {
       receiver = await LanguageReceiver.start(language, ENV);

@@ -2,6 +2,8 @@
 
 const COLUMNS = 100;
 
+const SHARED_TITLE = 'Shared options';
+
 const block = (lines) => `\`\`\`text\n${lines.join('\n')}\n\`\`\`\n`;
 
 const optionTerm = (option, { type, value }) =>
@@ -15,18 +17,22 @@ const optionsHelp = (entries, table) =>
 
 const optionKey = (name, { what }) => `${name} ${what}`;
 
-/** Names the options only if some of them are explained elsewhere. */
-function synopsis(name, { usage, options }, shared) {
-  const isShort = Object.entries(options).every((entry) => !shared.has(optionKey(...entry)));
-  if (isShort) return [['security-events', name, usage, '[options]'].filter(Boolean).join(' ')];
-  const words = Object.entries(options).map((entry) => `[${optionTerm(...entry)}]`);
-  const lines = [`security-events ${name}${usage === '' ? '' : ` ${usage}`}`];
-  for (const word of words) {
-    const line = `${lines.at(-1)} ${word}`;
+const synopsis = (name, { usage }) =>
+  ['security-events', name, usage, '[options]'].filter(Boolean).join(' ');
+
+/** Wrapped as in a terminal. */
+function sharedNames({ options }, shared) {
+  const names = Object.entries(options)
+    .filter((entry) => shared.has(optionKey(...entry)))
+    .map(([option]) => `--${option}`);
+  if (names.length === 0) return [];
+  const lines = ['  Shared:'];
+  for (const name of names) {
+    const line = `${lines.at(-1)} ${name}`;
     if (line.length <= COLUMNS) lines[lines.length - 1] = line;
-    else lines.push(`    ${word}`);
+    else lines.push(`    ${name}`);
   }
-  return lines;
+  return ['', ...lines];
 }
 
 /** `shared` are the options that are explained elsewhere. */
@@ -37,35 +43,46 @@ function commandSection(level, [name, command], { table, shared = new Set() }) {
   return [
     `${'#'.repeat(level)} ${name}\n`,
     `${[summary, ...notes].join('\n\n')}\n`,
-    block([...synopsis(name, command, shared), ...help]),
+    block([synopsis(name, command), ...help, ...sharedNames(command, shared)]),
     `\`\`\`sh\n${examples.join('\n')}\n\`\`\`\n`,
   ].join('\n');
 }
 
-/** Commands with a common first word: the options that several of them have are explained once. */
-function groupSection(group, entries, { table }) {
-  const all = entries.flatMap(([, { options }]) => Object.entries(options));
+/** Returns the keys of options that several commands have; of one name, the most frequent wording. */
+function sharedOptions(entries) {
   const counts = new Map();
-  for (const entry of all) {
-    counts.set(optionKey(...entry), (counts.get(optionKey(...entry)) ?? 0) + 1);
+  for (const [name, row] of entries.flatMap(([, { options }]) => Object.entries(options))) {
+    const key = optionKey(name, row);
+    counts.set(key, { name, row, count: (counts.get(key)?.count ?? 0) + 1 });
   }
-  const isShared = (entry) => counts.get(optionKey(...entry)) > 1;
-  const shared = new Set(all.filter(isShared).map((entry) => optionKey(...entry)));
+  const byName = new Map();
+  for (const option of counts.values()) {
+    const other = byName.get(option.name);
+    if (option.count > Math.max(1, other?.count ?? 0)) byName.set(option.name, option);
+  }
+  return [...byName.values()].map(({ name, row }) => [name, row]);
+}
+
+/** Explains the options that several of the commands have once. */
+function groupSection(title, entries, level, { table }) {
+  const options = sharedOptions(entries);
+  const shared = new Set(options.map((entry) => optionKey(...entry)));
   return [
-    `## ${group}\n`,
-    'Options that several of these commands have:\n',
-    block(optionsHelp(Object.entries(Object.fromEntries(all.filter(isShared))), table)),
-    ...entries.map((entry) => commandSection(3, entry, { table, shared })),
+    `## ${title}\n`,
+    `${title === SHARED_TITLE ? '' : `${SHARED_TITLE}:\n\n`}${block(optionsHelp(options, table))}`,
+    ...entries.map((entry) => commandSection(level, entry, { table, shared })),
   ].join('\n');
 }
 
 function sections(commands, tools) {
-  const groups = groupByFirstWord(Object.entries(commands));
-  return [...groups].map(([group, entries]) =>
-    entries.length === 1
-      ? commandSection(2, entries[0], tools)
-      : groupSection(group, entries, tools),
-  );
+  const groups = [...groupByFirstWord(Object.entries(commands))];
+  const single = groups.filter(([, { length }]) => length === 1).flatMap(([, entries]) => entries);
+  return [
+    groupSection(SHARED_TITLE, single, 2, tools),
+    ...groups
+      .filter(([, { length }]) => length > 1)
+      .map(([group, entries]) => groupSection(group, entries, 3, tools)),
+  ];
 }
 
 /** Node 20 has no `Map.groupBy`. */
@@ -83,17 +100,15 @@ export function commandLinePage({ EXIT_CODES, commands, table }) {
 
 # Command line
 
-The package includes the program \`security-events\`. Run \`npx security-events COMMAND\` where the package is installed, or
-install it everywhere with \`npm install --global security-event-delivery\`. Every command has \`--help\`.
+Run \`npx security-events COMMAND\` where the package is installed, or install it with
+\`npm install --global security-event-delivery\`. Every command has \`--help\`.
 
-- **Secrets** come from the environment (\`SECURITY_EVENTS_SECRET\`, or the variable that \`--secret-env\` names) or from a file
-  (\`--secret-file\`), never from arguments: other users see those in the process list, and shells keep them.
-- **Standard output** has results only; notes, progress and errors go to standard error. Colours and progress appear on
-  terminals only; \`NO_COLOR\` turns colours off.
-- **Untrusted text** is printed with visible escapes instead of control characters.
-- **Ctrl-C** ends a command in order, and a second one at once. A reader that leaves, such as \`head\`, is not an error.
+- Secrets come from the environment or a file, never from arguments, which other users can see.
+- Results go to standard output; notes, progress and errors to standard error. \`NO_COLOR\` turns colours off.
+- Control characters in untrusted text are escaped.
+- Ctrl-C ends a command cleanly; a second one ends it at once.
 
-| Exit code | |
+| Exit code | Meaning |
 |---|---|
 ${Object.entries(EXIT_CODES)
   .map(([code, what]) => `| ${code} | ${what} |`)

@@ -36,9 +36,9 @@ function textOf(comment, { expected, shown }) {
 const comments = optionComments();
 
 const optionRow = ([name, row]) =>
-  `| \`${name}\` | ${defaultText(row.shown)} | ${row.expected} | ${textOf(comments.get(name) ?? '', row)} |`;
+  `| \`${name}\` | ${defaultText(row.shown)} | ${row.expected.replace('an integer from ', '')} | ${textOf(comments.get(name) ?? '', row)} |`;
 
-const table = (rows) => `| Option | Default | Expected | Meaning |
+const table = (rows) => `| Option | Default | Range | Meaning |
 |---|---|---|---|
 ${Object.entries(rows).map(optionRow).join('\n')}`;
 

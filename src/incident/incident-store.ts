@@ -4,6 +4,7 @@
  * several processes.
  */
 import { createHash } from 'node:crypto';
+import { integer, type OptionValues, option } from '../option-rules.ts';
 
 export type IncidentChannel = 'log' | 'webhook';
 
@@ -39,6 +40,22 @@ export interface IncidentStore {
    */
   retract(report: IncidentReport, changes: IncidentChanges): void | Promise<void>;
 }
+
+const DAY_MS = 86_400_000;
+
+export const INCIDENT_LIMITS = {
+  /** Maximum number of incidents. Those reported longest ago go. 1 to 10,000,000; default 100,000. */
+  maxIncidents: option(integer(1, 10_000_000), 100_000),
+  /**
+   * Maximum number of addresses and accounts of all incidents. Each takes a few hundred bytes at most.
+   * 1 to 100,000,000; default 1,000,000.
+   */
+  maxNames: option(integer(1, 100_000_000), 1_000_000),
+  /** Time for which an incident is kept after its last report, in milliseconds. Default 30 days. */
+  keptMs: option(integer(1, Number.MAX_SAFE_INTEGER), 30 * DAY_MS),
+};
+
+export type IncidentLimits = OptionValues<typeof INCIDENT_LIMITS>;
 
 /** In characters. */
 export const MAX_KEPT_LENGTH = 128;

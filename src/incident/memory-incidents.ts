@@ -1,27 +1,17 @@
 /** An incident store in the memory of one process. It is bounded. */
-import { check, integer } from '../option-rules.ts';
+import { type OptionsOf, readOptions } from '../option-rules.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import {
+  INCIDENT_LIMITS,
   type IncidentChanges,
   type IncidentChannel,
+  type IncidentLimits,
   type IncidentReport,
   type IncidentStore,
   keptName,
 } from './incident-store.ts';
 
-export interface MemoryIncidentsOptions {
-  /** Maximum number of incidents. Those reported longest ago go. 1 to 10,000,000; default 100,000. */
-  readonly maxIncidents?: number;
-  /**
-   * Maximum number of addresses and accounts of all incidents. Each takes a few hundred bytes at most.
-   * 1 to 100,000,000; default 1,000,000.
-   */
-  readonly maxNames?: number;
-  /** Time for which an incident is kept after its last report, in milliseconds. Default 30 days. */
-  readonly keptMs?: number;
-}
-
-const DAY_MS = 86_400_000;
+export interface MemoryIncidentsOptions extends OptionsOf<typeof INCIDENT_LIMITS> {}
 
 /** What was reported of an incident on one channel. */
 interface Reported {
@@ -36,12 +26,6 @@ interface KnownIncident {
   readonly channels: { readonly [C in IncidentChannel]: Reported };
 }
 
-const RULES = {
-  maxIncidents: integer(1, 10_000_000),
-  maxNames: integer(1, 100_000_000),
-  keptMs: integer(1, Number.MAX_SAFE_INTEGER),
-};
-
 /**
  * Creates an incident store in memory. Each reporter has one of its own by default: make one to share it
  * between reporters of a process, or to change its bounds.
@@ -55,19 +39,17 @@ export function createMemoryIncidents(options: MemoryIncidentsOptions = {}): Inc
 type Time = Pick<Clock, 'monotonicMs'>;
 
 export function makeMemoryIncidents(options: MemoryIncidentsOptions, clock: Time): IncidentStore {
-  const given = check<MemoryIncidentsOptions>(options, RULES);
-  const { maxIncidents = 100_000, maxNames = 1_000_000, keptMs = 30 * DAY_MS } = given;
-  return new MemoryIncidents({ maxIncidents, maxNames, keptMs }, clock);
+  return new MemoryIncidents(readOptions(options, INCIDENT_LIMITS), clock);
 }
 
 class MemoryIncidents implements IncidentStore {
-  readonly #limits: Required<MemoryIncidentsOptions>;
+  readonly #limits: IncidentLimits;
   readonly #clock: Time;
   /** In the order in which they were last seen. */
   readonly #known = new Map<string, KnownIncident>();
   #nameCount = 0;
 
-  constructor(limits: Required<MemoryIncidentsOptions>, clock: Time) {
+  constructor(limits: IncidentLimits, clock: Time) {
     this.#limits = limits;
     this.#clock = clock;
   }

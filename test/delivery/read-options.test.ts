@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { DELIVERY_OPTIONS, DESTINATION_OPTIONS } from '../../src/delivery/options.ts';
 import { readSenderOptions, type SenderSettings } from '../../src/delivery/read-options.ts';
 import { DEFAULT_POLICY } from '../../src/delivery/retry-policy.ts';
-import { DEFAULT_BOUNDS } from '../../src/queue/memory/store.ts';
+import { MEMORY_OPTIONS } from '../../src/queue/memory/store.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import { createSettings } from '../../src/settings/source.ts';
@@ -59,8 +59,8 @@ describe('the options of a sender', () => {
         ...DEFAULT_POLICY,
         schedule: { ...DEFAULT_POLICY.schedule, horizonMs: HOUR_MS },
       },
-      slots: { healthySlots: 64, failingSlots: 256 },
-      lateHeadersMs: 2000,
+      slots: { maxActiveRequests: 64, maxWaitingRequests: 1024 },
+      patienceMs: 50,
       leaseMs: 60_000,
       deadlineMs: 20_000,
       upkeepMs: 60_000,
@@ -109,10 +109,10 @@ describe('the options of a sender', () => {
 
   test('have for the queue in memory the bounds that are documented', () => {
     const { maxPendingBytes, maxPendingMessages, maxDeadBytes } = DELIVERY_OPTIONS;
-    const bounds = DEFAULT_BOUNDS;
-    expect(String(bounds.maxPendingBytes)).toBe(maxPendingBytes.shown);
-    expect(String(bounds.maxPendingMessages)).toBe(maxPendingMessages.shown);
-    expect(String(bounds.maxDeadBytes)).toBe(maxDeadBytes.shown);
+    const bounds = MEMORY_OPTIONS;
+    expect(bounds.maxPendingBytes.shown).toBe(maxPendingBytes.shown);
+    expect(bounds.maxPendingMessages.shown).toBe(maxPendingMessages.shown);
+    expect(bounds.maxDeadBytes.shown).toBe(maxDeadBytes.shown);
   });
 
   test('do not follow later changes', () => {
@@ -205,9 +205,9 @@ const CASES: Readonly<Record<keyof typeof DELIVERY_OPTIONS, Case>> = {
   slowStartStepMs: policyCase('slowStartStepMs', [1, MAX_MS]),
   goneConfirmMs: policyCase('goneConfirmMs', [0, MAX_MS]),
   growAfterSuccesses: policyCase('growAfterSuccesses', [1, 1_000_000]),
-  healthySlots: numberCase(({ slots }) => slots.healthySlots, [1, 1_000_000]),
-  failingSlots: numberCase(({ slots }) => slots.failingSlots, [1, 1_000_000]),
-  lateHeadersMs: numberCase(({ lateHeadersMs }) => lateHeadersMs, [1, MAX_MS]),
+  maxActiveRequests: numberCase(({ slots }) => slots.maxActiveRequests, [1, 1_000_000]),
+  maxWaitingRequests: numberCase(({ slots }) => slots.maxWaitingRequests, [1, 1_000_000]),
+  patienceMs: numberCase(({ patienceMs }) => patienceMs, [1, MAX_MS]),
   leaseMs: {
     ...numberCase(({ leaseMs }) => leaseMs, [2, MAX_MS], { deadlineMs: 1 }),
     refused: [0, 1, MAX_MS + 1, 1.5],

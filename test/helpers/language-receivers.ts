@@ -1,6 +1,6 @@
 /**
- * The receivers of docs/other-languages.md, as programs: each is started with an interpreter of its
- * language, where the machine has one.
+ * The receivers that docs/other-languages.md links to: each is started with an interpreter of its
+ * language, if the machine has one.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,18 +14,16 @@ import { quickOrNightly } from './quick-or-nightly.ts';
 
 const page = readFileSync(join(root, 'docs/other-languages.md'), 'utf8');
 
-/** The program under a fence that names its language and its file. */
-export function programOf(language: string, file: string): string {
-  const [, code] = page.split(`\n\`\`\`${language} ${file}\n`);
-  const end = code?.indexOf('\n```\n') ?? -1;
-  if (code === undefined || end < 0) throw new Error(`the page has no ${language} ${file}`);
-  return code.slice(0, end + 1);
+const linked = [...page.matchAll(/\]\(receivers\/([\w.]+)\)/g)].map((match) => String(match[1]));
+
+/** Returns the text of a program that the page links to. */
+export function programOf(file: string): string {
+  if (!linked.includes(file)) throw new Error(`the page has no ${file}`);
+  return readFileSync(join(root, 'docs/receivers', file), 'utf8');
 }
 
-/** The languages of the page's fences. */
-export const pageLanguages = (): string[] => [
-  ...new Set([...page.matchAll(/^```(\w+) [\w.]+$/gm)].map((match) => String(match[1]))),
-];
+/** The receivers that the page links to. */
+export const pageReceivers = (): string[] => linked.filter((file) => file !== 'vectors.py');
 
 export interface Language {
   readonly language: string;
@@ -110,12 +108,12 @@ export class LanguageReceiver {
   }
 
   static async start(
-    { language, file, tool, compile, args }: Language,
+    { file, tool, compile, args }: Language,
     env: Readonly<Record<string, string>>,
   ): Promise<LanguageReceiver> {
     const folder = mkdtempSync(join(tmpdir(), 'other-language-'));
     const path = join(folder, file);
-    writeFileSync(path, programOf(language, file));
+    writeFileSync(path, programOf(file));
     const port = await freePort(PORTS);
     if (compile !== undefined) execFileSync(tool, compile(path), { cwd: folder });
     const command = compile === undefined ? tool : join(folder, 'server');

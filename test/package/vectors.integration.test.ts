@@ -109,7 +109,7 @@ describe('the vectors', () => {
   });
 
   it("fit and do not fit by Python's hmac, in the program that the page shows", () => {
-    const program = programOf('python', 'vectors.py');
+    const program = programOf('vectors.py');
     const run = (file: string) =>
       execFileSync('python3', ['-c', program, file], { encoding: 'utf8', stdio: 'pipe' });
     expect(run(path)).toBe(`${all.length} vectors, 0 wrong\n`);

@@ -57,14 +57,13 @@ export class DeadLetters {
   }
 
   page(request: PageRequest): DeadLetterPage {
-    const { limit, after } = request;
+    const { limit, after = 0 } = request;
     const isWanted = matching(request);
     const found: Kept[] = [];
-    let index = after === undefined ? 0 : this.#indexAfter(Number(after));
-    // One more than the page holds shows that there is another page.
-    for (; index < this.#letters.size && found.length <= limit; index += 1) {
-      const letter = this.#letters.at(index) as Kept;
-      if (isWanted(letter)) found.push(letter);
+    for (const letter of this.#letters) {
+      // One more than the page holds shows that there is another page.
+      if (found.length > limit) break;
+      if (letter.id > Number(after) && isWanted(letter)) found.push(letter);
     }
     const items = publicForms(found.slice(0, limit));
     const next = found.length > limit ? items.at(-1)?.id : undefined;
@@ -88,18 +87,6 @@ export class DeadLetters {
   #forget({ application, message }: Death): void {
     this.#bytes -= message.sizeBytes;
     application.counts.dead -= 1;
-  }
-
-  /** The letter with this id may be gone. */
-  #indexAfter(id: number): number {
-    let low = 0;
-    let high = this.#letters.size;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#letters.at(middle) as Kept).id > id) high = middle;
-      else low = middle + 1;
-    }
-    return low;
   }
 }
 

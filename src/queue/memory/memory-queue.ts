@@ -22,14 +22,16 @@ import type {
 import type { Application, LiveClaim } from './application.ts';
 import type { PageRequest } from './dead-letters.ts';
 import { type QueueClock, type QueueTime, readTime } from './queue-time.ts';
+import { countDue, countPending, statsOf } from './stats.ts';
 import { type MemoryBounds, MemoryStore } from './store.ts';
+import { copyMessages, type WaitingMessage } from './waiting-messages.ts';
 
-/** A large batch yields to the event loop between slices of this size. */
+/** `close` yields to the event loop between slices of this size. */
 const SLICE_MESSAGES = 100;
 
 /**
- * Every method except `enqueue` and `close` does its work synchronously, so that no call sees half of
- * another. There are no timers: each call first applies what time has changed.
+ * Every method changes the store in one synchronous step, so that no call sees half of another. There are
+ * no timers: each call first applies what time has changed.
  */
 export class MemoryQueue implements MessageQueue {
   readonly durability = 'memory';
@@ -37,8 +39,6 @@ export class MemoryQueue implements MessageQueue {
   readonly #store: MemoryStore;
   readonly #yieldToEventLoop: YieldToEventLoop;
   readonly #listeners = new Set<() => void>();
-  /** Enqueues in progress. */
-  readonly #entering = new Set<Promise<unknown>>();
   #initialState: ApplicationState | undefined = undefined;
   #closing: Promise<QueueClosing> | undefined = undefined;
   #lastClaim = 0;
@@ -53,64 +53,25 @@ export class MemoryQueue implements MessageQueue {
     if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
     this.#initialState = initialState;
     const { nowMs } = readTime(this.#clock);
-    const { lastSequence } = this.#store;
-    return { ...this.#store.countPendingAndDue(nowMs), lastSequence };
+    return { ...countDue(this.#store.all(), nowMs), lastSequence: this.#store.lastSequence };
   }
 
+  /** Copies the messages, with yields to the event loop, and then stores them all. */
   async enqueue(entries: readonly QueueEntry[], delayMs = 0): Promise<EnqueueResult> {
-    this.#begin();
-    const { open, closed } = this.#reserve(entries);
-    if (open.length === 0) return { sequences: [], closed };
-    if (open.length > SLICE_MESSAGES) {
-      const entering = this.#acceptInSlices(open, delayMs);
-      this.#entering.add(entering);
-      const sequences = await entering.finally(() => this.#entering.delete(entering));
-      return { sequences, closed };
-    }
-    const sequences = this.#accept(open, delayMs);
-    this.#notify();
-    return { sequences, closed };
-  }
-
-  /** Counts all entries of open applications as pending, or none. */
-  #reserve(entries: readonly QueueEntry[]) {
-    const closed = new Set<string>();
-    let messages = 0;
-    let bytes = 0;
-    for (const { applicationId, sizeBytes } of entries) {
-      if (this.#store.find(applicationId)?.isClosed === true) closed.add(applicationId);
-      else {
-        messages += 1;
-        bytes += sizeBytes;
-      }
-    }
-    this.#store.reserve(messages, bytes);
-    const open =
-      closed.size === 0 ? entries : entries.filter((entry) => !closed.has(entry.applicationId));
-    return { open, closed: [...closed] };
-  }
-
-  async #acceptInSlices(entries: readonly QueueEntry[], delayMs: number): Promise<number[]> {
-    const sequences: number[] = [];
-    for (let start = 0; start < entries.length; start += SLICE_MESSAGES) {
-      const pause = this.#yieldToEventLoop();
+    let { at, initialState } = this.#begin();
+    this.#store.closedOf(entries);
+    const messages: WaitingMessage[] = [];
+    while (messages.length < entries.length) {
+      const pause = messages.length === 0 ? undefined : this.#yieldToEventLoop();
       if (pause !== undefined) {
-        // Once a turn, not once a slice: otherwise claims would have a hundred messages each.
-        this.#notify();
         await pause;
+        ({ at, initialState } = this.#begin());
       }
-      const slice = entries.slice(start, start + SLICE_MESSAGES);
-      for (const sequence of this.#accept(slice, delayMs)) sequences.push(sequence);
+      for (const message of copyMessages(entries, messages.length)) messages.push(message);
     }
-    this.#notify();
-    return sequences;
-  }
-
-  #accept(entries: readonly QueueEntry[], delayMs: number): number[] {
-    const at = readTime(this.#clock);
-    this.#store.advance(at.nowMs);
-    const initialState = this.#initialState as ApplicationState;
-    return this.#store.accept(entries, { initialState, delayMs, at });
+    const result = this.#store.accept({ entries, messages, initialState, delayMs }, at);
+    if (result.sequences.length > 0) this.#notify();
+    return result;
   }
 
   async claim(request: ClaimRequest): Promise<Claim | NothingDue> {
@@ -181,7 +142,7 @@ export class MemoryQueue implements MessageQueue {
 
   async countPending(ranges: readonly SequenceRange[]): Promise<number> {
     this.#begin();
-    return this.#store.countPending(ranges);
+    return countPending(this.#store.all(), ranges);
   }
 
   async applicationState(applicationId: string): Promise<ApplicationState | undefined> {
@@ -193,11 +154,9 @@ export class MemoryQueue implements MessageQueue {
     applicationId: string,
     maxMessages: number,
   ): Promise<readonly ExpiredMessage[]> {
-    const application = this.#store.ensure(applicationId, this.#begin().initialState);
+    const { at, initialState } = this.#begin();
+    const application = this.#store.ensure(applicationId, initialState);
     application.close();
-    // Messages that were admitted before the close still come in.
-    if (this.#entering.size > 0) await Promise.allSettled(this.#entering);
-    const { at } = this.#begin();
     const messages = application.waiting.takeFirst(maxMessages);
     return this.#store.expire(application, { messages, reason: 'destination-closed' }, at);
   }
@@ -232,7 +191,8 @@ export class MemoryQueue implements MessageQueue {
   async stats(): Promise<QueueStats> {
     const { nowMs } = readTime(this.#clock);
     this.#store.advance(nowMs);
-    return this.#store.stats(nowMs);
+    const { pendingBytes } = this.#store;
+    return { ...statsOf(this.#store.all(), nowMs), pendingBytes };
   }
 
   onDue(listener: () => void): () => void {
@@ -246,9 +206,7 @@ export class MemoryQueue implements MessageQueue {
     return await this.#closing;
   }
 
-  /** Enqueues in progress end first, so that their messages are returned too. */
   async #end(): Promise<QueueClosing> {
-    await Promise.allSettled(this.#entering);
     this.#listeners.clear();
     const returned: ReturnedMessage[] = [];
     for (const slice of this.#store.empty(SLICE_MESSAGES)) {

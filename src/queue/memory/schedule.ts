@@ -32,9 +32,14 @@ const heapByKey = <T extends Scheduled>(): Heap<T> =>
  * a known time, or it has nothing to wait for. A change costs the logarithm of the number of applications.
  */
 export class Schedule<T extends Scheduled> {
-  readonly #ready: Record<OpenTier, Heap<T>> = { healthy: heapByKey(), failing: heapByKey() };
+  readonly #ready: Record<OpenTier, Heap<T>> = {
+    untried: heapByKey(),
+    healthy: heapByKey(),
+    failing: heapByKey(),
+  };
   /** Closed applications wait here too, while they have a lease. */
   readonly #later: Record<Tier, Heap<T>> = {
+    untried: heapByKey(),
     healthy: heapByKey(),
     failing: heapByKey(),
     closed: heapByKey(),
@@ -56,10 +61,6 @@ export class Schedule<T extends Scheduled> {
     if (ready !== undefined) this.#lastTurn += 1;
     place.key = ready === undefined ? (atMs ?? 0) : this.#lastTurn;
     heap?.push(application);
-  }
-
-  isReady({ place }: T): boolean {
-    return place.heap === this.#ready.healthy || place.heap === this.#ready.failing;
   }
 
   /** Returns the ready application of these tiers that has waited longest for its turn. */

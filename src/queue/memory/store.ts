@@ -1,49 +1,54 @@
 /** What a memory queue holds. Each method keeps the ledger balanced. */
 
 import { SecurityEventError } from '../../errors.ts';
-import { ownProperties } from '../../own-properties.ts';
+import { integer, type OptionsOf, type OptionValues, option } from '../../option-rules.ts';
 import type {
   ApplicationState,
   DeadLetterFilter,
   DeadReason,
-  DiscardReason,
+  EnqueueResult,
   ExpiredMessage,
   Json,
-  Ledger,
   MessageResult,
   QueueEntry,
-  QueueStats,
   ReturnedMessage,
-  SequenceRange,
   StoredMessage,
-  Tier,
 } from '../queue.ts';
 import { Application, type LiveClaim } from './application.ts';
 import { DeadLetters } from './dead-letters.ts';
 import type { QueueTime } from './queue-time.ts';
 import { Schedule } from './schedule.ts';
-import { storedMessages, type WaitingMessage, waitingMessages } from './waiting-messages.ts';
-
-/** Bounds of a memory queue, in messages and bytes. */
-export interface MemoryBounds {
-  readonly maxPendingMessages: number;
-  readonly maxPendingBytes: number;
-  readonly maxDeadBytes: number;
-}
+import { storedMessages, type WaitingMessage } from './waiting-messages.ts';
 
 const MIB = 1024 * 1024;
+const MAX = Number.MAX_SAFE_INTEGER;
 
-export const DEFAULT_BOUNDS: MemoryBounds = {
-  maxPendingBytes: 64 * MIB,
-  maxPendingMessages: 100_000,
-  maxDeadBytes: 16 * MIB,
+export const MEMORY_OPTIONS = {
+  /**
+   * Limits the bytes that wait, counted as they are sent. `enqueue` rejects with `ERR_QUEUE_FULL` above it.
+   * The heap needs about 300 bytes more for each message. From 1; default 67108864 (64 MiB).
+   */
+  maxPendingBytes: option(integer(1, MAX), 64 * MIB),
+  /** Limits the number of messages that wait. From 1; default 100000. */
+  maxPendingMessages: option(integer(1, MAX), 100_000),
+  /**
+   * Limits the bytes of dead letters. Above it the oldest are discarded as `evicted`. From 0, which keeps
+   * none; default 16777216 (16 MiB).
+   */
+  maxDeadBytes: option(integer(0, MAX), 16 * MIB),
 };
 
-/** How entries are accepted. */
-interface Acceptance {
+export interface MemoryQueueOptions extends OptionsOf<typeof MEMORY_OPTIONS> {}
+
+/** Bounds of a memory queue, in messages and bytes. */
+export type MemoryBounds = OptionValues<typeof MEMORY_OPTIONS>;
+
+/** What an enqueue brings: its entries, and a message for each. */
+interface Arrival {
+  readonly entries: readonly QueueEntry[];
+  readonly messages: readonly WaitingMessage[];
   readonly initialState: ApplicationState;
   readonly delayMs: number;
-  readonly at: QueueTime;
 }
 
 interface Owned {
@@ -83,18 +88,30 @@ export class MemoryStore {
     return application;
   }
 
+  get pendingBytes(): number {
+    return this.#bytes;
+  }
+
   all(): Iterable<Application> {
     return this.#applications.values();
   }
 
-  /** Counts messages as pending. Throws ERR_QUEUE_FULL and counts none if they pass a bound. */
-  reserve(messages: number, bytes: number): void {
-    const bound = this.#passedBound(messages, bytes);
-    if (bound !== undefined) {
-      const detail = `${messages} messages of ${bytes} bytes would pass ${bound} (${this.#bounds[bound]})`;
-      throw new SecurityEventError('ERR_QUEUE_FULL', { detail, path: [bound] });
+  /** Returns the closed applications of the entries. Throws ERR_QUEUE_FULL if the others pass a bound. */
+  closedOf(entries: readonly QueueEntry[]): ReadonlySet<string> {
+    const closed = new Set<string>();
+    let messages = 0;
+    let bytes = 0;
+    for (const { applicationId, sizeBytes } of entries) {
+      if (this.find(applicationId)?.isClosed === true) closed.add(applicationId);
+      else {
+        messages += 1;
+        bytes += sizeBytes;
+      }
     }
-    this.#addPending(messages, bytes);
+    const bound = this.#passedBound(messages, bytes);
+    if (bound === undefined || messages === 0) return closed;
+    const detail = `${messages} messages of ${bytes} bytes would pass ${bound} (${this.#bounds[bound]})`;
+    throw new SecurityEventError('ERR_QUEUE_FULL', { detail, path: [bound] });
   }
 
   #passedBound(messages: number, bytes: number) {
@@ -108,24 +125,34 @@ export class MemoryStore {
     this.#bytes += bytes;
   }
 
-  /** Stores entries that are counted already. Returns their sequences. */
-  accept(entries: readonly QueueEntry[], { initialState, delayMs, at }: Acceptance): number[] {
+  /** Stores the messages of open applications. */
+  accept({ entries, messages, initialState, delayMs }: Arrival, at: QueueTime): EnqueueResult {
+    const closed = this.closedOf(entries);
     const sequences: number[] = [];
     const { nowMs } = at;
     const dueMs = at.after(delayMs);
-    while (sequences.length < entries.length) {
-      const start = sequences.length;
-      const sequence = this.lastSequence + 1;
-      const application = this.ensure((entries[start] as QueueEntry).applicationId, initialState);
-      for (const message of waitingMessages(entries, start, { sequence, nowMs, dueMs })) {
-        application.waiting.append(message);
-        sequences.push(message.sequence);
+    let application: Application | undefined;
+    for (const [index, message] of messages.entries()) {
+      const { applicationId } = entries[index] as QueueEntry;
+      if (closed.has(applicationId)) continue;
+      if (application?.id !== applicationId) {
+        if (application !== undefined) this.update(application, nowMs);
+        application = this.ensure(applicationId, initialState);
       }
-      this.lastSequence = sequences.at(-1) as number;
-      application.counts.accepted += sequences.length - start;
-      this.update(application, nowMs);
+      this.#enter({ application, message }, nowMs, dueMs);
+      application.counts.accepted += 1;
+      sequences.push(message.sequence);
     }
-    return sequences;
+    if (application !== undefined) this.update(application, nowMs);
+    return { sequences, closed: [...closed] };
+  }
+
+  /** Makes a message wait, with a new sequence. */
+  #enter({ application, message }: Owned, nowMs: number, dueMs: number): void {
+    this.lastSequence += 1;
+    message.enter({ sequence: this.lastSequence, nowMs, dueMs });
+    application.waiting.append(message);
+    this.#addPending(1, message.sizeBytes);
   }
 
   /** Call it after each change to an application's messages, state or claim. */
@@ -190,15 +217,10 @@ export class MemoryStore {
   replay(filter: DeadLetterFilter, { nowMs }: QueueTime): number {
     const letters = this.dead.take(filter, ({ application, message }) => {
       if (application.isClosed || this.#passedBound(1, message.sizeBytes)) return false;
-      this.#addPending(1, message.sizeBytes);
+      this.#enter({ application, message }, nowMs, nowMs);
       return true;
     });
-    for (const { application, message } of letters) {
-      this.lastSequence += 1;
-      message.renew({ sequence: this.lastSequence, nowMs, dueMs: nowMs });
-      application.waiting.append(message);
-      this.update(application, nowMs);
-    }
+    for (const { application } of letters) this.update(application, nowMs);
     return letters.length;
   }
 
@@ -233,65 +255,4 @@ export class MemoryStore {
       this.schedule.update(application, 0);
     }
   }
-
-  /** Counts the messages in the ranges that wait or are claimed. */
-  countPending(ranges: readonly SequenceRange[]): number {
-    let count = 0;
-    const add = ({ sequence }: WaitingMessage): void => {
-      if (isIn(ranges, sequence)) count += 1;
-    };
-    for (const { waiting, claim } of this.all()) {
-      for (const message of waiting) add(message);
-      claim?.messages.forEach(add);
-    }
-    return count;
-  }
-
-  /** Counts all messages, and those that are due or claimed. */
-  countPendingAndDue(nowMs: number) {
-    let dueMessages = 0;
-    for (const { waiting, claim } of this.all()) {
-      dueMessages += claim?.messages.length ?? 0;
-      for (const { dueMs } of waiting) if (dueMs <= nowMs) dueMessages += 1;
-    }
-    return { pendingMessages: this.#messages, dueMessages };
-  }
-
-  stats(nowMs: number): QueueStats {
-    const applications = new Map<string, Ledger & { readonly tier: Tier }>();
-    const total = { accepted: 0, delivered: 0, pending: 0, dead: 0 };
-    const discarded: Partial<Record<DiscardReason, number>> = ownProperties({});
-    let oldestDueMs = 0;
-    for (const application of this.all()) {
-      const ledger = application.ledger();
-      applications.set(application.id, { ...ledger, tier: application.state.tier });
-      for (const key of ['accepted', 'delivered', 'pending', 'dead'] as const) {
-        total[key] += ledger[key];
-      }
-      for (const [reason, messages] of Object.entries(ledger.discarded)) {
-        const key = reason as DiscardReason;
-        discarded[key] = (discarded[key] ?? 0) + messages;
-      }
-      // Not since the first message is due: a pause that has just ended is no delay.
-      const sinceMs = application.claimableAtMs();
-      if (sinceMs !== undefined && this.schedule.isReady(application)) {
-        oldestDueMs = Math.max(oldestDueMs, nowMs - sinceMs);
-      }
-    }
-    const pendingBytes = this.#bytes;
-    return { ...total, discarded: { ...discarded }, pendingBytes, oldestDueMs, applications };
-  }
-}
-
-/** `ranges` ascend and do not overlap. */
-function isIn(ranges: readonly SequenceRange[], sequence: number): boolean {
-  let low = 0;
-  let high = ranges.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((ranges[middle] as SequenceRange).to < sequence) low = middle + 1;
-    else high = middle;
-  }
-  const range = ranges[low];
-  return range !== undefined && range.from <= sequence;
 }

@@ -12,8 +12,8 @@ import type {
 } from '../queue.ts';
 import { Fifo } from './fifo.ts';
 
-/** When a message was accepted, in the queue's own time. */
-export interface Acceptance {
+/** When a message was accepted or replayed, in the queue's own time. */
+interface Entry {
   readonly sequence: number;
   readonly nowMs: number;
   readonly dueMs: number;
@@ -35,29 +35,31 @@ export class WaitingMessage {
   readonly dateAt: number;
   readonly countAt: number;
   readonly sizeBytes: number;
-  sequence: number;
-  acceptedMs: number;
-  dueMs: number;
+  sequence = 0;
+  acceptedMs = 0;
+  dueMs = 0;
   /** Raised by a claim, lowered by its release. */
   sends = 0;
   /** Maximum size of a claim with this message. */
   maxMessages: number | undefined = undefined;
   progress: Json | null = null;
 
-  constructor(
-    { stored, sizeBytes }: QueueEntry,
-    content: Buffer | string,
-    { sequence, nowMs, dueMs }: Acceptance,
-  ) {
+  constructor({ stored, sizeBytes }: QueueEntry, content: Buffer | string) {
     this.messageId = stored.messageId;
     this.format = stored.format;
     this.content = content;
     this.dateAt = stored.dateAt;
     this.countAt = stored.countAt;
     this.sizeBytes = sizeBytes;
+  }
+
+  /** Makes it a new message. The `sends` of a dead letter go on counting. */
+  enter({ sequence, nowMs, dueMs }: Entry): void {
     this.sequence = sequence;
     this.acceptedMs = nowMs;
     this.dueMs = dueMs;
+    this.maxMessages = undefined;
+    this.progress = null;
   }
 
   /** Writes a `retry` result. */
@@ -70,15 +72,6 @@ export class WaitingMessage {
   /** Gives up the shared buffer, which then lives no longer than the other messages. */
   detach(): void {
     if (typeof this.content !== 'string') this.content = this.content.toString('latin1');
-  }
-
-  /** Makes a dead letter a new message. Its `sends` go on counting. */
-  renew({ sequence, nowMs, dueMs }: Acceptance): void {
-    this.sequence = sequence;
-    this.acceptedMs = nowMs;
-    this.dueMs = dueMs;
-    this.maxMessages = undefined;
-    this.progress = null;
   }
 }
 
@@ -117,38 +110,28 @@ export function storedMessages(messages: readonly WaitingMessage[]): StoredMessa
 }
 
 /**
- * Makes waiting messages of `entries[start]` and of the entries of the same application that follow it. The
- * bytes are copied: the caller's may be a small part of a large buffer.
+ * Copies `entries[start]` and the entries of the same application that follow it: the bytes of the caller
+ * may be a small part of a large buffer.
  */
-export function waitingMessages(
-  entries: readonly QueueEntry[],
-  start: number,
-  { sequence, nowMs, dueMs }: Acceptance,
-): WaitingMessage[] {
-  const { end, bytes } = groupAt(entries, start);
-  const isShared = end - start >= MIN_SHARING;
-  const buffer = Buffer.allocUnsafeSlow(isShared ? bytes : 0);
-  let at = 0;
-  return entries.slice(start, end).map((entry, index) => {
-    const { bytes: source } = entry.stored;
-    if (isShared) buffer.set(source, at);
-    const content = isShared ? buffer.subarray(at, at + source.length) : source.toString('latin1');
-    at += source.length;
-    return new WaitingMessage(entry, content, { sequence: sequence + index, nowMs, dueMs });
-  });
-}
-
-function groupAt(entries: readonly QueueEntry[], start: number) {
+export function copyMessages(entries: readonly QueueEntry[], start: number): WaitingMessage[] {
   const { applicationId } = entries[start] as QueueEntry;
-  let bytes = 0;
+  let length = 0;
   let end = start;
-  for (; end < entries.length; end += 1) {
-    const { stored, applicationId: id } = entries[end] as QueueEntry;
-    const isFull = end > start && bytes + stored.bytes.length > MAX_SHARED_BYTES;
-    if (id !== applicationId || isFull) break;
-    bytes += stored.bytes.length;
+  for (; entries[end]?.applicationId === applicationId; end += 1) {
+    const { bytes } = (entries[end] as QueueEntry).stored;
+    if (end > start && length + bytes.length > MAX_SHARED_BYTES) break;
+    length += bytes.length;
   }
-  return { end, bytes };
+  const isShared = end - start >= MIN_SHARING;
+  const buffer = Buffer.allocUnsafeSlow(isShared ? length : 0);
+  let at = 0;
+  return entries.slice(start, end).map((entry) => {
+    const { bytes } = entry.stored;
+    if (!isShared) return new WaitingMessage(entry, bytes.toString('latin1'));
+    buffer.set(bytes, at);
+    at += bytes.length;
+    return new WaitingMessage(entry, buffer.subarray(at - bytes.length, at));
+  });
 }
 
 function isDueBefore(message: WaitingMessage, other: WaitingMessage): boolean {
@@ -166,7 +149,7 @@ export type ClaimLimits = Pick<ApplicationState, 'maxMessages' | 'maxBytes'>;
 export class WaitingMessages {
   readonly #inOrder = new Fifo<WaitingMessage>();
   readonly #sorted = new Heap<WaitingMessage>(isDueBefore);
-  /** No message waits for the end of its delay after this time. */
+  /** No sorted message waits for the end of its delay after this time. */
   #delayedUntilMs = Number.NEGATIVE_INFINITY;
 
   get size(): number {
@@ -189,10 +172,13 @@ export class WaitingMessages {
 
   /** Adds a message with the highest sequence so far. */
   append(message: WaitingMessage): void {
-    this.#delayedUntilMs = Math.max(this.#delayedUntilMs, message.dueMs);
-    const last = this.#inOrder.last();
-    if (last === undefined || last.dueMs <= message.dueMs) this.#inOrder.push(message);
-    else this.#sorted.push(message);
+    const last = this.#inOrder.at(this.#inOrder.size - 1);
+    if (last === undefined || last.dueMs <= message.dueMs) {
+      this.#inOrder.push(message);
+    } else {
+      this.#sorted.push(message);
+      this.#delayedUntilMs = Math.max(this.#delayedUntilMs, message.dueMs);
+    }
   }
 
   /** Adds a message that waited before. */
@@ -203,9 +189,13 @@ export class WaitingMessages {
 
   /** Makes delayed messages due. Messages that wait for another attempt keep their time. */
   endDelays(nowMs: number): void {
+    for (let index = this.#inOrder.size - 1; index >= 0; index -= 1) {
+      const message = this.#inOrder.at(index) as WaitingMessage;
+      if (message.dueMs <= nowMs) break;
+      message.dueMs = nowMs;
+    }
     if (this.#delayedUntilMs <= nowMs) return;
     this.#delayedUntilMs = nowMs;
-    for (const message of this.#inOrder) message.dueMs = Math.min(message.dueMs, nowMs);
     const isDelayed = ({ sends, dueMs }: WaitingMessage): boolean => sends === 0 && dueMs > nowMs;
     for (const message of this.#sorted.extract(isDelayed, this.#sorted.size)) {
       message.dueMs = nowMs;

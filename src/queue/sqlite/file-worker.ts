@@ -34,12 +34,6 @@ export interface CallOptions {
   readonly bodies: readonly Uint8Array[];
 }
 
-interface WorkerSettings {
-  readonly sync: boolean;
-  /** Whether somebody wants to know what other processes make due. */
-  readonly watch: boolean;
-}
-
 type OnEvent = (post: Pick<WorkerPost, 'due' | 'damage'>) => void;
 
 export class FileWorker {
@@ -56,9 +50,9 @@ export class FileWorker {
   #hasEnded = false;
 
   /** @throws SecurityEventError `ERR_QUEUE_FAILED` when no thread can be started */
-  constructor(file: string, settings: WorkerSettings, onEvent: OnEvent) {
+  constructor(file: string, onEvent: OnEvent) {
     const gate = this.#gate.buffer;
-    this.#worker = untraced(() => start({ file, peerPath: peerPath(), gate, ...settings }));
+    this.#worker = untraced(() => start({ file, peerPath: peerPath(), gate }));
     this.#worker.unref();
     this.#worker.on('message', (post: WorkerPost) => {
       this.#answer(post);
@@ -99,17 +93,12 @@ export class FileWorker {
     });
   }
 
-  configure({ sync, watch }: WorkerSettings): void {
-    this.#flush();
-    this.#post({ kind: 'settings', sync, watch });
-  }
-
   /** Ends the worker once the calls before are done. */
   async close(): Promise<void> {
     this.#flush();
     this.#isOver = true;
     this.#worker.ref();
-    this.#post({ kind: 'close' });
+    this.#post('close');
     await this.#ended;
   }
 
@@ -135,7 +124,7 @@ export class FileWorker {
     this.#bodies = [];
     this.#bytes = 0;
     try {
-      this.#post({ kind: 'calls', calls, bytes }, [bytes.buffer]);
+      this.#post({ calls, bytes }, [bytes.buffer]);
     } catch (cause) {
       // An argument that cannot be cloned: thrown here, it would end the process.
       for (const { id } of calls)

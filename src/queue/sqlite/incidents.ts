@@ -1,18 +1,18 @@
 import { SecurityEventError } from '../../errors.ts';
 import type {
   IncidentChanges,
+  IncidentLimits,
   IncidentReport,
   IncidentStore,
 } from '../../incident/incident-store.ts';
 import { type FileListener, type SharedFile, sharedFile } from './shared-file.ts';
 import type { WallClock } from './sqlite-queue.ts';
-import type { IncidentLimits } from './worker/incidents.ts';
 import type { Operation, Operations } from './worker/operations.ts';
 
 /** An incident store in a file. Two first reports at the same time create one incident. */
 export interface SqliteIncidentStore extends IncidentStore {
   record(report: IncidentReport): Promise<IncidentChanges>;
-  retract(report: IncidentReport, news: IncidentChanges): Promise<void>;
+  retract(report: IncidentReport, changes: IncidentChanges): Promise<void>;
   /** Closes the file unless a queue has it open. Later calls reject with `ERR_QUEUE_CLOSED`. */
   close(): Promise<void>;
 }
@@ -25,12 +25,7 @@ export interface IncidentSettings {
 export class SqliteIncidents implements SqliteIncidentStore {
   readonly #settings: IncidentSettings;
   readonly #clock: WallClock | undefined;
-  readonly #listener: FileListener = {
-    sync: false,
-    watches: () => false,
-    onDue: () => {},
-    onDamage: () => {},
-  };
+  readonly #listener: FileListener = {};
   #file: SharedFile | undefined;
   #isClosed = false;
 
@@ -40,13 +35,11 @@ export class SqliteIncidents implements SqliteIncidentStore {
   }
 
   async record(report: IncidentReport): Promise<IncidentChanges> {
-    return await this.#call('tellIncident', [copyOf(report), this.#settings.limits]);
+    return await this.#call('recordIncident', [report, this.#settings.limits]);
   }
 
-  async retract(report: IncidentReport, news: IncidentChanges): Promise<void> {
-    const { isFirst, startedAt, newAddresses, newAccounts } = news;
-    const names = { newAddresses: [...newAddresses], newAccounts: [...newAccounts] };
-    await this.#call('retractIncident', [copyOf(report), { isFirst, startedAt, ...names }]);
+  async retract(report: IncidentReport, changes: IncidentChanges): Promise<void> {
+    await this.#call('retractIncident', [report, changes]);
   }
 
   async close(): Promise<void> {
@@ -67,9 +60,3 @@ export class SqliteIncidents implements SqliteIncidentStore {
     return this.#file.call(operation, args, { nowMs, settings: null, bodies: [] });
   }
 }
-
-const copyOf = (report: IncidentReport): IncidentReport => {
-  const { applicationId, incidentId, channel, at, addresses, accounts } = report;
-  const names = { addresses: [...addresses], accounts: [...accounts] };
-  return { applicationId, incidentId, channel, at, ...names };
-};

@@ -9,6 +9,8 @@ export const PROTOCOL_VERSION = 1;
 
 /** Settings of a handle. All of its calls carry the same object, which a post contains once. */
 export interface HandleSettings {
+  /** Whether its calls resolve only once their changes are on the disk. */
+  readonly sync: boolean;
   readonly initialState: ApplicationState;
   readonly maxPendingBytes: number;
   readonly maxPendingMessages: number;
@@ -32,10 +34,7 @@ export interface PostedCall {
 }
 
 /** From the main thread to the worker. */
-export type Post =
-  | { readonly kind: 'calls'; readonly calls: readonly PostedCall[]; readonly bytes: Uint8Array }
-  | { readonly kind: 'settings'; readonly sync: boolean; readonly watch: boolean }
-  | { readonly kind: 'close' };
+export type Post = { readonly calls: readonly PostedCall[]; readonly bytes: Uint8Array } | 'close';
 
 export interface FailureAnswer {
   readonly code: 'ERR_QUEUE_FULL' | 'ERR_QUEUE_FAILED' | 'ERR_QUEUE_FOREIGN' | 'ERR_PEER_MISSING';
@@ -71,8 +70,6 @@ export interface WorkerData {
   readonly file: string;
   readonly peerPath: string | null;
   readonly gate: SharedArrayBuffer;
-  readonly sync: boolean;
-  readonly watch: boolean;
 }
 
 /** Words of the gate: whether the worker is inside SQLite, and whether it must not enter any more. */

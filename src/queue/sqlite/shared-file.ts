@@ -17,10 +17,8 @@ import type { Operation, Operations } from './worker/operations.ts';
 
 /** What a handle of the file wants to know. */
 export interface FileListener {
-  readonly sync: boolean;
-  readonly watches: () => boolean;
-  readonly onDue: () => void;
-  readonly onDamage: (damage: SqliteQueueDamage) => void;
+  readonly onDue?: () => void;
+  readonly onDamage?: (damage: SqliteQueueDamage) => void;
 }
 
 interface Registry {
@@ -49,12 +47,6 @@ export class SharedFile {
 
   add(listener: FileListener): void {
     this.#listeners.add(listener);
-    this.refresh();
-  }
-
-  /** Tells the worker what the handles want. */
-  refresh(): void {
-    this.#worker?.configure(this.#settings());
   }
 
   call<Name extends Operation>(
@@ -69,17 +61,13 @@ export class SharedFile {
   /** A worker that has crashed is replaced by one that opens the file again. */
   #running(): FileWorker {
     if (this.#worker === undefined || this.#worker.isOver)
-      this.#worker = new FileWorker(this.#path, this.#settings(), (post) => this.#onEvent(post));
+      this.#worker = new FileWorker(this.#path, (post) => this.#onEvent(post));
     return this.#worker;
   }
 
   /** The last one closes the file. */
   async remove(listener: FileListener): Promise<void> {
-    if (!this.#listeners.delete(listener)) return;
-    if (this.#listeners.size > 0) {
-      this.refresh();
-      return;
-    }
+    if (!this.#listeners.delete(listener) || this.#listeners.size > 0) return;
     const closing = this.#close();
     this.#closing = closing;
     await closing;
@@ -97,22 +85,14 @@ export class SharedFile {
     this.#worker?.stop();
   }
 
-  #settings() {
-    const listeners = [...this.#listeners];
-    return {
-      sync: listeners.some(({ sync }) => sync),
-      watch: listeners.some(({ watches }) => watches()),
-    };
-  }
-
   #onEvent({ due, damage }: Pick<WorkerPost, 'due' | 'damage'>): void {
     if (damage !== null) {
       const { kind, lost: applications, missing: missingSequences } = damage;
       const report: SqliteQueueDamage = { file: this.#path, kind, applications, missingSequences };
       channel(DAMAGED_CHANNEL).publish(report);
-      for (const { onDamage } of this.#listeners) onDamage(report);
+      for (const { onDamage } of this.#listeners) onDamage?.(report);
     }
-    if (due) for (const { onDue } of this.#listeners) onDue();
+    if (due) for (const { onDue } of this.#listeners) onDue?.();
   }
 }
 

@@ -59,8 +59,6 @@ export class SqliteQueue implements DurableQueue {
     this.#settings = settings;
     this.#clock = clock;
     this.#listener = {
-      sync,
-      watches: () => this.#due.size > 0,
       onDue: () => {
         for (const listener of this.#due) listener();
       },
@@ -81,7 +79,9 @@ export class SqliteQueue implements DurableQueue {
 
   async #open(initialState: ApplicationState): Promise<Backlog> {
     const file = this.#opened?.file ?? sharedFile(this.#settings.file);
-    const settings = { ...this.#settings.bounds, initialState };
+    const { sync, maxPendingBytes, maxPendingMessages, maxDeadBytes } = this.#settings;
+    const bounds = { maxPendingBytes, maxPendingMessages, maxDeadBytes };
+    const settings = { sync, ...bounds, initialState };
     file.add(this.#listener);
     try {
       const backlog = await file.call('open', [], { nowMs: this.#nowMs(), settings, bodies: [] });
@@ -202,11 +202,7 @@ export class SqliteQueue implements DurableQueue {
   onDue(listener: () => void): () => void {
     const call = (): void => listener();
     this.#due.add(call);
-    this.#opened?.file.refresh();
-    return () => {
-      this.#due.delete(call);
-      this.#opened?.file.refresh();
-    };
+    return () => void this.#due.delete(call);
   }
 
   async close(): Promise<QueueClosing> {

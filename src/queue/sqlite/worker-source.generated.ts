@@ -72,24 +72,35 @@ function listenerLimit(signal) {
 }
 
 // src/runtime/clock.ts
-var wait = (start, signal) => new Promise((resolve) => {
-  if (signal?.aborted === true) {
-    resolve();
-    return;
-  }
-  const finish2 = () => {
-    clearTimeout(timer);
-    stopListening?.();
-    resolve();
+function waitsOf(startTimer2) {
+  const wait = (ms, signal, whileIdle) => new Promise((resolve) => {
+    if (signal?.aborted === true) {
+      resolve();
+      return;
+    }
+    const finish2 = () => {
+      cancel();
+      stopListening?.();
+      resolve();
+    };
+    const cancel = startTimer2(ms, finish2, whileIdle);
+    const stopListening = signal && onAbort(signal, finish2);
+  });
+  return {
+    sleep: (ms, signal) => wait(ms, signal, "keep-alive"),
+    idle: (ms, signal) => wait(ms, signal, "let-end")
   };
-  const timer = start(finish2);
-  const stopListening = signal && onAbort(signal, finish2);
-});
+}
+var startTimer = (ms, callback, whileIdle) => {
+  const timer = setTimeout(callback, ms);
+  if (whileIdle === "let-end") timer.unref();
+  return () => clearTimeout(timer);
+};
 var systemClock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),
-  sleep: (ms, signal) => wait((finish2) => setTimeout(finish2, ms), signal),
-  idle: (ms, signal) => wait((finish2) => setTimeout(finish2, ms).unref(), signal)
+  startTimer,
+  ...waitsOf(startTimer)
 };
 
 // src/runtime/random.ts
@@ -343,8 +354,8 @@ var QUEUE_STATE = {
   /** Rises when a message may be due earlier than a claim said. */
   due_changes: COUNT,
   /** The queue's time is the machine's clock and this, so that it never goes back. */
-  clock_offset: "real not null default 0",
-  last_time: "real not null default 0",
+  clock_offset: COUNT,
+  last_time: COUNT,
   incidents: COUNT,
   incident_names: COUNT
 };
@@ -521,7 +532,7 @@ var Store = class {
     const { state } = this;
     const time = machineMs + state.clock_offset;
     const backMs = state.last_time - time;
-    if (backMs > CLOCK_TOLERANCE_MS) state.clock_offset += Math.ceil(backMs);
+    if (backMs > CLOCK_TOLERANCE_MS) state.clock_offset += backMs;
     state.last_time = Math.max(state.last_time, time);
     return state.last_time;
   }
@@ -845,7 +856,7 @@ function listDeadLetters(context, { filter, after, limit }) {
     acceptedAt: row.accepted,
     diedAt: row.died
   }));
-  return { letters, bodies: context.join(intact.map(({ body }) => body)), next };
+  return { letters, bodies: Buffer.concat(intact.map(({ body }) => body)), next };
 }
 function isIntact2(context, row) {
   if (bodyChecksum(row.application, row) === row.body_checksum) return true;
@@ -1060,7 +1071,7 @@ function applicationState({ store }, id) {
   const found = store.find(id);
   return found && stateOf(found);
 }
-var TIERS = ["healthy", "failing", "closed"];
+var TIERS = ["untried", "healthy", "failing", "closed"];
 var MAX_PAUSE_MS = 366 * 864e5;
 function audit(context) {
   const { store, nowMs } = context;
@@ -1097,32 +1108,16 @@ var Context = class {
   settings;
   /** The call's bytes, and behind them those of the later calls of its post. */
   bytes;
-  /** Buffers that move to the main thread with the answer. */
-  transfer;
-  #exactMs;
   constructor(store, given) {
     this.store = store;
     this.database = store.database;
-    this.#exactMs = store.time(given.machineMs);
-    this.nowMs = Math.floor(this.#exactMs);
+    this.nowMs = store.time(Math.floor(given.machineMs));
     this.settings = given.settings;
     this.bytes = given.bytes;
-    this.transfer = given.transfer;
   }
   /** Returns the time in \`ms\`, rounded up: nothing happens earlier than asked. */
   after(ms) {
-    return ms > 0 ? Math.ceil(Math.min(this.#exactMs + ms, Number.MAX_SAFE_INTEGER)) : this.nowMs;
-  }
-  /** Joins bodies in a buffer that moves to the main thread. */
-  join(bodies) {
-    const all = new Uint8Array(bodies.reduce((sum, body) => sum + body.length, 0));
-    let end = 0;
-    for (const body of bodies) {
-      all.set(body, end);
-      end += body.length;
-    }
-    this.transfer.push(all.buffer);
-    return all;
+    return ms > 0 ? Math.ceil(Math.min(this.nowMs + ms, Number.MAX_SAFE_INTEGER)) : this.nowMs;
   }
 };
 
@@ -1226,7 +1221,7 @@ var DiskSpace = class {
     if (this.#isStuck) this.#checkpoint();
     if (this.#isStuck) return false;
     if (this.#reserve.ensure()) return true;
-    if (this.#freePages() <= FREE_PAGES || !this.#vacuumAll()) return false;
+    if (this.#freePages() <= FREE_PAGES || !this.#vacuum("all")) return false;
     this.#unlessFull(() => this.#wal("truncate"));
     return this.#reserve.ensure();
   }
@@ -1249,13 +1244,15 @@ var DiskSpace = class {
     if (log - checkpointed >= CHECKPOINT_PAGES) this.#checkpoint();
     if (log >= MAX_WAL_PAGES) this.#reset();
   }
-  /** Does a part of what can wait until nobody calls. Returns whether there is more. */
+  /** Does a part of what can wait until nobody calls. */
   tidy() {
-    if (!this.#hasWritten) return false;
-    if (this.#freePages() > FREE_PAGES && this.#vacuum()) return true;
+    if (!this.#hasWritten) return;
+    if (this.#freePages() > FREE_PAGES && this.#vacuum(VACUUM_PAGES)) {
+      this.committed(this.#lastSequence);
+      return;
+    }
     this.#hasWritten = false;
     this.#unlessFull(() => this.#wal("truncate"));
-    return false;
   }
   close() {
     this.#reserve.close();
@@ -1263,21 +1260,16 @@ var DiskSpace = class {
   #freePages() {
     return this.#database.quickly(() => this.#database.number("pragma freelist_count"));
   }
-  #vacuum() {
-    const sql = \`pragma incremental_vacuum(\${VACUUM_PAGES})\`;
-    return this.#unlessFull(() => {
-      this.#database.patiently(() => this.#database.all(sql), RESET_WAIT_MS);
-      this.committed(this.#lastSequence);
-    });
-  }
-  #vacuumAll() {
+  /** Gives free pages back to the disk. Returns false when it is full. */
+  #vacuum(pages) {
+    const sql = \`pragma incremental_vacuum\${pages === "all" ? "" : \`(\${pages})\`}\`;
     return this.#unlessFull(
-      () => this.#database.patiently(() => this.#database.all("pragma incremental_vacuum"))
+      () => this.#database.patiently(() => this.#database.all(sql), RESET_WAIT_MS)
     );
   }
   #checkpoint() {
     this.#isStuck = !this.#unlessFull(() => this.#wal("passive"));
-    if (this.#isStuck && this.#vacuumAll())
+    if (this.#isStuck && this.#vacuum("all"))
       this.#isStuck = !this.#unlessFull(() => this.#wal("passive"));
   }
   #reset() {
@@ -1523,7 +1515,7 @@ function answer(context, application, { messages, request }) {
       ageMs: nowMs - row.accepted,
       progress: parseJson(row.progress)
     })),
-    bodies: context.join(messages.map(({ body }) => body))
+    bodies: Buffer.concat(messages.map(({ body }) => body))
   };
 }
 
@@ -1588,7 +1580,7 @@ var digest = (parts) => (0, import_node_crypto.createHash)("sha256").update(JSON
 var keyOf = ({ applicationId, incidentId }) => digest([applicationId, incidentId]);
 var COLUMN = { log: "on_log", webhook: "on_webhook" };
 var find = ({ database }, report) => database.get("select * from incident where key = ?", keyOf(report));
-function tellIncident(context, report, limits) {
+function recordIncident(context, report, limits) {
   const { database, nowMs } = context;
   const oldest = nowMs - limits.keptMs;
   let known = find(context, report);
@@ -1601,14 +1593,14 @@ function tellIncident(context, report, limits) {
   const update = \`update incident set seen_at = ?, \${column} = 1 where number = ?\`;
   database.run(update, nowMs, row.number);
   const addNew = (kind, names) => names.filter((name) => addName(context, row.number, [report.channel, kind, name]));
-  const news = {
+  const changes = {
     isFirst: row[column] === 0,
     startedAt: row.started_at,
     newAddresses: addNew("ip", report.addresses),
     newAccounts: addNew("account", report.accounts)
   };
   forgetOthers(context, row.number, { limits, oldest });
-  return news;
+  return changes;
 }
 function create({ store, database, nowMs }, report) {
   store.state.incidents += 1;
@@ -1628,14 +1620,14 @@ function addName({ store, database }, number, parts) {
   store.state.incident_names += added;
   return added > 0;
 }
-function retractIncident(context, report, news) {
+function retractIncident(context, report, changes) {
   const { store, database } = context;
   const known = find(context, report);
   if (known === void 0) return;
   const { channel } = report;
-  if (news.isFirst)
+  if (changes.isFirst)
     database.run(\`update incident set \${COLUMN[channel]} = 0 where number = ?\`, known.number);
-  const added = { ip: news.newAddresses, account: news.newAccounts };
+  const added = { ip: changes.newAddresses, account: changes.newAccounts };
   for (const [kind, names] of Object.entries(added))
     for (const name of names)
       store.state.incident_names -= database.run(
@@ -1903,13 +1895,14 @@ var OPERATIONS = {
   exportItems,
   importItems,
   closeHandle,
-  tellIncident,
+  recordIncident,
   retractIncident
 };
 
 // src/queue/sqlite/worker/queue-file.ts
 var GROUP_MS = 50;
 var NO_SETTINGS = {
+  sync: false,
   initialState: { tier: "healthy", maxMessages: 1, maxBytes: 1, circuitBreaker: null },
   maxPendingBytes: 0,
   maxPendingMessages: 0,
@@ -1917,7 +1910,6 @@ var NO_SETTINGS = {
 };
 var NO_BYTES = new Uint8Array(0);
 var QueueFile = class {
-  sync;
   #file;
   #peerPath;
   #gate;
@@ -1926,11 +1918,10 @@ var QueueFile = class {
   #isSynchronous;
   #dataVersion = 0;
   #dueChanges = 0;
-  constructor({ file, peerPath, gate, sync }, onDamage) {
+  constructor({ file, peerPath, gate }, onDamage) {
     this.#file = file;
     this.#peerPath = peerPath;
     this.#gate = new Gate(gate);
-    this.sync = sync;
     this.#onDamage = onDamage;
   }
   /** Answers the first calls, at least one. Throws only when the process ends. */
@@ -1952,9 +1943,9 @@ var QueueFile = class {
     }
   }
   #commit(calls, onAttempt) {
-    const { store, space } = this.#opened(calls[0]?.call.nowMs ?? null);
+    const { store, space } = this.#opened(calls);
     const hasSpace = calls.every(({ call }) => call.operation !== "enqueue") || space.canGrow();
-    const answered = store.transaction(() => {
+    const answers = store.transaction(() => {
       const group = new Group(store, hasSpace);
       const endMs = systemClock.monotonicMs() + GROUP_MS;
       for (const [index, waiting] of calls.entries()) {
@@ -1962,13 +1953,12 @@ var QueueFile = class {
         group.answers.push(this.#answer(group, waiting));
         if (systemClock.monotonicMs() > endMs) break;
       }
-      return group;
+      return group.answers;
     });
     const { isDue: due, lostMessages: lost, state } = store;
     if (due) this.#dueChanges = state.due_changes;
     this.#afterCommit(space, state.last_sequence);
-    const { answers, transfer } = answered;
-    return { answers, transfer, due, damage: damageOf(lost) };
+    return { answers, due, damage: damageOf(lost) };
   }
   /** An error here is no error of the calls, which are done. */
   #afterCommit(space, lastSequence) {
@@ -1996,17 +1986,18 @@ var QueueFile = class {
     if (isBroken(error)) this.drop();
     const failure = failureAnswer(error, this.#file);
     const answers = calls.map(({ call }) => ({ id: call.id, failure }));
-    return { answers, transfer: [], due: false, damage: null };
+    return { answers, due: false, damage: null };
   }
-  #opened(nowMs) {
-    this.#storage ??= this.#open(nowMs);
-    if (this.#isSynchronous !== this.sync) {
-      this.#isSynchronous = this.sync;
-      const { database } = this.#storage;
-      const mode = this.sync ? "full" : "normal";
-      database.quickly(() => database.exec(\`pragma synchronous = \${mode}\`));
+  #opened(calls) {
+    const storage = this.#storage ?? this.#open(calls[0]?.call.nowMs ?? null);
+    this.#storage = storage;
+    const isSynchronous = calls.some(({ call }) => call.settings?.sync === true);
+    if (this.#isSynchronous !== isSynchronous) {
+      const mode = isSynchronous ? "full" : "normal";
+      storage.database.quickly(() => storage.database.exec(\`pragma synchronous = \${mode}\`));
+      this.#isSynchronous = isSynchronous;
     }
-    return this.#storage;
+    return storage;
   }
   #open(nowMs) {
     const engine = this.#gate.run(() => loadEngine(this.#peerPath));
@@ -2046,7 +2037,7 @@ var QueueFile = class {
     });
   }
   tidy() {
-    return this.#storage?.space.tidy() ?? false;
+    this.#storage?.space.tidy();
   }
   /** Closes a connection that reported an error, so that the next call opens the file again. */
   drop() {
@@ -2062,7 +2053,6 @@ var QueueFile = class {
 };
 var Group = class {
   answers = [];
-  transfer = [];
   hasSpace;
   #store;
   /** The machine's time, the same for all calls. */
@@ -2075,8 +2065,7 @@ var Group = class {
   /** No call sees a lease that has expired. */
   context(nowMs, settings, bytes = NO_BYTES) {
     const machineMs = nowMs ?? this.#machineMs;
-    const { transfer } = this;
-    const context = new Context(this.#store, { machineMs, settings, bytes, transfer });
+    const context = new Context(this.#store, { machineMs, settings, bytes });
     if (context.nowMs !== this.#rescuedMs) rescueExpired(context);
     this.#rescuedMs = context.nowMs;
     return context;
@@ -2091,30 +2080,25 @@ var NOTHING = { answers: [], due: false, damage: null };
 var FileThread = class {
   #port;
   #file;
-  #waiting = [];
   #isClosing = false;
-  #watching;
-  #isResting = false;
-  #groups = 0;
+  #lastWorkMs = 0;
   constructor(port, data) {
     this.#port = port;
     this.#file = new QueueFile(data, (damage) => this.#send({ ...NOTHING, damage }));
-    this.#watch(data.watch);
   }
   listen() {
     this.#port.on("message", (post) => this.#receive(post));
+    void this.#poll();
   }
   /** Takes all posts that have arrived: their calls share transactions. */
   #receive(first) {
+    const waiting = [];
     for (let post = first; post !== void 0; post = this.#nextPost()) {
-      if (post.kind === "close") this.#isClosing = true;
-      else if (post.kind === "settings") {
-        this.#file.sync = post.sync;
-        this.#watch(post.watch);
-      } else for (const call of post.calls) this.#waiting.push({ call, bytes: post.bytes });
+      if (post === "close") this.#isClosing = true;
+      else for (const call of post.calls) waiting.push({ call, bytes: post.bytes });
     }
     try {
-      this.#work();
+      this.#work(waiting);
     } catch (error) {
       if (!(error instanceof Stopped)) throw error;
     }
@@ -2122,57 +2106,30 @@ var FileThread = class {
   #nextPost() {
     return (0, import_node_worker_threads.receiveMessageOnPort)(this.#port)?.message;
   }
-  #work() {
-    while (this.#waiting.length > 0) {
-      this.#groups += 1;
-      const { answers, due, damage, transfer } = this.#file.run(this.#waiting);
-      this.#waiting = this.#waiting.slice(answers.length);
-      this.#send({ answers, due, damage }, transfer);
+  #work(calls) {
+    for (let waiting = calls; waiting.length > 0; ) {
+      const post = this.#file.run(waiting);
+      waiting = waiting.slice(post.answers.length);
+      this.#send(post);
     }
-    if (this.#isClosing) this.#close();
-    else void this.#rest();
-  }
-  #send(post, transfer = []) {
-    this.#port.postMessage(post, transfer);
-  }
-  /** Tidies up while nobody calls, a little at a time. */
-  async #rest() {
-    if (this.#isResting) return;
-    this.#isResting = true;
-    for (let isMore = true; isMore && !this.#isClosing; ) {
-      const before = this.#groups;
-      await systemClock.idle(IDLE_MS);
-      const isIdle = before === this.#groups && !this.#isClosing;
-      isMore = !isIdle || this.#quietly(() => this.#file.tidy()) === true;
-    }
-    this.#isResting = false;
-  }
-  #watch(isWatching) {
-    if (isWatching === (this.#watching !== void 0)) return;
-    this.#watching?.abort();
-    this.#watching = isWatching ? new AbortController() : void 0;
-    if (this.#watching !== void 0) void this.#poll(this.#watching.signal);
-  }
-  /** Looks for what other processes have made due. */
-  async #poll(signal) {
-    for (; ; ) {
-      await systemClock.idle(POLL_MS, signal);
-      if (signal.aborted) return;
-      if (this.#quietly(() => this.#file.isDueByOthers()) === true)
-        this.#send({ ...NOTHING, due: true });
-    }
-  }
-  #close() {
+    this.#lastWorkMs = systemClock.monotonicMs();
+    if (!this.#isClosing) return;
     this.#file.drop();
-    this.#watch(false);
     this.#port.close();
   }
-  /** The next call finds out what is wrong with the file. */
-  #quietly(work) {
-    try {
-      return work();
-    } catch {
-      return void 0;
+  #send(post) {
+    this.#port.postMessage(post, []);
+  }
+  /** Looks for what other processes have made due, and tidies up while nobody calls. */
+  async #poll() {
+    for (; ; ) {
+      await systemClock.idle(POLL_MS);
+      if (this.#isClosing) return;
+      try {
+        if (this.#file.isDueByOthers()) this.#send({ ...NOTHING, due: true });
+        if (systemClock.monotonicMs() - this.#lastWorkMs > IDLE_MS) this.#file.tidy();
+      } catch {
+      }
     }
   }
 };

@@ -37,8 +37,6 @@ export interface QueueHarness {
     readonly distributed: boolean;
     /** Absent: a call is one step, within which nothing can be held. */
     readonly holdsCalls?: true;
-    /** A delay ends early only by an enqueue, a settle or a release: none in the random run. */
-    readonly missesEndsOfDelays?: true;
   };
   /** The suite counts time in units: a real clock wants small ones. */
   readonly unitMs: number;

@@ -62,8 +62,7 @@ class Comparison {
 
   async #enqueue({ entries, delayUnits }: Run<'enqueue'>): Promise<void> {
     const made = entries.map(({ applicationId, ...options }) => entryOf(applicationId, options));
-    const { missesEndsOfDelays = false } = this.#trial.harness.capabilities;
-    const delayMs = missesEndsOfDelays ? 0 : this.#laterMs(delayUnits);
+    const delayMs = this.#laterMs(delayUnits);
     const { sequences, closed } = await this.#trial.queue.enqueue(made, delayMs);
     const accepted = this.#model.enqueue(made, delayMs);
     assert.deepEqual(closed.toSorted(), accepted.closed.toSorted());

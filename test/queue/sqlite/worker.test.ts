@@ -24,7 +24,8 @@ import { withDatabase } from './raw-database.ts';
 afterEach(() => void vi.restoreAllMocks());
 
 const SETTINGS: HandleSettings = {
-  initialState: { tier: 'healthy', maxMessages: 1000, maxBytes: 1e9, circuitBreaker: null },
+  sync: false,
+  initialState: { tier: 'healthy', maxMessages: 1e5, maxBytes: 1e9, circuitBreaker: null },
   maxPendingBytes: 1e9,
   maxPendingMessages: 1e6,
   maxDeadBytes: 1e9,
@@ -42,7 +43,7 @@ interface FileUnderTest {
 
 function openFile(path = join(temporaryFolder(), 'queue.db'), gate = newGate()): FileUnderTest {
   const reports: WorkerPost['damage'][] = [];
-  const data = { file: path, peerPath: peerPath(), gate, sync: false, watch: false };
+  const data = { file: path, peerPath: peerPath(), gate };
   const file = new QueueFile(data, (damage) => reports.push(damage));
   onTestFinished(() => file.drop());
   const run: FileUnderTest['run'] = (...calls) => {
@@ -259,6 +260,43 @@ describe('what others made due', () => {
     expect([one.file.isDueByOthers(), one.file.isDueByOthers()]).toEqual([true, false]);
     expect(pendingIn(one)).toBe(2);
     expect(existsSync(other.path)).toBe(false);
+  });
+});
+
+/** Time that 20 delayed enqueues for the application take, in milliseconds. */
+function delayedEnqueuesMs({ run }: FileUnderTest, applicationId: string): number {
+  const [operation, [entry]] = enqueue('late');
+  const call = [operation, [{ ...entry, applicationId }], 10] as const;
+  const startedMs = performance.now();
+  for (let count = 0; count < 20; count += 1) run(call);
+  return performance.now() - startedMs;
+}
+
+describe('the end of a delay', () => {
+  test('visits no messages that wait for another attempt', () => {
+    const subject = openFile();
+    const [operation, [entry]] = enqueue('a');
+    const entries = (applicationId: string, count: number) =>
+      Array.from({ length: count }, () => ({ ...entry, length: 0, applicationId }));
+    const request = { tiers: ['healthy'], maxMessages: 1e6, maxBytes: 1e9, leaseMs: 1000 };
+    const retry = { kind: 'retry', afterMs: 1e7, progress: null };
+    // Both are full: a delay ends with the enqueue.
+    for (const [name, count] of [
+      ['few', 1],
+      ['many', 20_000],
+    ] as const) {
+      subject.run([operation, entries(name, count), 0]);
+      const [claim] = subject.run(['claim', request]) as [{ id: string; messages: [] }];
+      expect(claim.messages).toHaveLength(count);
+      const update = { ...SETTINGS.initialState, maxMessages: 1, pauseMs: 0 };
+      const results = claim.messages.map(() => retry);
+      subject.run(['settle', claim.id, { results, count: results.length, update }]);
+    }
+    const ratios = Array.from(
+      { length: 5 },
+      () => delayedEnqueuesMs(subject, 'many') / delayedEnqueuesMs(subject, 'few'),
+    );
+    expect(Math.min(...ratios)).toBeLessThan(3);
   });
 });
 

@@ -47,7 +47,7 @@ export class DiskSpace {
     if (this.#isStuck) return false;
     if (this.#reserve.ensure()) return true;
     // Settled messages have left free pages, which another program's files cannot have taken.
-    if (this.#freePages() <= FREE_PAGES || !this.#vacuumAll()) return false;
+    if (this.#freePages() <= FREE_PAGES || !this.#vacuum('all')) return false;
     this.#unlessFull(() => this.#wal('truncate'));
     return this.#reserve.ensure();
   }
@@ -73,13 +73,15 @@ export class DiskSpace {
     if (log >= MAX_WAL_PAGES) this.#reset();
   }
 
-  /** Does a part of what can wait until nobody calls. Returns whether there is more. */
-  tidy(): boolean {
-    if (!this.#hasWritten) return false;
-    if (this.#freePages() > FREE_PAGES && this.#vacuum()) return true;
+  /** Does a part of what can wait until nobody calls. */
+  tidy(): void {
+    if (!this.#hasWritten) return;
+    if (this.#freePages() > FREE_PAGES && this.#vacuum(VACUUM_PAGES)) {
+      this.committed(this.#lastSequence);
+      return;
+    }
     this.#hasWritten = false;
     this.#unlessFull(() => this.#wal('truncate'));
-    return false;
   }
 
   close(): void {
@@ -90,24 +92,18 @@ export class DiskSpace {
     return this.#database.quickly(() => this.#database.number('pragma freelist_count'));
   }
 
-  #vacuum(): boolean {
-    const sql = `pragma incremental_vacuum(${VACUUM_PAGES})`;
-    return this.#unlessFull(() => {
-      this.#database.patiently(() => this.#database.all(sql), RESET_WAIT_MS);
-      this.committed(this.#lastSequence);
-    });
-  }
-
-  #vacuumAll(): boolean {
+  /** Gives free pages back to the disk. Returns false when it is full. */
+  #vacuum(pages: number | 'all'): boolean {
+    const sql = `pragma incremental_vacuum${pages === 'all' ? '' : `(${pages})`}`;
     return this.#unlessFull(() =>
-      this.#database.patiently(() => this.#database.all('pragma incremental_vacuum')),
+      this.#database.patiently(() => this.#database.all(sql), RESET_WAIT_MS),
     );
   }
 
   #checkpoint(): void {
     this.#isStuck = !this.#unlessFull(() => this.#wal('passive'));
     // Pages at the end of the database may be free: without them it need not grow as far.
-    if (this.#isStuck && this.#vacuumAll())
+    if (this.#isStuck && this.#vacuum('all'))
       this.#isStuck = !this.#unlessFull(() => this.#wal('passive'));
   }
 

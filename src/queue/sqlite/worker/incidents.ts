@@ -1,14 +1,12 @@
 /** What was reported of which incident. Ids and names are digests, since they may be of any length. */
 import { createHash } from 'node:crypto';
-import type { IncidentChanges, IncidentReport } from '../../../incident/incident-store.ts';
+import type {
+  IncidentChanges,
+  IncidentLimits,
+  IncidentReport,
+} from '../../../incident/incident-store.ts';
 import type { Context } from './context.ts';
 import type { IncidentRow } from './schema.ts';
-
-export interface IncidentLimits {
-  readonly keptMs: number;
-  readonly maxIncidents: number;
-  readonly maxNames: number;
-}
 
 /** Rows that one transaction forgets: other processes wait meanwhile. */
 const FORGOTTEN_INCIDENTS = 10;
@@ -25,7 +23,7 @@ const COLUMN = { log: 'on_log', webhook: 'on_webhook' } as const;
 const find = ({ database }: Context, report: IncidentReport): IncidentRow | undefined =>
   database.get('select * from incident where key = ?', keyOf(report));
 
-export function tellIncident(
+export function recordIncident(
   context: Context,
   report: IncidentReport,
   limits: IncidentLimits,
@@ -43,14 +41,14 @@ export function tellIncident(
   database.run(update, nowMs, row.number);
   const addNew = (kind: string, names: readonly string[]): string[] =>
     names.filter((name) => addName(context, row.number, [report.channel, kind, name]));
-  const news = {
+  const changes = {
     isFirst: row[column] === 0,
     startedAt: row.started_at,
     newAddresses: addNew('ip', report.addresses),
     newAccounts: addNew('account', report.accounts),
   };
   forgetOthers(context, row.number, { limits, oldest });
-  return news;
+  return changes;
 }
 
 function create({ store, database, nowMs }: Context, report: IncidentReport): IncidentRow {
@@ -76,15 +74,15 @@ function addName({ store, database }: Context, number: number, parts: readonly s
 export function retractIncident(
   context: Context,
   report: IncidentReport,
-  news: IncidentChanges,
+  changes: IncidentChanges,
 ): void {
   const { store, database } = context;
   const known = find(context, report);
   if (known === undefined) return;
   const { channel } = report;
-  if (news.isFirst)
+  if (changes.isFirst)
     database.run(`update incident set ${COLUMN[channel]} = 0 where number = ?`, known.number);
-  const added = { ip: news.newAddresses, account: news.newAccounts };
+  const added = { ip: changes.newAddresses, account: changes.newAccounts };
   for (const [kind, names] of Object.entries(added))
     for (const name of names)
       store.state.incident_names -= database.run(

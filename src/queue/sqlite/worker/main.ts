@@ -22,33 +22,28 @@ const NOTHING: WorkerPost = { answers: [], due: false, damage: null };
 export class FileThread {
   readonly #port: MessagePort;
   readonly #file: QueueFile;
-  #waiting: WaitingCall[] = [];
   #isClosing = false;
-  #watching: AbortController | undefined;
-  #isResting = false;
-  #groups = 0;
+  #lastWorkMs = 0;
 
   constructor(port: MessagePort, data: WorkerData) {
     this.#port = port;
     this.#file = new QueueFile(data, (damage) => this.#send({ ...NOTHING, damage }));
-    this.#watch(data.watch);
   }
 
   listen(): void {
     this.#port.on('message', (post: Post) => this.#receive(post));
+    void this.#poll();
   }
 
   /** Takes all posts that have arrived: their calls share transactions. */
   #receive(first: Post): void {
+    const waiting: WaitingCall[] = [];
     for (let post: Post | undefined = first; post !== undefined; post = this.#nextPost()) {
-      if (post.kind === 'close') this.#isClosing = true;
-      else if (post.kind === 'settings') {
-        this.#file.sync = post.sync;
-        this.#watch(post.watch);
-      } else for (const call of post.calls) this.#waiting.push({ call, bytes: post.bytes });
+      if (post === 'close') this.#isClosing = true;
+      else for (const call of post.calls) waiting.push({ call, bytes: post.bytes });
     }
     try {
-      this.#work();
+      this.#work(waiting);
     } catch (error) {
       // Any other error ends the worker, so that no call waits for an answer.
       if (!(error instanceof Stopped)) throw error;
@@ -59,63 +54,33 @@ export class FileThread {
     return receiveMessageOnPort(this.#port)?.message as Post | undefined;
   }
 
-  #work(): void {
-    while (this.#waiting.length > 0) {
-      this.#groups += 1;
-      const { answers, due, damage, transfer } = this.#file.run(this.#waiting);
-      this.#waiting = this.#waiting.slice(answers.length);
-      this.#send({ answers, due, damage }, transfer);
+  #work(calls: readonly WaitingCall[]): void {
+    for (let waiting = calls; waiting.length > 0; ) {
+      const post = this.#file.run(waiting);
+      waiting = waiting.slice(post.answers.length);
+      this.#send(post);
     }
-    if (this.#isClosing) this.#close();
-    else void this.#rest();
-  }
-
-  #send(post: WorkerPost, transfer: readonly ArrayBuffer[] = []): void {
-    this.#port.postMessage(post, transfer);
-  }
-
-  /** Tidies up while nobody calls, a little at a time. */
-  async #rest(): Promise<void> {
-    if (this.#isResting) return;
-    this.#isResting = true;
-    for (let isMore = true; isMore && !this.#isClosing; ) {
-      const before = this.#groups;
-      await systemClock.idle(IDLE_MS);
-      const isIdle = before === this.#groups && !this.#isClosing;
-      isMore = !isIdle || this.#quietly(() => this.#file.tidy()) === true;
-    }
-    this.#isResting = false;
-  }
-
-  #watch(isWatching: boolean): void {
-    if (isWatching === (this.#watching !== undefined)) return;
-    this.#watching?.abort();
-    this.#watching = isWatching ? new AbortController() : undefined;
-    if (this.#watching !== undefined) void this.#poll(this.#watching.signal);
-  }
-
-  /** Looks for what other processes have made due. */
-  async #poll(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      await systemClock.idle(POLL_MS, signal);
-      if (signal.aborted) return;
-      if (this.#quietly(() => this.#file.isDueByOthers()) === true)
-        this.#send({ ...NOTHING, due: true });
-    }
-  }
-
-  #close(): void {
+    this.#lastWorkMs = systemClock.monotonicMs();
+    if (!this.#isClosing) return;
     this.#file.drop();
-    this.#watch(false);
     this.#port.close();
   }
 
-  /** The next call finds out what is wrong with the file. */
-  #quietly<T>(work: () => T): T | undefined {
-    try {
-      return work();
-    } catch {
-      return undefined;
+  #send(post: WorkerPost): void {
+    this.#port.postMessage(post, []);
+  }
+
+  /** Looks for what other processes have made due, and tidies up while nobody calls. */
+  async #poll(): Promise<void> {
+    for (;;) {
+      await systemClock.idle(POLL_MS);
+      if (this.#isClosing) return;
+      try {
+        if (this.#file.isDueByOthers()) this.#send({ ...NOTHING, due: true });
+        if (systemClock.monotonicMs() - this.#lastWorkMs > IDLE_MS) this.#file.tidy();
+      } catch {
+        // The next call finds out what is wrong with the file.
+      }
     }
   }
 }

@@ -4,7 +4,7 @@ import { claim } from './claim.ts';
 import type { Context } from './context.ts';
 import { listDeadLetters, purge, replay } from './dead-letters.ts';
 import { enqueue } from './enqueue.ts';
-import { retractIncident, tellIncident } from './incidents.ts';
+import { recordIncident, retractIncident } from './incidents.ts';
 import { exportItems, importItems } from './items.ts';
 import { closeHandle, extend, release, settle } from './settle.ts';
 import { countPending, open, stats } from './stats.ts';
@@ -28,7 +28,7 @@ export const OPERATIONS = {
   exportItems,
   importItems,
   closeHandle,
-  tellIncident,
+  recordIncident,
   retractIncident,
 };
 

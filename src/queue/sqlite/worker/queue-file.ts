@@ -28,12 +28,6 @@ export interface WaitingCall {
   readonly bytes: Uint8Array;
 }
 
-/** The answers of one or more transactions. */
-interface Answered extends WorkerPost {
-  readonly answers: Answer[];
-  readonly transfer: ArrayBuffer[];
-}
-
 interface Storage {
   readonly database: Database;
   readonly store: Store;
@@ -42,6 +36,7 @@ interface Storage {
 
 /** Calls of incidents and the audit have no settings of a queue's handle. */
 const NO_SETTINGS: HandleSettings = {
+  sync: false,
   initialState: { tier: 'healthy', maxMessages: 1, maxBytes: 1, circuitBreaker: null },
   maxPendingBytes: 0,
   maxPendingMessages: 0,
@@ -53,7 +48,6 @@ const NO_BYTES = new Uint8Array(0);
 type AnyOperation = (context: Context, ...args: readonly unknown[]) => unknown;
 
 export class QueueFile {
-  sync: boolean;
   readonly #file: string;
   readonly #peerPath: string | null;
   readonly #gate: Gate;
@@ -64,18 +58,17 @@ export class QueueFile {
   #dueChanges = 0;
 
   constructor(
-    { file, peerPath, gate, sync }: WorkerData,
+    { file, peerPath, gate }: WorkerData,
     onDamage: (damage: WorkerPost['damage']) => void,
   ) {
     this.#file = file;
     this.#peerPath = peerPath;
     this.#gate = new Gate(gate);
-    this.sync = sync;
     this.#onDamage = onDamage;
   }
 
   /** Answers the first calls, at least one. Throws only when the process ends. */
-  run(calls: readonly WaitingCall[]): Answered {
+  run(calls: readonly WaitingCall[]): WorkerPost {
     const [first] = calls as readonly [WaitingCall];
     let attempted = 0;
     try {
@@ -95,11 +88,11 @@ export class QueueFile {
     }
   }
 
-  #commit(calls: readonly WaitingCall[], onAttempt: (count: number) => void): Answered {
-    const { store, space } = this.#opened(calls[0]?.call.nowMs ?? null);
+  #commit(calls: readonly WaitingCall[], onAttempt: (count: number) => void): WorkerPost {
+    const { store, space } = this.#opened(calls);
     // Looked at before the transaction: it may take a checkpoint.
     const hasSpace = calls.every(({ call }) => call.operation !== 'enqueue') || space.canGrow();
-    const answered = store.transaction(() => {
+    const answers = store.transaction(() => {
       const group = new Group(store, hasSpace);
       const endMs = systemClock.monotonicMs() + GROUP_MS;
       for (const [index, waiting] of calls.entries()) {
@@ -107,13 +100,12 @@ export class QueueFile {
         group.answers.push(this.#answer(group, waiting));
         if (systemClock.monotonicMs() > endMs) break;
       }
-      return group;
+      return group.answers;
     });
     const { isDue: due, lostMessages: lost, state } = store;
     if (due) this.#dueChanges = state.due_changes;
     this.#afterCommit(space, state.last_sequence);
-    const { answers, transfer } = answered;
-    return { answers, transfer, due, damage: damageOf(lost) };
+    return { answers, due, damage: damageOf(lost) };
   }
 
   /** An error here is no error of the calls, which are done. */
@@ -141,22 +133,23 @@ export class QueueFile {
     }
   }
 
-  #failed(calls: readonly WaitingCall[], error: unknown): Answered {
+  #failed(calls: readonly WaitingCall[], error: unknown): WorkerPost {
     if (isBroken(error)) this.drop();
     const failure = failureAnswer(error, this.#file);
     const answers = calls.map(({ call }): Answer => ({ id: call.id, failure }));
-    return { answers, transfer: [], due: false, damage: null };
+    return { answers, due: false, damage: null };
   }
 
-  #opened(nowMs: number | null): Storage {
-    this.#storage ??= this.#open(nowMs);
-    if (this.#isSynchronous !== this.sync) {
-      this.#isSynchronous = this.sync;
-      const { database } = this.#storage;
-      const mode = this.sync ? 'full' : 'normal';
-      database.quickly(() => database.exec(`pragma synchronous = ${mode}`));
+  #opened(calls: readonly WaitingCall[]): Storage {
+    const storage = this.#storage ?? this.#open(calls[0]?.call.nowMs ?? null);
+    this.#storage = storage;
+    const isSynchronous = calls.some(({ call }) => call.settings?.sync === true);
+    if (this.#isSynchronous !== isSynchronous) {
+      const mode = isSynchronous ? 'full' : 'normal';
+      storage.database.quickly(() => storage.database.exec(`pragma synchronous = ${mode}`));
+      this.#isSynchronous = isSynchronous;
     }
-    return this.#storage;
+    return storage;
   }
 
   #open(nowMs: number | null): Storage {
@@ -199,8 +192,8 @@ export class QueueFile {
     });
   }
 
-  tidy(): boolean {
-    return this.#storage?.space.tidy() ?? false;
+  tidy(): void {
+    this.#storage?.space.tidy();
   }
 
   /** Closes a connection that reported an error, so that the next call opens the file again. */
@@ -219,7 +212,6 @@ export class QueueFile {
 /** The calls of one transaction. */
 class Group {
   readonly answers: Answer[] = [];
-  readonly transfer: ArrayBuffer[] = [];
   readonly hasSpace: boolean;
   readonly #store: Store;
   /** The machine's time, the same for all calls. */
@@ -234,8 +226,7 @@ class Group {
   /** No call sees a lease that has expired. */
   context(nowMs: number | null, settings: HandleSettings, bytes: Uint8Array = NO_BYTES): Context {
     const machineMs = nowMs ?? this.#machineMs;
-    const { transfer } = this;
-    const context = new Context(this.#store, { machineMs, settings, bytes, transfer });
+    const context = new Context(this.#store, { machineMs, settings, bytes });
     if (context.nowMs !== this.#rescuedMs) rescueExpired(context);
     this.#rescuedMs = context.nowMs;
     return context;

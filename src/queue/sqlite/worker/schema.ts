@@ -28,8 +28,8 @@ const QUEUE_STATE = {
   /** Rises when a message may be due earlier than a claim said. */
   due_changes: COUNT,
   /** The queue's time is the machine's clock and this, so that it never goes back. */
-  clock_offset: 'real not null default 0',
-  last_time: 'real not null default 0',
+  clock_offset: COUNT,
+  last_time: COUNT,
   incidents: COUNT,
   incident_names: COUNT,
 } as const;

@@ -97,7 +97,7 @@ export class Store {
     const { state } = this;
     const time = machineMs + state.clock_offset;
     const backMs = state.last_time - time;
-    if (backMs > CLOCK_TOLERANCE_MS) state.clock_offset += Math.ceil(backMs);
+    if (backMs > CLOCK_TOLERANCE_MS) state.clock_offset += backMs;
     state.last_time = Math.max(state.last_time, time);
     return state.last_time;
   }

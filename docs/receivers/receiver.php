@@ -1,0 +1,76 @@
+<?php
+
+declare(strict_types=1);
+
+const MAX_BODY_BYTES = 2 * 1024 * 1024;
+const JSON_TYPE = '~^application/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$~iD';
+
+function answer(int $status): never
+{
+    http_response_code($status);
+    exit;
+}
+
+function isGenuine(string $body, string $signature): bool
+{
+    $isGenuine = false;
+    foreach (['SECURITY_EVENTS_SECRET', 'SECURITY_EVENTS_OLD_SECRET'] as $name) {
+        $secret = (string) getenv($name);
+        if ($secret === '') {
+            continue;
+        }
+        // Compare all, so that timing does not reveal the secret in use.
+        $isThisOne = hash_equals(hash_hmac('sha256', $body, $secret), $signature);
+        $isGenuine = $isGenuine || $isThisOne;
+    }
+    return $isGenuine;
+}
+
+/** @return list<array<string, mixed>> */
+function parse(string $body): array
+{
+    $messages = json_decode($body, true, 1024, JSON_THROW_ON_ERROR);
+    $isList = is_array($messages) && array_is_list($messages);
+    if (!$isList || $messages === [] || count($messages) > 1000) {
+        throw new JsonException('no array of 1 to 1000 messages');
+    }
+    foreach ($messages as $message) {
+        // An object is an array here, too, and an empty one is a list.
+        if (!is_array($message) || (array_is_list($message) && $message !== [])) {
+            throw new JsonException('a message is an object');
+        }
+    }
+    return $messages;
+}
+
+/** @param array<string, mixed> $message */
+function handle(array $message): void
+{
+    $kind = $message['message_type'] ?? $message['svc_payload_type'] ?? '';
+    // Store it under this id; skip it if the id exists.
+    $id = $message['message_id'] ?? $message['event_id'] ?? $message['id'] ?? '';
+    error_log("$kind $id");
+}
+
+if ($_SERVER['REQUEST_METHOD'] !== 'POST') {
+    header('Allow: POST');
+    answer(405);
+}
+$coding = $_SERVER['HTTP_CONTENT_ENCODING'] ?? 'identity';
+if (preg_match(JSON_TYPE, $_SERVER['CONTENT_TYPE'] ?? '') !== 1 || $coding !== 'identity') {
+    answer(415);
+}
+$body = (string) file_get_contents('php://input', false, null, 0, MAX_BODY_BYTES + 1);
+if (strlen($body) > MAX_BODY_BYTES) {
+    answer(413);
+}
+if (!isGenuine($body, $_SERVER['HTTP_X_SVC_INTEGRITY'] ?? '')) {
+    answer(401);
+}
+try {
+    $messages = parse($body);
+} catch (JsonException) {
+    answer(400);
+}
+array_map('handle', $messages);
+answer(204);

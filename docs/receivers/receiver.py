@@ -1,0 +1,64 @@
+import hashlib
+import hmac
+import json
+import os
+import re
+from wsgiref.simple_server import make_server
+
+MAX_BODY_BYTES = 2 * 1024 * 1024
+JSON_TYPE = re.compile(r'application/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?', re.IGNORECASE)
+SECRET_NAMES = ("SECURITY_EVENTS_SECRET", "SECURITY_EVENTS_OLD_SECRET")
+SECRETS = [os.environ[name].encode("utf-8") for name in SECRET_NAMES if os.environ.get(name)]
+
+
+def is_genuine(body, signature):
+    expected = [hmac.new(secret, body, hashlib.sha256).hexdigest() for secret in SECRETS]
+    # Compare all, so that timing does not reveal the secret in use.
+    return any([hmac.compare_digest(one.encode(), signature.encode()) for one in expected])
+
+
+def parse(body):
+    messages = json.loads(body.decode("utf-8"))
+    if not isinstance(messages, list) or not 1 <= len(messages) <= 1000:
+        raise ValueError("no array of 1 to 1000 messages")
+    if not all(isinstance(message, dict) for message in messages):
+        raise ValueError("a message is an object")
+    return messages
+
+
+def handle(message):
+    kind = message.get("message_type") or message.get("svc_payload_type")
+    # Store it under this id; skip it if the id exists.
+    key = message.get("message_id") or message.get("event_id") or message.get("id")
+    print(f"{kind} {key}".encode("ascii", "backslashreplace").decode(), flush=True)
+
+
+def application(environ, start_response):
+    def answer(status, *headers):
+        start_response(status, list(headers))
+        return []
+
+    length = int(environ.get("CONTENT_LENGTH") or 0)
+    # Read the body first: a client that still sends may miss the response.
+    body = environ["wsgi.input"].read(max(0, min(length, 4 * MAX_BODY_BYTES)))
+    if environ["REQUEST_METHOD"] != "POST":
+        return answer("405 Method Not Allowed", ("Allow", "POST"))
+    coding = environ.get("HTTP_CONTENT_ENCODING", "identity")
+    if not JSON_TYPE.fullmatch(environ.get("CONTENT_TYPE", "")) or coding != "identity":
+        return answer("415 Unsupported Media Type")
+    if length > MAX_BODY_BYTES:
+        return answer("413 Content Too Large")
+    if not is_genuine(body, environ.get("HTTP_X_SVC_INTEGRITY", "")):
+        return answer("401 Unauthorized")
+    try:
+        messages = parse(body)
+    except (ValueError, RecursionError):
+        return answer("400 Bad Request")
+    for message in messages:
+        handle(message)
+    return answer("204 No Content")
+
+
+if __name__ == "__main__":
+    port = int(os.environ.get("PORT", "8080"))
+    make_server("127.0.0.1", port, application).serve_forever()
