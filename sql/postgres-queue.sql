@@ -195,12 +195,11 @@ create function "security_events".state_of(
 $$;
 
 -- What is pending, as the bounds count it.
-create function "security_events".pending_now(out messages bigint, out bytes bigint) language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  select sum(u.messages), sum(u.bytes) into pending_now.messages, pending_now.bytes from (
+create function "security_events".pending_now(out messages bigint, out bytes bigint) language sql stable set search_path = pg_catalog, pg_temp as $$
+  select sum(u.messages), sum(u.bytes) from (
     select t.messages, t.bytes from "security_events".pending_total t
-    union all select d.pending, d.pending_bytes from "security_events".counter_delta d) u;
-end $$;
+    union all select d.pending, d.pending_bytes from "security_events".counter_delta d) u
+$$;
 
 -- Takes the last lock of a transaction.
 create function "security_events".add_pending(more_messages bigint, more_bytes bigint) returns void
@@ -254,25 +253,6 @@ begin
     app := "security_events".end_delays(app, expired_at);
   end if;
   return app;
-end $$;
-
--- Removes the counter deltas of an application that the caller has locked, and returns their sum.
-create function "security_events".take_counter_deltas(
-  which bigint, out accepted bigint, out pending bigint, out pending_bytes bigint, out dead bigint,
-  out purged bigint, out first_due bigint, out at bigint, out delayed_until bigint
-) language plpgsql as $$
-#variable_conflict use_column
-begin
-  with taken as (
-    delete from "security_events".counter_delta d where d.sequence in (
-      select sequence from "security_events".counter_delta where application = which for update skip locked)
-    returning d.*
-  )
-  select coalesce(sum(t.accepted), 0), coalesce(sum(t.pending), 0),
-      coalesce(sum(t.pending_bytes), 0), coalesce(sum(t.dead), 0), coalesce(sum(t.purged), 0),
-      min(t.first_due), max(t.at), max(t.delayed_until)
-    into accepted, pending, pending_bytes, dead, purged, first_due, at, delayed_until
-    from taken t;
 end $$;
 
 -- Adds counter deltas to the rows of their applications, except those that are being changed, and
@@ -564,27 +544,24 @@ begin
       and m.is_one_format);
 end $$;
 
--- Returns the messages of a live claim: what is known of each as JSON, and their bytes one after the other.
--- No row: the claim is lost.
+-- Returns the messages of a live claim; none if it is lost. Read by a binary COPY, where each column has the
+-- size of its type.
 create function "security_events".claimed_messages(which bigint, claim_number bigint, now_ms bigint)
-returns table (messages text, content bytea) language plpgsql stable set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+returns table (sequence double precision, sends integer, age_ms double precision, format integer,
+  date_at integer, count_at integer, message_id text, progress text, content bytea)
+language plpgsql stable set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
   return query
-    select string_agg('[' || m.sequence || ',"' || m.message_id || '",' || m.format || ',' ||
-          octet_length(m.content) || ',' || m.date_at || ',' || m.count_at || ',' || m.sends || ',' ||
-          (now_ms - m.accepted_at) || ',' || coalesce(m.progress, 'null') || ']', ','),
-        string_agg(m.content, ''::bytea)
-      from (
-        select m.* from "security_events".application a
-          cross join lateral unnest(a.claim_dues, a.claim_sequences)
-            with ordinality c(due, sequence, place)
-          join "security_events".message m
-            on m.application = which and m.due = c.due and m.sequence = c.sequence
-          where a.number = which and a.claim = claim_number
-          order by c.place) m
-      having count(*) > 0;
+    select m.sequence::double precision, m.sends, (now_ms - m.accepted_at)::double precision,
+        m.format::integer, m.date_at, m.count_at, m.message_id, coalesce(m.progress, 'null'), m.content
+      from "security_events".application a
+      cross join lateral unnest(a.claim_dues, a.claim_sequences)
+        with ordinality c(due, sequence, place)
+      join "security_events".message m on m.application = which and m.due = c.due and m.sequence = c.sequence
+      where a.number = which and a.claim = claim_number
+      order by c.place;
 end $$;
 
 -- Extends a lease. Returns whether the claim was live.
@@ -620,7 +597,6 @@ declare
   app "security_events".application;
   claimed bigint;
   gone record;
-  news record;
 begin
   app := "security_events".lock_application(which);
   if app.claim is distinct from (args->>'claim')::bigint or app.claim is null then
@@ -660,7 +636,6 @@ begin
       count(*) filter (where kind = 'v') as delivered, count(*) filter (where kind = 'd') as dead,
       (select min(due) from retried) as first_due
     into gone from ended;
-  news := "security_events".take_counter_deltas(which);
   update "security_events".application a set
       claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
       tier = case when a.tier = 'closed' then a.tier else coalesce(s.tier, a.tier) end,
@@ -670,62 +645,19 @@ begin
       not_before = case when s.tier is null then a.not_before
         else "security_events".time_after(now_exact, (args->>'pauseMs')::double precision) end,
       served_at = floor(now_exact), turn = nextval('"security_events".turn_number'),
-      accepted = a.accepted + news.accepted,
-      pending = a.pending + news.pending - gone.messages,
-      pending_bytes = a.pending_bytes + news.pending_bytes - gone.bytes,
-      delivered = a.delivered + gone.delivered,
-      dead = a.dead + news.dead + gone.dead,
-      purged = a.purged + news.purged,
-      delayed_until = greatest(a.delayed_until, news.delayed_until),
-      first_due = least(a.first_due, gone.first_due, news.first_due,
+      pending = a.pending - gone.messages, pending_bytes = a.pending_bytes - gone.bytes,
+      delivered = a.delivered + gone.delivered, dead = a.dead + gone.dead,
+      first_due = least(a.first_due, gone.first_due,
         case when kinds is null then app.claim_dues[1] end)
     from "security_events".state_of(args->'state') s where a.number = which;
-  perform "security_events".end_delays(a, coalesce(news.at, floor(now_exact)::bigint))
+  perform "security_events".end_delays(a, floor(now_exact)::bigint)
     from "security_events".application a where a.number = which;
-  perform "security_events".add_pending(news.pending - gone.messages, news.pending_bytes - gone.bytes);
+  perform "security_events".add_pending(-gone.messages, -gone.bytes);
   return claimed;
 end $$;
 
--- Makes dead letters of unclaimed messages of an application that the caller has locked.
-create function "security_events".move_to_dead_letters(
-  app "security_events".application, dues bigint[], sequences bigint[], why text, now_ms bigint
-) returns table (application text, message_id text, sequence bigint) language plpgsql as $$
-#variable_conflict use_column
-begin
-  return query
-    with gone as (
-      delete from "security_events".message m using unnest(dues, sequences) k(due, sequence)
-        where m.application = app.number and m.due = k.due and m.sequence = k.sequence
-          and (app.claim is null or m.sequence <> all (app.claim_sequences))
-        returning m.*
-    ), dead as (
-      insert into "security_events".dead_letter (application, accepted_at, died_at, size_bytes, sends,
-          date_at, count_at, format, message_id, reason, last_attempt, content)
-        select g.application, g.accepted_at, now_ms, g.size_bytes, g.sends,
-            g.date_at, g.count_at, g.format, g.message_id, why, 'null', g.content
-          from (select * from gone order by due, sequence) g
-    ), total as (
-      select count(*) as messages, coalesce(sum(size_bytes), 0)::bigint as bytes from gone
-    ), counted as (
-      update "security_events".application a set
-          pending = a.pending - t.messages, pending_bytes = a.pending_bytes - t.bytes,
-          dead = a.dead + t.messages
-        from total t where a.number = app.number
-    ), pending as (
-      update "security_events".pending_total p set messages = p.messages - t.messages, bytes = p.bytes - t.bytes
-        from total t where p.shard = pg_backend_pid() % 64
-    )
-    select app.id, g.message_id, g.sequence from gone g;
-  update "security_events".application a set first_due = (
-      select m.due from "security_events".message m
-        where m.application = app.number
-          and m.due >= least(app.first_due, dues[1])
-          and (app.claim is null or m.sequence <> all (app.claim_sequences))
-        order by m.due, m.sequence limit 1)
-    where a.number = app.number;
-end $$;
-
--- Makes dead letters of at most `limit` unclaimed messages that were accepted more than `olderThanMs` ago.
+-- Makes dead letters of at most `limit` unclaimed messages: of the closed application `number`, or of those
+-- that were accepted more than `olderThanMs` ago.
 create function "security_events".expire(args json)
 returns table (application text, message_id text, sequence bigint) language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
@@ -734,30 +666,65 @@ set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   now_ms bigint := floor("security_events".now_exact());
   too_old bigint := "security_events".time_before(now_ms, (args->>'olderThanMs')::double precision);
+  closed_number bigint := args->>'number';
   owners bigint[];
   dues bigint[];
   sequences bigint[];
-  page record;
 begin
-  select array_agg(o.application), array_agg(o.due), array_agg(o.sequence)
-    into owners, dues, sequences
-    from (
-      select m.application, m.due, m.sequence from "security_events".message m
-        join "security_events".application a on a.number = m.application
-        where m.accepted_at < too_old
-          and (a.claim is null or a.lease_end <= now_ms or m.sequence <> all (a.claim_sequences))
-        order by m.accepted_at limit (args->>'limit')::bigint) o;
-  -- Sorted, and all before `pending_total` is changed, which is locked last.
+  if closed_number is null then
+    select array_agg(o.application), array_agg(o.due), array_agg(o.sequence)
+      into owners, dues, sequences
+      from (
+        select m.application, m.due, m.sequence from "security_events".message m
+          join "security_events".application a on a.number = m.application
+          where m.accepted_at < too_old
+            and (a.claim is null or a.lease_end <= now_ms or m.sequence <> all (a.claim_sequences))
+          order by m.accepted_at limit (args->>'limit')::bigint) o;
+  else
+    select array_agg(o.application), array_agg(o.due), array_agg(o.sequence)
+      into owners, dues, sequences
+      from (
+        select m.application, m.due, m.sequence from "security_events".message m
+          join "security_events".application a on a.number = m.application
+          where m.application = closed_number
+            and (a.claim is null or a.lease_end <= now_ms or m.sequence <> all (a.claim_sequences))
+          order by m.due, m.sequence limit (args->>'limit')::bigint) o;
+  end if;
+  -- Sorted, so that two transactions that lock the same applications cannot deadlock.
   perform "security_events".lock_application(o.number) from (
     select distinct u.number from unnest(owners) u(number) order by u.number) o;
-  for page in
-    select k.application, array_agg(k.due order by k.due) as dues,
-        array_agg(k.sequence order by k.due) as sequences
-      from unnest(owners, dues, sequences) k(application, due, sequence) group by k.application
-  loop
-    return query select d.* from "security_events".move_to_dead_letters(
-      "security_events".lock_application(page.application), page.dues, page.sequences, 'horizon-passed', now_ms) d;
-  end loop;
+  return query
+    with gone as (
+      delete from "security_events".message m
+        using unnest(owners, dues, sequences) k(application, due, sequence), "security_events".application a
+        where m.application = k.application and m.due = k.due and m.sequence = k.sequence
+          and a.number = k.application
+          and (a.claim is null or m.sequence <> all (a.claim_sequences))
+        returning m.*
+    ), dead as (
+      insert into "security_events".dead_letter (application, accepted_at, died_at, size_bytes, sends,
+          date_at, count_at, format, message_id, reason, last_attempt, content)
+        select g.application, g.accepted_at, now_ms, g.size_bytes, g.sends,
+            g.date_at, g.count_at, g.format, g.message_id,
+            case when closed_number is null then 'horizon-passed' else 'destination-closed' end,
+            'null', g.content
+          from (select * from gone order by due, sequence) g
+    ), counted as (
+      insert into "security_events".counter_delta (application, pending, pending_bytes, dead)
+        select g.application, -count(*), -sum(g.size_bytes), count(*)
+          from gone g group by g.application
+    )
+    select a.id, g.message_id, g.sequence
+      from gone g join "security_events".application a on a.number = g.application;
+  update "security_events".application a set first_due = (
+      select m.due from "security_events".message m
+        where m.application = a.number and m.due >= least(a.first_due, k.due)
+          and (a.claim is null or m.sequence <> all (a.claim_sequences))
+        order by m.due, m.sequence limit 1)
+    from (
+      select u.application, min(u.due) as due from unnest(owners, dues) u(application, due)
+        group by u.application) k
+    where a.number = k.application;
 end $$;
 
 -- Closes an application, and returns its number. Enqueues that are under way end first.
@@ -772,30 +739,6 @@ begin
     on conflict (id) do update set tier = 'closed'
     returning number into found_number;
   return found_number;
-end $$;
-
--- Makes dead letters of at most `limit` unclaimed messages of a closed application.
-create function "security_events".expire_closed(args json)
-returns table (application text, message_id text, sequence bigint) language plpgsql
-set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off
-set enable_hashjoin = off set enable_mergejoin = off as $$
-#variable_conflict use_column
-declare
-  app "security_events".application;
-  page record;
-begin
-  app := "security_events".lock_application((args->>'number')::bigint);
-  select array_agg(m.due) as dues, array_agg(m.sequence) as sequences into page
-    from (
-      select due, sequence from "security_events".message
-        where application = app.number
-          and (app.claim is null or sequence <> all (app.claim_sequences))
-        order by due, sequence limit (args->>'limit')::bigint) m;
-  if page.dues is not null then
-    return query select d.* from "security_events".move_to_dead_letters(
-      app, page.dues, page.sequences, 'destination-closed', floor("security_events".now_exact())::bigint) d;
-  end if;
 end $$;
 
 create function "security_events".reopen_application(args json) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -981,10 +924,7 @@ begin
   return (
     select json_build_object('pendingMessages', p.messages, 'dueMessages', p.messages - l.messages,
         'lastSequence', (select coalesce(max(m.sequence), 0) from "security_events".message m))
-      from (
-        select coalesce(sum(u.messages), 0) as messages from (
-          select t.messages from "security_events".pending_total t
-          union all select d.pending from "security_events".counter_delta d) u) p
+      from "security_events".pending_now() p
       cross join (
         select coalesce(sum(c.messages), 0) as messages
           from "security_events".application a cross join lateral (

@@ -21,22 +21,22 @@ export const ERROR_TABLE = {
   ERR_INVALID_RECORD: {
     kind: 'caller',
     what: 'The log record does not follow the contract',
-    hint: 'Mend the field that `path` names; `input` holds the record.',
+    hint: 'Fix the field that `path` names; `input` has the record.',
   },
   ERR_INVALID_LINE: {
     kind: 'caller',
     what: 'The text is not one log line',
-    hint: 'Pass exactly one line of JSON that holds a log record.',
+    hint: 'Pass one line of JSON with a log record.',
   },
   ERR_INVALID_MESSAGE: {
     kind: 'caller',
     what: 'A webhook message does not follow the contract',
-    hint: 'Mend the field that `path` names; `input` holds the messages, none of which was sent.',
+    hint: 'Fix the field that `path` names; `input` has the messages, none of which was sent.',
   },
   ERR_INVALID_BODY: {
     kind: 'caller',
     what: 'The body of a webhook request is not usable',
-    hint: 'Give the body as it was received: a JSON array of messages; `input` holds it.',
+    hint: 'Pass the body as received: a JSON array of messages; `input` has it.',
   },
   ERR_RAW_BODY_GONE: {
     kind: 'caller',
@@ -46,12 +46,12 @@ export const ERROR_TABLE = {
   ERR_MESSAGE_TOO_LARGE: {
     kind: 'caller',
     what: 'A webhook message is larger than a request or the queue allows',
-    hint: 'Shorten the message or raise `maxBodyBytes`; `input` holds the messages, none of which was sent.',
+    hint: 'Shorten the message or raise `maxBodyBytes`; `input` has the messages, none of which was sent.',
   },
   ERR_INVALID_OPTION: {
     kind: 'caller',
     what: 'An option is not usable',
-    hint: 'Set the option that `path` names as its documentation says.',
+    hint: 'Set the option that `path` names as documented.',
   },
   ERR_INVALID_URL: {
     kind: 'caller',
@@ -61,42 +61,42 @@ export const ERROR_TABLE = {
   ERR_INVALID_SECRET: {
     kind: 'caller',
     what: 'The webhook secret is not usable',
-    hint: 'Give the secret as a non-empty string; `generateSecret()` makes one.',
+    hint: 'Use a non-empty string; `generateSecret()` makes one.',
   },
   ERR_INVALID_SVC_IDENTIFIER: {
     kind: 'caller',
     what: 'The svc_identifier is not padded base64 of UTF-8 text',
-    hint: 'Pass what `encodeSvcIdentifier` made.',
+    hint: 'Pass a value from `encodeSvcIdentifier`.',
   },
   ERR_DESTINATION_NOT_SYNCHRONOUS: {
     kind: 'caller',
     what: 'The log destination writes later, so a record could be lost when the process ends',
-    hint: 'Give a file path, a file descriptor or a synchronous stream, or accept the loss with `sync: false`.',
+    hint: 'Use a file path, a file descriptor or a synchronous stream, or accept the loss with `sync: false`.',
   },
   ERR_WRITE_FAILED: {
     kind: 'environment',
     what: 'The log record could not be written',
-    hint: 'See `cause`; `input` holds the record. The writer stays usable and tries again at the next write.',
+    hint: 'See `cause`; `input` has the record. The next write tries again.',
   },
   ERR_WRITER_CLOSED: {
     kind: 'lifecycle',
     what: 'The log writer is closed',
-    hint: 'Write before `close`, or make a new writer; `input` holds the record.',
+    hint: 'Write before `close`, or make a new writer; `input` has the record.',
   },
   ERR_SETTINGS_FAILED: {
     kind: 'environment',
     what: 'The settings could not be read',
-    hint: 'See `cause`: what you gave as settings threw or rejected, or its file is missing or broken.',
+    hint: 'See `cause`: the settings function failed, or the settings file is missing or invalid.',
   },
   ERR_CONFIGURATION_FAILED: {
     kind: 'environment',
     what: 'The configuration could not be read or written',
-    hint: 'See `cause` and try again; what was saved before is as it was.',
+    hint: 'See `cause` and try again; nothing was changed.',
   },
   ERR_PEER_MISSING: {
     kind: 'environment',
-    what: 'A package that this one needs could not be loaded',
-    hint: 'Install the package that the message names beside this one, and leave it out of a bundle; `cause` says what went wrong.',
+    what: 'A required package could not be loaded',
+    hint: 'Install the package that the message names, and keep it out of bundles; see `cause`.',
   },
   ERR_ADDRESS_REFUSED: {
     kind: 'environment',
@@ -105,13 +105,13 @@ export const ERROR_TABLE = {
   },
   ERR_UNKNOWN_APPLICATION: {
     kind: 'caller',
-    what: 'A message is of an application without settings',
-    hint: 'Add the application to the settings; `input` holds the messages, none of which was accepted.',
+    what: 'The settings do not have the application of a message',
+    hint: 'Add the application to the settings; `input` has the messages, none of which was accepted.',
   },
   ERR_SENDER_CLOSED: {
     kind: 'lifecycle',
     what: 'The sender is closed',
-    hint: 'Send before `close`, or make a new sender; `input` holds the messages.',
+    hint: 'Send before `close`, or make a new sender; `input` has the messages.',
   },
   ERR_REPORTER_CLOSED: {
     kind: 'lifecycle',
@@ -121,31 +121,31 @@ export const ERROR_TABLE = {
   ERR_BEFORE_SEND_FAILED: {
     kind: 'caller',
     what: 'The `beforeSend` of the reporter threw',
-    hint: 'See `cause`; the event was told on no channel, and `onRejected` has it.',
+    hint: 'See `cause`; the event was neither logged nor sent, and `onRejected` has it.',
   },
   ERR_QUEUE_FULL: {
     kind: 'environment',
-    what: 'The queue has no room for the messages',
-    hint: 'None of them was accepted: try again later, or raise the bound that `path` names.',
+    what: 'The queue is full',
+    hint: 'No message was accepted: try again later, or raise the limit that `path` names.',
   },
   ERR_QUEUE_CLOSED: {
     kind: 'lifecycle',
     what: 'The queue is closed',
-    hint: 'Use a queue between its `open` and its `close`; nothing of the call was done.',
+    hint: 'Use the queue between `open` and `close`; the call did nothing.',
   },
   ERR_QUEUE_FOREIGN: {
     kind: 'caller',
-    what: 'The file of the queue belongs to another program',
-    hint: 'Nothing in it was changed: name another file.',
+    what: 'The queue file belongs to another program',
+    hint: 'Use another file; this one was not changed.',
   },
   ERR_QUEUE_FAILED: {
     kind: 'environment',
-    what: 'The queue could not do what was asked of it',
-    hint: 'See `cause` and try again later; after a lost answer it may have been done all the same.',
+    what: 'The queue failed',
+    hint: 'See `cause` and try again later. The call may have taken effect if only its answer was lost.',
   },
   ERR_TIMED_OUT: {
     kind: 'environment',
-    what: 'What a test waited for did not happen in time',
+    what: 'The awaited condition did not happen in time',
     hint: 'See what the code under test did instead, or wait longer.',
   },
 } as const satisfies Record<string, ErrorRow>;

@@ -2,6 +2,8 @@
 
 const COLUMNS = 100;
 
+const SHARED_TITLE = 'Shared options';
+
 const block = (lines) => `\`\`\`text\n${lines.join('\n')}\n\`\`\`\n`;
 
 const optionTerm = (option, { type, value }) =>
@@ -46,30 +48,41 @@ function commandSection(level, [name, command], { table, shared = new Set() }) {
   ].join('\n');
 }
 
-/** Commands with a common first word: the options that several of them have are explained once. */
-function groupSection(group, entries, { table }) {
-  const all = entries.flatMap(([, { options }]) => Object.entries(options));
+/** Returns the keys of options that several commands have; of one name, the most frequent wording. */
+function sharedOptions(entries) {
   const counts = new Map();
-  for (const entry of all) {
-    counts.set(optionKey(...entry), (counts.get(optionKey(...entry)) ?? 0) + 1);
+  for (const [name, row] of entries.flatMap(([, { options }]) => Object.entries(options))) {
+    const key = optionKey(name, row);
+    counts.set(key, { name, row, count: (counts.get(key)?.count ?? 0) + 1 });
   }
-  const isShared = (entry) => counts.get(optionKey(...entry)) > 1;
-  const shared = new Set(all.filter(isShared).map((entry) => optionKey(...entry)));
+  const byName = new Map();
+  for (const option of counts.values()) {
+    const other = byName.get(option.name);
+    if (option.count > Math.max(1, other?.count ?? 0)) byName.set(option.name, option);
+  }
+  return [...byName.values()].map(({ name, row }) => [name, row]);
+}
+
+/** Explains the options that several of the commands have once. */
+function groupSection(title, entries, level, { table }) {
+  const options = sharedOptions(entries);
+  const shared = new Set(options.map((entry) => optionKey(...entry)));
   return [
-    `## ${group}\n`,
-    'Shared options:\n',
-    block(optionsHelp(Object.entries(Object.fromEntries(all.filter(isShared))), table)),
-    ...entries.map((entry) => commandSection(3, entry, { table, shared })),
+    `## ${title}\n`,
+    `${title === SHARED_TITLE ? '' : `${SHARED_TITLE}:\n\n`}${block(optionsHelp(options, table))}`,
+    ...entries.map((entry) => commandSection(level, entry, { table, shared })),
   ].join('\n');
 }
 
 function sections(commands, tools) {
-  const groups = groupByFirstWord(Object.entries(commands));
-  return [...groups].map(([group, entries]) =>
-    entries.length === 1
-      ? commandSection(2, entries[0], tools)
-      : groupSection(group, entries, tools),
-  );
+  const groups = [...groupByFirstWord(Object.entries(commands))];
+  const single = groups.filter(([, { length }]) => length === 1).flatMap(([, entries]) => entries);
+  return [
+    groupSection(SHARED_TITLE, single, 2, tools),
+    ...groups
+      .filter(([, { length }]) => length > 1)
+      .map(([group, entries]) => groupSection(group, entries, 3, tools)),
+  ];
 }
 
 /** Node 20 has no `Map.groupBy`. */

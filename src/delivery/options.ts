@@ -73,7 +73,7 @@ const REQUEST_LIMITS = {
 };
 
 const DIALECT = {
-  /** The contract's dialect that messages are checked against (D0). Default `'strict'`. */
+  /** Dialect that messages are validated against (D0). Default `'strict'`. */
   dialect: option<Dialect>(oneOf('strict', 'open'), 'strict'),
 };
 
@@ -125,16 +125,16 @@ export const POLICY_OPTIONS = {
 
 /** Where to send: `url` and `secret`, or `settings`. */
 export const DESTINATION_OPTIONS = {
-  /** Where requests go: absolute, http or https, without credentials; used as it is (D33). */
+  /** Where requests go; used exactly as written (D33). */
   url: optional<string>(
     judgedElsewhere('an absolute http or https URL without credentials'),
     'required',
   ),
-  /** The key of the signature: its UTF-8 bytes, not empty (D32). */
+  /** Key of the signature, as UTF-8 bytes (D32). */
   secret: optional<string>(judgedElsewhere('a non-empty string'), 'required'),
   /**
-   * Whose messages are accepted; others are refused with `ERR_UNKNOWN_APPLICATION`. Receivers of format 1 get `name` and
-   * `environment`. Default any application's messages, all to this URL.
+   * The only application whose messages are accepted; others reject with `ERR_UNKNOWN_APPLICATION`. Receivers of format 1
+   * get `name` and `environment`. Default any application's messages.
    */
   application: optional<{
     /** Not empty. */
@@ -142,13 +142,13 @@ export const DESTINATION_OPTIONS = {
     readonly name: string;
     readonly environment: string;
   }>(judgedElsewhere('`{ id, name, environment }`, all strings'), "any application's messages"),
-  /** The format that the receiver reads; 1 is deprecated (D40). Default 2. */
+  /** Format that the receiver reads; 1 is deprecated (D40). Default 2. */
   format: option<Format>(oneOf(1, 2), 2),
-  /** For a receiver whose certificate Node does not trust, or that asks for one. Default none. */
+  /** For receivers with a private certificate authority or with client certificates. Default none. */
   tls: optional<ApplicationTls>(
     judgedElsewhere('`{ ca, cert, key }` in PEM form, `cert` and `key` together'),
   ),
-  /** Instead of the five above: where each application's messages go, as an object or a function (D60). */
+  /** Instead of the options above: an object of applications, or a function that returns one (D60). */
   settings: optional<SettingsSource>(judgedElsewhere('an object of applications, or a function')),
 };
 
@@ -161,23 +161,22 @@ export type SenderRole = 'both' | 'enqueue' | 'deliver';
 
 /** How a sender delivers. */
 export const DELIVERY_OPTIONS = {
-  /** Where messages wait. It belongs to this sender: `close` closes it. Default a queue in memory, of this sender alone. */
+  /** Where messages wait. `close` closes it. Default a queue in memory. */
   queue: optional<MessageQueue>(
     object('a message queue', (value) => 'claim' in value && 'enqueue' in value),
     'a queue in memory',
   ),
   /**
-   * Whether this process accepts messages, delivers what waits, or both. `'enqueue'` and `'deliver'` need a `queue`.
-   * Default `'both'`.
+   * Whether this process accepts messages, delivers them, or both. `'enqueue'` and `'deliver'` need a `queue`. Default
+   * `'both'`.
    */
   role: option<SenderRole>(oneOf('both', 'enqueue', 'deliver'), 'both'),
   ...DIALECT,
   /** In format 1, writes `id`, `url` and `risk` beside `event_id` and `event_url` (D41). Default `false`. */
   v1Aliases: option(oneOf(true, false), false),
   /**
-   * When a message that failed is sent again, and until when (D71). Default 5 s to 12 h in 10 steps, then every 12 h,
-   * until the horizon: 72 h after acceptance, 1 h with a queue in memory. With `delaysMs` of your own, `repeatLast` is
-   * false unless you say otherwise. `explainSchedule` gives the times.
+   * When a failed message is retried, and until when (D71). Default 5 s to 12 h in 10 steps, then every 12 h, until the
+   * horizon: 72 h, or 1 h with a queue in memory. With your own `delaysMs`, `repeatLast` is false by default.
    */
   schedule: optional<Partial<RetrySchedule>>(
     judgedElsewhere('an object of `delaysMs`, `repeatLast`, `horizonMs` and `maxWaitMs`'),
@@ -204,15 +203,21 @@ export const DELIVERY_OPTIONS = {
    */
   maxDeadBytes: optional<number>(integer(0, Number.MAX_SAFE_INTEGER), '16777216'),
   ...POLICY_OPTIONS,
-  /** Maximum number of requests in flight to destinations that are untried or work (D75). 1 to 1000000; default 64. */
-  healthySlots: option(COUNT, 64),
-  /** Maximum number of requests in flight to destinations whose last request failed (D75). 1 to 1000000; default 256. */
-  failingSlots: option(COUNT, 256),
   /**
-   * Time without settings, and then without response headers, after which a request moves to the failing slots, in ms
-   * (D75). 1 to 2147483647; default 2000.
+   * Maximum number of requests that are being made: their answer has not come, and is not late yet (D75). An eighth of
+   * the files that the process may open, if that is less. 1 to 1000000; default 64.
    */
-  lateHeadersMs: option(MS, 2000),
+  maxActiveRequests: option(COUNT, 64),
+  /**
+   * Maximum number of requests whose answer is late (D75): each costs a socket and a timer. A quarter of the files that
+   * the process may open, if that is less. 1 to 1000000; default 1024.
+   */
+  maxWaitingRequests: option(COUNT, 1024),
+  /**
+   * Time without settings, and then without response headers, after which an answer is late, in ms (D75). 1 to
+   * 2147483647; default 50.
+   */
+  patienceMs: option(MS, 50),
   /**
    * Time for which a claim is leased, in ms; then another process may send its messages. Longer than `deadlineMs`. 1 to
    * 2147483647; default 60000, or three times `deadlineMs`, if that is more.

@@ -55,7 +55,7 @@ export function createYield(clock: Pick<Clock, 'monotonicMs'>): YieldToEventLoop
 /**
  * For one long work that brings in what is taken away meanwhile: where that falls behind, it also gives way after so
  * many pieces, however short they were. Taking away needs turns of the event loop more than time, and what
- * waits needs memory, which costs time again: bench/README.md tells how much.
+ * waits needs memory, which costs time again.
  */
 export function yieldAlsoWhenBehind(
   yieldToEventLoop: YieldToEventLoop,

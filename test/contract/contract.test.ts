@@ -43,7 +43,7 @@ describe('contract', () => {
       expect.objectContaining({
         code: 'ERR_INVALID_OPTION',
         path: [option],
-        message: `An option is not usable: expected ${option} to be ${expected}. Set the option that \`path\` names as its documentation says.`,
+        message: `An option is not usable: expected ${option} to be ${expected}. Set the option that \`path\` names as documented.`,
       }),
     );
   });

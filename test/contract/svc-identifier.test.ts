@@ -45,7 +45,7 @@ describe('svc_identifier', () => {
       expect.objectContaining({
         code: 'ERR_INVALID_SVC_IDENTIFIER',
         input: encoded,
-        message: `${FAULT}. Pass what \`encodeSvcIdentifier\` made.`,
+        message: `${FAULT}. Pass a value from \`encodeSvcIdentifier\`.`,
       }),
     );
   });

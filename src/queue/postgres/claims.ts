@@ -102,14 +102,15 @@ export class Claims {
     const { number, claim, nowMs } = answer;
     const { database } = this.#parts;
     try {
-      const columns = await database.bytes('claimed_messages', [number, claim, nowMs], timeoutMs);
+      const copied = await database.copy('claimed_messages', [number, claim, nowMs], timeoutMs);
+      const messages = messagesOf(copied);
+      const [first] = messages;
       // Its lease has expired.
-      if (columns === undefined) return { dueInMs: SOON_MS };
-      const messages = messagesOf(columns);
+      if (first === undefined) return { dueInMs: SOON_MS };
       return {
         id: `${number}-${claim}`,
         applicationId: fromEscaped(answer.application),
-        format: (messages[0] as ClaimedMessage).stored.format,
+        format: first.stored.format,
         state: stateOf(answer),
         nowMs,
         messages,
@@ -177,28 +178,35 @@ export class Claims {
   }
 }
 
-/** One message of a claim, as `claimed_messages` writes it. */
-type MessageJson = readonly [
-  sequence: number,
-  messageId: string,
-  format: Format,
-  length: number,
-  dateAt: number,
-  countAt: number,
-  sends: number,
-  ageMs: number,
-  progress: Json,
-];
+/** A binary COPY begins with a signature of 11 bytes, flags and an extension that is empty. */
+const HEADER_BYTES = 19;
 
-function messagesOf([head, content]: readonly Buffer[]): ClaimedMessage[] {
-  let end = 0;
-  return (JSON.parse(`[${String(head)}]`) as MessageJson[]).map((message) => {
-    const [sequence, messageId, format, length, dateAt, countAt, sends, ageMs, progress] = message;
-    const bytes = (content as Buffer).subarray(end, end + length);
-    end += length;
+/** Reads the columns of `claimed_messages`. Each row begins with their number, each column with its size. */
+function messagesOf(copied: Buffer): ClaimedMessage[] {
+  let at = HEADER_BYTES;
+  const next = (): number => {
+    const size = copied.readInt32BE(at);
+    at += 4 + size;
+    return at - size;
+  };
+  const text = (): string => copied.toString('utf8', next(), at);
+  const messages: ClaimedMessage[] = [];
+  // The last row has -1 columns.
+  while (copied.readInt16BE(at) > 0) {
+    at += 2;
+    const sequence = copied.readDoubleBE(next());
+    const sends = copied.readInt32BE(next());
+    const ageMs = copied.readDoubleBE(next());
+    const format = copied.readInt32BE(next()) as Format;
+    const dateAt = copied.readInt32BE(next());
+    const countAt = copied.readInt32BE(next());
+    const messageId = fromEscaped(text());
+    const progress = JSON.parse(text()) as Json;
+    const bytes = copied.subarray(next(), at);
     const stored = { messageId, format, bytes, dateAt, countAt };
-    return { sequence, stored, sends, ageMs, progress };
-  });
+    messages.push({ sequence, stored, sends, ageMs, progress });
+  }
+  return messages;
 }
 
 const CLAIM_ID = /^(\d{1,15})-(\d{1,16})$/;

@@ -1,8 +1,5 @@
-/** Reads one row by COPY: `pg` has no other way to bytes that are not encoded as text. */
+/** Reads rows by COPY: `pg` has no other way to bytes that are not encoded as text. */
 import type { Connection, PoolClient, QueryConfig } from 'pg';
-
-/** A signature of 11 bytes, flags and an extension that is empty. */
-const HEADER_BYTES = 19;
 
 type Callback = (error: Error | null | undefined) => void;
 
@@ -47,12 +44,12 @@ class CopyOut {
   handlePortalSuspended(): void {}
 }
 
-/** The columns of the only row; `undefined` without a row. */
+/** Returns what a COPY sends. */
 export async function copyOut(
   client: PoolClient,
   text: string,
   timeoutMs: number,
-): Promise<Buffer[] | undefined> {
+): Promise<Buffer> {
   const chunks = await new Promise<Buffer[]>((resolve, reject) => {
     const query = new CopyOut(text, timeoutMs, (error) => {
       if (error === null || error === undefined) resolve(query.chunks);
@@ -60,16 +57,5 @@ export async function copyOut(
     });
     void client.query(query as unknown as QueryConfig);
   });
-  return columnsOf(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
-}
-
-function columnsOf(bytes: Buffer): Buffer[] | undefined {
-  const count = bytes.readInt16BE(HEADER_BYTES);
-  if (count < 0) return undefined;
-  let at = HEADER_BYTES + 2;
-  return Array.from({ length: count }, () => {
-    const start = at + 4;
-    at = start + bytes.readInt32BE(at);
-    return bytes.subarray(start, at);
-  });
+  return Buffer.concat(chunks);
 }

@@ -73,12 +73,8 @@ export class Database {
     return await this.#query(name, `select * from ${this.#nameOf(name)}($1::json)`, { args });
   }
 
-  /** Reads the row of a function without encoding its bytes; `undefined` if there is none. */
-  async bytes(
-    name: string,
-    args: readonly number[],
-    timeoutMs?: number,
-  ): Promise<Buffer[] | undefined> {
+  /** Returns the rows of a function as a binary COPY. */
+  async copy(name: string, args: readonly number[], timeoutMs?: number): Promise<Buffer> {
     const text = `copy (select * from ${this.#nameOf(name)}(${args.join(', ')})) to stdout (format binary)`;
     return await this.#run((client, remainingMs) => copyOut(client, text, remainingMs), timeoutMs);
   }

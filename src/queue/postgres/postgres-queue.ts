@@ -5,6 +5,7 @@ import type {
   Durability,
   DurableQueue,
   EnqueueResult,
+  ExpiredMessage,
   MessageQueue,
   QueueClosing,
   QueueEntry,
@@ -157,10 +158,15 @@ export class PostgresQueue implements DurableQueue {
     this.#run(() => this.#claims.extend(...given));
 
   readonly expire: MessageQueue['expire'] = (olderThanMs, maxMessages) =>
-    this.#run(async () => {
-      const args = { olderThanMs: toDuration(olderThanMs), limit: toWhole(maxMessages) };
-      return expiredOf(await this.#database.rows('expire', args));
-    });
+    this.#run(() =>
+      this.#expire({ olderThanMs: toDuration(olderThanMs), limit: toWhole(maxMessages) }),
+    );
+
+  async #expire(args: object): Promise<ExpiredMessage[]> {
+    const expired = expiredOf(await this.#database.rows('expire', args));
+    if (expired.length > 0) this.#flusher.request(false);
+    return expired;
+  }
 
   readonly countPending: MessageQueue['countPending'] = (ranges) =>
     this.#run(async () => {
@@ -180,8 +186,7 @@ export class PostgresQueue implements DurableQueue {
       const args = { id: toEscaped(applicationId), initialState: this.#initialState };
       // A transaction of its own: enqueues wait for it, and must not wait for more.
       const number = await this.#database.call('close_application', args);
-      const page = { number, limit: toWhole(maxMessages) };
-      return expiredOf(await this.#database.rows('expire_closed', page));
+      return await this.#expire({ number, limit: toWhole(maxMessages) });
     });
 
   readonly reopenApplication: MessageQueue['reopenApplication'] = (applicationId) =>

@@ -190,12 +190,11 @@ create function {s}.state_of(
 $$;
 
 -- What is pending, as the bounds count it.
-create function {s}.pending_now(out messages bigint, out bytes bigint) language plpgsql {path} as $$
-begin
-  select sum(u.messages), sum(u.bytes) into pending_now.messages, pending_now.bytes from (
+create function {s}.pending_now(out messages bigint, out bytes bigint) language sql stable {path} as $$
+  select sum(u.messages), sum(u.bytes) from (
     select t.messages, t.bytes from {s}.pending_total t
-    union all select d.pending, d.pending_bytes from {s}.counter_delta d) u;
-end $$;
+    union all select d.pending, d.pending_bytes from {s}.counter_delta d) u
+$$;
 
 -- Takes the last lock of a transaction.
 create function {s}.add_pending(more_messages bigint, more_bytes bigint) returns void
@@ -247,25 +246,6 @@ begin
     app := {s}.end_delays(app, expired_at);
   end if;
   return app;
-end $$;
-
--- Removes the counter deltas of an application that the caller has locked, and returns their sum.
-create function {s}.take_counter_deltas(
-  which bigint, out accepted bigint, out pending bigint, out pending_bytes bigint, out dead bigint,
-  out purged bigint, out first_due bigint, out at bigint, out delayed_until bigint
-) language plpgsql as $$
-#variable_conflict use_column
-begin
-  with taken as (
-    delete from {s}.counter_delta d where d.sequence in (
-      select sequence from {s}.counter_delta where application = which for update skip locked)
-    returning d.*
-  )
-  select coalesce(sum(t.accepted), 0), coalesce(sum(t.pending), 0),
-      coalesce(sum(t.pending_bytes), 0), coalesce(sum(t.dead), 0), coalesce(sum(t.purged), 0),
-      min(t.first_due), max(t.at), max(t.delayed_until)
-    into accepted, pending, pending_bytes, dead, purged, first_due, at, delayed_until
-    from taken t;
 end $$;
 
 -- Adds counter deltas to the rows of their applications, except those that are being changed, and
@@ -551,25 +531,22 @@ begin
       and m.is_one_format);
 end $$;
 
--- Returns the messages of a live claim: what is known of each as JSON, and their bytes one after the other.
--- No row: the claim is lost.
+-- Returns the messages of a live claim; none if it is lost. Read by a binary COPY, where each column has the
+-- size of its type.
 create function {s}.claimed_messages(which bigint, claim_number bigint, now_ms bigint)
-returns table (messages text, content bytea) language plpgsql stable {plans} as $$
+returns table (sequence double precision, sends integer, age_ms double precision, format integer,
+  date_at integer, count_at integer, message_id text, progress text, content bytea)
+language plpgsql stable {plans} as $$
 begin
   return query
-    select string_agg('[' || m.sequence || ',"' || m.message_id || '",' || m.format || ',' ||
-          octet_length(m.content) || ',' || m.date_at || ',' || m.count_at || ',' || m.sends || ',' ||
-          (now_ms - m.accepted_at) || ',' || coalesce(m.progress, 'null') || ']', ','),
-        string_agg(m.content, ''::bytea)
-      from (
-        select m.* from {s}.application a
-          cross join lateral unnest(a.claim_dues, a.claim_sequences)
-            with ordinality c(due, sequence, place)
-          join {s}.message m
-            on m.application = which and m.due = c.due and m.sequence = c.sequence
-          where a.number = which and a.claim = claim_number
-          order by c.place) m
-      having count(*) > 0;
+    select m.sequence::double precision, m.sends, (now_ms - m.accepted_at)::double precision,
+        m.format::integer, m.date_at, m.count_at, m.message_id, coalesce(m.progress, 'null'), m.content
+      from {s}.application a
+      cross join lateral unnest(a.claim_dues, a.claim_sequences)
+        with ordinality c(due, sequence, place)
+      join {s}.message m on m.application = which and m.due = c.due and m.sequence = c.sequence
+      where a.number = which and a.claim = claim_number
+      order by c.place;
 end $$;
 
 -- Extends a lease. Returns whether the claim was live.
@@ -601,7 +578,6 @@ declare
   app {s}.application;
   claimed bigint;
   gone record;
-  news record;
 begin
   app := {s}.lock_application(which);
   if app.claim is distinct from (args->>'claim')::bigint or app.claim is null then
@@ -641,7 +617,6 @@ begin
       count(*) filter (where kind = 'v') as delivered, count(*) filter (where kind = 'd') as dead,
       (select min(due) from retried) as first_due
     into gone from ended;
-  news := {s}.take_counter_deltas(which);
   update {s}.application a set
       claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
       tier = case when a.tier = 'closed' then a.tier else coalesce(s.tier, a.tier) end,
@@ -651,92 +626,84 @@ begin
       not_before = case when s.tier is null then a.not_before
         else {s}.time_after(now_exact, (args->>'pauseMs')::double precision) end,
       served_at = floor(now_exact), turn = nextval('{s}.turn_number'),
-      accepted = a.accepted + news.accepted,
-      pending = a.pending + news.pending - gone.messages,
-      pending_bytes = a.pending_bytes + news.pending_bytes - gone.bytes,
-      delivered = a.delivered + gone.delivered,
-      dead = a.dead + news.dead + gone.dead,
-      purged = a.purged + news.purged,
-      delayed_until = greatest(a.delayed_until, news.delayed_until),
-      first_due = least(a.first_due, gone.first_due, news.first_due,
+      pending = a.pending - gone.messages, pending_bytes = a.pending_bytes - gone.bytes,
+      delivered = a.delivered + gone.delivered, dead = a.dead + gone.dead,
+      first_due = least(a.first_due, gone.first_due,
         case when kinds is null then app.claim_dues[1] end)
     from {s}.state_of(args->'state') s where a.number = which;
-  perform {s}.end_delays(a, coalesce(news.at, floor(now_exact)::bigint))
+  perform {s}.end_delays(a, floor(now_exact)::bigint)
     from {s}.application a where a.number = which;
-  perform {s}.add_pending(news.pending - gone.messages, news.pending_bytes - gone.bytes);
+  perform {s}.add_pending(-gone.messages, -gone.bytes);
   return claimed;
 end $$;
 
--- Makes dead letters of unclaimed messages of an application that the caller has locked.
-create function {s}.move_to_dead_letters(
-  app {s}.application, dues bigint[], sequences bigint[], why text, now_ms bigint
-) returns table (application text, message_id text, sequence bigint) language plpgsql as $$
-#variable_conflict use_column
-begin
-  return query
-    with gone as (
-      delete from {s}.message m using unnest(dues, sequences) k(due, sequence)
-        where m.application = app.number and m.due = k.due and m.sequence = k.sequence
-          and (app.claim is null or m.sequence <> all (app.claim_sequences))
-        returning m.*
-    ), dead as (
-      insert into {s}.dead_letter (application, accepted_at, died_at, size_bytes, sends,
-          date_at, count_at, format, message_id, reason, last_attempt, content)
-        select g.application, g.accepted_at, now_ms, g.size_bytes, g.sends,
-            g.date_at, g.count_at, g.format, g.message_id, why, 'null', g.content
-          from (select * from gone order by due, sequence) g
-    ), total as (
-      select count(*) as messages, coalesce(sum(size_bytes), 0)::bigint as bytes from gone
-    ), counted as (
-      update {s}.application a set
-          pending = a.pending - t.messages, pending_bytes = a.pending_bytes - t.bytes,
-          dead = a.dead + t.messages
-        from total t where a.number = app.number
-    ), pending as (
-      update {s}.pending_total p set messages = p.messages - t.messages, bytes = p.bytes - t.bytes
-        from total t where p.shard = pg_backend_pid() % 64
-    )
-    select app.id, g.message_id, g.sequence from gone g;
-  update {s}.application a set first_due = (
-      select m.due from {s}.message m
-        where m.application = app.number
-          and m.due >= least(app.first_due, dues[1])
-          and (app.claim is null or m.sequence <> all (app.claim_sequences))
-        order by m.due, m.sequence limit 1)
-    where a.number = app.number;
-end $$;
-
--- Makes dead letters of at most \`limit\` unclaimed messages that were accepted more than \`olderThanMs\` ago.
+-- Makes dead letters of at most \`limit\` unclaimed messages: of the closed application \`number\`, or of those
+-- that were accepted more than \`olderThanMs\` ago.
 create function {s}.expire(args json)
 returns table (application text, message_id text, sequence bigint) language plpgsql {plans} as $$
 #variable_conflict use_column
 declare
   now_ms bigint := floor({s}.now_exact());
   too_old bigint := {s}.time_before(now_ms, (args->>'olderThanMs')::double precision);
+  closed_number bigint := args->>'number';
   owners bigint[];
   dues bigint[];
   sequences bigint[];
-  page record;
 begin
-  select array_agg(o.application), array_agg(o.due), array_agg(o.sequence)
-    into owners, dues, sequences
-    from (
-      select m.application, m.due, m.sequence from {s}.message m
-        join {s}.application a on a.number = m.application
-        where m.accepted_at < too_old
-          and (a.claim is null or a.lease_end <= now_ms or m.sequence <> all (a.claim_sequences))
-        order by m.accepted_at limit (args->>'limit')::bigint) o;
-  -- Sorted, and all before \`pending_total\` is changed, which is locked last.
+  if closed_number is null then
+    select array_agg(o.application), array_agg(o.due), array_agg(o.sequence)
+      into owners, dues, sequences
+      from (
+        select m.application, m.due, m.sequence from {s}.message m
+          join {s}.application a on a.number = m.application
+          where m.accepted_at < too_old
+            and (a.claim is null or a.lease_end <= now_ms or m.sequence <> all (a.claim_sequences))
+          order by m.accepted_at limit (args->>'limit')::bigint) o;
+  else
+    select array_agg(o.application), array_agg(o.due), array_agg(o.sequence)
+      into owners, dues, sequences
+      from (
+        select m.application, m.due, m.sequence from {s}.message m
+          join {s}.application a on a.number = m.application
+          where m.application = closed_number
+            and (a.claim is null or a.lease_end <= now_ms or m.sequence <> all (a.claim_sequences))
+          order by m.due, m.sequence limit (args->>'limit')::bigint) o;
+  end if;
+  -- Sorted, so that two transactions that lock the same applications cannot deadlock.
   perform {s}.lock_application(o.number) from (
     select distinct u.number from unnest(owners) u(number) order by u.number) o;
-  for page in
-    select k.application, array_agg(k.due order by k.due) as dues,
-        array_agg(k.sequence order by k.due) as sequences
-      from unnest(owners, dues, sequences) k(application, due, sequence) group by k.application
-  loop
-    return query select d.* from {s}.move_to_dead_letters(
-      {s}.lock_application(page.application), page.dues, page.sequences, 'horizon-passed', now_ms) d;
-  end loop;
+  return query
+    with gone as (
+      delete from {s}.message m
+        using unnest(owners, dues, sequences) k(application, due, sequence), {s}.application a
+        where m.application = k.application and m.due = k.due and m.sequence = k.sequence
+          and a.number = k.application
+          and (a.claim is null or m.sequence <> all (a.claim_sequences))
+        returning m.*
+    ), dead as (
+      insert into {s}.dead_letter (application, accepted_at, died_at, size_bytes, sends,
+          date_at, count_at, format, message_id, reason, last_attempt, content)
+        select g.application, g.accepted_at, now_ms, g.size_bytes, g.sends,
+            g.date_at, g.count_at, g.format, g.message_id,
+            case when closed_number is null then 'horizon-passed' else 'destination-closed' end,
+            'null', g.content
+          from (select * from gone order by due, sequence) g
+    ), counted as (
+      insert into {s}.counter_delta (application, pending, pending_bytes, dead)
+        select g.application, -count(*), -sum(g.size_bytes), count(*)
+          from gone g group by g.application
+    )
+    select a.id, g.message_id, g.sequence
+      from gone g join {s}.application a on a.number = g.application;
+  update {s}.application a set first_due = (
+      select m.due from {s}.message m
+        where m.application = a.number and m.due >= least(a.first_due, k.due)
+          and (a.claim is null or m.sequence <> all (a.claim_sequences))
+        order by m.due, m.sequence limit 1)
+    from (
+      select u.application, min(u.due) as due from unnest(owners, dues) u(application, due)
+        group by u.application) k
+    where a.number = k.application;
 end $$;
 
 -- Closes an application, and returns its number. Enqueues that are under way end first.
@@ -751,28 +718,6 @@ begin
     on conflict (id) do update set tier = 'closed'
     returning number into found_number;
   return found_number;
-end $$;
-
--- Makes dead letters of at most \`limit\` unclaimed messages of a closed application.
-create function {s}.expire_closed(args json)
-returns table (application text, message_id text, sequence bigint) language plpgsql
-{plans} as $$
-#variable_conflict use_column
-declare
-  app {s}.application;
-  page record;
-begin
-  app := {s}.lock_application((args->>'number')::bigint);
-  select array_agg(m.due) as dues, array_agg(m.sequence) as sequences into page
-    from (
-      select due, sequence from {s}.message
-        where application = app.number
-          and (app.claim is null or sequence <> all (app.claim_sequences))
-        order by due, sequence limit (args->>'limit')::bigint) m;
-  if page.dues is not null then
-    return query select d.* from {s}.move_to_dead_letters(
-      app, page.dues, page.sequences, 'destination-closed', floor({s}.now_exact())::bigint) d;
-  end if;
 end $$;
 
 create function {s}.reopen_application(args json) returns void language plpgsql {path} as $$
@@ -948,10 +893,7 @@ begin
   return (
     select json_build_object('pendingMessages', p.messages, 'dueMessages', p.messages - l.messages,
         'lastSequence', (select coalesce(max(m.sequence), 0) from {s}.message m))
-      from (
-        select coalesce(sum(u.messages), 0) as messages from (
-          select t.messages from {s}.pending_total t
-          union all select d.pending from {s}.counter_delta d) u) p
+      from {s}.pending_now() p
       cross join (
         select coalesce(sum(c.messages), 0) as messages
           from {s}.application a cross join lateral (

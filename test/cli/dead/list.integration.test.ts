@@ -240,7 +240,7 @@ describe('dead list of a path without a queue', () => {
     writeFileSync(file, 'mine');
     const { exitCode, stdout, stderr } = await runCommand(['dead', 'list', '--sqlite', file]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-    expect(stderr).toContain('The file of the queue belongs to another program');
+    expect(stderr).toContain('The queue file belongs to another program');
     expect(readFileSync(file, 'utf8')).toBe('mine');
   });
 });

@@ -86,8 +86,7 @@ describe('a database that is not there', () => {
     expect({ ...run, stderr: run.stderr.split('. ')[0] }).toEqual({
       exitCode: 3,
       stdout: '',
-      stderr:
-        'security-events: The queue could not do what was asked of it: no connection (ECONNREFUSED)',
+      stderr: 'security-events: The queue failed: no connection (ECONNREFUSED)',
     });
     expect(run.stderr).not.toContain('hunter2');
   });

@@ -14,7 +14,7 @@ import { holdCall } from './hold-call.ts';
 
 const TABLES = ['application', 'message', 'dead_letter', 'counter_delta', 'imported'];
 
-/** A way to a server, maybe through something that stands before it. */
+/** A connection to a server, directly or through a proxy. */
 export interface Way {
   readonly connection: pg.ClientConfig;
   readonly end: () => Promise<void>;
@@ -23,7 +23,7 @@ export interface Way {
 export interface PostgresConformance
   extends Pick<QueueHarness, 'blackHoleMessages' | 'crowd' | 'randomRuns'> {
   readonly reach: (server: PostgresServer) => Promise<Way>;
-  /** Of each queue, beside its pool and bounds. */
+  /** Options of each queue, besides its pool and bounds. */
   readonly options: PostgresQueueOptions;
 }
 

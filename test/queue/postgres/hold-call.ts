@@ -1,4 +1,4 @@
-/** An enqueue that stands still within its statement: a trigger waits for a lock that the test holds. */
+/** Holds an enqueue within its statement: a trigger waits for a lock that the test holds. */
 import { performance } from 'node:perf_hooks';
 import type pg from 'pg';
 import { onTestFinished } from 'vitest';
@@ -6,7 +6,7 @@ import type { Hold } from '../conformance/harness.ts';
 
 const LOCK = 4711;
 
-/** So long an enqueue may take to come as far as that. */
+/** Maximum time until an enqueue waits for the lock, in milliseconds. */
 const REACHED_MS = 20_000;
 
 const WAITING = `select from pg_locks where locktype = 'advisory' and objid = ${LOCK} and not granted`;
@@ -31,7 +31,7 @@ export async function holdCall(control: pg.Client, applicationId: string): Promi
     await control.query('drop function if exists security_events.held cascade');
   };
   await control.query('select pg_advisory_lock($1)', [LOCK]);
-  // Whatever becomes of the test: others would wait for it.
+  // Also if the test fails: other tests would wait for the lock.
   onTestFinished(letGo);
   await control.query(TRIGGER(control.escapeLiteral(applicationId)));
   return {

@@ -1,4 +1,4 @@
-/** The incidents that processes share are told as those in the memory of one. */
+/** Incidents that processes share are reported like those in the memory of one process. */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -42,7 +42,7 @@ describe.runIf(postgresPrograms !== undefined)('incidents in PostgreSQL', () => 
     15,
   );
 
-  test('are forgotten when they are over, also beside many that are, and a part of their names at a time', async () => {
+  test('are forgotten when they are over, ten incidents and 1000 names at a time', async () => {
     await server.query('delete from security_events.incident');
     const addresses = Array.from({ length: 2500 }, (_, index) => `a-${index}`);
     for (let count = 0; count < 11; count += 1) {
@@ -60,7 +60,7 @@ describe.runIf(postgresPrograms !== undefined)('incidents in PostgreSQL', () => 
         as incidents, (select count(*) from security_events.incident_name)::int as names`);
       return [row?.['incidents'], row?.['names']];
     };
-    // Of 12 that are over ten went, and of the two that are left one has names.
+    // Ten of the 12 that are over are gone. One of the other two has names.
     expect(await left()).toEqual([3, 2501]);
     const counts: unknown[] = [];
     for (let count = 0; count < 4; count += 1) {
@@ -75,7 +75,7 @@ describe.runIf(postgresPrograms !== undefined)('incidents in PostgreSQL', () => 
     ]);
   });
 
-  test('are created by one of many first reports at the same time, from whichever process', async () => {
+  test('are created by one of many first reports of several processes at the same time', async () => {
     const other = createPostgresIncidents({ connection: server.connection });
     const news = await Promise.all(
       Array.from({ length: 20 }, async (_, index) => {

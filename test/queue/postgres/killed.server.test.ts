@@ -1,4 +1,4 @@
-/** kill -9 of dispatchers and of the server: nothing that was accepted is lost, no sending is forgotten. */
+/** kill -9 of dispatchers and of the server: no accepted message is lost, and each send is counted. */
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { INITIAL } from '../conformance/trial.ts';
 import { kill, LifeJournal, startLife } from '../life-journal.ts';
 
-/** So many processes live at the same time. */
+/** Number of processes at the same time. */
 const LIVES = 3;
 
 describe.runIf(postgresPrograms !== undefined)('a queue in PostgreSQL', () => {
@@ -30,7 +30,7 @@ describe.runIf(postgresPrograms !== undefined)('a queue in PostgreSQL', () => {
 
   const journalOf = (schema: string) => new LifeJournal(join(folder, schema));
 
-  /** What a killed process had asked for last is done all the same: until nothing of it is under way. */
+  /** Waits until the server has ended the last calls of killed processes. */
   async function quiet(): Promise<void> {
     const others = `select count(*) as n from pg_stat_activity
       where backend_type = 'client backend' and pid <> pg_backend_pid()`;
@@ -51,7 +51,7 @@ describe.runIf(postgresPrograms !== undefined)('a queue in PostgreSQL', () => {
     await queue.close();
   }
 
-  /** The n-th of the generations that live together. */
+  /** Starts the processes of the n-th generation. */
   function generation(schema: string, number: number): Promise<ChildProcess[]> {
     const seeds = Array.from({ length: LIVES }, (_, index) => number * LIVES + index);
     const connection = JSON.stringify(server.connection);
@@ -63,7 +63,7 @@ describe.runIf(postgresPrograms !== undefined)('a queue in PostgreSQL', () => {
     );
   }
 
-  test('has all that was accepted after its dispatchers were killed again and again', async () => {
+  test('loses no accepted message when its dispatchers are killed again and again', async () => {
     const random = createSeededRandom(1);
     const schema = 'dispatchers';
     await createPostgresSchema({ connection: server.connection, schema });
@@ -78,7 +78,7 @@ describe.runIf(postgresPrograms !== undefined)('a queue in PostgreSQL', () => {
       await Promise.all(ends);
     }
     expect(journalOf(schema).told('failed')).toEqual([]);
-    // Three steps of each at a time.
+    // Each process has up to three steps under way.
     await judge(schema, generations * LIVES * 3);
   }, 200_000);
 
@@ -102,7 +102,7 @@ describe.runIf(postgresPrograms !== undefined)('a queue in PostgreSQL', () => {
     await judge(schema, (LIVES + stops) * 3);
   }, 200_000);
 
-  test('has all that was accepted after its server was killed again and again', async () => {
+  test('loses no accepted message when its server is killed again and again', async () => {
     const random = createSeededRandom(2);
     const schema = 'servers';
     await createPostgresSchema({ connection: server.connection, schema });

@@ -13,7 +13,7 @@ import { fillForKills, MOVED_MESSAGES, moveWithKills, TIMEOUT_MS } from '../kill
 const request = { tiers: ['healthy'], maxMessages: 100, maxBytes: 1e9, leaseMs: 60_000 } as const;
 
 test.runIf(postgresPrograms !== undefined)(
-  'a queue in an SQLite file moves to PostgreSQL and back, whatever it holds',
+  'an SQLite queue moves to PostgreSQL and back with everything that it holds',
   async () => {
     const server = await PostgresServer.start();
     onTestFinished(() => server.stop());
@@ -48,7 +48,7 @@ test.runIf(postgresPrograms !== undefined)(
 );
 
 test.runIf(postgresPrograms !== undefined)(
-  'a move to PostgreSQL and back that is killed again and again loses and doubles nothing',
+  'a move that is killed again and again loses no message and stores none twice',
   { timeout: TIMEOUT_MS },
   async () => {
     const server = await PostgresServer.start();

@@ -1,4 +1,4 @@
-/** What other processes do is heard of, not looked for: nothing is looked for here before the test is over. */
+/** Processes are notified of what others do. The poll interval is longer than these tests. */
 import { EventEmitter, once } from 'node:events';
 import type pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -50,15 +50,15 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
     return queue;
   };
 
-  /** One that is listening: `rung` resolves when it is rung for next. */
+  /** Opens a queue that listens: `notified` resolves at its next notification. */
   const idle = async () => {
     const queue = await open();
-    const bell = new EventEmitter();
-    const rung = () => once(bell, 'due');
-    const listening = rung();
-    queue.onDue(() => bell.emit('due'));
+    const events = new EventEmitter();
+    const notified = () => once(events, 'due');
+    const listening = notified();
+    queue.onDue(() => events.emit('due'));
     await listening;
-    return { queue, rung };
+    return { queue, notified };
   };
 
   const listeners = async (): Promise<unknown[]> => {
@@ -75,38 +75,38 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
   };
 
   test('claims what another process accepts as soon as it is there', async () => {
-    const { queue, rung } = await idle();
-    const told = rung();
+    const { queue, notified } = await idle();
+    const notification = notified();
     await acceptedByAnotherProcess();
-    await told;
+    await notification;
     expect(idsOf(await claimOf(queue))).toEqual(['m']);
   });
 
-  test('looks once it listens again, for what came while its connection was cut', async () => {
-    const { queue, rung } = await idle();
+  test('notifies once it listens again, for messages that came while its connection was cut', async () => {
+    const { queue, notified } = await idle();
     const [pid] = await listeners();
-    const listensAgain = rung();
+    const listensAgain = notified();
     await server.query('select pg_terminate_backend($1)', [pid]);
     await listensAgain;
-    const told = rung();
+    const notification = notified();
     await (await open()).enqueue([entryOf('one', { messageId: 'm' })]);
-    await told;
+    await notification;
     const claim = await claimOf(queue);
     expect(idsOf(claim)).toEqual(['m']);
     await settled(queue, claim);
   });
 
   test.each<[string, (other: MessageQueue) => Promise<unknown>]>([
-    ['releases', async (other) => await other.release(await claimOf(other))],
+    ['releases a claim', async (other) => await other.release(await claimOf(other))],
     [
-      'closes its queue with',
+      'closes its queue with a claim',
       async (other) => {
         await claimOf(other);
         await other.close();
       },
     ],
     [
-      'settles otherwise than it was claimed',
+      'settles a claim with another tier',
       async (other) => {
         const again = { kind: 'retry', afterMs: 0, progress: null } as const;
         const tier = { ...LAST, tier: 'failing' } as const;
@@ -114,27 +114,27 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
       },
     ],
     [
-      'replays',
+      'replays dead letters',
       async (other) => {
         await settled(other, await claimOf(other), DEAD);
         await other.replayDeadLetters({});
       },
     ],
-    ['opens the way again for', (other) => other.reopenApplication('one')],
-  ])('is told of what another process %s', async (_, work) => {
+    ['reopens an application', (other) => other.reopenApplication('one')],
+  ])('is notified when another process %s', async (_, work) => {
     const other = await open();
     await other.enqueue([entryOf('one', { messageId: 'a' })]);
-    // NothingDue of that is under way any more.
+    // Waits until its notifications are sent.
     expect(await other.claim({ ...REQUEST, tiers: [] })).toEqual({});
-    const { queue, rung } = await idle();
-    const told = rung();
+    const { queue, notified } = await idle();
+    const notification = notified();
     await work(other);
-    await told;
+    await notification;
     const claimed = await queue.claim({ ...REQUEST, tiers: ['healthy', 'failing'] });
     expect(isClaim(claimed) && idsOf(claimed)).toEqual(['a']);
   });
 
-  test('listens nowhere where a pool does not tell to which server it goes', async () => {
+  test('does not listen when a pool does not show its server', async () => {
     const clients: unknown[] = [];
     const pg = await import('pg');
     class Client extends pg.default.Client {

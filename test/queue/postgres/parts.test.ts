@@ -104,7 +104,7 @@ describe('a text in the database', () => {
   });
 });
 
-describe('durability is what the settings of the server keep:', () => {
+describe('the durability of server settings', () => {
   test.each([
     ['on', 'on', '', 'server'],
     ['on', 'local', '', 'server'],
@@ -121,7 +121,7 @@ describe('durability is what the settings of the server keep:', () => {
   });
 });
 
-describe('what PostgreSQL throws', () => {
+describe('an error of PostgreSQL', () => {
   test.each([
     ['53300', 'PostgreSQL answered 53300'],
     ['42P01', 'the schema is missing'],
@@ -139,12 +139,15 @@ describe('what PostgreSQL throws', () => {
     expect((error.cause as { code?: string }).code).toBe(code);
   });
 
-  test.each(['22P02', '23505'])('of code %s is told without the value it quotes', (code) => {
-    const { cause } = thrown(code, 'invalid: "payload"');
-    expect(cause).toMatchObject({ message: 'a value was refused', code });
-  });
+  test.each(['22P02', '23505'])(
+    'with the code %s loses the value that its message quotes',
+    (code) => {
+      const { cause } = thrown(code, 'invalid: "payload"');
+      expect(cause).toMatchObject({ message: 'a value was refused', code });
+    },
+  );
 
-  test('of a connection string is told without it', () => {
+  test('about a connection string does not show it', () => {
     const error = failure(
       Object.assign(new Error('Invalid URL'), { code: 'ERR_INVALID_URL', input: 'secret' }),
     );
@@ -163,7 +166,7 @@ interface Batch {
 
 const NONE: EnqueueResult = { sequences: [], closed: [] };
 
-/** Each is stored when the test says so. The time stands still until the test moves it. */
+/** The test ends each transaction, and moves the clock. */
 function gathered() {
   const batches: Batch[] = [];
   let nowMs = 0;
@@ -184,8 +187,8 @@ function gathered() {
   return { intake, batch, sizes, advance };
 }
 
-describe('calls that come while others are being stored', () => {
-  test('go together in the next one, and each is told of its own sequences and applications', async () => {
+describe('calls during a transaction', () => {
+  test('share the next one, and each gets its own sequences and closed applications', async () => {
     const { intake, batch, sizes } = gathered();
     const first = intake.enqueue([entryOf('one')], 0);
     const second = intake.enqueue([entryOf('two'), entryOf('three')], 0);
@@ -247,7 +250,7 @@ describe('calls that come while others are being stored', () => {
     expect(await calls[1]).toEqual(NONE);
   });
 
-  test('all fail where there was no connection', async () => {
+  test('all fail when there is no connection', async () => {
     const { intake, batch, sizes } = gathered();
     const first = intake.enqueue([entryOf('one')], 0);
     const calls = ['a', 'b'].map((name) => intake.enqueue([entryOf(name)], 0));
@@ -262,7 +265,7 @@ describe('calls that come while others are being stored', () => {
   });
 });
 
-test('calls that have waited too long are rejected, and others have the time that is left to them', async () => {
+test('calls that have waited too long are rejected, and others keep their remaining time', async () => {
   const { intake, batch, sizes, advance } = gathered();
   const first = intake.enqueue([entryOf('one')], 0);
   advance(50);
@@ -283,7 +286,7 @@ test('calls that have waited too long are rejected, and others have the time tha
   expect(sizes()).toEqual([1, 1]);
 });
 
-/** Each flush ends when the test says so. */
+/** The test ends each flush. */
 function flushing() {
   const flushes: { readonly notifies: boolean; readonly end: (error?: Error) => void }[] = [];
   const flusher = new CounterFlusher(
@@ -316,7 +319,7 @@ describe('a counter flusher', () => {
     expect(flushes.map(({ notifies }) => notifies)).toEqual([true, false]);
   });
 
-  test('is done when what was requested before is flushed, however much is requested after', async () => {
+  test('is done when everything requested before is flushed, whatever is requested later', async () => {
     const { flusher, flush, flushes } = flushing();
     flusher.request(true);
     await flush(0);
@@ -333,7 +336,7 @@ describe('a counter flusher', () => {
 });
 
 test.each(['', '1', '1-2-3', '1-x', ' 1-2', '1-2;', `1-${'9'.repeat(19)}`])(
-  'no claim is called %j',
+  'no claim has the id %j',
   (id) => {
     expect(claimName({ id })).toBeUndefined();
   },
@@ -342,7 +345,7 @@ test.each(['', '1', '1-2-3', '1-x', ' 1-2', '1-2;', `1-${'9'.repeat(19)}`])(
 describe('a queue', () => {
   const surroundings = { clock: systemClock, newId: () => 'id' };
 
-  test('says how to install the package that is missing', async () => {
+  test('names the missing package and how to install it', async () => {
     const queue = new PostgresQueue(readQueueOptions({ connection }), {
       ...surroundings,
       load: notInstalled,
@@ -357,7 +360,7 @@ describe('a queue', () => {
     expect(await queue.close()).toEqual({ returned: [], left: 0 });
   });
 
-  test('survives a server that ends a connection in the moment in which it is made', async () => {
+  test('survives a server that ends a connection while it is made', async () => {
     const ready = Buffer.from('5200000008000000005a0000000549', 'hex');
     const fatal = Buffer.from('SFATAL\0C57P01\0Mthe server is killed\0\0');
     const error = Buffer.alloc(5);
@@ -365,7 +368,7 @@ describe('a queue', () => {
     error.writeInt32BE(fatal.length + 4, 1);
     const server = createServer((socket) => {
       socket.on('error', () => {});
-      // One packet: pg reads the error before anybody knows of the connection.
+      // One packet: pg reads the error before its caller has the connection.
       socket.once('data', () => socket.end(Buffer.concat([ready, error, fatal])));
     });
     server.listen(0, '127.0.0.1');
@@ -377,7 +380,7 @@ describe('a queue', () => {
     await queue.close();
   });
 
-  test('asks a pool within no request of the host, again after a deadlock, by name unless that is lost', async () => {
+  test('queries a pool outside the requests of the host, and again after a deadlock or a lost statement', async () => {
     const names: (string | undefined)[] = [];
     const backlog = { pendingMessages: 3, dueMessages: 2, lastSequence: 7 };
     const deadlock = Object.assign(new Error('deadlock'), { code: '40P01' });

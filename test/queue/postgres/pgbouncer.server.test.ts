@@ -1,4 +1,4 @@
-/** Behind PgBouncer, whose few connections are another one's after each transaction. */
+/** Behind PgBouncer, which gives each transaction another of its few connections. */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPostgresQueue, createPostgresSchema } from '../../../src/queue/postgres.ts';
@@ -48,7 +48,7 @@ describe.runIf(hasPgBouncer)('behind PgBouncer', () => {
       await server.stop();
     });
 
-    test('lets a sender deliver what another only accepts', async () => {
+    test('lets one sender deliver what another one accepts', async () => {
       const receiver = await openReceiver();
       const { connection } = bouncer;
       const options = { connection, transactionPooling, pollMs: 50 };
@@ -67,13 +67,13 @@ describe.runIf(hasPgBouncer)('behind PgBouncer', () => {
       message: expect.stringContaining('set transactionPooling: true') as string,
     };
 
-    test('says which option is missing, where it is not opened by it', async () => {
+    test('names transactionPooling when it is opened without it', async () => {
       const { connection } = bouncer;
       await expect(createPostgresSchema({ connection })).rejects.toMatchObject(hint);
       await expect(createPostgresQueue({ connection }).open(INITIAL)).rejects.toMatchObject(hint);
     });
 
-    test('says so too where statements of a pool of the caller are another connection’s', async () => {
+    test('names transactionPooling when a pool of the caller loses its prepared statements', async () => {
       const pool = new pg.Pool({ ...bouncer.connection, max: 20 });
       const queue = createPostgresQueue({ pool });
       await queue.open(INITIAL);

@@ -1,4 +1,4 @@
-/** What the conformance suite does not ask of the PostgreSQL queue, on a server that keeps what it says. */
+/** What the conformance suite does not cover, on a server that flushes its commits. */
 import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -85,7 +85,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   };
 
   describe('its schema', () => {
-    test('is made once where ten ask at the same time', async () => {
+    test('is made once when ten calls make it at the same time', async () => {
       const connection = server.connection;
       const answers = await Promise.all(
         Array.from({ length: 10 }, () => createPostgresSchema({ connection, schema: 'ten' })),
@@ -95,7 +95,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       expect(await queue.stats()).toMatchObject({ accepted: 0 });
     });
 
-    test('has to be there, and is missed only until it is', async () => {
+    test('is required by open, which succeeds once it is there', async () => {
       const queue = made({ schema: 'missing' });
       await expect(queue.open(INITIAL)).rejects.toMatchObject({
         code: 'ERR_QUEUE_FAILED',
@@ -107,7 +107,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       expect((await queue.enqueue([entryOf('one')])).sequences).toHaveLength(1);
     });
 
-    test('of another version is refused', async () => {
+    test('is refused if it has another version', async () => {
       await createPostgresSchema({ connection: server.connection, schema: 'later' });
       await control.query('update later.schema_version set version = 99');
       const refused = {
@@ -121,7 +121,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       );
     });
 
-    test('can be made by the file of the package, which says the same', async () => {
+    test('can be made with the SQL file of the package, which is the same', async () => {
       const file = readFileSync(join(root, 'sql/postgres-queue.sql'), 'utf8');
       expect(file).toBe(schemaFile('security_events'));
       await control.query(file);
@@ -131,12 +131,12 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       await queue.enqueue([entryOf('one', { messageId: 'a' })]);
       expect(await deliverAll(queue)).toEqual(['a']);
       await queue.close();
-      // It is the caller's to end.
+      // The caller ends it.
       expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
       await pool.end();
     });
 
-    test('leaves nothing behind where it cannot be made', async () => {
+    test('leaves nothing behind when it cannot be made', async () => {
       await control.query('create schema half; create table half.message (a integer)');
       const making = createPostgresSchema({ connection: server.connection, schema: 'half' });
       await expect(making).rejects.toMatchObject({ cause: { code: '42P07' } });
@@ -145,7 +145,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     });
   });
 
-  test('tells what the server keeps, as its settings are', async () => {
+  test('has the durability of the server settings', async () => {
     expect((await open()).durability).toBe('server');
     await control.query('alter role postgres set synchronous_commit = off');
     expect((await open()).durability).toBe('process-crash');
@@ -158,7 +158,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   });
 
   describe('its bounds', () => {
-    test('are exact for one process, however many calls come at once', async () => {
+    test('are exact for one process with many concurrent calls', async () => {
       const queue = await open({ maxPendingMessages: 100 });
       const calls = Array.from({ length: 50 }, () => queue.enqueue(manyOf('one', 3)));
       const answers = await Promise.allSettled(calls);
@@ -167,7 +167,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       expect(await queue.stats()).toMatchObject({ accepted: 99, pending: 99 });
     });
 
-    test('are passed by no more than what others bring in at the same moment', async () => {
+    test('are exceeded at most by what other processes enqueue at the same moment', async () => {
       const queues = await Promise.all(
         Array.from({ length: 4 }, () => open({ maxPendingMessages: 50 })),
       );
@@ -179,7 +179,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       const [queue] = queues as [MessageQueue];
       const { pending } = await queue.stats();
       expect(pending).toBeGreaterThanOrEqual(50);
-      // One transaction a process, of at most all of its calls.
+      // One transaction of each process, with at most all of its calls.
       expect(pending).toBeLessThan(50 + 3 * 50);
       await expect(queue.enqueue([entryOf('one')])).rejects.toMatchObject({
         code: 'ERR_QUEUE_FULL',
@@ -213,7 +213,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     expect(await listeners()).toHaveLength(connections);
   });
 
-  test('listens beside a pool of the caller, by a connection that ends with it', async () => {
+  test('listens on a connection of its own beside a pool of the caller, and ends it', async () => {
     const pool = new pg.Pool({ ...server.connection, max: 1 });
     const queue = await open({ pool, pollMs: 100_000 });
     const listened = new EventEmitter();
@@ -257,7 +257,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     expect((await control.query(rights)).rows).toEqual([{ has: true }]);
   });
 
-  test('needs rights on what is in the schema only, not the schema', async () => {
+  test('needs rights on the contents of the schema only', async () => {
     await control.query(`create role agent login;
       grant usage on schema ${SCHEMA} to agent;
       grant all on all tables in schema ${SCHEMA} to agent;
@@ -274,7 +274,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     expect(await queue.purgeDeadLetters({})).toBe(1);
   });
 
-  test('delivers what waits, and what is new, when the clock is set back', async () => {
+  test('delivers waiting and new messages when the clock is set back', async () => {
     const schema = 'clock';
     await createPostgresSchema({ connection: server.connection, schema });
     await control.query(`create table clock.test (ms double precision);
@@ -294,11 +294,11 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     }, 5000);
   });
 
-  test('takes no result of a claim that a new primary has not heard of', async () => {
+  test('refuses the results of a claim that a new primary does not know', async () => {
     const queue = await open();
     await queue.enqueue([entryOf('one')]);
     await control.query(`select ${SCHEMA}.flush_counters('{}')`);
-    // As a standby that was promoted without the last transactions.
+    // Like a standby that was promoted without the last transactions.
     const [before] = (
       await control.query<{ last: string; first_due: string }>(
         `select last_value as last, first_due from ${SCHEMA}.turn_number, ${SCHEMA}.application`,
@@ -327,7 +327,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     await expect.poll(listeners, { timeout: 10_000 }).toEqual([]);
   });
 
-  test('keeps ids that are hostile as they are', async () => {
+  test('stores hostile ids unchanged', async () => {
     const queue = await open();
     const words = [
       "'; drop schema own cascade; --",
@@ -356,9 +356,9 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     expect((await queue.stats()).applications.size).toBe(words.length);
   });
 
-  test('takes an id as long as an index does, and refuses a longer one by its place', async () => {
+  test('takes an id as long as the index allows, and names the index of an entry with a longer one', async () => {
     const queue = await open();
-    // What cannot be compressed, which PostgreSQL tries first.
+    // PostgreSQL compresses first, so the id must not be compressible.
     const longest = randomBytes(2690).toString('base64').slice(0, 2690);
     await queue.enqueue([entryOf(longest)]);
     const longer = queue.enqueue([entryOf('one'), entryOf(`${longest}x`), entryOf('one')]);
@@ -369,7 +369,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       message: expect.stringContaining('2691 bytes') as string,
     });
     expect((await beside).sequences).toHaveLength(1);
-    // As it is kept: what PostgreSQL cannot hold takes six.
+    // Escaped: a character that PostgreSQL cannot store takes six bytes.
     const escaped = queue.enqueue([entryOf('\u0000'.repeat(449))]);
     await expect(escaped).rejects.toMatchObject({ code: 'ERR_MESSAGE_TOO_LARGE', path: [0] });
     expect([...(await queue.stats()).applications.keys()].toSorted()).toEqual(
@@ -377,7 +377,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     );
   });
 
-  test('goes by the time of the server, whatever a worker takes it for', async () => {
+  test('uses the time of the server, not of the process', async () => {
     const queue = await open();
     await queue.enqueue([entryOf('one')]);
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
@@ -396,9 +396,9 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     }
   });
 
-  describe('a row that another process holds', () => {
+  describe('a row that another process has locked', () => {
     test.each([{ how: 'is waited for', request: REQUEST }] as const)(
-      '$how, rather than said to be not there',
+      '$how, rather than reported as missing',
       async ({ request }) => {
         const queue = await open();
         await queue.enqueue([entryOf('one', { messageId: 'a' })]);
@@ -417,7 +417,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       },
     );
 
-    test('keeps what came in from being added up, which is asked for soon', async () => {
+    test('holds up its counter deltas, and claims are tried again soon', async () => {
       const queue = await open();
       await queue.enqueue([entryOf('one', { messageId: 'a' })]);
       await deliverAll(queue);
@@ -463,7 +463,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     expect(await queue.stats()).toMatchObject({ pending: 500, dead: 1000 });
   });
 
-  test('refuses results that are too few, and keeps the claim', async () => {
+  test('refuses too few results, and keeps the claim', async () => {
     const queue = await open();
     await queue.enqueue(manyOf('one', 2));
     const claim = await claimOf(queue);
@@ -475,7 +475,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     expect(await queue.settle({ ...claim, id: 'forged' }, [DELIVERED], LAST)).toBe('lost');
   });
 
-  test('names a password or a payload in no error', async () => {
+  test('shows no password and no payload in errors', async () => {
     const password = 'a-password-of-ours';
     const connections = [
       `postgres://queue:${password}@127.0.0.1:1/events`,
@@ -494,7 +494,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       .concat(...Array.from({ length: 3000 }, (_, i) => `${i * 7919}`));
     const calls = [
       { call: () => queue.closeApplication(long, 9), code: '54000' },
-      // The server quotes it.
+      // The server quotes the value.
       {
         call: () => queue.enqueue([entryOf('one', { sizeBytes: 'payload' as never })]),
         code: '22P02',
@@ -507,7 +507,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     }
   });
 
-  test('keeps no process alive that has nothing else to do', async () => {
+  test('does not keep a process alive', async () => {
     const queue = await open();
     const args = [JSON.stringify(server.connection), SCHEMA];
     const { lingeredMs, ...run } = await runFixture('idle-postgres-queue', args);
@@ -516,8 +516,8 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     expect((await queue.stats()).applications.get('left')).toMatchObject({ pending: 1 });
   });
 
-  // Last: each connection is lost.
-  test('rejects while the server is down, and goes on once it is back', async () => {
+  // The last test, since each connection is lost.
+  test('rejects while the server is down, and works once it is back', async () => {
     const queue = await open({ pollMs: 50, callTimeoutMs: 5000 });
     queue.onDue(() => {});
     await queue.enqueue([entryOf('one', { messageId: 'a' })]);

@@ -1,4 +1,4 @@
-/** No call reads more rows because more wait: counted by the server, within the transaction of the call. */
+/** No call reads more rows because more messages wait. The server counts them within the transaction of the call. */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -59,7 +59,7 @@ const CALLS: readonly (readonly [string, Call])[] = [
   ['tell', (_, incidents) => incidents.record(reportOf({ addresses: ['a'] }))],
 ];
 
-/** A pool of one connection, which the test goes on to use between calls. */
+/** A pool of one connection, which the test uses between calls. */
 function poolOf(client: pg.Client): PostgresPool {
   const query = (config: pg.QueryConfig) => client.query(config);
   const events = { on: (): void => {}, off: (): void => {} };
@@ -98,7 +98,7 @@ describe.runIf(postgresPrograms !== undefined)('what a call reads in PostgreSQL'
     await server.stop();
   });
 
-  /** Adds so many of everything that may be many; what was added is in the counts already. */
+  /** Adds `count` messages and incidents, and dead letters for these applications. Flushes their counters. */
   async function filled(count: number, letters: readonly string[]): Promise<void> {
     const entries = Array.from({ length: count }, (_, index) =>
       entryOf(APPLICATIONS[index % 3] ?? ''),
@@ -110,7 +110,7 @@ describe.runIf(postgresPrograms !== undefined)('what a call reads in PostgreSQL'
       await queue.reopenApplication(name);
     }
     await client.query(INCIDENTS, [count]);
-    // A claim adds up what came in.
+    // A claim flushes the counters.
     await queue.release(await claimed(queue));
   }
 
@@ -118,7 +118,7 @@ describe.runIf(postgresPrograms !== undefined)('what a call reads in PostgreSQL'
 
   async function reads(call: Call): Promise<Record<string, number>> {
     await client.query('begin');
-    // The server counts on for some time after a transaction.
+    // The server goes on counting for some time after a transaction.
     const before = await counted();
     await call(queue, incidents);
     const after = await counted();
@@ -136,7 +136,7 @@ describe.runIf(postgresPrograms !== undefined)('what a call reads in PostgreSQL'
     return counts;
   };
 
-  test('is as much where fifty times as much waits', async () => {
+  test('is the same when fifty times as many messages wait', async () => {
     await filled(SMALL, [...Array<string>(10).fill('dead'), 'few', 'few']);
     const few = await all();
     await client.query('delete from security_events.incident');

@@ -1,4 +1,4 @@
-/** Networks that stall and processes that stop: no call hangs, and nobody else waits for them. */
+/** Networks that stall and processes that stop: no call hangs, and no other process waits. */
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -110,7 +110,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     ['to the client', ['to-client']],
     ['both ways', ['to-server', 'to-client']],
   ])(
-    'rejects in time when the network is cut %s, and goes on after',
+    'rejects in time when the network is cut %s, and works again later',
     async (_, directions) => {
       const queue = await open({ connection: proxy.connection, callTimeoutMs: 1000 });
       await queue.enqueue([entryOf('one', { messageId: 'a' })]);

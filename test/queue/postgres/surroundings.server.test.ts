@@ -1,4 +1,4 @@
-/** What servers, roles and databases may be set to, and what others do to connections. */
+/** Settings of servers, roles and databases, and lost connections. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
@@ -23,7 +23,7 @@ import { DEAD, DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformanc
 const REQUEST = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e6, leaseMs: 60_000 } as const;
 const LAST = { ...INITIAL, pauseMs: 0 };
 
-/** Every kind of call once; the names of what came through. */
+/** Makes each kind of call once. Returns the names of what was delivered. */
 async function lived(
   { queue, incidents }: { readonly queue: MessageQueue; readonly incidents: IncidentStore },
   names: readonly string[],
@@ -116,7 +116,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   };
 
   describe('its schema', () => {
-    test('is not made where the connection is cut, which its host is told and survives', async () => {
+    test('is not made when the connection is cut, and the call rejects', async () => {
       await control.query(`begin; ${lockOf('cut')}`);
       const sockets = new Set<Socket>();
       const proxy = createServer((socket) => {
@@ -136,7 +136,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       expect([await output, await errors]).toEqual(['ready\nERR_QUEUE_FAILED\n', '']);
     });
 
-    test('is made once where many processes ask at the same time', async () => {
+    test('is made once when many processes make it at the same time', async () => {
       const children = Array.from({ length: quickOrNightly(3, 10) }, () => maker('processes'));
       const outputs = children.map((child) => text(child.stdout as NodeJS.ReadableStream));
       await Promise.all(
@@ -154,7 +154,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       ).toEqual(['a', 'b']);
     }, 60_000);
 
-    test('is waited for no longer than a call may take, in a pool of the caller too', async () => {
+    test('is waited for at most as long as callTimeoutMs, also in a pool of the caller', async () => {
       await control.query(`begin; ${lockOf('slow')}`);
       const pool = new pg.Pool(server.connection);
       const making = createPostgresSchema({ pool, schema: 'slow', callTimeoutMs: 200 });
@@ -165,7 +165,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     });
 
     test.each(['serializable', 'repeatable read'])(
-      'is made by ten at once whose transactions are %s',
+      'is made once by ten concurrent calls whose transactions are %s',
       async (level) => {
         const schema = `of_${level.slice(0, 6)}`;
         const connection = {
@@ -179,7 +179,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       },
     );
 
-    test('is made by who owns the empty schema and may create none', async () => {
+    test('is made by the owner of an empty schema who may not create schemas', async () => {
       await control.query(
         'create role owner_only login; create schema owned authorization owner_only',
       );
@@ -188,14 +188,14 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       expect(await livedWith({ connection, schema: 'owned' }, ['a', 'b'])).toEqual(['a', 'b']);
     });
 
-    test('may have a name as long as names are', async () => {
+    test('may have the longest name that PostgreSQL allows', async () => {
       const given = { connection: server.connection, schema: 's'.repeat(63) };
       await createPostgresSchema(given);
       expect(await livedWith(given, ['a', 'b'])).toEqual(['a', 'b']);
     });
   });
 
-  test('is not opened on a server that takes no writes, which it says', async () => {
+  test('rejects open on a server that takes no writes, and says so', async () => {
     const schema = 'read_only';
     await createPostgresSchema({ connection: server.connection, schema });
     const connection = { ...server.connection, options: '-c default_transaction_read_only=on' };
@@ -214,19 +214,19 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     return { connection };
   };
 
-  test('keeps any text in a database that does not know of encodings', async () => {
+  test('stores any text in a database without an encoding', async () => {
     const names = ['ü\u0000 日本 \ud83d \u{1f512}', 'é'];
     expect(await livedWith(await databaseOf('SQL_ASCII'), names)).toEqual(names);
   });
 
-  test('is not opened in a database that has no place for some letters, which it says', async () => {
+  test('rejects open in a database whose encoding lacks letters, and says so', async () => {
     await expect(made(await databaseOf('LATIN1')).open(INITIAL)).rejects.toMatchObject({
       code: 'ERR_QUEUE_FAILED',
       message: expect.stringContaining('is LATIN1, expected UTF8') as string,
     });
   });
 
-  test('runs nothing of others, whatever stands on the search path', async () => {
+  test('runs no functions of others on the search path', async () => {
     const schema = 'guarded';
     await createPostgresSchema({ connection: server.connection, schema });
     await control.query(`
@@ -249,7 +249,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       drop operator public.- (bigint, double precision); drop function public.floor(bigint);`);
   });
 
-  test('goes on with connections whose prepared statements its host has discarded', async () => {
+  test('works on connections whose prepared statements were discarded', async () => {
     const schema = 'discarded';
     await createPostgresSchema({ connection: server.connection, schema });
     const pool = new pg.Pool({ ...server.connection, max: 1 });
@@ -263,7 +263,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     await pool.end();
   });
 
-  test('waits without end where it is told to', async () => {
+  test('accepts an infinite lease, delay and pause', async () => {
     const schema = 'endless';
     await createPostgresSchema({ connection: server.connection, schema });
     const queue = await open({ connection: server.connection, schema });

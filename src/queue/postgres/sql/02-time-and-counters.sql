@@ -57,12 +57,11 @@ create function {s}.state_of(
 $$;
 
 -- What is pending, as the bounds count it.
-create function {s}.pending_now(out messages bigint, out bytes bigint) language plpgsql {path} as $$
-begin
-  select sum(u.messages), sum(u.bytes) into pending_now.messages, pending_now.bytes from (
+create function {s}.pending_now(out messages bigint, out bytes bigint) language sql stable {path} as $$
+  select sum(u.messages), sum(u.bytes) from (
     select t.messages, t.bytes from {s}.pending_total t
-    union all select d.pending, d.pending_bytes from {s}.counter_delta d) u;
-end $$;
+    union all select d.pending, d.pending_bytes from {s}.counter_delta d) u
+$$;
 
 -- Takes the last lock of a transaction.
 create function {s}.add_pending(more_messages bigint, more_bytes bigint) returns void
@@ -114,25 +113,6 @@ begin
     app := {s}.end_delays(app, expired_at);
   end if;
   return app;
-end $$;
-
--- Removes the counter deltas of an application that the caller has locked, and returns their sum.
-create function {s}.take_counter_deltas(
-  which bigint, out accepted bigint, out pending bigint, out pending_bytes bigint, out dead bigint,
-  out purged bigint, out first_due bigint, out at bigint, out delayed_until bigint
-) language plpgsql as $$
-#variable_conflict use_column
-begin
-  with taken as (
-    delete from {s}.counter_delta d where d.sequence in (
-      select sequence from {s}.counter_delta where application = which for update skip locked)
-    returning d.*
-  )
-  select coalesce(sum(t.accepted), 0), coalesce(sum(t.pending), 0),
-      coalesce(sum(t.pending_bytes), 0), coalesce(sum(t.dead), 0), coalesce(sum(t.purged), 0),
-      min(t.first_due), max(t.at), max(t.delayed_until)
-    into accepted, pending, pending_bytes, dead, purged, first_due, at, delayed_until
-    from taken t;
 end $$;
 
 -- Adds counter deltas to the rows of their applications, except those that are being changed, and

@@ -11,7 +11,6 @@ declare
   app {s}.application;
   claimed bigint;
   gone record;
-  news record;
 begin
   app := {s}.lock_application(which);
   if app.claim is distinct from (args->>'claim')::bigint or app.claim is null then
@@ -51,7 +50,6 @@ begin
       count(*) filter (where kind = 'v') as delivered, count(*) filter (where kind = 'd') as dead,
       (select min(due) from retried) as first_due
     into gone from ended;
-  news := {s}.take_counter_deltas(which);
   update {s}.application a set
       claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
       tier = case when a.tier = 'closed' then a.tier else coalesce(s.tier, a.tier) end,
@@ -61,18 +59,13 @@ begin
       not_before = case when s.tier is null then a.not_before
         else {s}.time_after(now_exact, (args->>'pauseMs')::double precision) end,
       served_at = floor(now_exact), turn = nextval('{s}.turn_number'),
-      accepted = a.accepted + news.accepted,
-      pending = a.pending + news.pending - gone.messages,
-      pending_bytes = a.pending_bytes + news.pending_bytes - gone.bytes,
-      delivered = a.delivered + gone.delivered,
-      dead = a.dead + news.dead + gone.dead,
-      purged = a.purged + news.purged,
-      delayed_until = greatest(a.delayed_until, news.delayed_until),
-      first_due = least(a.first_due, gone.first_due, news.first_due,
+      pending = a.pending - gone.messages, pending_bytes = a.pending_bytes - gone.bytes,
+      delivered = a.delivered + gone.delivered, dead = a.dead + gone.dead,
+      first_due = least(a.first_due, gone.first_due,
         case when kinds is null then app.claim_dues[1] end)
     from {s}.state_of(args->'state') s where a.number = which;
-  perform {s}.end_delays(a, coalesce(news.at, floor(now_exact)::bigint))
+  perform {s}.end_delays(a, floor(now_exact)::bigint)
     from {s}.application a where a.number = which;
-  perform {s}.add_pending(news.pending - gone.messages, news.pending_bytes - gone.bytes);
+  perform {s}.add_pending(-gone.messages, -gone.bytes);
   return claimed;
 end $$;

@@ -40,10 +40,7 @@ begin
   return (
     select json_build_object('pendingMessages', p.messages, 'dueMessages', p.messages - l.messages,
         'lastSequence', (select coalesce(max(m.sequence), 0) from {s}.message m))
-      from (
-        select coalesce(sum(u.messages), 0) as messages from (
-          select t.messages from {s}.pending_total t
-          union all select d.pending from {s}.counter_delta d) u) p
+      from {s}.pending_now() p
       cross join (
         select coalesce(sum(c.messages), 0) as messages
           from {s}.application a cross join lateral (
