@@ -28,19 +28,22 @@ export interface InspectorOptions {
   readonly forwarding?: Forwarding | undefined;
 }
 
+type Resendable = Pick<Delivery, 'headers' | 'body'>;
+
 interface Kept {
   readonly sequence: number;
   /** The entry as JSON. */
   readonly json: Buffer;
-  readonly delivery: Delivery | undefined;
+  /** What is sent again. */
+  readonly request: Resendable | undefined;
 }
 
-const FILES: Readonly<Record<string, string>> = {
-  'inspector.html': 'text/html; charset=utf-8',
-  'inspector.css': 'text/css; charset=utf-8',
-  'inspector.js': 'text/javascript; charset=utf-8',
-  'inspector.svg': 'image/svg+xml',
-};
+const FILES = new Map([
+  ['inspector.html', 'text/html; charset=utf-8'],
+  ['inspector.css', 'text/css; charset=utf-8'],
+  ['inspector.js', 'text/javascript; charset=utf-8'],
+  ['inspector.svg', 'image/svg+xml'],
+]);
 
 // Trusted Types make the browser refuse any text that a script would parse as HTML.
 const HEADERS = {
@@ -115,8 +118,10 @@ export class Inspector {
   /** Keeps the entry and sends it to every open page. Drops the oldest beyond 1000 or 32 MiB. */
   add(entry: Entry, delivery?: Delivery): void {
     this.#sequence += 1;
-    const { forwarding } = this.#options;
-    const isResendable = forwarding !== undefined && entry.verdict === 'verified';
+    const isResendable =
+      this.#options.forwarding !== undefined &&
+      delivery !== undefined &&
+      entry.verdict === 'verified';
     const json = JSON.stringify(
       { ...entry, sequence: this.#sequence, isResendable },
       (_, value: unknown) => (typeof value === 'string' ? this.#hideSecrets(value) : value),
@@ -124,7 +129,7 @@ export class Inspector {
     const kept: Kept = {
       sequence: this.#sequence,
       json: Buffer.from(json),
-      delivery: isResendable ? delivery : undefined,
+      request: isResendable ? { headers: delivery.headers, body: delivery.body } : undefined,
     };
     this.#kept.push(kept);
     this.#keptBytes += bytesOf(kept);
@@ -159,7 +164,7 @@ export class Inspector {
   #route(path: string, request: IncomingMessage, response: ServerResponse): void {
     const { method, headers } = request;
     request.resume();
-    const type = FILES[path || 'inspector.html'];
+    const type = FILES.get(path || 'inspector.html');
     if (method === 'POST' && headers.origin !== `http://${headers.host}`) {
       answer(response, 403, 'Wrong origin.\n');
     } else if (method === 'POST' && path === 'clear') {
@@ -177,13 +182,13 @@ export class Inspector {
 
   async #resend(sequence: number, response: ServerResponse): Promise<void> {
     const { forwarding, clock } = this.#options;
-    const delivery = this.#kept.find((kept) => kept.sequence === sequence)?.delivery;
-    if (delivery === undefined || forwarding === undefined) {
+    const request = this.#kept.find((kept) => kept.sequence === sequence)?.request;
+    if (request === undefined || forwarding === undefined) {
       answer(response, 404, 'The request is no longer kept.');
       return;
     }
     const startedMs = clock.monotonicMs();
-    const { answer: forwarded, failure } = await forward(delivery, forwarding);
+    const { answer: forwarded, failure } = await forward(request, forwarding);
     const time = durationText(Math.round(clock.monotonicMs() - startedMs));
     const text = failure === undefined ? `answered ${forwarded.status} after ${time}` : failure;
     answer(response, 200, `${forwarding.to.host}: ${text}.`);
@@ -193,11 +198,7 @@ export class Inspector {
   #stream(lastSequence: number, response: ServerResponse): void {
     let sent = Number.isSafeInteger(lastSequence) ? lastSequence : 0;
     response.setHeader('content-type', 'text/event-stream');
-    const heading = JSON.stringify({
-      ...this.#heading,
-      canResend: this.#options.forwarding !== undefined,
-    });
-    response.write(`retry: 500\nevent: heading\ndata: ${this.#hideSecrets(heading)}\n\n`);
+    response.write(`retry: 500\nevent: heading\ndata: ${JSON.stringify(this.#heading)}\n\n`);
     const pump = (): void => {
       const first = this.#kept[0]?.sequence ?? 0;
       for (let at = Math.max(0, sent + 1 - first); !response.writableNeedDrain; at += 1) {
@@ -217,7 +218,7 @@ export class Inspector {
   }
 }
 
-const bytesOf = ({ json, delivery }: Kept): number => json.length + (delivery?.body.length ?? 0);
+const bytesOf = ({ json, request }: Kept): number => json.length + (request?.body.length ?? 0);
 
 function answer(response: ServerResponse, status: number, text: string): void {
   response.statusCode = status;

@@ -8,8 +8,6 @@ const MAX_ENTRIES = 10_000;
 const MAX_CHARACTERS = 64 * 2 ** 20;
 /** A browser takes seconds to lay out more. */
 const MAX_SHOWN_CHARACTERS = 100_000;
-/** A filter with more choices is of no use. */
-const MAX_CHOICES = 200;
 const SIGNS = { verified: '✓', valid: '✓', invalid: '!', refused: '✕' };
 
 const element = (/** @type {string} */ id) => document.getElementById(id) ?? document.body;
@@ -74,7 +72,7 @@ function filterEntries() {
 function addChoices(id, { messages }) {
   const known = [...field(id).options].map(({ value }) => value);
   const found = messages.map((message) => message[id] ?? '').filter((it) => !known.includes(it));
-  if (known.length < MAX_CHOICES) field(id).append(...texts('option', [...new Set(found)]));
+  if (known.length < 200) field(id).append(...texts('option', [...new Set(found)]));
 }
 
 function showArrived() {
@@ -181,18 +179,8 @@ function detailOf(/** @type {Entry} */ entry) {
   return children.filter((child) => child !== false);
 }
 
-/** @param {Entry} entry */
-function summaryOf({
-  sequence,
-  verdict,
-  reason,
-  advice,
-  facts,
-  curl,
-  body,
-  receivedAt,
-  isResendable,
-}) {
+function summaryOf(/** @type {Entry} */ entry) {
+  const { verdict, reason, advice, facts, curl, body, receivedAt } = entry;
   const output = make('output', {});
   const copy = async (/** @type {string} */ text) => {
     output.textContent = 'The browser refused to copy.';
@@ -201,7 +189,7 @@ function summaryOf({
   };
   const resend = async () => {
     output.textContent = 'Sending…';
-    const response = await fetch(`resend/${sequence}`, { method: 'POST' });
+    const response = await fetch(`resend/${entry.sequence}`, { method: 'POST' });
     output.textContent = await response.text();
   };
   const command = `${curl} \\\n  --data-raw '${body.replaceAll("'", `'\\''`)}'`;
@@ -213,7 +201,7 @@ function summaryOf({
     make('p.facts', {}, [...facts, timeText(receivedAt)].filter((fact) => fact !== '').join(' · ')),
     curl !== '' && button('Copy as curl', () => copy(command)),
     body !== '' && button('Copy body', () => copy(body)),
-    isResendable && button('Send again', resend),
+    entry.isResendable && button('Send again', resend),
     output,
   );
   summary.dataset['verdict'] = verdict;
@@ -285,7 +273,7 @@ stream.addEventListener('heading', ({ data }) => {
 stream.addEventListener('message', ({ data }) => {
   arrived.push(JSON.parse(data));
   if (arrived.length > MAX_ENTRIES) arrived.shift();
-  frame ??= requestAnimationFrame(showArrived);
+  if (frame === undefined) frame = requestAnimationFrame(showArrived);
 });
 stream.addEventListener('clear', () => {
   [entries, arrived, characters, isFollowing] = [[], [], 0, true];
