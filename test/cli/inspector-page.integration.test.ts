@@ -103,7 +103,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in a browser', () => {
   it('shows a request as it arrives, and nothing of the one that was chosen is lost', async () => {
     const { url, page: address } = await listen();
     const page = await open(address);
-    await page.getByText('Nothing to show yet').waitFor();
+    await page.getByText('Nothing to show').waitFor();
     await send(url, 'The first attack');
     await page.getByRole('heading', { name: 'Verified' }).waitFor();
     await page.getByRole('heading', { name: 'The first attack' }).waitFor();
@@ -161,11 +161,11 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in a browser', () => {
     await page.getByRole('button', { name: 'Clear' }).click();
     await expect.poll(() => options(page).count()).toBe(0);
     await page.reload();
-    await page.getByText('Nothing to show yet').waitFor();
+    await page.getByText('Nothing to show').waitFor();
   });
 
   it('copies a command that sends the same request, and sends it again', async () => {
-    const target = await startReceiver({ secret: SECRET });
+    const target = await startReceiver();
     const { url, page: address } = await listen('--forward', target.url);
     const page = await open(address, { permissions: ['clipboard-read', 'clipboard-write'] });
     await send(url, "It's an attack");

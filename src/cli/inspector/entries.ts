@@ -157,7 +157,7 @@ function judge({ refusal }: Delivery, hasMessages: boolean): Judgement {
   const isVerified = reason === 'body-invalid' || reason === 'message-invalid';
   const cause = explanation?.isProven === true ? 'Cause' : 'Probable cause';
   const advice = explanation === undefined ? ADVICE[reason] : `${cause}: ${explanation.text}`;
-  const warning = 'Nobody knows who wrote the messages below.';
+  const warning = 'Anyone may have sent the messages below.';
   return {
     verdict: isVerified ? 'invalid' : 'refused',
     reason: REASONS[reason] ?? `Refused: ${reason}`,

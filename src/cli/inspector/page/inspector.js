@@ -157,7 +157,7 @@ function emptyState() {
   return make(
     'div.empty',
     {},
-    make('h2', {}, 'Nothing to show yet'),
+    make('h2', {}, 'Nothing to show'),
     make('p', {}, text),
     make('code', {}, command),
   );
