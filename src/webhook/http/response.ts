@@ -87,7 +87,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     // undici lends a connection again, or has ended it, a turn after its response: by an immediate that it sets next.
-    queueMicrotask(() => setImmediate(() => this.#tellOver?.('clean')));
+    queueMicrotask(() => void nextTurn().then(() => this.#tellOver?.('clean')));
   }
 
   onResponseError(_controller: unknown, error: Error): void {
