@@ -24,8 +24,8 @@ export interface Scene {
   readonly holesFirst?: boolean;
   /** For each application. */
   readonly messages: number;
-  readonly healthySlots?: number;
-  readonly failingSlots?: number;
+  readonly maxActiveRequests?: number;
+  readonly maxWaitingRequests?: number;
 }
 
 export interface Served {
@@ -66,7 +66,7 @@ const SECRET = '5f0c2a9e7d3b4816'.repeat(4);
 
 function settingsOf(scene: Scene, port: number) {
   const { applications, holes, holesFirst = false } = scene;
-  const every = holesFirst ? 1 : Math.floor(applications / holes);
+  const every = holesFirst || holes === 0 ? 1 : Math.floor(applications / holes);
   const isHole = (index: number): boolean => index % every === 0 && index / every < holes;
   const entries = Array.from({ length: applications }, (_, index) => {
     const url = `http://${hostOf(index)}:${port}/${isHole(index) ? 'hang' : 'well'}`;
@@ -97,11 +97,11 @@ export async function runScene(scene: Scene): Promise<Served> {
   const open: Sender[] = [];
   try {
     const settings = settingsOf(scene, receiver.port);
-    const { healthySlots, failingSlots, createSender, openQueue } = scene;
+    const { maxActiveRequests, maxWaitingRequests, createSender, openQueue } = scene;
     const make = (role: 'both' | 'enqueue'): Sender => {
       const slots = {
-        ...(healthySlots === undefined ? {} : { healthySlots }),
-        ...(failingSlots === undefined ? {} : { failingSlots }),
+        ...(maxActiveRequests === undefined ? {} : { maxActiveRequests }),
+        ...(maxWaitingRequests === undefined ? {} : { maxWaitingRequests }),
       };
       const queue = openQueue === undefined ? {} : { queue: openQueue() };
       const sender = createSender({ settings, network: 'allow-private', role, ...queue, ...slots });

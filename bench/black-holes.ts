@@ -1,7 +1,7 @@
 /**
  * `npm run bench:black-holes -- --queue sqlite`: 10,000 applications have messages waiting, a tenth of
  * them are black holes: until when has each of the others been served? `--applications`, `--holes`, `--messages`
- * (of each), `--first` (the black holes before all others), `--healthy-slots` and `--failing-slots` change
+ * (of each), `--first` (the black holes before all others), `--active` and `--waiting` change
  * it. Linux only: elsewhere 127.0.0.0/8 is not all this machine's.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -25,8 +25,8 @@ const { values } = parseArgs({
     holes: { type: 'string', default: '1000' },
     messages: { type: 'string', default: '2' },
     first: { type: 'boolean', default: false },
-    'healthy-slots': { type: 'string', default: '64' },
-    'failing-slots': { type: 'string', default: '256' },
+    active: { type: 'string', default: '64' },
+    waiting: { type: 'string', default: '1024' },
   },
 });
 
@@ -68,8 +68,8 @@ try {
     holes: Number(values.holes),
     holesFirst: values.first,
     messages: Number(values.messages),
-    healthySlots: Number(values['healthy-slots']),
-    failingSlots: Number(values['failing-slots']),
+    maxActiveRequests: Number(values.active),
+    maxWaitingRequests: Number(values.waiting),
   });
   const at = (share: number): string =>
     secondsOf(firstMs[Math.min(firstMs.length - 1, Math.floor(firstMs.length * share))] ?? 0);
@@ -77,7 +77,7 @@ try {
   process.stdout.write(
     `${queue}: ${firstMs.length} healthy of ${values.applications} served, first message after ` +
       `p50 ${at(0.5)} s, p99 ${at(0.99)} s, the last ${at(1)} s; ${hanging} requests hung then ` +
-      `(${values['healthy-slots']} + ${values['failing-slots']} slots); the sender's process took ${secondsOf((user + system) / 1000)} s of CPU\n`,
+      `(${values.active} active, ${values.waiting} waiting at most); the sender's process took ${secondsOf((user + system) / 1000)} s of CPU\n`,
   );
 } finally {
   await leave();

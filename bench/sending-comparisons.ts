@@ -2,6 +2,7 @@
 import { above, type Comparison, side, throughput } from './comparison.ts';
 
 const SUBJECTS = {
+  destinations: new URL('./subjects/destinations.mjs', import.meta.url),
   rivals: new URL('./subjects/rivals.mjs', import.meta.url),
   running: new URL('./subjects/running.mjs', import.meta.url),
   send: new URL('./subjects/send.mjs', import.meta.url),
@@ -72,6 +73,20 @@ const untilDelivered: readonly Comparison[] = [
   },
 ];
 
+const manyDestinations = [1, 200].map((origins): Comparison => {
+  const at = origins === 1 ? '1 origin' : `${origins} origins`;
+  return {
+    subject: SUBJECTS.destinations,
+    operations: 4000,
+    unit: 'messages/s',
+    name: `destinations-${origins}`,
+    work: `one message for each of 4,000 applications at ${at}, until all are delivered`,
+    ours: side('sender', `sender, ${at}`),
+    rival: side('bare loop', `bare loop, ${at}`),
+    goal: throughput(0.8),
+  };
+});
+
 const running: readonly Comparison[] = [
   {
     subject: SUBJECTS.running,
@@ -99,5 +114,6 @@ const running: readonly Comparison[] = [
 export const SENDING_COMPARISONS: readonly Comparison[] = [
   ...atOnce,
   ...untilDelivered,
+  ...manyDestinations,
   ...running,
 ];

@@ -137,8 +137,8 @@ What one process, one machine and a fleet can carry, and when to move from one t
 ${tableOf(processFigures(found))}
 
 A process sends with one core. A destination has one request of at most 1000 messages in flight, so its throughput is at most 1000 ÷
-response time in seconds (computed: 10,000 messages a second at 100 ms). With many destinations, requests count: 64 at once
-(\`healthySlots\`), so 640 destinations a second at 100 ms (computed), and more with more slots.
+response time in seconds (computed: 10,000 messages a second at 100 ms). With many destinations, requests count: 64 begin in each
+50 ms, so 1,280 destinations a second at 100 ms (computed), and more with a larger \`maxActiveRequests\`.
 
 The memory queue holds 64 MiB by default: 90,000 messages of 743 bytes, or an outage of 15 minutes at 100 messages a second (computed). The
 SQLite queue holds 1 GiB and 2,000,000 messages by default: 4 hours at that rate.
@@ -179,8 +179,8 @@ Do not move for throughput before a core is full: each claim of a shared queue c
 | Many | Limit | Change |
 |---|---|---|
 | messages for one destination | the receiver's time to answer | nothing: 1000 messages in a request is the contract's limit |
-| destinations | requests at once | \`healthySlots\` and \`ulimit -n\` |
-| destinations that fail at once | \`failingSlots\`: [sizing](../docs/queues.md#sizing) | \`failingSlots\` |
+| destinations | requests at once | \`maxActiveRequests\` and \`ulimit -n\` |
+| destinations that fail at once | \`maxWaitingRequests\`: [sizing](../docs/queues.md#sizing) | \`maxWaitingRequests\` |
 | messages that wait | \`maxPendingBytes\`, \`maxPendingMessages\` | these, within memory and disk |
 | large messages | \`maxBodyBytes\` | what the receiver accepts |
 `;

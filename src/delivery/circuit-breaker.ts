@@ -7,7 +7,6 @@ import type { Random } from '../runtime/random.ts';
 import { BRACKET_BYTES } from '../webhook/encoder.ts';
 import type { Outcome } from '../webhook/outcome.ts';
 import { jittered } from '../webhook/retry.ts';
-import { sign } from '../webhook/signature.ts';
 import { afterPassed, afterTooLarge, type Budget, startBudget } from './budget.ts';
 import type { Decision, DeliveryPolicy } from './retry-policy.ts';
 
@@ -16,8 +15,6 @@ export type CircuitBreaker = {
   readonly tier: Tier;
   /** Tells a new URL from the one that this state is about. */
   readonly urlHash: string;
-  /** Whether it has taken a request: until then it is untried, whatever it has answered (D75). */
-  readonly isProven: boolean;
   /** Failed requests in a row, those that count (D75). */
   readonly failures: number;
   /** No more than one message at a time, and rarely, to see whether the destination is back. */
@@ -38,17 +35,11 @@ export type CircuitBreaker = {
   readonly messages: Budget;
 };
 
-/** Returns the hash of a URL. The URL itself is not stored: it may have a token in it. */
-export function hashOfUrl(url: URL): string {
-  return sign(url.href, 'circuit-breaker');
-}
-
 /** Returns the circuit breaker of a destination to which nothing was sent yet. */
 export function newCircuitBreaker(urlHash: string, policy: DeliveryPolicy): CircuitBreaker {
   return {
-    tier: 'healthy',
+    tier: 'untried',
     urlHash,
-    isProven: false,
     failures: 0,
     isOpen: false,
     probes: 0,
@@ -64,7 +55,7 @@ export function newCircuitBreaker(urlHash: string, policy: DeliveryPolicy): Circ
 /** Returns the state of an application to which nothing was sent yet. */
 export function initialState(policy: DeliveryPolicy): ApplicationState {
   return {
-    tier: 'healthy',
+    tier: 'untried',
     maxMessages: policy.cautiousMaxMessages,
     maxBytes: policy.maxBodyBytes,
     circuitBreaker: null,
@@ -142,7 +133,7 @@ function afterSuccess(
   return {
     breaker: {
       ...newCircuitBreaker(breaker.urlHash, policy),
-      isProven: true,
+      tier: 'healthy',
       ...budgetsAfterSuccess(breaker, attempt, policy),
       recoveredAt: pauseMs === 0 ? null : recoveredAt,
     },
@@ -280,11 +271,10 @@ function limits(breaker: CircuitBreaker): Pick<ApplicationState, 'maxBytes' | 'c
   };
 }
 
-function maxMessages(
-  { isOpen, isProven, tier, messages }: CircuitBreaker,
-  policy: DeliveryPolicy,
-): number {
+function maxMessages({ isOpen, tier, messages }: CircuitBreaker, policy: DeliveryPolicy): number {
   if (isOpen) return 1;
-  const isTrusted = tier === 'healthy' && isProven;
-  return Math.min(messages.max, isTrusted ? policy.maxMessages : policy.cautiousMaxMessages);
+  return Math.min(
+    messages.max,
+    tier === 'healthy' ? policy.maxMessages : policy.cautiousMaxMessages,
+  );
 }

@@ -4,16 +4,17 @@ import { SecurityEventError } from '../errors.ts';
 import { createMemoryQueue } from '../queue/memory.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { newId } from '../runtime/id.ts';
+import { maxOpenFiles } from '../runtime/open-files.ts';
 import { type Random, systemRandom } from '../runtime/random.ts';
-import { answeredInTime } from '../runtime/timers.ts';
+import { answeredInTime, listeningTogether } from '../runtime/timers.ts';
 import { untraced } from '../runtime/untraced.ts';
 import { createYield } from '../runtime/yield-to-event-loop.ts';
 import { createSettings } from '../settings/source.ts';
 import { createPoster, type Poster, type PosterOptions } from '../webhook/http/client.ts';
 import { draftReader } from '../webhook/read-messages.ts';
-import { resolveDestination } from './attempt.ts';
-import { hashOfUrl, initialState, isOfAnotherUrl } from './circuit-breaker.ts';
+import { initialState, isOfAnotherUrl } from './circuit-breaker.ts';
 import { Delivery } from './deliver.ts';
+import { Destinations } from './destination.ts';
 import { Engine } from './engine.ts';
 import { Enqueuer } from './enqueue.ts';
 import { createObserver } from './events.ts';
@@ -21,10 +22,11 @@ import { Maintenance } from './maintenance.ts';
 import type { WebhookSenderOptions } from './options.ts';
 import { readSenderOptions, type SenderSettings } from './read-options.ts';
 import { LastFailures } from './report.ts';
-import { Scheduler, Slots } from './scheduler.ts';
+import { Scheduler } from './scheduler.ts';
 import { sendTestMessage } from './send-test.ts';
 import { type FollowingSender, SEND_EACH, type WebhookSender } from './sender.ts';
 import { flushBeforeExit, Shutdown } from './shutdown.ts';
+import { Slots, withinOpenFiles } from './slots.ts';
 import { Tracker } from './tracker.ts';
 
 /**
@@ -37,7 +39,13 @@ import { Tracker } from './tracker.ts';
 export function createWebhookSender<D extends Dialect = 'strict'>(
   options: WebhookSenderOptions<D>,
 ): WebhookSender<D> {
-  const system = { clock: systemClock, random: systemRandom, newId, createPoster };
+  const system = {
+    clock: systemClock,
+    random: systemRandom,
+    newId,
+    createPoster,
+    maxOpenFiles: maxOpenFiles(),
+  };
   return makeSender(options, system) as WebhookSender<D>;
 }
 
@@ -47,6 +55,8 @@ export interface SenderSystem {
   readonly random: Random;
   readonly newId: () => string;
   readonly createPoster: (options: PosterOptions) => Poster;
+  /** How many files and sockets the process may have open. */
+  readonly maxOpenFiles: number;
 }
 
 /**
@@ -86,7 +96,7 @@ function makeEngine(options: unknown, system: SenderSystem): Engine {
   if (settings.role !== 'deliver') draftReader(settings.dialect).safeParse(undefined);
   if (core.isDelivering) dispatch.start();
   const intake = { ...settings, ...settings.policy, newId: system.newId };
-  const test = { ...intake, ...core.wire, find: core.find };
+  const test = { ...intake, ...core.wire, destinations: core.destinations };
   const enqueuer = new Enqueuer({
     ...core,
     find: settings.isAsked ? answeredInTime(core.find, core.wire) : core.find,
@@ -114,21 +124,29 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
   const queue = settings.queue ?? createMemoryQueue(settings.memory, clock);
   const tracker = new Tracker(isDelivering);
   const stopping = new AbortController();
-  const poster = system.createPoster({ ...settings.wire, clock });
+  const { network } = settings.wire;
+  const { maxIdleConnections, ...slots } = withinOpenFiles(settings.slots, system.maxOpenFiles);
+  const poster = system.createPoster({
+    ...settings.wire,
+    clock,
+    signal: stopping.signal,
+    maxIdleConnections,
+  });
+  const stop = { signal: stopping.signal, listen: listeningTogether(stopping.signal) };
   return {
     ...system,
     settings,
     find,
+    destinations: new Destinations({ find, network, clock, ...stop }),
     isDelivering,
     queue,
     stopping,
-    network: settings.wire.network,
-    wire: { poster, clock, headers: settings.headers, signal: stopping.signal },
+    wire: { poster, clock, headers: settings.headers, ...stop },
     ready: opener(async () => tracker.setBacklog(await queue.open(initialState(settings.policy)))),
     observe: createObserver(senderId),
     tracker,
     lastFailures: new LastFailures(),
-    slots: new Slots(settings.slots),
+    slots: new Slots(slots),
     yieldToEventLoop: createYield(clock),
   };
 }
@@ -144,12 +162,12 @@ interface Dispatch {
 
 /** The end of the queue at which messages are claimed. */
 function makeDispatch(core: Core): Dispatch {
-  const { settings, queue, find, stopping, wire, isDelivering } = core;
+  const { settings, queue, destinations, stopping, wire, isDelivering } = core;
   const hasMoved = async (applicationId: string): Promise<boolean> => {
     const state = await queue.applicationState(applicationId);
-    const destination = await resolveDestination(applicationId, find, wire);
+    const destination = await destinations.resolve(applicationId);
     if (state === undefined || typeof destination === 'string') return false;
-    return isOfAnotherUrl(state, hashOfUrl(destination.url));
+    return isOfAnotherUrl(state, destination.urlHash);
   };
   const parts = { ...settings, ...core };
   const scheduler: Scheduler = new Scheduler({
@@ -161,7 +179,7 @@ function makeDispatch(core: Core): Dispatch {
   const delivery = new Delivery({
     ...parts,
     ...wire,
-    onSlotMoved: wake,
+    onWaiting: wake,
     onClosed: (applicationId) => upkeep.closeApplication(applicationId),
   });
   const stopListening = isDelivering ? queue.onDue(wake) : nothing;

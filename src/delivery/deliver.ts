@@ -1,4 +1,5 @@
 /** From a claim to its settling: what the scheduler runs for each claim. */
+
 import type {
   ApplicationUpdate,
   Claim,
@@ -6,52 +7,42 @@ import type {
   MessageQueue,
   MessageResult,
 } from '../queue/queue.ts';
-import { cancelWait } from '../runtime/on-abort.ts';
+import { isPromiseLike } from '../runtime/is-promise-like.ts';
 import type { Random } from '../runtime/random.ts';
-import type { NetworkPolicy } from '../webhook/http/ssrf-guard.ts';
 import { jittered } from '../webhook/retry.ts';
-import {
-  type Destination,
-  encodeAndSign,
-  type FindApplication,
-  isRefused,
-  type MissingDestination,
-  post,
-  resolveDestination,
-  type Sending,
-} from './attempt.ts';
+import { encodeAndSign, post, retryAfterOf, type Sending } from './attempt.ts';
 import {
   afterMissing,
   type CircuitBreaker,
   circuitBreakerOf,
-  hashOfUrl,
   initialState,
   isOfAnotherUrl,
   newCircuitBreaker,
   updateOf,
 } from './circuit-breaker.ts';
+import type { Destination, Destinations, MissingDestination } from './destination.ts';
 import type { DeliveryEvents, Observe, QueueOperation } from './events.ts';
 import { attemptEnd, type LastFailures } from './report.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
-import type { Slot } from './scheduler.ts';
 import { type Attempted, type Settlement, settle } from './settle.ts';
+import type { Slot } from './slots.ts';
 import type { Tracker } from './tracker.ts';
 
 export interface DeliveryParts extends Sending {
   readonly queue: MessageQueue;
-  readonly find: FindApplication;
+  readonly destinations: Destinations;
   readonly policy: DeliveryPolicy;
   readonly random: Random;
   readonly observe: Observe;
   readonly tracker: Tracker;
-  /** Without settings, or then without response headers, for so long it moves to the failing slots, in ms (D75). */
-  readonly lateHeadersMs: number;
+  /** Without settings, and then without response headers, for so long its answer is late, in ms (D75). */
+  readonly patienceMs: number;
   readonly leaseMs: number;
   /** Of one attempt, in ms (D76). */
   readonly deadlineMs: number;
-  readonly network: NetworkPolicy;
   readonly lastFailures: LastFailures;
-  readonly onSlotMoved: () => void;
+  /** A request may begin beside one that waits. */
+  readonly onWaiting: () => void;
   /** A destination has closed: what waits for it is to become dead letters. */
   readonly onClosed: (applicationId: string) => void;
 }
@@ -74,45 +65,33 @@ export class Delivery {
 
   /** Rejects only if the claim cannot be read. */
   async deliver(claim: Claim, slot: Slot): Promise<void> {
-    const { clock, find, signal, queue, network } = this.#parts;
+    const { clock, signal, queue, destinations, deadlineMs, leaseMs } = this.#parts;
     const startedAt = clock.monotonicMs();
-    const destination = await this.#inSlot(slot, () =>
-      resolveDestination(claim.applicationId, find, this.#parts),
-    );
+    const found = destinations.resolve(claim.applicationId);
+    const destination = isPromiseLike(found) ? await this.#inSlot(slot, found) : found;
     if (signal.aborted) {
       await this.#tell('release', () => queue.release(claim));
       return;
     }
-    if (typeof destination === 'string') {
-      await this.#release(claim, destination);
+    if (typeof destination === 'string' || destination.isRefused) {
+      await this.#release(claim, typeof destination === 'string' ? destination : 'refused');
       return;
     }
-    if (isRefused(destination, network)) {
-      await this.#release(claim, 'refused');
-      return;
+    let heldSince = clock.monotonicMs();
+    // Settings that took long may have left less of the lease than an attempt may take, after which the messages
+    // would be sent again, and again.
+    if (heldSince - startedAt + deadlineMs < leaseMs) heldSince = startedAt;
+    else {
+      const answer = await this.#tell('extend', () => queue.extend(claim, leaseMs));
+      if (answer !== 'extended') return;
     }
-    const heldSince = await this.#hold(claim, startedAt);
-    if (heldSince !== undefined) {
-      await this.#attempt({ claim, destination, slot, startedAt, heldSince });
-    }
-  }
-
-  /**
-   * Since when the lease runs; `undefined` where the claim is lost. Settings that took long may have
-   * left less of it than an attempt may take, after which the messages would be sent again, and again.
-   */
-  async #hold(claim: Claim, startedAt: number): Promise<number | undefined> {
-    const { queue, clock, leaseMs, deadlineMs } = this.#parts;
-    const now = clock.monotonicMs();
-    if (now - startedAt + deadlineMs < leaseMs) return startedAt;
-    const answer = await this.#tell('extend', () => queue.extend(claim, leaseMs));
-    return answer === 'extended' ? now : undefined;
+    await this.#attempt({ claim, destination, slot, startedAt, heldSince });
   }
 
   async #attempt({ claim, destination, slot, startedAt, heldSince }: Attempt): Promise<void> {
-    const { policy, random, clock, observe, queue, tracker } = this.#parts;
+    const { policy, random, clock, observe, queue, tracker, poster } = this.#parts;
     const { applicationId, format, messages, state } = claim;
-    const breaker = circuitBreakerOf(state, hashOfUrl(destination.url), policy);
+    const breaker = circuitBreakerOf(state, destination.urlHash, policy);
     if (isOfAnotherUrl(state, breaker.urlHash) && messages.length > policy.cautiousMaxMessages) {
       // Claimed by what the old URL was good for: the new one is untried (D75).
       await this.#tell('release', () =>
@@ -134,9 +113,9 @@ export class Delivery {
     };
     if (breaker.isOpen) observe('destination-probing', () => ({ applicationId }));
     observe('attempt-started', () => started);
-    const { result, retryAfterMs } = await this.#inSlot(slot, (onHeaders) =>
-      post(request, destination, { ...this.#parts, onHeaders }),
-    );
+    const onHeaders = this.#waitWhenLate(slot);
+    const result = await post(request, destination, { poster, onHeaders });
+    onHeaders();
     const now = claim.nowMs + (clock.monotonicMs() - startedAt);
     const attempted: Attempted = {
       messages,
@@ -145,44 +124,45 @@ export class Delivery {
       breaker,
       result,
       bodyBytes: body.length,
-      retryAfterMs,
+      retryAfterMs: retryAfterOf(result, clock.now()),
       now,
     };
     const settlement = settle(attempted, policy, random);
     await tracker.settling(async () => {
-      const answer = await this.#settle(claim, settlement, heldSince);
-      this.#report({ claim, attempted, settlement, started, isLost: answer !== 'settled' });
+      const isLost = await this.#isLost(claim, settlement, heldSince);
+      this.#report({ claim, attempted, settlement, started, isLost });
     });
   }
 
-  /** What takes long, be it the host's settings or the receiver, holds no slot of those that work (D75). */
-  async #inSlot<T>(slot: Slot, work: (isInTime: () => void) => Promise<T>): Promise<T> {
-    const { clock, lateHeadersMs, onSlotMoved } = this.#parts;
-    const answered = new AbortController();
-    void clock.idle(lateHeadersMs, answered.signal).then(() => {
-      if (!answered.signal.aborted && slot.moveToFailing()) onSlotMoved();
-    });
+  async #inSlot<T>(slot: Slot, work: Promise<T>): Promise<T> {
+    const end = this.#waitWhenLate(slot);
     try {
-      return await work(() => cancelWait(answered));
+      return await work;
     } finally {
-      cancelWait(answered);
+      end();
     }
   }
 
-  async #settle(
-    claim: Claim,
-    { results, state }: Settlement,
-    heldSince: number,
-  ): Promise<'settled' | 'lost' | undefined> {
+  /** What takes long, be it the host's settings or the receiver, does not keep others from beginning (D75). */
+  #waitWhenLate(slot: Slot): () => void {
+    const { clock, patienceMs, onWaiting } = this.#parts;
+    const wait = (): void => {
+      if (slot.wait()) onWaiting();
+    };
+    return clock.startTimer(patienceMs, wait, 'let-end');
+  }
+
+  /** Settles the claim. Tells whether its messages are another's by now. */
+  async #isLost(claim: Claim, { results, state }: Settlement, heldSince: number): Promise<boolean> {
     const { queue, clock, leaseMs } = this.#parts;
     let calls = 0;
-    return await this.#tell('settle', async () => {
+    const answer = await this.#tell('settle', () => {
       calls += 1;
-      const answer = await queue.settle(claim, results, state);
-      // Before its lease is over a claim is lost to nobody but a call of ours whose answer was lost.
-      const isOurs = calls > 1 && clock.monotonicMs() - heldSince < leaseMs;
-      return isOurs ? 'settled' : answer;
+      return queue.settle(claim, results, state);
     });
+    // Before its lease is over a claim is lost to nobody but a call of ours whose answer was lost.
+    const isOurs = calls > 1 && clock.monotonicMs() - heldSince < leaseMs;
+    return answer === undefined || (answer === 'lost' && !isOurs);
   }
 
   /** Nothing was sent: the destination's turn comes again later (D72). */

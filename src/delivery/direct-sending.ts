@@ -5,8 +5,9 @@ import { Heap } from '../runtime/heap.ts';
 import type { Random } from '../runtime/random.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
 import { nextTime } from '../webhook/retry.ts';
-import { encodeAndSign, post, type Sending, type Target } from './attempt.ts';
+import { encodeAndSign, post, retryAfterOf, type Sending } from './attempt.ts';
 import { type CircuitBreaker, newCircuitBreaker, updateOf } from './circuit-breaker.ts';
+import type { Target } from './destination.ts';
 import { debugEvent } from './events.ts';
 import {
   type AttemptEnd,
@@ -165,7 +166,8 @@ class DirectSending {
     const outgoing = entries.map(({ stored }) => ({ stored, sends }));
     const request = encodeAndSign(outgoing, destination.secret, this.#call);
     const { body } = request;
-    const { result, retryAfterMs } = await post(request, destination, this.#call);
+    const result = await post(request, destination, this.#call);
+    const retryAfterMs = retryAfterOf(result, clock.now());
     if (result.kind === 'failure' && result.code === 'undici-missing') {
       // No retry mends a deployment.
       throw new SecurityEventError('ERR_PEER_MISSING', { detail: result.detail });

@@ -14,7 +14,6 @@ import {
   SELECTION_RULES,
 } from './read-options.ts';
 import type { SendReport } from './report.ts';
-import type { Slots } from './scheduler.ts';
 import { sendEach } from './send-each.ts';
 import {
   type CloseResult,
@@ -32,6 +31,7 @@ import {
   type WebhookSender,
 } from './sender.ts';
 import type { Shutdown } from './shutdown.ts';
+import type { Slots } from './slots.ts';
 
 export interface EngineParts {
   readonly queue: MessageQueue;
@@ -92,7 +92,7 @@ export class Engine implements WebhookSender, FollowingSender {
   async stats(): Promise<SenderStats> {
     const { queue, ready, slots, attempts } = this.#parts;
     await ready();
-    return { ...(await queue.stats()), inFlight: slots.inUse(), attempts: attempts() };
+    return { ...(await queue.stats()), inFlight: slots.inFlight(), attempts: attempts() };
   }
 
   async deadLetters(query: unknown = {}): Promise<DeadLetterList> {

@@ -3,7 +3,7 @@ import { SecurityEventError } from '../errors.ts';
 import type { EnqueueResult, MessageQueue } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
-import type { ResolvedApplication } from '../settings/source.ts';
+import type { SettingsReader } from '../settings/source.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
 import type { Observe } from './events.ts';
 import { type IntakeRules, takeIn } from './intake.ts';
@@ -13,7 +13,7 @@ import type { Tracker } from './tracker.ts';
 
 export interface EnqueueParts {
   readonly queue: MessageQueue;
-  readonly find: (applicationId: string) => Promise<ResolvedApplication | undefined>;
+  readonly find: SettingsReader['find'];
   /** Resolves when the queue can be used; undefined if it can be used already. */
   readonly ready: () => Promise<void> | undefined;
   /** Time for which an accepted message waits for others, in ms. */

@@ -9,7 +9,7 @@ import { debuglog } from 'node:util';
 import { once } from '../once.ts';
 import type { DeadReason, DiscardReason, Format } from '../queue/queue.ts';
 import type { FailureCode, Outcome, PhaseTimings } from '../webhook/outcome.ts';
-import type { MissingDestination } from './attempt.ts';
+import type { MissingDestination } from './destination.ts';
 import type { SkipReason } from './sender.ts';
 
 interface OfApplication {

@@ -2,13 +2,15 @@
  * A batch on its way into the queue: checked, routed, projected to its destination's format and
  * serialised, once. Later changes by the caller change nothing.
  */
+
 import { type Dialect, slugify } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import { check, type Rules, TEXT } from '../option-rules.ts';
 import { downgrade } from '../projection/downgrade.ts';
+import { isPromiseLike } from '../runtime/is-promise-like.ts';
 import { type YieldToEventLoop, yieldAlsoWhenBehind } from '../runtime/yield-to-event-loop.ts';
 import { type Routing, route } from '../settings/routing.ts';
-import type { ResolvedApplication } from '../settings/source.ts';
+import type { ResolvedApplication, SettingsReader } from '../settings/source.ts';
 import { AcceptedEntry, acceptedEntry, type Place } from '../webhook/accept.ts';
 import {
   type BytesOf,
@@ -27,7 +29,7 @@ export interface IntakeRules {
   readonly v1Aliases: boolean;
   readonly newId: () => string;
   /** The settings of an application; `undefined` where it is unknown. */
-  readonly find: (applicationId: string) => Promise<ResolvedApplication | undefined>;
+  readonly find: SettingsReader['find'];
   readonly yieldToEventLoop: YieldToEventLoop;
   /** Whether more comes in than goes out. */
   readonly isBehind: () => boolean;
@@ -81,11 +83,15 @@ export async function takeIn(
       take({ index, applicationId, application, messageId, draft });
       return undefined;
     }
-    return rules.find(applicationId).then((found) => {
+    const takeFound = (found: ResolvedApplication | undefined): void => {
       if (found === undefined) throw unknownApplication(index, draft);
       known.set(applicationId, found);
       take({ index, applicationId, application: found, messageId, draft });
-    });
+    };
+    const found = rules.find(applicationId);
+    if (isPromiseLike(found)) return found.then(takeFound);
+    takeFound(found);
+    return undefined;
   };
   const schema = draftReader(rules.dialect);
   await readMessages(messages, {

@@ -203,15 +203,21 @@ export const DELIVERY_OPTIONS = {
    */
   maxDeadBytes: optional<number>(integer(0, Number.MAX_SAFE_INTEGER), '16777216'),
   ...POLICY_OPTIONS,
-  /** Maximum number of requests in flight to destinations that are untried or work (D75). 1 to 1000000; default 64. */
-  healthySlots: option(COUNT, 64),
-  /** Maximum number of requests in flight to destinations whose last request failed (D75). 1 to 1000000; default 256. */
-  failingSlots: option(COUNT, 256),
   /**
-   * Time without settings, and then without response headers, after which a request moves to the failing slots, in ms
-   * (D75). 1 to 2147483647; default 2000.
+   * Maximum number of requests that are being made: their answer has not come, and is not late yet (D75). An eighth of
+   * the files that the process may open, if that is less. 1 to 1000000; default 64.
    */
-  lateHeadersMs: option(MS, 2000),
+  maxActiveRequests: option(COUNT, 64),
+  /**
+   * Maximum number of requests whose answer is late (D75): each costs a socket and a timer. A quarter of the files that
+   * the process may open, if that is less. 1 to 1000000; default 1024.
+   */
+  maxWaitingRequests: option(COUNT, 1024),
+  /**
+   * Time without settings, and then without response headers, after which an answer is late, in ms (D75). 1 to
+   * 2147483647; default 50.
+   */
+  patienceMs: option(MS, 50),
   /**
    * Time for which a claim is leased, in ms; then another process may send its messages. Longer than `deadlineMs`. 1 to
    * 2147483647; default 60000, or three times `deadlineMs`, if that is more.

@@ -41,6 +41,7 @@ import {
   policyNumbers,
 } from './retry-policy.ts';
 import type { DeadLetterQuery, DeadLetterSelection } from './sender.ts';
+import type { SlotLimits } from './slots.ts';
 
 type Wire = Pick<PosterOptions, 'network' | 'dispatcher' | 'deadlines'>;
 
@@ -56,8 +57,8 @@ export interface SenderSettings {
   readonly v1Aliases: boolean;
   readonly lingerMs: number;
   readonly policy: DeliveryPolicy;
-  readonly slots: { readonly healthySlots: number; readonly failingSlots: number };
-  readonly lateHeadersMs: number;
+  readonly slots: SlotLimits;
+  readonly patienceMs: number;
   readonly leaseMs: number;
   readonly deadlineMs: number;
   readonly upkeepMs: number;
@@ -76,14 +77,14 @@ export function readSenderOptions(options: unknown): SenderSettings {
   // Its default counts only where one destination is given.
   const table = { ...destination, format: { ...format, default: undefined }, ...DELIVERY_OPTIONS };
   const given = readOptions(options, table);
-  const { role, queue, healthySlots, failingSlots, deadlineMs } = given;
+  const { role, queue, maxActiveRequests, maxWaitingRequests, deadlineMs } = given;
   const wire = wireOf(given);
   if (queue === undefined && role !== 'both') {
     throw invalidOption(`role: '${role}' needs a queue that processes share`, ['queue']);
   }
   const isDurable = queue !== undefined && queue.durability !== 'memory';
   const horizonMs = isDurable ? DURABLE_HORIZON_MS : MEMORY_HORIZON_MS;
-  const { dialect, v1Aliases, lingerMs, lateHeadersMs } = given;
+  const { dialect, v1Aliases, lingerMs, patienceMs } = given;
   const { upkeepMs, stalledAfterMs, flushBeforeExitMs } = given;
   return {
     source: sourceOf(given),
@@ -95,8 +96,8 @@ export function readSenderOptions(options: unknown): SenderSettings {
     v1Aliases,
     lingerMs,
     policy: { ...policyNumbers(given), schedule: engineSchedule(given.schedule, horizonMs) },
-    slots: { healthySlots, failingSlots },
-    lateHeadersMs,
+    slots: { maxActiveRequests, maxWaitingRequests },
+    patienceMs,
     leaseMs: leaseOf(given.leaseMs, deadlineMs),
     deadlineMs,
     upkeepMs,

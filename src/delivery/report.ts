@@ -1,7 +1,7 @@
 /** What a call of the direct sender came to. Ids, statuses and words of ours; no received text. */
 import type { AttemptResult, FailureCode, Outcome } from '../webhook/outcome.ts';
 import type { GiveUpReason } from '../webhook/retry.ts';
-import type { MissingDestination } from './attempt.ts';
+import type { MissingDestination } from './destination.ts';
 
 export type UndeliveredReason =
   | GiveUpReason

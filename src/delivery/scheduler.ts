@@ -7,12 +7,13 @@ import type { Clock } from '../runtime/clock.ts';
 import { onAbort } from '../runtime/on-abort.ts';
 import type { Random } from '../runtime/random.ts';
 import { WakeableTimer } from '../runtime/timers.ts';
+import { Underway } from '../runtime/underway.ts';
 import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import { BRACKET_BYTES } from '../webhook/encoder.ts';
 import { jittered } from '../webhook/retry.ts';
 import type { Observe } from './events.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
-import type { Pool } from './sender.ts';
+import type { Slot, Slots } from './slots.ts';
 
 export interface SchedulerParts {
   readonly queue: MessageQueue;
@@ -38,7 +39,7 @@ const MAX_WAIT_MS = 30_000;
 
 export class Scheduler {
   readonly #parts: SchedulerParts;
-  readonly #running = new Set<Promise<void>>();
+  readonly #claims = new Underway();
   readonly #stop = new AbortController();
   readonly #timer: WakeableTimer;
   /** When something is due next, on the monotonic clock, while nothing could be claimed. */
@@ -57,7 +58,7 @@ export class Scheduler {
 
   /** Tells whether a claim is not settled yet. */
   get isInFlight(): boolean {
-    return this.#running.size > 0;
+    return this.#claims.count > 0;
   }
 
   /** Something may be due, or a slot is free. */
@@ -87,12 +88,12 @@ export class Scheduler {
     this.#stop.abort();
     this.wake();
     await this.#loop;
-    await Promise.all(this.#running);
+    await this.#claims.over();
   }
 
   #isQuiet(untilMs: number): boolean {
     const isWaiting = this.#nextDueAt !== undefined && this.#nextDueAt > untilMs;
-    return this.#running.size === 0 && isWaiting;
+    return this.#claims.count === 0 && isWaiting;
   }
 
   async #run(): Promise<void> {
@@ -123,7 +124,7 @@ export class Scheduler {
     const { maxMessages, maxBodyBytes } = policy;
     const maxBytes = maxBodyBytes - BRACKET_BYTES;
     while (!this.#stop.signal.aborted) {
-      const tiers = slots.free();
+      const tiers = slots.tiers();
       if (tiers.length === 0) return MAX_WAIT_MS;
       const answer = await queue.claim({ tiers, maxMessages, maxBytes, leaseMs });
       if (!isClaim(answer)) {
@@ -131,24 +132,25 @@ export class Scheduler {
         if (!this.#timer.isWoken) this.#nextDueAt = clock.monotonicMs() + dueInMs;
         return dueInMs;
       }
-      this.#begin(answer);
-      await yieldToEventLoop();
+      void this.#deliver(answer, slots.take(answer.state.tier));
+      const pause = yieldToEventLoop();
+      if (pause !== undefined) await pause;
     }
     return 0;
   }
 
-  #begin(claim: Claim): void {
-    const { slots, deliver, observe, leaseMs } = this.#parts;
-    const slot = slots.take(claim.state.tier as Pool);
-    const work = deliver(claim, slot)
+  async #deliver(claim: Claim, slot: Slot): Promise<void> {
+    const { deliver, observe, leaseMs } = this.#parts;
+    const number = this.#claims.begin();
+    try {
+      await deliver(claim, slot);
+    } catch {
       // A claim that the queue has damaged must not end the host's process. It is due again after its lease.
-      .catch(() => observe('queue-failed', () => ({ operation: 'claim', retryInMs: leaseMs })))
-      .finally(() => {
-        slot.release();
-        this.#running.delete(work);
-        this.wake();
-      });
-    this.#running.add(work);
+      observe('queue-failed', () => ({ operation: 'claim', retryInMs: leaseMs }));
+    }
+    slot.release();
+    this.#claims.end(number);
+    this.wake();
   }
 
   #tellIdle(): void {
@@ -159,62 +161,3 @@ export class Scheduler {
 }
 
 const isClaim = (answer: Claim | object): answer is Claim => Object.hasOwn(answer, 'id');
-
-export const POOLS: readonly Pool[] = ['healthy', 'failing'];
-
-export interface SlotLimits {
-  readonly healthySlots: number;
-  readonly failingSlots: number;
-}
-
-/** One request's place. */
-export interface Slot {
-  readonly pool: Pool;
-  /** To the slots of those that fail, if there is room; tells whether it moved. */
-  moveToFailing(): boolean;
-  /** Idempotent. */
-  release(): void;
-}
-
-export class Slots {
-  readonly #free: Record<Pool, number>;
-  readonly #limits: Readonly<Record<Pool, number>>;
-
-  constructor({ healthySlots, failingSlots }: SlotLimits) {
-    this.#limits = { healthy: healthySlots, failing: failingSlots };
-    this.#free = { ...this.#limits };
-  }
-
-  /** The pools that have room. */
-  free(): Pool[] {
-    return POOLS.filter((pool) => this.#free[pool] > 0);
-  }
-
-  inUse(): Record<Pool, number> {
-    const used = (pool: Pool): number => this.#limits[pool] - this.#free[pool];
-    return { healthy: used('healthy'), failing: used('failing') };
-  }
-
-  take(wanted: Pool): Slot {
-    const free = this.#free;
-    let pool = wanted;
-    let isHeld = true;
-    free[pool] -= 1;
-    return {
-      get pool() {
-        return pool;
-      },
-      moveToFailing: () => {
-        if (!isHeld || pool === 'failing' || free.failing === 0) return false;
-        free[pool] += 1;
-        pool = 'failing';
-        free[pool] -= 1;
-        return true;
-      },
-      release: () => {
-        if (isHeld) free[pool] += 1;
-        isHeld = false;
-      },
-    };
-  }
-}

@@ -6,18 +6,14 @@ import type { StoredMessage } from '../queue/queue.ts';
 import type { ResolvedApplication } from '../settings/source.ts';
 import { AcceptedEntry } from '../webhook/accept.ts';
 import { formatTimestamp, type MessageToStore, storeV1, storeV2 } from '../webhook/encoder.ts';
-import {
-  type FindApplication,
-  type MissingDestination,
-  resolveDestination,
-  type Sending,
-} from './attempt.ts';
+import type { Sending } from './attempt.ts';
+import type { Destinations, MissingDestination } from './destination.ts';
 import { directPolicy, sendDirectly } from './direct-sending.ts';
 import type { SendReport } from './report.ts';
 import { DEFAULT_POLICY, directSchedule } from './retry-policy.ts';
 
 export interface TestParts extends Sending {
-  readonly find: FindApplication;
+  readonly destinations: Destinations;
   readonly newId: () => string;
   readonly maxBodyBytes: number;
   readonly dialect: Dialect;
@@ -36,7 +32,7 @@ export async function sendTestMessage(
   applicationId: string,
   parts: TestParts,
 ): Promise<SendReport> {
-  const destination = await resolveDestination(applicationId, parts.find, parts);
+  const destination = await parts.destinations.resolve(applicationId);
   if (typeof destination === 'string') {
     const detail = WHY_MISSING[destination];
     throw new SecurityEventError('ERR_UNKNOWN_APPLICATION', { detail, path: ['applicationId'] });

@@ -59,7 +59,7 @@ export async function sendNow(call: SendCall, system: SendSystem): Promise<SendR
   // A signal of ours: any number of calls may share the caller's, and each listens to it once.
   const stop = new AbortController();
   const letGo = signal === undefined ? undefined : onAbort(signal, () => stop.abort());
-  const poster = system.createPoster({ ...settings.wire, clock });
+  const poster = system.createPoster({ ...settings.wire, clock, signal: stop.signal });
   try {
     return await sendDirectly({
       destination: { url: settings.url, secret: settings.secret, tls: undefined },

@@ -9,7 +9,6 @@ import type {
   Format,
   QueueStats,
   StoredMessage,
-  Tier,
 } from '../queue/queue.ts';
 import type { RouteSkip } from '../settings/routing.ts';
 import { encodeBody, formatTimestamp } from '../webhook/encoder.ts';
@@ -17,6 +16,7 @@ import type { FailureCode } from '../webhook/outcome.ts';
 import type { MessageToSend } from '../webhook/read-messages.ts';
 import type { DestinationFailure, SendReport } from './report.ts';
 import type { FateCounts, FollowedMessage, WatchCounts } from './settled-messages.ts';
+import type { InFlight } from './slots.ts';
 
 /** Of one call: what its messages were detected by, and for which playbook (D60). */
 export interface SendSelection {
@@ -29,9 +29,6 @@ export interface SendSelection {
 export type Taken =
   | { readonly isAccepted: true; readonly followed: FollowedMessage | undefined }
   | { readonly isAccepted: false; readonly reason: SkipReason };
-
-/** The slots of a request: for destinations that work, or for those that fail (D75). */
-export type Pool = Exclude<Tier, 'closed'>;
 
 /** What a call of `send` came to. */
 export interface SendResult {
@@ -79,8 +76,8 @@ export interface CloseResult extends FateCounts, WithFailures {
 }
 
 export interface SenderStats extends QueueStats {
-  /** Requests in flight, by the slots that they take (D75). */
-  readonly inFlight: Readonly<Record<Pool, number>>;
+  /** Requests that are being made, and those whose answer is late (D75). */
+  readonly inFlight: InFlight;
   /** POSTs since the sender was made. */
   readonly attempts: number;
 }

@@ -27,10 +27,10 @@ export interface StoredMessage {
 }
 
 /**
- * Which concurrency limit a destination counts towards: `healthy` is one that is untried or whose last
- * request succeeded. Nothing is enqueued for or claimed from a `closed` one.
+ * What is known of a destination: it is `untried` until its first success or failure, and then `healthy` or
+ * `failing`, as its last request went. Nothing is enqueued for or claimed from a `closed` one.
  */
-export type Tier = 'healthy' | 'failing' | 'closed';
+export type Tier = 'untried' | 'healthy' | 'failing' | 'closed';
 
 /** Why the attempts of a message are over. */
 export type DeadReason =

@@ -3,11 +3,11 @@
 import { SecurityEventError } from '../errors.ts';
 import type { Clock } from './clock.ts';
 import { deferred } from './deferred.ts';
-import { cancelWait, onAbort } from './on-abort.ts';
+import { onAbort } from './on-abort.ts';
 
 interface Alarm {
   readonly atMs: number;
-  readonly cancel: AbortController;
+  readonly cancel: () => void;
 }
 
 /**
@@ -52,20 +52,18 @@ export class WakeableTimer {
 
   /** Nobody waits any more. */
   end(): void {
-    if (this.#alarm !== undefined) cancelWait(this.#alarm.cancel);
+    this.#alarm?.cancel();
     this.#alarm = undefined;
   }
 
   #setAlarm(atMs: number, ms: number): void {
     if (this.#alarm !== undefined && this.#alarm.atMs <= atMs) return;
     this.end();
-    const alarm = { atMs, cancel: new AbortController() };
-    this.#alarm = alarm;
-    void this.#clock.idle(ms, alarm.cancel.signal).then(() => {
-      if (this.#alarm !== alarm) return;
+    const ring = (): void => {
       this.#alarm = undefined;
       this.#tell?.();
-    });
+    };
+    this.#alarm = { atMs, cancel: this.#clock.startTimer(ms, ring, 'let-end') };
   }
 }
 
@@ -88,18 +86,21 @@ export async function withTimeout<T>(
   limit: TimeLimit,
 ): Promise<{ readonly value: T } | undefined> {
   const { clock, signal, ms = MAX_MS, listen = (listener) => onAbort(signal, listener) } = limit;
-  const decided = new AbortController();
-  const letGo = listen(() => cancelWait(decided));
-  const late = clock.idle(ms, decided.signal).then(() => undefined);
+  const late = deferred();
+  const letGo = listen(late.resolve);
+  const cancel = clock.startTimer(ms, late.resolve, 'let-end');
   try {
-    return await Promise.race([work.then((value) => ({ value })), late]);
+    return await Promise.race([
+      work.then((value) => ({ value })),
+      late.promise.then(() => undefined),
+    ]);
   } finally {
     letGo();
-    cancelWait(decided);
+    cancel();
   }
 }
 
-type Ask<T> = (applicationId: string) => Promise<T>;
+type Ask<T> = (applicationId: string) => T | Promise<T>;
 
 /** The cause of the error that tells so. */
 export const noAnswerError = (ms = MAX_MS): Error => new Error(`no answer within ${ms / 1000} s`);
@@ -111,10 +112,14 @@ export const noAnswerError = (ms = MAX_MS): Error => new Error(`no answer within
  * The function it makes rejects like `ask`, with `ERR_SETTINGS_FAILED` where there is no answer, and
  * with `ERR_SENDER_CLOSED` where the sender does not wait for one any more.
  */
-export function answeredInTime<T>(ask: Ask<T>, limit: TimeLimit): Ask<T> {
-  const listen = listeningTogether(limit.signal);
+export function answeredInTime<T>(
+  ask: Ask<T>,
+  limit: TimeLimit,
+): (applicationId: string) => Promise<T> {
+  const { listen = listeningTogether(limit.signal) } = limit;
   return async (applicationId) => {
-    const answer = await withTimeout(ask(applicationId), { ...limit, listen });
+    const asked = Promise.resolve(ask(applicationId));
+    const answer = await withTimeout(asked, { ...limit, listen });
     if (answer !== undefined) return answer.value;
     if (limit.signal.aborted) throw new SecurityEventError('ERR_SENDER_CLOSED');
     const path = ['settings', 'applications', applicationId];
@@ -124,9 +129,9 @@ export function answeredInTime<T>(ask: Ask<T>, limit: TimeLimit): Ask<T> {
 
 /**
  * One listener on the signal, however many wait: Node compares a new listener with all that are there,
- * so that ten thousand of their own would keepProcessAlive up the host for seconds.
+ * so that ten thousand of their own would hold up the host for seconds.
  */
-function listeningTogether(signal: AbortSignal): (listener: () => void) => () => void {
+export function listeningTogether(signal: AbortSignal): (listener: () => void) => () => void {
   const listeners = new Set<() => void>();
   let isListening = false;
   return (listener) => {
@@ -149,10 +154,10 @@ const LONG_MS = 2 ** 31 - 1;
  * except while somebody waits for the end of it (D80).
  */
 export function keepProcessAlive(clock: Clock): () => void {
-  const letGo = new AbortController();
-  const keep = async (): Promise<void> => {
-    while (!letGo.signal.aborted) await clock.sleep(LONG_MS, letGo.signal);
+  let cancel: (() => void) | undefined;
+  const keep = (): void => {
+    cancel = clock.startTimer(LONG_MS, keep, 'keep-alive');
   };
-  void keep();
-  return () => cancelWait(letGo);
+  keep();
+  return () => cancel?.();
 }

@@ -34,14 +34,16 @@ export interface ResolvedApplication extends OrganisedApplication {
 
 export interface SettingsReader {
   /**
-   * The application, or `undefined` where there is none of that id.
+   * The application, or `undefined` where there is none of that id; at once where the settings are an object.
    *
    * Of a function's answer nothing is kept: it is asked and checked at each call, unless what it gives
    * was checked by this library. Rejects with
    * `ERR_SETTINGS_FAILED` where the function throws or rejects, and with `ERR_INVALID_OPTION` where
    * its answer is no application.
    */
-  readonly find: (applicationId: string) => Promise<ResolvedApplication | undefined>;
+  readonly find: (
+    applicationId: string,
+  ) => ResolvedApplication | undefined | Promise<ResolvedApplication | undefined>;
 }
 
 const APPLICATIONS = ['settings', 'applications'] as const;
@@ -66,7 +68,7 @@ function holding(settings: Settings): SettingsReader {
       ownProperties({ ...application, format } as ResolvedApplication),
     ]),
   );
-  return { find: (applicationId) => Promise.resolve(byId.get(applicationId)) };
+  return { find: (applicationId) => byId.get(applicationId) };
 }
 
 function asking(source: SettingsFunction): SettingsReader {

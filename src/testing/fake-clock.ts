@@ -1,8 +1,7 @@
 /** A clock that stands still until a test moves it. */
 import { SecurityEventError } from '../errors.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { type Clock, type StartTimer, waitsOf } from '../runtime/clock.ts';
 import { Heap } from '../runtime/heap.ts';
-import { onAbort } from '../runtime/on-abort.ts';
 import { settled } from './settled.ts';
 
 /**
@@ -82,13 +81,15 @@ class SteppedClock implements FakeClock {
 
   constructor(startMs: number) {
     this.#wallOffsetMs = startMs - MONOTONIC_START_MS;
+    ({ sleep: this.sleep, idle: this.idle } = waitsOf(this.startTimer));
   }
 
   // Functions and not methods: a clock's parts are handed on by themselves, as systemClock's are.
   readonly now = (): number => this.#monotonicMs + this.#wallOffsetMs;
   readonly monotonicMs = (): number => this.#monotonicMs;
-  readonly sleep = (ms: number, signal?: AbortSignal): Promise<void> => this.#wait(ms, signal);
-  readonly idle = (ms: number, signal?: AbortSignal): Promise<void> => this.#wait(ms, signal);
+  readonly startTimer: StartTimer = (ms, callback) => this.#start(ms, callback);
+  readonly sleep: Clock['sleep'];
+  readonly idle: Clock['idle'];
 
   get pending(): number {
     return this.#timers.size;
@@ -138,28 +139,25 @@ class SteppedClock implements FakeClock {
     this.#wallOffsetMs = epochMs - this.#monotonicMs;
   };
 
-  #wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal?.aborted === true) {
-        resolve();
-        return;
-      }
-      const isTimer = ms >= 1 && ms <= MAX_TIMER_MS;
-      const finish = (): void => {
-        this.#timers.removeAt(timer.index);
-        stopListening?.();
-        resolve();
-      };
-      const timer: Timer = {
-        dueMs: this.#monotonicMs + (isTimer ? ms : 1),
-        order: this.#order,
-        fire: finish,
-        index: 0,
-      };
-      this.#order += 1;
-      this.#timers.push(timer);
-      const stopListening = signal && onAbort(signal, finish);
-    });
+  #start(ms: number, callback: () => void): () => void {
+    const isTimer = ms >= 1 && ms <= MAX_TIMER_MS;
+    let isOver = false;
+    const end = (): void => {
+      if (!isOver) this.#timers.removeAt(timer.index);
+      isOver = true;
+    };
+    const timer: Timer = {
+      dueMs: this.#monotonicMs + (isTimer ? ms : 1),
+      order: this.#order,
+      fire: () => {
+        end();
+        callback();
+      },
+      index: 0,
+    };
+    this.#order += 1;
+    this.#timers.push(timer);
+    return end;
   }
 
   /** False where no wait ends until then. */

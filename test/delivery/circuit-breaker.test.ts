@@ -7,7 +7,6 @@ import {
   type BreakerStep,
   type CircuitBreaker,
   circuitBreakerOf,
-  hashOfUrl,
   initialState,
   isOfAnotherUrl,
   newCircuitBreaker,
@@ -49,11 +48,10 @@ const follow = (
 const OPEN: Partial<CircuitBreaker> = { tier: 'failing', isOpen: true, failures: 5, probes: 1 };
 
 describe('a new circuit breaker', () => {
-  test('is healthy, untried, and may have the largest body', () => {
+  test('is untried, and may have the largest body', () => {
     expect(newCircuitBreaker('h', POLICY)).toEqual({
-      tier: 'healthy',
+      tier: 'untried',
       urlHash: 'h',
-      isProven: false,
       failures: 0,
       isOpen: false,
       probes: 0,
@@ -68,18 +66,11 @@ describe('a new circuit breaker', () => {
 
   test('has the state that a queue is opened with: cautious, and without a state', () => {
     expect(initialState(POLICY)).toEqual({
-      tier: 'healthy',
+      tier: 'untried',
       maxMessages: 100,
       maxBytes: 1_048_576,
       circuitBreaker: null,
     });
-  });
-
-  test('knows its URL by a hash that does not hold it', () => {
-    const url = new URL('https://receiver.example/hook?token=hunter2');
-    expect(hashOfUrl(url)).toMatch(/^[0-9a-f]{64}$/);
-    expect(hashOfUrl(url)).toBe(hashOfUrl(new URL(url.href)));
-    expect(hashOfUrl(url)).not.toBe(hashOfUrl(new URL(`${url.href}x`)));
   });
 
   test('survives being stored as JSON', () => {
@@ -121,7 +112,7 @@ describe('the circuit breaker of a state', () => {
 });
 
 describe('a success', () => {
-  test('makes the destination proven and forgets its failures', () => {
+  test('makes the destination healthy and forgets its failures', () => {
     const breaker = {
       tier: 'failing',
       failures: 4,
@@ -132,7 +123,7 @@ describe('a success', () => {
     expect(follow(breaker, SUCCESS)).toEqual({
       breaker: {
         ...BREAKER,
-        isProven: true,
+        tier: 'healthy',
         bytes: { max: 1_048_576, passed: 500, successes: 0 },
         messages: { max: 1000, passed: 40, successes: 0 },
       },
@@ -148,7 +139,6 @@ describe('a success', () => {
     expect(breaker).toMatchObject({
       tier: 'healthy',
       isOpen: false,
-      isProven: true,
       failures: 0,
       probes: 0,
       recoveredAt: NOW,
@@ -173,7 +163,7 @@ describe('a success', () => {
     [-500, 1000],
   ])('%i ms after a recovery is followed by a wait of %i ms (D75)', (sinceMs, pauseMs) => {
     const recoveredAt = NOW - sinceMs;
-    const step = follow({ isProven: true, recoveredAt }, SUCCESS);
+    const step = follow({ tier: 'healthy', recoveredAt }, SUCCESS);
     expect(step.pauseMs).toBe(pauseMs);
     expect(step.breaker.recoveredAt).toBe(pauseMs === 0 ? null : recoveredAt);
     expect(step.changes).toEqual([]);
@@ -276,7 +266,7 @@ describe('a failure', () => {
   });
 
   test('while it is being brought back begins the slow start anew', () => {
-    const step = follow({ recoveredAt: NOW - 3500, isProven: true }, {});
+    const step = follow({ recoveredAt: NOW - 3500, tier: 'healthy' }, {});
     expect(step).toMatchObject({ breaker: { recoveredAt: NOW, failures: 1 }, pauseMs: SECOND_MS });
   });
 });
@@ -373,7 +363,7 @@ describe('a body that was too large', () => {
 
   test('waits its turn while the destination is brought back', () => {
     const recoveredAt = NOW - 2500;
-    const step = follow({ isProven: true, recoveredAt }, { outcome: 'smaller' });
+    const step = follow({ tier: 'healthy', recoveredAt }, { outcome: 'smaller' });
     expect(step).toMatchObject({ breaker: { recoveredAt }, pauseMs: 250 });
   });
 });
@@ -409,10 +399,10 @@ test('a destination that is missing is asked for at most once a second, whatever
 describe('the update of a state', () => {
   test.each<[string, Partial<CircuitBreaker>, number]>([
     ['untried', {}, 100],
-    ['proven', { isProven: true }, 1000],
-    ['failing, though it was proven', { tier: 'failing', isProven: true }, 100],
-    ['open', { ...OPEN, isProven: true }, 1],
-    ['closed', { tier: 'closed', isProven: true }, 100],
+    ['healthy', { tier: 'healthy' }, 1000],
+    ['failing', { tier: 'failing' }, 100],
+    ['open', OPEN, 1],
+    ['closed', { tier: 'closed' }, 100],
   ])('of a destination that is %s', (_title, own, maxMessages) => {
     const breaker = { ...BREAKER, ...own, bytes: { max: 77, passed: 1, successes: 2 } };
     expect(updateOf({ breaker, pauseMs: 9, changes: [] }, POLICY)).toEqual({
@@ -447,9 +437,7 @@ describe('the update of a state', () => {
           expect(update.maxBytes).toBeGreaterThanOrEqual(1);
           expect(update.maxBytes).toBeLessThanOrEqual(POLICY.maxBodyBytes);
           expect([1, POLICY.cautiousMaxMessages, POLICY.maxMessages]).toContain(update.maxMessages);
-          expect(update.maxMessages > POLICY.cautiousMaxMessages).toBe(
-            update.tier === 'healthy' && breaker.isProven,
-          );
+          expect(update.maxMessages > POLICY.cautiousMaxMessages).toBe(update.tier === 'healthy');
           expect(update.pauseMs).toBeGreaterThanOrEqual(0);
           expect(Number.isInteger(update.pauseMs)).toBe(true);
           expect(breaker.isOpen && update.tier === 'healthy').toBe(false);
@@ -488,14 +476,14 @@ describe('a request that is not answered in time', () => {
   });
 
   test('bounds the requests of a destination that works', () => {
-    const breaker = { ...BREAKER, ...learned(125), isProven: true };
+    const breaker: CircuitBreaker = { ...BREAKER, ...learned(125), tier: 'healthy' };
     expect(updateOf({ breaker, pauseMs: 0, changes: [] }, POLICY)).toMatchObject({
       maxMessages: 125,
     });
   });
 
   test('is forgotten after successes: each twentieth doubles the messages', () => {
-    let breaker: CircuitBreaker = { ...BREAKER, ...learned(125), isProven: true };
+    let breaker: CircuitBreaker = { ...BREAKER, ...learned(125), tier: 'healthy' };
     const decision = { policy: POLICY, random: least };
     const maxima = new Set<number>();
     for (let index = 0; index < 80; index += 1) {

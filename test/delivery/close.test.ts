@@ -80,7 +80,13 @@ describe('close', () => {
       refusedMaxAttempts: 1,
       deadlineMs: 2_000_000_000,
     };
-    const sender = makeSender(options, { clock, random: systemRandom, newId, createPoster });
+    const sender = makeSender(options, {
+      clock,
+      random: systemRandom,
+      newId,
+      createPoster,
+      maxOpenFiles: Number.POSITIVE_INFINITY,
+    });
     await sender.send(messages(3, 'hanging'));
     await hanging.waitForRequests(1, PATIENCE);
     await sender.send([message('h-0', 'healthy'), message('d-0', 'dead')]);

@@ -599,7 +599,7 @@ describe("the caller's signal", () => {
     });
     expect(listening).toEqual([1, 1, 1]);
     expect(getEventListeners(signal, 'abort')).toEqual([]);
-    expect(poster.posts[0]?.request.signal).not.toBe(signal);
+    expect(poster.opened[0]?.signal).not.toBe(signal);
   });
 });
 
@@ -645,6 +645,7 @@ describe('the poster', () => {
         dispatcher,
         deadlines: { headersMs: 55_000, totalMs: 60_000 },
         clock: expect.anything(),
+        signal: expect.any(AbortSignal),
       },
     ]);
     expect(poster.closedCount).toBe(1);

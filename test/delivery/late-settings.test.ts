@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ENGINE_SECRET, ENGINE_URL, startEngine } from '../helpers/fake-engine.ts';
 import { message } from '../helpers/sender.ts';
 
-test('settings that are not answered hold up no other destination for longer than late headers (D75)', async () => {
+test('settings that are not answered hold up no other destination for longer than its patience (D75)', async () => {
   const shop = { name: 'shop', environment: 'test', url: ENGINE_URL, secret: ENGINE_SECRET };
   let asked = 0;
   const { sender, clock, told } = startEngine({
@@ -12,17 +12,17 @@ test('settings that are not answered hold up no other destination for longer tha
         return asked > 1 && id === 'hanging' ? new Promise<never>(() => {}) : shop;
       },
     },
-    options: { healthySlots: 1, lateHeadersMs: 2000 },
+    options: { maxActiveRequests: 1, patienceMs: 2000 },
   });
   await sender.send([message('m-0', 'hanging')]);
   await clock.advance(0);
   await sender.send([message('m-1', 'healthy')]);
-  expect((await sender.stats()).inFlight).toEqual({ healthy: 1, failing: 0 });
+  expect((await sender.stats()).inFlight).toEqual({ active: 1, waiting: 0 });
   await clock.advance(1999);
   expect(told.filter(([name]) => name === 'attempt-started')).toEqual([]);
   await clock.advance(1);
   expect(told.filter(([name]) => name === 'attempt-settled')).toMatchObject([
     ['attempt-settled', { applicationId: 'healthy', outcome: 'delivered' }],
   ]);
-  expect((await sender.stats()).inFlight).toEqual({ healthy: 0, failing: 1 });
+  expect((await sender.stats()).inFlight).toEqual({ active: 0, waiting: 1 });
 });

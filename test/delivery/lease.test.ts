@@ -45,7 +45,13 @@ function start({ leaseMs, settingsMs, postMs }: Slowness) {
   };
   const sender = makeSender(
     { settings, queue, leaseMs, deadlineMs: DEADLINE_MS },
-    { clock, random: () => 0, newId: () => 'sender', createPoster: () => poster },
+    {
+      clock,
+      random: () => 0,
+      newId: () => 'sender',
+      createPoster: () => poster,
+      maxOpenFiles: Number.POSITIVE_INFINITY,
+    },
   );
   onTestFinished(async () => {
     await clock.runUntilSettled(sender.close({ deadlineMs: 0 }));

@@ -52,7 +52,7 @@ async function enqueue(queue: MessageQueue, applicationId: string, count: number
 /** One message was sent, and the state is this one now. */
 async function settleOne(queue: MessageQueue, state: Partial<ApplicationUpdate>): Promise<string> {
   const limits = { maxMessages: 1, maxBytes: 1e6, leaseMs: EVERY_MS };
-  const claim = (await queue.claim({ tiers: ['healthy'], ...limits })) as Claim;
+  const claim = (await queue.claim({ tiers: ['untried', 'healthy'], ...limits })) as Claim;
   const retry = { kind: 'retry', afterMs: 1e6, progress: null } as const;
   await queue.settle(claim, [retry], { ...STATE, pauseMs: 0, ...state });
   return claim.applicationId;
@@ -102,7 +102,7 @@ describe('what waits for a closed destination', () => {
     await settleOne(queue, { tier: 'closed' });
     upkeep.closeApplication('shop-1');
     await clock.advance(0);
-    expect(await stateOf(queue)).toMatchObject({ tier: 'healthy', dead: 1000, pending: 1500 });
+    expect(await stateOf(queue)).toMatchObject({ tier: 'untried', dead: 1000, pending: 1500 });
   });
 });
 
@@ -120,7 +120,7 @@ describe('a round', () => {
     for (const id of ['shop-1', 'shop-2']) await queue.closeApplication(id, 1000);
     upkeep.start();
     await clock.advance(EVERY_MS);
-    expect(await stateOf(queue, 'shop-1')).toMatchObject({ tier: 'healthy', dead: 1 });
+    expect(await stateOf(queue, 'shop-1')).toMatchObject({ tier: 'untried', dead: 1 });
     expect(await stateOf(queue, 'shop-2')).toMatchObject({ tier: 'closed', dead: 1 });
   });
 
@@ -130,7 +130,7 @@ describe('a round', () => {
     await settleOne(queue, { tier: 'closed' });
     upkeep.start();
     await clock.advance(EVERY_MS);
-    expect(await stateOf(queue)).toMatchObject({ tier: 'healthy', dead: 0, pending: 3 });
+    expect(await stateOf(queue)).toMatchObject({ tier: 'untried', dead: 0, pending: 3 });
   });
 
   test.each([
@@ -195,7 +195,7 @@ describe('a round', () => {
     await clock.advance(EVERY_MS);
     expect(told).toEqual(['queue-failed']);
     expect(await stateOf(queue, 'shop-1')).toMatchObject({ tier: 'failing' });
-    expect(await stateOf(queue, 'shop-2')).toMatchObject({ tier: 'healthy' });
+    expect(await stateOf(queue, 'shop-2')).toMatchObject({ tier: 'untried' });
   });
 
   test('asks for nothing more once the sender stops', async () => {

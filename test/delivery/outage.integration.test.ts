@@ -58,7 +58,13 @@ function start(): { clock: FakeClock; sender: WebhookSender; posts: readonly Pos
       secret: SECRET,
       schedule: { horizonMs: HORIZON_MS },
     },
-    { clock, random, newId: () => 'sender', createPoster: () => poster },
+    {
+      clock,
+      random,
+      newId: () => 'sender',
+      createPoster: () => poster,
+      maxOpenFiles: Number.POSITIVE_INFINITY,
+    },
   );
   onTestFinished(async () => {
     await clock.runUntilSettled(sender.close({ deadlineMs: 0 }));

@@ -18,7 +18,7 @@ function open(options: object, status: number) {
   };
   const sender = makeSender(
     { ...AT_ONCE, ...options },
-    { clock, random: () => 0, newId, createPoster },
+    { clock, random: () => 0, newId, createPoster, maxOpenFiles: Number.POSITIVE_INFINITY },
   );
   return { clock, posts, sender };
 }

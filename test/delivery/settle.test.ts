@@ -66,7 +66,7 @@ describe('after an attempt', () => {
     },
   );
 
-  test('that was delivered every message is, and the destination is proven', () => {
+  test('that was delivered every message is, and the destination is healthy', () => {
     expect(settleAfter({ messages: [null, { failures: 3 }] })).toEqual({
       outcome: 'delivered',
       results: [{ kind: 'delivered' }, { kind: 'delivered' }],
@@ -77,7 +77,7 @@ describe('after an attempt', () => {
         pauseMs: 0,
         circuitBreaker: {
           ...BREAKER,
-          isProven: true,
+          tier: 'healthy',
           bytes: { max: 1_048_576, passed: 400, successes: 0 },
           messages: { max: 1000, passed: 2, successes: 0 },
         },
@@ -126,7 +126,7 @@ describe('after an attempt', () => {
     expect(settlement).toMatchObject({
       outcome: 'smaller',
       results: [1, 2, 3].map(() => ({ kind: 'retry', afterMs: 0, maxMessages: 1 })),
-      state: { tier: 'healthy', maxBytes: 198, maxMessages: 100 },
+      state: { tier: 'untried', maxBytes: 198, maxMessages: 100 },
       changes: [],
     });
   });

@@ -18,7 +18,12 @@ const DELIVERED: MessageResult = { kind: 'delivered' };
 /** Another process on the same queue. */
 function otherProcess(queue: MessageQueue) {
   const claim = async (maxMessages: number): Promise<Claim> => {
-    const request = { tiers: ['healthy'], maxMessages, maxBytes: 1e9, leaseMs: 60_000 } as const;
+    const request = {
+      tiers: ['untried', 'healthy'],
+      maxMessages,
+      maxBytes: 1e9,
+      leaseMs: 60_000,
+    } as const;
     const claimed = await queue.claim(request);
     if (!('messages' in claimed)) throw new Error('nothing is due');
     return claimed;
@@ -242,7 +247,7 @@ describe('close of a sender that opened a queue with messages in it', () => {
     const scene = await openedQueue();
     const { sender, clock } = startEngine({
       clock: scene.clock,
-      options: { queue: scene.queue, schedule: { delaysMs: [RETRY_MS] }, healthySlots: 1 },
+      options: { queue: scene.queue, schedule: { delaysMs: [RETRY_MS] }, maxActiveRequests: 1 },
       steps: [200, 500],
     });
     await sender.stats();

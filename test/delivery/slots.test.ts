@@ -1,88 +1,118 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { POOLS, type Slot, Slots } from '../../src/delivery/scheduler.ts';
+import { describe, expect, test } from 'vitest';
+import { type Slot, Slots, withinOpenFiles } from '../../src/delivery/slots.ts';
+import type { Tier } from '../../src/queue/queue.ts';
 
-const open = (healthySlots = 2, failingSlots = 1): Slots =>
-  new Slots({ healthySlots, failingSlots });
+const ALL = ['healthy', 'untried', 'failing'];
 
-test('slots are free, in use, and free again', () => {
-  const slots = open();
-  expect(slots.free()).toEqual(['healthy', 'failing']);
-  expect(slots.inUse()).toEqual({ healthy: 0, failing: 0 });
-  const first = slots.take('healthy');
-  const second = slots.take('healthy');
-  expect(slots.free()).toEqual(['failing']);
-  expect(slots.inUse()).toEqual({ healthy: 2, failing: 0 });
-  const third = slots.take('failing');
-  expect(slots.free()).toEqual([]);
-  expect([first.pool, second.pool, third.pool]).toEqual(['healthy', 'healthy', 'failing']);
-  first.release();
-  expect(slots.free()).toEqual(['healthy']);
-  third.release();
-  expect(slots.free()).toEqual(['healthy', 'failing']);
-  expect(slots.inUse()).toEqual({ healthy: 1, failing: 0 });
-});
+const open = (maxActiveRequests = 2, maxWaitingRequests = 1): Slots =>
+  new Slots({ maxActiveRequests, maxWaitingRequests });
 
-test('a slot is released once, however often it is told', () => {
-  const slots = open();
-  const slot = slots.take('healthy');
-  slots.take('healthy');
-  slot.release();
-  slot.release();
-  expect(slots.inUse()).toEqual({ healthy: 1, failing: 0 });
-});
-
-test('a late attempt moves to the failing slots and frees its own', () => {
-  const slots = open();
-  const slot = slots.take('healthy');
-  expect(slot.moveToFailing()).toBe(true);
-  expect(slot.pool).toBe('failing');
-  expect(slots.inUse()).toEqual({ healthy: 0, failing: 1 });
-  slot.release();
-  expect(slots.inUse()).toEqual({ healthy: 0, failing: 0 });
-});
-
-test('it stays where it is without room, where it already is there, and once it is over', () => {
-  const roomy = open(2, 2);
-  expect(roomy.take('failing').moveToFailing()).toBe(false);
-  expect(roomy.inUse()).toEqual({ healthy: 0, failing: 1 });
-  const slots = open(2, 1);
-  const failing = slots.take('failing');
-  const healthy = slots.take('healthy');
-  expect(failing.moveToFailing()).toBe(false);
-  expect(healthy.moveToFailing()).toBe(false);
-  expect(healthy.pool).toBe('healthy');
-  expect(slots.inUse()).toEqual({ healthy: 1, failing: 1 });
-  failing.release();
-  healthy.release();
-  const isRoom = slots.free().includes('failing');
-  expect([isRoom, healthy.moveToFailing()]).toEqual([true, false]);
-  expect(slots.inUse()).toEqual({ healthy: 0, failing: 0 });
-});
-
-test('whatever is taken, moved and released, no pool is overdrawn and every slot comes back', () => {
-  const step = fc.record({
-    act: fc.constantFrom('take-healthy', 'take-failing', 'move', 'release'),
-    which: fc.nat({ max: 9 }),
+describe('slots', () => {
+  test('are free, in use, and free again', () => {
+    const slots = open(2, 9);
+    expect(slots.tiers()).toEqual(ALL);
+    expect(slots.inFlight()).toEqual({ active: 0, waiting: 0 });
+    const first = slots.take('healthy');
+    slots.take('failing');
+    expect(slots.tiers()).toEqual([]);
+    expect(slots.inFlight()).toEqual({ active: 2, waiting: 0 });
+    first.release();
+    expect(slots.tiers()).toEqual(ALL);
+    expect(slots.inFlight()).toEqual({ active: 1, waiting: 0 });
   });
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-      const slots = open(3, 2);
-      const held: Slot[] = [];
-      for (const { act, which } of steps) {
-        const slot = held[which % Math.max(1, held.length)];
-        if (act === 'move') slot?.moveToFailing();
-        else if (act === 'release') slot?.release();
-        else {
-          const pool = act === 'take-healthy' ? 'healthy' : 'failing';
-          if (slots.free().includes(pool)) held.push(slots.take(pool));
-        }
-        const { healthy, failing } = slots.inUse();
-        expect([healthy >= 0 && healthy <= 3, failing >= 0 && failing <= 2]).toEqual([true, true]);
-      }
-      for (const slot of held) slot.release();
-      expect(slots.inUse()).toEqual({ healthy: 0, failing: 0 });
-      expect(slots.free()).toEqual(POOLS);
-    }),
+
+  test('are released once, however often they are told', () => {
+    const slots = open();
+    const slot = slots.take('healthy');
+    slots.take('healthy');
+    slot.release();
+    slot.release();
+    expect(slots.inFlight()).toEqual({ active: 1, waiting: 0 });
+  });
+
+  test('let another request begin while one waits', () => {
+    const slots = open(1, 1);
+    const slot = slots.take('healthy');
+    expect(slots.tiers()).toEqual([]);
+    expect(slot.wait()).toBe(true);
+    expect(slots.inFlight()).toEqual({ active: 0, waiting: 1 });
+    expect(slots.tiers()).toEqual(['healthy']);
+    slot.release();
+    expect(slots.inFlight()).toEqual({ active: 0, waiting: 0 });
+    expect(slots.tiers()).toEqual(ALL);
+  });
+
+  test('stay active without room to wait, where they wait already, and once they are over', () => {
+    const slots = open(3, 1);
+    const waiting = slots.take('healthy');
+    expect([waiting.wait(), waiting.wait()]).toEqual([true, false]);
+    const other = slots.take('healthy');
+    expect(other.wait()).toBe(false);
+    expect(slots.inFlight()).toEqual({ active: 1, waiting: 1 });
+    waiting.release();
+    other.release();
+    expect([waiting.wait(), other.wait()]).toEqual([false, false]);
+    expect(slots.inFlight()).toEqual({ active: 0, waiting: 0 });
+  });
+
+  test.each<Tier>(['untried', 'failing'])(
+    'are given to %s destinations while each has a place to wait',
+    (tier) => {
+      const slots = open(9, 2);
+      const first = slots.take(tier);
+      const healthy = slots.take('healthy');
+      expect(slots.tiers()).toEqual(ALL);
+      const second = slots.take(tier);
+      expect(slots.tiers()).toEqual(['healthy']);
+      // Their places are theirs.
+      expect([healthy.wait(), first.wait(), second.wait()]).toEqual([false, true, true]);
+      expect(slots.inFlight()).toEqual({ active: 1, waiting: 2 });
+      expect(slots.tiers()).toEqual(['healthy']);
+      first.release();
+      expect(slots.tiers()).toEqual(ALL);
+    },
   );
+
+  test('are never overdrawn, whatever is taken, waits and is released, and all come back', () => {
+    const step = fc.record({
+      act: fc.constantFrom('healthy', 'untried', 'failing', 'wait', 'release'),
+      which: fc.nat({ max: 9 }),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+        const slots = open(3, 2);
+        const held: { readonly tier: string; readonly slot: Slot }[] = [];
+        for (const { act, which } of steps) {
+          const one = held[which % Math.max(1, held.length)];
+          if (act === 'release') one?.slot.release();
+          else if (act === 'wait') one?.slot.wait();
+          else if (slots.tiers().some((tier) => tier === act)) {
+            held.push({ tier: act, slot: slots.take(act) });
+          }
+          const { active, waiting } = slots.inFlight();
+          expect([active >= 0 && active <= 3, waiting >= 0 && waiting <= 2]).toEqual([true, true]);
+        }
+        for (const { slot } of held) slot.release();
+        expect(slots.inFlight()).toEqual({ active: 0, waiting: 0 });
+        expect(slots.tiers()).toEqual(ALL);
+      }),
+    );
+  });
+});
+
+test.each([
+  [Number.POSITIVE_INFINITY, 64, 1024, 256],
+  [1_048_576, 64, 1024, 256],
+  [1024, 64, 256, 128],
+  [256, 32, 64, 32],
+  [20, 2, 5, 2],
+  [1, 1, 1, 1],
+])('of %s open files so many are for requests and connections', (files, active, waiting, idle) => {
+  const limits = { maxActiveRequests: 64, maxWaitingRequests: 1024 };
+  expect(withinOpenFiles(limits, files)).toEqual({
+    maxActiveRequests: active,
+    maxWaitingRequests: waiting,
+    maxIdleConnections: idle,
+  });
 });

@@ -1,25 +1,27 @@
 /** Clocks that a test watches or holds back. */
-import { type Clock, systemClock } from '../../src/runtime/clock.ts';
+import { type Clock, type StartTimer, systemClock, waitsOf } from '../../src/runtime/clock.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 
-const abortionOf = (signal: AbortSignal | undefined): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal?.aborted === true) resolve();
-    else signal?.addEventListener('abort', () => resolve(), { once: true });
-  });
-
 /**
- * The system's clock, but a wait of so many ms begins only when `begun(ms)` is over: a deadline that
- * is to be reached after something else has happened must not be reached before it where the
+ * The system's clock, but a wait of so many ms that keeps the process alive begins only when `begun(ms)` is over: a
+ * deadline that is to be reached after something else has happened must not be reached before it where the
  * machine stands still for a moment.
  */
-export const clockSince = (begun: (ms: number) => Promise<unknown>): Clock => ({
-  ...systemClock,
-  sleep: async (ms, signal) => {
-    await Promise.race([begun(ms), abortionOf(signal)]);
-    await systemClock.sleep(ms, signal);
-  },
-});
+export function clockSince(begun: (ms: number) => Promise<unknown>): Clock {
+  const startTimer: StartTimer = (ms, callback, whileIdle) => {
+    if (whileIdle === 'let-end') return systemClock.startTimer(ms, callback, whileIdle);
+    let isCancelled = false;
+    let cancel: (() => void) | undefined;
+    void begun(ms).then(() => {
+      if (!isCancelled) cancel = systemClock.startTimer(ms, callback, whileIdle);
+    });
+    return () => {
+      isCancelled = true;
+      cancel?.();
+    };
+  };
+  return { ...systemClock, startTimer, ...waitsOf(startTimer) };
+}
 
 export interface WatchedClock extends FakeClock {
   /** What was waited by `sleep`, in ms, in order. */

@@ -67,7 +67,7 @@ export function scriptedPoster(clock: FakeClock, script: PostScript): ScriptedPo
     await turn();
     clock.elapse(postMs);
     inFlight -= 1;
-    return resultOf(request.signal?.aborted === true ? 'aborted' : step, postMs);
+    return resultOf(opened.at(-1)?.signal?.aborted === true ? 'aborted' : step, postMs);
   };
 
   return {
@@ -152,7 +152,7 @@ export function startEngine({
   const { createPoster } = poster;
   const sender = makeSender(
     { ...destination, ...(typeof options === 'function' ? options(clock) : options) },
-    { clock, random: () => 0, newId, createPoster },
+    { clock, random: () => 0, newId, createPoster, maxOpenFiles: Number.POSITIVE_INFINITY },
   );
   onTestFinished(async () => {
     await clock.runUntilSettled(sender.close({ deadlineMs: 0 }));

@@ -14,7 +14,7 @@ const sources = new Map([...allSources].filter(([path]) => !path.endsWith('.gene
 const TABLE = `
 errors.ts once.ts option-rules.ts own-properties.ts | - | -
 index.ts | contract/ delivery/ incident/ log/ projection/ queue/queue.ts reporter/ settings/ webhook/ | -
-runtime/ | - | node:async_hooks node:crypto node:diagnostics_channel node:events uuid
+runtime/ | - | node:async_hooks node:crypto node:diagnostics_channel node:events node:fs uuid
 address/ | - | ipaddr.js node:net
 contract/ | - | zod
 projection/ | contract/ | -
@@ -29,7 +29,7 @@ queue/sqlite | incident/ queue/message-classes.ts queue/queue.ts queue/sqlite/wo
 queue/postgres | incident/ queue/queue.ts runtime/ | node:crypto pg
 queue/ | - | -
 webhook/http/ | address/ runtime/ webhook/outcome.ts | node:dns node:net node:tls undici
-delivery/ | contract/ projection/ queue/memory.ts queue/message-classes.ts queue/queue.ts settings/ runtime/ webhook/ | node:diagnostics_channel node:util
+delivery/ | contract/ projection/ queue/memory.ts queue/message-classes.ts queue/queue.ts settings/ runtime/ webhook/ | node:crypto node:diagnostics_channel node:util
 webhook/ | contract/ queue/message-classes.ts queue/queue.ts runtime/ webhook/http/ | node:crypto
 capture/ | address/ contract/ runtime/ | maxmind node:fs node:http node:util proxy-addr
 reporter/ | address/ capture/ contract/ incident/ log/ projection/ queue/queue.ts runtime/ webhook/encoder.ts delivery/ | node:diagnostics_channel node:net node:util

@@ -32,8 +32,8 @@ function thrown(run: () => unknown): unknown {
   }
 }
 
-const rejected = (promise: Promise<unknown>): Promise<unknown> =>
-  promise.then(
+const rejected = (found: unknown): Promise<unknown> =>
+  Promise.resolve(found).then(
     () => undefined,
     (error: unknown) => error,
   );
@@ -41,8 +41,11 @@ const rejected = (promise: Promise<unknown>): Promise<unknown> =>
 /** How each source takes an application: the result, or the error. */
 const SOURCES: readonly [string, (application: unknown) => Promise<unknown>][] = [
   ['an object', async (application) => create(one(application)).find('app-1')],
-  ['a function', (application) => create(() => application).find('app-1')],
-  ['an asynchronous function', (application) => create(async () => application).find('app-1')],
+  ['a function', async (application) => create(() => application).find('app-1')],
+  [
+    'an asynchronous function',
+    async (application) => create(async () => application).find('app-1'),
+  ],
 ];
 
 describe.each(SOURCES)('an application of %s', (_source, find) => {

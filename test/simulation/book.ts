@@ -58,7 +58,7 @@ export class Book {
       id,
       waiting: new Set(),
       claim: undefined,
-      tier: 'healthy',
+      tier: 'untried',
       maxMessages: this.#initialMaxMessages,
       notBefore: 0,
       accepted: 0,
@@ -186,10 +186,10 @@ export class Book {
   reopen(applicationId: string): void {
     const application = this.applications.get(applicationId);
     if (application === undefined) return;
-    // Among those that work it is the last one.
-    if (application.tier !== 'healthy') application.readySince = undefined;
+    // Among those that are untried it is the last one.
+    if (application.tier !== 'untried') application.readySince = undefined;
     Object.assign(application, {
-      tier: 'healthy',
+      tier: 'untried',
       notBefore: 0,
       maxMessages: this.#initialMaxMessages,
     });

@@ -4,60 +4,62 @@ import type { BookedClaim } from './book.ts';
 import type { SenderProcess } from './sender-process.ts';
 import type { World } from './world.ts';
 
+/** Of the requests of one process, by what is known of their destinations. */
 interface SlotUse {
-  /** Of destinations that work, by what is surely still in their slots. */
-  readonly healthy: number;
-  readonly failing: number;
-  /** Of those that work, but so late that they may have moved. */
-  readonly late: number;
+  /** Surely being made. */
+  readonly active: { readonly healthy: number; readonly others: number };
+  /** So late that they may be waiting; those of destinations that are not healthy surely are. */
+  readonly late: { readonly healthy: number; readonly others: number };
 }
 
-/** Whether there surely is one: what is late has moved where there was room enough for all. */
+/** Whether there surely is a slot for a destination of the tier. */
 export function hasFreeSlot(world: World, process: SenderProcess, tier: Tier): boolean {
-  const { healthySlots, failingSlots } = world.scenario.policy;
-  const { healthy, failing, late } = slotUse(world, process);
-  if (tier === 'failing') return failing + late < failingSlots;
-  const hasMoved = failingSlots > MANY_SLOTS && failing + late < failingSlots;
-  return healthy + (hasMoved ? 0 : late) < healthySlots;
+  const { maxActiveRequests, maxWaitingRequests } = world.scenario.policy;
+  const { active, late } = slotUse(world, process);
+  // Those that are not healthy have a place to wait from the beginning.
+  const isRoomLeft = late.healthy + late.others + active.others < maxWaitingRequests;
+  const mayBeActive = active.healthy + active.others + (isRoomLeft ? 0 : late.healthy);
+  return mayBeActive < maxActiveRequests && (tier === 'healthy' || isRoomLeft);
 }
-
-const MANY_SLOTS = 12;
 
 /** By the claims that a process holds. */
 function slotUse(world: World, process: SenderProcess): SlotUse {
-  const use = { healthy: 0, failing: 0, late: 0 };
-  const { lateHeadersMs } = world.scenario.policy;
+  const active = { healthy: 0, others: 0 };
+  const late = { healthy: 0, others: 0 };
+  const { patienceMs } = world.scenario.policy;
   for (const { claim: held } of world.book.applications.values()) {
     if (held?.heldBy !== process.key || held.isUnheard) continue;
     const attempt = world.attempts.get(held.claim.id);
-    // What asking for the settings takes too long moves over, too, and stays there.
+    // What asking for the settings takes too long waits, too, and goes on waiting.
     const startedAt = attempt?.startedAt ?? world.now;
     const isLate =
-      startedAt >= held.claimedAt + lateHeadersMs ||
+      startedAt >= held.claimedAt + patienceMs ||
       (attempt?.hasHeaders === true
-        ? (attempt.reaction.headersMs ?? 0) >= lateHeadersMs
-        : world.now >= startedAt + lateHeadersMs);
-    if (held.claim.state.tier === 'failing') use.failing += 1;
-    else if (isLate) use.late += 1;
-    else use.healthy += 1;
+        ? (attempt.reaction.headersMs ?? 0) >= patienceMs
+        : world.now >= startedAt + patienceMs);
+    const use = isLate ? late : active;
+    if (held.claim.state.tier === 'healthy') use.healthy += 1;
+    else use.others += 1;
   }
-  return use;
+  return { active, late };
 }
 
 export function checkClaim(world: World, held: BookedClaim, process: SenderProcess): void {
-  const { healthySlots, failingSlots } = world.scenario.policy;
-  const { healthy, failing, late } = slotUse(world, process);
+  const { maxActiveRequests, maxWaitingRequests } = world.scenario.policy;
+  const { active, late } = slotUse(world, process);
   const { claim, messages } = held;
   world.tell(
     () =>
       `claim ${claim.applicationId} by ${process.key}: ${messages.length} (${claim.state.tier})`,
   );
+  const inFlight = active.healthy + active.others + late.healthy + late.others;
   world.check(
-    healthy <= healthySlots &&
-      failing <= failingSlots &&
-      healthy + failing + late <= healthySlots + failingSlots,
+    active.healthy + active.others <= maxActiveRequests &&
+      active.others + late.others <= maxWaitingRequests &&
+      inFlight <= maxActiveRequests + maxWaitingRequests,
     'slots',
-    () => `${healthy} of ${healthySlots}, failing ${failing} of ${failingSlots}, late ${late}`,
+    () =>
+      `active ${JSON.stringify(active)} of ${maxActiveRequests}, late ${JSON.stringify(late)} of ${maxWaitingRequests}`,
   );
   for (const [index, message] of messages.entries()) {
     const sends = claim.messages[index]?.sends;

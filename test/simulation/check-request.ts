@@ -76,7 +76,7 @@ function checkDestination(
   const destination = isKnownUrl ? held.destination : world.newDestination(applicationId);
   world.destinations.set(applicationId, destination);
   destination.url = url;
-  const { tier, isKnown, isProven, isOpen, pausedUntil, maxBytes } = destination;
+  const { tier, isKnown, isOpen, pausedUntil, maxBytes } = destination;
   const { length } = elements;
   const told = () => `${applicationId}: ${length} messages, ${request.body.length} bytes`;
   world.check(
@@ -85,9 +85,9 @@ function checkDestination(
     () => `${told()}, paused until ${pausedUntil - world.startedAt}`,
   );
   world.check(
-    (tier === 'healthy' && isProven) || length <= policy.cautiousMaxMessages,
+    tier === 'healthy' || length <= policy.cautiousMaxMessages,
     'cautious',
-    () => `${told()} to a destination that is ${isProven ? tier : 'untried'}`,
+    () => `${told()} to a destination that is ${tier}`,
   );
   world.check(!isOpen || length === 1, 'probes', told);
   world.check(

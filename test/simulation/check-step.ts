@@ -55,7 +55,7 @@ function checkHorizon(world: World, processes: readonly SenderProcess[]): void {
 }
 
 function noteSlots(world: World, process: SenderProcess): void {
-  for (const tier of ['healthy', 'failing'] as const) {
+  for (const tier of ['untried', 'healthy', 'failing'] as const) {
     process.noteSlot(tier, hasFreeSlot(world, process, tier));
   }
 }

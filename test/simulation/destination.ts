@@ -21,11 +21,9 @@ const ROUNDING_MS = 1;
 export class Destination {
   readonly #policy: Policy;
   url = '';
-  tier: Tier = 'healthy';
+  tier: Tier = 'untried';
   /** Something was settled since it is the destination that it is. */
   isKnown = false;
-  /** A request succeeded since then. */
-  isProven = false;
   failures = 0;
   isOpen = false;
   probes = 0;
@@ -79,7 +77,6 @@ export class Destination {
     if (this.isOpen) this.#recover(now);
     else if (this.#slowStartStep(now) >= SLOW_START_STEPS) this.recoveredAt = undefined;
     this.tier = 'healthy';
-    this.isProven = true;
     this.failures = 0;
     this.isOpen = false;
     this.probes = 0;

@@ -14,7 +14,7 @@ import { SOUND, type Spoil } from './flaws.ts';
 import type { Scenario } from './scenario.ts';
 import { UnderWay } from './under-way.ts';
 
-const INITIAL = { tier: 'healthy', maxMessages: 1, maxBytes: 1, circuitBreaker: null } as const;
+const INITIAL = { tier: 'untried', maxMessages: 1, maxBytes: 1, circuitBreaker: null } as const;
 const TABLES = ['application', 'message', 'dead_letter', 'counter_delta'];
 const CONNECTIONS = 5;
 /** Rare: each is a round of the world. */

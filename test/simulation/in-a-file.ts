@@ -16,7 +16,7 @@ import { SOUND, type Spoil } from './flaws.ts';
 import type { Scenario } from './scenario.ts';
 import { UnderWay } from './under-way.ts';
 
-const INITIAL = { tier: 'healthy', maxMessages: 1, maxBytes: 1, circuitBreaker: null } as const;
+const INITIAL = { tier: 'untried', maxMessages: 1, maxBytes: 1, circuitBreaker: null } as const;
 
 interface Planted {
   readonly spoil?: Spoil;

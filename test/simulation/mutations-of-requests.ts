@@ -47,7 +47,7 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a secret that is a function counts as none',
-    file: `${FOLDER}/attempt.ts`,
+    file: `${FOLDER}/destination.ts`,
     from: 'secret === undefined) return',
     to: "typeof application.secret === 'function') return",
     by: 'missing',
@@ -56,8 +56,8 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
   {
     name: 'text waits as ASCII',
     file: `${QUEUE}/waiting-messages.ts`,
-    from: "source.toString('latin1')",
-    to: "source.toString('ascii')",
+    from: "bytes.toString('latin1')",
+    to: "bytes.toString('ascii')",
     by: 'message-id',
     withinSeeds: 20,
   },

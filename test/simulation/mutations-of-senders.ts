@@ -31,8 +31,8 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'waiting for a retry keeps the process alive',
     file: 'runtime/timers.ts',
-    from: 'void this.#clock.idle(ms',
-    to: 'void this.#clock.sleep(ms',
+    from: "startTimer(ms, ring, 'let-end')",
+    to: "startTimer(ms, ring, 'keep-alive')",
     by: 'not-held-open',
     withinSeeds: 20,
   },
@@ -47,8 +47,8 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a timer outlives its attempt',
     file: `${FOLDER}/deliver.ts`,
-    from: '} finally {\n      cancelWait(answered);',
-    to: '} finally {',
+    from: 'onHeaders();\n    const now',
+    to: 'const now',
     by: 'nothing-after-end',
     withinSeeds: 50,
   },

@@ -4,7 +4,7 @@ import { makeSender } from '../../src/delivery/create-sender.ts';
 import type { SenderRole } from '../../src/delivery/options.ts';
 import type { CloseResult, FlushResult, WebhookSender } from '../../src/delivery/sender.ts';
 import type { Tier } from '../../src/queue/queue.ts';
-import type { Clock } from '../../src/runtime/clock.ts';
+import { type Clock, type StartTimer, waitsOf } from '../../src/runtime/clock.ts';
 import { settingsOf } from './settings.ts';
 import { WatchedQueue } from './watched-queue.ts';
 import { createWire } from './wire.ts';
@@ -54,7 +54,8 @@ export class SenderProcess {
       clock: this.#clock(world.clock),
       random: world.engineRandom,
       newId: () => this.#newId(),
-      createPoster: () => createWire(world, this),
+      createPoster: (poster) => createWire(world, { process: this, options: poster }),
+      maxOpenFiles: Number.POSITIVE_INFINITY,
     });
     world.tell(() => `${key} starts (${role})`);
   }
@@ -146,21 +147,32 @@ export class SenderProcess {
 
   /** Counts its waits, none of which ends once it is dead. */
   #clock(clock: Clock): Clock {
-    const counting =
-      (wait: 'sleep' | 'idle'): Clock['sleep'] =>
-      async (ms, signal) => {
-        this.waits += 1;
-        if (wait === 'sleep') this.holds += 1;
-        await clock[wait](ms, signal);
+    const startTimer: StartTimer = (ms, callback, whileIdle) => {
+      const holds = whileIdle === 'keep-alive' ? 1 : 0;
+      let isCounted = true;
+      this.waits += 1;
+      this.holds += holds;
+      const end = (): void => {
+        if (!isCounted) return;
+        isCounted = false;
         this.waits -= 1;
-        if (wait === 'sleep') this.holds -= 1;
-        if (!this.isAlive) await new Promise<never>(() => {});
+        this.holds -= holds;
       };
+      const fire = (): void => {
+        end();
+        if (this.isAlive) callback();
+      };
+      const cancel = clock.startTimer(ms, fire, whileIdle);
+      return () => {
+        end();
+        cancel();
+      };
+    };
     return {
       now: () => clock.now(),
       monotonicMs: () => clock.monotonicMs(),
-      sleep: counting('sleep'),
-      idle: counting('idle'),
+      startTimer,
+      ...waitsOf(startTimer),
     };
   }
 }

@@ -39,8 +39,8 @@ const THEMES: readonly Theme[] = [
     poisonProbability: 0,
     isAboutSettings: false,
     policy: (random) => ({
-      healthySlots: random.integer(1, 3),
-      failingSlots: random.pick([1, 3, 256, 256]),
+      maxActiveRequests: random.integer(1, 3),
+      maxWaitingRequests: random.pick([1, 3, 256, 256]),
     }),
   },
   {

@@ -1,6 +1,6 @@
 /** The wire of one process: modelled receivers behind what the engine takes for its poster. */
 
-import type { Poster, PostRequest } from '../../src/webhook/http/client.ts';
+import type { Poster, PosterOptions, PostRequest } from '../../src/webhook/http/client.ts';
 import type { AttemptResult } from '../../src/webhook/outcome.ts';
 import { type Attempt, isSuccess } from './attempt.ts';
 import { checkRequest } from './check-request.ts';
@@ -11,11 +11,20 @@ import type { World } from './world.ts';
 
 const never = (): Promise<never> => new Promise(() => {});
 
-export function createWire(world: World, process: SenderProcess): Poster {
+export function createWire(
+  world: World,
+  { process, options }: { readonly process: SenderProcess; readonly options: PosterOptions },
+): Poster {
   const closed = new AbortController();
+  const ended = new AbortController();
+  for (const signal of [closed.signal, options.signal]) {
+    signal?.addEventListener('abort', () => ended.abort());
+  }
   return {
     post: (request) =>
-      process.isAlive ? post({ world, process, request, closed: closed.signal }) : never(),
+      process.isAlive
+        ? post({ world, process, request, closed: closed.signal, ended: ended.signal })
+        : never(),
     close: () => {
       closed.abort();
       return Promise.resolve();
@@ -28,6 +37,8 @@ interface Posting {
   readonly process: SenderProcess;
   readonly request: PostRequest;
   readonly closed: AbortSignal;
+  /** By its end, or by that of its sender. */
+  readonly ended: AbortSignal;
 }
 
 async function post(posting: Posting): Promise<AttemptResult> {
@@ -106,26 +117,22 @@ function begin(
 
 /** Follows the reaction in time, until it ends or somebody ends it. */
 async function play(
-  { world, process, request, closed }: Posting,
+  { world, process, request, ended }: Posting,
   attempt: Attempt,
 ): Promise<AttemptResult> {
   const { reaction } = attempt;
-  const stop = new AbortController();
-  const end = (): void => stop.abort();
-  for (const signal of [closed, request.signal]) signal?.addEventListener('abort', end);
   const times = [reaction.takenMs, reaction.headersMs, reaction.endMs].filter(
     (ms) => ms !== undefined,
   );
   for (const ms of [...new Set(times)].toSorted((a, b) => a - b)) {
     const leftMs = attempt.startedAt + ms - world.now;
-    if (leftMs > 0) await world.clock.sleep(leftMs, stop.signal);
+    if (leftMs > 0) await world.clock.sleep(leftMs, ended);
     if (!process.isAlive) return await never();
-    if (stop.signal.aborted) break;
+    if (ended.aborted) break;
     if (ms === reaction.takenMs) take(attempt);
     if (ms === reaction.headersMs) hear(world, attempt, request);
   }
-  for (const signal of [closed, request.signal]) signal?.removeEventListener('abort', end);
-  return resultOf(world, attempt, stop.signal.aborted);
+  return resultOf(world, attempt, ended.aborted);
 }
 
 function take(attempt: Attempt): void {

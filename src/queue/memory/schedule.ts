@@ -32,9 +32,14 @@ const heapByKey = <T extends Scheduled>(): Heap<T> =>
  * a known time, or it has nothing to wait for. A change costs the logarithm of the number of applications.
  */
 export class Schedule<T extends Scheduled> {
-  readonly #ready: Record<OpenTier, Heap<T>> = { healthy: heapByKey(), failing: heapByKey() };
+  readonly #ready: Record<OpenTier, Heap<T>> = {
+    untried: heapByKey(),
+    healthy: heapByKey(),
+    failing: heapByKey(),
+  };
   /** Closed applications wait here too, while they have a lease. */
   readonly #later: Record<Tier, Heap<T>> = {
+    untried: heapByKey(),
     healthy: heapByKey(),
     failing: heapByKey(),
     closed: heapByKey(),

@@ -72,24 +72,35 @@ function listenerLimit(signal) {
 }
 
 // src/runtime/clock.ts
-var wait = (start, signal) => new Promise((resolve) => {
-  if (signal?.aborted === true) {
-    resolve();
-    return;
-  }
-  const finish2 = () => {
-    clearTimeout(timer);
-    stopListening?.();
-    resolve();
+function waitsOf(startTimer2) {
+  const wait = (ms, signal, whileIdle) => new Promise((resolve) => {
+    if (signal?.aborted === true) {
+      resolve();
+      return;
+    }
+    const finish2 = () => {
+      cancel();
+      stopListening?.();
+      resolve();
+    };
+    const cancel = startTimer2(ms, finish2, whileIdle);
+    const stopListening = signal && onAbort(signal, finish2);
+  });
+  return {
+    sleep: (ms, signal) => wait(ms, signal, "keep-alive"),
+    idle: (ms, signal) => wait(ms, signal, "let-end")
   };
-  const timer = start(finish2);
-  const stopListening = signal && onAbort(signal, finish2);
-});
+}
+var startTimer = (ms, callback, whileIdle) => {
+  const timer = setTimeout(callback, ms);
+  if (whileIdle === "let-end") timer.unref();
+  return () => clearTimeout(timer);
+};
 var systemClock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),
-  sleep: (ms, signal) => wait((finish2) => setTimeout(finish2, ms), signal),
-  idle: (ms, signal) => wait((finish2) => setTimeout(finish2, ms).unref(), signal)
+  startTimer,
+  ...waitsOf(startTimer)
 };
 
 // src/runtime/random.ts
@@ -1060,7 +1071,7 @@ function applicationState({ store }, id) {
   const found = store.find(id);
   return found && stateOf(found);
 }
-var TIERS = ["healthy", "failing", "closed"];
+var TIERS = ["untried", "healthy", "failing", "closed"];
 var MAX_PAUSE_MS = 366 * 864e5;
 function audit(context) {
   const { store, nowMs } = context;

@@ -1,6 +1,5 @@
-/** What may end one attempt early: its deadlines (D76), its caller, the poster's end. */
+/** What may end one attempt early: its deadlines (D76), and the poster's end. */
 import type { Clock } from '../../runtime/clock.ts';
-import { cancelWait, onAbort } from '../../runtime/on-abort.ts';
 import { type Failure, failure } from './errors.ts';
 
 /** How long an attempt may take, each from its start, in ms: 1 to 2147483647. */
@@ -13,61 +12,58 @@ export interface Deadlines {
   readonly totalMs: number;
 }
 
-export interface AttemptLimits {
-  /** The one signal of the attempt: aborted when a limit is reached. */
-  readonly signal: AbortSignal;
-  /** Resolves when a limit is reached; stays pending otherwise. Never rejects. */
-  readonly reached: Promise<Failure>;
+/** Timers and flags only: a signal costs as much as the headers of a request, so it is made when it is asked for. */
+export class AttemptLimits {
+  readonly #cancelHeaders: () => void;
+  readonly #cancelTotal: () => void;
+  #why: Failure | undefined;
+  #interrupt: ((why: Failure) => void) | undefined;
+  #controller: AbortController | undefined;
+
+  /** Starts the deadlines. */
+  constructor(clock: Clock, { headersMs, totalMs }: Deadlines) {
+    const start = (code: 'headers-timeout' | 'deadline', ms: number): (() => void) =>
+      clock.startTimer(ms, () => this.reach(failure(code, `${ms} ms`)), 'keep-alive');
+    this.#cancelHeaders = start('headers-timeout', headersMs);
+    this.#cancelTotal = start('deadline', totalMs);
+  }
+
+  /** The limit that was reached. */
+  get reached(): Failure | undefined {
+    return this.#why;
+  }
+
+  /** Waits for work, or for the limit that is reached before. */
+  until<T>(work: Promise<T>): Promise<T | Failure> {
+    return new Promise<T | Failure>((resolve, reject) => {
+      this.#interrupt = resolve;
+      if (this.#why === undefined) work.then(resolve, reject);
+      else resolve(this.#why);
+    });
+  }
+
+  /** Aborted when a limit is reached. For who cannot be told otherwise. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#why !== undefined) this.#controller.abort();
+    return this.#controller.signal;
+  }
+
   /** Ends the attempt for a reason found on the way. The first reason stands. */
-  reach(why: Failure): void;
+  reach(why: Failure): void {
+    this.#why ??= why;
+    this.#interrupt?.(this.#why);
+    this.#controller?.abort();
+  }
+
   /** The header deadline no longer counts. */
-  headersArrived(): void;
-  /** Clears the timers and lets go of the caller's signal. */
-  end(): void;
-}
+  headersArrived(): void {
+    this.#cancelHeaders();
+  }
 
-/**
- * The caller's signal gets a listener that is taken off: `AbortSignal.any` would tie each attempt to a caller's signal
- * that may live as long as the process.
- */
-export function startLimits(
-  clock: Clock,
-  deadlines: Deadlines,
-  caller: AbortSignal | undefined,
-): AttemptLimits {
-  const attempt = new AbortController();
-  const over = new AbortController();
-  let areHeadersHere = false;
-  let tell!: (why: Failure) => void;
-  const reached = new Promise<Failure>((resolve) => {
-    tell = resolve;
-  });
-
-  const reach = (why: Failure): void => {
-    tell(why);
-    attempt.abort();
-  };
-  // One signal for both waits: each costs as much as the headers of a request.
-  const expire = async (code: 'headers-timeout' | 'deadline', ms: number) => {
-    await clock.sleep(ms, over.signal);
-    if (over.signal.aborted || (code === 'headers-timeout' && areHeadersHere)) return;
-    reach(failure(code, `${ms} ms`));
-  };
-  const letGo =
-    caller === undefined ? undefined : onAbort(caller, () => reach(failure('aborted', 'signal')));
-  void expire('headers-timeout', deadlines.headersMs);
-  void expire('deadline', deadlines.totalMs);
-
-  return {
-    signal: attempt.signal,
-    reached,
-    reach,
-    headersArrived: () => {
-      areHeadersHere = true;
-    },
-    end: () => {
-      cancelWait(over);
-      letGo?.();
-    },
-  };
+  /** Clears the timers. */
+  end(): void {
+    this.#cancelHeaders();
+    this.#cancelTotal();
+  }
 }

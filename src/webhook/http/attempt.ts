@@ -13,17 +13,15 @@ import type { AttemptResult } from '../outcome.ts';
 import type { AttemptLimits } from './attempt-limits.ts';
 import { type Failure, failure, failureOf } from './errors.ts';
 import type { TlsCredentials } from './tls.ts';
-import type { Line, Transport } from './transport.ts';
+import type { Line, TakeLine, Transport } from './transport.ts';
 
 export interface PostRequest {
-  readonly url: URL | string;
+  readonly url: URL;
   readonly body: Buffer;
   /** Sent as they are; `host`, `connection` and `content-length` are added. */
   readonly headers: Readonly<Record<string, string>>;
   /** Of this destination; a dispatcher of the host's own has its own, and these are not used. */
   readonly tls?: TlsCredentials | undefined;
-  /** Ends the attempt as `aborted`, unless the response headers were there before. */
-  readonly signal?: AbortSignal | undefined;
   /**
    * Called once when the response headers are there, before the body is read; not where the attempt
    * ended before. What it throws is ignored.
@@ -63,11 +61,9 @@ export async function attempt(parts: Attempt): Promise<AttemptResult> {
 
 async function takeLine({ transport, request, limits }: Attempt): Promise<Line | Failure> {
   try {
-    const { origin } = new URL(request.url);
-    if (limits.signal.aborted) return await limits.reached;
-    const take = await Promise.race([limits.reached, transport.open()]);
-    if (typeof take !== 'function' || limits.signal.aborted) return await limits.reached;
-    return take({ origin, tls: request.tls });
+    const take = limits.reached ?? (await limits.until(transport.open()));
+    if (limits.reached !== undefined) return limits.reached;
+    return (take as TakeLine)({ origin: request.url.origin, tls: request.tls });
   } catch (error) {
     return failureOf(error);
   }
@@ -83,7 +79,7 @@ type Answer = Pick<Extract<AttemptResult, { kind: 'response' }>, 'kind' | 'statu
 async function exchange(line: Line, parts: Attempt, elapsedMs: Stopwatch): Promise<Exchange> {
   const { request, limits, maxResponseBytes } = parts;
   const sending = send(line, request, limits);
-  const response = await Promise.race([limits.reached, sending]);
+  const response = await limits.until(sending);
   if (isFailure(response)) {
     // A foreign dispatcher may answer although its signal was aborted: that would hold a socket.
     void sending.then((late) => isFailure(late) || discard(late.body));
@@ -93,8 +89,7 @@ async function exchange(line: Line, parts: Attempt, elapsedMs: Stopwatch): Promi
   limits.headersArrived();
   const firstByteMs = elapsedMs();
   tell(request.onHeaders);
-  const drained = drain(response.body, maxResponseBytes);
-  const how = await Promise.race([limits.reached, drained]);
+  const how = await limits.until(drain(response.body, maxResponseBytes));
   discard(response.body);
   const isUsable = how === 'clean' && !mayBeUnread(request.body, response.statusCode);
   line.end(isUsable ? 'clean' : 'broken');
@@ -107,7 +102,7 @@ async function send(
   request: PostRequest,
   limits: AttemptLimits,
 ): Promise<Response | Failure> {
-  const { origin, pathname, search } = new URL(request.url);
+  const { origin, pathname, search } = request.url;
   let interimResponses = 0;
   try {
     const options: Dispatcher.RequestOptions = ownProperties({
@@ -116,7 +111,6 @@ async function send(
       method: 'POST',
       headers: request.headers,
       body: request.body,
-      signal: limits.signal,
       // The attempt's own deadlines count: undici's start anew with every byte.
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -127,7 +121,7 @@ async function send(
         }
       },
     });
-    return await line.send(options);
+    return await line.send(options, limits);
   } catch (error) {
     return failureOf(error);
   }

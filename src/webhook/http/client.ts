@@ -1,10 +1,11 @@
 /** Sends attempts, each as one POST of our own, and ends those under way when it is closed. */
 import { ownProperties } from '../../own-properties.ts';
+import { onAbort } from '../../runtime/on-abort.ts';
 import { untraced } from '../../runtime/untraced.ts';
 import type { AttemptResult } from '../outcome.ts';
 import { attempt, type PostRequest } from './attempt.ts';
-import { type AttemptLimits, type Deadlines, startLimits } from './attempt-limits.ts';
-import { type Failure, failure } from './errors.ts';
+import { AttemptLimits, type Deadlines } from './attempt-limits.ts';
+import { failure } from './errors.ts';
 import { foreignTransport, ownTransport, type PosterSettings } from './transport.ts';
 
 export type { PostRequest } from './attempt.ts';
@@ -17,6 +18,8 @@ export interface PosterOptions
     Partial<Omit<PosterSettings, 'network' | 'clock' | 'deadlines'>> {
   /** Default: 5 s to connect, 15 s to the response headers, 20 s in all (D76). */
   readonly deadlines?: Partial<Deadlines>;
+  /** Ends the attempts in flight as `aborted`, unless their response headers are there, and all later ones. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** D76 */
@@ -45,12 +48,19 @@ export function createPoster(options: PosterOptions): Poster {
     dispatcher === undefined ? ownTransport(settings) : foreignTransport(dispatcher);
   const inFlight = new Set<AttemptLimits>();
   let closing: Promise<void> | undefined;
+  let whyEnded: 'signal' | 'closed' | undefined;
+  const endAll = (why: 'signal' | 'closed'): void => {
+    whyEnded ??= why;
+    for (const limits of inFlight) limits.reach(failure('aborted', whyEnded));
+  };
+  // One listener for all attempts: Node compares a new one with all that are there.
+  const letGo = options.signal && onAbort(options.signal, () => endAll('signal'));
 
   const post = async (given: PostRequest): Promise<AttemptResult> => {
     const request = ownProperties(given);
-    const limits = startLimits(clock, deadlines, request.signal);
+    const limits = new AttemptLimits(clock, deadlines);
     inFlight.add(limits);
-    if (closing !== undefined) limits.reach(closedFailure());
+    if (whyEnded !== undefined) limits.reach(failure('aborted', whyEnded));
     const result = await attempt({ transport, request, limits, maxResponseBytes, clock });
     inFlight.delete(limits);
     limits.end();
@@ -61,13 +71,10 @@ export function createPoster(options: PosterOptions): Poster {
     // For each attempt: a tracer may have come after what the attempt is part of had begun.
     post: (given) => untraced(() => post(given)),
     close: () => {
-      for (const limits of inFlight) limits.reach(closedFailure());
+      letGo?.();
+      endAll('closed');
       closing ??= transport.close();
       return closing;
     },
   };
-}
-
-function closedFailure(): Failure {
-  return failure('aborted', 'closed');
 }

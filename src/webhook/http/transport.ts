@@ -1,7 +1,7 @@
 /** Where a request goes out: over connections of ours, or over the host's own dispatcher. */
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../runtime/clock.ts';
-import type { Deadlines } from './attempt-limits.ts';
+import type { AttemptLimits, Deadlines } from './attempt-limits.ts';
 import { createConnection } from './connection.ts';
 import { createGuardedConnect, type GuardedConnect } from './connector.ts';
 import { loadUndici, type Undici } from './load-undici.ts';
@@ -29,7 +29,8 @@ export interface Destination {
 
 /** What one request goes out over. */
 export interface Line extends Pick<Lease, 'course' | 'end'> {
-  send(options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData>;
+  /** A line of ours ends what it sends when it is ended itself; a foreign one is told by the limits' signal. */
+  send(options: Dispatcher.RequestOptions, limits: AttemptLimits): Promise<Dispatcher.ResponseData>;
 }
 
 export interface Transport {
@@ -101,8 +102,8 @@ function connectsByCredentials(settings: PosterSettings, { buildConnector }: Und
  */
 export function foreignTransport(dispatcher: Dispatcher): Transport {
   const line: Line = {
-    send: async (options) => {
-      const response: unknown = await dispatcher.request(options);
+    send: async (options, { signal }) => {
+      const response: unknown = await dispatcher.request({ ...options, signal });
       if (isResponse(response)) return response;
       throw Object.assign(new TypeError('the dispatcher resolved with something else'), {
         code: 'ERR_INVALID_RETURN_VALUE',

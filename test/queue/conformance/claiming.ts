@@ -170,13 +170,17 @@ export function describeClaiming(harness: QueueHarness): void {
 
     test.each([
       { tiers: ['healthy'], claimed: ['well'] },
+      { tiers: ['untried'], claimed: ['new'] },
       { tiers: ['failing'], claimed: ['ill'] },
-      { tiers: ['failing', 'healthy'], claimed: ['ill', 'well'] },
+      { tiers: ['failing', 'healthy', 'untried'], claimed: ['ill', 'new', 'well'] },
       { tiers: [], claimed: [] },
     ] as const)('is of an application of the tiers $tiers', async ({ tiers, claimed }) => {
       const trial = await Trial.start(harness);
       await trial.enqueue('ill', 'a', 'b');
       await trial.settle(await trial.claim({ maxMessages: 1 }), DELIVERED, { tier: 'failing' });
+      await trial.enqueue('new', 'a', 'b');
+      const only = await trial.claim({ tiers: ['healthy'], maxMessages: 1 });
+      await trial.settle(only, DELIVERED, { tier: 'untried' });
       await trial.enqueue('well', 'c');
       const names: string[] = [];
       for (;;) {

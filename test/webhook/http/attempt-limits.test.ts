@@ -1,89 +1,87 @@
-import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import type { Clock } from '../../../src/runtime/clock.ts';
-import { startLimits } from '../../../src/webhook/http/attempt-limits.ts';
+import { type Clock, waitsOf } from '../../../src/runtime/clock.ts';
+import { AttemptLimits } from '../../../src/webhook/http/attempt-limits.ts';
 import { failure } from '../../../src/webhook/http/errors.ts';
 
 const DEADLINES = { connectMs: 1, headersMs: 20, totalMs: 30 };
 
-/** Waits end when the test says so, or by their signal, as the system's do. */
+/** Timers end when the test says so. */
 function handClock() {
-  const waits: { readonly ms: number; readonly signal: AbortSignal; readonly end: () => void }[] =
-    [];
-  const clock: Clock = {
-    now: () => 0,
-    monotonicMs: () => 0,
-    sleep: (ms, signal) =>
-      new Promise((resolve) => {
-        if (signal === undefined) throw new Error('a wait without a signal cannot be ended');
-        waits.push({ ms, signal, end: resolve });
-        signal.addEventListener('abort', () => resolve());
-      }),
-    idle: () => Promise.reject(new Error('the deadlines of an attempt hold the process')),
+  const timers = new Map<number, () => void>();
+  const startTimer: Clock['startTimer'] = (ms, callback, whileIdle) => {
+    if (whileIdle !== 'keep-alive') throw new Error('the deadlines of an attempt hold the process');
+    timers.set(ms, callback);
+    return () => void timers.delete(ms);
   };
-  return { clock, waits, elapse: (ms: number) => waits.find((wait) => wait.ms === ms)?.end() };
+  const clock: Clock = { now: () => 0, monotonicMs: () => 0, startTimer, ...waitsOf(startTimer) };
+  return { clock, timers, elapse: (ms: number) => timers.get(ms)?.() };
 }
+
+const never = new Promise<never>(() => {});
 
 const settledOrPending = (promise: Promise<unknown>): Promise<unknown> =>
   Promise.race([promise, new Promise((resolve) => setImmediate(resolve, 'pending'))]);
 
-describe('startLimits', () => {
-  test('reaches nothing by itself', async () => {
-    const limits = startLimits(handClock().clock, DEADLINES, new AbortController().signal);
-    expect(await settledOrPending(limits.reached)).toBe('pending');
+describe('the limits of an attempt', () => {
+  test('are not reached by themselves', async () => {
+    const limits = new AttemptLimits(handClock().clock, DEADLINES);
+    expect(await settledOrPending(limits.until(never))).toBe('pending');
+    expect(limits.reached).toBeUndefined();
     expect(limits.signal.aborted).toBe(false);
   });
 
   test.each([
     [20, failure('headers-timeout', '20 ms')],
     [30, failure('deadline', '30 ms')],
-  ])('after %d ms aborts the attempt and tells why', async (ms, why) => {
+  ])('after %d ms end the attempt and tell why', async (ms, why) => {
     const { clock, elapse } = handClock();
-    const limits = startLimits(clock, DEADLINES, undefined);
+    const limits = new AttemptLimits(clock, DEADLINES);
+    const { signal } = limits;
+    const waiting = limits.until(never);
     elapse(ms);
-    expect(await limits.reached).toEqual(why);
+    expect(await waiting).toEqual(why);
+    expect(limits.reached).toEqual(why);
+    expect(signal.aborted).toBe(true);
+  });
+
+  test('give what the work gives, or rejects with, before they are reached', async () => {
+    const limits = new AttemptLimits(handClock().clock, DEADLINES);
+    expect(await limits.until(Promise.resolve(7))).toBe(7);
+    const error = new Error('no');
+    await expect(limits.until(Promise.reject(error))).rejects.toBe(error);
+  });
+
+  test('once reached end what is begun later, and abort a signal that is asked for later', async () => {
+    const limits = new AttemptLimits(handClock().clock, DEADLINES);
+    limits.reach(failure('aborted', 'closed'));
+    expect(await limits.until(Promise.resolve(7))).toEqual(failure('aborted', 'closed'));
     expect(limits.signal.aborted).toBe(true);
   });
 
-  test('after the headers only the total deadline counts', async () => {
+  test('after the headers are the total deadline only', async () => {
     const { clock, elapse } = handClock();
-    const limits = startLimits(clock, DEADLINES, undefined);
+    const limits = new AttemptLimits(clock, DEADLINES);
     limits.headersArrived();
     elapse(20);
-    expect(await settledOrPending(limits.reached)).toBe('pending');
+    expect(limits.reached).toBeUndefined();
     elapse(30);
-    expect(await limits.reached).toEqual(failure('deadline', '30 ms'));
+    expect(limits.reached).toEqual(failure('deadline', '30 ms'));
   });
 
-  test('the first reason stands', async () => {
-    const caller = new AbortController();
-    const limits = startLimits(handClock().clock, DEADLINES, caller.signal);
+  test('keep their first reason', () => {
+    const limits = new AttemptLimits(handClock().clock, DEADLINES);
     limits.reach(failure('protocol', 'X'));
-    caller.abort();
-    expect(await limits.reached).toEqual(failure('protocol', 'X'));
+    limits.reach(failure('aborted', 'signal'));
+    expect(limits.reached).toEqual(failure('protocol', 'X'));
   });
 
-  test.each([
-    ['before', true],
-    ['later', false],
-  ])("the caller's signal ends the attempt when it is aborted %s", async (_when, isBefore) => {
-    const caller = new AbortController();
-    if (isBefore) caller.abort();
-    const limits = startLimits(handClock().clock, DEADLINES, caller.signal);
-    caller.abort();
-    expect(await limits.reached).toEqual(failure('aborted', 'signal'));
-    expect(limits.signal.aborted).toBe(true);
-  });
-
-  test('end lets go of the timers and of the signal, and reaches nothing', async () => {
-    const { clock, waits } = handClock();
-    const caller = new AbortController();
-    const limits = startLimits(clock, DEADLINES, caller.signal);
-    expect(getEventListeners(caller.signal, 'abort')).toHaveLength(1);
+  test('that have ended leave no timer, and reach nothing', async () => {
+    const { clock, timers } = handClock();
+    const limits = new AttemptLimits(clock, DEADLINES);
+    expect(timers.size).toBe(2);
     limits.end();
-    expect(getEventListeners(caller.signal, 'abort')).toHaveLength(0);
-    expect(waits.map(({ signal }) => signal.aborted)).toEqual([true, true]);
-    expect(await settledOrPending(limits.reached)).toBe('pending');
+    expect(timers.size).toBe(0);
+    expect(await settledOrPending(limits.until(never))).toBe('pending');
     expect(limits.signal.aborted).toBe(false);
   });
 });

@@ -34,7 +34,7 @@ async function openReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
 }
 
 function requestTo(url: string, more: Partial<PostRequest> = {}): PostRequest {
-  return { url, body: Buffer.from('[]'), headers: {}, ...more };
+  return { url: new URL(url), body: Buffer.from('[]'), headers: {}, ...more };
 }
 
 const DELEGATED = { network: 'delegated' } as const;
@@ -116,7 +116,6 @@ describe('the timings of an attempt', () => {
       await poster.post(requestTo(receiver.url)),
       await poster.post(requestTo(receiver.url)),
       await poster.post(requestTo(receiver.url.replace('http', 'https'))),
-      await poster.post(requestTo('not a url')),
     ];
     expect(
       told.map(({ timings, reusedConnection, ...result }) => [
@@ -128,7 +127,6 @@ describe('the timings of an attempt', () => {
       ['headers-timeout', ['totalMs'], true],
       ['headers-timeout', ['tcpMs', 'totalMs'], false],
       ['connect-timeout', ['tcpMs', 'totalMs'], false],
-      ['network', ['totalMs'], undefined],
     ]);
     expect(told[1]?.timings.totalMs).toBeGreaterThan(48);
   });
@@ -186,8 +184,8 @@ describe('onHeaders', () => {
   test('may end the attempt, whose status stands', async () => {
     const receiver = await openReceiver({ script: [dripBody(10, 202)] });
     const caller = new AbortController();
-    const result = await openPoster().post(
-      requestTo(receiver.url, { signal: caller.signal, onHeaders: () => caller.abort() }),
+    const result = await openPoster({ signal: caller.signal }).post(
+      requestTo(receiver.url, { onHeaders: () => caller.abort() }),
     );
     expect(result).toMatchObject({ kind: 'response', status: 202 });
     expect(result.timings.totalMs).toBeLessThan(4000);

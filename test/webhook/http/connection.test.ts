@@ -30,7 +30,7 @@ async function openReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
 }
 
 const post = (poster: Poster, url: string, body = '[]') =>
-  poster.post({ url, body: Buffer.from(body), headers: {} });
+  poster.post({ url: new URL(url), body: Buffer.from(body), headers: {} });
 
 /** Answers the first request of a connection; the second's first byte is the end of it. */
 async function startKiller(kill: (socket: net.Socket) => void) {
@@ -314,7 +314,8 @@ describe('a response', () => {
     const { promise: headers, resolve: onHeaders } = deferred();
     const clock = clockSince(() => (told === OK ? headers : receiver.received(1)));
     const poster = openPoster({ deadlines: { totalMs: 150 }, clock });
-    const request = { url: receiver.url, body: Buffer.from('[]'), headers: {}, onHeaders };
+    const url = new URL(receiver.url);
+    const request = { url, body: Buffer.from('[]'), headers: {}, onHeaders };
     const result = await poster.post(request);
     await receiver.idle();
     expect(result).toMatchObject(told);
@@ -350,7 +351,8 @@ describe('a response', () => {
       script: [({ write }) => write(CONTINUE + WITH_BODY)],
     });
     const tls = { ca: certificate.cert };
-    const request = { url: receiver.url, body: Buffer.from('[]'), headers: {}, tls };
+    const url = new URL(receiver.url);
+    const request = { url, body: Buffer.from('[]'), headers: {}, tls };
     expect(await openPoster().post(request)).toMatchObject({ status: 201 });
   });
 
@@ -391,7 +393,7 @@ describe('a response', () => {
       script: [endless(`${CHUNKED}1;`, 'x')],
     });
     const result = await openPoster({ deadlines: { totalMs: 10_000 } }).post({
-      url: receiver.url,
+      url: new URL(receiver.url),
       body: Buffer.from('[]'),
       headers: {},
       tls: { ca: certificate.cert },

@@ -3,7 +3,7 @@ import net from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { buildConnector } from 'undici';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { Clock } from '../../../src/runtime/clock.ts';
+import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
 import { createGuardedConnect, type LookupAll } from '../../../src/webhook/http/connector.ts';
 import {
   codeOf,
@@ -175,7 +175,7 @@ describe('the connect deadline', () => {
 });
 
 function clockWhoseSleep(sleep: Clock['sleep']): Clock {
-  return { now: () => 0, monotonicMs: () => 0, sleep, idle: sleep };
+  return { ...systemClock, now: () => 0, monotonicMs: () => 0, sleep, idle: sleep };
 }
 
 /** Listens, but never accepts: when its backlog is full, the kernel lets connections wait. */

@@ -6,7 +6,7 @@ import { isOwnWork } from '../../../src/runtime/untraced.ts';
 import { createPoster } from '../../../src/webhook/http/client.ts';
 import { removeTracers, setTracers } from '../../helpers/replaced-globals.ts';
 
-const REQUEST = { url: 'http://receiver.invalid/', body: Buffer.from('[]'), headers: {} };
+const REQUEST = { url: new URL('http://receiver.invalid/'), body: Buffer.from('[]'), headers: {} };
 
 /** A context that is what was last set in it. */
 const active = () => ({ setValue: (_key: symbol, value: unknown) => value });

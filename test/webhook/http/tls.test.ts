@@ -43,7 +43,7 @@ async function startServer(options: https.ServerOptions = {}) {
 }
 
 const post = (poster: Poster, url: string, tls?: TlsCredentials) =>
-  poster.post({ url, body: Buffer.from('[]'), headers: {}, tls });
+  poster.post({ url: new URL(url), body: Buffer.from('[]'), headers: {}, tls });
 
 describe('the credentials of a request', () => {
   test.each<[string, TlsCredentials]>([

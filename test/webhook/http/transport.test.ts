@@ -14,7 +14,11 @@ vi.mock('../../../src/webhook/http/load-undici.ts', () => ({
 
 const APPLICATION = { id: 'shop-1', name: 'shop', environment: 'test' };
 
-const REQUEST = { url: 'http://receiver.invalid/', body: Buffer.from('[]'), headers: {} };
+const REQUEST = {
+  url: new URL('http://receiver.invalid/'),
+  body: Buffer.from('[]'),
+  headers: {},
+};
 
 beforeEach(() => {
   vi.mocked(loadUndici).mockClear();
@@ -35,8 +39,10 @@ test('without undici attempts fail by a name of their own and close has nothing 
 
 test('undici is not loaded for an attempt that is over before it starts', async () => {
   const poster = createPoster({ network: 'public', clock: systemClock });
-  const aborted = await poster.post({ ...REQUEST, signal: AbortSignal.abort() });
-  await poster.close();
+  const signal = AbortSignal.abort();
+  const over = createPoster({ network: 'public', clock: systemClock, signal });
+  const aborted = await over.post(REQUEST);
+  await Promise.all([over.close(), poster.close()]);
   const closed = await poster.post(REQUEST);
   expect([aborted, closed]).toMatchObject([{ code: 'aborted' }, { code: 'aborted' }]);
   expect(loadUndici).not.toHaveBeenCalled();

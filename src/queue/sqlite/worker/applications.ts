@@ -120,7 +120,7 @@ export function applicationState({ store }: Context, id: string): ApplicationSta
   return found && stateOf(found);
 }
 
-const TIERS: readonly string[] = ['healthy', 'failing', 'closed'] satisfies Tier[];
+const TIERS: readonly string[] = ['untried', 'healthy', 'failing', 'closed'] satisfies Tier[];
 
 /** No pause and no lease is as long as this: a later end of one is damage. */
 const MAX_PAUSE_MS = 366 * 86_400_000;

@@ -1,0 +1,105 @@
+/**
+ * How many requests there may be at a time (D75). A request that is being made costs work, so there are few of these; one
+ * whose answer is late costs a socket and a timer, so there may be many. Pure.
+ */
+import type { ClaimRequest, Tier } from '../queue/queue.ts';
+
+export interface SlotLimits {
+  /** Of requests that are being made. */
+  readonly maxActiveRequests: number;
+  /** Of requests whose answer is late. */
+  readonly maxWaitingRequests: number;
+}
+
+/** Connections that are kept for later requests, where the process may open enough files. */
+const MAX_IDLE_CONNECTIONS = 256;
+
+/** Leaves half of the files that a process may open to its host. At least one request can always be made. */
+export function withinOpenFiles(
+  { maxActiveRequests, maxWaitingRequests }: SlotLimits,
+  maxOpenFiles: number,
+): SlotLimits & { readonly maxIdleConnections: number } {
+  const part = (wanted: number, share: number): number =>
+    Math.max(1, Math.min(wanted, Math.floor(maxOpenFiles * share)));
+  return {
+    maxActiveRequests: part(maxActiveRequests, 1 / 8),
+    maxWaitingRequests: part(maxWaitingRequests, 1 / 4),
+    maxIdleConnections: part(MAX_IDLE_CONNECTIONS, 1 / 8),
+  };
+}
+
+export type Tiers = ClaimRequest['tiers'];
+
+const NONE: Tiers = [];
+const PROVEN: Tiers = ['healthy'];
+const ALL: Tiers = ['healthy', 'untried', 'failing'];
+
+export interface InFlight {
+  /** Requests that are being made. */
+  readonly active: number;
+  /** Requests whose answer is late. */
+  readonly waiting: number;
+}
+
+export class Slots {
+  readonly #limits: SlotLimits;
+  #active = 0;
+  #waiting = 0;
+  /** Active ones that are sure of a place to wait. */
+  #reserved = 0;
+
+  constructor(limits: SlotLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * The tiers whose destinations may have a request now. One that has not proven itself needs a place to wait: else as
+   * many black holes as there are slots would hold up all the others.
+   */
+  tiers(): Tiers {
+    if (this.#active >= this.#limits.maxActiveRequests) return NONE;
+    return this.#hasRoom() ? ALL : PROVEN;
+  }
+
+  inFlight(): InFlight {
+    return { active: this.#active, waiting: this.#waiting };
+  }
+
+  /** Takes a slot for a request to a destination of the tier. */
+  take(tier: Tier): Slot {
+    const isReserved = tier !== 'healthy';
+    this.#active += 1;
+    if (isReserved) this.#reserved += 1;
+    let state: 'active' | 'waiting' | 'released' = 'active';
+    const leaveActive = (): void => {
+      this.#active -= 1;
+      if (isReserved) this.#reserved -= 1;
+    };
+    return {
+      wait: () => {
+        if (state !== 'active' || !(isReserved || this.#hasRoom())) return false;
+        leaveActive();
+        this.#waiting += 1;
+        state = 'waiting';
+        return true;
+      },
+      release: () => {
+        if (state === 'active') leaveActive();
+        if (state === 'waiting') this.#waiting -= 1;
+        state = 'released';
+      },
+    };
+  }
+
+  #hasRoom(): boolean {
+    return this.#waiting + this.#reserved < this.#limits.maxWaitingRequests;
+  }
+}
+
+/** The place of one request. */
+export interface Slot {
+  /** Lets another request begin while this one waits for its answer. Tells whether it does. */
+  wait(): boolean;
+  /** Idempotent. */
+  release(): void;
+}
