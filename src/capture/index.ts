@@ -29,8 +29,8 @@ export {
   type NetworkListOptions,
   networkListEnricher,
 } from './enrichment/network-list-enricher.ts';
-export { REDACTED, type RedactionOptions } from './redaction/redaction.ts';
-export { SENSITIVE_KEYS } from './redaction/sensitive-keys.ts';
+export { REDACTED, type RedactionOptions } from './redaction/redactor.ts';
+export { SENSITIVE_KEYS } from './redaction/sensitive-names.ts';
 export type { CaptureOptions } from './request/capture-options.ts';
 export type { HttpRequest } from './request/http-request.ts';
 export type { ParameterOptions } from './request/plain-parameters.ts';

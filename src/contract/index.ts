@@ -11,8 +11,25 @@ const emitted = contract();
 /** The strict received reading, under the same names (D0). */
 export const received = contract({ reading: 'received' });
 
+/*
+ * The types of the schemas, under names that the declarations of a consumer can use: without them `export const
+ * Mine = LogRecord` fails where zod is not among the consumer's own dependencies, as with pnpm (TS2742).
+ */
+type LogRecordOf = Contract['LogRecord'];
+export interface LogRecordSchema extends LogRecordOf {}
+type LogLineOf = Contract['LogLine'];
+export interface LogLineSchema extends LogLineOf {}
+type WebhookMessageV2Of = Contract['WebhookMessageV2'];
+export interface WebhookMessageV2Schema extends WebhookMessageV2Of {}
+type WebhookBodyV2Of = Contract['WebhookBodyV2'];
+export interface WebhookBodyV2Schema extends WebhookBodyV2Of {}
+type WebhookMessageV1Of = Contract['WebhookMessageV1'];
+export interface WebhookMessageV1Schema extends WebhookMessageV1Of {}
+type WebhookBodyV1Of = Contract['WebhookBodyV1'];
+export interface WebhookBodyV1Schema extends WebhookBodyV1Of {}
+
 /** A record of channel A: envelope, context, payload. Narrows by `event_name`. */
-export const LogRecord: Contract['LogRecord'] = emitted.LogRecord;
+export const LogRecord: LogRecordSchema = emitted.LogRecord;
 export type LogRecord = z.output<typeof LogRecord>;
 
 /** Where an event happened, and as far as it is known who caused it by what request. */
@@ -23,23 +40,23 @@ export type LogActor = NonNullable<LogContext['actor']>;
 export type LogHttp = NonNullable<LogContext['http']>;
 
 /** A record with the attributes of a log platform (D17, D18). */
-export const LogLine: Contract['LogLine'] = emitted.LogLine;
+export const LogLine: LogLineSchema = emitted.LogLine;
 export type LogLine = z.output<typeof LogLine>;
 
 /** A message of channel B as it is on the wire. Narrows by `message_type`. */
-export const WebhookMessageV2: Contract['WebhookMessageV2'] = emitted.WebhookMessageV2;
+export const WebhookMessageV2: WebhookMessageV2Schema = emitted.WebhookMessageV2;
 export type WebhookMessageV2 = z.output<typeof WebhookMessageV2>;
 
 /** The body of a request: 1 to 1000 messages. */
-export const WebhookBodyV2: Contract['WebhookBodyV2'] = emitted.WebhookBodyV2;
+export const WebhookBodyV2: WebhookBodyV2Schema = emitted.WebhookBodyV2;
 export type WebhookBodyV2 = z.output<typeof WebhookBodyV2>;
 
 /** An element of the deprecated format v1. Narrows by `svc_payload_type`. */
-export const WebhookMessageV1: Contract['WebhookMessageV1'] = emitted.WebhookMessageV1;
+export const WebhookMessageV1: WebhookMessageV1Schema = emitted.WebhookMessageV1;
 export type WebhookMessageV1 = z.output<typeof WebhookMessageV1>;
 
 /** The body of a request of format v1. */
-export const WebhookBodyV1: Contract['WebhookBodyV1'] = emitted.WebhookBodyV1;
+export const WebhookBodyV1: WebhookBodyV1Schema = emitted.WebhookBodyV1;
 export type WebhookBodyV1 = z.output<typeof WebhookBodyV1>;
 
 /** What `LogRecord.parse` takes: the record, deviations that the contract shows included. */
@@ -49,7 +66,11 @@ export { type Contract, type ContractOptions, contract } from './contract.ts';
 export type { Dialect, OpenWord, Reading } from './dialect.ts';
 export type { Frozen } from './frozen.ts';
 export type { JsonObject, JsonValue } from './json-value.ts';
-export { messageToSend, type WebhookMessageToSend } from './message-to-send.ts';
+export {
+  type MessageToSendSchema,
+  messageToSend,
+  type WebhookMessageToSend,
+} from './message-to-send.ts';
 export { type ParsedLogLine, parseLogLine } from './parse-log-line.ts';
 export { slugify } from './slug.ts';
 export { decodeSvcIdentifier, encodeSvcIdentifier } from './svc-identifier.ts';

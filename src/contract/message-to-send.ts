@@ -54,7 +54,10 @@ const build = <D extends Dialect>(dialect: D) => {
   );
 };
 
-type MessageToSendSchema<D extends Dialect> = z.ZodLazy<ReturnType<typeof build<D>>>;
+type BuiltSchema<D extends Dialect> = z.ZodLazy<ReturnType<typeof build<D>>>;
+
+/** An interface, so that declarations of consumers name it and need no type of zod. */
+export interface MessageToSendSchema<D extends Dialect> extends BuiltSchema<D> {}
 
 const MESSAGE_TO_SEND: { readonly [D in Dialect]: MessageToSendSchema<D> } = {
   strict: whenUsed(() => build('strict')),

@@ -20,7 +20,8 @@ export interface FastifyReplyLike {
   hijack(): unknown;
 }
 
-type Parser = (
+/** A parser of bodies, as Fastify has it. */
+export type FastifyParser = (
   request: unknown,
   payload: BodyStream,
   done: (error: Error | null, body?: unknown) => void,
@@ -29,7 +30,7 @@ type Parser = (
 /** What is used of a Fastify instance. */
 export interface FastifyLike {
   removeAllContentTypeParsers(): unknown;
-  addContentTypeParser(contentType: string, parser: Parser): unknown;
+  addContentTypeParser(contentType: string, parser: FastifyParser): unknown;
   post(
     path: string,
     handler: (request: FastifyRequestLike, reply: FastifyReplyLike) => Promise<unknown>,

@@ -10,11 +10,17 @@ export {
 } from './duplicates.ts';
 export { explainSignature, type SignatureExplanation } from './explain-signature.ts';
 export { type ExpressRequestLike, expressHandler } from './express-handler.ts';
-export { type FastifyPluginOptions, fastifyPlugin } from './fastify-plugin.ts';
+export {
+  type FastifyLike,
+  type FastifyPluginOptions,
+  type FastifyReplyLike,
+  type FastifyRequestLike,
+  fastifyPlugin,
+} from './fastify-plugin.ts';
 export { type FetchHandlerOptions, fetchHandler } from './fetch-handler.ts';
 export { type FreshnessOptions, isFresh } from './is-fresh.ts';
 export { nodeHandler } from './node-handler.ts';
-export type { NodeRequestLike, NodeResponseLike } from './node-request.ts';
+export type { BodyStream, NodeRequestLike, NodeResponseLike } from './node-request.ts';
 export {
   type KnownV2,
   type ParsedBody,

@@ -141,9 +141,11 @@ const isPem = (value: unknown): boolean =>
 
 const pemCopy = (value: Pem): Pem => (typeof value === 'string' ? value : Buffer.from(value));
 
-const pem = () => checked<Pem>(isPem, 'PEM as a string or a Buffer').transform(pemCopy);
+// Named results: `Buffer<ArrayBufferLike>`, which would be inferred, is none to TypeScript below 5.7.
+const pem = (): z.ZodType<Pem, Pem> =>
+  checked<Pem>(isPem, 'PEM as a string or a Buffer').transform(pemCopy);
 
-const pems = () =>
+const pems = (): z.ZodType<Pem | readonly Pem[], Pem | readonly Pem[]> =>
   checked<Pem | readonly Pem[]>(
     // An empty list would trust nobody.
     (value) => isPem(value) || (Array.isArray(value) && value.length > 0 && value.every(isPem)),

@@ -38,7 +38,15 @@ interface Body extends Reading {
 }
 
 /** What the bytes of a request say. */
-export function readBody({ body, isWhole, secrets, signature }: Body) {
+export function readBody({
+  body,
+  isWhole,
+  secrets,
+  signature,
+}: Body): Pick<
+  IncomingRequest,
+  'body' | 'signatureOk' | 'messages' | 'messageIds' | 'retryCounts'
+> {
   const isJudged = isWhole && secrets.length > 0;
   const messages = parseMessages(body);
   return {

@@ -42,7 +42,7 @@ describe('an entry of the package', () => {
   );
 
   it('needs no node:crypto for what reads requests, and no sender', () => {
-    expect(othersOf('capture/express.js')).not.toContain('node:crypto');
+    expect(othersOf('capture/adapters/express.js')).not.toContain('node:crypto');
     expect(othersOf('receiver/index.js')).not.toContain('node:tls');
   });
 });

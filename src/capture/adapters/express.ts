@@ -8,6 +8,8 @@ import { currentScope, type RequestScope, runInScope } from '../request/request-
 import { answerBlock, type NodeResponse, statusOf } from './blocked-answer.ts';
 import { passBlocksToNext } from './express-4.ts';
 
+export type { NodeResponse } from './blocked-answer.ts';
+
 type Next = (error?: unknown) => void;
 
 type ErrorMiddleware = (

@@ -1,6 +1,6 @@
 /** Who logged in, or who was said to: what may stand in `actor.identifiers` (D10). */
 import { readProperty } from '../../own-properties.ts';
-import type { Redactor } from '../redaction/redaction.ts';
+import type { Redactor } from '../redaction/redactor.ts';
 import type { Identifiers } from '../request/request-story.ts';
 import { fittedText } from '../request/request-text.ts';
 

@@ -1,6 +1,6 @@
 /** Sees what strategies of Passport decide, and reports what of it are logins. */
 import { readProperty } from '../../own-properties.ts';
-import { createRedactor } from '../redaction/redaction.ts';
+import { createRedactor } from '../redaction/redactor.ts';
 import { currentContext, currentScope, identify, runInScope } from '../request/request-scope.ts';
 import type { Identifiers } from '../request/request-story.ts';
 import { identifiersOfUser, triedIdentifiers } from './login-identifiers.ts';

@@ -8,6 +8,8 @@ import { type RequestScope, runInScope } from '../request/request-scope.ts';
 import { answerBlock, type NodeResponse, statusOf } from './blocked-answer.ts';
 import { passBlocksToNext } from './express-4.ts';
 
+export type { NodeResponse } from './blocked-answer.ts';
+
 /** What `createServer` takes, and what it may give: a promise is watched. */
 export type RequestListener<Q, S> = (request: Q, response: S) => unknown;
 

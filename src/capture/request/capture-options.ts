@@ -6,7 +6,7 @@ import {
   readClientAddressOptions,
 } from '../client-address/client-address.ts';
 import type { Enrichment } from '../enrichment/enrichers.ts';
-import { createRedactor, type RedactionOptions, type Redactor } from '../redaction/redaction.ts';
+import { createRedactor, type RedactionOptions, type Redactor } from '../redaction/redactor.ts';
 import {
   type ParameterOptions,
   type ParameterSources,

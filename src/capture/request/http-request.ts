@@ -5,7 +5,7 @@ import { readProperty } from '../../own-properties.ts';
 import { type Walk, walkHops } from '../client-address/client-address.ts';
 import { forwardedOrigin } from '../client-address/forwarded-origin.ts';
 import { type ActorIp, describeNormal } from '../enrichment/describe-address.ts';
-import { REDACTED, type Redactor } from '../redaction/redaction.ts';
+import { REDACTED, type Redactor } from '../redaction/redactor.ts';
 import { bodySource } from './body-source.ts';
 import type { CaptureSettings } from './capture-options.ts';
 import { cleanText, cutText } from './clean-text.ts';

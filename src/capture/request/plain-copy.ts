@@ -3,7 +3,7 @@
  * host's code (getters, `toJSON`, iterators of its own), never changes what it reads.
  */
 import type { JsonObject, JsonValue } from '../../contract/index.ts';
-import { REDACTED, type Redactor } from '../redaction/redaction.ts';
+import { REDACTED, type Redactor } from '../redaction/redactor.ts';
 import { ByteRoom, jsonBytes } from './byte-room.ts';
 import { cleanText, cutText } from './clean-text.ts';
 import { elementsOf, ownValue, shownAs, singleForm } from './foreign-value.ts';
@@ -27,8 +27,18 @@ const UNREADABLE = '[unreadable]';
 const COLON = 1;
 const COMMA = 1;
 
-/** Of a sensitive key they say only whether it was filled in. */
-const TELLS_NOTHING: ReadonlySet<unknown> = new Set([null, '', true, false]);
+/** Of a sensitive key they say only whether it was filled in, or what is switched on. */
+const TELLS_NOTHING: ReadonlySet<unknown> = new Set<unknown>([
+  null,
+  true,
+  false,
+  // With an empty text.
+  ...' true false null undefined none enabled disabled not_set'.split(' '),
+  ...'required optional read write on off yes no'.split(' '),
+]);
+
+/** In which member of `{ name, value }` the name of a parameter stands. */
+const LABELS = ['name', 'key', 'field', 'id'] as const;
 
 /** An element for which there was no room. */
 const NO_ROOM = Symbol('no room');
@@ -164,11 +174,25 @@ export class PlainCopier {
     if (value === undefined) return true;
     const written = this.#fit(key, MAX_KEY_LENGTH);
     if (!this.#room.take(jsonBytes(written) + COLON + COMMA)) return false;
-    const isHidden = !TELLS_NOTHING.has(value) && this.#redactor.isSensitiveKey(key);
-    const copied = isHidden ? this.#scalar(REDACTED) : this.#value(value);
+    const copied = this.#isHidden(source, key, value) ? this.#scalar(REDACTED) : this.#value(value);
     if (copied === NO_ROOM) return false;
     copy[written] = copied;
     return true;
+  }
+
+  #isHidden(source: object, key: string, value: unknown): boolean {
+    if (TELLS_NOTHING.has(value)) return false;
+    if (this.#isSecret(key, value)) return true;
+    if (key !== 'value') return false;
+    return LABELS.some((member) => {
+      const label = readFrom(source, member);
+      return typeof label === 'string' && this.#isSecret(label, value);
+    });
+  }
+
+  #isSecret(name: string, value: unknown): boolean {
+    if (typeof value === 'string') return this.#redactor.isSecret(name, value);
+    return this.#redactor.isSensitiveKey(name);
   }
 }
 

@@ -1,7 +1,7 @@
 /** The parameters of a request as the contract's `request.parameters` (D9). */
 import type { Dialect, JsonObject, JsonValue } from '../../contract/index.ts';
 import { check, integer, usable } from '../../option-rules.ts';
-import { createRedactor, type Redactor } from '../redaction/redaction.ts';
+import { createRedactor, type Redactor } from '../redaction/redactor.ts';
 import { cutText } from './clean-text.ts';
 import { type CopyLimits, PlainCopier } from './plain-copy.ts';
 

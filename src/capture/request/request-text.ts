@@ -1,6 +1,6 @@
 /** The texts of a request's head as the contract's `request` has them (D19). */
 
-import { REDACTED, type Redactor } from '../redaction/redaction.ts';
+import { REDACTED, type Redactor } from '../redaction/redactor.ts';
 import { cleanText, cutText } from './clean-text.ts';
 
 /** In UTF-16 code units. */
@@ -17,6 +17,8 @@ export function fittedText(text: string, length: number, redactor: Redactor | un
   return cutText(redactor?.maskText(clean, seen.length < text.length) ?? clean, length);
 }
 
+const SHORTEST_TOKEN = 16;
+
 /** `http://shop.example` of a request to a proxy, as RFC 9112 3.2.2 has it. */
 const ORIGIN = /^[a-z][a-z0-9+.-]{0,15}:\/\/[^/?#]*/i;
 
@@ -25,7 +27,8 @@ const ORIGIN = /^[a-z][a-z0-9+.-]{0,15}:\/\/[^/?#]*/i;
  * the origin of the absolute form: `/a/b`, `*` for `OPTIONS *`, `/` where there is none, `""` without
  * a target. Percent-encoding stays as it was sent. At most 2048 UTF-16 code units.
  *
- * Segments that hold one of `secrets`, decoded, are redacted.
+ * Segments that hold one of `secrets`, decoded, are redacted, and so are random-looking ones behind a
+ * segment such as `token` or `verify-email`.
  */
 export function pathOf(
   target: string | undefined,
@@ -36,7 +39,8 @@ export function pathOf(
   const local = target.replace(ORIGIN, '');
   const end = local.search(/[?#]/);
   const path = withoutSegments(end === -1 ? local : local.slice(0, end), secrets);
-  return path === '' ? '/' : fittedText(path, MAX_PATH_LENGTH, redactor);
+  const shown = redactor === undefined ? path : withoutTokens(path, redactor);
+  return shown === '' ? '/' : fittedText(shown, MAX_PATH_LENGTH, redactor);
 }
 
 /** Segments times secrets: who may write both must not write too many of either. */
@@ -52,6 +56,17 @@ function withoutSegments(path: string, secrets: readonly string[]): string {
       : segment;
   };
   return path.split('/').map(redacted).join('/');
+}
+
+function withoutTokens(path: string, redactor: Redactor): string {
+  if (path.length < SHORTEST_TOKEN) return path;
+  // What is behind the limit is not shown.
+  const segments = path.slice(0, MAX_PATH_LENGTH + SECRET_WINDOW).split('/');
+  const isToken = (segment: string, index: number): boolean =>
+    segment.length >= SHORTEST_TOKEN &&
+    redactor.isSecretSegment(decoded(segments[index - 1] ?? ''), decoded(segment));
+  if (!segments.some(isToken)) return path;
+  return segments.map((segment, index) => (isToken(segment, index) ? REDACTED : segment)).join('/');
 }
 
 function decoded(segment: string): string {

@@ -15,6 +15,10 @@ export class Fifo<T> {
     return this.#items[this.#head];
   }
 
+  last(): T | undefined {
+    return this.#items[this.#items.length - 1];
+  }
+
   /** Returns the item at `index`; `undefined` past the end. */
   at(index: number): T | undefined {
     return this.#items[this.#head + index];

@@ -24,14 +24,13 @@ import type { PageRequest } from './dead-letters.ts';
 import { type QueueClock, type QueueTime, readTime } from './queue-time.ts';
 import { countDue, countPending, statsOf } from './stats.ts';
 import { type MemoryBounds, MemoryStore } from './store.ts';
-import { copyMessages, type WaitingMessage } from './waiting-messages.ts';
 
-/** `close` yields to the event loop between slices of this size. */
+/** Large work yields to the event loop between slices of this size. */
 const SLICE_MESSAGES = 100;
 
 /**
- * Every method changes the store in one synchronous step, so that no call sees half of another. There are
- * no timers: each call first applies what time has changed.
+ * Every method except `enqueue` and `close` does its work synchronously, so that no call sees half of
+ * another. There are no timers: each call first applies what time has changed.
  */
 export class MemoryQueue implements MessageQueue {
   readonly durability = 'memory';
@@ -39,6 +38,8 @@ export class MemoryQueue implements MessageQueue {
   readonly #store: MemoryStore;
   readonly #yieldToEventLoop: YieldToEventLoop;
   readonly #listeners = new Set<() => void>();
+  /** Enqueues in progress. */
+  readonly #entering = new Set<Promise<unknown>>();
   #initialState: ApplicationState | undefined = undefined;
   #closing: Promise<QueueClosing> | undefined = undefined;
   #lastClaim = 0;
@@ -56,22 +57,41 @@ export class MemoryQueue implements MessageQueue {
     return { ...countDue(this.#store.all(), nowMs), lastSequence: this.#store.lastSequence };
   }
 
-  /** Copies the messages, with yields to the event loop, and then stores them all. */
   async enqueue(entries: readonly QueueEntry[], delayMs = 0): Promise<EnqueueResult> {
-    let { at, initialState } = this.#begin();
-    this.#store.closedOf(entries);
-    const messages: WaitingMessage[] = [];
-    while (messages.length < entries.length) {
-      const pause = messages.length === 0 ? undefined : this.#yieldToEventLoop();
-      if (pause !== undefined) {
-        await pause;
-        ({ at, initialState } = this.#begin());
-      }
-      for (const message of copyMessages(entries, messages.length)) messages.push(message);
+    this.#begin();
+    const { open, closed } = this.#store.reserve(entries);
+    if (open.length <= SLICE_MESSAGES) {
+      const sequences = this.#accept(open, delayMs);
+      if (sequences.length > 0) this.#notify();
+      return { sequences, closed };
     }
-    const result = this.#store.accept({ entries, messages, initialState, delayMs }, at);
-    if (result.sequences.length > 0) this.#notify();
-    return result;
+    const entering = this.#acceptInSlices(open, delayMs);
+    this.#entering.add(entering);
+    const sequences = await entering.finally(() => this.#entering.delete(entering));
+    return { sequences, closed };
+  }
+
+  async #acceptInSlices(entries: readonly QueueEntry[], delayMs: number): Promise<number[]> {
+    const sequences: number[] = [];
+    for (let start = 0; start < entries.length; start += SLICE_MESSAGES) {
+      const pause = this.#yieldToEventLoop();
+      if (pause !== undefined) {
+        // Once a turn, not once a slice: otherwise claims would have a hundred messages each.
+        this.#notify();
+        await pause;
+      }
+      const slice = entries.slice(start, start + SLICE_MESSAGES);
+      for (const sequence of this.#accept(slice, delayMs)) sequences.push(sequence);
+    }
+    this.#notify();
+    return sequences;
+  }
+
+  #accept(entries: readonly QueueEntry[], delayMs: number): number[] {
+    const at = readTime(this.#clock);
+    this.#store.advance(at.nowMs);
+    const initialState = this.#initialState as ApplicationState;
+    return this.#store.accept(entries, { initialState, delayMs, at });
   }
 
   async claim(request: ClaimRequest): Promise<Claim | NothingDue> {
@@ -154,9 +174,11 @@ export class MemoryQueue implements MessageQueue {
     applicationId: string,
     maxMessages: number,
   ): Promise<readonly ExpiredMessage[]> {
-    const { at, initialState } = this.#begin();
-    const application = this.#store.ensure(applicationId, initialState);
+    const application = this.#store.ensure(applicationId, this.#begin().initialState);
     application.close();
+    // Messages that were admitted before the close still come in.
+    if (this.#entering.size > 0) await Promise.allSettled(this.#entering);
+    const { at } = this.#begin();
     const messages = application.waiting.takeFirst(maxMessages);
     return this.#store.expire(application, { messages, reason: 'destination-closed' }, at);
   }
@@ -206,7 +228,9 @@ export class MemoryQueue implements MessageQueue {
     return await this.#closing;
   }
 
+  /** Enqueues in progress end first, so that their messages are returned too. */
   async #end(): Promise<QueueClosing> {
+    await Promise.allSettled(this.#entering);
     this.#listeners.clear();
     const returned: ReturnedMessage[] = [];
     for (const slice of this.#store.empty(SLICE_MESSAGES)) {

@@ -6,7 +6,6 @@ import type {
   ApplicationState,
   DeadLetterFilter,
   DeadReason,
-  EnqueueResult,
   ExpiredMessage,
   Json,
   MessageResult,
@@ -18,7 +17,7 @@ import { Application, type LiveClaim } from './application.ts';
 import { DeadLetters } from './dead-letters.ts';
 import type { QueueTime } from './queue-time.ts';
 import { Schedule } from './schedule.ts';
-import { storedMessages, type WaitingMessage } from './waiting-messages.ts';
+import { copyMessages, storedMessages, type WaitingMessage } from './waiting-messages.ts';
 
 const MIB = 1024 * 1024;
 const MAX = Number.MAX_SAFE_INTEGER;
@@ -43,12 +42,11 @@ export interface MemoryQueueOptions extends OptionsOf<typeof MEMORY_OPTIONS> {}
 /** Bounds of a memory queue, in messages and bytes. */
 export type MemoryBounds = OptionValues<typeof MEMORY_OPTIONS>;
 
-/** What an enqueue brings: its entries, and a message for each. */
-interface Arrival {
-  readonly entries: readonly QueueEntry[];
-  readonly messages: readonly WaitingMessage[];
+/** How entries are accepted. */
+interface Acceptance {
   readonly initialState: ApplicationState;
   readonly delayMs: number;
+  readonly at: QueueTime;
 }
 
 interface Owned {
@@ -96,8 +94,8 @@ export class MemoryStore {
     return this.#applications.values();
   }
 
-  /** Returns the closed applications of the entries. Throws ERR_QUEUE_FULL if the others pass a bound. */
-  closedOf(entries: readonly QueueEntry[]): ReadonlySet<string> {
+  /** Counts the entries of open applications as pending. Throws ERR_QUEUE_FULL and counts none if they pass a bound. */
+  reserve(entries: readonly QueueEntry[]) {
     const closed = new Set<string>();
     let messages = 0;
     let bytes = 0;
@@ -109,9 +107,14 @@ export class MemoryStore {
       }
     }
     const bound = this.#passedBound(messages, bytes);
-    if (bound === undefined || messages === 0) return closed;
-    const detail = `${messages} messages of ${bytes} bytes would pass ${bound} (${this.#bounds[bound]})`;
-    throw new SecurityEventError('ERR_QUEUE_FULL', { detail, path: [bound] });
+    if (bound !== undefined && messages > 0) {
+      const detail = `${messages} messages of ${bytes} bytes would pass ${bound} (${this.#bounds[bound]})`;
+      throw new SecurityEventError('ERR_QUEUE_FULL', { detail, path: [bound] });
+    }
+    this.#addPending(messages, bytes);
+    const open =
+      closed.size === 0 ? entries : entries.filter((entry) => !closed.has(entry.applicationId));
+    return { open, closed: [...closed] };
   }
 
   #passedBound(messages: number, bytes: number) {
@@ -125,34 +128,28 @@ export class MemoryStore {
     this.#bytes += bytes;
   }
 
-  /** Stores the messages of open applications. */
-  accept({ entries, messages, initialState, delayMs }: Arrival, at: QueueTime): EnqueueResult {
-    const closed = this.closedOf(entries);
+  /** Stores entries that are counted already. Returns their sequences. */
+  accept(entries: readonly QueueEntry[], { initialState, delayMs, at }: Acceptance): number[] {
     const sequences: number[] = [];
-    const { nowMs } = at;
     const dueMs = at.after(delayMs);
-    let application: Application | undefined;
-    for (const [index, message] of messages.entries()) {
-      const { applicationId } = entries[index] as QueueEntry;
-      if (closed.has(applicationId)) continue;
-      if (application?.id !== applicationId) {
-        if (application !== undefined) this.update(application, nowMs);
-        application = this.ensure(applicationId, initialState);
+    while (sequences.length < entries.length) {
+      const start = sequences.length;
+      const application = this.ensure((entries[start] as QueueEntry).applicationId, initialState);
+      for (const message of copyMessages(entries, start)) {
+        sequences.push(this.#enter({ application, message }, at.nowMs, dueMs));
       }
-      this.#enter({ application, message }, nowMs, dueMs);
-      application.counts.accepted += 1;
-      sequences.push(message.sequence);
+      application.counts.accepted += sequences.length - start;
+      this.update(application, at.nowMs);
     }
-    if (application !== undefined) this.update(application, nowMs);
-    return { sequences, closed: [...closed] };
+    return sequences;
   }
 
   /** Makes a message wait, with a new sequence. */
-  #enter({ application, message }: Owned, nowMs: number, dueMs: number): void {
+  #enter({ application, message }: Owned, nowMs: number, dueMs: number): number {
     this.lastSequence += 1;
     message.enter({ sequence: this.lastSequence, nowMs, dueMs });
     application.waiting.append(message);
-    this.#addPending(1, message.sizeBytes);
+    return this.lastSequence;
   }
 
   /** Call it after each change to an application's messages, state or claim. */
@@ -217,6 +214,7 @@ export class MemoryStore {
   replay(filter: DeadLetterFilter, { nowMs }: QueueTime): number {
     const letters = this.dead.take(filter, ({ application, message }) => {
       if (application.isClosed || this.#passedBound(1, message.sizeBytes)) return false;
+      this.#addPending(1, message.sizeBytes);
       this.#enter({ application, message }, nowMs, nowMs);
       return true;
     });

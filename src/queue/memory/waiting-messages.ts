@@ -117,10 +117,11 @@ export function copyMessages(entries: readonly QueueEntry[], start: number): Wai
   const { applicationId } = entries[start] as QueueEntry;
   let length = 0;
   let end = start;
-  for (; entries[end]?.applicationId === applicationId; end += 1) {
-    const { bytes } = (entries[end] as QueueEntry).stored;
-    if (end > start && length + bytes.length > MAX_SHARED_BYTES) break;
-    length += bytes.length;
+  for (; end < entries.length; end += 1) {
+    const { applicationId: id, stored } = entries[end] as QueueEntry;
+    const isFull = end > start && length + stored.bytes.length > MAX_SHARED_BYTES;
+    if (id !== applicationId || isFull) break;
+    length += stored.bytes.length;
   }
   const isShared = end - start >= MIN_SHARING;
   const buffer = Buffer.allocUnsafeSlow(isShared ? length : 0);
@@ -172,7 +173,7 @@ export class WaitingMessages {
 
   /** Adds a message with the highest sequence so far. */
   append(message: WaitingMessage): void {
-    const last = this.#inOrder.at(this.#inOrder.size - 1);
+    const last = this.#inOrder.last();
     if (last === undefined || last.dueMs <= message.dueMs) {
       this.#inOrder.push(message);
     } else {

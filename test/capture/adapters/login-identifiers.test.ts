@@ -3,7 +3,7 @@ import {
   identifiersOfUser,
   triedIdentifiers,
 } from '../../../src/capture/adapters/login-identifiers.ts';
-import { createRedactor } from '../../../src/capture/redaction/redaction.ts';
+import { createRedactor } from '../../../src/capture/redaction/redactor.ts';
 
 class Account {
   readonly #id = 7;

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
-import { createRedactor, REDACTED } from '../../../src/capture/redaction/redaction.ts';
+import { createRedactor, REDACTED } from '../../../src/capture/redaction/redactor.ts';
 import { SECRET_SHAPES } from '../../../src/capture/redaction/secret-shapes.ts';
-import { SENSITIVE_KEYS } from '../../../src/capture/redaction/sensitive-keys.ts';
+import { SENSITIVE_KEYS } from '../../../src/capture/redaction/sensitive-names.ts';
 
 const { isSensitiveKey, maskText, isSecretNumber } = createRedactor();
 
@@ -325,11 +325,26 @@ describe('the work on hostile texts', () => {
     '"a":"',
     'a',
     'sk- ',
+    'code=',
+    '<a>',
+    '<a b="',
+    '<code>a</',
+    'key: "',
+    '":"',
+    'DE89 ',
+    'DE89 3704 ',
+    `${'A'.repeat(39)} `,
+    'Ab1/',
     ' ',
     '\ud83d',
   ])('leaves a megabyte of %j as it is', (unit) => {
     const text = filled(unit);
     expect(maskText(text) === text).toBe(true);
+  });
+
+  it('looks through a megabyte of beginnings that was cut', () => {
+    const text = `${filled('4 ')}4`;
+    expect(maskText(text, true) === `${text.slice(0, -37)}${REDACTED}`).toBe(true);
   });
 
   it('finds a secret behind a megabyte of beginnings', () => {

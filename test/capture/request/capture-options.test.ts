@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { REDACTED } from '../../../src/capture/redaction/redaction.ts';
+import { REDACTED } from '../../../src/capture/redaction/redactor.ts';
 import {
   type CaptureOptions,
   readCaptureOptions,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { createRedactor, REDACTED } from '../../../src/capture/redaction/redaction.ts';
+import { createRedactor, REDACTED } from '../../../src/capture/redaction/redactor.ts';
 import {
   type ParameterOptions,
   parameterCopier,

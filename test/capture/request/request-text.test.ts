@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { createRedactor, REDACTED } from '../../../src/capture/redaction/redaction.ts';
+import { createRedactor, REDACTED } from '../../../src/capture/redaction/redactor.ts';
 import { pathOf, queryTextOf, userAgentOf } from '../../../src/capture/request/request-text.ts';
 
 describe('the path', () => {

@@ -57,6 +57,21 @@ export const idsOf = (claim: Claim): string[] =>
 
 export const isClaim = (claimed: Claim | NothingDue): claimed is Claim => 'messages' in claimed;
 
+/** All that is due of one healthy application. */
+export const REQUEST: ClaimRequest = {
+  tiers: ['healthy'],
+  maxMessages: 1000,
+  maxBytes: 1e9,
+  leaseMs: 60_000,
+};
+
+/** Claims messages, of which there have to be some. */
+export async function claimFrom(queue: MessageQueue, request = REQUEST): Promise<Claim> {
+  const claim = await queue.claim(request);
+  assert(isClaim(claim), 'nothing was claimed');
+  return claim;
+}
+
 /** Counts that are 0 need not be told. */
 export const counted = (discarded: Readonly<Record<string, number | undefined>>) =>
   Object.fromEntries(Object.entries(discarded).filter(([, count]) => (count ?? 0) > 0));

@@ -7,11 +7,11 @@ import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { createSeededRandom } from '../../../src/testing/index.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
-import { DEAD, entryOf, INITIAL } from '../conformance/trial.ts';
+import { claimFrom, DEAD, entryOf, INITIAL, isClaim, REQUEST } from '../conformance/trial.ts';
 
 const MESSAGES = 400;
 const APPLICATIONS = ['one', 'two', 'three', 'four'];
-const request = { tiers: ['healthy'], maxMessages: 50, maxBytes: 1e9, leaseMs: 60_000 } as const;
+const request = { ...REQUEST, maxMessages: 50 };
 
 const bodyOf = (messageId: string): Buffer => Buffer.from(`${messageId} `.repeat(60));
 
@@ -25,8 +25,7 @@ async function makeFile(file: string): Promise<void> {
     return entryOf(name, { messageId, bytes: bodyOf(messageId) });
   });
   await queue.enqueue(entries);
-  const claim = await queue.claim(request);
-  if (!('messages' in claim)) throw new Error('nothing was claimed');
+  const claim = await claimFrom(queue, request);
   const results = claim.messages.map((_, index) =>
     index % 2 === 0 ? DEAD : ({ kind: 'retry', afterMs: 0, progress: index } as const),
   );
@@ -64,7 +63,7 @@ async function emptied(queue: MessageQueue): Promise<Found> {
     await queue.open(INITIAL);
     for (;;) {
       const claim = await queue.claim(request);
-      if (!('messages' in claim)) break;
+      if (!isClaim(claim)) break;
       for (const { stored } of claim.messages) {
         seen.add(stored.messageId);
         if (!stored.bytes.equals(bodyOf(stored.messageId))) wrong.push(stored.messageId);

@@ -8,23 +8,12 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { peerPath } from '../../../src/queue/sqlite/file-worker.ts';
 import { loadEngine } from '../../../src/queue/sqlite/worker/engine.ts';
 import { createSqliteQueue, type SqliteQueueDamage } from '../../../src/queue/sqlite.ts';
-import { createFakeClock } from '../../../src/testing/index.ts';
 import { fixtureCommand, runFixture } from '../../helpers/child-programs.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
-import { DELIVERED, entryOf, INITIAL, idsOf } from '../conformance/trial.ts';
+import { claimFrom, entryOf, INITIAL, idsOf, REQUEST } from '../conformance/trial.ts';
+import { newFile, openQueue } from './open-queue.ts';
 import { integrityOf, withDatabase } from './raw-database.ts';
-
-const request = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 60_000 } as const;
-
-const newFile = (): string => join(temporaryFolder(), 'queue.db');
-
-async function opened(file: string, onDamage: (damage: SqliteQueueDamage) => void = () => {}) {
-  const queue = createSqliteQueue({ file, onDamage });
-  onTestFinished(async () => void (await queue.close().catch(() => {})));
-  await queue.open(INITIAL);
-  return queue;
-}
 
 describe('a file that is no queue of ours', () => {
   const foreign: readonly [string, (file: string) => void][] = [
@@ -60,7 +49,7 @@ describe('a file that is no queue of ours', () => {
 
   test('is refused when a newer version of the package made it', async () => {
     const file = newFile();
-    await (await opened(file)).close();
+    await (await openQueue({ file })).close();
     withDatabase(file, (other) => other.exec('pragma user_version = 99'));
     const opening = createSqliteQueue({ file }).open(INITIAL);
     await expect(opening).rejects.toThrow('a newer version of this package');
@@ -77,7 +66,7 @@ describe('a file that cannot be used', () => {
 
   test.skipIf(process.getuid?.() === 0)('is refused when it is read-only', async () => {
     const file = newFile();
-    await (await opened(file)).close();
+    await (await openQueue({ file })).close();
     chmodSync(file, 0o400);
     const opening = createSqliteQueue({ file }).open(INITIAL);
     await expect(opening).rejects.toThrow('read-only');
@@ -103,7 +92,7 @@ describe('a file that another process holds', () => {
 
   test.each(cases)('%s', async (_, holdMs, expected) => {
     const file = newFile();
-    const queue = await opened(file);
+    const queue = await openQueue({ file });
     const { DatabaseSync } = loadEngine(peerPath());
     const other = new DatabaseSync(file, { timeout: 5000 });
     other.exec('begin immediate');
@@ -114,27 +103,10 @@ describe('a file that another process holds', () => {
   });
 });
 
-describe('a clock that is set back', () => {
-  test('does not hold up new messages of an application that was served before', async () => {
-    const clock = createFakeClock();
-    const queue = createSqliteQueue({ file: newFile() }, clock);
-    onTestFinished(async () => void (await queue.close()));
-    await queue.open(INITIAL);
-    await queue.enqueue([entryOf('one', { messageId: 'before' })]);
-    const claim = await queue.claim(request);
-    if (!('messages' in claim)) throw new Error('nothing is due');
-    await queue.settle(claim, [DELIVERED], { ...INITIAL, pauseMs: 0 });
-    clock.setWallClock(clock.now() - 3_600_000);
-    await queue.enqueue([entryOf('one', { messageId: 'after' })]);
-    const next = await queue.claim(request);
-    expect('messages' in next && idsOf(next)).toEqual(['after']);
-  });
-});
-
 describe('a worker that crashes', () => {
   test('fails the calls under way, and the next call opens the file again', async () => {
     const file = newFile();
-    const queue = await opened(file);
+    const queue = await openQueue({ file });
     await queue.enqueue([entryOf('one', { messageId: 'a' })]);
     const { Worker: Class } = await import('node:worker_threads');
     const workers: Worker[] = [];
@@ -148,8 +120,7 @@ describe('a worker that crashes', () => {
     post.mockRestore();
     await workers[0]?.terminate();
     await expect(lost).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
-    const claim = await queue.claim(request);
-    expect('messages' in claim && idsOf(claim)).toEqual(['a']);
+    expect(idsOf(await claimFrom(queue))).toEqual(['a']);
   });
 });
 
@@ -163,11 +134,10 @@ describe('a damaged file', () => {
   test('delivers the intact messages, and reports and counts the others', async () => {
     const file = newFile();
     const reports: SqliteQueueDamage[] = [];
-    const queue = await opened(file, (report) => reports.push(report));
+    const queue = await openQueue({ file, onDamage: (report) => reports.push(report) });
     await queue.enqueue(['a', 'b', 'c'].map((messageId) => entryOf('one', { messageId })));
     damage(file, 'b');
-    const claim = await queue.claim(request);
-    expect('messages' in claim && idsOf(claim)).toEqual(['a', 'c']);
+    expect(idsOf(await claimFrom(queue))).toEqual(['a', 'c']);
     expect(reports).toEqual([
       {
         file,
@@ -190,10 +160,10 @@ describe('a damaged file', () => {
 
   test('has no due messages when all of them are damaged', async () => {
     const file = newFile();
-    const queue = await opened(file);
+    const queue = await openQueue({ file });
     await queue.enqueue([entryOf('one', { messageId: 'a' })]);
     damage(file, 'a');
-    expect(await queue.claim(request)).toEqual({});
+    expect(await queue.claim(REQUEST)).toEqual({});
     expect(await queue.stats()).toMatchObject({ pending: 0, pendingBytes: 0 });
   });
 
@@ -203,7 +173,7 @@ describe('a damaged file', () => {
     expect(ended.stdout.split('\n')).toHaveLength(6);
     rmSync(`${file}-wal`);
     const reports: SqliteQueueDamage[] = [];
-    const queue = await opened(file, (report) => reports.push(report));
+    const queue = await openQueue({ file, onDamage: (report) => reports.push(report) });
     expect(reports).toEqual([{ file, kind: 'rolled-back', applications: [], missingSequences: 5 }]);
     expect((await queue.enqueue([entryOf('one')])).sequences).toEqual([6]);
   });
@@ -213,7 +183,7 @@ describe('a damaged file', () => {
     const reports: SqliteQueueDamage[] = [];
     for (const how of ['kill', 'exit', 'throw', 'busy']) {
       await runFixture('sqlite-end', [file, how]);
-      const queue = await opened(file, (report) => reports.push(report));
+      const queue = await openQueue({ file, onDamage: (report) => reports.push(report) });
       await queue.close();
     }
     expect(reports).toEqual([]);
@@ -221,7 +191,7 @@ describe('a damaged file', () => {
 
   test('names what to do when SQLite cannot read it', async () => {
     const file = newFile();
-    const queue = await opened(file);
+    const queue = await openQueue({ file });
     const entries = Array.from({ length: 2000 }, () => entryOf('one'));
     await queue.enqueue(entries);
     await queue.close();
@@ -231,7 +201,7 @@ describe('a damaged file', () => {
     const broken = createSqliteQueue({ file });
     const use = async (): Promise<unknown> => {
       await broken.open(INITIAL);
-      return await broken.claim(request);
+      return await broken.claim(REQUEST);
     };
     await expect(use()).rejects.toThrow(`sqlite3 ${file} .recover`);
     await broken.close().catch(() => {});

@@ -1,4 +1,4 @@
-/** Moves of queues in SQLite files, with damage and with kill -9 in the middle. */
+/** Moves of queues in SQLite files, with kill -9 in the middle. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
@@ -12,27 +12,6 @@ import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { contentOf } from '../conformance/moving.ts';
 import { entryOf, INITIAL } from '../conformance/trial.ts';
 import { fillForKills, MOVED_MESSAGES, moveWithKills, TIMEOUT_MS } from '../killed-moves.ts';
-import { withDatabase } from './raw-database.ts';
-
-test('an export leaves out a damaged message, and reports it', async () => {
-  const file = join(temporaryFolder(), 'queue.db');
-  const source = createSqliteQueue({ file });
-  await source.open(INITIAL);
-  await source.enqueue(Array.from({ length: 102 }, () => entryOf('one')));
-  await source.close();
-  // All of the first page, and one more.
-  withDatabase(file, (connection) => {
-    connection.exec(`update message set body = x'00' where sequence <= 101`);
-  });
-  const damages: unknown[] = [];
-  const queue = createSqliteQueue({ file, onDamage: (damage) => damages.push(damage) });
-  const items = await contentOf(queue);
-  expect(items).toMatchObject([{ kind: 'application' }, { kind: 'message' }]);
-  expect(damages.length).toBeGreaterThan(0);
-  const { pending, discarded } = await queue.stats();
-  expect({ pending, discarded }).toEqual({ pending: 1, discarded: { lost: 101 } });
-  await queue.close();
-});
 
 test('queues of two files move into one', async () => {
   const folder = temporaryFolder();

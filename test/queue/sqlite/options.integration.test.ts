@@ -1,13 +1,12 @@
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   createSqliteIncidents,
   createSqliteQueue,
   type SqliteIncidentsOptions,
   type SqliteQueueOptions,
 } from '../../../src/queue/sqlite.ts';
-import { temporaryFolder } from '../../helpers/temporary-files.ts';
-import { DEAD, entryOf, INITIAL } from '../conformance/trial.ts';
+import { claimFrom, DEAD, entryOf, INITIAL } from '../conformance/trial.ts';
+import { newFile, openQueue } from './open-queue.ts';
 
 describe('the options of a queue in an SQLite file', () => {
   test.each([
@@ -42,15 +41,10 @@ describe('the options of a queue in an SQLite file', () => {
   });
 
   test('keep as many dead letters as maxDeadBytes allows, the newest', async () => {
-    const file = join(temporaryFolder(), 'queue.db');
-    const queue = createSqliteQueue({ file, maxDeadBytes: 250 });
-    onTestFinished(async () => void (await queue.close()));
-    await queue.open(INITIAL);
+    const queue = await openQueue({ file: newFile(), maxDeadBytes: 250 });
     const ids = ['a', 'b', 'c', 'd'];
     await queue.enqueue(ids.map((messageId) => entryOf('one', { messageId })));
-    const request = { tiers: ['healthy'], maxMessages: 9, maxBytes: 1e6, leaseMs: 1e6 } as const;
-    const claim = await queue.claim(request);
-    if (!('messages' in claim)) throw new Error('nothing was claimed');
+    const claim = await claimFrom(queue);
     await queue.settle(
       claim,
       ids.map(() => DEAD),

@@ -1,12 +1,11 @@
 /** The end of a process whose queue is busy: no abort, no delay, and what was accepted is there. */
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { createSeededRandom } from '../../../src/testing/index.ts';
 import { runFixture } from '../../helpers/child-programs.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { temporaryFolder } from '../../helpers/temporary-files.ts';
-import { INITIAL } from '../conformance/trial.ts';
+import { INITIAL, isClaim, REQUEST } from '../conformance/trial.ts';
+import { newFile } from './open-queue.ts';
 import { integrityOf } from './raw-database.ts';
 
 const idsIn = (text: string): string[] => text.split('\n').filter((line) => line !== '');
@@ -17,14 +16,8 @@ async function waitingIn(file: string): Promise<Set<string>> {
   await queue.open(INITIAL);
   const found = new Set<string>();
   for (;;) {
-    const request = {
-      tiers: ['healthy'],
-      maxMessages: 1000,
-      maxBytes: 1e9,
-      leaseMs: 60_000,
-    } as const;
-    const claim = await queue.claim(request);
-    if (!('messages' in claim)) break;
+    const claim = await queue.claim(REQUEST);
+    if (!isClaim(claim)) break;
     for (const { stored } of claim.messages) found.add(stored.messageId);
     const results = claim.messages.map(() => ({ kind: 'delivered' }) as const);
     await queue.settle(claim, results, { ...INITIAL, pauseMs: 0 });
@@ -37,10 +30,7 @@ async function waitingIn(file: string): Promise<Set<string>> {
 const ENDS = { exit: 0, throw: 1, busy: 0, idle: 0 } as const;
 
 test('a process with a queue in an SQLite file prints no warning', async () => {
-  const { exitCode, stderr } = await runFixture('sqlite-end', [
-    join(temporaryFolder(), 'queue.db'),
-    'idle',
-  ]);
+  const { exitCode, stderr } = await runFixture('sqlite-end', [newFile(), 'idle']);
   // Node's own SQLite is experimental in some versions (D80).
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
 });
@@ -49,7 +39,7 @@ describe('a process with a busy queue in an SQLite file', () => {
   test.each(Object.entries(ENDS))(
     'ends soon and cleanly by %s',
     async (how, code) => {
-      const file = join(temporaryFolder(), 'queue.db');
+      const file = newFile();
       const random = createSeededRandom(code + how.length);
       const runs = quickOrNightly(3, 50);
       for (let run = 0; run < runs; run += 1) {

@@ -1,42 +1,33 @@
 /** Damaged rows, clocks that jump and handles that close early stop neither the queue nor others. */
 import { statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import type { ClaimRequest, MessageQueue } from '../../../src/queue/queue.ts';
+import { describe, expect, test } from 'vitest';
+import type { MessageQueue } from '../../../src/queue/queue.ts';
 import { createSqliteQueue, type SqliteQueueOptions } from '../../../src/queue/sqlite.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
-import { temporaryFolder } from '../../helpers/temporary-files.ts';
-import { DEAD, DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';
+import {
+  claimFrom,
+  DEAD,
+  DELIVERED,
+  entryOf,
+  INITIAL,
+  idsOf,
+  isClaim,
+  REQUEST,
+} from '../conformance/trial.ts';
+import { newFile, openQueue } from './open-queue.ts';
 import { withDatabase } from './raw-database.ts';
 
 const HOUR_MS = 3_600_000;
 
-const request: ClaimRequest = {
-  tiers: ['healthy'],
-  maxMessages: 1000,
-  maxBytes: 1e9,
-  leaseMs: 60_000,
-};
-
-const newFile = (): string => join(temporaryFolder(), 'queue.db');
-
-function queueOn(options: SqliteQueueOptions, clock = createFakeClock()) {
-  const queue = createSqliteQueue(options, clock);
-  onTestFinished(async () => void (await queue.close().catch(() => {})));
-  return { queue, clock, file: options.file };
-}
-
 async function openedOn(options: SqliteQueueOptions, clock = createFakeClock()) {
-  const subject = queueOn(options, clock);
-  await subject.queue.open(INITIAL);
-  return subject;
+  return { queue: await openQueue(options, clock), clock, file: options.file };
 }
 
 const change = (file: string, sql: string): void =>
   withDatabase(file, (connection) => connection.exec(sql));
 
 async function claimedIds(queue: MessageQueue): Promise<readonly string[]> {
-  const claim = await queue.claim(request);
+  const claim = await queue.claim(REQUEST);
   return isClaim(claim) ? idsOf(claim) : [];
 }
 
@@ -44,21 +35,19 @@ describe('a queue whose claim is damaged', () => {
   test('goes on, and forgets no attempt', async () => {
     const { queue, clock, file } = await openedOn({ file: newFile() });
     await queue.enqueue([entryOf('one', { messageId: 'a' }), entryOf('two', { messageId: 'b' })]);
-    const claim = await queue.claim(request);
+    const claim = await claimFrom(queue);
     change(file, "update claim set sequences = '[1,'");
-    if (!isClaim(claim)) throw new Error('nothing was claimed');
     const settling = queue.settle(claim, [DELIVERED], { ...INITIAL, pauseMs: 0 });
     await expect(settling).rejects.toThrow('the claim is damaged');
     expect(await claimedIds(queue)).toEqual(['b']);
-    await clock.advance(request.leaseMs);
-    const again = await queue.claim(request);
-    expect(isClaim(again) && again.messages.map(({ sends }) => sends)).toEqual([1]);
+    await clock.advance(REQUEST.leaseMs);
+    expect((await claimFrom(queue)).messages.map(({ sends }) => sends)).toEqual([1]);
   });
 
   test('never gives a live claim away, and ends a lease that has no end', async () => {
     const { queue, clock, file } = await openedOn({ file: newFile() });
     await queue.enqueue([entryOf('one', { messageId: 'a' })]);
-    await queue.claim(request);
+    await queue.claim(REQUEST);
     change(file, 'update application set ready_at = 0');
     expect(await claimedIds(queue)).toEqual([]);
     await queue.close();
@@ -92,15 +81,14 @@ describe('damaged texts', () => {
     const { queue, file } = await openedOn({ file: newFile() });
     await queue.enqueue([entryOf('one', { messageId: 'a' })]);
     change(file, "update application set circuit_breaker = '{x'");
-    expect(await queue.claim(request)).toMatchObject({ state: { circuitBreaker: null } });
+    expect(await queue.claim(REQUEST)).toMatchObject({ state: { circuitBreaker: null } });
   });
 
   test('of a dead letter count it as lost when it is listed', async () => {
     const { queue, file } = await openedOn({ file: newFile() });
     const ids = ['a', 'b', 'c'];
     await queue.enqueue(ids.map((messageId) => entryOf('one', { messageId })));
-    const claim = await queue.claim(request);
-    if (!isClaim(claim)) throw new Error('nothing was claimed');
+    const claim = await claimFrom(queue);
     await queue.settle(claim, [DEAD, DEAD, DEAD], { ...INITIAL, pauseMs: 0 });
     change(file, "update dead_letter set body = x'00' where message_id = 'a'");
     change(file, "update dead_letter set last_attempt = '{x' where message_id = 'b'");
@@ -130,20 +118,19 @@ describe('a clock that is set back', () => {
     const file = newFile();
     const { queue } = await openedOn({ file }, { ...createFakeClock(), now: () => nowMs });
     await queue.enqueue([entryOf('one'), entryOf('one', { messageId: 'late' })]);
-    const claim = await queue.claim({ ...request, maxMessages: 1 });
-    if (!isClaim(claim)) throw new Error('nothing was claimed');
+    const claim = await claimFrom(queue, { ...REQUEST, maxMessages: 1 });
     await queue.settle(claim, [DELIVERED], { ...INITIAL, pauseMs: 0 });
     nowMs -= 5 * HOUR_MS;
-    expect(await claimedIds(queue)).toEqual(['late']);
-    nowMs += request.leaseMs;
-    const again = await queue.claim(request);
-    if (!isClaim(again)) throw new Error('nothing was claimed');
-    await queue.settle(again, [DEAD], { ...INITIAL, pauseMs: 0 });
+    await queue.enqueue([entryOf('one', { messageId: 'later' })]);
+    expect(await claimedIds(queue)).toEqual(['late', 'later']);
+    nowMs += REQUEST.leaseMs;
+    const again = await claimFrom(queue);
+    await queue.settle(again, [DEAD, DEAD], { ...INITIAL, pauseMs: 0 });
     // Dead letters have the machine's time.
     const { items } = await queue.listDeadLetters({ limit: 1 });
     const [letter] = items;
     expect(letter?.diedAt).toBe(nowMs);
-    expect((letter?.diedAt ?? 0) - (letter?.acceptedAt ?? 0)).toBe(request.leaseMs);
+    expect((letter?.diedAt ?? 0) - (letter?.acceptedAt ?? 0)).toBe(REQUEST.leaseMs);
   });
 });
 
@@ -158,7 +145,7 @@ describe('an argument that cannot be posted', () => {
 
 describe('a handle that is closed while it opens', () => {
   test('leaves no worker behind', async () => {
-    const { queue } = queueOn({ file: newFile() });
+    const queue = createSqliteQueue({ file: newFile() });
     const opening = queue.open(INITIAL);
     await queue.close();
     await opening;
@@ -179,8 +166,7 @@ describe('the file of a process that ended while it created it', () => {
 
 async function die(queue: MessageQueue, count: number): Promise<void> {
   await queue.enqueue(Array.from({ length: count }, () => entryOf('one')));
-  const claim = await queue.claim({ ...request, maxMessages: count });
-  if (!isClaim(claim)) throw new Error('nothing was claimed');
+  const claim = await claimFrom(queue, { ...REQUEST, maxMessages: count });
   const results = claim.messages.map(() => DEAD);
   await queue.settle(claim, results, { ...INITIAL, maxMessages: 10_000, pauseMs: 0 });
 }

@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { linkSync, mkdirSync, statSync, symlinkSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import process from 'node:process';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { MessageQueue } from '../../../src/queue/queue.ts';
-import { createSqliteQueue, type SqliteQueueOptions } from '../../../src/queue/sqlite.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { fixtureCommand } from '../../helpers/child-programs.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
-import { DELIVERED, entryOf, INITIAL } from '../conformance/trial.ts';
+import { claimFrom, DELIVERED, entryOf, INITIAL } from '../conformance/trial.ts';
+import { newFile, openQueue } from './open-queue.ts';
 
 interface Registry {
   readonly files: ReadonlyMap<string, unknown>;
@@ -21,23 +21,11 @@ function openFiles(): ReadonlyMap<string, unknown> {
   return (globalThis as unknown as Record<symbol, Registry>)[key]?.files ?? new Map();
 }
 
-async function opened(
-  options: SqliteQueueOptions,
-  create: typeof createSqliteQueue = createSqliteQueue,
-): Promise<MessageQueue> {
-  const queue = create(options);
-  onTestFinished(async () => void (await queue.close()));
-  await queue.open(INITIAL);
-  return queue;
-}
-
-const request = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 60_000 } as const;
-
 describe('the files of a queue', () => {
   test('are their owner’s, and so is a folder that was made', async () => {
     const folder = join(temporaryFolder(), 'a', 'b');
     const file = join(folder, 'queue.db');
-    const queue = await opened({ file });
+    const queue = await openQueue({ file });
     await queue.enqueue([entryOf('one')]);
     const modes = ['', '-wal', '-shm', '-reserve'].map(
       (name) => statSync(file + name).mode & 0o777,
@@ -49,13 +37,13 @@ describe('the files of a queue', () => {
   test('leave a folder alone that was there', async () => {
     const folder = join(temporaryFolder(), 'open');
     mkdirSync(folder, { mode: 0o755 });
-    await opened({ file: join(folder, 'queue.db') });
+    await openQueue({ file: join(folder, 'queue.db') });
     expect(statSync(folder).mode & 0o777).toBe(0o755);
   });
 
   test('are refused when the database has a second name', async () => {
-    const file = join(temporaryFolder(), 'queue.db');
-    const queue = await opened({ file });
+    const file = newFile();
+    const queue = await openQueue({ file });
     await queue.close();
     linkSync(file, `${file}-link`);
     const refused = createSqliteQueue({ file: `${file}-link` }).open(INITIAL);
@@ -89,13 +77,12 @@ describe('queues of one process', () => {
     const folder = join(temporaryFolder(), 'real');
     mkdirSync(folder);
     const [one, other] = [
-      await opened({ file: join(folder, 'queue.db') }),
-      await opened({ file: spell(folder) }),
+      await openQueue({ file: join(folder, 'queue.db') }),
+      await openQueue({ file: spell(folder) }),
     ];
     expect(openFiles().size).toBe(1);
     await one.enqueue([entryOf('one')]);
-    const claim = await other.claim(request);
-    if (!('messages' in claim)) throw new Error('nothing was claimed');
+    const claim = await claimFrom(other);
     expect(await one.settle(claim, [DELIVERED], { ...INITIAL, pauseMs: 0 })).toBe('settled');
     await one.close();
     expect(await other.stats()).toMatchObject({ accepted: 1, delivered: 1 });
@@ -104,12 +91,12 @@ describe('queues of one process', () => {
   });
 
   test('share one worker when they come from two copies of the package', async () => {
-    const file = join(temporaryFolder(), 'queue.db');
-    const one = await opened({ file });
+    const file = newFile();
+    const one = await openQueue({ file });
     vi.resetModules();
     const copy = await import('../../../src/queue/sqlite.ts');
     expect(copy.createSqliteQueue).not.toBe(createSqliteQueue);
-    const other = await opened({ file }, copy.createSqliteQueue);
+    const other = await openQueue({ file }, undefined, copy.createSqliteQueue);
     expect(openFiles().size).toBe(1);
     await one.enqueue([entryOf('one')]);
     await one.close();
@@ -117,11 +104,11 @@ describe('queues of one process', () => {
   });
 
   test('can open a file again while the last one closes it', async () => {
-    const file = join(temporaryFolder(), 'queue.db');
-    const one = await opened({ file });
+    const file = newFile();
+    const one = await openQueue({ file });
     await one.enqueue([entryOf('one')]);
     const closing = one.close();
-    const other = await opened({ file });
+    const other = await openQueue({ file });
     await closing;
     expect(await other.stats()).toMatchObject({ pending: 1 });
   });
@@ -129,8 +116,8 @@ describe('queues of one process', () => {
 
 describe('queues of two processes', () => {
   test('share a file, and one hears of the other within 250 ms', async () => {
-    const file = join(temporaryFolder(), 'queue.db');
-    const queue = await opened({ file });
+    const file = newFile();
+    const queue = await openQueue({ file });
     let heard = 0;
     queue.onDue(() => {
       heard = performance.now();

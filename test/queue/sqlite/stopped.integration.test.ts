@@ -1,24 +1,13 @@
 /** Processes that share a file: one of them is stopped (SIGSTOP), or all of them are busy. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { fixtureCommand, startChild } from '../../helpers/child-programs.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { temporaryFolder } from '../../helpers/temporary-files.ts';
-import { DELIVERED, entryOf, INITIAL } from '../conformance/trial.ts';
-
-const request = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 60_000 } as const;
-
-async function opened(file: string) {
-  const queue = createSqliteQueue({ file });
-  onTestFinished(async () => void (await queue.close()));
-  await queue.open(INITIAL);
-  return queue;
-}
+import { DELIVERED, entryOf, INITIAL, isClaim, REQUEST } from '../conformance/trial.ts';
+import { newFile, openQueue } from './open-queue.ts';
 
 /** Starts a neighbour, and waits until it says something. */
 async function neighbour(...args: readonly string[]): Promise<ChildProcess> {
@@ -29,8 +18,8 @@ async function neighbour(...args: readonly string[]): Promise<ChildProcess> {
 
 /** A neighbour that is stopped in a transaction, and an enqueue that waits for it. */
 async function stoppedInTransaction() {
-  const file = join(temporaryFolder(), 'queue.db');
-  const queue = await opened(file);
+  const file = newFile();
+  const queue = await openQueue({ file });
   const child = await neighbour(file, 'write');
   onTestFinished(() => void child.kill('SIGKILL'));
   // Stopped at random, until it is in the middle of one.
@@ -48,15 +37,15 @@ async function stoppedInTransaction() {
 
 describe('a process that is stopped', () => {
   test('until its lease is over settles nothing when it goes on', async () => {
-    const file = join(temporaryFolder(), 'queue.db');
-    const queue = await opened(file);
+    const file = newFile();
+    const queue = await openQueue({ file });
     await queue.enqueue([entryOf('one', { messageId: 'a' })]);
     const child = await neighbour(file, 'claim', '1000');
     child.kill('SIGSTOP');
-    let claim = await queue.claim(request);
-    while (!('messages' in claim)) {
+    let claim = await queue.claim(REQUEST);
+    while (!isClaim(claim)) {
       await wait(20);
-      claim = await queue.claim(request);
+      claim = await queue.claim(REQUEST);
     }
     expect(claim.messages).toMatchObject([{ stored: { messageId: 'a' }, sends: 1 }]);
     const answers = text(child.stdout as NonNullable<typeof child.stdout>);
@@ -88,8 +77,8 @@ describe('a process that is stopped', () => {
   );
 
   test('and then killed blocks nobody', async () => {
-    const file = join(temporaryFolder(), 'queue.db');
-    const queue = await opened(file);
+    const file = newFile();
+    const queue = await openQueue({ file });
     const child = await neighbour(file, 'write');
     await wait(50);
     child.kill('SIGSTOP');
@@ -102,7 +91,7 @@ describe('a process that is stopped', () => {
 
 describe('four processes that enqueue at the same time', () => {
   test('take turns: no enqueue waits for long', async () => {
-    const file = join(temporaryFolder(), 'queue.db');
+    const file = newFile();
     const forMs = quickOrNightly('1000', '10000');
     const children = await Promise.all(
       Array.from({ length: 4 }, () => neighbour(file, 'enqueue', forMs)),

@@ -225,14 +225,16 @@ const exported = ({ run }: FileUnderTest) =>
 describe('an export', () => {
   test('sets damaged messages and dead letters aside', () => {
     const subject = openFile();
-    subject.run(enqueue('a'), enqueue('b'), enqueue('c'), ['closeApplication', 'one', 1]);
+    // One page of each, and more messages.
+    const calls = Array.from({ length: 202 }, (_, index) => enqueue(`m${index + 1}`));
+    subject.run(...calls, ['closeApplication', 'one', 100]);
     withDatabase(subject.path, (connection) => {
-      connection.exec(`update message set body = x'00' where sequence = 2;
+      connection.exec(`update message set body = x'00' where sequence < 202;
         update dead_letter set body = x'00'`);
     });
-    expect(exported(subject)).toMatchObject([[{ id: 3, message_id: 'c', body: 'e30=' }], []]);
+    expect(exported(subject)).toMatchObject([[{ id: 202, message_id: 'm202', body: 'e30=' }], []]);
     const [{ pending, dead, discarded }] = subject.run(['stats']) as [QueueStats];
-    expect([pending, dead, discarded]).toEqual([1, 0, { lost: 2 }]);
+    expect([pending, dead, discarded]).toEqual([1, 0, { lost: 201 }]);
   });
 
   test('sets a message aside whose application is gone', () => {

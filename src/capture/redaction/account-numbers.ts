@@ -1,4 +1,7 @@
-/** Numbers that may be payment cards: 13 to 19 digits that pass the Luhn check (ISO/IEC 7812-1). */
+/**
+ * Numbers of accounts that carry a checksum: payment cards of 13 to 19 digits (ISO/IEC 7812-1, Luhn)
+ * and IBANs (ISO 13616).
+ */
 
 /** Major industry 2 to 6: banking, travel, merchandising. Times in milliseconds begin with 1. */
 const CARD_DIGITS = /^[2-6][0-9]{12,18}$/;
@@ -28,15 +31,33 @@ interface Group {
   readonly end: number;
 }
 
+/** The beginning of a number at the end of a text that was cut. */
+const CUT_DIGITS = /(?<![A-Za-z0-9_])(?<![0-9]\.)[2-6](?:[ -]?[0-9]){5,18}$/;
+
 /** Not within a word, and not the decimals of a number. */
 const DIGITS = /(?<![A-Za-z0-9_])(?<![0-9]\.)[0-9]+(?![A-Za-z0-9_])/g;
 
 /** What every card number has, printed or not: told in one pass for most texts. */
 const ENOUGH_DIGITS = /(?:[0-9][ -]?){13}/;
 
-/** Where card numbers stand in a text, in their order. Each digit is looked at a bounded number of times. */
-export function* cardNumbers(text: string): Generator<Group> {
-  if (!ENOUGH_DIGITS.test(text)) return;
+export const mayHaveCards = (text: string, isCut: boolean): boolean =>
+  isCut || ENOUGH_DIGITS.test(text);
+
+/**
+ * Where card numbers stand in a text, in their order. Each digit is looked at a bounded number of
+ * times. A number that goes on behind the cut counts if it may be a card.
+ */
+export function* cardNumbers(text: string, isCut: boolean): Generator<Group> {
+  let end = 0;
+  for (const group of wholeCards(text)) {
+    yield group;
+    end = group.end;
+  }
+  const cut = isCut ? CUT_DIGITS.exec(text) : null;
+  if (cut !== null && cut.index >= end) yield { start: cut.index, end: text.length };
+}
+
+function* wholeCards(text: string): Generator<Group> {
   const groups: Group[] = [];
   for (const match of text.matchAll(DIGITS)) {
     groups.push({ start: match.index, end: match.index + match[0].length });
@@ -65,4 +86,29 @@ function groupsOfCard(text: string, groups: readonly Group[], first: number): nu
     if (isCardNumber(written.replace(/[ -]/g, ''))) return count;
   }
   return 0;
+}
+
+/** In one word, or printed in fours. */
+const IBAN =
+  /(?<![A-Za-z0-9])[A-Za-z]{2}[0-9]{2}(?:[A-Za-z0-9]{11,30}|(?: [A-Za-z0-9]{4}){2,7}(?: [A-Za-z0-9]{1,3})?)(?![A-Za-z0-9])/g;
+
+const MAYBE_IBAN = /[A-Za-z]{2}[0-9]{2}[A-Za-z0-9 ]{11}/;
+export const mayHaveIbans = (text: string): boolean => MAYBE_IBAN.test(text);
+
+/** Where IBANs stand in a text, in their order. */
+export function* ibans(text: string): Generator<Group> {
+  for (const match of text.matchAll(IBAN)) {
+    const iban = match[0].replaceAll(' ', '').toUpperCase();
+    if (isIban(iban)) yield { start: match.index, end: match.index + match[0].length };
+  }
+}
+
+/** Moves the first four characters to the end, reads letters as 10 to 35, and divides by 97. */
+function isIban(iban: string): boolean {
+  let rest = 0;
+  for (const character of iban.slice(4) + iban.slice(0, 4)) {
+    const value = Number.parseInt(character, 36);
+    rest = (value < 10 ? rest * 10 + value : rest * 100 + value) % 97;
+  }
+  return rest === 1;
 }

@@ -1,9 +1,12 @@
 /** What must not stand in a record: values of sensitive keys, and what looks like a secret. */
 
 import { check, listOf, oneOf, usable } from '../../option-rules.ts';
-import { isCardNumber } from './card-number.ts';
-import { type Span, secretFinders } from './secret-finder.ts';
-import { isKeyPattern, keyMatcher, SENSITIVE_KEYS } from './sensitive-keys.ts';
+import { isCardNumber } from './account-numbers.ts';
+import type { Span } from './finder.ts';
+import { isKeyPattern, type NameVerdict, nameMatcher } from './name-matcher.ts';
+import { looksRandom } from './random-looking.ts';
+import { secretFinders } from './secret-finder.ts';
+import { AMBIGUOUS_KEYS, SENSITIVE_KEYS } from './sensitive-names.ts';
 
 /** Stands where a secret was. */
 export const REDACTED = '[redacted]';
@@ -31,6 +34,13 @@ export interface RedactionOptions {
 export interface Redactor {
   /** Whether the value of a parameter of this name is secret; in any spelling of the name. */
   readonly isSensitiveKey: (key: string) => boolean;
+  /**
+   * Whether a value of this name is secret: that of a sensitive name is, that of an ambiguous one, such
+   * as `code` or `state`, if it looks random.
+   */
+  readonly isSecret: (name: string, value: string) => boolean;
+  /** Whether a segment of a path is secret, by its looks and the segment before it: `/token/…`. */
+  readonly isSecretSegment: (before: string, segment: string) => boolean;
   /**
    * The text with its secrets replaced by {@link REDACTED}. With `isCut` the text went on: a secret
    * that begins before the cut counts as one, though its end is not seen. Linear in the text.
@@ -65,30 +75,49 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
     name: 'redaction',
     path: ['redaction'],
   });
-  const isSensitiveKey = matcherOf(sensitiveKeys);
+  const verdictOf = matcherOf(sensitiveKeys);
+  const isSensitiveKey = (key: string): boolean => verdictOf(key) === 'sensitive';
   if (!maskValues) {
-    return { isSensitiveKey, maskText: (text) => text, isSecretNumber: () => false };
+    return {
+      isSensitiveKey,
+      isSecret: isSensitiveKey,
+      isSecretSegment: () => false,
+      maskText: (text) => text,
+      isSecretNumber: () => false,
+    };
   }
-  const findersFor = secretFinders(isSensitiveKey);
+  const isSecret = (name: string, value: string): boolean => {
+    const verdict = verdictOf(name);
+    return verdict === 'sensitive' || (verdict === 'ambiguous' && looksRandom(value));
+  };
+  const finders = secretFinders(verdictOf);
   return {
     isSensitiveKey,
-    maskText: (text, isCut = false) =>
-      isHarmless(text)
-        ? text
-        : findersFor(text).reduce((masked, find) => mask(masked, find(masked, isCut)), text),
+    isSecret,
+    isSecretSegment: (before, segment) =>
+      before !== '' && verdictOf(before) !== 'harmless' && looksRandom(segment),
+    maskText: (text, isCut = false) => {
+      if (isHarmless(text)) return text;
+      let masked = text;
+      for (const { applies, finds } of finders) {
+        if (!applies(masked, isCut)) continue;
+        for (const find of finds) masked = mask(masked, find(masked, isCut));
+      }
+      return masked;
+    },
     isSecretNumber: (value) => Number.isSafeInteger(value) && isCardNumber(String(value)),
   };
 }
 
 /** A short card number; every other secret is longer, or stands behind one of these signs. */
 const SHORTEST_SECRET = 13;
-const isHarmless = (text: string): boolean => text.length < SHORTEST_SECRET && !/[=:]/.test(text);
+const isHarmless = (text: string): boolean => text.length < SHORTEST_SECRET && !/[=:<]/.test(text);
 
 type SensitiveKeys = NonNullable<RedactionOptions['sensitiveKeys']>;
 
 const isList = (keys: SensitiveKeys): keys is readonly string[] => Array.isArray(keys);
 
-function matcherOf(keys: SensitiveKeys): Redactor['isSensitiveKey'] {
+function matcherOf(keys: SensitiveKeys): (name: string) => NameVerdict {
   const path = ['redaction', 'sensitiveKeys'];
   if (isList(keys)) {
     const { sensitiveKeys } = check<{ sensitiveKeys: readonly string[] }>(
@@ -96,7 +125,7 @@ function matcherOf(keys: SensitiveKeys): Redactor['isSensitiveKey'] {
       { sensitiveKeys: PATTERN_LIST },
       { name: 'redaction', path: ['redaction'] },
     );
-    return keyMatcher(sensitiveKeys ?? [], []);
+    return nameMatcher({ sensitive: sensitiveKeys ?? [], ambiguous: [], kept: [] });
   }
   const {
     add = [],
@@ -107,7 +136,11 @@ function matcherOf(keys: SensitiveKeys): Redactor['isSensitiveKey'] {
     path,
   });
   const patterns = SENSITIVE_KEYS.filter((pattern) => !remove.includes(pattern));
-  return keyMatcher([...patterns, ...add], keep);
+  return nameMatcher({
+    sensitive: [...patterns, ...add],
+    ambiguous: AMBIGUOUS_KEYS,
+    kept: keep,
+  });
 }
 
 function mask(text: string, spans: Iterable<Span>): string {

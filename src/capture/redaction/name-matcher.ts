@@ -1,0 +1,120 @@
+/** Matches names of parameters against patterns, in all the spellings in use. Linear in the name. */
+import { ownText } from '../request/own-text.ts';
+
+const PATTERN = /^\*?[a-z0-9]+\*?$/;
+
+export const isKeyPattern = (value: unknown): value is string =>
+  typeof value === 'string' && PATTERN.test(value);
+
+/** Work on one name is bounded. */
+const MAX_JUDGED_LENGTH = 256;
+
+/** Verdicts that are kept: an application's parameters have the same names again and again. */
+const MAX_KEPT = 1000;
+const MAX_KEPT_LENGTH = 64;
+
+/** Where a new word begins: after other characters, at a capital, between letters and digits. */
+const WORD = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+/g;
+
+/** A name that ends so says something about a secret: `token_type`, `password_length`, `expires_in`. */
+const ABOUT =
+  /^(?:type|method|mode|policy|scanning|protection|count|length|lifetime|expiry|expires|enabled|required|strength|status|format|alg|algorithm|in|at)$/i;
+
+const NOT_ASCII = /\P{ASCII}/u;
+const OTHER_LETTERS = /\P{ASCII}/gu;
+const MARKS = /[\p{M}\p{Cf}]/gu;
+
+/** Letters that look like a Latin one, which stands first. */
+const LOOK_ALIKES = 'aаɑα cсϲ eеє hһ iіıι kкκ lł oоοø pрρ sѕ tтτ wԝѡ xхχ yуγ'.split(' ');
+const LATIN: ReadonlyMap<string, string> = new Map(
+  LOOK_ALIKES.flatMap(([latin = '', ...others]) => others.map((letter) => [letter, latin])),
+);
+
+/** `contraseña`, `pаssword` with a Cyrillic letter, full-width letters and invisible characters. */
+function inLatinLetters(name: string): string {
+  if (!NOT_ASCII.test(name)) return name;
+  const letters = name.normalize('NFKD').replace(MARKS, '');
+  return letters.replace(OTHER_LETTERS, (letter) => LATIN.get(letter.toLowerCase()) ?? letter);
+}
+
+interface Words {
+  readonly squashed: string;
+  /** Offsets in `squashed` where a word begins, and its end. */
+  readonly bounds: ReadonlySet<number>;
+  readonly last: string;
+}
+
+function wordsOf(name: string): Words {
+  const bounds = new Set<number>([0]);
+  const words = inLatinLetters(name.slice(0, MAX_JUDGED_LENGTH)).match(WORD) ?? [];
+  let squashed = '';
+  for (const word of words) {
+    squashed += word.toLowerCase();
+    bounds.add(squashed.length);
+  }
+  return { squashed, bounds, last: words.length > 1 ? (words.at(-1) as string) : '' };
+}
+
+interface Pattern {
+  readonly text: string;
+  readonly opensAnywhere: boolean;
+  readonly endsAnywhere: boolean;
+}
+
+const patternOf = (pattern: string): Pattern => ({
+  text: pattern.replaceAll('*', ''),
+  opensAnywhere: pattern.startsWith('*'),
+  endsAnywhere: pattern.endsWith('*'),
+});
+
+function matches(
+  { text, opensAnywhere, endsAnywhere }: Pattern,
+  { squashed, bounds }: Words,
+): boolean {
+  let at = squashed.indexOf(text);
+  while (at !== -1) {
+    const opens = opensAnywhere || bounds.has(at);
+    if (opens && (endsAnywhere || bounds.has(at + text.length))) return true;
+    at = squashed.indexOf(text, at + 1);
+  }
+  return false;
+}
+
+/** `ambiguous`: the value decides. */
+export type NameVerdict = 'sensitive' | 'ambiguous' | 'harmless';
+
+export interface NamePatterns {
+  readonly sensitive: readonly string[];
+  readonly ambiguous: readonly string[];
+  /** Names, in any spelling, that are harmless although a pattern matches. */
+  readonly kept: readonly string[];
+}
+
+/** Makes the function that judges names. */
+export function nameMatcher({
+  sensitive,
+  ambiguous,
+  kept,
+}: NamePatterns): (name: string) => NameVerdict {
+  const [secret, unclear] = [sensitive.map(patternOf), ambiguous.map(patternOf)];
+  const exempt = new Set(kept.map((name) => wordsOf(name).squashed));
+  const judge = (name: string): NameVerdict => {
+    const words = wordsOf(name);
+    if (words.squashed === '') return 'ambiguous';
+    if (exempt.has(words.squashed) || ABOUT.test(words.last)) return 'harmless';
+    if (secret.some((pattern) => matches(pattern, words))) return 'sensitive';
+    return unclear.some((pattern) => matches(pattern, words)) ? 'ambiguous' : 'harmless';
+  };
+  const verdicts = new Map<string, NameVerdict>();
+  return (name) => {
+    const known = verdicts.get(name);
+    if (known !== undefined) return known;
+    const verdict = judge(name);
+    if (name.length <= MAX_KEPT_LENGTH) {
+      // An attacker's made-up names cost one round of judging, not memory.
+      if (verdicts.size >= MAX_KEPT) verdicts.clear();
+      verdicts.set(ownText(name), verdict);
+    }
+    return verdict;
+  };
+}

@@ -1,0 +1,100 @@
+/** The table of docs/capture.md: what redaction finds, what it does not, and what it leaves alone. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { createRedactor } from '../../../src/capture/redaction/redactor.ts';
+import { parameterCopier } from '../../../src/capture/request/plain-parameters.ts';
+import { pathOf } from '../../../src/capture/request/request-text.ts';
+import { INJECTIONS } from './injections.ts';
+import { FOUND, NOT_FOUND, type Shape } from './redaction-table.ts';
+
+const redactor = createRedactor();
+
+const shown = ({ sources, path, maxStringLength = 10_000 }: Shape): string =>
+  path === undefined
+    ? JSON.stringify(parameterCopier({ maxStringLength })(sources ?? {}))
+    : pathOf(path, redactor);
+
+test.each(FOUND)('finds $kind: $sources $path', (shape) => {
+  expect(shown(shape)).not.toContain(shape.secret);
+  expect(shown(shape)).toContain('[redacted]');
+});
+
+test.each(NOT_FOUND)('does not find $kind: $sources', (shape) => {
+  expect(shown(shape)).not.toContain('[redacted]');
+});
+
+const kinds = (is: string, shapes: readonly Shape[]) =>
+  [...new Set(shapes.map(({ kind }) => kind))].map((kind) => [is, kind]);
+
+test('the documentation has a row for each kind', () => {
+  const page = readFileSync('docs/capture.md', 'utf8');
+  const rows = [...page.matchAll(/^\| (found|not found) \| (.+) \|$/gm)].map(([, is, kind]) => [
+    is,
+    kind,
+  ]);
+  expect(rows).toEqual([...kinds('found', FOUND), ...kinds('not found', NOT_FOUND)]);
+});
+
+describe('harmless parameters', () => {
+  /** Name, tab, value as JSON. See the head of the file for where they are from. */
+  const CORPUS = readFileSync(new URL('harmless-parameters.tsv', import.meta.url), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => {
+      const [name = '', value = ''] = line.split('\t');
+      return [name, JSON.parse(value) as unknown] as const;
+    });
+
+  test('are masked in at most 1 % of a corpus', () => {
+    const copy = parameterCopier();
+    const masked = CORPUS.filter(([name, value]) =>
+      JSON.stringify(copy({ json: { [name]: value } })).includes('[redacted]'),
+    );
+    expect(CORPUS.length).toBeGreaterThan(1000);
+    expect(masked.length).toBeLessThanOrEqual(CORPUS.length / 100);
+  });
+
+  test.each([
+    ['code', 'AB-1234-XL'],
+    ['code', 'WELCOME10'],
+    ['product_code', 'iphone-15-pro-max-256gb'],
+    ['code', 'summer-sale-2026-newsletter'],
+    ['postal_code', 'SW1A 1AA'],
+    ['country_code', 'GB'],
+    ['state', 'CA'],
+    ['state', 'Mecklenburg-Vorpommern'],
+    ['state', 'waiting_for_payment_confirmation'],
+    ['key', 'user.settings.theme.dark.background'],
+    ['key', 'uploads/2026/11/23/8f14e45fceea167a5a36dedd4bea2543.jpg'],
+    ['key', 'order_items'],
+    ['link', 'https://shop.example/articles/42'],
+    ['ticket', 'SUPPORT-48213'],
+    ['invite', 'ada@example.com'],
+    ['nonce', '7'],
+    ['confirm', 'true'],
+    ['state', '2026-11-23T21:40:00.000Z'],
+    ['token_type', 'Bearer'],
+    ['auth_method', 'password'],
+    ['expires_in', '3600'],
+    ['secret_scanning', 'enabled'],
+  ])('%s=%s is shown', (name, value) => {
+    expect(parameterCopier()({ query: { [name]: value } })).toEqual({ query: { [name]: value } });
+  });
+
+  test.each([
+    '/products/8f14e45fceea167a5a36dedd4bea2543',
+    '/reset-password/start',
+    '/token/refresh',
+  ])('the path %s is shown', (path) => {
+    expect(pathOf(path, redactor)).toBe(path);
+  });
+});
+
+test('an injection is never masked, whatever parameter of no sensitive name it stands in', () => {
+  const copy = parameterCopier();
+  for (const name of ['q', 'id', 'code', 'state', 'key', 'ticket', 'nonce', '']) {
+    for (const injection of INJECTIONS) {
+      expect(JSON.stringify(copy({ query: { [name]: injection } }))).not.toContain('[redacted]');
+    }
+  }
+});
