@@ -24,9 +24,9 @@ const GROUPS = [
     'runtime/tracers',
   ],
   ['runtime/async-context', 'runtime/clock', 'runtime/on-abort', 'runtime/untraced'],
-  ['runtime/id', 'webhook/signature'],
+  ['incident/incident-store', 'runtime/id', 'webhook/signature'],
   ['address/classify', 'address/normalise', 'address/parse', 'capture/enrichment/describe-address'],
-  ['capture/request/own-text', 'capture/request/request-scope', 'capture/request/request-story'],
+  ['capture/request/clean-text', 'capture/request/request-scope', 'capture/request/request-story'],
   ['contract/contract', 'contract/index'],
 ];
 

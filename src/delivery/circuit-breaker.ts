@@ -70,8 +70,7 @@ export function circuitBreakerOf(
 ): CircuitBreaker {
   const fresh = newCircuitBreaker(urlHash, policy);
   const stored = state.circuitBreaker as Partial<CircuitBreaker> | null;
-  if (stored === null || stored.urlHash !== urlHash) return fresh;
-  return { ...fresh, ...stored };
+  return stored === null || stored.urlHash !== urlHash ? fresh : { ...fresh, ...stored };
 }
 
 /** Tells whether the state is about a URL that is not this one. */

@@ -128,10 +128,13 @@ export class Delivery {
       now,
     };
     const settlement = settle(attempted, policy, random);
-    await tracker.settling(async () => {
+    const endSettling = tracker.beginSettling();
+    try {
       const isLost = await this.#isLost(claim, settlement, heldSince);
       this.#report({ claim, attempted, settlement, started, isLost });
-    });
+    } finally {
+      endSettling();
+    }
   }
 
   async #inSlot<T>(slot: Slot, work: Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 /** Where an application's requests go, as its settings say at the moment. */
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isPromiseLike } from '../runtime/is-promise-like.ts';
 import { type TimeLimit, withTimeout } from '../runtime/timers.ts';
 import type { ResolvedApplication, SettingsReader } from '../settings/source.ts';
@@ -113,5 +113,5 @@ export class Destinations {
 
 /** Returns the hash of a URL. */
 export function hashOfUrl(url: URL): string {
-  return createHash('sha256').update(url.href).digest('hex');
+  return hash('sha256', url.href);
 }

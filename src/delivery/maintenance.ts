@@ -113,14 +113,17 @@ export class Maintenance {
   ): Promise<void> {
     const { observe, tracker, yieldToEventLoop } = this.#parts;
     for (;;) {
-      const page = await tracker.settling(async () => {
-        const messages = await next();
-        for (const { applicationId, messageId, sequence } of messages) {
+      let page: readonly ExpiredMessage[];
+      const endSettling = tracker.beginSettling();
+      try {
+        page = await next();
+        for (const { applicationId, messageId, sequence } of page) {
           tracker.settled(sequence, 'dead', reason);
           observe('dead', () => ({ applicationId, message_id: messageId, reason }));
         }
-        return messages;
-      });
+      } finally {
+        endSettling();
+      }
       if (page.length < PAGE || this.#stop.signal.aborted) return;
       await yieldToEventLoop();
     }

@@ -49,16 +49,19 @@ export function settle(attempted: Attempted, policy: DeliveryPolicy, random: Ran
   if (result.kind === 'failure' && result.code === 'undici-missing') {
     return notSent(attempted, { breaker, pauseMs: policy.maxProbeWaitMs }, policy);
   }
-  const size = { messageCount, bytes: attempted.bodyBytes };
-  const judgement = judgeAttempt(result, { ...size, largeBodyBytes: policy.largeBodyBytes });
+  const { outcome, maxAttempts } = judgeAttempt(result, {
+    messageCount,
+    bytes: attempted.bodyBytes,
+    largeBodyBytes: policy.largeBodyBytes,
+  });
   const isContent = blamesContent(result);
   const isBisection = messages.some(isWithinBisection);
   const [first] = messages;
-  const failedAlone = messageCount === 1 && first !== undefined && progressOf(first).failedAlone;
+  const failedAlone = messageCount === 1 && hasFailedAlone(first);
   const step = afterAttempt(
     breaker,
     {
-      outcome: judgement.outcome,
+      outcome,
       bodyBytes: attempted.bodyBytes,
       messageCount,
       isTimeout: isTimeout(result),
@@ -70,18 +73,17 @@ export function settle(attempted: Attempted, policy: DeliveryPolicy, random: Ran
     { policy, random },
   );
   const end: RequestEnd = {
-    ...judgement,
+    outcome,
+    maxAttempts,
     blamesContent: isContent,
     retryAfterMs: attempted.retryAfterMs,
     isBisectionOver: step.breaker.bisectionFailures >= policy.bisectionMaxFailures,
     lastAttempt: lastAttemptOf(result),
   };
   const aged =
-    end.outcome === 'delivered'
-      ? messages
-      : agedBy(messages, attempted.now - attempted.claimedAtMs);
+    outcome === 'delivered' ? messages : agedBy(messages, attempted.now - attempted.claimedAtMs);
   return {
-    outcome: judgement.outcome,
+    outcome,
     results: resultsOf(aged, end, { policy, random, messageCount }),
     state: updateOf(step, policy),
     changes: step.changes,
@@ -97,6 +99,9 @@ const isTimeout = (result: AttemptResult): boolean =>
   result.kind === 'failure' && (result.code === 'headers-timeout' || result.code === 'deadline');
 
 /** Most have nothing behind them yet. */
+const hasFailedAlone = (message: MessageHistory | undefined): boolean =>
+  message !== undefined && message.progress !== null && progressOf(message).failedAlone;
+
 const isWithinBisection = (message: MessageHistory): boolean =>
   message.progress !== null && progressOf(message).isBisecting;
 

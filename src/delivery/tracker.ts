@@ -179,9 +179,10 @@ export class Tracker {
     return watch;
   }
 
-  /** Runs work that settles messages in the queue, and reports each of them here before it ends. */
-  settling<T>(work: () => Promise<T>): Promise<T> {
-    return this.#settlings.run(work);
+  /** Begins what settles messages in the queue. Returns a function to be called once each of them is reported here. */
+  beginSettling(): () => void {
+    const settling = this.#settlings.begin();
+    return () => this.#settlings.end(settling);
   }
 
   /**

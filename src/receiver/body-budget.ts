@@ -2,6 +2,7 @@
  * Bounds the memory of bodies that are being read. Their signatures are not verified yet, so anybody
  * may send them, on any number of connections.
  */
+import type { Clock } from '../runtime/clock.ts';
 import type { RefusalReason } from './refusals.ts';
 
 /** One body while it is read. An adapter reports the bytes that come in, and drops them if refused. */
@@ -12,18 +13,49 @@ export interface BodyReading {
   onRefused(listener: () => void): void;
 }
 
-export class BodyBudget {
-  readonly #maxBytes: number;
-  #bytes = 0;
-  /** In the order of their first bytes. */
-  readonly #readings = new Set<CountedReading>();
+export interface BodyBudgetLimits {
+  /** Bytes of all bodies together. */
+  readonly maxBytes: number;
+  /** Time for one body, in milliseconds. */
+  readonly timeoutMs: number;
+}
 
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
+export class BodyBudget {
+  readonly #limits: BodyBudgetLimits;
+  readonly #clock: Clock;
+  #bytes = 0;
+  /** In the order in which they began; all have the same time, so the first is late first. */
+  readonly #open = new Set<CountedReading>();
+  /** In the order of their first bytes. */
+  readonly #withBytes = new Set<CountedReading>();
+  #isWatching = false;
+
+  constructor(limits: BodyBudgetLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
   }
 
   open(maxBodyBytes: number): CountedReading {
-    return new CountedReading(this, maxBodyBytes);
+    const { timeoutMs } = this.#limits;
+    const deadlineMs = this.#clock.monotonicMs() + timeoutMs;
+    const reading = new CountedReading(this, maxBodyBytes, deadlineMs);
+    this.#open.add(reading);
+    this.#watch(timeoutMs);
+    return reading;
+  }
+
+  /** One timer for all: one for each request would cost as much as to verify it. */
+  #watch(ms: number): void {
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    void this.#clock.idle(ms).then(() => {
+      this.#isWatching = false;
+      const now = this.#clock.monotonicMs();
+      for (const first of this.#open) {
+        if (first.deadlineMs > now) return this.#watch(first.deadlineMs - now);
+        first.refuse('body-late');
+      }
+    });
   }
 
   /**
@@ -31,30 +63,33 @@ export class BodyBudget {
    * senders that hold back their last bytes cannot keep others out.
    */
   add(reading: CountedReading, bytes: number): void {
-    this.#readings.add(reading);
+    this.#withBytes.add(reading);
     this.#bytes += bytes;
-    for (const oldest of this.#readings) {
-      if (this.#bytes <= this.#maxBytes) return;
+    for (const oldest of this.#withBytes) {
+      if (this.#bytes <= this.#limits.maxBytes) return;
       oldest.refuse('busy');
     }
   }
 
   remove(reading: CountedReading, bytes: number): void {
-    if (this.#readings.delete(reading)) this.#bytes -= bytes;
+    this.#open.delete(reading);
+    if (this.#withBytes.delete(reading)) this.#bytes -= bytes;
   }
 }
 
 export class CountedReading implements BodyReading {
   readonly #budget: BodyBudget;
   readonly #maxBytes: number;
+  readonly deadlineMs: number;
   #bytes = 0;
   #isEnded = false;
   #refusal: RefusalReason | undefined;
   #drop: (() => void) | undefined;
 
-  constructor(budget: BodyBudget, maxBytes: number) {
+  constructor(budget: BodyBudget, maxBytes: number, deadlineMs: number) {
     this.#budget = budget;
     this.#maxBytes = maxBytes;
+    this.deadlineMs = deadlineMs;
   }
 
   get refusal(): RefusalReason | undefined {

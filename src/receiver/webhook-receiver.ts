@@ -5,7 +5,6 @@ import { readProperty } from '../own-properties.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { calm } from '../runtime/ignore-rejection.ts';
 import { isPromiseLike } from '../runtime/is-promise-like.ts';
-import { cancelWait } from '../runtime/on-abort.ts';
 import { verify } from '../webhook/signature.ts';
 import { BodyBudget, type BodyReading } from './body-budget.ts';
 import { isFresh } from './is-fresh.ts';
@@ -83,7 +82,9 @@ class Receiver implements WebhookReceiver {
 
   constructor(settings: Settings) {
     this.#settings = settings;
-    this.#unverified = new BodyBudget(settings.maxUnverifiedBytes);
+    const { maxUnverifiedBytes, bodyTimeoutMs } = settings;
+    const limits = { maxBytes: maxUnverifiedBytes, timeoutMs: bodyTimeoutMs };
+    this.#unverified = new BodyBudget(limits, systemClock);
     if (settings.duplicates !== false) this.#once = new OnceEach(settings.duplicates);
   }
 
@@ -126,11 +127,8 @@ class Receiver implements WebhookReceiver {
   }
 
   async #bodyOf(request: WebhookRequest): Promise<Uint8Array | RefusalReason> {
-    const { maxBodyBytes, bodyTimeoutMs } = this.#settings;
+    const { maxBodyBytes } = this.#settings;
     const reading = this.#unverified.open(maxBodyBytes);
-    const ended = new AbortController();
-    const late = (): void => reading.refuse('body-late');
-    void systemClock.idle(bodyTimeoutMs, ended.signal).then(late);
     try {
       const body = await request.readBody(maxBodyBytes, reading);
       return body ?? reading.refusal ?? 'body-too-large';
@@ -141,7 +139,6 @@ class Receiver implements WebhookReceiver {
       throw error;
     } finally {
       reading.end();
-      cancelWait(ended);
     }
   }
 

@@ -37,16 +37,6 @@ export class Underway {
     this.#waits = this.#waits.filter(({ left }) => left > 0);
   }
 
-  /** Runs a call. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    const call = this.begin();
-    try {
-      return await work();
-    } finally {
-      this.end(call);
-    }
-  }
-
   /** Resolves when every call has ended that has begun so far. */
   async over(): Promise<void> {
     if (this.#count === 0) return;

@@ -304,9 +304,10 @@ describe('what another process has settled', () => {
     accept(tracker, 2);
     const watch = tracker.watch();
     const answer = deferred();
-    const settling = tracker.settling(async () => {
-      await answer.promise;
+    const endSettling = tracker.beginSettling();
+    const settling = answer.promise.then(() => {
       tracker.settled(1, 'delivered');
+      endSettling();
     });
     const looking = tracker.findSettledElsewhere(counting());
     answer.resolve();
@@ -319,7 +320,7 @@ describe('what another process has settled', () => {
     const tracker = tracking(2);
     const watch = tracker.watch();
     const answer = deferred();
-    const settling = tracker.settling(() => answer.promise);
+    const settling = answer.promise.then(tracker.beginSettling());
     await tracker.findSettledElsewhere(counting(2));
     expect(watch.counts()).toEqual({ ...NONE, pending: 2 });
     answer.resolve();

@@ -71,8 +71,8 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   {
     name: 'another URL inherits the circuit breaker of the old one',
     file: `${FOLDER}/circuit-breaker.ts`,
-    from: 'stored.urlHash !== urlHash) return fresh',
-    to: 'stored.urlHash === null) return fresh',
+    from: 'stored.urlHash !== urlHash ? fresh',
+    to: 'stored.urlHash === null ? fresh',
     by: 'wait-of-destination',
     withinSeeds: 200,
   },

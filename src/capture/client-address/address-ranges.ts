@@ -5,7 +5,10 @@ import { type Address, parseAddress } from '../../address/parse.ts';
 export interface AddressRanges {
   /** Ranges that are left once those that overlap are one. */
   readonly size: number;
+  /** Whether an address in D14's spelling is in the set: `::1` is `127.0.0.1`. */
   readonly has: (address: string) => boolean;
+  /** Whether an address as it is written is in the set. */
+  readonly holds: (address: string) => boolean;
 }
 
 type Span = readonly [first: bigint, last: bigint];
@@ -47,7 +50,7 @@ function merged(spans: readonly Span[]): Span[] {
   return result;
 }
 
-function holds(spans: readonly Span[], number: bigint): boolean {
+function covers(spans: readonly Span[], number: bigint): boolean {
   let low = 0;
   let high = spans.length;
   while (low < high) {
@@ -69,12 +72,14 @@ export function addressRanges(texts: readonly string[]): AddressRanges | number 
   }
   const v4 = merged(spans.v4);
   const v6 = merged(spans.v6);
+  const holds = (text: string): boolean => {
+    const address = parseAddress(text);
+    if (address === undefined) return false;
+    return covers(address.kind() === 'ipv4' ? v4 : v6, numberOf(address));
+  };
   return {
     size: v4.length + v6.length,
-    has: (text) => {
-      const address = parseAddress(normaliseAddress(text) ?? '');
-      if (address === undefined) return false;
-      return holds(address.kind() === 'ipv4' ? v4 : v6, numberOf(address));
-    },
+    has: (text) => holds(normaliseAddress(text) ?? ''),
+    holds,
   };
 }

@@ -2,7 +2,7 @@
 import { parseAddress } from '../../address/parse.ts';
 import { headerOf, peerOf, type RequestLike, readPort } from '../request/request-like.ts';
 import type { ClientAddressPolicy, Walk } from './client-address.ts';
-import { readForwardedElement } from './forwarded-element.ts';
+import { readForwardedElement } from './forwarded-for.ts';
 import { elementFromRight } from './header-list.ts';
 
 export interface RequestOrigin {

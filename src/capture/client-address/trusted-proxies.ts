@@ -1,7 +1,7 @@
 /** The option `trustedProxies`: whose word about the hop before it is believed. */
-import { compile } from 'proxy-addr';
 import { parseAddress } from '../../address/parse.ts';
 import { SecurityEventError } from '../../errors.ts';
+import { type AddressRanges, addressRanges } from './address-ranges.ts';
 import { MAX_HOPS } from './header-list.ts';
 
 /**
@@ -31,14 +31,14 @@ export function compileTrust(given: unknown): Trust {
   if (typeof given === 'number') return trustCount(given);
   if (typeof given === 'function') return trustFunction(given as (...given: unknown[]) => unknown);
   if (typeof given === 'string') {
-    return trustRanges(given.split(',').map((part) => readRange(part.trim(), [NAME])));
+    return trustRanges(given.split(',').flatMap((part) => readRange(part.trim(), [NAME])));
   }
   if (Array.isArray(given)) {
     return trustRanges(
       Array.from(given, (entry: unknown, index) => {
         const path = [NAME, index];
         if (typeof entry !== 'string') throw invalidOption('expected text', path);
-        return entry.split(',').map((part) => readRange(part.trim(), path));
+        return entry.split(',').flatMap((part) => readRange(part.trim(), path));
       }).flat(),
     );
   }
@@ -65,21 +65,24 @@ function trustFunction(isTrusted: (...given: unknown[]) => unknown): Trust {
   };
 }
 
-function trustRanges(ranges: string[]): Trust {
-  const isTrusted = compile(ranges);
-  // Addresses arrive in D14's spelling, in which the loopback address of IPv6 is that of IPv4.
-  const trustsIpv6Loopback = isTrusted('::1', 0);
-  return (address) =>
-    address !== undefined &&
-    (isTrusted(address, 0) || (trustsIpv6Loopback && address === '127.0.0.1'));
+function trustRanges(ranges: readonly string[]): Trust {
+  // All were read before, so none of them is refused.
+  const { has } = addressRanges(ranges) as AddressRanges;
+  return (address) => address !== undefined && has(address);
 }
 
-const RANGE_NAMES: ReadonlySet<string> = new Set(['loopback', 'linklocal', 'uniquelocal']);
+const NAMED_RANGES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['loopback', ['127.0.0.0/8', '::1/128']],
+  ['linklocal', ['169.254.0.0/16', 'fe80::/10']],
+  ['uniquelocal', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']],
+]);
 const RANGE = /^([^/%]+)(?:\/(\d{1,3}))?$/;
+const IPV6_LOOPBACK = '::1';
 
-/** proxy-addr alone reads `010.0.0.0/8` as octal and `10/8` as `0.0.0.10/8`. */
-function readRange(text: string, path: readonly PropertyKey[]): string {
-  if (RANGE_NAMES.has(text)) return text;
+/** The ranges of a name, or the one of an address or CIDR, in one spelling. */
+function readRange(text: string, path: readonly PropertyKey[]): readonly string[] {
+  const named = NAMED_RANGES.get(text);
+  if (named !== undefined) return named;
   const [, addressText = '', prefixText] = RANGE.exec(text) ?? [];
   const given = parseAddress(addressText);
   if (given === undefined) {
@@ -92,7 +95,11 @@ function readRange(text: string, path: readonly PropertyKey[]): string {
   if (prefix < 1 || prefix > bits) {
     throw invalidOption(`expected a prefix from 1 to ${bits}`, path);
   }
-  return `${address.toString()}/${prefix}`;
+  const range = `${address.toString()}/${prefix}`;
+  // Addresses arrive in D14's spelling, in which the loopback address of IPv6 is that of IPv4.
+  const hasLoopback =
+    bits === 128 && (addressRanges([range]) as AddressRanges).holds(IPV6_LOOPBACK);
+  return hasLoopback ? [range, '127.0.0.1'] : [range];
 }
 
 function invalidOption(detail: string, path: readonly PropertyKey[]): SecurityEventError {

@@ -5,7 +5,7 @@ import { normaliseAddress } from '../../address/normalise.ts';
 import { type Address, parseAddress } from '../../address/parse.ts';
 import type { LogActor } from '../../contract/index.ts';
 import { ownProperties } from '../../own-properties.ts';
-import { ownText } from '../request/own-text.ts';
+import { ownText } from '../request/clean-text.ts';
 import type { Enrichment } from './enrichers.ts';
 import type { AddressEnrichment } from './enrichment.ts';
 

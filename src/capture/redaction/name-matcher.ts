@@ -1,5 +1,5 @@
 /** Matches names of parameters against patterns, in all the spellings in use. Linear in the name. */
-import { ownText } from '../request/own-text.ts';
+import { ownText } from '../request/clean-text.ts';
 
 const PATTERN = /^\*?[a-z0-9]+\*?$/;
 

@@ -34,6 +34,12 @@ const hasTwoDots = (rest: string): boolean => {
 const ALONE = '(?<![A-Za-z0-9])';
 const GAP = '(?: |\\+|%20){1,3}';
 
+const token = (
+  name: string,
+  prefix: string,
+  [rest, isSecret]: readonly [rest: string, isSecret: SecretShape['isSecret']],
+): SecretShape => ({ name, start: `${ALONE}${prefix}`, rest, showsStart: false, isSecret });
+
 export const SECRET_SHAPES: readonly SecretShape[] = [
   {
     // To the END line, or to the end of the text where there is none.
@@ -72,53 +78,16 @@ export const SECRET_SHAPES: readonly SecretShape[] = [
     showsStart: true,
     isSecret: (rest, next) => next === '@' && rest.includes(':'),
   },
-  {
-    name: 'GitHub token',
-    start: `${ALONE}(?:gh[opsur]_|github_pat_)`,
-    rest: '\\w',
-    showsStart: false,
-    isSecret: atLeast(20),
-  },
-  {
-    name: 'AWS access key id',
-    start: `${ALONE}A(?:KIA|SIA|BIA|CCA)`,
-    rest: '[A-Z0-9]',
-    showsStart: false,
-    isSecret: (rest) => rest.length === 16,
-  },
-  {
-    name: 'Slack token',
-    start: `${ALONE}(?:xox[a-z]|xapp)-`,
-    rest: '[A-Za-z0-9-]',
-    showsStart: false,
-    isSecret: atLeast(10),
-  },
-  {
-    name: 'Stripe key',
-    start: `${ALONE}(?:[spr]k_(?:live|test)_|whsec_)`,
-    rest: '[A-Za-z0-9+/=]',
-    showsStart: false,
-    isSecret: atLeast(16),
-  },
-  {
-    name: 'key of OpenAI, Anthropic and others',
-    start: `${ALONE}sk-`,
-    rest: '[\\w-]',
-    showsStart: false,
-    isSecret: atLeast(20),
-  },
-  {
-    name: 'Google API key or access token',
-    start: `${ALONE}(?:AIza|ya29\\.)`,
-    rest: '[\\w-]',
-    showsStart: false,
-    isSecret: atLeast(30),
-  },
-  {
-    name: 'token of GitLab, npm, PyPI, Hugging Face, Shopify, DigitalOcean or SendGrid',
-    start: `${ALONE}(?:glpat-|npm_|pypi-|hf_|shp[acps][a-z]_|do[opr]_v1_|SG\\.)`,
-    rest: '[\\w.-]',
-    showsStart: false,
-    isSecret: atLeast(20),
-  },
+  // By what services put before their tokens.
+  token('GitHub', '(?:gh[opsur]_|github_pat_)', ['\\w', atLeast(20)]),
+  token('AWS access key id', 'A(?:KIA|SIA|BIA|CCA)', ['[A-Z0-9]', ({ length }) => length === 16]),
+  token('Slack', '(?:xox[a-z]|xapp)-', ['[A-Za-z0-9-]', atLeast(10)]),
+  token('Stripe', '(?:[spr]k_(?:live|test)_|whsec_)', ['[A-Za-z0-9+/=]', atLeast(16)]),
+  token('OpenAI, Anthropic and others', 'sk-', ['[\\w-]', atLeast(20)]),
+  token('Google', '(?:AIza|ya29\\.)', ['[\\w-]', atLeast(30)]),
+  token(
+    'GitLab, npm, PyPI, Hugging Face, Shopify, DigitalOcean, SendGrid',
+    '(?:glpat-|npm_|pypi-|hf_|shp[acps][a-z]_|do[opr]_v1_|SG\\.)',
+    ['[\\w.-]', atLeast(20)],
+  ),
 ];

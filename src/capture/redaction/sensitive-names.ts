@@ -4,140 +4,45 @@
  * 9449), OpenID Connect, SAML and CAS.
  */
 
+const patterns = (lines: readonly string[]): readonly string[] => lines.join(' ').split(' ');
+
 /**
  * The default list. A pattern is whole words of a name in lower-case letters and digits, however they
  * are joined: `apikey` matches `x-api-key`, `apiKey` and `user[apikey]`, and `pin` does not match
  * `shipping`. A `*` before or after it matches longer words: `*token` matches `authtoken`.
  */
-export const SENSITIVE_KEYS: readonly string[] = [
+export const SENSITIVE_KEYS: readonly string[] = patterns([
   // passwords
-  '*password*',
-  '*passwd*',
-  '*passphrase*',
-  '*passcode*',
-  'pass',
-  'pwd',
-  'pw',
-  'pin',
-  'pincode',
-  // passwords in German, French, Spanish, Portuguese, Dutch, Swedish, Norwegian, Danish, Finnish,
-  // Polish, Czech, Hungarian, Turkish
-  '*passwort*',
-  '*kennwort*',
-  '*motdepasse*',
-  'mdp',
-  '*contrasena*',
-  'senha',
-  '*wachtwoord*',
-  '*losenord*',
-  '*passord*',
-  '*adgangskode*',
-  '*salasana*',
-  'haslo',
-  'heslo',
-  '*jelszo*',
-  'sifre',
+  '*password* *passwd* *passphrase* *passcode* pass pwd pw pin pincode',
+  // passwords in German, French, Spanish, Portuguese, Dutch, Swedish, Norwegian, Danish,
+  // Finnish, Polish, Czech, Hungarian, Turkish
+  '*passwort* *kennwort* *motdepasse* mdp *contrasena* senha *wachtwoord* *losenord* *passord*',
+  '*adgangskode* *salasana* haslo heslo *jelszo* sifre',
   // one-time codes
-  'otp',
-  'totp',
-  'mfacode',
-  'recoverycode',
-  'backupcode',
-  'verificationcode',
-  'smscode',
-  'logincode',
-  'resetcode',
-  'devicecode',
-  'usercode',
+  'otp totp mfacode recoverycode backupcode verificationcode smscode logincode resetcode',
+  'devicecode usercode',
   // tokens
-  '*token',
-  '*tokens',
-  'jwt',
-  'dpop',
-  'bearer',
-  'csrf',
-  'xsrf',
-  'authcode',
-  'codeverifier',
-  'samlresponse',
-  'assertion',
+  '*token *tokens jwt dpop bearer csrf xsrf authcode codeverifier samlresponse assertion',
   // secrets and keys
-  '*secret*',
-  '*apikey*',
-  '*accesskey*',
-  '*privatekey*',
-  '*encryptionkey*',
-  'signingkey',
-  'authkey',
-  'sshkey',
-  '*credential*',
-  'signature',
-  'sig',
+  '*secret* *apikey* *accesskey* *privatekey* *encryptionkey* signingkey authkey sshkey',
+  '*credential* signature sig',
   // authorization
-  '*authorization*',
-  'auth',
+  '*authorization* auth',
   // cookies and sessions
-  'cookie',
-  'cookies',
-  'session',
-  '*sessionid*',
-  '*sessid*',
-  'sessionkey',
-  'sid',
+  'cookie cookies session *sessionid* *sessid* sessionkey sid',
   // cards and accounts
-  '*cardnumber*',
-  '*creditcard*',
-  '*debitcard*',
-  'cardno',
-  'ccnumber',
-  'pan',
-  '*cvv*',
-  'cvc',
-  'cvn',
-  'csc',
-  'cardcode',
-  'securitycode',
-  'iban',
-  'accountnumber',
-  'routingnumber',
+  '*cardnumber* *creditcard* *debitcard* cardno ccnumber pan *cvv* cvc cvn csc cardcode',
+  'securitycode iban accountnumber routingnumber',
   // people
-  'ssn',
-  '*socialsecurity*',
-  'nationalid',
-  'taxid',
-  'passportnumber',
-];
+  'ssn *socialsecurity* nationalid taxid passportnumber',
+]);
 
 /**
  * Names of secrets that are also names of harmless parameters: the `code` of OAuth and of a product,
  * the `state` of OAuth and of a country. Only a value that looks random is a secret here.
  */
-export const AMBIGUOUS_KEYS: readonly string[] = [
-  'code',
-  'state',
-  'nonce',
-  'relaystate',
-  'sessionstate',
-  'ticket',
-  'pgtid',
-  'pgtiou',
-  'samlart',
-  'magiclink',
-  'magic',
-  'link',
-  'invite',
-  'invitation',
-  'activation',
-  'activate',
-  'confirmation',
-  'confirm',
-  'unsubscribe',
-  'verify',
-  'verification',
-  'reset',
-  'challenge',
-  'key',
-  'salt',
-  'clave',
-  'codigo',
-];
+export const AMBIGUOUS_KEYS: readonly string[] = patterns([
+  'code state nonce relaystate sessionstate ticket pgtid pgtiou samlart magiclink magic link',
+  'invite invitation activation activate confirmation confirm unsubscribe verify verification',
+  'reset challenge key salt clave codigo',
+]);

@@ -856,7 +856,7 @@ function listDeadLetters(context, { filter, after, limit }) {
     acceptedAt: row.accepted,
     diedAt: row.died
   }));
-  return { letters, bodies: Buffer.concat(intact.map(({ body }) => body)), next };
+  return { letters, bodies: context.join(intact.map(({ body }) => body)), next };
 }
 function isIntact2(context, row) {
   if (bodyChecksum(row.application, row) === row.body_checksum) return true;
@@ -1108,16 +1108,30 @@ var Context = class {
   settings;
   /** The call's bytes, and behind them those of the later calls of its post. */
   bytes;
+  /** Buffers that move to the main thread with the answer. */
+  #transfer;
   constructor(store, given) {
     this.store = store;
     this.database = store.database;
     this.nowMs = store.time(Math.floor(given.machineMs));
     this.settings = given.settings;
     this.bytes = given.bytes;
+    this.#transfer = given.transfer;
   }
   /** Returns the time in \`ms\`, rounded up: nothing happens earlier than asked. */
   after(ms) {
     return ms > 0 ? Math.ceil(Math.min(this.nowMs + ms, Number.MAX_SAFE_INTEGER)) : this.nowMs;
+  }
+  /** Joins bodies in a buffer that moves to the main thread: copying it slows claims down. */
+  join(bodies) {
+    const all = new Uint8Array(bodies.reduce((sum, body) => sum + body.length, 0));
+    let end = 0;
+    for (const body of bodies) {
+      all.set(body, end);
+      end += body.length;
+    }
+    this.#transfer.push(all.buffer);
+    return all;
   }
 };
 
@@ -1515,7 +1529,7 @@ function answer(context, application, { messages, request }) {
       ageMs: nowMs - row.accepted,
       progress: parseJson(row.progress)
     })),
-    bodies: Buffer.concat(messages.map(({ body }) => body))
+    bodies: context.join(messages.map(({ body }) => body))
   };
 }
 
@@ -1945,7 +1959,7 @@ var QueueFile = class {
   #commit(calls, onAttempt) {
     const { store, space } = this.#opened(calls);
     const hasSpace = calls.every(({ call }) => call.operation !== "enqueue") || space.canGrow();
-    const answers = store.transaction(() => {
+    const { answers, transfer } = store.transaction(() => {
       const group = new Group(store, hasSpace);
       const endMs = systemClock.monotonicMs() + GROUP_MS;
       for (const [index, waiting] of calls.entries()) {
@@ -1953,12 +1967,12 @@ var QueueFile = class {
         group.answers.push(this.#answer(group, waiting));
         if (systemClock.monotonicMs() > endMs) break;
       }
-      return group.answers;
+      return group;
     });
     const { isDue: due, lostMessages: lost, state } = store;
     if (due) this.#dueChanges = state.due_changes;
     this.#afterCommit(space, state.last_sequence);
-    return { answers, due, damage: damageOf(lost) };
+    return { answers, transfer, due, damage: damageOf(lost) };
   }
   /** An error here is no error of the calls, which are done. */
   #afterCommit(space, lastSequence) {
@@ -1986,7 +2000,7 @@ var QueueFile = class {
     if (isBroken(error)) this.drop();
     const failure = failureAnswer(error, this.#file);
     const answers = calls.map(({ call }) => ({ id: call.id, failure }));
-    return { answers, due: false, damage: null };
+    return { answers, transfer: [], due: false, damage: null };
   }
   #opened(calls) {
     const storage = this.#storage ?? this.#open(calls[0]?.call.nowMs ?? null);
@@ -2053,6 +2067,7 @@ var QueueFile = class {
 };
 var Group = class {
   answers = [];
+  transfer = [];
   hasSpace;
   #store;
   /** The machine's time, the same for all calls. */
@@ -2065,7 +2080,8 @@ var Group = class {
   /** No call sees a lease that has expired. */
   context(nowMs, settings, bytes = NO_BYTES) {
     const machineMs = nowMs ?? this.#machineMs;
-    const context = new Context(this.#store, { machineMs, settings, bytes });
+    const { transfer } = this;
+    const context = new Context(this.#store, { machineMs, settings, bytes, transfer });
     if (context.nowMs !== this.#rescuedMs) rescueExpired(context);
     this.#rescuedMs = context.nowMs;
     return context;
@@ -2108,17 +2124,17 @@ var FileThread = class {
   }
   #work(calls) {
     for (let waiting = calls; waiting.length > 0; ) {
-      const post = this.#file.run(waiting);
+      const { transfer, ...post } = this.#file.run(waiting);
       waiting = waiting.slice(post.answers.length);
-      this.#send(post);
+      this.#send(post, transfer);
     }
     this.#lastWorkMs = systemClock.monotonicMs();
     if (!this.#isClosing) return;
     this.#file.drop();
     this.#port.close();
   }
-  #send(post) {
-    this.#port.postMessage(post, []);
+  #send(post, transfer = []) {
+    this.#port.postMessage(post, transfer);
   }
   /** Looks for what other processes have made due, and tidies up while nobody calls. */
   async #poll() {

@@ -8,10 +8,10 @@
 import type { Dispatcher } from 'undici';
 import { ownProperties } from '../../own-properties.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { nextTurn } from '../../runtime/yield-to-event-loop.ts';
 import type { AttemptResult } from '../outcome.ts';
 import type { AttemptLimits } from './attempt-limits.ts';
-import { type Failure, failure, failureOf } from './errors.ts';
+import { type Failure, failureOf } from './errors.ts';
+import type { Response, ResponseBounds } from './response.ts';
 import type { TlsCredentials } from './tls.ts';
 import type { Line, TakeLine, Transport } from './transport.ts';
 
@@ -38,11 +38,7 @@ export interface Attempt {
   readonly clock: Clock;
 }
 
-type Response = Dispatcher.ResponseData;
 type Stopwatch = () => number;
-
-/** Some are legal (103 Early Hints); a flood of them would burn the CPU until the deadline. */
-const MAX_INTERIM_RESPONSES = 32;
 
 /** Receivers commonly read so many bytes at a time. */
 const MAX_READ_ALONG = 65_536;
@@ -54,9 +50,14 @@ export async function attempt(parts: Attempt): Promise<AttemptResult> {
   const line = await takeLine(parts);
   if (isFailure(line)) return { ...line, timings: { totalMs: elapsedMs() } };
 
-  const { end, ...headers } = await exchange(line, parts, elapsedMs);
-  const { phases, ...course } = line.course();
-  return { ...end, ...course, timings: { ...phases, ...headers, totalMs: elapsedMs() } };
+  const { end, firstByteMs } = await exchange(line, parts, elapsedMs);
+  const { phases, reusedConnection } = line.course();
+  const totalMs = elapsedMs();
+  const timings =
+    firstByteMs === undefined ? { ...phases, totalMs } : { ...phases, firstByteMs, totalMs };
+  return reusedConnection === undefined
+    ? { ...end, timings }
+    : { ...end, reusedConnection, timings };
 }
 
 async function takeLine({ transport, request, limits }: Attempt): Promise<Line | Failure> {
@@ -78,34 +79,29 @@ type Answer = Pick<Extract<AttemptResult, { kind: 'response' }>, 'kind' | 'statu
 
 async function exchange(line: Line, parts: Attempt, elapsedMs: Stopwatch): Promise<Exchange> {
   const { request, limits, maxResponseBytes } = parts;
-  const sending = send(line, request, limits);
-  const response = await limits.until(sending);
+  const response = await limits.until(send(line, request, { limits, maxBytes: maxResponseBytes }));
   if (isFailure(response)) {
-    // A foreign dispatcher may answer although its signal was aborted: that would hold a socket.
-    void sending.then((late) => isFailure(late) || discard(late.body));
     line.end('broken');
     return { end: response };
   }
   limits.headersArrived();
   const firstByteMs = elapsedMs();
   tell(request.onHeaders);
-  const how = await limits.until(drain(response.body, maxResponseBytes));
-  discard(response.body);
-  const isUsable = how === 'clean' && !mayBeUnread(request.body, response.statusCode);
+  const how = await limits.until(response.over);
+  const { status, retryAfter } = response;
+  const isUsable = how === 'clean' && !mayBeUnread(request.body, status);
   line.end(isUsable ? 'clean' : 'broken');
-  const retryAfter = firstValue(response.headers['retry-after']);
-  return { end: { kind: 'response', status: response.statusCode, retryAfter }, firstByteMs };
+  return { end: { kind: 'response', status, retryAfter }, firstByteMs };
 }
 
 async function send(
   line: Line,
   request: PostRequest,
-  limits: AttemptLimits,
+  bounds: ResponseBounds,
 ): Promise<Response | Failure> {
   const { origin, pathname, search } = request.url;
-  let interimResponses = 0;
   try {
-    const options: Dispatcher.RequestOptions = ownProperties({
+    const options: Dispatcher.DispatchOptions = ownProperties({
       origin,
       path: pathname + search,
       method: 'POST',
@@ -114,14 +110,8 @@ async function send(
       // The attempt's own deadlines count: undici's start anew with every byte.
       headersTimeout: 0,
       bodyTimeout: 0,
-      onInfo: () => {
-        interimResponses += 1;
-        if (interimResponses > MAX_INTERIM_RESPONSES) {
-          limits.reach(failure('protocol', `more than ${MAX_INTERIM_RESPONSES} 1xx responses`));
-        }
-      },
     });
-    return await line.send(options, limits);
+    return await line.send(options, bounds);
   } catch (error) {
     return failureOf(error);
   }
@@ -143,30 +133,4 @@ function tell(onHeaders: (() => void) | undefined): void {
   } catch {
     // Whoever listens has no part in the attempt.
   }
-}
-
-/** The bytes are counted as they came: nothing is decompressed. Leaving the loop ends the socket. */
-async function drain(body: Response['body'], maxBytes: number): Promise<'clean' | 'broken'> {
-  let bytes = 0;
-  try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > maxBytes) return 'broken';
-    }
-  } catch {
-    // The status was there before it, and stands.
-    return 'broken';
-  }
-  // undici lends a connection again, or has ended it, a turn after its response.
-  await nextTurn();
-  return 'clean';
-}
-
-/** Destroys the socket under a body that was not read to its end; otherwise does nothing. */
-function discard(body: Response['body']): void {
-  body.on('error', () => {}).destroy();
-}
-
-function firstValue(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header;
 }

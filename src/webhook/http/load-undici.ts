@@ -9,7 +9,7 @@
  * may share our copy of undici (npm installs one where the ranges agree), and the entry runs only
  * once a process. The host's own later `import 'undici'` would then find no global dispatcher, and
  * its `request` and `fetch` would throw (measured with 7.30.2). So the entry is left to the host, and
- * the three files that an attempt needs are taken directly. They were found in the same places in
+ * the two files that an attempt needs are taken directly. They were found in the same places in
  * 7.0.0, 7.8.0, 7.16.0, 7.22.0 and 7.30.2, none of them reaches lib/global.js, and they load a quarter
  * of the modules. A later 7 that moved them would fail every attempt with ERR_MODULE_NOT_FOUND, which
  * the tests would show. `import()` rather than `require`, so that bundlers see them.
@@ -17,31 +17,21 @@
  * Node's module cache makes the second call cheap; nothing is kept here.
  */
 
-import type { buildConnector, Client, Dispatcher } from 'undici';
+import type { buildConnector, Client } from 'undici';
 import { optionalImport } from '../../runtime/optional-import.ts';
 
 export interface Undici {
   readonly Client: typeof Client;
   readonly buildConnector: typeof buildConnector;
-  /** One request over the given dispatcher; never over a global one. */
-  readonly request: (
-    dispatcher: Dispatcher,
-    options: Dispatcher.RequestOptions,
-  ) => Promise<Dispatcher.ResponseData>;
 }
 
 /** @throws SecurityEventError (rejects) `ERR_PEER_MISSING` if undici 7 cannot be loaded: a bundler may have lost it. */
 export async function loadUndici(): Promise<Undici> {
-  const [client, connect, apiRequest] = await optionalImport('undici', () =>
-    Promise.all([
-      import('undici/lib/dispatcher/client.js'),
-      import('undici/lib/core/connect.js'),
-      import('undici/lib/api/api-request.js'),
-    ]),
+  const [client, connect] = await optionalImport('undici', () =>
+    Promise.all([import('undici/lib/dispatcher/client.js'), import('undici/lib/core/connect.js')]),
   );
   return {
     Client: client.default,
     buildConnector: connect.default,
-    request: (dispatcher, options) => apiRequest.default.call(dispatcher, options),
   };
 }

@@ -4,6 +4,7 @@
  * Not seen here, since the address does not tell: an IPv4 address inside the NAT64 prefix of a
  * network of its own (RFC 6052 2.2), and public addresses that a router leads back inside.
  */
+import { isIP } from 'node:net';
 import { classifyAddress } from '../../address/classify.ts';
 import { isMetadataService } from '../../address/metadata-services.ts';
 import { parseAddress } from '../../address/parse.ts';
@@ -65,7 +66,7 @@ export function refuseAddress(address: string, network: NetworkPolicy): void {
  */
 export function refuseLiteralAddress({ hostname }: URL, network: NetworkPolicy): void {
   const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
-  if (parseAddress(host) !== undefined) refuseAddress(host, network);
+  if (isIP(host) !== 0) refuseAddress(host, network);
 }
 
 function refusal(rule: RefusalRule, what: string, network: NetworkPolicy): Refusal {

@@ -1,11 +1,21 @@
 /** Where a request goes out: over connections of ours, or over the host's own dispatcher. */
 import type { Dispatcher } from 'undici';
+import { ownProperties } from '../../own-properties.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { AttemptLimits, Deadlines } from './attempt-limits.ts';
+import type { Deadlines } from './attempt-limits.ts';
 import { createConnection } from './connection.ts';
 import { createGuardedConnect, type GuardedConnect } from './connector.ts';
 import { loadUndici, type Undici } from './load-undici.ts';
 import { createConnectionPool, type Lease } from './pool.ts';
+import {
+  discard,
+  dispatch,
+  drain,
+  firstRetryAfter,
+  interimCounter,
+  type Response,
+  type ResponseBounds,
+} from './response.ts';
 import type { NetworkPolicy } from './ssrf-guard.ts';
 import { credentialsIdentity, type TlsCredentials } from './tls.ts';
 
@@ -29,8 +39,8 @@ export interface Destination {
 
 /** What one request goes out over. */
 export interface Line extends Pick<Lease, 'course' | 'end'> {
-  /** A line of ours ends what it sends when it is ended itself; a foreign one is told by the limits' signal. */
-  send(options: Dispatcher.RequestOptions, limits: AttemptLimits): Promise<Dispatcher.ResponseData>;
+  /** Rejects where there are no response headers. Ending the line ends what it sends. */
+  send(options: Dispatcher.DispatchOptions, bounds: ResponseBounds): Promise<Response>;
 }
 
 export interface Transport {
@@ -57,7 +67,7 @@ export function ownTransport(settings: PosterSettings): Transport {
       const lease = pool.lease(`${id} ${origin}`, (onLost) =>
         createConnection({ Client, origin, connect, maxResponseBytes, onLost }),
       );
-      return { ...lease, send: (options) => undici.request(lease.dispatcher, options) };
+      return { ...lease, send: (options, bounds) => dispatch(lease.dispatcher, options, bounds) };
     };
   };
   let built: Promise<TakeLine> | undefined;
@@ -101,18 +111,40 @@ function connectsByCredentials(settings: PosterSettings, { buildConnector }: Und
  * connections are its own affair.
  */
 export function foreignTransport(dispatcher: Dispatcher): Transport {
-  const line: Line = {
-    send: async (options, { signal }) => {
-      const response: unknown = await dispatcher.request({ ...options, signal });
-      if (isResponse(response)) return response;
-      throw Object.assign(new TypeError('the dispatcher resolved with something else'), {
-        code: 'ERR_INVALID_RETURN_VALUE',
-      });
+  return {
+    open: () => Promise.resolve(() => foreignLine(dispatcher)),
+    close: () => Promise.resolve(),
+  };
+}
+
+function foreignLine(dispatcher: Dispatcher): Line {
+  let isEnded = false;
+  let body: Dispatcher.ResponseData['body'] | undefined;
+  const end = (): void => {
+    isEnded = true;
+    if (body !== undefined) discard(body);
+  };
+  return {
+    send: async (options, { limits, maxBytes }) => {
+      const { signal } = limits;
+      const onInfo = interimCounter(limits);
+      const response: unknown = await dispatcher.request(
+        ownProperties({ ...options, signal, onInfo }),
+      );
+      if (!isResponse(response)) {
+        throw Object.assign(new TypeError('the dispatcher resolved with something else'), {
+          code: 'ERR_INVALID_RETURN_VALUE',
+        });
+      }
+      ({ body } = response);
+      // It may answer although its signal was aborted: that would hold a socket.
+      if (isEnded) end();
+      const { statusCode: status, headers } = response;
+      return { status, retryAfter: firstRetryAfter(headers), over: drain(body, maxBytes) };
     },
     course: () => ({ phases: {} }),
-    end: () => {},
+    end,
   };
-  return { open: () => Promise.resolve(() => line), close: () => Promise.resolve() };
 }
 
 /** What an attempt uses of a response. */

@@ -14,11 +14,18 @@ const PROTOCOLS: ReadonlySet<string> = new Set(['http:', 'https:']);
  */
 export function parseWebhookUrl(text: string): URL {
   if (typeof text !== 'string') throw invalidUrl('it must be a string');
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined) throw invalidUrl('it must be an absolute URL');
+  const url = parse(text);
   if (!PROTOCOLS.has(url.protocol)) throw invalidUrl('its scheme must be http or https');
   if (url.username !== '' || url.password !== '') throw invalidUrl('it must not hold credentials');
   return url;
+}
+
+function parse(text: string): URL {
+  try {
+    return new URL(text);
+  } catch {
+    throw invalidUrl('it must be an absolute URL');
+  }
 }
 
 function invalidUrl(detail: string): SecurityEventError {

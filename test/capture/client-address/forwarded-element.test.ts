@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readForwardedElement } from '../../../src/capture/client-address/forwarded-element.ts';
+import { readForwardedElement } from '../../../src/capture/client-address/forwarded-for.ts';
 
 describe('readForwardedElement', () => {
   test.each<[string, Record<string, string> | undefined]>([

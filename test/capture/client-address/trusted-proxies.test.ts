@@ -1,4 +1,7 @@
+import fc from 'fast-check';
+import { compile } from 'proxy-addr';
 import { describe, expect, test } from 'vitest';
+import { normaliseAddress } from '../../../src/address/normalise.ts';
 import { compileTrust } from '../../../src/capture/client-address/trusted-proxies.ts';
 
 const trusts = (given: unknown, address: string | undefined, hop = 0): boolean =>
@@ -148,4 +151,46 @@ describe('an unusable option', () => {
       }),
     );
   });
+});
+
+const anyIpv4 = fc.ipV4();
+/** Not with a dotted end: proxy-addr takes `::192.0.2.1` for a mapped address. */
+const anyIpv6 = fc.ipV6().filter((text) => !text.includes('.'));
+const rangesOf = (addresses: fc.Arbitrary<string>, bits: number) =>
+  fc.array(
+    fc.tuple(addresses, fc.integer({ min: 1, max: bits })).map((part) => part.join('/')),
+    {
+      minLength: 1,
+      maxLength: 5,
+    },
+  );
+
+test.each([
+  ['IPv4', rangesOf(anyIpv4, 32), anyIpv4],
+  ['IPv6', rangesOf(anyIpv6, 128), anyIpv6],
+] as const)('ranges of %s hold what they hold for proxy-addr', (_family, anyRanges, anyAddress) => {
+  fc.assert(
+    fc.property(anyRanges, anyAddress, fc.nat({ max: 4 }), (ranges, other, index) => {
+      const isTrusted = compileTrust(ranges);
+      const expected = compile(ranges);
+      // Beside a random one, an address that is likely to be in a range.
+      const inRange = ranges[index % ranges.length]?.split('/')[0] ?? '';
+      for (const text of [other, inRange]) {
+        const address = normaliseAddress(text) ?? '';
+        // What D14 spells as IPv4 is in another family.
+        if (address.includes(':') !== text.includes(':')) continue;
+        expect(isTrusted(address, 0)).toBe(expected(text, 0));
+      }
+    }),
+    { seed: 7 },
+  );
+});
+
+test('a range of IPv6 trusts no IPv4 address but the loopback address that it holds', () => {
+  const isTrusted = compileTrust(['::/1']);
+  expect(['10.0.0.1', '127.0.0.1', '2001:db8::1'].map((address) => isTrusted(address, 0))).toEqual([
+    false,
+    true,
+    true,
+  ]);
 });

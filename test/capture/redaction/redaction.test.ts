@@ -171,6 +171,8 @@ describe('options of redaction', () => {
     expect(redactor.maskText(`Bearer ${JWT} password=a`)).toBe(`Bearer ${JWT} password=a`);
     expect(redactor.isSecretNumber(Number(CARD))).toBe(false);
     expect(redactor.isSensitiveKey('password')).toBe(true);
+    expect(redactor.isSecret('code', 'SplxlOBeZQQYbYS6WxSbIA')).toBe(false);
+    expect(redactor.isSecretSegment('token', 'SplxlOBeZQQYbYS6WxSbIA')).toBe(false);
   });
 });
 
@@ -231,6 +233,11 @@ describe('a secret in a text', () => {
     ['{"a":{"pin" : 1234},"b":[1]}', `{"a":{"pin" : ${REDACTED}},"b":[1]}`],
     ['{\\"apiKey\\":\\"k\\",\\"a\\":\\"b\\"}', `{\\"apiKey\\":\\"${REDACTED}\\",\\"a\\":\\"b\\"}`],
     ['{"token":"never closed', `{"token":"${REDACTED}`],
+    ['key wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY, ok', `key ${REDACTED}, ok`],
+    ['</a><password>never closed', `</a><password>${REDACTED}`],
+    ['<a><token>x</token><b>y</b></a>', `<a><token>${REDACTED}</token><b>y</b></a>`],
+    ['login(password: "x", email: "y")', `login(password: "${REDACTED}", email: "y")`],
+    ['code=SplxlOBeZQQYbYS6WxSbIA&a=1', `code=${REDACTED}&a=1`],
     ['{"secret":{"password":"x"}}', `{"secret":{"password":"${REDACTED}"}}`],
   ])('is masked in %j', (text, expected) => {
     expect(maskText(text)).toBe(expected);
@@ -262,6 +269,13 @@ describe('a secret in a text', () => {
     '1111 1111 1111 1117',
     'q=search&page=2',
     '=x',
+    'code=WELCOME10&a=1',
+    '<a><code>WELCOME10</code></a>',
+    'password: sesame, at 10:30',
+    'a hash da39a3ee5e6b4b0d3255bfef95601890afd80709',
+    'a token wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY=',
+    'a token wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEYS',
+    'DE89370400440532013001',
     '"password": ',
     '{"a":"b"}',
     'risk-assessment-of-the-year-long',

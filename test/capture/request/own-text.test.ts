@@ -6,7 +6,7 @@ import {
   createRequestCapture,
   type HttpRequest,
 } from '../../../src/capture/index.ts';
-import { ownText } from '../../../src/capture/request/own-text.ts';
+import { ownText } from '../../../src/capture/request/clean-text.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;

@@ -130,6 +130,6 @@ function answer(
       ageMs: nowMs - row.accepted,
       progress: parseJson(row.progress),
     })),
-    bodies: Buffer.concat(messages.map(({ body }) => body)),
+    bodies: context.join(messages.map(({ body }) => body)),
   };
 }

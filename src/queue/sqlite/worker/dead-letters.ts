@@ -99,7 +99,7 @@ export function listDeadLetters(
     acceptedAt: row.accepted,
     diedAt: row.died,
   }));
-  return { letters, bodies: Buffer.concat(intact.map(({ body }) => body)), next };
+  return { letters, bodies: context.join(intact.map(({ body }) => body)), next };
 }
 
 /** Keeps a damaged letter for a human, and counts its message as lost. */

@@ -56,9 +56,9 @@ export class FileThread {
 
   #work(calls: readonly WaitingCall[]): void {
     for (let waiting = calls; waiting.length > 0; ) {
-      const post = this.#file.run(waiting);
+      const { transfer, ...post } = this.#file.run(waiting);
       waiting = waiting.slice(post.answers.length);
-      this.#send(post);
+      this.#send(post, transfer);
     }
     this.#lastWorkMs = systemClock.monotonicMs();
     if (!this.#isClosing) return;
@@ -66,8 +66,8 @@ export class FileThread {
     this.#port.close();
   }
 
-  #send(post: WorkerPost): void {
-    this.#port.postMessage(post, []);
+  #send(post: WorkerPost, transfer: readonly ArrayBuffer[] = []): void {
+    this.#port.postMessage(post, transfer);
   }
 
   /** Looks for what other processes have made due, and tidies up while nobody calls. */

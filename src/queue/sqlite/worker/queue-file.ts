@@ -28,6 +28,11 @@ export interface WaitingCall {
   readonly bytes: Uint8Array;
 }
 
+/** The answers of one or more transactions. */
+interface Answered extends WorkerPost {
+  readonly transfer: readonly ArrayBuffer[];
+}
+
 interface Storage {
   readonly database: Database;
   readonly store: Store;
@@ -68,7 +73,7 @@ export class QueueFile {
   }
 
   /** Answers the first calls, at least one. Throws only when the process ends. */
-  run(calls: readonly WaitingCall[]): WorkerPost {
+  run(calls: readonly WaitingCall[]): Answered {
     const [first] = calls as readonly [WaitingCall];
     let attempted = 0;
     try {
@@ -88,11 +93,11 @@ export class QueueFile {
     }
   }
 
-  #commit(calls: readonly WaitingCall[], onAttempt: (count: number) => void): WorkerPost {
+  #commit(calls: readonly WaitingCall[], onAttempt: (count: number) => void): Answered {
     const { store, space } = this.#opened(calls);
     // Looked at before the transaction: it may take a checkpoint.
     const hasSpace = calls.every(({ call }) => call.operation !== 'enqueue') || space.canGrow();
-    const answers = store.transaction(() => {
+    const { answers, transfer } = store.transaction(() => {
       const group = new Group(store, hasSpace);
       const endMs = systemClock.monotonicMs() + GROUP_MS;
       for (const [index, waiting] of calls.entries()) {
@@ -100,12 +105,12 @@ export class QueueFile {
         group.answers.push(this.#answer(group, waiting));
         if (systemClock.monotonicMs() > endMs) break;
       }
-      return group.answers;
+      return group;
     });
     const { isDue: due, lostMessages: lost, state } = store;
     if (due) this.#dueChanges = state.due_changes;
     this.#afterCommit(space, state.last_sequence);
-    return { answers, due, damage: damageOf(lost) };
+    return { answers, transfer, due, damage: damageOf(lost) };
   }
 
   /** An error here is no error of the calls, which are done. */
@@ -133,11 +138,11 @@ export class QueueFile {
     }
   }
 
-  #failed(calls: readonly WaitingCall[], error: unknown): WorkerPost {
+  #failed(calls: readonly WaitingCall[], error: unknown): Answered {
     if (isBroken(error)) this.drop();
     const failure = failureAnswer(error, this.#file);
     const answers = calls.map(({ call }): Answer => ({ id: call.id, failure }));
-    return { answers, due: false, damage: null };
+    return { answers, transfer: [], due: false, damage: null };
   }
 
   #opened(calls: readonly WaitingCall[]): Storage {
@@ -212,6 +217,7 @@ export class QueueFile {
 /** The calls of one transaction. */
 class Group {
   readonly answers: Answer[] = [];
+  readonly transfer: ArrayBuffer[] = [];
   readonly hasSpace: boolean;
   readonly #store: Store;
   /** The machine's time, the same for all calls. */
@@ -226,7 +232,8 @@ class Group {
   /** No call sees a lease that has expired. */
   context(nowMs: number | null, settings: HandleSettings, bytes: Uint8Array = NO_BYTES): Context {
     const machineMs = nowMs ?? this.#machineMs;
-    const context = new Context(this.#store, { machineMs, settings, bytes });
+    const { transfer } = this;
+    const context = new Context(this.#store, { machineMs, settings, bytes, transfer });
     if (context.nowMs !== this.#rescuedMs) rescueExpired(context);
     this.#rescuedMs = context.nowMs;
     return context;
