@@ -19,6 +19,7 @@ const signature = async (): Promise<Commands> => (await import('./signature.ts')
 /** By first word, in the order of help. A quick command does not load the modules of others. */
 const MODULES: Readonly<Record<string, () => Promise<Commands>>> = {
   listen: async () => (await import('./listen/listen.ts')).commands,
+  view: async () => (await import('./view.ts')).commands,
   test: async () => (await import('./test.ts')).commands,
   send: async () => (await import('./send/send.ts')).commands,
   validate: async () => (await import('./validate.ts')).commands,

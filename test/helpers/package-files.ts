@@ -30,7 +30,9 @@ export const filesBelow = (folder: string): string[] =>
     .map((path) => path.replaceAll('\\', '/'))
     .toSorted();
 
-/** Every source file by its path below src/. */
+/** Every module of the package by its path below src/. The inspector's page runs in browsers. */
 export const sources: ReadonlyMap<string, string> = new Map(
-  filesBelow('src').map((path) => [path, readFileSync(join(root, 'src', path), 'utf8')]),
+  filesBelow('src')
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => [path, readFileSync(join(root, 'src', path), 'utf8')]),
 );

@@ -45,7 +45,7 @@ const LISTS: readonly (readonly [label: string, path: string, key?: string])[] =
   ['accounts', 'new_compromised_accounts'],
 ];
 
-function valueAt(root: unknown, path: string): unknown {
+export function valueAt(root: unknown, path: string): unknown {
   let value = root;
   for (const key of path.split('.')) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
@@ -54,7 +54,7 @@ function valueAt(root: unknown, path: string): unknown {
   return value;
 }
 
-function shown(value: unknown): string | undefined {
+export function shown(value: unknown): string | undefined {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value !== 'string' || value === '') return undefined;
   const isLong = value.length > MAX_CHARACTERS;
@@ -66,7 +66,7 @@ const andMore = (values: readonly string[], count: number): string =>
     ? `${values.join(', ')} and ${count - values.length} more`
     : values.join(', ');
 
-type MessageRow = readonly [label: string, text: string];
+export type MessageRow = readonly [label: string, text: string];
 
 function fieldRows(content: unknown): MessageRow[] {
   const rows = ROWS.map(([label, separator, ...places]): MessageRow => {
@@ -157,7 +157,7 @@ function headline(delivery: Delivery, output: TerminalOutput): string {
   return `${paint(output, 'bold', `#${number}`)}  ${facts}  ${size}  ${verdict} -> ${answer}`;
 }
 
-const ADVICE: Readonly<Partial<Record<RefusedRequest['reason'], string>>> = {
+export const ADVICE: Readonly<Partial<Record<RefusedRequest['reason'], string>>> = {
   method: 'Webhooks use POST.',
   'content-type': 'Expected Content-Type: application/json in UTF-8, and no Content-Encoding.',
   'body-too-large': 'The body exceeds 2 MiB.',

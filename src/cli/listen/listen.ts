@@ -9,6 +9,8 @@ import { join } from 'node:path';
 import { generateSecret } from '../../index.ts';
 import { defineCommand, flag, option } from '../command.ts';
 import { describeError, environmentError, usageError } from '../errors.ts';
+import { requestEntry } from '../inspector/entries.ts';
+import { Inspector } from '../inspector.ts';
 import { readSecrets, SECRETS_OPTIONS } from '../secrets.ts';
 import { jsonLine, paint, printable, type Terminal } from '../terminal.ts';
 import { durationOf, integerOf } from '../values.ts';
@@ -60,7 +62,7 @@ async function withTemporarySecret<T>(
 const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /** Returns the URL. @throws CommandError with exit code 3 */
-async function openServer(server: Server, host: string, port: number): Promise<string> {
+export async function openServer(server: Server, host: string, port: number): Promise<string> {
   try {
     server.listen(port, host);
     await once(server, 'listening');
@@ -88,6 +90,8 @@ interface Listening {
   /** Number of requests after which it ends; 0 for no end. */
   readonly count: number;
   readonly isJson: boolean;
+  /** Whether it serves the inspector. */
+  readonly hasPage: boolean;
 }
 
 function hintOf(url: string, { secretFile }: Listening, { environment }: Terminal): string {
@@ -98,19 +102,25 @@ function hintOf(url: string, { secretFile }: Listening, { environment }: Termina
 }
 
 async function listen(listening: Listening, terminal: Terminal): Promise<0 | 1> {
-  const { host, settings, secrets, count, isJson } = listening;
+  const { host, settings, secrets, count, isJson, hasPage } = listening;
   const { output, errors, clock } = terminal;
   const ending = new AbortController();
   const signal = AbortSignal.any([terminal.signal, ending.signal]);
   let [answered, refused] = [0, 0];
+  const name = `security-events-${generateSecret().slice(0, 16)}`;
+  const { forwardTo: to } = settings;
+  const forwarding = to && { to, name, signal, clock };
+  const inspector = hasPage ? new Inspector({ clock, secrets, forwarding }) : undefined;
   const server = createListener({
     ...settings,
     secrets,
-    name: `security-events-${generateSecret().slice(0, 16)}`,
+    name,
     clock,
+    ...(inspector && { intercept: inspector.handle.bind(inspector) }),
     onDelivery: async (delivery) => {
       // A request that the end interrupts gets no answer.
       if (signal.aborted) return;
+      inspector?.add(requestEntry(delivery), delivery);
       await output.write(isJson ? deliveryJson(delivery) : deliveryText(delivery, output));
     },
     onAnswered: ({ refusal }) => {
@@ -121,8 +131,13 @@ async function listen(listening: Listening, terminal: Terminal): Promise<0 | 1> 
   });
   const url = await openServer(server, host, listening.port);
   try {
-    await output.write(isJson ? jsonLine({ event: 'listening', url }) : `Listening on ${url}\n`);
-    await errors.write(`${paint(errors, 'dim', hintOf(url, listening, terminal))}\n\n`);
+    const hint = hintOf(url, listening, terminal);
+    const page = inspector?.urlAt(url, { source: url, hint });
+    const line = page === undefined ? '' : `Inspect requests at ${page}\n`;
+    await output.write(
+      isJson ? jsonLine({ event: 'listening', url, page }) : `Listening on ${url}\n${line}`,
+    );
+    await errors.write(`${paint(errors, 'dim', hint)}\n\n`);
     if (!signal.aborted) await once(signal, 'abort');
   } finally {
     ending.abort();
@@ -132,6 +147,9 @@ async function listen(listening: Listening, terminal: Terminal): Promise<0 | 1> 
   }
   return answered === count && refused > 0 ? 1 : 0;
 }
+
+/** Addresses that are reachable over loopback, which is all that the page answers. */
+const PAGE_HOSTS = ['127.0.0.1', 'localhost', '::1', '0.0.0.0', '::'];
 
 const MAX_DELAY_MS = 3_600_000;
 
@@ -150,15 +168,19 @@ const command = defineCommand({
     delay: option('TIME', 'Wait before each answer. Default 0.'),
     count: option('N', 'Exit after N requests, with 1 if one was refused.'),
     json: flag('Print one JSON object per message.'),
+    ui: flag('Also serve a page that shows requests as they arrive, to this machine only.'),
   },
   notes: [
     'Without a secret, generates one for this run and prints the command that sends a test message ' +
       'with it. Only you can read its file, which is removed at the end.',
-    'With --json, each line has an event: listening (url), message (request, status, format, id, ' +
+    'With --ui, open the printed address in a browser. The random part of it keeps others out, so do ' +
+      'not share it. The page shows the last 1,000 requests and can send them to --forward again.',
+    'With --json, each line has an event: listening (url, page), message (request, status, format, id, ' +
       'isRepeated, message) or refused (request, status, reason, explanation).',
   ],
   examples: [
     'security-events listen',
+    'security-events listen --ui',
     'security-events listen --forward http://127.0.0.1:3000/hooks --secret-file hook.secret',
     '# A receiver that is slow and fails twice',
     'security-events listen --fail 503,503,200 --delay 2s',
@@ -166,8 +188,14 @@ const command = defineCommand({
     'security-events listen --count 1 --json --secret-file hook.secret',
   ],
   async run({ options, terminal }) {
-    const { port = '8080', host = '127.0.0.1', count, fail, forward, delay = '0', json } = options;
+    const { port = '8080', host = '127.0.0.1', count, fail, forward, delay = '0' } = options;
     if (host === '') throw usageError('--host needs an address or a name');
+    if (options.ui === true && !PAGE_HOSTS.includes(host)) {
+      throw usageError(
+        '--ui is for this machine only',
+        `Use --host ${PAGE_HOSTS.slice(0, -1).join(', ')} or ${PAGE_HOSTS.at(-1)}.`,
+      );
+    }
     if (fail !== undefined && forward !== undefined) {
       throw usageError('give --fail or --forward, not both: each decides the answer');
     }
@@ -185,7 +213,8 @@ const command = defineCommand({
         forwardTo: forward === undefined ? undefined : targetOf(forward),
       },
       count: count === undefined ? 0 : integerOf('--count', count, [1, 1_000_000_000]),
-      isJson: json === true,
+      isJson: options.json === true,
+      hasPage: options.ui === true,
     };
     const secrets = await readSecrets(options, terminal);
     if (secrets.length > 0) return listen({ ...listening, secrets }, terminal);

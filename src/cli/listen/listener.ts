@@ -29,6 +29,8 @@ export interface ListenerOptions {
   /** Identifies this listener to others that forward. */
   readonly name: string;
   readonly clock: TerminalClock;
+  /** Returns whether it answers the request itself: it is for the inspector's page, not a webhook. */
+  readonly intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** Called with each request; awaited before it is answered. */
   readonly onDelivery: (delivery: Delivery) => Promise<void>;
   /** Called after a POST was answered, or its sender has left. */
@@ -46,6 +48,7 @@ export function createListener(options: ListenerOptions): http.Server {
   const delivered = createMemoryDuplicates();
   let number = 0;
   return http.createServer((request, response) => {
+    if (options.intercept?.(request, response) === true) return;
     number += 1;
     const serving = { ...options, number, delivered };
     // An unexpected request must not end the listener.

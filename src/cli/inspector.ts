@@ -1,0 +1,227 @@
+/** Serves the inspector's page and the stream of what it shows, on loopback only. */
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { generateSecret, sign, verify } from '../index.ts';
+import type { Entry } from './inspector/entries.ts';
+import { type Forwarding, forward } from './listen/forward.ts';
+import type { Delivery } from './listen/listener.ts';
+import type { TerminalClock } from './terminal.ts';
+import { durationText } from './values.ts';
+
+const PATH = /^\/(_inspector)(?:\/([^/?]*)(?:\/([^?]*))?)?(?:\?|$)/;
+const MAX_ENTRIES = 1000;
+const MAX_BYTES = 32 * 1024 * 1024;
+
+/** What the page says about itself. */
+export interface PageHeading {
+  /** The URL of the webhook endpoint, or the name of the file. */
+  readonly source: string;
+  /** What to do while there is nothing to see. */
+  readonly hint: string;
+}
+
+export interface InspectorOptions {
+  readonly clock: TerminalClock;
+  /** Never sent to the page. */
+  readonly secrets: readonly string[];
+  /** Where a request is sent again. */
+  readonly forwarding?: Forwarding | undefined;
+}
+
+type Resendable = Pick<Delivery, 'headers' | 'body'>;
+
+interface Kept {
+  readonly sequence: number;
+  /** The entry as JSON. */
+  readonly json: Buffer;
+  /** What is sent again. */
+  readonly request: Resendable | undefined;
+}
+
+const FILES = new Map([
+  ['inspector.html', 'text/html; charset=utf-8'],
+  ['inspector.css', 'text/css; charset=utf-8'],
+  ['inspector.js', 'text/javascript; charset=utf-8'],
+  ['inspector.svg', 'image/svg+xml'],
+]);
+
+// Trusted Types make the browser refuse any text that a script would parse as HTML.
+const HEADERS = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+    "require-trusted-types-for 'script'; trusted-types 'none'",
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+} as const;
+
+const LOOPBACK = /^(?:::1|(?:::ffff:)?127(?:\.\d+){3})$/;
+/** Headers of proxies and tunnels, which reach this machine over loopback. */
+const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
+
+/** A page of another site has another Host, even if its name leads to this machine (DNS rebinding). */
+function isLocal({ socket, headers }: IncomingMessage): boolean {
+  const { remoteAddress = '', localPort } = socket;
+  const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${localPort}`);
+  return (
+    LOOPBACK.test(remoteAddress) &&
+    hosts.includes(headers.host ?? '') &&
+    !PROXY_HEADERS.some((name) => headers[name] !== undefined)
+  );
+}
+
+const MIN_SECRET_LENGTH = 8;
+
+/** Hides the secrets, in case a sender wrote one into a request. A short one would hide half a body. */
+function secretFilter(secrets: readonly string[]): (text: string) => string {
+  const forms = secrets
+    .filter(({ length }) => length >= MIN_SECRET_LENGTH)
+    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]);
+  return (text) => forms.reduce((safe, secret) => safe.replaceAll(secret, '(secret)'), text);
+}
+
+// The build bundles this module into another file, as many directories below the package.
+const pageFile = (name: string): Buffer =>
+  readFileSync(new URL(`../../src/cli/inspector/page/${name}`, import.meta.url));
+
+/** An open page. */
+interface Page {
+  /** Sends what is kept and was not sent yet, as far as the page reads. */
+  readonly pump: () => void;
+  readonly clear: () => void;
+}
+
+export class Inspector {
+  readonly #options: InspectorOptions;
+  readonly #token = generateSecret().slice(0, 32);
+  readonly #hideSecrets: (text: string) => string;
+  readonly #pages = new Set<Page>();
+  #heading: PageHeading = { source: '', hint: '' };
+  #kept: Kept[] = [];
+  #keptBytes = 0;
+  #sequence = 0;
+
+  constructor(options: InspectorOptions) {
+    this.#options = options;
+    this.#hideSecrets = secretFilter(options.secrets);
+  }
+
+  /** Returns the address of the page. The token in it is the key to all that it shows. */
+  urlAt(serverUrl: string, heading: PageHeading): string {
+    this.#heading = heading;
+    return new URL(`/_inspector/${this.#token}/`, serverUrl).href;
+  }
+
+  /** Keeps the entry and sends it to every open page. Drops the oldest beyond 1000 or 32 MiB. */
+  add(entry: Entry, delivery?: Delivery): void {
+    this.#sequence += 1;
+    const isResendable =
+      this.#options.forwarding !== undefined &&
+      delivery !== undefined &&
+      entry.verdict === 'verified';
+    const json = JSON.stringify(
+      { ...entry, sequence: this.#sequence, isResendable },
+      (_, value: unknown) => (typeof value === 'string' ? this.#hideSecrets(value) : value),
+    );
+    const kept: Kept = {
+      sequence: this.#sequence,
+      json: Buffer.from(json),
+      request: isResendable ? { headers: delivery.headers, body: delivery.body } : undefined,
+    };
+    this.#kept.push(kept);
+    this.#keptBytes += bytesOf(kept);
+    while (this.#kept.length > MAX_ENTRIES || this.#keptBytes > MAX_BYTES) {
+      const dropped = this.#kept.shift();
+      if (dropped === undefined) break;
+      this.#keptBytes -= bytesOf(dropped);
+    }
+    for (const page of this.#pages) page.pump();
+  }
+
+  /** Forgets all entries, here and on every open page. */
+  clear(): void {
+    this.#kept = [];
+    this.#keptBytes = 0;
+    for (const page of this.#pages) page.clear();
+  }
+
+  /** Answers a request for the page. Returns false if it is for another path. */
+  handle(request: IncomingMessage, response: ServerResponse): boolean {
+    const [, isOurs, token = '', path = ''] = PATH.exec(request.url ?? '') ?? [];
+    if (isOurs === undefined) return false;
+    for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+    // `verify` compares in constant time.
+    const isAllowed =
+      isLocal(request) && verify(token, sign(this.#token, this.#token), this.#token);
+    if (isAllowed) this.#route(path, request, response);
+    else answer(response, 404, 'Not found. Open the address that security-events printed.\n');
+    return true;
+  }
+
+  #route(path: string, request: IncomingMessage, response: ServerResponse): void {
+    const { method, headers } = request;
+    request.resume();
+    const type = FILES.get(path || 'inspector.html');
+    if (method === 'POST' && headers.origin !== `http://${headers.host}`) {
+      answer(response, 403, 'Wrong origin.\n');
+    } else if (method === 'POST' && path === 'clear') {
+      this.clear();
+      answer(response, 204, '');
+    } else if (method === 'POST' && path.startsWith('resend/')) {
+      void this.#resend(Number(path.slice('resend/'.length)), response);
+    } else if (method === 'GET' && path === 'events') {
+      this.#stream(Number(headers['last-event-id'] ?? 0), response);
+    } else if (method === 'GET' && type !== undefined) {
+      response.setHeader('content-type', type);
+      response.end(pageFile(path || 'inspector.html'));
+    } else answer(response, 404, 'Not found.\n');
+  }
+
+  async #resend(sequence: number, response: ServerResponse): Promise<void> {
+    const { forwarding, clock } = this.#options;
+    const request = this.#kept.find((kept) => kept.sequence === sequence)?.request;
+    if (request === undefined || forwarding === undefined) {
+      answer(response, 404, 'The request is no longer kept.');
+      return;
+    }
+    const startedMs = clock.monotonicMs();
+    const { answer: forwarded, failure } = await forward(request, forwarding);
+    const time = durationText(Math.round(clock.monotonicMs() - startedMs));
+    const text = failure === undefined ? `answered ${forwarded.status} after ${time}` : failure;
+    answer(response, 200, `${forwarding.to.host}: ${text}.`);
+  }
+
+  /** Sends events in order. Each page reads at its own pace from what is kept, so nothing piles up. */
+  #stream(lastSequence: number, response: ServerResponse): void {
+    let sent = Number.isSafeInteger(lastSequence) ? lastSequence : 0;
+    response.setHeader('content-type', 'text/event-stream');
+    response.write(`retry: 500\nevent: heading\ndata: ${JSON.stringify(this.#heading)}\n\n`);
+    const pump = (): void => {
+      const first = this.#kept[0]?.sequence ?? 0;
+      for (let at = Math.max(0, sent + 1 - first); !response.writableNeedDrain; at += 1) {
+        const next = this.#kept[at];
+        if (next === undefined) return;
+        sent = next.sequence;
+        response.write(
+          Buffer.concat([Buffer.from(`id: ${sent}\ndata: `), next.json, Buffer.from('\n\n')]),
+        );
+      }
+    };
+    const page = { pump, clear: () => void response.write('event: clear\ndata:\n\n') };
+    this.#pages.add(page);
+    response.on('drain', pump);
+    response.on('close', () => this.#pages.delete(page));
+    pump();
+  }
+}
+
+const bytesOf = ({ json, request }: Kept): number => json.length + (request?.body.length ?? 0);
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  response.statusCode = status;
+  response.setHeader('content-type', 'text/plain; charset=utf-8');
+  response.end(text);
+}

@@ -1,0 +1,294 @@
+// @ts-check
+/** The inspector's page. Every received value is inserted as text, never as HTML. */
+
+/** @typedef {import('../entries.ts').Entry & { sequence: number, isResendable: boolean }} Entry */
+
+const ROW_HEIGHT = 64;
+const MAX_ENTRIES = 10_000;
+const MAX_CHARACTERS = 64 * 2 ** 20;
+/** A browser takes seconds to lay out more. */
+const MAX_SHOWN_CHARACTERS = 100_000;
+const SIGNS = { verified: '✓', valid: '✓', invalid: '!', refused: '✕' };
+
+const element = (/** @type {string} */ id) => document.getElementById(id) ?? document.body;
+const field = (/** @type {string} */ id) => /** @type {HTMLSelectElement} */ (element(id));
+const [list, rows, detail] = [element('list'), element('rows'), element('detail')];
+
+/** @type {Entry[]} Oldest first. */
+let entries = [];
+/** @type {Entry[]} What passes the filters, newest first. */
+let visible = [];
+/** @type {Entry[]} Received, but not shown yet: until the next frame, or while the page is paused. */
+let arrived = [];
+/** @type {Entry | undefined} */
+let selected;
+/** Whether the newest entry is selected as it arrives. */
+let isFollowing = true;
+let isPaused = false;
+/** @type {number | undefined} All that arrives before the next frame is shown together. */
+let frame;
+let characters = 0;
+let hint = '';
+
+/**
+ * Makes an element of a tag and a class, such as `p.facts`. Strings become text nodes.
+ * @param {string} name @param {object} properties @param {(Node | string | false)[]} children
+ */
+function make(name, properties, ...children) {
+  const [tag = '', className = ''] = name.split('.');
+  const made = Object.assign(document.createElement(tag), { className }, properties);
+  made.append(...children.filter((child) => child !== false));
+  return made;
+}
+
+const texts = (/** @type {string} */ name, /** @type {readonly string[]} */ all) =>
+  all.map((text) => make(name, {}, text));
+const button = (/** @type {string} */ text, /** @type {() => unknown} */ onclick) =>
+  make('button', { type: 'button', onclick }, text);
+const counted = (/** @type {number} */ count, /** @type {string} */ noun) =>
+  `${count} ${noun}${count === 1 ? '' : 's'}`;
+/** @param {string | number | undefined} time @param {Intl.DateTimeFormatOptions} style */
+const timeText = (time = '', style = { dateStyle: 'medium', timeStyle: 'medium' }) => {
+  const date = new Date(time);
+  return Number.isNaN(date.getTime()) ? String(time) : date.toLocaleString('en-GB', style);
+};
+
+function filterEntries() {
+  const filters = ['verdict', 'type', 'application', 'text'].map((id) => field(id).value);
+  const [verdict = '', type = '', application = '', text = ''] = filters;
+  const has = (/** @type {string} */ value) => value.toLowerCase().includes(text.toLowerCase());
+  const passes = (/** @type {Entry} */ { messages, label, source, reason, what, who, ...entry }) =>
+    (verdict === '' || entry.verdict === verdict) &&
+    (type === '' || messages.some((message) => message.type === type)) &&
+    (application === '' || messages.some((message) => message.application === application)) &&
+    (text === '' || [label, source, reason, what, who, entry.body].some(has));
+  visible = entries.filter(passes).toReversed();
+  rows.style.height = `${visible.length * ROW_HEIGHT}px`;
+  if (isFollowing) select(visible[0]);
+  renderList();
+}
+
+/** @param {'type' | 'application'} id @param {Entry} entry */
+function addChoices(id, { messages }) {
+  const known = [...field(id).options].map(({ value }) => value);
+  const found = messages.map((message) => message[id] ?? '').filter((it) => !known.includes(it));
+  if (known.length < 200) field(id).append(...texts('option', [...new Set(found)]));
+}
+
+function showArrived() {
+  frame = undefined;
+  if (isPaused) return renderList();
+  const added = arrived;
+  const [newest] = visible;
+  arrived = [];
+  for (const entry of added) {
+    entries.push(entry);
+    characters += entry.body.length;
+    addChoices('type', entry);
+    addChoices('application', entry);
+  }
+  while (entries.length > MAX_ENTRIES || (characters > MAX_CHARACTERS && entries.length > 1)) {
+    characters -= entries.shift()?.body.length ?? 0;
+  }
+  filterEntries();
+  // Rows that are being read stay where they are.
+  const above = newest === undefined ? 0 : visible.indexOf(newest);
+  if (list.scrollTop > 0 && above > 0) list.scrollTop += above * ROW_HEIGHT;
+  const last = added.at(-1);
+  if (last !== undefined) element('news').textContent = `New: ${last.reason}, ${last.what}`;
+}
+
+/** Makes only the rows that can be seen. */
+function renderList() {
+  const first = Math.max(0, Math.floor(list.scrollTop / ROW_HEIGHT) - 4);
+  const last = Math.ceil((list.scrollTop + list.clientHeight) / ROW_HEIGHT) + 4;
+  rows.replaceChildren(...visible.slice(first, last).map((entry, at) => rowOf(entry, first + at)));
+  list.setAttribute(
+    'aria-activedescendant',
+    rows.querySelector('[aria-selected="true"]')?.id ?? '',
+  );
+  const waiting = isPaused ? ` · ${arrived.length} waiting` : '';
+  element('count').textContent = `${visible.length} of ${entries.length} shown${waiting}`;
+}
+
+/** @param {Entry} entry @param {number} index */
+function rowOf(entry, index) {
+  const { verdict, what, who, attempt, receivedAt, sequence, label } = entry;
+  const properties = {
+    id: `row-${sequence}`,
+    role: 'option',
+    ariaSelected: String(entry === selected),
+    ariaPosInSet: String(index + 1),
+    ariaSetSize: String(visible.length),
+    onclick: () => choose(entry),
+  };
+  const row = make(
+    'div',
+    properties,
+    make('span.sign', { role: 'img', ariaLabel: verdict }, SIGNS[verdict]),
+    make('span.what', {}, what),
+    make('span.label', {}, label),
+    make('span.who', {}, who, attempt > 1 && make('b.badge', {}, `attempt ${attempt}`)),
+    make('span.label', {}, timeText(receivedAt, { timeStyle: 'medium' })),
+  );
+  row.dataset['verdict'] = verdict;
+  row.style.top = `${index * ROW_HEIGHT}px`;
+  return row;
+}
+
+/** Selects what a person chose. @param {Entry | undefined} entry */
+function choose(entry) {
+  isFollowing = entry === visible[0];
+  document.body.classList.add('shows-detail');
+  select(entry);
+  renderList();
+}
+
+/** @param {Entry | undefined} entry */
+function select(entry) {
+  if (entry !== undefined && entry === selected) return;
+  selected = entry;
+  detail.replaceChildren(...(entry === undefined ? [emptyState()] : detailOf(entry)));
+  detail.scrollTop = 0;
+}
+
+function emptyState() {
+  const [text = '', command = ''] = entries.length > 0 ? ['Change the filters.'] : hint.split('\n');
+  return make(
+    'div.empty',
+    {},
+    make('h2', {}, 'Nothing to show'),
+    make('p', {}, text),
+    make('code', {}, command),
+  );
+}
+
+const hideDetail = () => document.body.classList.remove('shows-detail');
+
+function detailOf(/** @type {Entry} */ entry) {
+  const { messages, moreMessages, faults, headers, body } = entry;
+  const children = [
+    make('button.back', { type: 'button', onclick: hideDetail }, '← Back to the list'),
+    summaryOf(entry),
+    faults.length > 0 && section(counted(faults.length, 'contract fault'), tableOf(faults), true),
+    ...messages.map((message) => cardOf(message, messages.length <= 3)),
+    moreMessages > 0 && make('p', {}, `The body has ${counted(moreMessages, 'more message')}.`),
+    headers.length > 0 && section('Headers', definitions(headers), false),
+    body !== '' && section('Raw body', make('pre', { tabIndex: 0 }, readable(body)), true),
+  ];
+  return children.filter((child) => child !== false);
+}
+
+function summaryOf(/** @type {Entry} */ entry) {
+  const { verdict, reason, advice, facts, curl, body, receivedAt } = entry;
+  const output = make('output', {});
+  const copy = async (/** @type {string} */ text) => {
+    output.textContent = 'The browser refused to copy.';
+    await navigator.clipboard.writeText(text);
+    output.textContent = 'Copied.';
+  };
+  const resend = async () => {
+    output.textContent = 'Sending…';
+    const response = await fetch(`resend/${entry.sequence}`, { method: 'POST' });
+    output.textContent = await response.text();
+  };
+  const command = `${curl} \\\n  --data-raw '${body.replaceAll("'", `'\\''`)}'`;
+  const summary = make(
+    'div.summary',
+    {},
+    make('h2', {}, make('span.sign', { ariaHidden: 'true' }, SIGNS[verdict]), reason),
+    ...texts('p.advice', advice),
+    make('p.facts', {}, [...facts, timeText(receivedAt)].filter((fact) => fact !== '').join(' · ')),
+    curl !== '' && button('Copy as curl', () => copy(command)),
+    body !== '' && button('Copy body', () => copy(body)),
+    entry.isResendable && button('Send again', resend),
+    output,
+  );
+  summary.dataset['verdict'] = verdict;
+  return summary;
+}
+
+/** @param {Entry['messages'][number]} message @param {boolean} open */
+function cardOf({ what, route, badges, when, rows: pairs }, open) {
+  const heading = make(
+    'summary',
+    {},
+    make('h3', {}, what),
+    make('time', {}, timeText(when)),
+    make('span.route', {}, ...texts('span', route)),
+    make('span', {}, ...texts('b.badge', badges)),
+  );
+  return make('details.card', { open }, heading, definitions(pairs));
+}
+
+const definitions = (/** @type {Entry['headers']} */ pairs) =>
+  make('dl', {}, ...pairs.flatMap(([term, text]) => [make('dt', {}, term), make('dd', {}, text)]));
+
+/** @param {string} title @param {Node} content @param {boolean} open */
+const section = (title, content, open) =>
+  make('details', { open }, make('summary', {}, make('h3', {}, title)), content);
+
+function tableOf(/** @type {Entry['faults']} */ faults) {
+  const head = texts('th', ['Path', 'Expected', 'Found']);
+  const body = faults.map(({ path, expected, found }) =>
+    make('tr', {}, ...texts('td', [path, expected, found])),
+  );
+  return make('table', {}, make('thead', {}, make('tr', {}, ...head)), make('tbody', {}, ...body));
+}
+
+function readable(/** @type {string} */ body) {
+  if (body.length > MAX_SHOWN_CHARACTERS) return `${body.slice(0, MAX_SHOWN_CHARACTERS)}…`;
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}
+
+function onKey(/** @type {KeyboardEvent} */ event) {
+  const at = selected === undefined ? -1 : visible.indexOf(selected);
+  const steps = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity };
+  const step = Object.entries(steps).find(([key]) => key === event.key)?.[1];
+  if (event.key === 'Enter') detail.focus();
+  if (step === undefined || visible.length === 0) return;
+  event.preventDefault();
+  const index = Math.min(visible.length - 1, Math.max(0, at + step));
+  const top = index * ROW_HEIGHT;
+  list.scrollTop = Math.min(top, Math.max(list.scrollTop, top + ROW_HEIGHT - list.clientHeight));
+  choose(visible[index]);
+}
+
+const showState = (/** @type {string} */ state) => {
+  element('connection').textContent = element('connection').className = state;
+};
+const stream = new EventSource('events');
+stream.addEventListener('open', () => showState('Live'));
+stream.addEventListener('error', () => showState('Disconnected'));
+stream.addEventListener('heading', ({ data }) => {
+  const heading = JSON.parse(data);
+  hint = heading.hint;
+  element('source').textContent = heading.source;
+  if (entries.length === 0) select(undefined);
+});
+stream.addEventListener('message', ({ data }) => {
+  arrived.push(JSON.parse(data));
+  if (arrived.length > MAX_ENTRIES) arrived.shift();
+  if (frame === undefined) frame = requestAnimationFrame(showArrived);
+});
+stream.addEventListener('clear', () => {
+  [entries, arrived, characters, isFollowing] = [[], [], 0, true];
+  hideDetail();
+  filterEntries();
+});
+list.addEventListener('scroll', () => requestAnimationFrame(renderList), { passive: true });
+list.addEventListener('keydown', onKey);
+element('filters').addEventListener('input', filterEntries);
+element('clear').addEventListener('click', () => {
+  void fetch('clear', { method: 'POST' });
+});
+element('pause').addEventListener('click', () => {
+  isPaused = !isPaused;
+  element('pause').textContent = isPaused ? 'Resume' : 'Pause';
+  showArrived();
+});
+new ResizeObserver(renderList).observe(list);

@@ -1,0 +1,265 @@
+/** The inspector's page in a real Chromium; one browser for all tests. */
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { valueEntry } from '../../src/cli/inspector/entries.ts';
+import { Inspector } from '../../src/cli/inspector.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { sampleMessage } from '../../src/testing/index.ts';
+import { postSigned } from '../helpers/http.ts';
+import { root } from '../helpers/package-files.ts';
+import { startReceiver } from '../helpers/receiver.ts';
+import { startCommand } from '../helpers/terminal.ts';
+
+const SECRET = 'secret-of-the-test';
+// Its types need those of browsers, which would hide faults everywhere else.
+const AXE = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8');
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
+  (path) => existsSync(path),
+);
+const isRequired = process.env['REQUIRE_CHROMIUM'] === '1';
+if (CHROMIUM === undefined) {
+  console.warn('SKIPPED: the inspector in a browser. Install it: apt-get install chromium');
+}
+
+let browser: Browser;
+beforeAll(async () => {
+  if (CHROMIUM === undefined) return;
+  // A container has no sandbox for root.
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+});
+afterAll(() => browser?.close());
+
+/** Fails the test on an error or a violation of the policy. */
+async function open(url: string, options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const page = await context.newPage();
+  const errors: string[] = [];
+  page.on('pageerror', ({ message }) => errors.push(message));
+  page.on('console', (message) => {
+    if (message.type() === 'error') errors.push(message.text());
+  });
+  onTestFinished(async () => {
+    await context.close();
+    expect(errors).toEqual([]);
+  });
+  await page.goto(url);
+  await page.getByText('Live').waitFor();
+  return page;
+}
+
+async function listen(
+  ...words: string[]
+): Promise<{ readonly url: string; readonly page: string }> {
+  const command = startCommand(['listen', '--port', '0', '--ui', ...words], {
+    environment: { SECURITY_EVENTS_SECRET: SECRET },
+  });
+  const [, page = ''] = await command.output(/Inspect requests at (\S+)/);
+  return { page, url: new URL('/', page).href };
+}
+
+/** A page over an inspector that the test adds entries to. */
+async function serve(): Promise<{ readonly inspector: Inspector; readonly url: string }> {
+  const inspector = new Inspector({ clock: systemClock, secrets: [] });
+  const server = http.createServer((request, response) => void inspector.handle(request, response));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const url = inspector.urlAt(`http://127.0.0.1:${port}/`, { source: 'test', hint: 'none' });
+  return { inspector, url };
+}
+
+const entryOf = (line: number, what = `Attack ${line}`) =>
+  valueEntry(
+    {
+      file: 'f',
+      line,
+      value: [sampleMessage(undefined, { message: { humanized_description: what } })],
+    },
+    0,
+  );
+
+const send = (url: string, what: string, secret = SECRET) =>
+  postSigned(
+    url,
+    JSON.stringify([sampleMessage(undefined, { message: { humanized_description: what } })]),
+    secret,
+  );
+
+const options = (page: Page) => page.locator('[role=option]');
+
+it.runIf(isRequired)('has a browser to be tested in', () => {
+  expect(CHROMIUM).toBeDefined();
+});
+
+describe.skipIf(CHROMIUM === undefined)('the inspector in a browser', () => {
+  it('shows a request as it arrives, and nothing of the one that was chosen is lost', async () => {
+    const { url, page: address } = await listen();
+    const page = await open(address);
+    await page.getByText('Nothing to show').waitFor();
+    await send(url, 'The first attack');
+    await page.getByRole('heading', { name: 'Verified' }).waitFor();
+    await page.getByRole('heading', { name: 'The first attack' }).waitFor();
+    await send(url, 'The second attack', 'another secret');
+    await page.getByRole('heading', { name: 'Refused: the signature does not match' }).waitFor();
+    await options(page).nth(1).click();
+    await send(url, 'The third attack');
+    await expect.poll(() => options(page).count()).toBe(3);
+    expect(await page.getByRole('heading', { name: 'The first attack' }).count()).toBe(1);
+    expect(await options(page).nth(2).getAttribute('aria-selected')).toBe('true');
+  });
+
+  it('inserts hostile values as text', async () => {
+    const hostile = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`;
+    const { url, page: address } = await listen();
+    const page = await open(address);
+    const message = sampleMessage(undefined, {
+      message: {
+        humanized_description: hostile,
+        application_id: hostile,
+        event_kind: hostile,
+        event_url: 'javascript:alert(1)',
+      },
+    });
+    const body = JSON.stringify([message, { ...message, retry_count: hostile, [hostile]: 1 }]);
+    await postSigned(`${url}?${encodeURIComponent(hostile)}`, body, SECRET, { 'x-note': hostile });
+    await page.getByRole('heading', { name: hostile, exact: true }).waitFor();
+    expect(await page.locator('#detail img, #detail script, #detail a, #list img').count()).toBe(0);
+    expect(await page.locator('script').count()).toBe(1);
+    expect(await page.title()).toBe('Inspector · security-events');
+    expect(await page.locator('pre').textContent()).toContain('<script>');
+  });
+
+  it('filters, pauses and clears', async () => {
+    const { url, page: address } = await listen();
+    const page = await open(address);
+    await send(url, 'Attack on the shop');
+    await send(url, 'Attack on the blog', 'another secret');
+    await expect.poll(() => options(page).count()).toBe(2);
+    await page.getByLabel('Verdict').selectOption('refused');
+    expect(await options(page).allTextContents()).toEqual([expect.stringContaining('the blog')]);
+    await page.getByLabel('Verdict').selectOption('');
+    await page.getByLabel('Search').fill('THE SHOP');
+    expect(await options(page).allTextContents()).toEqual([expect.stringContaining('the shop')]);
+    await page.getByLabel('Search').fill('');
+    await page.getByLabel('Type').selectOption('security_event');
+    await page.getByLabel('Application').selectOption('shop-1');
+    expect(await options(page).count()).toBe(2);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await send(url, 'Attack during the pause');
+    await page.getByText('2 of 2 shown · 1 waiting').waitFor();
+    expect(await options(page).count()).toBe(2);
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await expect.poll(() => options(page).count()).toBe(3);
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await expect.poll(() => options(page).count()).toBe(0);
+    await page.reload();
+    await page.getByText('Nothing to show').waitFor();
+  });
+
+  it('copies a command that sends the same request, and sends it again', async () => {
+    const target = await startReceiver();
+    const { url, page: address } = await listen('--forward', target.url);
+    const page = await open(address, { permissions: ['clipboard-read', 'clipboard-write'] });
+    await send(url, "It's an attack");
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await page.getByText(/answered 2\d\d after/).waitFor();
+    expect(target.requests.map(({ body }) => String(body))).toHaveLength(2);
+    await page.getByRole('button', { name: 'Copy as curl' }).click();
+    await page.getByText('Copied.').waitFor();
+    const command = await page.evaluate('navigator.clipboard.readText()');
+    expect(command).toContain(`curl -X 'POST' '${url}'`);
+    expect(command).toMatch(/-H 'x-svc-integrity: [0-9a-f]{64}'/);
+    expect(command).toContain(`It'\\''s an attack`);
+    await target.close();
+  });
+
+  it('is used by keyboard', async () => {
+    const { inspector, url } = await serve();
+    const page = await open(url);
+    for (let line = 1; line <= 30; line += 1) inspector.add(entryOf(line));
+    await page.getByText('30 of 30 shown').waitFor();
+    await page.getByLabel('Newest first').focus();
+    await page.keyboard.press('ArrowDown');
+    await page.getByRole('heading', { name: 'Attack 29', exact: true }).waitFor();
+    await page.keyboard.press('End');
+    await page.getByRole('heading', { name: 'Attack 1', exact: true }).waitFor();
+    const active = await page.getByLabel('Newest first').getAttribute('aria-activedescendant');
+    expect(await page.locator(`#${active}`).getAttribute('aria-posinset')).toBe('30');
+    await page.keyboard.press('Home');
+    await page.keyboard.press('ArrowUp');
+    await page.getByRole('heading', { name: 'Attack 30', exact: true }).waitFor();
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('detail');
+  });
+
+  it('scrolls through 10,000 requests with few elements', async () => {
+    const { inspector, url } = await serve();
+    const page = await open(url);
+    for (let line = 1; line <= 10_000; line += 1) {
+      inspector.add(entryOf(line));
+      if (line % 1000 === 0) await page.getByText(`${line} of ${line} shown`).waitFor();
+    }
+    const frames = await page.evaluate<number[]>(`new Promise((resolve) => {
+      const list = document.getElementById('list');
+      const frames = [];
+      let last = performance.now();
+      const step = (now) => {
+        frames.push(now - last);
+        last = now;
+        list.scrollTop += 5000;
+        if (frames.length < 120) requestAnimationFrame(step);
+        else resolve(frames.slice(1));
+      };
+      requestAnimationFrame(step);
+    })`);
+    // The median: other programs of the machine delay single frames.
+    expect(frames.toSorted((a, b) => a - b)[60]).toBeLessThan(50);
+    expect(await page.locator('*').count()).toBeLessThan(400);
+    await page.getByLabel('Newest first').focus();
+    await page.keyboard.press('End');
+    await page.getByRole('heading', { name: 'Attack 1', exact: true }).waitFor();
+    // Rows that are being read stay where they are.
+    const before = await options(page).allTextContents();
+    inspector.add(entryOf(10_001));
+    await page.getByText('10000 of 10000 shown').waitFor();
+    await expect.poll(() => options(page).last().textContent()).toContain('Attack 2');
+    expect(before.at(-2)).toContain('Attack 2');
+  });
+
+  it.each([
+    ['light', 1280],
+    ['dark', 1280],
+    ['light', 390],
+    ['dark', 390],
+  ] as const)('has no barrier that axe finds: %s, %i pixels wide', async (colorScheme, width) => {
+    const { url, page: address } = await listen();
+    // axe brings its own styles.
+    const viewport = { width, height: 800 };
+    const page = await open(address, { colorScheme, viewport, bypassCSP: true });
+    await page.evaluate(AXE);
+    const violations = async (): Promise<unknown> =>
+      page.evaluate(`axe.run().then(({ passes, violations }) => [
+        ...(passes.length > 5 ? [] : ['axe did not run']),
+        ...violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]),
+      ])`);
+    expect(await violations()).toEqual([]);
+    await send(url, 'An attack');
+    await send(url, 'An attack', 'another secret');
+    await postSigned(url, JSON.stringify([{ ...sampleMessage(), retry_count: 'two' }]), SECRET);
+    await expect.poll(() => options(page).count()).toBe(3);
+    expect(await violations()).toEqual([]);
+    for (const index of [0, 1, 2]) {
+      await options(page).nth(index).click();
+      expect(await violations()).toEqual([]);
+      if (width < 760) await page.getByRole('button', { name: 'Back' }).click();
+    }
+  });
+});

@@ -1,0 +1,447 @@
+import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { valueEntry } from '../../src/cli/inspector/entries.ts';
+import { Inspector } from '../../src/cli/inspector.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { sampleMessage, sampleMessageV1, sampleRecord } from '../../src/testing/index.ts';
+import { type Posted, type Posting, post, postSigned } from '../helpers/http.ts';
+import { root } from '../helpers/package-files.ts';
+import { startReceiver } from '../helpers/receiver.ts';
+import { temporaryFolder } from '../helpers/temporary-files.ts';
+import { runCommand, type StartedCommand, startCommand } from '../helpers/terminal.ts';
+
+const SECRET = 'secret-of-the-test';
+const ENVIRONMENT = { SECURITY_EVENTS_SECRET: SECRET };
+const BODY = JSON.stringify([sampleMessage()]);
+
+type Shown = Readonly<Record<string, unknown>> & {
+  readonly faults: readonly object[];
+  readonly messages: readonly Readonly<Record<string, unknown>>[];
+};
+
+interface Opened extends StartedCommand {
+  readonly url: string;
+  readonly page: string;
+}
+
+async function listen(...words: string[]): Promise<Opened> {
+  const command = startCommand(['listen', '--port', '0', '--ui', ...words], {
+    environment: ENVIRONMENT,
+  });
+  const [, page = ''] = await command.output(/Inspect requests at (\S+)/);
+  const [, url = ''] = await command.output(/Listening on (\S+)/);
+  return { ...command, url, page };
+}
+
+async function view(file: string): Promise<string> {
+  const command = startCommand(['view', file]);
+  const [, page = ''] = await command.output(/Inspect .* at (\S+)/);
+  return page;
+}
+
+const get = (url: string, headers: http.OutgoingHttpHeaders = {}): Promise<Posted> =>
+  post(url, '', { method: 'GET', headers });
+
+/** Reads a page's stream of server-sent events. */
+function stream(page: string, headers: http.OutgoingHttpHeaders = {}) {
+  let text = '';
+  let rest = '';
+  const read: Shown[] = [];
+  let look: (() => void) | undefined;
+  const request = http.get(`${page}events`, { agent: false, headers }, (response) => {
+    response.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      const events = (rest + chunk).split('\n\n');
+      rest = events.pop() ?? '';
+      for (const event of events) {
+        const [, json] = /^id: .*\ndata: (.*)$/.exec(event) ?? [];
+        if (json !== undefined) read.push(JSON.parse(json) as Shown);
+      }
+      look?.();
+    });
+  });
+  request.on('error', () => undefined);
+  onTestFinished(() => void request.destroy());
+  const until = (isDone: () => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      look = () => {
+        if (isDone()) resolve();
+      };
+      look();
+    });
+  return {
+    text: () => text,
+    entries: async (count: number) => {
+      await until(() => read.length >= count);
+      return read;
+    },
+    has: (part: string) => until(() => text.includes(part)),
+  };
+}
+
+async function first(page: string): Promise<Shown> {
+  const [entry] = await stream(page).entries(1);
+  return entry as Shown;
+}
+
+describe('the page', () => {
+  it('consists of four files under a strict policy', async () => {
+    const { page } = await listen();
+    const found = await get(page);
+    expect(found.status).toBe(200);
+    expect(found.headers['content-security-policy']).toMatch(
+      /^default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self';/,
+    );
+    expect(found.headers['content-security-policy']).toContain(
+      "require-trusted-types-for 'script'",
+    );
+    expect(found.headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+    });
+    const links = [...found.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) =>
+      String(link),
+    );
+    expect(new Set(links)).toEqual(new Set(['inspector.svg', 'inspector.css', 'inspector.js']));
+    for (const link of links) expect(await get(page + link)).toMatchObject({ status: 200 });
+    expect(found.text).not.toMatch(/<style|style=|<script(?! type="module" src)| on\w+=/);
+  });
+
+  it('never parses text as HTML', () => {
+    const script = readFileSync(join(root, 'src/cli/inspector/page/inspector.js'), 'utf8');
+    expect(script).not.toMatch(
+      /innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|Function\(/,
+    );
+  });
+
+  it.each([
+    ['a wrong token', (page: string) => page.replace(/.\/$/, 'x/'), {}],
+    ['no token', (page: string) => page.replace(/[^/]+\/$/, ''), {}],
+    ['a rebound name', (page: string) => page, { host: 'evil.example:8080' }],
+    ['another port', (page: string) => page, { host: '127.0.0.1:1' }],
+    ['a tunnel', (page: string) => page, { 'x-forwarded-for': '203.0.113.9' }],
+    ['an unknown file', (page: string) => `${page}constructor`, {}],
+  ])('is not found with %s', async (_, change, headers) => {
+    const { page } = await listen();
+    expect(await get(change(page), headers)).toMatchObject({ status: 404 });
+  });
+
+  it('is found by each name of the loopback address', async () => {
+    const { page } = await listen();
+    const { port } = new URL(page);
+    for (const host of [`localhost:${port}`, `[::1]:${port}`]) {
+      expect(await get(page, { host })).toMatchObject({ status: 200 });
+    }
+  });
+
+  it('is not served to another machine', async () => {
+    const inspector = new Inspector({ clock: systemClock, secrets: [] });
+    const url = inspector.urlAt('http://127.0.0.1:80/', { source: '', hint: '' });
+    const headers = { host: '127.0.0.1:80' };
+    let status = 0;
+    const response = {
+      setHeader: () => undefined,
+      end: () => undefined,
+      set statusCode(value: number) {
+        status = value;
+      },
+    };
+    for (const remoteAddress of ['203.0.113.9', undefined]) {
+      const socket = { remoteAddress, localPort: 80 };
+      const request = { url: new URL(url).pathname, method: 'GET', headers, socket };
+      const isHandled = inspector.handle(
+        request as unknown as http.IncomingMessage,
+        response as unknown as http.ServerResponse,
+      );
+      expect([isHandled, status]).toEqual([true, 404]);
+    }
+  });
+
+  it('leaves the webhook endpoint alone', async () => {
+    const { url, page } = await listen();
+    expect(await postSigned(url, BODY, SECRET)).toMatchObject({ status: 204 });
+    expect(await postSigned(`${url}_inspectors`, BODY, SECRET)).toMatchObject({ status: 204 });
+    expect((await stream(page).entries(2)).map(({ label }) => label)).toEqual(['#1', '#2']);
+  });
+
+  it('needs a host on loopback', async () => {
+    const told = await runCommand(['listen', '--ui', '--host', '192.0.2.1'], {
+      environment: ENVIRONMENT,
+    });
+    expect(told).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(told.stderr).toContain('--ui is for this machine only');
+  });
+
+  it('has its address in the first line of --json', async () => {
+    const command = startCommand(['listen', '--port', '0', '--ui', '--json'], {
+      environment: ENVIRONMENT,
+    });
+    const [line] = await command.output(/.*\n/);
+    expect(JSON.parse(line)).toMatchObject({
+      page: expect.stringMatching(/\/_inspector\/\w{32}\/$/),
+    });
+  });
+});
+
+describe('a request on the page', () => {
+  it('is shown as people read it', async () => {
+    const { url, page } = await listen();
+    await postSigned(url, BODY, SECRET);
+    expect(await first(page)).toMatchObject({
+      label: '#1',
+      verdict: 'verified',
+      reason: 'Verified',
+      what: 'SQL injection from 203.0.113.9',
+      who: 'shop-1 · security_event',
+      attempt: 1,
+      faults: [],
+      messages: [
+        {
+          type: 'security_event',
+          application: 'shop-1',
+          route: ['203.0.113.9', 'shop-1, shop, production'],
+          badges: ['security_event', 'injection / sql_injection'],
+        },
+      ],
+    });
+  });
+
+  it('says which attempt it is, and that its messages were repeated', async () => {
+    const { url, page } = await listen();
+    await postSigned(url, BODY, SECRET);
+    await postSigned(url, JSON.stringify([sampleMessage(undefined, { retry_count: 2 })]), SECRET);
+    const [, again] = await stream(page).entries(2);
+    expect(again).toMatchObject({ attempt: 3 });
+    expect(again?.messages[0]?.['badges']).toContain('repeated');
+  });
+
+  it('has every contract fault', async () => {
+    const { url, page } = await listen();
+    await postSigned(url, JSON.stringify([{ ...sampleMessage(), retry_count: 'two' }]), SECRET);
+    expect(await first(page)).toMatchObject({
+      verdict: 'invalid',
+      faults: [{ path: '0.retry_count', expected: 'a number', found: 'a string' }],
+    });
+  });
+
+  it('says why it was refused, and shows what came', async () => {
+    const { url, page } = await listen();
+    await postSigned(url, BODY, 'another secret');
+    const { advice, ...entry } = await first(page);
+    expect(entry).toMatchObject({
+      verdict: 'refused',
+      reason: 'Refused: the signature does not match',
+      what: 'SQL injection from 203.0.113.9',
+    });
+    expect(advice).toEqual([expect.stringContaining('secret'), expect.stringContaining('Anyone')]);
+  });
+
+  it('may have no messages, and another format', async () => {
+    const { url, page } = await listen();
+    await post(url, '', { method: 'GET' });
+    await postSigned(url, Buffer.from([0xff]), SECRET);
+    await postSigned(url, JSON.stringify([sampleMessageV1()]), SECRET);
+    const [gotten, binary, older] = await stream(page).entries(3);
+    expect(gotten).toMatchObject({ verdict: 'refused', what: 'Refused: not a POST', who: 'GET /' });
+    expect(binary).toMatchObject({ verdict: 'invalid', body: 'base64: /w==' });
+    expect(older?.messages[0]?.['badges']).toContain('format 1');
+  });
+
+  it('shows a hundred messages and counts the rest', async () => {
+    const { url, page } = await listen();
+    const messages = Array.from({ length: 103 }, () => sampleMessage());
+    await postSigned(url, JSON.stringify(messages), SECRET);
+    expect(await first(page)).toMatchObject({ moreMessages: 3, who: 'shop-1 · 103 messages' });
+  });
+
+  it('never holds a secret', async () => {
+    const { url, page } = await listen();
+    const body = JSON.stringify([sampleMessage(undefined, { message: { event_id: SECRET } })]);
+    await postSigned(`${url}?access_token=hunter2&page=3`, body, SECRET, {
+      authorization: 'Bearer hunter2',
+      cookie: 'session=hunter2',
+      'x-note': `it is ${SECRET}`,
+    });
+    const entry = await first(page);
+    expect(JSON.stringify(entry)).not.toMatch(/hunter2|secret-of-the-test/);
+    expect(entry['headers']).toContainEqual(['authorization', 'hidden, 14 characters']);
+    expect(entry['source']).toBe('POST /?access_token=…&page=3');
+  });
+});
+
+describe('the stream', () => {
+  it('sends what is kept in order, and goes on after the last id', async () => {
+    const { url, page } = await listen();
+    for (let count = 0; count < 3; count += 1) await postSigned(url, BODY, SECRET);
+    const all = await stream(page).entries(3);
+    expect(all.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+    const [third] = await stream(page, { 'last-event-id': '2' }).entries(1);
+    expect(third).toMatchObject({ sequence: 3 });
+    const [again] = await stream(page, { 'last-event-id': 'none' }).entries(1);
+    expect(again).toMatchObject({ sequence: 1 });
+  });
+
+  it.each([
+    ['1000 entries', 1005, 10, 1000],
+    ['32 MiB', 20, 2 ** 21, 15],
+  ])('keeps the last %s', async (_, count, length, kept) => {
+    const inspector = new Inspector({ clock: systemClock, secrets: [] });
+    const server = http.createServer(
+      (request, response) => void inspector.handle(request, response),
+    );
+    onTestFinished(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { readonly port: number };
+    const page = inspector.urlAt(`http://127.0.0.1:${port}/`, { source: '', hint: '' });
+    const entry = valueEntry({ file: 'f', line: 1, value: [sampleMessage()] }, 0);
+    for (let at = 0; at < count; at += 1) inspector.add({ ...entry, body: 'x'.repeat(length) });
+    const shown = await stream(page).entries(kept);
+    expect(shown.map(({ sequence }) => sequence)).toEqual(
+      Array.from({ length: kept }, (_none, at) => count - kept + at + 1),
+    );
+  });
+
+  it('says that all was cleared', async () => {
+    const { url, page } = await listen();
+    await postSigned(url, BODY, SECRET);
+    const events = stream(page);
+    await events.entries(1);
+    const { origin } = new URL(page);
+    expect(await post(`${page}clear`, '')).toMatchObject({ status: 403 });
+    const evil = { headers: { origin: 'http://evil.example' } };
+    expect(await post(`${page}clear`, '', evil)).toMatchObject({ status: 403 });
+    expect(await post(`${page}clear`, '', { headers: { origin } })).toMatchObject({ status: 204 });
+    await events.has('event: clear\n');
+    await postSigned(url, BODY, SECRET);
+    expect(await first(page)).toMatchObject({ sequence: 2 });
+  });
+});
+
+const resend = (page: string, sequence: number): Promise<Posted> => {
+  const posting: Posting = { headers: { origin: new URL(page).origin } };
+  return post(`${page}resend/${sequence}`, '', posting);
+};
+
+describe('sending again', () => {
+  it('forwards the same bytes and headers', async () => {
+    const target = await startReceiver();
+    const { url, page } = await listen('--forward', target.url);
+    await postSigned(url, BODY, SECRET);
+    expect(await first(page)).toMatchObject({ isResendable: true });
+    const answer = await resend(page, 1);
+    expect(answer).toMatchObject({ status: 200 });
+    expect(answer.text).toMatch(/^127\.0\.0\.1:\d+: answered 2\d\d after \d+ ms\.$/);
+    expect(target.requests.map(({ body }) => String(body))).toEqual([BODY, BODY]);
+    await target.close();
+    expect((await resend(page, 1)).text).toContain('ECONNREFUSED');
+  });
+
+  it('needs a verified request that is kept, and --forward', async () => {
+    const target = await startReceiver();
+    const forwarding = await listen('--forward', target.url);
+    await postSigned(forwarding.url, BODY, 'another secret');
+    expect(await first(forwarding.page)).toMatchObject({ isResendable: false });
+    expect(await resend(forwarding.page, 1)).toMatchObject({ status: 404 });
+    const { url, page } = await listen();
+    await postSigned(url, BODY, SECRET);
+    expect(await first(page)).toMatchObject({ isResendable: false });
+    expect(await resend(page, 1)).toMatchObject({ status: 404 });
+    expect(
+      await post(`${page}other`, '', { headers: { origin: new URL(page).origin } }),
+    ).toMatchObject({
+      status: 404,
+    });
+  });
+});
+
+const fileWith = (text: string): string => {
+  const file = join(temporaryFolder(), 'events.ndjson');
+  writeFileSync(file, text);
+  return file;
+};
+
+describe('view', () => {
+  it('shows log lines, messages, bodies and lines of listen --json', async () => {
+    const values = [
+      { ...sampleRecord(), level: 30 },
+      sampleMessage('security_response'),
+      [sampleMessage(), sampleMessageV1('pulse')],
+      { event: 'message', request: 1, message: sampleMessage('test') },
+      { event_name: 'svc.ev0.threat.attack' },
+      42,
+    ];
+    const page = await view(fileWith(values.map((value) => `${JSON.stringify(value)}\n`).join('')));
+    const found = await stream(page).entries(values.length);
+    expect(found.map(({ verdict, who }) => [verdict, who])).toEqual([
+      ['valid', 'shop-1 · threat.attack'],
+      ['valid', 'shop-1 · security_response'],
+      ['valid', 'shop-1 · 2 messages'],
+      ['valid', 'test-1 · test'].map((text) => text.replace('test-1', 'shop-1')),
+      ['invalid', 'threat.attack'],
+      ['invalid', expect.stringContaining('events.ndjson')],
+    ]);
+    expect(found[0]).toMatchObject({ label: 'line 1', what: 'sql_injection', curl: '' });
+    expect(found[4]?.faults).toContainEqual({
+      path: 'context',
+      expected: 'an object',
+      found: 'nothing',
+    });
+  });
+
+  it('follows the file as it grows, also when a line is written in parts', async () => {
+    const line = JSON.stringify(sampleMessage());
+    const file = fileWith(`${line}\n${line.slice(0, 50)}`);
+    const events = stream(await view(file));
+    await events.entries(1);
+    appendFileSync(file, `${line.slice(50)}\n{broken\n`);
+    const found = await events.entries(3);
+    expect(found.map(({ label, verdict }) => [label, verdict])).toEqual([
+      ['line 1', 'valid'],
+      ['line 2', 'valid'],
+      ['line 3', 'invalid'],
+    ]);
+  });
+
+  it('shows a value that stays cut off, and a document over several lines', async () => {
+    const text = JSON.stringify([sampleMessage()], null, 2);
+    expect(await first(await view(fileWith(text)))).toMatchObject({ verdict: 'valid' });
+    const cutOff = await first(await view(fileWith(text.slice(0, -20))));
+    expect(cutOff).toMatchObject({
+      verdict: 'invalid',
+      reason: expect.stringContaining('ends too early'),
+    });
+  });
+
+  it('starts again when the file is replaced', async () => {
+    const line = `${JSON.stringify(sampleMessage())}\n`;
+    const file = fileWith(line + line);
+    const events = stream(await view(file));
+    await events.entries(2);
+    writeFileSync(`${file}.new`, line);
+    renameSync(`${file}.new`, file);
+    await events.has('event: clear\n');
+    expect(await events.entries(3)).toHaveLength(3);
+  });
+
+  it('reads standard input, and stays when it ends', async () => {
+    const command = startCommand(['view', '-'], { input: `${JSON.stringify(sampleMessage())}\n` });
+    const [, page = ''] = await command.output(/Inspect standard input at (\S+)/);
+    expect(await first(page)).toMatchObject({ verdict: 'valid', source: 'standard input' });
+    expect(await get(new URL('/', page).href)).toMatchObject({ status: 404 });
+    command.terminal.interrupt();
+    expect(await command.ended).toBe(0);
+  });
+
+  it('says that there is no such file', async () => {
+    const told = await runCommand(['view', join(temporaryFolder(), 'none')]);
+    expect(told).toMatchObject({ exitCode: 3 });
+    expect(told.stderr).toContain('none: no such file or directory');
+  });
+});
