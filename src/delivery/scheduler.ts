@@ -124,33 +124,37 @@ export class Scheduler {
 
   /** For how long there is nothing to claim. */
   async #claimAll(): Promise<number> {
-    const { queue, slots, policy, leaseMs, clock, yieldToEventLoop } = this.#parts;
-    const { maxMessages, maxBodyBytes } = policy;
-    const maxBytes = maxBodyBytes - BRACKET_BYTES;
+    const { slots, clock } = this.#parts;
     while (!this.#stop.signal.aborted) {
       const { tiers, count } = slots.room();
       if (count === 0) return MAX_WAIT_MS;
-      const request = { tiers, maxMessages, maxBytes, leaseMs };
       const asked = Math.min(this.#claimsAtOnce, count);
-      let dueInMs: number | undefined;
-      for (const answer of await claims(queue, request, asked)) {
-        if (isClaim(answer)) {
-          void this.#deliver(answer, slots.take(answer.state.tier));
-          const pause = yieldToEventLoop();
-          if (pause !== undefined) await pause;
-        } else {
-          dueInMs = Math.min(
-            dueInMs ?? Number.POSITIVE_INFINITY,
-            answer.dueInMs ?? Number.POSITIVE_INFINITY,
-          );
-        }
-      }
+      const dueInMs = await this.#claimSome(tiers, asked);
       this.#claimsAtOnce = dueInMs === undefined ? Math.min(2 * asked, MAX_CLAIMS_AT_ONCE) : 1;
       if (dueInMs === undefined) continue;
       if (!this.#timer.isWoken) this.#nextDueAt = clock.monotonicMs() + dueInMs;
       return dueInMs;
     }
     return 0;
+  }
+
+  /** Begins what it claims. If that is less than was asked for, resolves to the time until something is due. */
+  async #claimSome(tiers: ClaimRequest['tiers'], count: number): Promise<number | undefined> {
+    const { queue, slots, policy, leaseMs, yieldToEventLoop } = this.#parts;
+    const { maxMessages, maxBodyBytes } = policy;
+    const maxBytes = maxBodyBytes - BRACKET_BYTES;
+    let dueInMs: number | undefined;
+    for (const answer of await claims(queue, { tiers, maxMessages, maxBytes, leaseMs }, count)) {
+      if (!isClaim(answer)) {
+        const { dueInMs: ms = Number.POSITIVE_INFINITY } = answer;
+        dueInMs = dueInMs === undefined ? ms : Math.min(dueInMs, ms);
+        continue;
+      }
+      void this.#deliver(answer, slots.take(answer.state.tier));
+      const pause = yieldToEventLoop();
+      if (pause !== undefined) await pause;
+    }
+    return dueInMs;
   }
 
   async #deliver(claim: Claim, slot: Slot): Promise<void> {
