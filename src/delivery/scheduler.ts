@@ -2,7 +2,7 @@
  * Whose turn it is: claims whatever is due while there are slots, and otherwise waits. Fair, because
  * the queue lets applications take turns; bounded by the slots; driven by the clock it is given.
  */
-import type { Claim, MessageQueue } from '../queue/queue.ts';
+import type { Claim, ClaimRequest, MessageQueue, NothingDue } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { onAbort } from '../runtime/on-abort.ts';
 import type { Random } from '../runtime/random.ts';
@@ -34,6 +34,8 @@ export interface SchedulerParts {
 /** A queue that fails is asked again after this, in ms, and then ever later. */
 const QUEUE_DELAYS_MS = [100, 500, 2000, 10_000, 30_000] as const;
 
+const MAX_CLAIMS_AT_ONCE = 16;
+
 /** Even if nobody says that something is due, it is looked for this often, in ms. */
 const MAX_WAIT_MS = 30_000;
 
@@ -44,6 +46,8 @@ export class Scheduler {
   readonly #timer: WakeableTimer;
   /** When something is due next, on the monotonic clock, while nothing could be claimed. */
   #nextDueAt: number | undefined;
+  /** Doubles with each answer that was a claim: a queue on a disk or a server answers many calls at a time. */
+  #claimsAtOnce = 1;
   #idle: (() => void)[] = [];
   #loop: Promise<void> | undefined;
 
@@ -120,23 +124,37 @@ export class Scheduler {
 
   /** For how long there is nothing to claim. */
   async #claimAll(): Promise<number> {
-    const { queue, slots, policy, leaseMs, clock, yieldToEventLoop } = this.#parts;
+    const { slots, clock } = this.#parts;
+    while (!this.#stop.signal.aborted) {
+      const { tiers, count } = slots.room();
+      if (count === 0) return MAX_WAIT_MS;
+      const asked = Math.min(this.#claimsAtOnce, count);
+      const dueInMs = await this.#claimSome(tiers, asked);
+      this.#claimsAtOnce = dueInMs === undefined ? Math.min(2 * asked, MAX_CLAIMS_AT_ONCE) : 1;
+      if (dueInMs === undefined) continue;
+      if (!this.#timer.isWoken) this.#nextDueAt = clock.monotonicMs() + dueInMs;
+      return dueInMs;
+    }
+    return 0;
+  }
+
+  /** Begins what it claims. If that is less than was asked for, resolves to the time until something is due. */
+  async #claimSome(tiers: ClaimRequest['tiers'], count: number): Promise<number | undefined> {
+    const { queue, slots, policy, leaseMs, yieldToEventLoop } = this.#parts;
     const { maxMessages, maxBodyBytes } = policy;
     const maxBytes = maxBodyBytes - BRACKET_BYTES;
-    while (!this.#stop.signal.aborted) {
-      const tiers = slots.tiers();
-      if (tiers.length === 0) return MAX_WAIT_MS;
-      const answer = await queue.claim({ tiers, maxMessages, maxBytes, leaseMs });
+    let dueInMs: number | undefined;
+    for (const answer of await claims(queue, { tiers, maxMessages, maxBytes, leaseMs }, count)) {
       if (!isClaim(answer)) {
-        const dueInMs = answer.dueInMs ?? Number.POSITIVE_INFINITY;
-        if (!this.#timer.isWoken) this.#nextDueAt = clock.monotonicMs() + dueInMs;
-        return dueInMs;
+        const { dueInMs: ms = Number.POSITIVE_INFINITY } = answer;
+        dueInMs = dueInMs === undefined ? ms : Math.min(dueInMs, ms);
+        continue;
       }
       void this.#deliver(answer, slots.take(answer.state.tier));
       const pause = yieldToEventLoop();
       if (pause !== undefined) await pause;
     }
-    return 0;
+    return dueInMs;
   }
 
   async #deliver(claim: Claim, slot: Slot): Promise<void> {
@@ -159,5 +177,22 @@ export class Scheduler {
     for (const tell of waiting) tell();
   }
 }
+
+/** Asks for so many claims at a time. Rejects if none of them could be had and one call failed. */
+async function claims(
+  queue: MessageQueue,
+  request: ClaimRequest,
+  count: number,
+): Promise<readonly (Claim | NothingDue)[]> {
+  if (count === 1) return [await queue.claim(request)];
+  const calls = Array.from({ length: count }, () => queue.claim(request));
+  const settled = await Promise.allSettled(calls);
+  const answers = settled.filter(isFulfilled).map(({ value }) => value);
+  // What is claimed is delivered, whatever became of the other calls.
+  return answers.length > 0 ? answers : [await (calls[0] as Promise<Claim | NothingDue>)];
+}
+
+const isFulfilled = <T>(result: PromiseSettledResult<T>): result is PromiseFulfilledResult<T> =>
+  result.status === 'fulfilled';
 
 const isClaim = (answer: Claim | object): answer is Claim => Object.hasOwn(answer, 'id');

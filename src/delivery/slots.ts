@@ -30,9 +30,13 @@ export function withinOpenFiles(
 
 export type Tiers = ClaimRequest['tiers'];
 
-const NONE: Tiers = [];
 const PROVEN: Tiers = ['healthy'];
 const ALL: Tiers = ['healthy', 'untried', 'failing'];
+
+interface Room {
+  readonly tiers: Tiers;
+  readonly count: number;
+}
 
 export interface InFlight {
   /** Requests that are being made. */
@@ -53,12 +57,14 @@ export class Slots {
   }
 
   /**
-   * The tiers whose destinations may have a request now. One that has not proven itself needs a place to wait: else as
-   * many black holes as there are slots would hold up all the others.
+   * How many requests may begin now, and to destinations of which tiers. One that has not proven itself needs a place to
+   * wait: else as many black holes as there are slots would hold up all the others.
    */
-  tiers(): Tiers {
-    if (this.#active >= this.#limits.maxActiveRequests) return NONE;
-    return this.#hasRoom() ? ALL : PROVEN;
+  room(): Room {
+    const { maxActiveRequests, maxWaitingRequests } = this.#limits;
+    const count = maxActiveRequests - this.#active;
+    const places = maxWaitingRequests - this.#waiting - this.#reserved;
+    return places > 0 ? { tiers: ALL, count: Math.min(count, places) } : { tiers: PROVEN, count };
   }
 
   inFlight(): InFlight {

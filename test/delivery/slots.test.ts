@@ -5,21 +5,37 @@ import type { Tier } from '../../src/queue/queue.ts';
 
 const ALL = ['healthy', 'untried', 'failing'];
 
+/** The tiers whose destinations may have a request. */
+const tiersOf = (slots: Slots): readonly string[] => {
+  const { tiers, count } = slots.room();
+  return count === 0 ? [] : tiers;
+};
+
 const open = (maxActiveRequests = 2, maxWaitingRequests = 1): Slots =>
   new Slots({ maxActiveRequests, maxWaitingRequests });
 
 describe('slots', () => {
   test('are free, in use, and free again', () => {
     const slots = open(2, 9);
-    expect(slots.tiers()).toEqual(ALL);
+    expect(tiersOf(slots)).toEqual(ALL);
     expect(slots.inFlight()).toEqual({ active: 0, waiting: 0 });
     const first = slots.take('healthy');
     slots.take('failing');
-    expect(slots.tiers()).toEqual([]);
+    expect(tiersOf(slots)).toEqual([]);
     expect(slots.inFlight()).toEqual({ active: 2, waiting: 0 });
     first.release();
-    expect(slots.tiers()).toEqual(ALL);
+    expect(tiersOf(slots)).toEqual(ALL);
     expect(slots.inFlight()).toEqual({ active: 1, waiting: 0 });
+  });
+
+  test('tell how many requests may begin: no more than have a place to wait, if all tiers may', () => {
+    const slots = open(9, 3);
+    expect(slots.room()).toEqual({ tiers: ALL, count: 3 });
+    slots.take('failing');
+    expect(slots.room()).toEqual({ tiers: ALL, count: 2 });
+    slots.take('untried');
+    slots.take('untried');
+    expect(slots.room()).toEqual({ tiers: ['healthy'], count: 6 });
   });
 
   test('are released once, however often they are told', () => {
@@ -34,13 +50,13 @@ describe('slots', () => {
   test('let another request begin while one waits', () => {
     const slots = open(1, 1);
     const slot = slots.take('healthy');
-    expect(slots.tiers()).toEqual([]);
+    expect(tiersOf(slots)).toEqual([]);
     expect(slot.wait()).toBe(true);
     expect(slots.inFlight()).toEqual({ active: 0, waiting: 1 });
-    expect(slots.tiers()).toEqual(['healthy']);
+    expect(tiersOf(slots)).toEqual(['healthy']);
     slot.release();
     expect(slots.inFlight()).toEqual({ active: 0, waiting: 0 });
-    expect(slots.tiers()).toEqual(ALL);
+    expect(tiersOf(slots)).toEqual(ALL);
   });
 
   test('stay active without room to wait, where they wait already, and once they are over', () => {
@@ -62,15 +78,15 @@ describe('slots', () => {
       const slots = open(9, 2);
       const first = slots.take(tier);
       const healthy = slots.take('healthy');
-      expect(slots.tiers()).toEqual(ALL);
+      expect(tiersOf(slots)).toEqual(ALL);
       const second = slots.take(tier);
-      expect(slots.tiers()).toEqual(['healthy']);
+      expect(tiersOf(slots)).toEqual(['healthy']);
       // Their places are theirs.
       expect([healthy.wait(), first.wait(), second.wait()]).toEqual([false, true, true]);
       expect(slots.inFlight()).toEqual({ active: 1, waiting: 2 });
-      expect(slots.tiers()).toEqual(['healthy']);
+      expect(tiersOf(slots)).toEqual(['healthy']);
       first.release();
-      expect(slots.tiers()).toEqual(ALL);
+      expect(tiersOf(slots)).toEqual(ALL);
     },
   );
 
@@ -87,7 +103,7 @@ describe('slots', () => {
           const one = held[which % Math.max(1, held.length)];
           if (act === 'release') one?.slot.release();
           else if (act === 'wait') one?.slot.wait();
-          else if (slots.tiers().some((tier) => tier === act)) {
+          else if (tiersOf(slots).some((tier) => tier === act)) {
             held.push({ tier: act, slot: slots.take(act) });
           }
           const { active, waiting } = slots.inFlight();
@@ -95,7 +111,7 @@ describe('slots', () => {
         }
         for (const { slot } of held) slot.release();
         expect(slots.inFlight()).toEqual({ active: 0, waiting: 0 });
-        expect(slots.tiers()).toEqual(ALL);
+        expect(tiersOf(slots)).toEqual(ALL);
       }),
     );
   });
