@@ -65,7 +65,9 @@ const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-re
 /** A page of another site has another Host, even if its name leads to this machine (DNS rebinding). */
 function isLocal({ socket, headers }: IncomingMessage): boolean {
   const { remoteAddress = '', localPort } = socket;
-  const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${localPort}`);
+  // Browsers leave out the default port.
+  const port = localPort === 80 ? '' : `:${localPort}`;
+  const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => name + port);
   return (
     LOOPBACK.test(remoteAddress) &&
     hosts.includes(headers.host ?? '') &&
@@ -150,13 +152,13 @@ export class Inspector {
 
   /** Answers a request for the page. Returns false if it is for another path. */
   handle(request: IncomingMessage, response: ServerResponse): boolean {
-    const [, isOurs, token = '', path = ''] = PATH.exec(request.url ?? '') ?? [];
+    const [, isOurs, token = '', path] = PATH.exec(request.url ?? '') ?? [];
     if (isOurs === undefined) return false;
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
     // `verify` compares in constant time.
-    const isAllowed =
-      isLocal(request) && verify(token, sign(this.#token, this.#token), this.#token);
-    if (isAllowed) this.#route(path, request, response);
+    const isAllowed = verify(token, sign(this.#token, this.#token), this.#token);
+    // Without a slash at the end, the page would not find its files.
+    if (isAllowed && path !== undefined && isLocal(request)) this.#route(path, request, response);
     else answer(response, 404, 'Not found. Open the address that security-events printed.\n');
     return true;
   }

@@ -21,17 +21,13 @@ interface Sink {
   readonly clear: () => void;
 }
 
-/** Where the next pass over a file starts. */
+/** Where the next pass over a file starts: after a line end. */
 interface Place {
   readonly bytes: number;
   readonly lines: number;
 }
 
-/** The rest of the last value may still be written. */
-const isCutOff = (item: JsonItem): boolean =>
-  'fault' in item && item.fault.includes('ends too early');
-
-/** Reads from a place to `end`. Unless `isStill`, a value that is cut off is left for the next pass. */
+/** Reads from a place to `end`. Leaves a last line that is cut off for the next pass. */
 async function readPass(
   path: string,
   { start, end, isStill }: { start: Place; end: number; isStill: boolean },
@@ -50,12 +46,16 @@ async function readPass(
     }
   }
   for await (const items of readJson(chunks())) {
-    for (const item of items) {
-      if (isCutOff(item) && !isStill && bytes === end && item === items.at(-1)) {
+    for (const found of items) {
+      const item = { ...found, line: found.line + start.lines };
+      const isCutOff = 'fault' in item && item.fault.includes('ends too early');
+      if (isCutOff && bytes === end && lineStart < end && item.line === lines + 1) {
+        // A whole file that is cut off is not being written.
+        if (isStill && start.bytes === 0 && count === 0) add(item);
         return count === 0 ? start : { bytes: lineStart, lines };
       }
       count += 1;
-      add({ ...item, line: item.line + start.lines });
+      add(item);
     }
   }
   return { bytes: end, lines };
@@ -68,16 +68,20 @@ export async function followFile(
   { add, clear }: Sink,
 ): Promise<void> {
   let start: Place = { bytes: 0, lines: 0 };
-  let [seenBytes, seenFile] = [0, 0];
+  let [seenBytes, seenFile, wasStill] = [-1, (await stat(path)).ino, false];
   while (!signal.aborted) {
-    const { size: end, ino } = await stat(path);
-    if (end < seenBytes || (seenFile !== 0 && ino !== seenFile)) {
+    // It is missing for an instant while it is replaced.
+    const { size: end, ino } = await stat(path).catch(() => ({ size: seenBytes, ino: seenFile }));
+    if (end < seenBytes || ino !== seenFile) {
       clear();
       start = { bytes: 0, lines: 0 };
     }
-    const isStill = end === seenBytes;
+    const isStill = end === seenBytes && ino === seenFile;
     [seenBytes, seenFile] = [end, ino];
-    if (end > start.bytes) start = await readPass(path, { start, end, isStill }, add);
+    if (end > start.bytes && !(isStill && wasStill)) {
+      start = await readPass(path, { start, end, isStill }, add);
+    }
+    wasStill = isStill;
     await clock.sleep(POLL_MS, signal);
   }
 }

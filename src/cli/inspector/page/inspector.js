@@ -163,7 +163,10 @@ function emptyState() {
   );
 }
 
-const hideDetail = () => document.body.classList.remove('shows-detail');
+const hideDetail = () => {
+  document.body.classList.remove('shows-detail');
+  list.focus();
+};
 
 function detailOf(/** @type {Entry} */ entry) {
   const { messages, moreMessages, faults, headers, body } = entry;
@@ -277,7 +280,7 @@ stream.addEventListener('message', ({ data }) => {
 });
 stream.addEventListener('clear', () => {
   [entries, arrived, characters, isFollowing] = [[], [], 0, true];
-  hideDetail();
+  document.body.classList.remove('shows-detail');
   filterEntries();
 });
 list.addEventListener('scroll', () => requestAnimationFrame(renderList), { passive: true });
