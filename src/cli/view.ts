@@ -45,20 +45,22 @@ async function readPass(
       yield buffer;
     }
   }
+  let rest: JsonItem | undefined;
   for await (const items of readJson(chunks())) {
     for (const found of items) {
       const item = { ...found, line: found.line + start.lines };
       const isCutOff = 'fault' in item && item.fault.includes('ends too early');
-      if (isCutOff && bytes === end && lineStart < end && item.line === lines + 1) {
-        // A whole file that is cut off is not being written.
-        if (isStill && start.bytes === 0 && count === 0) add(item);
-        return count === 0 ? start : { bytes: lineStart, lines };
-      }
-      count += 1;
-      add(item);
+      const isLast = bytes === end && lineStart < end && item.line === lines + 1;
+      if (isCutOff && isLast) rest = item;
+      else add(item);
+      if (rest === undefined) count += 1;
     }
   }
-  return { bytes: end, lines };
+  if (rest === undefined) return { bytes: end, lines };
+  if (count > 0) return { bytes: lineStart, lines };
+  // A whole file that stays cut off is not being written.
+  if (isStill && start.bytes === 0) add(rest);
+  return start;
 }
 
 /** Reads a file from its start, and again whenever it grows, until the signal aborts. */
