@@ -1,5 +1,5 @@
 /** The bench's own arithmetic and rows; what they measure is measured by `npm run bench` alone. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { above, type Comparison, cost, throughput } from '../bench/comparison.ts';
@@ -222,6 +222,17 @@ describe('the rows', () => {
       expect([ours.side, ours.operations]).not.toEqual([rival.side, rival.operations]);
     },
   );
+
+  it('load built modules by the names that their sources have', () => {
+    const folder = join(root, 'bench/subjects');
+    const loaded = readdirSync(folder).flatMap((file) => {
+      const text = readFileSync(join(folder, file), 'utf8');
+      const [, below = ''] = /`\.\.\/\.\.\/modules\/(.*)\$\{path\}`/.exec(text) ?? [];
+      return [...text.matchAll(/built\('([^']+)\.js'\)/g)].map(([, name]) => `${below}${name}.ts`);
+    });
+    expect(loaded).toContain('webhook/encoder.ts');
+    expect(loaded.filter((name) => !existsSync(join(root, 'src', name)))).toEqual([]);
+  });
 
   it('write a record of 994 bytes and send messages of 743', async () => {
     const inputs = new URL('../bench/subjects/inputs.mjs', import.meta.url);

@@ -61,7 +61,7 @@ async function forgetfulQueue(seen) {
 
 async function reporter() {
   const { createReporter, createWebhookSender } = await built('index.js');
-  const { RequestScope, runInScope } = await built('capture/request-scope.js');
+  const { RequestScope, runInScope } = await built('capture/request/request-scope.js');
   const { seen, destination } = counting();
   const { context, payload } = attackRecord();
   const { env, name, svc_id } = context.service;
