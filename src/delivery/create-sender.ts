@@ -172,7 +172,7 @@ function makeDispatch(core: Core): Dispatch {
   const parts = { ...settings, ...core };
   const scheduler: Scheduler = new Scheduler({
     ...parts,
-    deliver: (claim, slot) => delivery.deliver(claim, slot),
+    deliver: (held) => delivery.deliver(held),
   });
   const wake = (): void => scheduler.wake();
   const upkeep = new Maintenance({ ...parts, ...maintenanceTimes(settings), hasMoved, wake });

@@ -24,6 +24,7 @@ import type { Destination, Destinations, MissingDestination } from './destinatio
 import type { DeliveryEvents, Observe, QueueOperation } from './events.ts';
 import { attemptEnd, type LastFailures } from './report.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
+import type { HeldClaim } from './scheduler.ts';
 import { type Attempted, type Settlement, settle } from './settle.ts';
 import type { Slot } from './slots.ts';
 import type { Tracker } from './tracker.ts';
@@ -64,7 +65,7 @@ export class Delivery {
   }
 
   /** Rejects only if the claim cannot be read. */
-  async deliver(claim: Claim, slot: Slot): Promise<void> {
+  async deliver({ claim, slot, heldSince: claimedAt }: HeldClaim): Promise<void> {
     const { clock, signal, queue, destinations, deadlineMs, leaseMs } = this.#parts;
     const startedAt = clock.monotonicMs();
     const found = destinations.resolve(claim.applicationId);
@@ -77,11 +78,11 @@ export class Delivery {
       await this.#release(claim, typeof destination === 'string' ? destination : 'refused');
       return;
     }
-    let heldSince = clock.monotonicMs();
+    let heldSince = claimedAt;
     // Settings that took long may have left less of the lease than an attempt may take, after which the messages
     // would be sent again, and again.
-    if (heldSince - startedAt + deadlineMs < leaseMs) heldSince = startedAt;
-    else {
+    if (clock.monotonicMs() - claimedAt + deadlineMs >= leaseMs) {
+      heldSince = clock.monotonicMs();
       const answer = await this.#tell('extend', () => queue.extend(claim, leaseMs));
       if (answer !== 'extended') return;
     }

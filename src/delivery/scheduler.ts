@@ -15,6 +15,14 @@ import type { Observe } from './events.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
 import type { Slot, Slots } from './slots.ts';
 
+/** A claim of this process. */
+export interface HeldClaim {
+  readonly claim: Claim;
+  readonly slot: Slot;
+  /** On the monotonic clock: its lease does not run for longer. */
+  readonly heldSince: number;
+}
+
 export interface SchedulerParts {
   readonly queue: MessageQueue;
   readonly slots: Slots;
@@ -28,7 +36,7 @@ export interface SchedulerParts {
   /** Awaited between two claims, so that starting many attempts does not hold the event loop. */
   readonly yieldToEventLoop: YieldToEventLoop;
   /** Rejects only if the claim cannot be read. */
-  readonly deliver: (claim: Claim, slot: Slot) => Promise<void>;
+  readonly deliver: (held: HeldClaim) => Promise<void>;
 }
 
 /** A queue that fails is asked again after this, in ms, and then ever later. */
@@ -140,9 +148,11 @@ export class Scheduler {
 
   /** Begins what it claims. If that is less than was asked for, resolves to the time until something is due. */
   async #claimSome(tiers: ClaimRequest['tiers'], count: number): Promise<number | undefined> {
-    const { queue, slots, policy, leaseMs, yieldToEventLoop } = this.#parts;
+    const { queue, slots, policy, leaseMs, clock, yieldToEventLoop } = this.#parts;
     const { maxMessages, maxBodyBytes } = policy;
     const maxBytes = maxBodyBytes - BRACKET_BYTES;
+    // Before the call: the lease may run since then.
+    const heldSince = clock.monotonicMs();
     let dueInMs: number | undefined;
     for (const answer of await claims(queue, { tiers, maxMessages, maxBytes, leaseMs }, count)) {
       if (!isClaim(answer)) {
@@ -150,23 +160,23 @@ export class Scheduler {
         dueInMs = dueInMs === undefined ? ms : Math.min(dueInMs, ms);
         continue;
       }
-      void this.#deliver(answer, slots.take(answer.state.tier));
+      void this.#deliver({ claim: answer, slot: slots.take(answer.state.tier), heldSince });
       const pause = yieldToEventLoop();
       if (pause !== undefined) await pause;
     }
     return dueInMs;
   }
 
-  async #deliver(claim: Claim, slot: Slot): Promise<void> {
+  async #deliver(held: HeldClaim): Promise<void> {
     const { deliver, observe, leaseMs } = this.#parts;
     const number = this.#claims.begin();
     try {
-      await deliver(claim, slot);
+      await deliver(held);
     } catch {
       // A claim that the queue has damaged must not end the host's process. It is due again after its lease.
       observe('queue-failed', () => ({ operation: 'claim', retryInMs: leaseMs }));
     }
-    slot.release();
+    held.slot.release();
     this.#claims.end(number);
     this.wake();
   }
@@ -178,7 +188,7 @@ export class Scheduler {
   }
 }
 
-/** Asks for so many claims at a time. Rejects if none of them could be had and one call failed. */
+/** Asks for so many claims at a time. Rejects if all calls failed. */
 async function claims(
   queue: MessageQueue,
   request: ClaimRequest,
