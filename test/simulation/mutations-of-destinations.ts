@@ -127,7 +127,7 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a slot is not given back',
     file: `${FOLDER}/scheduler.ts`,
-    from: 'slot.release();',
+    from: 'held.slot.release();',
     to: '',
     by: 'held-up',
     withinSeeds: 50,
