@@ -139,7 +139,7 @@ class EventMethods implements EventReporter {
     const { channels, sink, logEnd, clock } = this.#parts;
     const { signal, deadlineMs } = check<FlushOptions>(options, FLUSH_RULES);
     const limit = new AbortController();
-    const letGo = signal === undefined ? () => {} : onAbort(signal, () => cancelWait(limit));
+    const stopListening = signal === undefined ? () => {} : onAbort(signal, () => cancelWait(limit));
     if (deadlineMs !== undefined) {
       void clock.sleep(deadlineMs, limit.signal).then(() => cancelWait(limit));
     }
@@ -150,7 +150,7 @@ class EventMethods implements EventReporter {
       const [result, trouble] = await Promise.all([flushed, logEnd.flush()]);
       return { ...result, ...trouble };
     } finally {
-      letGo();
+      stopListening();
       cancelWait(limit);
     }
   }
@@ -205,10 +205,10 @@ export class ReporterMethods extends EventMethods implements Reporter {
 /** Resolves with `work`, or when the signal is aborted. */
 async function untilAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   if (signal === undefined) return work;
-  const letGo: (() => void)[] = [];
+  const stopListening: (() => void)[] = [];
   const abort = new Promise<void>((resolve) => {
-    letGo.push(onAbort(signal, resolve));
+    stopListening.push(onAbort(signal, resolve));
   });
   await Promise.race([work, abort]);
-  for (const one of letGo) one();
+  for (const one of stopListening) one();
 }
