@@ -4,6 +4,7 @@ import type { Random } from '../runtime/random.ts';
 import {
   type AttemptResult,
   blamesContent,
+  type FailureCode,
   type Judgement,
   judgeAttempt,
   type Outcome,
@@ -124,8 +125,10 @@ function notSent(
   return { outcome: 'later', results, state, changes: [] };
 }
 
-/** Returns what a dead letter keeps of its last attempt: a status or a failure code. */
-function lastAttemptOf(result: AttemptResult): Json {
+/** Returns what dead letters and events keep of the last attempt: a status or a failure code. */
+export function lastAttemptOf(
+  result: AttemptResult,
+): { readonly status: number } | { readonly failure: FailureCode } {
   return result.kind === 'response' ? { status: result.status } : { failure: result.code };
 }
 
