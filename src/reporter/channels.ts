@@ -4,7 +4,7 @@ import type { SecurityEventError } from '../errors.ts';
 import { writeFailed } from '../log/write-counters.ts';
 import { ownProperties } from '../own-properties.ts';
 import { CallPlace } from '../runtime/call-place.ts';
-import { calm } from '../runtime/ignore-rejection.ts';
+import { ignoreRejection } from '../runtime/ignore-rejection.ts';
 import type { DraftMessage } from './build-message.ts';
 import type { EventCall, ReadEvent } from './build-record.ts';
 import { InFlightLimit } from './in-flight-limit.ts';
@@ -69,7 +69,7 @@ export class Channels {
     }
     const valid = validator.validate(draft);
     try {
-      calm(writer.write(valid.record as never));
+      ignoreRejection(writer.write(valid.record as never));
     } catch (error) {
       throw wrapHostError(error, 'ERR_WRITE_FAILED', { input: valid.record });
     }

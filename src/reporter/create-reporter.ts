@@ -5,7 +5,7 @@ import { RecordWriter } from '../log/writer.ts';
 import { settingsOf } from '../log/writer-options.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { newId } from '../runtime/id.ts';
-import { calm } from '../runtime/ignore-rejection.ts';
+import { ignoreRejection } from '../runtime/ignore-rejection.ts';
 import type { MessageRules } from './build-message.ts';
 import { Channels } from './channels.ts';
 import { EventPipeline } from './event-pipeline.ts';
@@ -111,7 +111,7 @@ function channelsOf(
   try {
     return { log, sink: sinkOf(given) };
   } catch (error) {
-    calm(log?.own?.close());
+    ignoreRejection(log?.own?.close());
     throw error;
   }
 }

@@ -9,7 +9,7 @@ import { copyJson } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { calm } from '../runtime/ignore-rejection.ts';
+import { ignoreRejection } from '../runtime/ignore-rejection.ts';
 import { isOwnWork } from '../runtime/untraced.ts';
 import { buildMessage, type DraftMessage, type MessageRules } from './build-message.ts';
 import {
@@ -140,7 +140,7 @@ export class EventPipeline {
     if (request === undefined) return scope?.context() ?? NO_REQUEST;
     try {
       const known = request();
-      calm(known);
+      ignoreRejection(known);
       return known ?? NO_REQUEST;
     } catch {
       return NO_REQUEST;
@@ -200,7 +200,7 @@ function redacted(beforeSend: BeforeSend, draft: RecordDraft): RecordDraft | und
   let changed: object | null | undefined;
   try {
     changed = beforeSend(draft) as object | null | undefined;
-    calm(changed);
+    ignoreRejection(changed);
   } catch (thrown) {
     throw wrapHostError(thrown, 'ERR_BEFORE_SEND_FAILED');
   }

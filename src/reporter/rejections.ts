@@ -1,7 +1,7 @@
 /** Rejected events: handed to `onRejected`, published and counted, so that none disappears silently. */
 import { channel } from 'node:diagnostics_channel';
 import type { SecurityEventError } from '../errors.ts';
-import { calm } from '../runtime/ignore-rejection.ts';
+import { ignoreRejection } from '../runtime/ignore-rejection.ts';
 import type { EventCall } from './build-record.ts';
 import type { EventContext, EventKind } from './event-input.ts';
 import type { RejectedChannel, ReporterCounters } from './reporter-stats.ts';
@@ -51,7 +51,7 @@ export class Rejections {
     if (this.#isCalling) return error;
     this.#isCalling = true;
     try {
-      calm(this.#onRejected?.({ channel: rejectedBy, method, payload, context, error }));
+      ignoreRejection(this.#onRejected?.({ channel: rejectedBy, method, payload, context, error }));
     } catch {
       // The host's function threw: reporting goes on.
     } finally {
