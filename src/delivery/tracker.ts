@@ -15,7 +15,6 @@ import {
   Watches,
 } from './settled-messages.ts';
 import {
-  type ComparedRange,
   type CountPending,
   compareRanges,
   type UnsettledRange,
@@ -33,7 +32,7 @@ export interface ExpectedMessages {
   rejected(): void;
 }
 
-/** Older than any message that the sender accepts. */
+/** The messages that waited in the queue when it was opened are older than any that the sender accepts. */
 const BACKLOG_EPOCH = 0;
 
 export class Tracker {
@@ -46,16 +45,15 @@ export class Tracker {
   /** Calls after which messages are settled here that the queue may have settled already. */
   readonly #settlings = new Underway();
   readonly #opening = deferred();
-  /** What waited when the queue was opened: those that were due then, and the others. */
-  #backlog = { lastSequence: 0, due: 0, notDue: 0 };
+  #backlog: UnsettledRange | undefined;
+  /** Messages of the backlog that were not due when the queue was opened: nobody waits for these. */
+  #notDue = 0;
   /** A watch ends an epoch: what is accepted later does not count for it. */
   #epoch = BACKLOG_EPOCH + 1;
   /** Messages of epochs before this one were accepted before the last round of maintenance. */
-  #forgetBefore = BACKLOG_EPOCH;
+  #forgetBefore = BACKLOG_EPOCH + 1;
   #expected = 0;
   #acceptedCount = 0;
-  /** Rises with each message that is settled here. */
-  #version = 0;
 
   /** `isDeliveredHere` is false if another process delivers: then nothing is waited for. */
   constructor(isDeliveredHere: boolean) {
@@ -65,12 +63,14 @@ export class Tracker {
 
   /** Number of messages that this sender accepted, or is about to, and that are not settled. */
   get pending(): number {
-    return this.#ranges.unsettled + this.#expected;
+    return this.#ranges.unsettled + this.#expected - (this.#backlog?.unsettled ?? 0);
   }
 
   /** Number of messages that a watch which began now would wait for. */
   get awaited(): number {
-    return this.pending + this.#backlog.due;
+    // Nobody knows which messages of the backlog were due: those that are settled first count as due.
+    const notDue = Math.min(this.#notDue, this.#backlog?.unsettled ?? 0);
+    return this.#ranges.unsettled + this.#expected - notDue;
   }
 
   /** Number of messages that this sender accepted or is about to. Rises only. */
@@ -91,8 +91,17 @@ export class Tracker {
   /** Takes what waited in the queue. */
   setBacklog({ pendingMessages, dueMessages, lastSequence }: Backlog): void {
     if (!this.#isDeliveredHere) return;
-    const notDue = pendingMessages - dueMessages;
-    this.#backlog = { lastSequence, due: dueMessages, notDue };
+    if (pendingMessages > 0) {
+      this.#backlog = {
+        from: 1,
+        to: lastSequence,
+        unsettled: pendingMessages,
+        epoch: BACKLOG_EPOCH,
+        hasSettledElsewhere: false,
+      };
+      this.#ranges.addFirst(this.#backlog);
+      this.#notDue = pendingMessages - dueMessages;
+    }
     this.#opening.resolve();
   }
 
@@ -137,17 +146,13 @@ export class Tracker {
   settled(sequence: number, fate: Fate, reason?: DeadReason | DiscardReason): void {
     this.#watches.count(fate);
     if (!this.#isDeliveredHere) return;
-    if (sequence <= this.#backlog.lastSequence) {
-      this.#settledOfBacklog(fate);
-      return;
-    }
+    const awaitedBefore = this.awaited;
     const range = this.#ranges.settle(sequence);
     if (range === undefined) {
       this.#early.keep(sequence, { fate, reason });
       return;
     }
-    this.#version += 1;
-    this.#watches.leave(range.epoch, 1, fate);
+    this.#watches.leave(range.epoch, awaitedBefore - this.awaited, fate);
     if (this.#followed.size === 0) return;
     const followed = this.#followed.get(sequence);
     if (followed !== undefined) {
@@ -157,16 +162,6 @@ export class Tracker {
     if (range.unsettled === 0 && range.hasSettledElsewhere) this.#letGoWithin(range);
   }
 
-  /** Nobody knows which of the backlog were due. Those go first. */
-  #settledOfBacklog(fate: Fate): void {
-    this.#version += 1;
-    const backlog = this.#backlog;
-    if (backlog.due > 0) {
-      backlog.due -= 1;
-      this.#watches.leave(BACKLOG_EPOCH, 1, fate);
-    } else if (backlog.notDue > 0) backlog.notDue -= 1;
-  }
-
   /** Counts what is settled here from now on, whoever accepted it. Returns a function that reads the counts. */
   tally(): () => FateCounts {
     return this.#watches.tally();
@@ -174,7 +169,7 @@ export class Tracker {
 
   /** Begins a watch of all messages that are known by now and not settled. */
   watch(): Watch {
-    const watch = this.#watches.begin(this.#epoch, this.#ranges.unsettled + this.#backlog.due);
+    const watch = this.#watches.begin(this.#epoch, this.awaited - this.#expected);
     this.#epoch += 1;
     return watch;
   }
@@ -206,35 +201,18 @@ export class Tracker {
   }
 
   async #compareBefore(epoch: number, countPending: CountPending): Promise<void> {
-    const settlings = this.#settlings;
-    const comparison = {
+    await compareRanges(this.#ranges.before(epoch), {
       countPending,
-      version: () => this.#version,
-      isSettling: () => settlings.count > 0,
-      settled: () => settlings.over(),
-    };
-    const { lastSequence, due, notDue } = this.#backlog;
-    if (due > 0) {
-      const backlog = { from: 1, to: lastSequence, unsettled: due + notDue };
-      const onSettled = (_: ComparedRange, count: number): void => this.#goneOfBacklog(count);
-      await compareRanges([backlog], { ...comparison, onSettled });
-    }
-    const onSettled = (range: UnsettledRange, count: number): void => this.#gone(range, count);
-    await compareRanges(this.#ranges.before(epoch), { ...comparison, onSettled });
+      counted: () => this.#settlings.over(),
+      onSettledElsewhere: (range, count) => this.#settledElsewhere(range, count),
+    });
   }
 
-  #goneOfBacklog(count: number): void {
-    const backlog = this.#backlog;
-    const due = Math.min(count, backlog.due);
-    backlog.due -= due;
-    backlog.notDue -= Math.min(count - due, backlog.notDue);
-    this.#watches.leave(BACKLOG_EPOCH, due);
-  }
-
-  #gone(range: UnsettledRange, count: number): void {
+  #settledElsewhere(range: UnsettledRange, count: number): void {
     if (count === 0) return;
+    const awaitedBefore = this.awaited;
     this.#ranges.removeSettledElsewhere(range, count);
-    this.#watches.leave(range.epoch, count);
+    this.#watches.leave(range.epoch, awaitedBefore - this.awaited);
     if (range.unsettled === 0) this.#letGoWithin(range);
   }
 

@@ -32,6 +32,12 @@ export class UnsettledRanges {
     return this.#ranges.length - this.#emptyCount;
   }
 
+  /** Adds a range before all others; the range stays the one that is handed back. */
+  addFirst(range: UnsettledRange): void {
+    this.#unsettled += range.unsettled;
+    this.#ranges.unshift(range);
+  }
+
   /** Adds an unsettled message. Merges it with adjacent ranges of the same epoch. */
   add(sequence: number, epoch: number): void {
     this.#unsettled += 1;
@@ -115,61 +121,49 @@ const isOpen = (range: Range | undefined, epoch: number): range is Range =>
 
 export type CountPending = (ranges: readonly SequenceRange[]) => Promise<number>;
 
-/** A range, and how many of its messages are not settled as far as this sender knows. */
-export interface ComparedRange extends SequenceRange {
-  readonly unsettled: number;
-}
-
-export interface Comparison<R extends ComparedRange> {
+export interface Comparison {
   readonly countPending: CountPending;
-  /** Returns a number that changes whenever a message is settled here. */
-  readonly version: () => number;
-  /** Whether the queue may have settled messages that this sender has not counted yet. */
-  readonly isSettling: () => boolean;
-  /** Resolves when everything has been counted that is being settled here now. */
-  readonly settled: () => Promise<void>;
-  /** Called for each range in which another process has settled `count` messages. */
-  readonly onSettled: (range: R, count: number) => void;
+  /** Resolves when everything has been counted that this process is settling now. */
+  readonly counted: () => Promise<void>;
+  /** Called for each range of which another process has settled `count` messages. */
+  readonly onSettledElsewhere: (range: UnsettledRange, count: number) => void;
 }
 
 /** Ranges in one question, so that its parameters stay small. */
 const RANGES_AT_ONCE = 1000;
 
 /**
- * Asks for all ranges together, and for halves of them where messages are gone. Finds each range without a
- * message left, however busy this sender is; a part of a range only if nothing was settled here during
- * the question. Rejects with what `countPending` rejects with.
+ * Asks the queue how many messages of the ranges it still has: of all ranges together, and of halves of them where
+ * messages are gone. Rejects with what `countPending` rejects with.
  */
-export async function compareRanges<R extends ComparedRange>(
-  ranges: readonly R[],
-  comparison: Comparison<R>,
+export async function compareRanges(
+  ranges: readonly UnsettledRange[],
+  comparison: Comparison,
 ): Promise<void> {
   for (let at = 0; at < ranges.length; at += RANGES_AT_ONCE) {
     await compare(ranges.slice(at, at + RANGES_AT_ONCE), comparison);
   }
 }
 
-async function compare<R extends ComparedRange>(
-  ranges: readonly R[],
-  comparison: Comparison<R>,
-): Promise<void> {
-  const { countPending, version, isSettling, settled, onSettled } = comparison;
-  const versionBefore = version();
+async function compare(ranges: readonly UnsettledRange[], comparison: Comparison): Promise<void> {
+  const { countPending, counted, onSettledElsewhere } = comparison;
   const pending = await countPending(ranges.map(({ from, to }) => ({ from, to })));
-  if (pending === 0) {
-    // What was settled here is not another's: it is counted first.
-    await settled();
-    for (const range of ranges) onSettled(range, range.unsettled);
-    return;
-  }
-  const known = ranges.reduce((sum, { unsettled }) => sum + unsettled, 0);
+  if (pending >= unsettledOf(ranges)) return;
+  await counted();
+  // What this process has settled since the question may hide what another has, until the next question. Nothing that
+  // this process settles is taken for another's.
+  const known = unsettledOf(ranges);
   if (pending >= known) return;
-  const [only] = ranges;
-  if (only === undefined || ranges.length > 1) {
+  if (pending === 0) {
+    for (const range of ranges) onSettledElsewhere(range, range.unsettled);
+  } else if (ranges.length === 1) {
+    onSettledElsewhere(ranges[0] as UnsettledRange, known - pending);
+  } else {
     const middle = Math.floor(ranges.length / 2);
     await compare(ranges.slice(0, middle), comparison);
     await compare(ranges.slice(middle), comparison);
-    return;
   }
-  if (!isSettling() && version() === versionBefore) onSettled(only, known - pending);
 }
+
+const unsettledOf = (ranges: readonly UnsettledRange[]): number =>
+  ranges.reduce((sum, { unsettled }) => sum + unsettled, 0);

@@ -218,7 +218,10 @@ export interface MessageQueue {
    * be settled or released, and leaves the application closed.
    */
   closeApplication(applicationId: string, maxMessages: number): Promise<readonly ExpiredMessage[]>;
-  /** Gives a closed application its initial state. New messages are delivered again. */
+  /**
+   * Gives an application that is closed or failing its initial state: its messages are due again. A healthy one stays
+   * as it is.
+   */
   reopenApplication(applicationId: string): Promise<void>;
   /** Lists dead letters, oldest first: at most `limit`, after the cursor `after`. */
   listDeadLetters(

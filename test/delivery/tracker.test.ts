@@ -273,6 +273,19 @@ describe('a watch of a backlog', () => {
 });
 
 describe('what another process has settled', () => {
+  test.each(['backlog', 'accepted'])('is counted once by two questions at a time: %s', async (which) => {
+    const tracker = which === 'accepted' ? tracking(6) : new Tracker(true);
+    if (which === 'backlog') {
+      tracker.setBacklog({ pendingMessages: 6, dueMessages: 6, lastSequence: 6 });
+    }
+    const watch = tracker.watch();
+    await Promise.all([
+      tracker.findSettledElsewhere(counting(1, 2, 3, 4)),
+      tracker.findSettledElsewhere(counting(1, 2, 3, 4)),
+    ]);
+    expect(watch.counts()).toEqual({ ...NONE, settledElsewhere: 2, pending: 4 });
+  });
+
   test('leaves the watch, and is counted', async () => {
     const tracker = tracking(4);
     accept(tracker, 6, 7, 9);
@@ -316,17 +329,21 @@ describe('what another process has settled', () => {
     expect(await followed.ended).toEqual({ outcome: 'delivered' });
   });
 
-  test('is not counted in part while messages are being settled here', async () => {
-    const tracker = tracking(2);
+  test('is counted in part once the messages that are being settled here are', async () => {
+    const tracker = tracking(3);
     const watch = tracker.watch();
     const answer = deferred();
-    const settling = answer.promise.then(tracker.beginSettling());
-    await tracker.findSettledElsewhere(counting(2));
-    expect(watch.counts()).toEqual({ ...NONE, pending: 2 });
+    const endSettling = tracker.beginSettling();
+    const settling = answer.promise.then(() => {
+      tracker.settled(1, 'delivered');
+      endSettling();
+    });
+    const looking = tracker.findSettledElsewhere(counting(3));
+    await Promise.resolve();
+    expect(watch.counts()).toEqual({ ...NONE, pending: 3 });
     answer.resolve();
-    await settling;
-    await tracker.findSettledElsewhere(counting(2));
-    expect(watch.counts()).toEqual({ ...NONE, settledElsewhere: 1, pending: 1 });
+    await Promise.all([settling, looking]);
+    expect(watch.counts()).toEqual({ ...NONE, delivered: 1, settledElsewhere: 1, pending: 1 });
   });
 
   test('is found while this sender keeps settling later messages', async () => {

@@ -186,7 +186,7 @@ export class MemoryQueue implements MessageQueue {
   async reopenApplication(applicationId: string): Promise<void> {
     const { at, initialState } = this.#begin();
     const application = this.#store.find(applicationId);
-    if (application === undefined) return;
+    if (application === undefined || application.state.tier === 'healthy') return;
     application.reopen(initialState);
     this.#store.update(application, at.nowMs);
     this.#notify();

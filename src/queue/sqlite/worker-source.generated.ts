@@ -1061,7 +1061,7 @@ function closeApplication(context, applicationId, maxMessages) {
 }
 function reopenApplication(context, applicationId) {
   const application = context.store.find(applicationId);
-  if (application === void 0) return;
+  if (application === void 0 || application.tier === "healthy") return;
   setState(application, context.settings.initialState);
   application.not_before = 0;
   updateReadiness(context, application);

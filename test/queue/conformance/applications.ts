@@ -184,6 +184,41 @@ export function describeApplications(harness: QueueHarness): void {
       expect((await trial.claim()).messages).toHaveLength(1);
     });
 
+    test('ends the pause of a failing one', async () => {
+      const trial = await Trial.start(harness);
+      await trial.enqueue('one', 'a', 'b');
+      const failing = {
+        tier: 'failing',
+        maxMessages: 1,
+        maxBytes: 9999,
+        circuitBreaker: 7,
+        pauseMs: 1e9,
+      } as const;
+      await trial.settle(await trial.claim({ maxMessages: 1 }), DELIVERED, failing);
+      await trial.queue.reopenApplication('one');
+      expect(await trial.queue.applicationState('one')).toEqual(INITIAL);
+      expect(idsOf(await trial.claim())).toEqual(['b']);
+    });
+
+    test('leaves a healthy one, its limits and its pause as they are', async () => {
+      const trial = await Trial.start(harness);
+      await trial.enqueue('one', 'a', 'b');
+      const healthy = {
+        tier: 'healthy',
+        maxMessages: 1,
+        maxBytes: 9999,
+        circuitBreaker: 7,
+        pauseMs: 1e9,
+      } as const;
+      await trial.settle(await trial.claim({ maxMessages: 1 }), DELIVERED, healthy);
+      await trial.queue.reopenApplication('one');
+      expect(await trial.queue.applicationState('one')).toMatchObject({
+        tier: 'healthy',
+        maxBytes: 9999,
+      });
+      await trial.nothing();
+    });
+
     test('of an unknown one does nothing', async () => {
       const trial = await Trial.start(harness);
       expect(await trial.queue.reopenApplication('one')).toBeUndefined();

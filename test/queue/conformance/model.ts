@@ -212,7 +212,7 @@ export class Model {
   }
 
   reopen(id: string): void {
-    if (!this.applications.has(id)) return;
+    if (!this.applications.has(id) || this.application(id).state.tier === 'healthy') return;
     Object.assign(this.application(id), { state: INITIAL, notBeforeMs: 0 });
     this.#endDelays(this.nowMs);
   }

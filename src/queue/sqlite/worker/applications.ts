@@ -108,7 +108,7 @@ export function closeApplication(
 
 export function reopenApplication(context: Context, applicationId: string): void {
   const application = context.store.find(applicationId);
-  if (application === undefined) return;
+  if (application === undefined || application.tier === 'healthy') return;
   setState(application, context.settings.initialState);
   application.not_before = 0;
   updateReadiness(context, application);
