@@ -64,6 +64,14 @@ const untilDelivered: readonly Comparison[] = [
   })),
   {
     ...delivering,
+    name: 'deliver-metrics',
+    work: 'the same with OpenTelemetry metrics, collected each second',
+    ours: side('metrics', 'ours, metrics'),
+    rival: side('none', 'ours, memory'),
+    goal: throughput(0.97),
+  },
+  {
+    ...delivering,
     name: 'deliver-sqlite',
     work: '100,000 messages, each call resolved when they are on the disk, until all are delivered',
     operations: 100_000,

@@ -749,7 +749,7 @@ begin
   update "security_events".application a set tier = s.tier, max_messages = s.max_messages,
       max_bytes = s.max_bytes, circuit_breaker = s.circuit_breaker, not_before = 0
     from "security_events".state_of(args->'initialState') s
-    where a.id = args->>'id' returning a.* into app;
+    where a.id = args->>'id' and a.tier <> 'healthy' returning a.* into app;
   if found then
     perform "security_events".end_delays(app, floor("security_events".now_exact())::bigint);
   end if;

@@ -69,20 +69,48 @@ export const senderTo = (openQueue) => async (url) => {
 
 export const QUEUES = { memory, sqlite };
 
+const deliverWith = (sender) => async (drafts) => {
+  for (let at = 0; at < drafts.length; at += MESSAGES_PER_REQUEST) {
+    await sender.send(drafts.slice(at, at + MESSAGES_PER_REQUEST));
+  }
+  await sender.flush();
+};
+
 const ours =
   (openQueue) =>
   async ({ url }) => {
     const { sender, close } = await senderTo(openQueue)(url);
-    return {
-      deliver: async (drafts) => {
-        for (let at = 0; at < drafts.length; at += MESSAGES_PER_REQUEST) {
-          await sender.send(drafts.slice(at, at + MESSAGES_PER_REQUEST));
-        }
-        await sender.flush();
-      },
-      close,
-    };
+    return { deliver: deliverWith(sender), close };
   };
+
+/** Metrics that are collected each second. */
+async function withMetrics({ url }) {
+  const { MeterProvider, PeriodicExportingMetricReader } = await import(
+    '@opentelemetry/sdk-metrics'
+  );
+  const { registerMetrics } = await import('security-event-delivery/otel');
+  const { sender, close } = await senderTo(memory)(url);
+  const exporter = {
+    export: (_metrics, done) => done({ code: 0 }),
+    forceFlush: async () => {},
+    shutdown: async () => {},
+  };
+  const reader = new PeriodicExportingMetricReader({
+    exporter,
+    exportIntervalMillis: 1000,
+    exportTimeoutMillis: 1000,
+  });
+  const provider = new MeterProvider({ readers: [reader] });
+  const stop = registerMetrics(provider, { senders: { sender }, applicationClass: (id) => id });
+  return {
+    deliver: deliverWith(sender),
+    close: async () => {
+      stop();
+      await provider.shutdown();
+      await close();
+    },
+  };
+}
 
 const bareLoop = async ({ url }) => ({ deliver: await plainLoop(url) });
 
@@ -168,6 +196,7 @@ async function fetchEach({ url }) {
 
 export const sides = {
   'ours, memory': delivering(ours(memory), 20_000),
+  'ours, metrics': delivering(withMetrics, 20_000),
   'ours, sqlite': delivering(ours(sqlite), 20_000),
   'bare loop': delivering(bareLoop, 20_000),
   'winston http': delivering(winston, 5000),

@@ -21,7 +21,7 @@ import {
   updateOf,
 } from './circuit-breaker.ts';
 import type { Destination, Destinations, MissingDestination } from './destination.ts';
-import type { DeliveryEvents, Observe, QueueOperation } from './events.ts';
+import { type DeliveryEvents, errorCodeOf, type Observe, type QueueOperation } from './events.ts';
 import { attemptEnd, type LastFailures } from './report.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
 import type { HeldClaim } from './scheduler.ts';
@@ -144,6 +144,7 @@ export class Delivery {
       return await work;
     } finally {
       end();
+      slot.resume();
     }
   }
 
@@ -196,10 +197,10 @@ export class Delivery {
     for (let failures = 0; ; failures += 1) {
       try {
         return await call();
-      } catch {
+      } catch (error) {
         const delayMs = SETTLE_DELAYS_MS[failures] ?? SETTLE_DELAYS_MS.at(-1) ?? 0;
         const retryInMs = jittered(delayMs, random);
-        observe('queue-failed', () => ({ operation, retryInMs }));
+        observe('queue-failed', () => ({ operation, retryInMs, ...errorCodeOf(error) }));
         // Once the sender is being closed a queue that fails must not hold it up (D79).
         const isOver = clock.monotonicMs() - startedAt + retryInMs > leaseMs;
         if (isOver || signal.aborted) return undefined;

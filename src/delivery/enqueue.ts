@@ -28,7 +28,7 @@ export interface EnqueueParts {
   readonly yieldToEventLoop: YieldToEventLoop;
 }
 
-const NONE: ReadonlySet<string> = new Set();
+const NONE_REFUSED: ReadonlyMap<string, SkipReason> = new Map();
 const NONE_CLOSED: readonly string[] = [];
 
 /** Two requests of messages: with fewer nothing is behind. */
@@ -54,40 +54,44 @@ export class Enqueuer {
     // Mostly there is nothing to wait for, and then awaiting it takes longer than asking.
     let way = yieldToEventLoop();
     if (way !== undefined) await way;
-    const refusing = entries.length === 0 ? NONE_CLOSED : await this.#put(entries, ends);
-    const closed = refusing.length === 0 ? NONE : await this.#open(refusing, entries, ends);
-    const isClosed = ({ applicationId }: AcceptedEntry): boolean => closed.has(applicationId);
-    const accepted = closed.size === 0 ? entries : entries.filter((entry) => !isClosed(entry));
-    const refused = closed.size === 0 ? [] : entries.filter(isClosed).map(closedSkip);
+    const closed = entries.length === 0 ? NONE_CLOSED : await this.#put(entries, ends);
+    const refused =
+      closed.length === 0 ? NONE_REFUSED : await this.#putReopened(closed, entries, ends);
+    const { accepted, skips } = partition(entries, refused);
     way = yieldToEventLoop();
     if (way !== undefined) await way;
     const all =
-      refused.length === 0
-        ? skipped
-        : [...skipped, ...refused].toSorted((a, b) => a.index - b.index);
+      skips.length === 0 ? skipped : [...skipped, ...skips].toSorted((a, b) => a.index - b.index);
     this.#tell(accepted, all);
     way = yieldToEventLoop();
     if (way !== undefined) await way;
     return { accepted, skipped: all };
   }
 
-  /** Tries those that were closed again. Gives those for which nothing was taken, since they still are. */
-  async #open(
+  /**
+   * Opens the closed destinations that have a new URL, and stores their messages. Resolves to the applications of which
+   * nothing is accepted, and why. Never rejects: the messages of the others are accepted by now.
+   */
+  async #putReopened(
     closed: readonly string[],
     entries: readonly AcceptedEntry[],
     ends?: Ends,
-  ): Promise<ReadonlySet<string>> {
+  ): Promise<ReadonlyMap<string, SkipReason>> {
+    const refused = new Map<string, SkipReason>(closed.map((id) => [id, 'destination-closed']));
     const reopened = new Set<string>();
     for (const applicationId of closed) {
-      // The others are accepted by now: whatever fails here must not tell the caller otherwise.
       const isOpen = await this.#reopenForNewUrl(applicationId).catch(() => false);
       if (isOpen) reopened.add(applicationId);
     }
-    if (reopened.size === 0) return new Set(closed);
+    if (reopened.size === 0) return refused;
     const again = entries.filter(({ applicationId }) => reopened.has(applicationId));
-    const second = await this.#put(again, ends).catch(() => [...reopened]);
-    const isStillClosed = (id: string): boolean => !reopened.has(id) || second.includes(id);
-    return new Set(closed.filter(isStillClosed));
+    try {
+      const stillClosed = await this.#put(again, ends);
+      for (const id of reopened) if (!stillClosed.includes(id)) refused.delete(id);
+    } catch {
+      for (const id of reopened) refused.set(id, 'queue-failed');
+    }
+    return refused;
   }
 
   /** Resolves to the applications that are closed, for which nothing was stored. */
@@ -193,6 +197,19 @@ function placeIn(accepted: readonly AcceptedEntry[], { code, path }: SecurityEve
   return index === undefined ? path : [index];
 }
 
-function closedSkip({ index, applicationId }: AcceptedEntry): SkippedMessage {
-  return { index, applicationId, reason: 'destination-closed' satisfies SkipReason };
+/** Splits the entries of a call into those that are accepted and those of refused applications. */
+function partition(
+  entries: readonly AcceptedEntry[],
+  refused: ReadonlyMap<string, SkipReason>,
+): { readonly accepted: readonly AcceptedEntry[]; readonly skips: readonly SkippedMessage[] } {
+  if (refused.size === 0) return { accepted: entries, skips: [] };
+  const accepted: AcceptedEntry[] = [];
+  const skips: SkippedMessage[] = [];
+  for (const entry of entries) {
+    const { index, applicationId } = entry;
+    const reason = refused.get(applicationId);
+    if (reason === undefined) accepted.push(entry);
+    else skips.push({ index, applicationId, reason });
+  }
+  return { accepted, skips };
 }

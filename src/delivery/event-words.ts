@@ -32,6 +32,8 @@ export const FIELD_TABLE: Readonly<Record<EventField, string>> = {
   reusedConnection: 'whether the attempt used an existing connection; absent if unknown',
   waitMs: 'time without requests to the destination, in ms',
   because: 'why the destination is not usable',
+  errorCode:
+    'code of the error: that of the store or of the network (`57P01`, `ECONNREFUSED`), or else of the library (`ERR_QUEUE_CLOSED`); absent if unknown',
   oldestDueMs: 'time since the message became due, in ms',
   operation: 'what failed',
   retryInMs: 'time until the next try, in ms',
@@ -69,6 +71,7 @@ const SKIPS: Readonly<Record<SkipReason, string>> = {
   'v1-incident-update': 'format 1 has no updates of incidents',
   'no-v1-genre': 'format 1 has no genre for this incident',
   'destination-closed': 'the receiver answered 410 twice',
+  'queue-failed': 'the destination was opened again, but then the queue failed: send it again',
 };
 
 const DEATHS: Readonly<Record<DeadReason, string>> = {

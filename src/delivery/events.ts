@@ -66,7 +66,11 @@ export interface DeliveryEvents {
   readonly dead: OfMessage & { readonly reason: DeadReason };
   readonly discarded: { readonly reason: DiscardReason; readonly count: number };
   readonly stalled: { readonly oldestDueMs: number };
-  readonly 'queue-failed': { readonly operation: QueueOperation; readonly retryInMs: number };
+  readonly 'queue-failed': {
+    readonly operation: QueueOperation;
+    readonly retryInMs: number;
+    readonly errorCode?: string;
+  };
 }
 
 /** What was asked of a queue that failed; `upkeep`, `close` and `count` are about what became of messages in it. */
@@ -111,7 +115,7 @@ export const EVENT_TABLE: EventTable = {
   },
   'attempt-started': { when: 'a request starts', fields: ATTEMPT },
   'attempt-settled': {
-    when: 'a request has ended and its result is in the queue',
+    when: 'a request has ended and the queue was given its result',
     fields: [
       ...ATTEMPT,
       'outcome',
@@ -160,7 +164,7 @@ export const EVENT_TABLE: EventTable = {
   },
   'queue-failed': {
     when: 'an operation of the queue failed and will be tried again',
-    fields: ['operation', 'retryInMs'],
+    fields: ['operation', 'retryInMs', 'errorCode'],
   },
 };
 
@@ -171,6 +175,15 @@ export type Observe = <Name extends DeliveryEventName>(
   /** Called only where somebody listens. */
   event: () => DeliveryEvents[Name],
 ) => void;
+
+/** Returns the code of what a queue failed with: the one of its store or of the network, or else the library's. */
+export function errorCodeOf(error: unknown): { readonly errorCode?: string } {
+  const { code, cause } =
+    error instanceof Error ? (error as { code?: unknown; cause?: unknown }) : {};
+  const inner = cause === undefined ? {} : errorCodeOf(cause);
+  if (inner.errorCode !== undefined) return inner;
+  return typeof code === 'string' ? { errorCode: code } : {};
+}
 
 /** `senderId` is added to every event. */
 export function createObserver(senderId: string): Observe {

@@ -5,7 +5,7 @@ import { deferred } from '../runtime/deferred.ts';
 import { cancelWait, onAbort } from '../runtime/on-abort.ts';
 import { keepProcessAlive } from '../runtime/timers.ts';
 import type { Underway } from '../runtime/underway.ts';
-import type { Observe } from './events.ts';
+import { errorCodeOf, type Observe } from './events.ts';
 import type { FlushOptions } from './read-options.ts';
 import type { LastFailures } from './report.ts';
 import type { FlushResult } from './sender.ts';
@@ -151,9 +151,10 @@ export class Flushes {
       if (!isDue) continue;
       try {
         await tracker.findSettledElsewhere((ranges) => queue.countPending(ranges));
-      } catch {
+      } catch (error) {
         if (over.aborted) return;
-        observe('queue-failed', () => ({ operation: 'count', retryInMs: LOOK_EVERY_MS }));
+        const retryInMs = LOOK_EVERY_MS;
+        observe('queue-failed', () => ({ operation: 'count', retryInMs, ...errorCodeOf(error) }));
       }
     }
   }

@@ -6,7 +6,7 @@
 import type { DeadReason, ExpiredMessage, MessageQueue, QueueStats } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
-import type { Observe, QueueOperation } from './events.ts';
+import { errorCodeOf, type Observe, type QueueOperation } from './events.ts';
 import type { Tracker } from './tracker.ts';
 
 export interface MaintenanceParts {
@@ -133,8 +133,8 @@ export class Maintenance {
     const { observe, everyMs } = this.#parts;
     try {
       await work();
-    } catch {
-      observe('queue-failed', () => ({ operation, retryInMs: everyMs }));
+    } catch (error) {
+      observe('queue-failed', () => ({ operation, retryInMs: everyMs, ...errorCodeOf(error) }));
     }
   }
 }

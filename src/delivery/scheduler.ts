@@ -11,7 +11,7 @@ import { Underway } from '../runtime/underway.ts';
 import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import { BRACKET_BYTES } from '../webhook/encoder.ts';
 import { jittered } from '../webhook/retry.ts';
-import type { Observe } from './events.ts';
+import { errorCodeOf, type Observe } from './events.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
 import type { Slot, Slots } from './slots.ts';
 
@@ -119,10 +119,10 @@ export class Scheduler {
         failures = 0;
         this.#tellIdle();
         await this.#timer.wait(Math.min(waitMs, MAX_WAIT_MS));
-      } catch {
+      } catch (error) {
         const retryInMs = jittered(QUEUE_DELAYS_MS[failures] ?? MAX_WAIT_MS, random);
         failures += 1;
-        observe('queue-failed', () => ({ operation: 'claim', retryInMs }));
+        observe('queue-failed', () => ({ operation: 'claim', retryInMs, ...errorCodeOf(error) }));
         // Not to be woken: whatever becomes due meanwhile, a failing queue is not asked more often.
         await clock.idle(retryInMs, this.#stop.signal);
       }

@@ -215,7 +215,9 @@ export type SkipReason =
   | RouteSkip
   | DowngradeSkip
   /** the receiver has said 410 twice (D72), or a call has closed the destination */
-  | 'destination-closed';
+  | 'destination-closed'
+  /** the destination was open again, but then the queue failed; send it again */
+  | 'queue-failed';
 
 export interface SkippedMessage {
   /** Where it is among the messages given. */

@@ -62,7 +62,7 @@ export class Slots {
    */
   room(): Room {
     const { maxActiveRequests, maxWaitingRequests } = this.#limits;
-    const count = maxActiveRequests - this.#active;
+    const count = Math.max(0, maxActiveRequests - this.#active);
     const places = maxWaitingRequests - this.#waiting - this.#reserved;
     return places > 0 ? { tiers: ALL, count: Math.min(count, places) } : { tiers: PROVEN, count };
   }
@@ -89,6 +89,13 @@ export class Slots {
         state = 'waiting';
         return true;
       },
+      resume: () => {
+        if (state !== 'waiting') return;
+        this.#waiting -= 1;
+        this.#active += 1;
+        if (isReserved) this.#reserved += 1;
+        state = 'active';
+      },
       release: () => {
         if (state === 'active') leaveActive();
         if (state === 'waiting') this.#waiting -= 1;
@@ -106,6 +113,8 @@ export class Slots {
 export interface Slot {
   /** Lets another request begin while this one waits for its answer. Tells whether it does. */
   wait(): boolean;
+  /** Its request is being made again. For so long there may be more active ones than the limit. */
+  resume(): void;
   /** Idempotent. */
   release(): void;
 }

@@ -1,4 +1,5 @@
 /** Counts the records of a log writer by result. */
+import { channel } from 'node:diagnostics_channel';
 import { SecurityEventError } from '../errors.ts';
 import { type LateOutcomes, type LineLost, systemCode } from './line-sink.ts';
 
@@ -40,7 +41,20 @@ export function writeFailed(cause: unknown, input?: unknown): SecurityEventError
   });
 }
 
+/** By the channel's name, which begins with `security-event-delivery:`. */
+export interface LogEvents {
+  /** A record was handed to its destination. */
+  readonly 'record-written': { readonly event_name: string };
+  /** Records were not written; the reasons are those of {@link LogWriterStats}. */
+  readonly 'record-lost': {
+    readonly reason: 'failed' | 'refused' | 'dropped';
+    readonly count: number;
+  };
+}
+
 export class WriteCounters implements LateOutcomes {
+  readonly #written = channel('security-event-delivery:record-written');
+  readonly #lost = channel('security-event-delivery:record-lost');
   readonly #stats: { -readonly [Key in keyof LogWriterStats]: LogWriterStats[Key] } = {
     written: 0,
     pending: 0,
@@ -56,9 +70,16 @@ export class WriteCounters implements LateOutcomes {
   #lateLosses = 0;
   #lateFault: { readonly cause: unknown } | undefined;
 
-  count(outcome: 'written' | 'pending' | 'refused' | 'dropped'): void {
+  count(outcome: 'written' | 'pending' | 'refused' | 'dropped', record?: unknown): void {
     this.#stats[outcome] += 1;
     if (outcome === 'dropped') this.#lateLosses += 1;
+    if (outcome === 'refused' || outcome === 'dropped') this.#publishLost(outcome, 1);
+    else if (this.#written.hasSubscribers) this.#written.publish(writtenEvent(record));
+  }
+
+  #publishLost(reason: LogEvents['record-lost']['reason'], count: number): void {
+    const event: LogEvents['record-lost'] = { reason, count };
+    if (count > 0 && this.#lost.hasSubscribers) this.#lost.publish(event);
   }
 
   /** Returns the losses since the last report, and starts the next. */
@@ -94,6 +115,7 @@ export class WriteCounters implements LateOutcomes {
   lost(error: SecurityEventError): void {
     this.#stats.failed += 1;
     this.#stats.lastError = error;
+    this.#publishLost('failed', 1);
   }
 
   /** Counts pending lines that will never be written. */
@@ -101,6 +123,7 @@ export class WriteCounters implements LateOutcomes {
     this.#stats.pending -= lines;
     this.#lateLosses += lines;
     this.#stats.dropped += lines;
+    this.#publishLost('dropped', lines);
   }
 
   platformFailed(fault: Error): void {
@@ -111,4 +134,10 @@ export class WriteCounters implements LateOutcomes {
   snapshot(): LogWriterStats {
     return { ...this.#stats };
   }
+}
+
+/** Runs no getter: the record may be the caller's object. */
+function writtenEvent(record: unknown): LogEvents['record-written'] {
+  const name: unknown = Object.getOwnPropertyDescriptor(Object(record), 'event_name')?.value;
+  return { event_name: typeof name === 'string' ? name : '' };
 }

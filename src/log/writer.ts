@@ -126,7 +126,7 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
       throw this.#lost(writeFailed(cause, record));
     }
     if (outcome !== 'promised') {
-      this.#counters.count(outcome);
+      this.#counters.count(outcome, record);
       return;
     }
     const detail = 'its `write` returned a promise';

@@ -60,7 +60,7 @@ function failingOnce(method: Method, clock: FakeClock): MessageQueue {
   let calls = 0;
   const fails = async (...args: readonly unknown[]): Promise<unknown> => {
     calls += 1;
-    if (calls === 1) throw new Error(ENGINE_SECRET);
+    if (calls === 1) throw Object.assign(new Error(ENGINE_SECRET), { code: 'ENOSPC' });
     return await works(...args);
   };
   return Object.assign(queue, { [method]: fails });
@@ -246,7 +246,7 @@ const STORIES: Readonly<Record<string, Story>> = {
       await flushed(engine);
     },
     told: [
-      ['queue-failed', { operation: 'claim', retryInMs: 100 }],
+      ['queue-failed', { operation: 'claim', retryInMs: 100, errorCode: 'ENOSPC' }],
       ['accepted', { ...shop, format: 2, count: 1 }],
       ['attempt-started', started(1)],
       ['attempt-settled', settled(1, { outcome: 'delivered', status: 200 })],
@@ -261,7 +261,7 @@ const STORIES: Readonly<Record<string, Story>> = {
     told: [
       ['accepted', { ...shop, format: 2, count: 1 }],
       ['attempt-started', started(1)],
-      ['queue-failed', { operation: 'settle', retryInMs: 100 }],
+      ['queue-failed', { operation: 'settle', retryInMs: 100, errorCode: 'ENOSPC' }],
       ['attempt-settled', settled(1, { outcome: 'delivered', status: 200 })],
     ],
   },
@@ -285,7 +285,7 @@ const STORIES: Readonly<Record<string, Story>> = {
     told: [
       ['accepted', { ...shop, format: 2, count: 1 }],
       ['destination-missing', { ...shop, waitMs: 5000, because: 'unknown' }],
-      ['queue-failed', { operation: 'release', retryInMs: 100 }],
+      ['queue-failed', { operation: 'release', retryInMs: 100, errorCode: 'ENOSPC' }],
       ['attempt-started', started(1)],
       ['attempt-settled', settled(1, { outcome: 'delivered', status: 200 })],
     ],
@@ -293,7 +293,7 @@ const STORIES: Readonly<Record<string, Story>> = {
   'a queue that fails at its upkeep': {
     start: () => startEngine({ options: (clock) => ({ queue: failingOnce('expire', clock) }) }),
     act: async ({ clock }) => await clock.advance(200_000),
-    told: [['queue-failed', { operation: 'upkeep', retryInMs: 60_000 }]],
+    told: [['queue-failed', { operation: 'upkeep', retryInMs: 60_000, errorCode: 'ENOSPC' }]],
   },
   'a queue that fails when a destination is closed, and is asked again': {
     start: () =>
@@ -314,7 +314,7 @@ const STORIES: Readonly<Record<string, Story>> = {
       ['attempt-started', started(1)],
       ['attempt-settled', settled(1, { outcome: 'close', status: 410 })],
       ['destination-closed', shop],
-      ['queue-failed', { operation: 'close', retryInMs: 8000 }],
+      ['queue-failed', { operation: 'close', retryInMs: 8000, errorCode: 'ENOSPC' }],
       ['dead', { ...shop, message_id: 'm-1', reason: 'destination-closed' }],
     ],
   },

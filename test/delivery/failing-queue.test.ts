@@ -232,4 +232,48 @@ describe('a queue that fails', () => {
     await sender.flush();
     expect(batches(healthy)).toEqual([['m-2']]);
   });
+
+  test('at storing for a destination that was reopened skips its messages, and says why', async () => {
+    const gone = await openReceiver({ otherwise: { status: 410 } });
+    const next = await openReceiver();
+    let { url } = gone;
+    const { queue: failing, fail } = createFailingQueue(createMemoryQueue());
+    const queue = wrapQueue(failing, {
+      reopenApplication: async (id) => {
+        await failing.reopenApplication(id);
+        fail('enqueue', 1);
+      },
+    });
+    const shop = { name: 'shop', environment: 'test', url: next.url, secret: SECRET };
+    const settings = (id: string) => (id === 'moved' ? { ...shop, url } : shop);
+    const sender = openSender({ queue, settings, goneConfirmMs: 0 });
+    await sender.send([message('m-0', 'moved')]);
+    await sender.flush();
+    ({ url } = next);
+    const given = [message('m-1', 'moved'), message('m-2', 'healthy')];
+    expect(await sender.send(given)).toEqual({
+      accepted: ['m-2'],
+      skipped: [{ index: 0, applicationId: 'moved', reason: 'queue-failed' }],
+    });
+    expect(await sender.send([message('m-1', 'moved')])).toMatchObject({ accepted: ['m-1'] });
+  });
+
+  test.each([
+    ['its own code', new SecurityEventError('ERR_QUEUE_CLOSED'), 'ERR_QUEUE_CLOSED'],
+    [
+      'the code of what it failed with',
+      new SecurityEventError('ERR_QUEUE_FAILED', {
+        cause: Object.assign(new Error('no server'), { code: 'ECONNREFUSED' }),
+      }),
+      'ECONNREFUSED',
+    ],
+    ['no code', new Error('a driver of the host'), undefined],
+    ['no code that is a word', Object.assign(new Error('x'), { code: 7 }), undefined],
+  ])('tells %s', async (_, error, errorCode) => {
+    const queue = wrapQueue(createMemoryQueue(), { expire: () => Promise.reject(error) });
+    const told = listen();
+    openSender({ url: 'https://one.example', secret: SECRET, queue, upkeepMs: 5 });
+    await told.until('queue-failed');
+    expect(told.of('queue-failed')[0]?.['errorCode']).toBe(errorCode);
+  });
 });

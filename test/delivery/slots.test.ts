@@ -47,6 +47,23 @@ describe('slots', () => {
     expect(slots.inFlight()).toEqual({ active: 1, waiting: 0 });
   });
 
+  test('count a request that is made again, also past the limit: then no other may begin', () => {
+    const slots = open(1, 2);
+    const slot = slots.take('untried');
+    slot.resume();
+    expect(slots.inFlight()).toEqual({ active: 1, waiting: 0 });
+    expect(slot.wait()).toBe(true);
+    const other = slots.take('healthy');
+    slot.resume();
+    expect(slots.inFlight()).toEqual({ active: 2, waiting: 0 });
+    expect(slots.room()).toEqual({ tiers: ALL, count: 0 });
+    other.release();
+    expect(slots.room()).toEqual({ tiers: ALL, count: 0 });
+    slot.release();
+    slot.resume();
+    expect(slots.inFlight()).toEqual({ active: 0, waiting: 0 });
+  });
+
   test('let another request begin while one waits', () => {
     const slots = open(1, 1);
     const slot = slots.take('healthy');

@@ -273,18 +273,21 @@ describe('a watch of a backlog', () => {
 });
 
 describe('what another process has settled', () => {
-  test.each(['backlog', 'accepted'])('is counted once by two questions at a time: %s', async (which) => {
-    const tracker = which === 'accepted' ? tracking(6) : new Tracker(true);
-    if (which === 'backlog') {
-      tracker.setBacklog({ pendingMessages: 6, dueMessages: 6, lastSequence: 6 });
-    }
-    const watch = tracker.watch();
-    await Promise.all([
-      tracker.findSettledElsewhere(counting(1, 2, 3, 4)),
-      tracker.findSettledElsewhere(counting(1, 2, 3, 4)),
-    ]);
-    expect(watch.counts()).toEqual({ ...NONE, settledElsewhere: 2, pending: 4 });
-  });
+  test.each(['backlog', 'accepted'])(
+    'is counted once by two questions at a time: %s',
+    async (which) => {
+      const tracker = which === 'accepted' ? tracking(6) : new Tracker(true);
+      if (which === 'backlog') {
+        tracker.setBacklog({ pendingMessages: 6, dueMessages: 6, lastSequence: 6 });
+      }
+      const watch = tracker.watch();
+      await Promise.all([
+        tracker.findSettledElsewhere(counting(1, 2, 3, 4)),
+        tracker.findSettledElsewhere(counting(1, 2, 3, 4)),
+      ]);
+      expect(watch.counts()).toEqual({ ...NONE, settledElsewhere: 2, pending: 4 });
+    },
+  );
 
   test('leaves the watch, and is counted', async () => {
     const tracker = tracking(4);

@@ -19,7 +19,7 @@ address/ | - | ipaddr.js node:net
 contract/ | - | zod
 projection/ | contract/ | -
 incident/ | runtime/ | node:crypto
-log/ | contract/ runtime/ | node:fs node:util pino
+log/ | contract/ runtime/ | node:diagnostics_channel node:fs node:util pino
 settings/index.ts | settings/ | -
 settings/configure/ | contract/ delivery/ settings/ runtime/ webhook/ | node:crypto node:fs/promises node:os node:path
 settings/ | contract/ runtime/ | node:diagnostics_channel node:fs node:path zod
@@ -34,6 +34,7 @@ webhook/ | contract/ queue/message-classes.ts queue/queue.ts runtime/ webhook/ht
 capture/ | address/ contract/ runtime/ | maxmind node:fs node:http node:util
 reporter/ | address/ capture/ contract/ incident/ log/ projection/ queue/queue.ts runtime/ webhook/encoder.ts delivery/ | node:diagnostics_channel node:net node:util
 receiver/ | contract/ runtime/ webhook/signature.ts | node:crypto node:zlib
+otel/ | delivery/events.ts delivery/sender.ts log/write-counters.ts queue/queue.ts | node:diagnostics_channel node:http
 testing/ | contract/index.ts runtime/ webhook/signature.ts | node:crypto node:events node:http node:net node:stream node:tls node:zlib
 cli/ | index.ts contract/index.ts queue/postgres.ts queue/sqlite.ts receiver/index.ts settings/index.ts runtime/clock.ts | node:buffer node:events node:fs node:http node:https node:net node:os node:path node:stream node:util
 `;

@@ -119,8 +119,8 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   {
     name: 'slots are not counted',
     file: `${FOLDER}/slots.ts`,
-    from: 'this.#active += 1;',
-    to: 'this.#active += 0;',
+    from: "const isReserved = tier !== 'healthy';\n    this.#active += 1;",
+    to: "const isReserved = tier !== 'healthy';",
     by: 'slots',
     withinSeeds: 100,
   },

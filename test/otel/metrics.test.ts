@@ -1,0 +1,243 @@
+import { channel } from 'node:diagnostics_channel';
+import { MeterProvider } from '@opentelemetry/sdk-metrics';
+import { describe, expect, test } from 'vitest';
+import { createLogWriter, createReporter } from '../../src/index.ts';
+import { registerMetrics } from '../../src/otel/index.ts';
+import { smallRecord } from '../helpers/log-records.ts';
+import {
+  applicationsOf,
+  listen,
+  message,
+  messages,
+  openReceiver,
+  openSender,
+  senderTo,
+} from '../helpers/sender.ts';
+import { registered } from './registered.ts';
+
+const silent = { write: (): void => {} };
+const service = { svc_id: 's', name: 'shop', env: 'test' };
+const GIVE_UP = { schedule: { delaysMs: [] } } as const;
+
+describe('metrics of messages', () => {
+  test('count what a queue accepted and what became of it, by class', async () => {
+    const { series } = registered({ applicationClass: ['shop-1'] });
+    const [well, refusing] = [
+      await openReceiver(),
+      await openReceiver({ script: [{ status: 400 }] }),
+    ];
+    const sender = openSender({
+      ...GIVE_UP,
+      settings: applicationsOf({ 'shop-1': well, 'shop-2': refusing }),
+    });
+    await sender.send([...messages(3), message('m-9', 'shop-2')]);
+    await sender.flush();
+    await sender.purge();
+    expect(await series('security_events.messages.accepted')).toEqual([
+      [{ 'application.class': 'shop-1' }, 3],
+      [{ 'application.class': '_OTHER' }, 1],
+    ]);
+    expect(await series('security_events.messages.settled')).toEqual(
+      expect.arrayContaining([
+        [{ outcome: 'delivered', 'application.class': 'shop-1' }, 3],
+        [{ outcome: 'dead', reason: 'attempts-exhausted', 'application.class': '_OTHER' }, 1],
+        [{ outcome: 'discarded', reason: 'purged' }, 1],
+      ]),
+    );
+  });
+
+  test('count messages that are skipped', async () => {
+    const { series } = registered();
+    const { applications } = applicationsOf({ 'shop-1': await openReceiver() });
+    const shop = { ...applications['shop-1'], modules: { waf: true } };
+    const sender = openSender({ settings: { applications: { 'shop-1': shop } } as never });
+    await sender.send([message('m-1')], { module: 'rasp' });
+    expect(await series('security_events.messages.skipped')).toEqual([
+      [{ reason: 'module-not-selected' }, 1],
+    ]);
+  });
+
+  test('have the duration of requests in seconds, in the buckets of the conventions', async () => {
+    const { metrics, series } = registered();
+    const statuses = [200, 404, 599];
+    const receivers = await Promise.all(
+      statuses.map((status) => openReceiver({ script: [{ status }] })),
+    );
+    for (const receiver of receivers) {
+      const sender = senderTo(receiver, GIVE_UP);
+      await sender.send([message('m-1')]);
+      await sender.flush();
+    }
+    const sender = senderTo({ url: 'http://127.0.0.1:1' }, GIVE_UP);
+    await sender.send([message('m-1')]);
+    await sender.flush();
+    const name = 'security_events.attempt.duration';
+    const found = await series(name);
+    expect(found.map(([labels]) => labels)).toEqual([
+      { outcome: 'delivered', 'http.response.status_code': 200 },
+      { outcome: 'later', 'http.response.status_code': 404, 'error.type': '404' },
+      { outcome: 'later', 'error.type': '_OTHER' },
+      { outcome: 'later', 'error.type': 'connection-refused' },
+    ]);
+    const [[, value] = []] = found;
+    expect(value).toMatchObject({
+      count: 1,
+      buckets: {
+        boundaries: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
+      },
+    });
+    expect((value as { sum: number }).sum).toBeLessThan(25);
+    const metric = (await metrics()).find(({ descriptor }) => descriptor.name === name);
+    expect(metric?.descriptor.unit).toBe('s');
+  });
+});
+
+describe('metrics of destinations', () => {
+  test('count changes of circuit breakers', async () => {
+    const { series } = registered();
+    const receiver = await openReceiver({ script: [{ status: 500 }, { status: 200 }] });
+    const schedule = { delaysMs: [1, 1] };
+    const sender = senderTo(receiver, { openAfterFailures: 1, minProbeWaitMs: 1, schedule });
+    await sender.send([message('m-1')]);
+    await sender.flush();
+    expect(await series('security_events.breaker.changes')).toEqual([
+      [{ change: 'opened' }, 1],
+      [{ change: 'probing' }, 1],
+      [{ change: 'recovered' }, 1],
+    ]);
+  });
+
+  test('count faults of queues and settings', async () => {
+    const { series } = registered();
+    for (const fault of ['stalled', 'queue-failed', 'queue-damaged', 'settings-failed']) {
+      channel(`security-event-delivery:${fault}`).publish({});
+    }
+    expect((await series('security_events.faults')).map(([{ fault }]) => fault)).toEqual([
+      'stalled',
+      'queue-failed',
+      'queue-damaged',
+      'settings-failed',
+    ]);
+  });
+});
+
+describe('metrics of queues', () => {
+  test('show what waits, how long, and the states of destinations', async () => {
+    const told = listen();
+    const receiver = await openReceiver({ script: [{ status: 500 }] });
+    const sender = senderTo(receiver, { schedule: { delaysMs: [600_000] } });
+    const { series } = registered({
+      senders: { main: sender },
+      applicationClass: (id) => id.slice(0, 4),
+    });
+    await sender.send(messages(2));
+    await told.until('attempt-settled');
+    expect(await series('security_events.queue.messages')).toEqual([
+      [{ 'application.class': 'shop', sender: 'main' }, 2],
+    ]);
+    expect(await series('security_events.queue.age')).toEqual([[{ sender: 'main' }, 0]]);
+    expect(await series('security_events.queue.dead_letters')).toEqual([[{ sender: 'main' }, 0]]);
+    const [[, bytes] = []] = await series('security_events.queue.size');
+    expect(bytes).toBe((await sender.stats()).pendingBytes);
+    expect(await series('security_events.destinations')).toEqual([
+      [{ state: 'untried', sender: 'main' }, 0],
+      [{ state: 'healthy', sender: 'main' }, 0],
+      [{ state: 'failing', sender: 'main' }, 1],
+      [{ state: 'closed', sender: 'main' }, 0],
+    ]);
+  });
+
+  test('have no values of a sender that fails, and those of the others', async () => {
+    const failing = { stats: () => Promise.reject(new Error('closed')) };
+    const sender = senderTo(await openReceiver());
+    const { series } = registered({ senders: { failing, main: sender } });
+    expect(await series('security_events.queue.size')).toEqual([[{ sender: 'main' }, 0]]);
+  });
+});
+
+describe('metrics of records', () => {
+  test('count them by event name, without the protection of an exploit', async () => {
+    const { series } = registered();
+    const reporter = createReporter({ service, log: { destination: silent } });
+    reporter.attack({ ruleset: 'xss' });
+    reporter.userLogin({ success: true });
+    reporter.userLogin({ success: false });
+    const exploit = { ...smallRecord(), event_name: 'svc.ev0.threat.vulnerability_exploit.ssrf' };
+    const writer = createLogWriter({ destination: silent, validate: false });
+    writer.write(exploit as never);
+    writer.write({ ...exploit, event_name: 'svc.ev0.incidents' } as never);
+    writer.write({ ...exploit, event_name: 1 } as never);
+    expect(await series('security_events.records.written')).toEqual([
+      [{ 'event.name': 'svc.ev0.threat.attack' }, 1],
+      [{ 'event.name': 'svc.ev0.user_event.login' }, 2],
+      [{ 'event.name': 'svc.ev0.threat.vulnerability_exploit' }, 1],
+      [{ 'event.name': '_OTHER' }, 2],
+    ]);
+    await reporter.close();
+  });
+
+  test('count lost records, and events that a reporter rejects', async () => {
+    const { series } = registered();
+    const full = {
+      write: () => {
+        throw new Error('full');
+      },
+    };
+    const reporter = createReporter({ service, log: { destination: full } });
+    reporter.attack({ ruleset: 'xss' });
+    reporter.attack({ ruleset: 1 as never });
+    const writer = createLogWriter({ destination: silent });
+    expect(() => writer.write({} as never)).toThrow('does not follow the contract');
+    expect(await series('security_events.records.lost')).toEqual([
+      [{ reason: 'failed' }, 1],
+      [{ reason: 'refused' }, 1],
+    ]);
+    expect(await series('security_events.events.rejected')).toEqual([
+      [{ channel: 'log', 'error.type': 'ERR_WRITE_FAILED' }, 1],
+      [{ channel: 'log', 'error.type': 'ERR_INVALID_RECORD' }, 1],
+    ]);
+    expect(await series('security_events.records.written')).toEqual([]);
+    await reporter.close();
+  });
+});
+
+describe('a class of applications', () => {
+  test.each([
+    ['beyond a hundred', (id: string) => id, 101],
+    ['of a function that throws', () => JSON.parse('{'), 1],
+    ['that is no string', () => 7, 1],
+  ] as const)('%s is _OTHER', async (_, applicationClass, count) => {
+    const { series } = registered({ applicationClass: applicationClass as never });
+    for (let index = 0; index < 101; index += 1) {
+      const event = { applicationId: `shop-${index}`, count: 1 };
+      channel('security-event-delivery:accepted').publish(event);
+    }
+    const found = await series('security_events.messages.accepted');
+    expect(found).toHaveLength(count);
+    expect(found.at(-1)?.[0]).toEqual({ 'application.class': '_OTHER' });
+  });
+});
+
+describe('registerMetrics', () => {
+  test.each([
+    [undefined, {}, 'meterProvider'],
+    [{}, {}, 'meterProvider'],
+    [new MeterProvider(), { senders: { main: {} } }, 'senders'],
+    [new MeterProvider(), { applicationClass: 'shop' }, 'applicationClass'],
+    [new MeterProvider(), { sender: {} }, 'sender'],
+  ])('refuses %s with %j', (provider, options, option) => {
+    expect(() => registerMetrics(provider as never, options as never)).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [option] }),
+    );
+  });
+
+  test('returns a function that stops everything', async () => {
+    const sender = senderTo(await openReceiver());
+    const { stop, metrics } = registered({ senders: { main: sender } });
+    stop();
+    createLogWriter({ destination: silent }).write(smallRecord());
+    await sender.send([message('m-1')]);
+    await sender.flush();
+    expect((await metrics()).filter(({ dataPoints }) => dataPoints.length > 0)).toEqual([]);
+  });
+});

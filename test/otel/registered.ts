@@ -1,0 +1,29 @@
+import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
+import { onTestFinished } from 'vitest';
+import { type MetricsOptions, registerMetrics } from '../../src/otel/index.ts';
+
+class Reader extends MetricReader {
+  protected override onShutdown = (): Promise<void> => Promise.resolve();
+  protected override onForceFlush = (): Promise<void> => Promise.resolve();
+}
+
+type Labels = Readonly<Record<string, unknown>>;
+
+/** The metrics that are registered for a test, as OpenTelemetry's SDK collects them. */
+export function registered(options?: MetricsOptions) {
+  const reader = new Reader();
+  const provider = new MeterProvider({ readers: [reader] });
+  const stop = registerMetrics(provider, options);
+  onTestFinished(async () => {
+    stop();
+    await provider.shutdown();
+  });
+  const collect = async () => (await reader.collect()).resourceMetrics;
+  const metrics = async () => (await collect()).scopeMetrics.flatMap((scope) => scope.metrics);
+  /** Attributes and value of each series of a metric. */
+  const series = async (name: string): Promise<(readonly [Labels, unknown])[]> => {
+    const found = (await metrics()).find(({ descriptor }) => descriptor.name === name);
+    return (found?.dataPoints ?? []).map(({ attributes, value }) => [attributes, value]);
+  };
+  return { stop, collect, metrics, series };
+}
