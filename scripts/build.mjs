@@ -1,5 +1,5 @@
 /**
- * Builds the package: dist/ (JavaScript, types, maps, CommonJS shims), schemas/ (JSON Schema) and
+ * Builds the package: dist/ (JavaScript, types, maps, CommonJS shims), schemas/ (JSON Schema, OpenAPI, AsyncAPI) and
  * samples/ (a payload of every kind). Beside them modules/, which is not published: each source as
  * a module of its own, for programs of ours that look into the package (docs, benchmarks).
  * Where they are, byte for byte, what the last build made of the same input, nothing is done.
@@ -21,6 +21,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { apiDocuments } from './api-documents.mjs';
 import { commonJsShims } from './commonjs-shim.mjs';
 import { joinModules } from './join-modules.mjs';
 import { sampleFiles } from './sample-files/sample-files.mjs';
@@ -44,6 +45,7 @@ const INPUT = [
   'node_modules/.package-lock.json',
   'tsconfig.json',
   'tsconfig.build.json',
+  'scripts/api-documents.mjs',
   'scripts/build.mjs',
   'scripts/commonjs-shim.mjs',
   'scripts/files-that-go-together.mjs',
@@ -94,8 +96,10 @@ function compile() {
   });
 }
 
+const readManifest = () => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+
 function writeShims() {
-  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const manifest = readManifest();
   for (const { path, text } of commonJsShims(manifest.exports)) {
     writeFileSync(join(dist, path.replace(/^\.\/dist\//, '')), text);
   }
@@ -111,7 +115,8 @@ function write(folder, file, text) {
 
 async function writeSchemas() {
   const { jsonSchemas } = await load('contract/json-schema.js');
-  for (const { file, schema } of jsonSchemas()) {
+  const files = [...jsonSchemas()];
+  for (const { file, schema } of [...files, ...apiDocuments(files, readManifest().version)]) {
     write(schemas, file, `${JSON.stringify(schema, null, 2)}\n`);
   }
 }

@@ -13,6 +13,7 @@ import { jittered } from '../webhook/retry.ts';
 import { encodeAndSign, post, retryAfterOf, type Sending } from './attempt.ts';
 import {
   afterMissing,
+  type BreakerChange,
   type CircuitBreaker,
   circuitBreakerOf,
   initialState,
@@ -25,7 +26,8 @@ import { type DeliveryEvents, errorCodeOf, type Observe, type QueueOperation } f
 import { attemptEnd, type LastFailures } from './report.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
 import type { HeldClaim } from './scheduler.ts';
-import { type Attempted, type Settlement, settle } from './settle.ts';
+import { KeptMessage } from './sender.ts';
+import { type Attempted, lastAttemptOf, type Settlement, settle } from './settle.ts';
 import type { Slot } from './slots.ts';
 import type { Tracker } from './tracker.ts';
 
@@ -209,16 +211,17 @@ export class Delivery {
     }
   }
 
-  #report({ claim, attempted, settlement, started, isLost }: Report): void {
+  #report(report: Report): void {
+    const { claim, attempted, settlement, started, isLost } = report;
     const { observe, lastFailures } = this.#parts;
     const { result, retryAfterMs } = attempted;
     const { applicationId } = claim;
-    const { outcome, state } = settlement;
+    const { outcome } = settlement;
     const { reusedConnection } = result;
     observe('attempt-settled', () => ({
       ...started,
       outcome,
-      ...(result.kind === 'response' ? { status: result.status } : { failure: result.code }),
+      ...lastAttemptOf(result),
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       timings: result.timings,
       ...(reusedConnection === undefined ? {} : { reusedConnection }),
@@ -229,37 +232,53 @@ export class Delivery {
     }
     // What another process has settled meanwhile is that process's to tell.
     if (isLost) return;
-    for (const change of settlement.changes) {
-      const { pauseMs: waitMs } = state;
-      if (change === 'paused' || change === 'opened') {
-        observe(`destination-${change}`, () => ({ applicationId, waitMs }));
-      } else {
-        observe(`destination-${change}`, () => ({ applicationId }));
-      }
-      if (change === 'closed') this.#parts.onClosed(applicationId);
-    }
+    for (const change of settlement.changes) this.#reportChange(change, report);
     const { messages } = claim;
     const { results } = settlement;
     for (let index = 0; index < messages.length; index += 1) {
-      this.#settled(
-        applicationId,
-        messages[index] as ClaimedMessage,
-        results[index] as MessageResult,
-      );
+      this.#settled(report, messages[index] as ClaimedMessage, results[index] as MessageResult);
     }
   }
 
-  #settled(
-    applicationId: string,
-    { sequence, stored }: ClaimedMessage,
-    result: MessageResult,
-  ): void {
+  #reportChange(change: BreakerChange, { claim, attempted, settlement }: Report): void {
+    const { observe } = this.#parts;
+    const { applicationId, messages } = claim;
+    const { pauseMs: waitMs, circuitBreaker } = settlement.state;
+    const failing = () => {
+      const { failures } = circuitBreaker as CircuitBreaker;
+      const oldestMs = Math.max(...messages.map(({ ageMs }) => ageMs));
+      const ageMs = oldestMs + attempted.now - claim.nowMs;
+      return { applicationId, failures, ageMs };
+    };
+    if (change === 'opened') {
+      const last = lastAttemptOf(attempted.result);
+      observe('destination-opened', () => ({ waitMs, ...failing(), ...last }));
+    } else if (change === 'closed') observe('destination-closed', failing);
+    else if (change === 'paused') observe('destination-paused', () => ({ applicationId, waitMs }));
+    else observe('destination-recovered', () => ({ applicationId }));
+    if (change === 'closed') this.#parts.onClosed(applicationId);
+  }
+
+  #settled({ claim, attempted }: Report, message: ClaimedMessage, result: MessageResult): void {
     const { tracker, observe } = this.#parts;
+    const { sequence, stored, sends, ageMs } = message;
     if (result.kind === 'delivered') tracker.settled(sequence, 'delivered');
     if (result.kind !== 'dead') return;
     const { reason } = result;
     tracker.settled(sequence, 'dead', reason);
-    observe('dead', () => ({ applicationId, message_id: stored.messageId, reason }));
+    const { applicationId } = claim;
+    observe('dead', () => {
+      const { content } = new KeptMessage({ applicationId, stored, sends });
+      return {
+        applicationId,
+        message_id: stored.messageId,
+        message_type: (content['message_type'] ?? content['svc_payload_type']) as string,
+        reason,
+        attempts: sends + 1,
+        ageMs: ageMs + attempted.now - claim.nowMs,
+        ...lastAttemptOf(attempted.result),
+      };
+    });
   }
 }
 

@@ -15,6 +15,8 @@ export const FIELD_TABLE: Readonly<Record<EventField, string>> = {
   senderId: 'identifies the sender within its process',
   applicationId: 'application of the messages',
   message_id: 'id of the message',
+  message_type:
+    '`message_type` of the message, or in format 1 its `svc_payload_type`; absent if it waited until its horizon, or for a destination that closed',
   format: 'format of the messages: 1 or 2',
   count: 'number of messages',
   reason: 'why; see the vocabulary of the event',
@@ -24,8 +26,12 @@ export const FIELD_TABLE: Readonly<Record<EventField, string>> = {
   maxRetryCount: 'highest `retry_count` in the request',
   isProbe: 'whether it probes a destination whose circuit breaker is open',
   outcome: 'result of the attempt',
-  status: 'status of the response; absent without one',
-  failure: 'why there was no response; absent with one',
+  attempts: 'how often the message was sent; absent like `message_type`',
+  ageMs:
+    'time since the message was accepted or replayed, in ms; absent like `message_type`. For a destination: of the oldest message in the last request',
+  failures: 'failed requests in a row, without those that may be the fault of one message',
+  status: 'status of the response to the last attempt; absent without one',
+  failure: 'why the last attempt had no response; absent with one',
   retryAfterMs: 'wait that the receiver asked for, in ms; absent without one',
   timings:
     '`{ dnsMs, tcpMs, tlsMs, firstByteMs, totalMs }`: duration of each phase, in ms; a phase that did not happen or did not end is absent',

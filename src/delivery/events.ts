@@ -48,8 +48,28 @@ interface Paused extends OfApplication {
   readonly waitMs: number;
 }
 
-interface OfMessage extends OfApplication {
+/** How an attempt ended: with a status, or with a word for why there is none. */
+interface LastAttempt {
+  readonly status?: number;
+  readonly failure?: FailureCode;
+}
+
+interface FailingDestination extends OfApplication {
+  /** Failed requests in a row. */
+  readonly failures: number;
+  /** Of the oldest message in the last request. */
+  readonly ageMs: number;
+}
+
+interface DeadMessageEvent extends OfApplication, LastAttempt {
   readonly message_id: string;
+  readonly reason: DeadReason;
+  /** This and the next two are absent where the message died without an attempt. */
+  readonly message_type?: string;
+  /** How often it was sent. */
+  readonly attempts?: number;
+  /** Since it was accepted or replayed. */
+  readonly ageMs?: number;
 }
 
 export interface DeliveryEvents {
@@ -58,12 +78,12 @@ export interface DeliveryEvents {
   readonly 'attempt-started': AttemptStarted;
   readonly 'attempt-settled': AttemptSettled;
   readonly 'destination-paused': Paused;
-  readonly 'destination-opened': Paused;
+  readonly 'destination-opened': Paused & FailingDestination & LastAttempt;
   readonly 'destination-probing': OfApplication;
   readonly 'destination-recovered': OfApplication;
-  readonly 'destination-closed': OfApplication;
+  readonly 'destination-closed': FailingDestination;
   readonly 'destination-missing': Paused & { readonly because: MissingDestination };
-  readonly dead: OfMessage & { readonly reason: DeadReason };
+  readonly dead: DeadMessageEvent;
   readonly discarded: { readonly reason: DiscardReason; readonly count: number };
   readonly stalled: { readonly oldestDueMs: number };
   readonly 'queue-failed': {
@@ -104,6 +124,8 @@ const ATTEMPT = [
   'isProbe',
 ] as const;
 
+const FAILING = ['failures', 'ageMs'] as const;
+
 export const EVENT_TABLE: EventTable = {
   accepted: {
     when: 'the queue accepted messages of one application',
@@ -132,7 +154,7 @@ export const EVENT_TABLE: EventTable = {
   },
   'destination-opened': {
     when: 'the circuit breaker opened: the destination is only probed',
-    fields: ['applicationId', 'waitMs'],
+    fields: ['applicationId', 'waitMs', ...FAILING, 'status', 'failure'],
   },
   'destination-probing': {
     when: 'one message probes a destination with an open circuit breaker',
@@ -144,7 +166,7 @@ export const EVENT_TABLE: EventTable = {
   },
   'destination-closed': {
     when: 'a receiver answered 410 twice: its waiting messages become dead letters',
-    fields: ['applicationId'],
+    fields: ['applicationId', ...FAILING],
   },
   'destination-missing': {
     when: 'waiting messages have no usable URL or secret',
@@ -152,7 +174,16 @@ export const EVENT_TABLE: EventTable = {
   },
   dead: {
     when: 'a message became a dead letter',
-    fields: ['applicationId', 'message_id', 'reason'],
+    fields: [
+      'applicationId',
+      'message_id',
+      'reason',
+      'message_type',
+      'attempts',
+      'ageMs',
+      'status',
+      'failure',
+    ],
   },
   discarded: {
     when: 'accepted messages were discarded: neither delivered nor kept',

@@ -4,6 +4,7 @@ import type { Random } from '../runtime/random.ts';
 import {
   type AttemptResult,
   blamesContent,
+  type FailureCode,
   type Judgement,
   judgeAttempt,
   type Outcome,
@@ -124,8 +125,10 @@ function notSent(
   return { outcome: 'later', results, state, changes: [] };
 }
 
-/** For the dead letters: a status or a word of ours. */
-function lastAttemptOf(result: AttemptResult): Json {
+/** For dead letters and events: a status, or a word for why there is none. */
+export function lastAttemptOf(
+  result: AttemptResult,
+): { readonly status: number } | { readonly failure: FailureCode } {
   return result.kind === 'response' ? { status: result.status } : { failure: result.code };
 }
 

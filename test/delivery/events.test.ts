@@ -115,7 +115,7 @@ const STORIES: Readonly<Record<string, Story>> = {
       ['accepted', { ...shop, format: 2, count: 1 }],
       ['attempt-started', started(1)],
       ['attempt-settled', settled(1, { outcome: 'later', failure: 'dns' })],
-      ['destination-opened', { ...shop, waitMs: 5000 }],
+      ['destination-opened', { ...shop, waitMs: 5000, failures: 1, ageMs: 0, failure: 'dns' }],
       ['destination-probing', shop],
       ['attempt-started', started(2, { isProbe: true })],
       ['attempt-settled', settled(2, { outcome: 'later', failure: 'tls' }, { isProbe: true })],
@@ -138,9 +138,52 @@ const STORIES: Readonly<Record<string, Story>> = {
       ['attempt-settled', settled(1, { outcome: 'close', status: 410 })],
       ['attempt-started', started(2)],
       ['attempt-settled', settled(2, { outcome: 'close', status: 410 })],
-      ['destination-closed', shop],
+      ['destination-closed', { ...shop, failures: 1, ageMs: 5000 }],
       ['dead', { ...shop, message_id: 'm-1', reason: 'destination-closed' }],
       ['skipped', { ...shop, reason: 'destination-closed', count: 2 }],
+    ],
+  },
+  'a message of format 1 whose destination fails until its attempts are over': {
+    start: () =>
+      startEngine({
+        where: {
+          settings: {
+            format: 1,
+            applications: {
+              'shop-1': { name: '', environment: '', url: ENGINE_URL, secret: ENGINE_SECRET },
+            },
+          },
+        },
+        steps: [500, 'dns'],
+        options: { openAfterFailures: 1, schedule: { delaysMs: [7000] } },
+      }),
+    act: async (engine) => {
+      await engine.sender.send([message('m-1')]);
+      await flushed(engine);
+    },
+    told: [
+      ['accepted', { ...shop, format: 1, count: 1 }],
+      ['attempt-started', started(1, { format: 1 })],
+      ['attempt-settled', settled(1, { outcome: 'later', status: 500 }, { format: 1 })],
+      ['destination-opened', { ...shop, waitMs: 7000, failures: 1, ageMs: 0, status: 500 }],
+      ['destination-probing', shop],
+      ['attempt-started', started(2, { format: 1, isProbe: true })],
+      [
+        'attempt-settled',
+        settled(2, { outcome: 'later', failure: 'dns' }, { format: 1, isProbe: true }),
+      ],
+      [
+        'dead',
+        {
+          ...shop,
+          message_id: 'm-1',
+          message_type: 'security_response',
+          reason: 'attempts-exhausted',
+          attempts: 2,
+          ageMs: 7000,
+          failure: 'dns',
+        },
+      ],
     ],
   },
   'messages that are skipped, dead, purged and handed back': {
@@ -180,7 +223,18 @@ const STORIES: Readonly<Record<string, Story>> = {
       ['attempt-settled', settled(1, { outcome: 'later', status: 404 })],
       ['attempt-started', started(2)],
       ['attempt-settled', settled(2, { outcome: 'later', status: 404 })],
-      ['dead', { ...shop, message_id: 'm-1', reason: 'attempts-exhausted' }],
+      [
+        'dead',
+        {
+          ...shop,
+          message_id: 'm-1',
+          message_type: 'security_response',
+          reason: 'attempts-exhausted',
+          attempts: 2,
+          ageMs: 5000,
+          status: 404,
+        },
+      ],
       ['discarded', { reason: 'purged', count: 1 }],
       ['accepted', { ...shop, format: 2, count: 2 }],
       ['attempt-started', started(3, { messageCount: 2, maxRetryCount: 0 })],
@@ -313,7 +367,7 @@ const STORIES: Readonly<Record<string, Story>> = {
       ['accepted', { ...shop, format: 2, count: 1 }],
       ['attempt-started', started(1)],
       ['attempt-settled', settled(1, { outcome: 'close', status: 410 })],
-      ['destination-closed', shop],
+      ['destination-closed', { ...shop, failures: 0, ageMs: 0 }],
       ['queue-failed', { operation: 'close', retryInMs: 8000, errorCode: 'ENOSPC' }],
       ['dead', { ...shop, message_id: 'm-1', reason: 'destination-closed' }],
     ],

@@ -1,0 +1,117 @@
+/** The OpenAPI and AsyncAPI documents of the package, judged by the schemas of both formats. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { describe, expect, it, vi } from 'vitest';
+import { jsonSchemas } from '../../src/contract/json-schema.ts';
+import { manifest, root } from '../helpers/package-files.ts';
+import { ELEMENTS, MESSAGES } from './samples.ts';
+
+// Compiling the schemas of both formats takes a second on a busy machine.
+vi.setConfig({ testTimeout: 30_000 });
+
+interface Document {
+  readonly file: string;
+  readonly schema: Readonly<Record<string, unknown>> & {
+    readonly components: { readonly schemas: Readonly<Record<string, object>> };
+  };
+}
+
+type Make = (files: readonly object[], version: string) => readonly [Document, Document];
+
+const { apiDocuments } = (await import(
+  /* @vite-ignore */ join(root, 'scripts/api-documents.mjs')
+)) as { readonly apiDocuments: Make };
+const documents = apiDocuments([...jsonSchemas()], manifest.version);
+const [openApi, asyncApi] = documents;
+
+/** Every `$ref` of a document. */
+const referencesIn = (document: Document): string[] =>
+  [...JSON.stringify(document.schema).matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref = '']) => ref);
+
+const resolve = (document: Document, reference: string): unknown =>
+  reference
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], document.schema);
+
+describe('the OpenAPI document', () => {
+  it('is valid OpenAPI 3.1', async () => {
+    const result = await new Validator().validate(structuredClone(openApi.schema));
+    expect(result.errors).toBeUndefined();
+    expect(result.valid).toBe(true);
+    const broken = { ...openApi.schema, webhooks: { a: { post: { parameters: 1 } } } };
+    expect((await new Validator().validate(broken)).valid).toBe(false);
+    expect(openApi.schema).toMatchObject({ openapi: '3.1.0', info: { version: manifest.version } });
+  });
+});
+
+describe('the AsyncAPI document', () => {
+  it('is valid AsyncAPI 3', () => {
+    const require = createRequire(import.meta.url);
+    const path = require.resolve('@asyncapi/specs/schemas/3.0.0-without-$id.json');
+    const ajv = new Ajv({ strict: false, validateFormats: false });
+    const validate = ajv.compile(JSON.parse(readFileSync(path, 'utf8')) as object);
+    validate(asyncApi.schema);
+    expect(validate.errors).toBeNull();
+    expect(validate({ ...asyncApi.schema, operations: { a: { action: 'take' } } })).toBe(false);
+  });
+});
+
+describe.each(documents)('$file', (document) => {
+  const { schemas } = document.schema.components;
+  const BaseAjv = document === openApi ? Ajv2020 : Ajv;
+  const ajv = formats.default(new BaseAjv({ strict: false }));
+  const validator = (name: string) =>
+    ajv.compile({ $ref: `#/components/schemas/${name}`, components: { schemas } });
+
+  it('has only references that lead somewhere', () => {
+    const references = referencesIn(document);
+    expect(references.length).toBeGreaterThan(10);
+    expect(references.filter((ref) => resolve(document, ref) === undefined)).toEqual([]);
+  });
+
+  it.each([
+    ['BodyV2', Object.values(MESSAGES)],
+    ['BodyV1', Object.values(ELEMENTS)],
+  ] as const)(
+    'accepts every message of the contract in %s, and keys that come later',
+    (name, all) => {
+      const isValid = validator(name);
+      const faults = all.flatMap((message) =>
+        isValid([message, { ...message, added: 1 }]) ? [] : isValid.errors,
+      );
+      expect(faults).toEqual([]);
+    },
+  );
+
+  it.each(['BodyV2', 'BodyV1'])('refuses other bodies than %s', (name) => {
+    const isValid = validator(name);
+    for (const body of [[], {}, [{}], [{ message_type: 'test' }], [{ svc_payload_type: 'test' }]]) {
+      expect(isValid(body)).toBe(false);
+    }
+  });
+
+  it('names a schema for each type of message', () => {
+    expect(Object.keys(schemas)).toEqual([
+      'BodyV2',
+      'SecurityEventMessage',
+      'SecurityResponseMessage',
+      'TestMessage',
+      'VulnerablePackagesMessage',
+      'HttpScanMessage',
+      'UserRiskIncreasedMessage',
+      'AccountTakeoverMessage',
+      'InjectionMessage',
+      'BodyV1',
+      'SecurityEventV1',
+      'PulseV1',
+      'SecurityResponseV1',
+      'TestV1',
+    ]);
+  });
+});
