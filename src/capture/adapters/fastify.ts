@@ -7,6 +7,7 @@ import { createScopes } from '../request/request-capture.ts';
 import { type RequestScope, runInScope } from '../request/request-scope.ts';
 import type { Block } from '../request/request-story.ts';
 import { answerBlock, type NodeResponse, statusOf } from './blocked-answer.ts';
+import { ParsedRequest } from './parsed-request.ts';
 
 /** What is used of Fastify's request. */
 export interface FastifyRequestLike {
@@ -67,7 +68,10 @@ async function addHooks(app: FastifyLike, options?: CaptureOptions): Promise<voi
   };
 
   app.addHook('onRequest', (request, reply, done) => {
-    const captured = new CapturedFastifyRequest(request);
+    const captured = new ParsedRequest(request.raw, {
+      body: () => readProperty(request, 'body'),
+      params: () => readProperty(request, 'params'),
+    });
     const scope = scopeOf(captured, statusOf(reply.raw), request.raw);
     scopes.set(request, scope);
     runInScope(scope, done);
@@ -87,44 +91,6 @@ async function addHooks(app: FastifyLike, options?: CaptureOptions): Promise<voi
       takeOver(block, reply, scope);
     }
   });
-}
-
-/** Fastify's own `originalUrl` and others keep what they have read in the request: not asked. */
-class CapturedFastifyRequest implements HttpRequest {
-  readonly #request: FastifyRequestLike;
-
-  constructor(request: FastifyRequestLike) {
-    this.#request = request;
-  }
-
-  get headers(): HttpRequest['headers'] {
-    return this.#request.raw.headers;
-  }
-
-  get socket(): HttpRequest['socket'] {
-    return this.#request.raw.socket;
-  }
-
-  get method(): string | undefined {
-    return this.#request.raw.method;
-  }
-
-  get url(): string | undefined {
-    return this.#request.raw.url;
-  }
-
-  /** As it was before the option `rewriteUrl`. */
-  get originalUrl(): string | undefined {
-    return readProperty(this.#request.raw, 'originalUrl') as string | undefined;
-  }
-
-  get body(): unknown {
-    return readProperty(this.#request, 'body');
-  }
-
-  get params(): unknown {
-    return readProperty(this.#request, 'params');
-  }
 }
 
 /** The hook that calls this does not go on: no handler of errors hears of what is none. */
