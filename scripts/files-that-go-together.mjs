@@ -26,7 +26,7 @@ const GROUPS = [
   ['runtime/async-context', 'runtime/clock', 'runtime/on-abort', 'runtime/untraced'],
   ['incident/incident-store', 'runtime/id', 'webhook/signature'],
   ['address/classify', 'address/normalise', 'address/parse', 'capture/enrichment/describe-address'],
-  ['capture/request/clean-text', 'capture/request/request-scope', 'capture/request/request-story'],
+  ['capture/request/clean-text', 'capture/request/request-scope', 'capture/request/request-state'],
   ['contract/contract', 'contract/index'],
 ];
 

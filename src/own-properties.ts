@@ -1,11 +1,11 @@
 /**
- * How objects that the library did not make are read: without what an attack put on `Object.prototype`.
- * Each public function copies its options and input once; the code behind it reads only such copies.
+ * Reads objects of the host without what an attack may have put on `Object.prototype`. Each public
+ * function copies its options and input once; the code behind it reads only such copies.
  */
 
 /**
- * Returns a shallow copy without a prototype. An inherited key is not an option, a field or a fact:
- * not a CA to trust, not a URL, not a part of an event. What is no object has no properties. Runs
+ * Returns a shallow copy without a prototype: an inherited key must never act as an option, a trusted
+ * CA, a URL or a part of an event. Returns an empty object for a value that is no object. Runs
  * getters, which may throw.
  */
 export function ownProperties<T extends object>(given: T): T {
@@ -14,8 +14,8 @@ export function ownProperties<T extends object>(given: T): T {
 }
 
 /**
- * Returns a property of an object that cannot be copied, such as a request or a stream: its own or that
- * of its class, but not one of `Object.prototype`. Runs getters, which may throw.
+ * Returns a property of an object that cannot be copied, such as a request or a stream: its own or its
+ * class's, but not one of `Object.prototype`. Runs getters, which may throw.
  */
 export function readProperty(source: object, name: string): unknown {
   if (!Object.hasOwn(Object.prototype, name)) return Reflect.get(source, name);
@@ -25,4 +25,9 @@ export function readProperty(source: object, name: string): unknown {
     owner = Object.getPrototypeOf(owner) as object | null;
   }
   return undefined;
+}
+
+/** Returns a copy without the keys whose value is undefined, which count as absent. */
+export function definedProperties<T extends object>(given: T): T {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T;
 }

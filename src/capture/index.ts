@@ -1,6 +1,6 @@
 /**
- * `security-event-delivery/capture`: who is calling. What host adapters are made of, and what reads,
- * explains and enriches a client's address. Everything public of this entry, name by name.
+ * `security-event-delivery/capture`: finds the client of a request, explains and enriches its address,
+ * and contains the parts of host adapters.
  */
 
 export { type FetchDetails, type FetchRequest, fetchRequest } from './adapters/fetch-request.ts';
@@ -33,9 +33,9 @@ export { REDACTED, type RedactionOptions } from './redaction/redactor.ts';
 export { SENSITIVE_KEYS } from './redaction/sensitive-names.ts';
 export type { CaptureOptions } from './request/capture-options.ts';
 export type { HttpRequest } from './request/http-request.ts';
-export type { ParameterOptions } from './request/plain-parameters.ts';
+export type { ParameterOptions } from './request/parameters.ts';
 export { blockRequest, RequestBlockedError } from './request/request-blocked-error.ts';
 export { createRequestCapture, type RequestCapture } from './request/request-capture.ts';
 export type { HeadersLike, RequestLike, SocketLike } from './request/request-like.ts';
 export { currentContext, identify, type RequestContext } from './request/request-scope.ts';
-export type { Identifiers } from './request/request-story.ts';
+export type { Identifiers } from './request/request-state.ts';

@@ -1,6 +1,6 @@
 /**
- * The contract of incident stores (D50): which incidents were reported on which channel. The first
- * report on a channel creates the incident there, and later ones update it. A database can keep them for
+ * The interface of incident stores, which remember the incidents reported on each channel: the first
+ * report on a channel creates the incident there, and later ones update it. A store in a database serves
  * several processes.
  */
 import { createHash } from 'node:crypto';
@@ -13,9 +13,9 @@ export interface IncidentReport {
   readonly applicationId: string;
   readonly incidentId: string;
   readonly channel: IncidentChannel;
-  /** When it happened by the event, in milliseconds since the epoch. Stores do not expire by this. */
+  /** The time of the event, in milliseconds since the epoch. Expiry does not use it. */
   readonly at: number;
-  /** The addresses, in the spelling of D14, and the accounts, as texts that differ. */
+  /** Normalised addresses, and a distinct text for each account. */
   readonly addresses: readonly string[];
   readonly accounts: readonly string[];
 }
@@ -25,7 +25,7 @@ export interface IncidentChanges {
   readonly isFirst: boolean;
   /** The `at` of its first report on any channel. */
   readonly startedAt: number;
-  /** Those that no earlier report on this channel named. Each once, in the order of the report. */
+  /** Not in an earlier report on this channel. Each once, in the order of the report. */
   readonly newAddresses: readonly string[];
   readonly newAccounts: readonly string[];
 }
@@ -35,8 +35,8 @@ export interface IncidentStore {
   /** Records a report, and returns what is new in it. */
   record(report: IncidentReport): IncidentChanges | Promise<IncidentChanges>;
   /**
-   * Takes a report back that was refused, skipped or failed: what it created or named is new again.
-   * `changes` is what `record` returned for it.
+   * Undoes a report that was refused, skipped or failed: its changes are new again. `changes` is what
+   * `record` returned for it.
    */
   retract(report: IncidentReport, changes: IncidentChanges): void | Promise<void>;
 }
@@ -44,7 +44,7 @@ export interface IncidentStore {
 const DAY_MS = 86_400_000;
 
 export const INCIDENT_LIMITS = {
-  /** Maximum number of incidents. Those reported longest ago go. 1 to 10,000,000; default 100,000. */
+  /** Maximum number of incidents; the one reported longest ago is forgotten first. 1 to 10,000,000; default 100,000. */
   maxIncidents: option(integer(1, 10_000_000), 100_000),
   /**
    * Maximum number of addresses and accounts of all incidents. Each takes a few hundred bytes at most.
@@ -60,10 +60,7 @@ export type IncidentLimits = OptionValues<typeof INCIDENT_LIMITS>;
 /** In characters. */
 export const MAX_KEPT_LENGTH = 128;
 
-/**
- * Returns the parts as JSON, which keeps them apart and shares no memory with them. Returns a digest
- * when that is too long.
- */
+/** Returns a key for the parts, which keeps none of their memory: their JSON, or its digest if it is long. */
 export function keptName(parts: readonly string[]): string {
   const text = JSON.stringify(parts);
   if (text.length <= MAX_KEPT_LENGTH) return text;

@@ -1,4 +1,4 @@
-/** An incident store in the memory of one process. It is bounded. */
+/** A bounded incident store in the memory of one process. */
 import { type OptionsOf, readOptions } from '../option-rules.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import {
@@ -13,7 +13,7 @@ import {
 
 export interface MemoryIncidentsOptions extends OptionsOf<typeof INCIDENT_LIMITS> {}
 
-/** What was reported of an incident on one channel. */
+/** The reports of an incident on one channel. */
 interface Reported {
   isCreated: boolean;
   readonly names: Set<string>;
@@ -21,14 +21,14 @@ interface Reported {
 
 interface KnownIncident {
   readonly startedAt: number;
-  /** By the monotonic clock. */
+  /** Time of the latest report, by the monotonic clock. */
   seenAtMs: number;
   readonly channels: { readonly [C in IncidentChannel]: Reported };
 }
 
 /**
- * Creates an incident store in memory. Each reporter has one of its own by default: make one to share it
- * between reporters of a process, or to change its bounds.
+ * Creates an incident store in memory. By default each reporter has its own: create one to share it
+ * between the reporters of a process, or to change its limits.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */
@@ -45,7 +45,7 @@ export function makeMemoryIncidents(options: MemoryIncidentsOptions, clock: Time
 class MemoryIncidents implements IncidentStore {
   readonly #limits: IncidentLimits;
   readonly #clock: Time;
-  /** In the order in which they were last seen. */
+  /** Ordered by latest report. */
   readonly #known = new Map<string, KnownIncident>();
   #nameCount = 0;
 
@@ -83,7 +83,7 @@ class MemoryIncidents implements IncidentStore {
     const known = this.#known.get(key);
     const incident = known ?? unseen(report.at);
     incident.seenAtMs = nowMs;
-    // Behind all others: it was seen last.
+    // Moves it to the end of the order.
     this.#known.delete(key);
     this.#known.set(key, incident);
     return incident;
@@ -124,7 +124,7 @@ class MemoryIncidents implements IncidentStore {
     this.#forgetNames(current);
   }
 
-  /** Forgets the oldest names of an incident that alone has more than all may have. */
+  /** Forgets the oldest names of an incident that alone exceeds `maxNames`. */
   #forgetNames({ channels }: KnownIncident): void {
     for (const { names } of [channels.log, channels.webhook]) {
       for (const name of names) {

@@ -1,4 +1,4 @@
-/** The span that is active when an event happens (D18), read synchronously. */
+/** Reads the span that is active when an event happens. */
 import { activeOtelSpan, datadogTracer, guarded } from '../runtime/tracers.ts';
 
 /** A span's ids, as OpenTelemetry's `span.spanContext()` gives them. */
@@ -11,10 +11,10 @@ export interface SpanIds {
   readonly traceFlags?: number | undefined;
 }
 
-/** Gives the active span's ids; nothing where no span is active. */
+/** Returns the ids of the active span, or null or undefined if there is none. */
 export type SpanReader = () => SpanIds | null | undefined;
 
-/** The ids as dd-trace writes them: the trace's in hex where it has 128 bits, else decimal. */
+/** The ids as dd-trace writes them: decimal, but a trace id of 128 bits in hex. */
 export interface DatadogIds {
   readonly trace_id: string;
   readonly span_id: string;
@@ -30,30 +30,30 @@ const SPAN_ID = /^(?!0{16})[0-9a-f]{16}$/;
 const LOW_64_BITS = 16;
 
 /**
- * The first that knows of a span decides, never two: the host's function, OpenTelemetry, dd-trace.
- * What a tracer does wrong costs its ids, never the event: nothing is thrown.
+ * Returns the active span: of the host's function if there is one, else of OpenTelemetry or dd-trace.
+ * Never throws: a faulty tracer costs the ids, not the event.
  */
 export function activeSpan(read?: SpanReader): ActiveSpan | undefined {
-  if (read !== undefined) return guarded(() => ofIds('function', read()));
+  if (read !== undefined) return guarded(() => spanFrom('function', read()));
   return guarded(otelSpan) ?? guarded(datadogSpan);
 }
 
-/** Whether dd-trace runs in this process, also while no span is active. */
+/** Returns whether dd-trace runs in this process, even if no span is active. */
 export const hasDatadogTracer = (): boolean => guarded(datadogTracer) !== undefined;
 
-const otelSpan = (): ActiveSpan | undefined => ofIds('otel', activeOtelSpan()?.spanContext());
+const otelSpan = (): ActiveSpan | undefined => spanFrom('otel', activeOtelSpan()?.spanContext());
 
 function datadogSpan(): ActiveSpan | undefined {
   const tracer = datadogTracer();
   const span = tracer?.scope().active();
   if (tracer === undefined || !span) return undefined;
   const context = span.context();
-  const found = ofIds('datadog', {
+  const found = spanFrom('datadog', {
     traceId: context.toTraceId(true).padStart(32, '0'),
     spanId: context.toSpanId(true).padStart(16, '0'),
     traceFlags: Number.parseInt(context.toTraceparent().slice(-2), 16),
   });
-  // The documented way, which follows the settings of the tracer: 128 bits may be off in logs.
+  // `inject` follows the settings of the tracer, which may turn 128 bits off in logs.
   const carrier: { dd?: Partial<DatadogIds> } = {};
   tracer.inject(span, 'log', carrier);
   const { trace_id, span_id } = carrier.dd ?? {};
@@ -61,7 +61,7 @@ function datadogSpan(): ActiveSpan | undefined {
   return found && isWhole ? { ...found, dd: { trace_id, span_id } } : found;
 }
 
-function ofIds(
+function spanFrom(
   tracer: ActiveSpan['tracer'],
   ids: SpanIds | null | undefined,
 ): ActiveSpan | undefined {

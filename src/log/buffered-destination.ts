@@ -1,10 +1,10 @@
 /**
- * Lines that wait in memory, in bounded room, and are written in the background (`sync: false`).
+ * Buffers lines in memory, up to a limit, and writes them in the background (`sync: false`).
  *
- * fs.writev in libuv's threads never blocks the host, and on a non-blocking descriptor (see
- * LineFile) never blocks a thread either. A stalled reader is asked again in growing steps. After
- * HOLD_MS without a byte taken, the time between two askings no longer holds the process unless a
- * `flush` waits: a pipe that nobody reads must not keep a process from ending (D80).
+ * fs.writev runs in libuv's threads and never blocks the host; on a non-blocking descriptor (see
+ * LineFile) it does not block a thread either. While the reader is stalled, writes are retried with
+ * growing pauses. After KEEP_ALIVE_MS these pauses no longer keep the process alive unless a `flush`
+ * waits: a pipe that is not read must not keep the process from exiting.
  */
 import { writev } from 'node:fs';
 import { promisify } from 'node:util';
@@ -17,16 +17,16 @@ import {
   type LineSink,
   systemCode,
 } from './line-sink.ts';
-import { TRY_AGAIN } from './sync-destination.ts';
+import { RETRYABLE_CODES } from './sync-destination.ts';
 
 const writeBuffers = promisify(writev);
 
 const MAX_BATCH_LINES = 256;
 const MAX_PAUSE_MS = 50;
-/** How long a reader that takes nothing holds a process that has nothing else to do. */
-const HOLD_MS = 1000;
-/** How soon it is noticed that such a reader reads again. */
-const REST_MS = 100;
+/** How long a stalled reader keeps the process alive. */
+const KEEP_ALIVE_MS = 1000;
+/** Pause between two retries after that. */
+const IDLE_PAUSE_MS = 100;
 
 export interface BufferedOptions {
   readonly file: LineFile;
@@ -51,7 +51,7 @@ export class BufferedDestination implements LineSink {
   readonly #clock: Clock;
   readonly #late: LateOutcomes;
   readonly #queue: Line[] = [];
-  /** Taken from the queue to be written; its first line is written up to `#offset`. */
+  /** The lines being written; the first is written up to `#offset`. */
   #batch: Line[] = [];
   #offset = 0;
   #pendingBytes = 0;
@@ -61,7 +61,7 @@ export class BufferedDestination implements LineSink {
   #isDraining = false;
   #isClosed = false;
   #stalledMs = 0;
-  #rest = new AbortController();
+  #idlePause = new AbortController();
 
   constructor(options: BufferedOptions) {
     this.#file = options.file;
@@ -85,8 +85,8 @@ export class BufferedDestination implements LineSink {
     if (this.#settled < upTo) {
       await new Promise<void>((resolve) => {
         this.#waiters.push({ upTo, resolve });
-        // The wait for a stalled reader may be one that does not hold the process: this one does.
-        this.#rest.abort();
+        // Ends a pause that does not keep the process alive: from now on they do.
+        this.#idlePause.abort();
       });
     }
     await this.#file.sync();
@@ -98,9 +98,9 @@ export class BufferedDestination implements LineSink {
     this.#settled = this.#accepted;
     this.#queue.length = 0;
     this.#batch = [];
-    this.#answerWaiters();
-    this.#rest.abort();
-    // A write in progress still uses the descriptor, whose number could be given to another file.
+    this.#resolveWaiters();
+    this.#idlePause.abort();
+    // A write in progress still uses the descriptor: its number could be reused for another file.
     if (!this.#isDraining) this.#file.close();
     return left;
   }
@@ -126,12 +126,12 @@ export class BufferedDestination implements LineSink {
       this.#file.isTorn = false;
       this.#advance(bytesWritten);
     } catch (cause) {
-      if (TRY_AGAIN.has(systemCode(cause))) await this.#pause();
+      if (RETRYABLE_CODES.has(systemCode(cause))) await this.#pause();
       else this.#failFirst(cause);
     }
   }
 
-  /** The file counts as torn until a byte of this is written; no line begins with a line feed. */
+  /** May be called again before a byte is written; a line never begins with a line feed itself. */
   #startNewLine(): void {
     const first = this.#batch[0] as Line;
     if (first.bytes[0] === LINE_FEED) return;
@@ -164,23 +164,23 @@ export class BufferedDestination implements LineSink {
   #settle({ bytes }: Line): void {
     this.#pendingBytes -= bytes.length;
     this.#settled += 1;
-    this.#answerWaiters();
+    this.#resolveWaiters();
   }
 
-  #answerWaiters(): void {
+  #resolveWaiters(): void {
     if (this.#waiters.length === 0) return;
-    const answered = this.#waiters.filter(({ upTo }) => upTo <= this.#settled);
+    const ready = this.#waiters.filter(({ upTo }) => upTo <= this.#settled);
     this.#waiters = this.#waiters.filter(({ upTo }) => upTo > this.#settled);
-    for (const { resolve } of answered) resolve();
+    for (const { resolve } of ready) resolve();
   }
 
   async #pause(): Promise<void> {
     if (this.#isClosed) return;
     const ms = Math.min(this.#stalledMs + 1, MAX_PAUSE_MS);
-    const isHolding = this.#waiters.length > 0 || this.#stalledMs < HOLD_MS;
+    const keepsAlive = this.#waiters.length > 0 || this.#stalledMs < KEEP_ALIVE_MS;
     this.#stalledMs += ms;
-    if (isHolding) return this.#clock.sleep(ms);
-    this.#rest = new AbortController();
-    await this.#clock.idle(REST_MS, this.#rest.signal);
+    if (keepsAlive) return this.#clock.sleep(ms);
+    this.#idlePause = new AbortController();
+    await this.#clock.idle(IDLE_PAUSE_MS, this.#idlePause.signal);
   }
 }

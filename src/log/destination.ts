@@ -1,36 +1,35 @@
-/** Where log lines go: from the caller's `destination` to the sink that writes there. */
+/** Opens the sink for the caller's `destination`. */
 import { SecurityEventError } from '../errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { BufferedDestination } from './buffered-destination.ts';
-import { LentDestination } from './lent-destination.ts';
+import { ExternalStream } from './external-stream.ts';
 import { LineFile } from './line-file.ts';
 import { type LateOutcomes, type LineSink, systemCode } from './line-sink.ts';
 import {
+  type HostStream,
   isStream,
-  type LentStream,
   reasonItWritesLater,
   sortsByLevel,
   streamOfLogger,
 } from './stream-kind.ts';
 import { SyncDestination } from './sync-destination.ts';
 
-/** A pino logger, of any version and with any levels of its own, told by its shape. */
+/** A pino logger of any version and with any levels, recognised by its shape. */
 export interface PinoLogger {
   readonly level: string;
   bindings(): object;
 }
 
-/** Anything that takes one line, line feed included. */
+/** Anything that accepts one line, line feed included. */
 export interface LineStream {
   write(line: string): unknown;
 }
 
 /**
  * - a file descriptor; it stays open when the writer is closed
- * - a path; opened for append when the writer is made, in a folder that must exist
- * - an object whose `write` takes one line
- * - a pino logger: its stream is used, and nothing else of it (no level, redaction, serializer,
- *   formatter, mixin or hook)
+ * - a path; opened for append when the writer is created, in a folder that must exist
+ * - an object whose `write` accepts one line
+ * - a pino logger: only its stream is used (no level, redaction, serializer, formatter, mixin or hook)
  */
 export type LogDestination = number | string | LineStream | PinoLogger;
 
@@ -57,8 +56,8 @@ export function openSink(options: SinkOptions): LineSink {
     return fileSink(takeDescriptor(destination, sync), options);
   }
   const stream = streamOf(destination);
-  const standard = standardDescriptor(stream);
-  if (standard !== undefined) return fileSink(takeDescriptor(standard, sync), options);
+  const fd = standardDescriptor(stream);
+  if (fd !== undefined) return fileSink(takeDescriptor(fd, sync), options);
   if (sortsByLevel(stream)) {
     throw refuse('a pino transport with several targets loses lines without a `level`');
   }
@@ -69,7 +68,7 @@ export function openSink(options: SinkOptions): LineSink {
       path: ['destination'],
     });
   }
-  return new LentDestination({ ...options, stream });
+  return new ExternalStream({ ...options, stream });
 }
 
 const fileSink = (file: LineFile, { sync, maxBufferBytes, clock, late }: SinkOptions): LineSink =>
@@ -91,22 +90,21 @@ function takeDescriptor(fd: number, mayBlock: boolean): LineFile {
   }
 }
 
-function streamOf(destination: unknown): LentStream {
-  const lent =
+function streamOf(destination: unknown): HostStream {
+  const stream =
     typeof destination === 'object' && destination !== null
       ? (streamOfLogger(destination) ?? destination)
       : destination;
-  if (isStream(lent)) return lent;
+  if (isStream(stream)) return stream;
   throw refuse('expected a descriptor, a path, an object with a `write`, or a pino logger');
 }
 
 /**
- * The descriptor behind process.stdout or process.stderr. Node writes to them synchronously where
- * they are files or (on POSIX) terminals, but not where they are pipes there, and tells of a closed
- * pipe by an 'error' event. Writing to the descriptor has neither fault. Where the host has
- * replaced their `write`, to capture output, they are judged like any other stream.
+ * Returns the descriptor of process.stdout or process.stderr. If they are pipes, Node's own streams
+ * write asynchronously (on POSIX) and report a closed pipe with an 'error' event; writing to the
+ * descriptor does neither. If the host has replaced their `write`, they are used like other streams.
  */
-function standardDescriptor(stream: LentStream): 1 | 2 | undefined {
+function standardDescriptor(stream: HostStream): 1 | 2 | undefined {
   if (!('fd' in stream) || Object.hasOwn(stream, 'write')) return undefined;
   if (stream.fd === 1 && (stream as unknown) === process.stdout) return 1;
   if (stream.fd === 2 && (stream as unknown) === process.stderr) return 2;

@@ -1,20 +1,20 @@
-/** A file descriptor that lines are appended to: opened by path, or lent by the caller. */
+/** A file descriptor that lines are appended to: opened by path, or passed by the caller. */
 import { closeSync, constants, fstatSync, fsync, openSync, readSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { systemCode } from './line-sink.ts';
 
 const sync = promisify(fsync);
 
-// Without O_NONBLOCK, opening a FIFO that nobody reads would hang the host; with it the open fails
-// at once (ENXIO). It means nothing to regular files. Windows has no such flag.
+// Without O_NONBLOCK, opening a FIFO without a reader would hang the host; with it the open fails at
+// once (ENXIO). It has no effect on regular files. Windows has no such flag.
 const NON_BLOCKING = constants.O_WRONLY | constants.O_APPEND | (constants.O_NONBLOCK ?? 0);
 
 export const LINE_FEED = 0x0a;
 
-/** The descriptor is gone: somebody closed it, or a network mount lost it. */
-const GONE: ReadonlySet<string | undefined> = new Set(['EBADF', 'ESTALE']);
+/** The descriptor was closed elsewhere, or lost by a network mount. */
+const LOST_CODES: ReadonlySet<string | undefined> = new Set(['EBADF', 'ESTALE']);
 
-/** Whether a regular file ends within a line, as a crash or a full disk leaves it. */
+/** Returns whether a regular file ends with an incomplete line, after a crash or a full disk. */
 function endsTorn(path: string, size: number): boolean {
   if (size === 0) return false;
   let fd: number | undefined;
@@ -24,7 +24,7 @@ function endsTorn(path: string, size: number): boolean {
     readSync(fd, last, 0, 1, size - 1);
     return last[0] !== LINE_FEED;
   } catch {
-    // A log file may be writable only; then the check is left out.
+    // A log file may be write-only.
     return false;
   } finally {
     if (fd !== undefined) closeSync(fd);
@@ -32,12 +32,12 @@ function endsTorn(path: string, size: number): boolean {
 }
 
 /**
- * A descriptor for the same pipe or terminal that never blocks a thread.
+ * Returns a non-blocking descriptor for the same pipe or terminal: `process.exit` would wait forever
+ * for a thread that is blocked in write(2).
  *
- * A thread that is blocked in write(2) cannot be ended: `process.exit` would wait for it for ever.
- * Opening `/proc/self/fd/<fd>` makes a description of our own, so that the flag concerns nobody who
- * shares the pipe. Sockets cannot be opened so; of those, stdout and stderr become non-blocking
- * when Node makes its own stream of them, which is what `console.log` does as well.
+ * Opening `/proc/self/fd/<fd>` creates our own file description, so the flag does not affect others
+ * who share the pipe. Sockets cannot be opened like this. If stdout or stderr is one, it becomes
+ * non-blocking when Node creates its stream for it, as `console.log` would do.
  */
 function withoutBlocking(fd: number): number {
   try {
@@ -49,18 +49,18 @@ function withoutBlocking(fd: number): number {
   }
 }
 
-/** A path, opened for append, and made where it is missing; or a descriptor, taken as it is. */
+/** A path, opened for append and created if it is missing; or an open descriptor. */
 export type LinePlace = string | { readonly fd: number; readonly mayBlock: boolean };
 
 export class LineFile {
-  /** The last line is incomplete: the next one must start on a line of its own. */
+  /** The last line is incomplete: a line feed must be written before the next one. */
   isTorn = false;
   readonly #path: string | undefined;
   #fd: number | undefined;
   #isOurs = false;
   #isRegular = false;
 
-  /** Throws the system's error where the path cannot be opened, or the descriptor is not open. */
+  /** Throws the system's error if the path cannot be opened, or the descriptor is not open. */
   constructor(place: LinePlace) {
     if (typeof place === 'string') {
       this.#path = place;
@@ -83,19 +83,19 @@ export class LineFile {
     return fd;
   }
 
-  /** The descriptor. Only one that was opened by path can be lost, and is opened again. */
+  /** Opens the path again if its descriptor was lost. */
   descriptor(): number {
     return this.#fd ?? this.#open(this.#path as string);
   }
 
-  /** Notes that a write failed after `writtenBytes` of its line. */
+  /** Must be called when a write failed after `writtenBytes` of its line. */
   failed(cause: unknown, writtenBytes: number): void {
     if (writtenBytes > 0) this.isTorn = true;
-    // A number that is not ours any more may by now name another file: it is not closed.
-    if (this.#path !== undefined && GONE.has(systemCode(cause))) this.#fd = undefined;
+    // Not closed: the number may belong to another file now.
+    if (this.#path !== undefined && LOST_CODES.has(systemCode(cause))) this.#fd = undefined;
   }
 
-  /** Regular files alone: pipes, sockets and terminals have nothing to sync. */
+  /** Does nothing for pipes, sockets and terminals. */
   async sync(): Promise<void> {
     if (!this.#isRegular || this.#fd === undefined) return;
     try {
@@ -113,7 +113,7 @@ export class LineFile {
     try {
       closeSync(fd);
     } catch {
-      // Closed by somebody else: it is as gone as it was meant to be.
+      // Closed elsewhere already.
     }
   }
 }

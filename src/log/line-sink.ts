@@ -1,40 +1,40 @@
 /**
- * What the writer needs from a place that takes lines. Whatever `write` throws is the cause as it
- * came (a system error, what a stream threw); the writer turns it into an error of ours.
+ * The interface between the writer and its destinations. `write` throws the original error, of the
+ * system or a stream; the writer wraps it.
  */
 
-/** What became of a line by the time `write` returned. */
+/** The state of a line when `write` returns. */
 export type LineOutcome =
-  /** handed to the operating system, or to the stream that was lent */
+  /** passed to the operating system, or to the host's stream */
   | 'written'
-  /** accepted; {@link LateOutcomes} tells the rest */
+  /** accepted; {@link LateOutcomes} gets the result */
   | 'pending'
-  /** there was no room for it */
+  /** the buffer is full */
   | 'dropped'
-  /** the stream answered with a promise although it was to be synchronous */
+  /** the stream returned a promise although it should be synchronous */
   | 'promised';
 
 /** Called when a line is lost after its `write` has returned. */
 export type LineLost = (cause: unknown) => void;
 
-/** What becomes of lines after `write` has returned. Not called after `close`. */
+/** Receives the results of pending lines. Not called after `close`. */
 export interface LateOutcomes {
   /** One pending line was written. */
   written(): void;
-  /** One pending line was lost; `lost` is what its `write` was given. */
+  /** One pending line was lost; `lost` is the argument of its `write`. */
   failed(cause: unknown, lost: LineLost | undefined): void;
-  /** The stream reported a fault that belongs to no line we know of. */
+  /** The stream reported an error that belongs to no known line. */
   troubled(cause: unknown): void;
 }
 
 export interface LineSink {
-  /** `line` ends in a line feed and holds no other. */
+  /** `line` ends with its only line feed. */
   write(line: string, lost?: LineLost): LineOutcome;
   /** Resolves when every line accepted before the call is written or lost, and files are synced. */
   flush(): Promise<void>;
   /**
-   * Lets everything go at once: our descriptors, our listeners, lines that still wait. Returns how
-   * many lines that were. Never closes what the caller owns.
+   * Closes our descriptors, removes our listeners and drops pending lines, at once. Returns the number
+   * of dropped lines. Never closes the caller's descriptors or streams.
    */
   close(): number;
 }

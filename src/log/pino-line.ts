@@ -3,10 +3,10 @@ import { pino } from 'pino';
 import type { JsonObject } from '../contract/index.ts';
 import { serializeChecked } from '../contract/serialize.ts';
 
-/** What pino makes of an object without keys. */
+/** pino's line for an object without keys. */
 const EMPTY_LINE = '{}\n';
 
-/** pino would inherit these options, since it gives them no default. */
+/** Without defaults in pino: it would inherit them from a polluted prototype. */
 const UNSET_OPTIONS: object = {
   crlf: false,
   mixin: undefined,
@@ -16,10 +16,13 @@ const UNSET_OPTIONS: object = {
   transport: undefined,
 };
 
-/** Read by each name and not in a loop: a changing key takes ten times as long to look up. */
+/** Arrays inherit from both prototypes that matter. */
 const ARRAYS: object = Array.prototype;
 
-/** pino and JSON.stringify look for these names. Arrays inherit from both prototypes that count. */
+/**
+ * pino and JSON.stringify look these names up. Not a loop: looking up a changing key takes ten times
+ * as long.
+ */
 const isPolluted = (): boolean =>
   'toJSON' in ARRAYS ||
   'method' in ARRAYS ||
@@ -29,9 +32,9 @@ const isPolluted = (): boolean =>
   '' in ARRAYS;
 
 /**
- * Returns a function that makes the line of a validated record from its JSON. pino adds no level, time, process
- * id, host name or message. What a tracer adds to every pino logger (a mixin, an injected `dd`) is in the
- * line too, once: keys of the record win. While prototypes are polluted, pino is left out.
+ * Returns a function that turns the JSON of a validated record into a line. pino adds no level, time,
+ * process id, host name or message. Keys that a tracer adds to every pino logger (a mixin, an
+ * injected `dd`) are in the line; keys of the record win. Skips pino while prototypes are polluted.
  */
 export function createPinoLine(): (json: string) => string {
   let line = '';
@@ -42,7 +45,7 @@ export function createPinoLine(): (json: string) => string {
       timestamp: false,
       errorKey: '',
       serializers: { err: (value: unknown) => value },
-      // Without prototypes: pino must not inherit hooks or formatters.
+      // Without prototypes, so that pino inherits no hooks or formatters.
       formatters: { level: () => ({ __proto__: null }), log: (object) => object },
       hooks: {
         __proto__: null,
@@ -58,7 +61,7 @@ export function createPinoLine(): (json: string) => string {
   );
   return (json) => {
     if (isPolluted()) return `${json}\n`;
-    // A tracer's hook may write a record of its own meanwhile.
+    // A tracer's hook may write another record meanwhile.
     const outer = { line, finished };
     line = '';
     finished = json;
@@ -67,7 +70,7 @@ export function createPinoLine(): (json: string) => string {
       if (line === '') throw new Error('pino made no line');
       return line;
     } finally {
-      // Not kept until the next call: a record may be large.
+      // Frees the texts, which may be large.
       ({ line, finished } = outer);
     }
   };
@@ -77,7 +80,7 @@ export function createPinoLine(): (json: string) => string {
 const withoutFirstComma = (line: string): string =>
   line.startsWith('{,') ? `{${line.slice(2)}` : line;
 
-/** `made` has only what a tracer adds to every logger. */
+/** `made` has only the keys that a tracer adds to every logger. */
 function lineAround(json: string, made: string): string {
   if (made === EMPTY_LINE) return `${json}\n`;
   const added = JSON.parse(withoutFirstComma(made)) as JsonObject;

@@ -1,7 +1,7 @@
-/** The attributes that log platforms know, from the record's own context and the active span (D18). */
+/** Attributes of log platforms, from the record's context and the active span. */
 import { type ActiveSpan, activeSpan, hasDatadogTracer, type SpanReader } from './active-span.ts';
 
-/** The platforms whose attributes the writer knows; `auto` is that of the tracer that is active. */
+/** The platforms whose attributes the writer knows; `auto` follows the active tracer. */
 export const PLATFORMS = ['otel', 'datadog', 'ecs', 'auto'] as const;
 export type PlatformName = (typeof PLATFORMS)[number];
 
@@ -17,7 +17,7 @@ function child(value: unknown, key: string): unknown {
   return isObject && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
 }
 
-/** Nothing where a record that nobody checked has something else. */
+/** A record that is not validated may have another type there. */
 const textAt =
   (...path: readonly string[]): Read<string> =>
   (context) => {
@@ -43,7 +43,7 @@ const clientIp = textAt('actor', 'ip', 'address');
 const serviceName = textAt('service', 'name');
 const environment = textAt('service', 'env');
 
-/** Which identifier of the user is the one: the contract leaves their names to the host. */
+/** Names of a user's identifier, best first: the contract leaves them to the host. */
 const USER_KEYS = ['id', 'user_id', 'uid', 'uuid', 'identifier', 'username', 'email'] as const;
 
 const userId: Read = (context) =>
@@ -58,7 +58,7 @@ const domain: Read = (context) => {
 };
 const HOST = /^(?:\[([^\]]*)\]|([^:]+))(?::\d*)?$/;
 
-/** D19: a request without Host has no URL that could be told. */
+/** A request without a Host header has no URL. */
 const url: Read = (context) => {
   const [protocol, authority] = [scheme(context), host(context)];
   if (protocol === undefined || !authority) return undefined;
@@ -111,17 +111,17 @@ const PRESETS: Readonly<Record<Exclude<PlatformName, 'auto'>, Preset>> = {
   }),
 };
 
-/** Undefined attributes are left out by who asks for them. */
+/** Attributes may be undefined. */
 function readAll(table: Readonly<Record<string, Read>>, context: Context): Attributes {
   return Object.fromEntries(Object.entries(table).map(([key, read]) => [key, read(context)]));
 }
 
-/** Of no span: known as itself, so that nothing has to be made of it. */
+/** Compared by identity, so that the writer serialises nothing. */
 export const NO_ATTRIBUTES: Attributes = Object.freeze({});
 
 /**
- * As a platform function. With `auto` OpenTelemetry's attributes where its span is active, else those
- * of Datadog where dd-trace runs, else OpenTelemetry's if `read` knows of a span, else none.
+ * Returns a platform function. `auto` chooses OpenTelemetry if its span is active, else Datadog if
+ * dd-trace runs, else OpenTelemetry if `read` returns a span, else no attributes.
  */
 export function platformPreset(name: PlatformName, read?: SpanReader) {
   return (record: object): Attributes => {
@@ -133,8 +133,8 @@ export function platformPreset(name: PlatformName, read?: SpanReader) {
 }
 
 /**
- * The same of the active span alone, which needs no record; `undefined` where the attributes are of the
- * record, too. The span is read only where it suffices.
+ * Returns a function that returns the same attributes without a record, or `undefined` if they also
+ * depend on the record.
  */
 export function spanAttributes(
   name: PlatformName,

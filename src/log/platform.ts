@@ -1,54 +1,51 @@
-/**
- * The attributes of a log platform beside a record (D17, D18). Whatever a platform function does
- * wrong costs its attributes, never the record.
- */
+/** Calls platform functions for attributes. A faulty function costs attributes, never the record. */
 import { copyJson, isPlain, type JsonObject, type JsonValue } from '../contract/json-value.ts';
-import { calm } from '../runtime/ignore-rejection.ts';
+import { ignoreRejection } from '../runtime/ignore-rejection.ts';
 
-/** Gives the attributes for one record, which it must not and cannot change. */
+/** Returns the attributes for one record, which is frozen. */
 export type PlatformFunction<R> = (record: R) => Readonly<Record<string, unknown>>;
 
 export interface PlatformOutcome {
   readonly attributes: JsonObject;
-  /** Why attributes are missing; undefined where none is. */
+  /** Why attributes are missing, if any are. */
   readonly fault: Error | undefined;
 }
 
-// Consumers cannot be relied on to read a key that needs an escape.
+// Some consumers cannot read keys that need an escape.
 const UNFIT_KEY = /["\\\p{Cc}\p{Cs}]|^$|^__proto__$/u;
 
-/** Returns a top-level key that a line cannot carry; undefined where `line` has none. */
+/** Returns the first top-level key that is not allowed in a line, or undefined. */
 export const unfitKey = (line: object): string | undefined =>
   Object.keys(line).find((key) => UNFIT_KEY.test(key));
 
-/** Asks `platform` for the attributes of `record`; never throws. */
+/** Returns the attributes of `record`. Never throws. */
 export function attributesFor<R extends object>(
   platform: PlatformFunction<R>,
   record: R,
 ): PlatformOutcome {
   try {
-    const answer: unknown = platform(record);
-    if (!isPlainObject(answer)) {
-      calm(answer);
-      return nothing(new Error('expected a plain object of attributes'));
+    const returned: unknown = platform(record);
+    if (!isPlainObject(returned)) {
+      ignoreRejection(returned);
+      return noAttributes(new Error('expected a plain object of attributes'));
     }
-    return pick(answer, record);
+    return pick(returned, record);
   } catch (cause) {
-    return nothing(new Error('the platform function threw', { cause }));
+    return noAttributes(new Error('the platform function threw', { cause }));
   }
 }
 
-const nothing = (fault: Error): PlatformOutcome => ({ attributes: {}, fault });
+const noAttributes = (fault: Error): PlatformOutcome => ({ attributes: {}, fault });
 
 function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && isPlain(value);
 }
 
-function pick(answer: Readonly<Record<string, unknown>>, record: object): PlatformOutcome {
+function pick(returned: Readonly<Record<string, unknown>>, record: object): PlatformOutcome {
   const attributes: JsonObject = {};
   let fault: Error | undefined;
-  for (const key of Object.keys(answer)) {
-    const value = readAttribute(answer, key, record);
+  for (const key of Object.keys(returned)) {
+    const value = readAttribute(returned, key, record);
     if (value instanceof Error) fault ??= value;
     else if (value !== undefined) attributes[key] = value;
   }
@@ -56,7 +53,7 @@ function pick(answer: Readonly<Record<string, unknown>>, record: object): Platfo
 }
 
 function readAttribute(
-  answer: Readonly<Record<string, unknown>>,
+  returned: Readonly<Record<string, unknown>>,
   key: string,
   record: object,
 ): JsonValue | undefined | Error {
@@ -64,7 +61,7 @@ function readAttribute(
     return new Error(`the attribute "${key}" is a field of the record`);
   if (UNFIT_KEY.test(key)) return new Error('an attribute has a name that cannot stand in a line');
   try {
-    const value = answer[key];
+    const value = returned[key];
     if (value === undefined) return undefined;
     const copy = copyJson(value);
     return copy.ok ? copy.value : new Error(`the attribute "${key}" is not JSON: ${copy.message}`);

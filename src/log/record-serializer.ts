@@ -1,4 +1,4 @@
-/** Turns a record into the JSON of its line, or into an error that hands the record back. */
+/** Serialises records. Errors carry the record as `input`. */
 import { type Contract, contract, type Dialect, type JsonObject } from '../contract/index.ts';
 import { freeFormObject, quoteInLine } from '../contract/json-fragments.ts';
 import { copyJson } from '../contract/json-value.ts';
@@ -7,16 +7,16 @@ import { serializeChecked, serializeLogRecord } from '../contract/serialize.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
 import { unfitKey } from './platform.ts';
 
-/** What `write` takes: a record, the deviations that the contract itself shows included. */
+/** A record as `write` accepts it, including the variants in the contract's own examples. */
 export type WritableRecord<D extends Dialect> = Contract<D>['LogRecord']['_zod']['input'];
 
-/** What is written, and what a platform function is given. */
+/** A record as it is written and passed to a platform function. */
 export type WrittenRecord<D extends Dialect> = Contract<D>['LogRecord']['_zod']['output'];
 
 export interface RecordSerializer {
   /** Returns the record's JSON. Throws ERR_INVALID_RECORD. */
   readonly serialize: (record: unknown) => string;
-  /** Returns a copy of the record that nobody else holds. Throws ERR_INVALID_RECORD. */
+  /** Returns a validated copy of the record. Throws ERR_INVALID_RECORD. */
   readonly check: (record: unknown) => JsonObject;
 }
 
@@ -46,7 +46,7 @@ function parseContract(dialect: Dialect): (record: unknown) => Parsed {
     return { success: false, issues: inputIssues(result.error) };
   };
   try {
-    // Builds the schema now: the first record must not wait for it, nor meet a polluted prototype.
+    // Builds the schema now: the first record need not wait, and prototypes are not polluted yet.
     parse(undefined);
   } catch {
     // A prototype is polluted already: the first record that needs the schema builds it.
@@ -54,13 +54,13 @@ function parseContract(dialect: Dialect): (record: unknown) => Parsed {
   return parse;
 }
 
-/** The JSON of a record that is not validated; undefined when `parseJson` has to judge it. */
+/** Returns the JSON of a record that is not validated, or undefined if it needs `parseJson`. */
 function serializeJson(record: unknown): string | undefined {
   const isFit = typeof record === 'object' && record !== null && unfitKey(record) === undefined;
   return isFit ? freeFormObject(record, quoteInLine) : undefined;
 }
 
-/** A getter or a proxy within the record may throw: the check reports it. */
+/** A getter or a proxy in the record may throw; then `check` reports it. */
 function unlessItThrows(
   serialize: (record: unknown) => string | undefined,
   record: unknown,
@@ -77,7 +77,6 @@ function checked(parse: (record: unknown) => Parsed, record: unknown): JsonObjec
   try {
     parsed = parse(record);
   } catch (cause) {
-    // A getter or a proxy within the record.
     const detail = 'reading the record threw';
     throw new SecurityEventError('ERR_INVALID_RECORD', { detail, cause, input: record });
   }

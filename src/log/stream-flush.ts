@@ -1,13 +1,13 @@
-/** How each kind of stream that was lent to the writer is flushed. */
+/** Flushes each kind of stream of the host. */
 import { readProperty } from '../own-properties.ts';
 import { systemCode } from './line-sink.ts';
-import { kindOf, type LentStream, type StreamKind } from './stream-kind.ts';
+import { type HostStream, kindOf, type StreamKind } from './stream-kind.ts';
 
-/** fsync was asked of something that has nothing to sync. */
+/** Codes of fsync for descriptors that cannot be synced. */
 const NOTHING_TO_SYNC: ReadonlySet<string | undefined> = new Set(['EINVAL', 'ENOTSUP', 'EROFS']);
 
-/** Resolves when a stream has passed on what it holds, as far as its kind can tell. */
-export function flushStream(stream: LentStream): Promise<void> {
+/** Resolves when a stream has passed on its buffered lines, as far as this kind of stream reports it. */
+export function flushStream(stream: HostStream): Promise<void> {
   return new Promise((resolve, reject) => {
     const done = (error?: unknown): void => {
       if (error instanceof Error && !NOTHING_TO_SYNC.has(systemCode(error))) reject(error);
@@ -17,13 +17,13 @@ export function flushStream(stream: LentStream): Promise<void> {
   });
 }
 
-type Flush = (stream: LentStream, done: (error?: unknown) => void) => void;
+type Flush = (stream: HostStream, done: (error?: unknown) => void) => void;
 
 const flushByCallback: Flush = (stream, done) =>
   typeof readProperty(stream, 'flush') === 'function' ? stream.flush?.(done) : done();
 
-/** A fault is an end as well; the listener for faults has told of it. */
-function whenWritten(stream: LentStream, event: 'drain' | 'finish', done: () => void): void {
+/** Also ends on an error, which the error listener reports. */
+function whenWritten(stream: HostStream, event: 'drain' | 'finish', done: () => void): void {
   const finish = (): void => {
     for (const name of [event, 'error', 'close']) stream.off?.(name, finish);
     done();
@@ -38,14 +38,14 @@ const FLUSHES: Readonly<Record<StreamKind, Flush>> = {
       readProperty(stream, 'destroyed') === true
     )
       done();
-    // A write after the end would destroy the stream with what it still holds.
+    // A write after the end would destroy the stream and its buffer.
     else if (readProperty(stream, 'writableEnded') === true) whenWritten(stream, 'finish', done);
-    // An empty chunk is answered after all that came before it.
+    // The callback of an empty chunk is called after all earlier chunks.
     else stream.write('', done);
   },
   'sonic-boom': (stream, done) => {
     if (Number(readProperty(stream, 'minLength')) > 0) flushByCallback(stream, done);
-    // Without `minLength` its flush answers at once, whatever is still being written.
+    // Without `minLength` its flush calls back at once, even during a write.
     else if (Reflect.get(stream, '_writing') === true) whenWritten(stream, 'drain', done);
     else done();
   },

@@ -1,11 +1,11 @@
 /**
- * What a stream that was lent to the writer is, told by its shape: a host may have another copy of
- * pino, sonic-boom or thread-stream than ours, so `instanceof` would not know them.
+ * Recognises the host's streams by their shape: the host may have other copies of pino, sonic-boom or
+ * thread-stream, so `instanceof` does not work.
  */
 import { readProperty } from '../own-properties.ts';
 
-/** Anything with a `write`; what else it has decides its {@link StreamKind}. */
-export interface LentStream {
+/** Anything with a `write`; the other properties decide its {@link StreamKind}. */
+export interface HostStream {
   write(line: string, written?: (error?: unknown) => void): unknown;
   readonly on?: (event: string, listener: (argument: unknown) => void) => unknown;
   readonly off?: (event: string, listener: (argument: unknown) => void) => unknown;
@@ -23,24 +23,24 @@ export interface LentStream {
 export type StreamKind =
   /** a node:stream Writable (file stream, socket, process.stdout) */
   | 'node'
-  /** sonic-boom, what `pino.destination` makes */
+  /** sonic-boom, from `pino.destination` */
   | 'sonic-boom'
-  /** thread-stream, what `pino.transport` makes */
+  /** thread-stream, from `pino.transport` */
   | 'worker'
   /** any other object with a `write` */
   | 'plain';
 
-export function kindOf(stream: LentStream): StreamKind {
+export function kindOf(stream: HostStream): StreamKind {
   if (typeof readProperty(stream, 'writableLength') === 'number') return 'node';
   if (typeof readProperty(stream, 'flushSync') !== 'function') return 'plain';
   return typeof readProperty(stream, 'sync') === 'boolean' ? 'sonic-boom' : 'worker';
 }
 
-export const isStream = (value: unknown): value is LentStream =>
+export const isStream = (value: unknown): value is HostStream =>
   typeof value === 'object' && value !== null && typeof readProperty(value, 'write') === 'function';
 
-/** The streams behind `pino.multistream`, or the stream itself. */
-export function leavesOf(stream: LentStream): LentStream[] {
+/** Returns the streams of a `pino.multistream`, or the stream itself. */
+export function leavesOf(stream: HostStream): HostStream[] {
   const streams = readProperty(stream, 'streams');
   if (!Array.isArray(streams)) return [stream];
   return streams
@@ -49,8 +49,8 @@ export function leavesOf(stream: LentStream): LentStream[] {
     .flatMap(leavesOf);
 }
 
-/** Why a stream does not write before its `write` returns; undefined where it does. */
-export function reasonItWritesLater(stream: LentStream): string | undefined {
+/** Returns why a stream writes after its `write` has returned, or undefined if it does not. */
+export function reasonItWritesLater(stream: HostStream): string | undefined {
   for (const leaf of leavesOf(stream)) {
     const reason = REASONS[kindOf(leaf)](leaf);
     if (reason !== undefined) return reason;
@@ -58,10 +58,10 @@ export function reasonItWritesLater(stream: LentStream): string | undefined {
   return undefined;
 }
 
-const REASONS: Readonly<Record<StreamKind, (stream: LentStream) => string | undefined>> = {
-  node: () => 'a node:stream Writable queues what it is given',
+const REASONS: Readonly<Record<StreamKind, (stream: HostStream) => string | undefined>> = {
+  node: () => 'a node:stream Writable queues lines',
   'sonic-boom': (stream) => {
-    // pino() and pino.destination() are asynchronous unless they are told otherwise.
+    // pino() and pino.destination() are asynchronous by default.
     if (readProperty(stream, 'sync') !== true)
       return 'the pino destination was not made with `sync: true`';
     const keepsBytes = Number(readProperty(stream, 'minLength')) > 0;
@@ -72,8 +72,8 @@ const REASONS: Readonly<Record<StreamKind, (stream: LentStream) => string | unde
 };
 
 /**
- * The stream of a pino logger, whichever copy of pino made it; undefined for anything else. The
- * symbol is private to each copy, and children inherit it from their parent.
+ * Returns the stream of a pino logger, or undefined for anything else. Each copy of pino has its own
+ * symbol for it, which child loggers inherit.
  */
 export function streamOfLogger(value: object): unknown {
   let owner: object | null = value;
@@ -87,10 +87,10 @@ export function streamOfLogger(value: object): unknown {
   return undefined;
 }
 
-/** True for a transport whose worker sorts lines by their `level`, which a record has not. */
-export const sortsByLevel = (stream: LentStream): boolean =>
+/** Returns whether a transport's worker sorts lines by their `level`, which records do not have. */
+export const sortsByLevel = (stream: HostStream): boolean =>
   leavesOf(stream).some((leaf) => Reflect.get(leaf, TRANSPORT_SORTS_BY_LEVEL) === true);
 
-// Registered symbols of pino's, the same in every copy.
+// pino's registered symbols, the same in every copy.
 const TRANSPORT_SORTS_BY_LEVEL = Symbol.for('pino.transport.usesMultistream');
 export const WANTS_METADATA = Symbol.for('pino.metadata');

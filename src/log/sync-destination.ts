@@ -1,15 +1,15 @@
-/** Lines written before `write` returns, so that they survive whatever ends the process. */
+/** Writes lines before `write` returns, so that they survive a crash right after it. */
 import { writeSync } from 'node:fs';
 import type { LineFile } from './line-file.ts';
 import { type LineOutcome, type LineSink, systemCode } from './line-sink.ts';
 
-/** The reader is slow, or a signal came in between: neither is a failure. */
-export const TRY_AGAIN: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EINTR']);
+/** The reader is slow, or a signal interrupted the write. */
+export const RETRYABLE_CODES: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EINTR']);
 
 const MAX_PAUSE_MS = 20;
 
-/** Node takes three bytes a character for a text that it is to write. */
-const MAX_TEXT = 64 * 1024;
+/** In characters: Node allocates three bytes for each to write a text. */
+const MAX_TEXT_LENGTH = 64 * 1024;
 
 export class SyncDestination implements LineSink {
   readonly #file: LineFile;
@@ -24,8 +24,8 @@ export class SyncDestination implements LineSink {
     try {
       const fd = file.descriptor();
       const text = file.isTorn ? `\n${line}` : line;
-      // Nearly always it is taken whole, and then it need not be made into bytes here.
-      if (text.length <= MAX_TEXT) offset = unlessBusy(() => writeSync(fd, text));
+      // The first write nearly always takes the whole text, which then needs no Buffer.
+      if (text.length <= MAX_TEXT_LENGTH) offset = unlessBusy(() => writeSync(fd, text));
       if (offset === Buffer.byteLength(text)) return this.#written();
       const bytes = Buffer.from(text);
       let pauseMs = 1;
@@ -56,20 +56,19 @@ export class SyncDestination implements LineSink {
   }
 }
 
-/** How many bytes were taken; 0 where the destination takes none just now. */
+/** Returns the number of bytes written: 0 if the destination is busy. */
 function unlessBusy(write: () => number): number {
   try {
     return write();
   } catch (cause) {
-    if (TRY_AGAIN.has(systemCode(cause))) return 0;
+    if (RETRYABLE_CODES.has(systemCode(cause))) return 0;
     throw cause;
   }
 }
 
 /**
- * Waits as a blocking pipe would, without burning the processor, and returns how long to wait next
- * time. A descriptor is non-blocking when somebody who shares it made it so, as Node does with
- * pipes under `process.stdout`.
+ * Blocks the thread, like a write to a blocking pipe, and returns the next pause. The descriptor may
+ * be non-blocking because Node makes the pipes of `process.stdout` so.
  */
 function pauseBlocking(pauseMs: number): number {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);

@@ -1,40 +1,37 @@
-/** What became of the records given to a log writer. */
+/** Counts the records of a log writer by result. */
 import { channel } from 'node:diagnostics_channel';
 import { SecurityEventError } from '../errors.ts';
 import { type LateOutcomes, type LineLost, systemCode } from './line-sink.ts';
 
-/**
- * Calls of `write` = `written` + `pending` + `failed` + `refused` + `dropped`; the rest tells of
- * the latest faults.
- */
+/** Calls of `write` = `written` + `pending` + `failed` + `refused` + `dropped`. */
 export interface LogWriterStats {
-  /** Handed to the operating system, or to the stream that was lent. */
+  /** Passed to the operating system, or to the host's stream. */
   readonly written: number;
   /** Waiting to be written; always 0 when synchronous. */
   readonly pending: number;
-  /** Lost to an error of the destination. */
+  /** Lost because of an error of the destination. */
   readonly failed: number;
-  /** Not written since they break the contract, or since the writer was closed. */
+  /** Not written: the record breaks the contract, or the writer was closed. */
   readonly refused: number;
-  /** Lost since the buffer was full, or since `close` could not wait longer. */
+  /** Lost: the buffer was full, or `close` reached its deadline. */
   readonly dropped: number;
-  /** Records written with fewer attributes than the platform function meant to give. */
+  /** Records written without some attributes, because the platform function failed. */
   readonly platformFailures: number;
-  /** The latest fault of the destination. */
+  /** The latest error of the destination. */
   readonly lastError: SecurityEventError | undefined;
-  /** The latest fault of the platform function. */
+  /** The latest error of the platform function. */
   readonly lastPlatformError: Error | undefined;
 }
 
 /** What `flush` and `close` report. */
 export interface WriteReport {
-  /** Records lost since the last report, apart from those whose `write` threw. */
+  /** Records lost since the last report, except those whose `write` threw. */
   readonly lost: number;
-  /** The latest fault since the last report. Absent: none. */
+  /** The latest error since the last report, if there was one. */
   readonly error?: SecurityEventError;
 }
 
-/** ERR_WRITE_FAILED with the system's code in its message, where the cause has one. */
+/** Returns ERR_WRITE_FAILED with the cause's system code, if it has one. */
 export function writeFailed(cause: unknown, input?: unknown): SecurityEventError {
   const code = systemCode(cause);
   return new SecurityEventError('ERR_WRITE_FAILED', {
@@ -69,7 +66,7 @@ export class WriteCounters implements LateOutcomes {
     lastPlatformError: undefined,
   };
 
-  /** Records lost after their `write` had returned, and the latest cause, since they were last reported. */
+  /** Records lost after `write` had returned since the last report, and the latest cause. */
   #lateLosses = 0;
   #lateFault: { readonly cause: unknown } | undefined;
 
@@ -85,7 +82,7 @@ export class WriteCounters implements LateOutcomes {
     if (count > 0 && this.#lost.hasSubscribers) this.#lost.publish(event);
   }
 
-  /** Returns what was lost since the last report, apart from the records whose `write` threw. */
+  /** Returns the losses since the last report, and starts the next. */
   takeReport(): WriteReport {
     const [lost, fault] = [this.#lateLosses, this.#lateFault];
     this.#lateLosses = 0;
@@ -114,14 +111,14 @@ export class WriteCounters implements LateOutcomes {
     this.#stats.lastError = writeFailed(cause);
   }
 
-  /** One record was lost within its `write`. */
+  /** Counts a record whose `write` throws. */
   lost(error: SecurityEventError): void {
     this.#stats.failed += 1;
     this.#stats.lastError = error;
     this.#publishLost('failed', 1);
   }
 
-  /** `lines` that waited will never be written. */
+  /** Counts pending lines that will never be written. */
   abandoned(lines: number): void {
     this.#stats.pending -= lines;
     this.#lateLosses += lines;

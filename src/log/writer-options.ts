@@ -1,8 +1,6 @@
-/** The options of the log writer, checked when it is made. */
-
+/** The options of the log writer, validated when it is created. */
 import type { Dialect, JsonObject } from '../contract/index.ts';
-import { SecurityEventError } from '../errors.ts';
-import { ownProperties } from '../own-properties.ts';
+import { A_FUNCTION, ANYTHING, check, oneOf, type Rules, usable } from '../option-rules.ts';
 import type { SpanReader } from './active-span.ts';
 import type { LogDestination } from './destination.ts';
 import type { PlatformFunction } from './platform.ts';
@@ -22,36 +20,32 @@ import {
 const DEFAULT_MAX_BUFFER_BYTES = 16 * 1024 * 1024;
 
 export interface LogWriterOptions<D extends Dialect = 'strict'> {
-  /** Where lines go: see {@link LogDestination}. Default: file descriptor 1, standard output. */
+  /** Where lines are written: see {@link LogDestination}. Default: file descriptor 1, standard output. */
   readonly destination?: LogDestination;
-  /** The contract's dialect (D0, D14). Default `'strict'`. */
+  /** The contract's dialect. Default `'strict'`. */
   readonly dialect?: D;
   /**
-   * Attributes of the log platform beside the record (D18): `false` (default) for none, those of
-   * `'otel'`, `'datadog'` or `'ecs'`, `'auto'` for those of the tracer that is active, or a function
-   * of the record. What it does wrong costs attributes, never the record; `stats()` tells.
+   * Adds attributes of the log platform to each line: `false` (default), `'otel'`, `'datadog'`,
+   * `'ecs'`, `'auto'` for the active tracer, or a function of the record. If it fails, the record is
+   * written without them and `stats()` counts it.
    */
   readonly platform?: false | PlatformName | PlatformFunction<WrittenRecord<D>>;
   /**
-   * Where the ids of the active span come from, for a named platform: called at each `write`. What
-   * it throws, or gives that is no span's ids, counts as no span. Default: OpenTelemetry's and
-   * dd-trace's globals, the first that knows of a span.
+   * Returns the ids of the active span, for a named platform. Called at each `write`; errors and
+   * invalid ids count as no span. Default: reads OpenTelemetry's, then dd-trace's globals.
    */
   readonly activeSpan?: SpanReader;
-  /**
-   * Whether records are checked against the contract. Default true. With false a record must still
-   * be a plain JSON object.
-   */
+  /** Validates records against the contract. Default true. With false any plain JSON object is accepted. */
   readonly validate?: boolean;
   /**
-   * Default true: a record whose `write` returned is out of the process, whatever ends it. With
-   * false lines are written in the background, and those that still wait are lost with the process.
+   * Writes each line before `write` returns, so that it survives a crash. Default true. With false
+   * lines are written in the background; a crash loses the pending ones.
    */
   readonly sync?: boolean;
   /**
-   * With `sync: false` alone: how much may wait, in bytes of UTF-8. Lines beyond it are dropped and
-   * counted. A positive integer; default 16 MiB. pino destinations and transports, which buffer by
-   * themselves, have bounds of their own.
+   * Maximum size of pending lines with `sync: false`, in bytes of UTF-8. Lines beyond it are dropped
+   * and counted. A positive integer; default 16 MiB. Does not limit pino destinations and transports,
+   * which have their own buffers.
    */
   readonly maxBufferBytes?: number;
 }
@@ -60,11 +54,30 @@ export interface WriterSettings {
   readonly destination: unknown;
   readonly records: RecordSerializer;
   readonly platform: false | PlatformFunction<JsonObject>;
-  /** Returns the attributes; undefined where they depend on the record. */
+  /** Returns the attributes, or undefined if they depend on the record. */
   readonly attributes: () => Readonly<Record<string, unknown>> | undefined;
   readonly sync: boolean;
   readonly maxBufferBytes: number;
 }
+
+const isPlatformName = (value: unknown): value is PlatformName =>
+  PLATFORMS.some((name) => name === value);
+
+const RULES: Rules<keyof LogWriterOptions> = {
+  destination: ANYTHING,
+  dialect: ANYTHING,
+  platform: usable(
+    `false, ${PLATFORMS.map((name) => `'${name}'`).join(', ')} or a function`,
+    (value) => value === false || isPlatformName(value) || typeof value === 'function',
+  ),
+  activeSpan: A_FUNCTION,
+  validate: oneOf(true, false),
+  sync: oneOf(true, false),
+  maxBufferBytes: usable(
+    'a positive integer',
+    (value) => Number.isSafeInteger(value) && (value as number) > 0,
+  ),
+};
 
 /** Throws ERR_INVALID_OPTION. */
 export function settingsOf<D extends Dialect>(options: LogWriterOptions<D>): WriterSettings {
@@ -76,29 +89,17 @@ export function settingsOf<D extends Dialect>(options: LogWriterOptions<D>): Wri
     validate = true,
     sync = true,
     maxBufferBytes = DEFAULT_MAX_BUFFER_BYTES,
-  } = ownOptions(options);
-  expect(typeof validate === 'boolean', 'validate', 'true or false');
-  expect(typeof sync === 'boolean', 'sync', 'true or false');
-  const isSize = Number.isSafeInteger(maxBufferBytes) && maxBufferBytes > 0;
-  expect(isSize, 'maxBufferBytes', 'a positive integer');
+  } = check<LogWriterOptions<D>>(options, RULES);
   return {
     destination,
     records: recordSerializer(dialect, validate),
     attributes: attributesOf(platform, activeSpan, validate),
-    platform: platformOf(platform, activeSpan),
+    platform: isPlatformName(platform)
+      ? platformPreset(platform, activeSpan)
+      : (platform as false | PlatformFunction<JsonObject>),
     sync,
     maxBufferBytes,
   };
-}
-
-function platformOf(platform: unknown, activeSpan: unknown): false | PlatformFunction<JsonObject> {
-  const name = PLATFORMS.find((known) => known === platform);
-  const isPlatform = platform === false || name !== undefined || typeof platform === 'function';
-  expect(isPlatform, 'platform', `false, ${PLATFORMS.map(quoted).join(', ')} or a function`);
-  const isReader = activeSpan === undefined || typeof activeSpan === 'function';
-  expect(isReader, 'activeSpan', 'a function');
-  if (name !== undefined) return platformPreset(name, activeSpan as SpanReader | undefined);
-  return platform as false | PlatformFunction<JsonObject>;
 }
 
 function attributesOf(
@@ -107,36 +108,6 @@ function attributesOf(
   validate: boolean,
 ): WriterSettings['attributes'] {
   if (platform === false) return () => NO_ATTRIBUTES;
-  const name = PLATFORMS.find((known) => known === platform);
-  // A record that nobody checked may have keys with the names of the attributes.
-  return name === undefined || !validate ? () => undefined : spanAttributes(name, read);
+  // A record that is not validated may have keys with the names of the attributes.
+  return isPlatformName(platform) && validate ? spanAttributes(platform, read) : () => undefined;
 }
-
-const OPTIONS: ReadonlySet<string> = new Set<keyof LogWriterOptions>([
-  'destination',
-  'dialect',
-  'platform',
-  'activeSpan',
-  'validate',
-  'sync',
-  'maxBufferBytes',
-]);
-
-function ownOptions<T extends object>(options: T): T {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw refusal('expected the options to be an object', []);
-  }
-  const own = ownProperties(options);
-  const unknown = Object.keys(own).find((key) => !OPTIONS.has(key));
-  if (unknown === undefined) return own;
-  throw refusal(`unknown key ${JSON.stringify(unknown)} in the options`, [unknown]);
-}
-
-function expect(isUsable: boolean, option: string, expected: string): void {
-  if (!isUsable) throw refusal(`expected ${option} to be ${expected}`, [option]);
-}
-
-const quoted = (word: string): string => `'${word}'`;
-
-const refusal = (detail: string, path: readonly string[]): SecurityEventError =>
-  new SecurityEventError('ERR_INVALID_OPTION', { detail, path });

@@ -1,4 +1,4 @@
-/** The channel A writer: one record, one line of JSON, written before `write` returns. */
+/** The log writer: writes each record as one line of JSON. */
 import { frozen } from '../contract/frozen.ts';
 import type { Dialect, JsonObject } from '../contract/index.ts';
 import { serializeChecked } from '../contract/serialize.ts';
@@ -18,36 +18,36 @@ import {
 } from './write-counters.ts';
 import { type LogWriterOptions, settingsOf, type WriterSettings } from './writer-options.ts';
 
-/** How long `close` waits for lines that still wait. */
+/** How long `close` waits for pending lines. */
 const CLOSE_DEADLINE_MS = 5000;
 
 export interface LogWriter<D extends Dialect = 'strict'> {
   /**
-   * Writes one record as one line. Throws ERR_INVALID_RECORD, ERR_WRITE_FAILED or
-   * ERR_WRITER_CLOSED, and ERR_DESTINATION_NOT_SYNCHRONOUS where the `write` of the destination
-   * answers with a promise; each has the record as `input`. With `sync: false` a full buffer drops
-   * the record without an error, and later failures are told by `stats()`.
+   * Writes one record as one line. Throws ERR_INVALID_RECORD, ERR_WRITE_FAILED, ERR_WRITER_CLOSED, or
+   * ERR_DESTINATION_NOT_SYNCHRONOUS if the destination's `write` returns a promise; each has the
+   * record as `input`. With `sync: false` a full buffer drops the record without an error; `stats()`
+   * counts it, and later failures.
    */
   write(record: WritableRecord<D>): void;
   /**
-   * Resolves when everything written so far is handed over, and synced to the disk where the
-   * destination is a path or a descriptor of a file. Reports the records lost since the last report
-   * (`sync: false`), and why. Rejects with ERR_WRITE_FAILED where the sync fails.
+   * Resolves when all lines so far are written, and synced to disk if the destination is a file.
+   * Returns the number of records lost since the last report (`sync: false`), and why. Rejects with
+   * ERR_WRITE_FAILED if the sync fails.
    */
   flush(): Promise<WriteReport>;
   /**
-   * Flushes for at most 5 s, drops what still waits, and lets the destination go; a descriptor or
-   * stream of the caller's stays open. Rejects like `flush`, and the writer is closed all the same.
+   * Flushes for at most 5 s, drops lines that are still pending, and closes the destination; the
+   * caller's descriptor or stream stays open. Rejects like `flush`; the writer is closed even then.
    */
   close(): Promise<WriteReport>;
-  /** The counters as they are now. */
+  /** Returns the current counters. */
   stats(): LogWriterStats;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Makes a writer for channel A. Throws ERR_INVALID_OPTION, and ERR_DESTINATION_NOT_SYNCHRONOUS
- * where `sync` is true and the destination is known to write later.
+ * Creates a log writer. Throws ERR_INVALID_OPTION, and ERR_DESTINATION_NOT_SYNCHRONOUS if `sync` is
+ * true and the destination is known to write later.
  */
 export function createLogWriter<D extends Dialect = 'strict'>(
   options: LogWriterOptions<D> = {},
@@ -61,7 +61,7 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
   readonly #counters = new WriteCounters();
   readonly #lineOf = createPinoLine();
   readonly #sink: LineSink;
-  /** A flush that covers every record so far. */
+  /** Covers every record so far. */
   #flushing: Promise<WriteReport> | undefined;
   #closing: Promise<WriteReport> | undefined;
 
@@ -84,8 +84,8 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
   }
 
   /**
-   * Writes a record that was validated, given with its JSON. `record` is nobody else's: a platform function
-   * gets it, frozen. `lost` is called when the line is lost later (`sync: false`). Throws like `write`.
+   * Writes a validated record, whose JSON is `json`. `record` must be an own copy: it is frozen for a
+   * platform function. `lost` is called if the line is lost later (`sync: false`). Throws like `write`.
    */
   writeLine(json: string, record: JsonObject, lost?: LineLost): void {
     this.#refuseIfClosed(record);
@@ -111,7 +111,7 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
   #attributesFor(record: JsonObject): Attributes {
     const { platform } = this.#settings;
     if (platform === false) return NO_ATTRIBUTES;
-    // What was validated is what is written: the function may keep the record, not change it.
+    // Frozen, so that the function cannot change a validated record.
     const { attributes, fault } = attributesFor(platform, frozen(record));
     if (fault !== undefined) this.#counters.platformFailed(fault);
     return attributes;
@@ -129,7 +129,7 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
       this.#counters.count(outcome, record);
       return;
     }
-    const detail = 'its `write` answered with a promise';
+    const detail = 'its `write` returned a promise';
     const path = ['destination'];
     throw this.#lost(
       new SecurityEventError('ERR_DESTINATION_NOT_SYNCHRONOUS', { detail, path, input: record }),

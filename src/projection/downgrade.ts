@@ -1,6 +1,6 @@
 /**
- * A message of format v2 as an element of the deprecated format v1 (D40-D45). Pure: what it makes of
- * a message that the contract takes, the contract's `WebhookMessageV1` takes.
+ * Converts messages of format v2 to elements of the deprecated format v1 (D40 to D45). A valid message
+ * becomes a valid element.
  */
 import type { Contract, Dialect, WebhookMessageV2 } from '../contract/index.ts';
 import { type Incident, type PulseContext, pulse, pulseGenre, pulseHints } from './pulse.ts';
@@ -11,27 +11,27 @@ type Content<T extends MessageType> = Extract<WebhookMessageV2, { message_type: 
 /** An element of a request of format v1. */
 export type ElementV1 = Contract<Dialect>['WebhookMessageV1']['_zod']['output'];
 
-/** What {@link downgrade} reads: what `messageToSend` gave, with its id fixed (D21). */
+/** A validated message with its id. */
 export interface MessageToDowngrade {
   readonly message_id: string;
   readonly message_type: string;
   readonly message: object;
-  /** What the caller says of the pulse (D43); beside an incident only. */
+  /** The caller's fields of the pulse; for incidents only. */
   readonly v1?: object | undefined;
 }
 
 export interface DowngradeContext extends PulseContext {
-  /** When the message was accepted, as channel B writes times (D23). */
+  /** When the message was accepted, in channel B's format. */
   readonly acceptedAt: string;
-  /** Whether the names that real v1 receivers read are written besides (D41). */
+  /** Whether to add the names that real v1 receivers read (D41). */
   readonly v1Aliases: boolean;
 }
 
 /** Why a message has no v1 form; returned to the caller and counted. */
 export type DowngradeSkip =
-  /** an incident's `updated` (D44) */
+  /** v1 has no updates of incidents */
   | 'v1-incident-update'
-  /** an incident whose type is none of the 18 genres, and the caller named none (D43) */
+  /** the incident's type is not one of the 18 genres, and the caller named none */
   | 'no-v1-genre';
 
 export type Downgraded =
@@ -39,11 +39,11 @@ export type Downgraded =
   | { readonly kind: 'skipped'; readonly reason: DowngradeSkip };
 
 /**
- * The v1 form of a message, or why it has none. Every type that is none of the three fixed ones is
- * an incident (D25).
+ * Returns the v1 form of a message, or why it has none. All types except the three fixed ones are
+ * incidents.
  *
- * @throws SecurityEventError `ERR_INVALID_MESSAGE` where `v1` makes a pulse that the contract
- * refuses; its `path` is `['v1', field]`.
+ * @throws SecurityEventError `ERR_INVALID_MESSAGE` if `v1` makes the pulse invalid; its `path` is
+ * `['v1', field]`.
  */
 export function downgrade(given: MessageToDowngrade, context: DowngradeContext): Downgraded {
   switch (given.message_type) {
@@ -67,18 +67,17 @@ function skipped(reason: DowngradeSkip): Downgraded {
 }
 
 /**
- * Most messages have no rating, and receivers that read `risk` fail where it is missing. The middle of 0 to 100:
- * neither end, where a receiver's threshold would drop or escalate everything.
+ * Most messages have no rating, and receivers that read `risk` fail without one. The middle of 0 to 100:
+ * at either end a receiver's threshold would drop or escalate everything.
  */
 const UNRATED_RISK = 50;
 
-/** The rating of v1: the message's own (D81), or with aliases the middle. */
 function riskOf(coefficient: number | undefined, v1Aliases: boolean): { readonly risk?: number } {
   if (coefficient !== undefined) return { risk: coefficient };
   return v1Aliases ? { risk: UNRATED_RISK } : {};
 }
 
-/** D41: flattened, in the contract's order; `event_id` and `event_url` stay beside their aliases. */
+/** Flattened, in the contract's order; `event_id` and `event_url` stay beside their aliases (D41). */
 function securityEvent(
   { risk_coefficient, ...message }: Content<'security_event'>,
   { v1Aliases }: DowngradeContext,
@@ -88,7 +87,7 @@ function securityEvent(
   return v1Aliases ? { ...event, id: message.event_id, url: message.event_url } : event;
 }
 
-/** D41, D42: a test has `id` and `url` of its own, so that `risk` alone is added. */
+/** A test has its own `id` and `url`, so the only alias is `risk`. */
 function testEvent(
   { risk_coefficient, ...message }: Content<'test'>,
   { v1Aliases }: DowngradeContext,
@@ -96,7 +95,7 @@ function testEvent(
   return { svc_payload_type: 'test', ...message, ...riskOf(risk_coefficient, v1Aliases) };
 }
 
-/** D41: what stands in v2's envelope stands in the element. */
+/** Moves the fields of v2's envelope into the element. */
 function securityResponse(given: MessageToDowngrade, context: DowngradeContext): ElementV1 {
   return {
     id: given.message_id,
@@ -106,11 +105,10 @@ function securityResponse(given: MessageToDowngrade, context: DowngradeContext):
   };
 }
 
-/** D43, D44. An update is no pulse of any genre, so that this reason comes first. */
 function incident(given: MessageToDowngrade, context: DowngradeContext): Downgraded {
   const message = given.message as Incident;
   if (message.incident_status === 'updated') return skipped('v1-incident-update');
-  // An inherited `v1`, of a polluted prototype, would change every incident.
+  // A `v1` inherited from a polluted prototype would change every incident.
   const hints = pulseHints(Object.hasOwn(given, 'v1') ? given.v1 : undefined);
   const genre = pulseGenre(given.message_type, hints);
   if (genre === undefined) return skipped('no-v1-genre');

@@ -1,4 +1,4 @@
-/** Messages of format v2, built from what a record says (D46 to D50). */
+/** Builds messages of format v2 from the data of a record (D46 to D50). */
 import type { LogActor, WebhookMessageV2 } from '../contract/index.ts';
 import type { Incident } from './pulse.ts';
 import type { EventWords } from './vocabulary-map.ts';
@@ -8,7 +8,7 @@ export type SecurityEvent = Extract<
   { readonly message_type: 'security_event' }
 >['message'];
 
-/** The service of a record: on channel B its id, name and environment are the application's (D46). */
+/** The service of a record. On channel B its id, name and environment are the application's. */
 export interface Service {
   readonly svc_id: string;
   readonly name: string;
@@ -20,12 +20,12 @@ export interface SecurityEventSource {
   readonly words: EventWords;
   /** Address of the actor, if it is known. */
   readonly ip: LogActor['ip'] | undefined;
-  /** As channel B writes times (D23). */
+  /** In channel B's format. */
   readonly occurredAt: string;
   readonly id: string;
   /** Absolute. */
   readonly url: string;
-  /** D81; absent unless the caller gives it. */
+  /** The caller's rating, if there is one. */
   readonly riskCoefficient?: number | undefined;
 }
 
@@ -54,7 +54,7 @@ export type SecurityResponse = Extract<
 export interface SecurityResponseSource {
   readonly service: Service;
   readonly playbook: { readonly name: string; readonly playbook_slug: string };
-  /** Whom the response is about, where that is known. */
+  /** The actor to whom the playbook responded, if known. */
   readonly actor: LogActor | undefined;
 }
 
@@ -64,7 +64,7 @@ export function securityResponse({
   actor,
 }: SecurityResponseSource): SecurityResponse {
   const { identifiers } = actor ?? { identifiers: null };
-  // A text or a list is what channel A refuses, and nobody's identifiers.
+  // Validation of the record reports a text or a list.
   const isKnown =
     typeof identifiers === 'object' && identifiers !== null && !Array.isArray(identifiers);
   return {
@@ -77,14 +77,14 @@ export function securityResponse({
   };
 }
 
-/** An account that an account takeover has compromised (D29). */
+/** An account that an account takeover has compromised. */
 export type CompromisedAccount = NonNullable<Incident['new_compromised_accounts']>[number];
 
 export interface IncidentSource {
   readonly applicationId: string;
   readonly incidentId: string;
   readonly status: Incident['incident_status'];
-  /** As channel B writes times (D23). */
+  /** Times are in channel B's format. */
   readonly startedAt: string;
   readonly updatedAt: string;
   /** Addresses that no earlier message of this incident carried. */
@@ -117,9 +117,9 @@ type Message<T extends WebhookMessageV2['message_type']> = Extract<
 export type ResolvedIp = Message<'security_event'>['ips'][number];
 export type RelatedIp = Message<'account_takeover'>['new_related_ips'][number];
 
-/** D12 has `{}` or all four; D28 the place as `[longitude, latitude]`. */
+/** A record's `geo` is empty or complete; a message has the point as `[longitude, latitude]`. */
 function messageGeo(geo: ActorIp['geo']): ResolvedIp['geo'] {
-  // What an attack put on Object.prototype is no place.
+  // Ignores keys of a polluted prototype.
   if (!Object.hasOwn(geo, 'city') || !Object.hasOwn(geo, 'country_code')) return {};
   const { city, country_code: code, latitude, longitude } = geo;
   if (city === undefined || code === undefined) return {};
@@ -153,6 +153,6 @@ function relatedIp({ address, geo, metadata }: ActorIp, resolvedAt: string): Rel
   };
 }
 
-/** The whole address and nothing beside it: `203.0.113.9/32`, `2001:db8::7/128`. */
+/** The CIDR of this one address: `203.0.113.9/32`, `2001:db8::7/128`. */
 const cidrOf = ({ address }: Pick<ActorIp, 'address'>): string =>
   `${address}/${address.includes(':') ? 128 : 32}`;

@@ -1,5 +1,4 @@
-/** An incident as the pulse of format v1: what the caller says of it, and the rest derived (D43). */
-
+/** Converts an incident to a pulse of format v1: the caller's hints, and the rest derived. */
 import {
   type Contract,
   contract,
@@ -8,23 +7,23 @@ import {
   type WebhookMessageV2,
 } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
-import { ownProperties } from '../own-properties.ts';
+import { definedProperties, ownProperties } from '../own-properties.ts';
 
 type Genre = (typeof PULSE_GENRES)[number];
 
-/** The message of an account takeover, the only incident that may list accounts (D29). */
+/** The message of an account takeover, the only incident that may list accounts. */
 export type Incident = Extract<WebhookMessageV2, { message_type: 'account_takeover' }>['message'];
 
 type ElementV1 = Contract<Dialect>['WebhookMessageV1']['_zod']['output'];
 type Pulse = Extract<ElementV1, { svc_payload_type: 'pulse' }>;
 
-/** What is said of a pulse beside the incident; `messageToSend` has checked each field. */
+/** The caller's fields of a pulse. Each was validated, except against the others. */
 export type PulseHints = Readonly<Record<string, unknown>>;
 
 export interface PulseContext {
-  /** As the settings name it: a pulse says so, an incident of v2 does not. */
+  /** From the settings: an incident of v2 does not name it, a pulse does. */
   readonly application: { readonly name: string; readonly environment: string };
-  /** That the message was checked against. */
+  /** The dialect in which the message was validated. */
   readonly dialect: Dialect;
 }
 
@@ -34,7 +33,7 @@ export interface PulseSource {
   readonly hints: PulseHints;
 }
 
-/** D48: the word of a message type is its genre's word, where it has a genre. */
+/** A message type that has a genre has the same name. */
 const GENRE_BY_MESSAGE_TYPE: ReadonlyMap<string, Genre> = new Map(
   PULSE_GENRES.map((genre) => [genre, genre]),
 );
@@ -62,33 +61,25 @@ const TITLES = {
 
 const TITLE_BY_GENRE: ReadonlyMap<string, string> = new Map(Object.entries(TITLES));
 
-/** So many are named in a text: an incident may have thousands of addresses and accounts. */
+/** Maximum names in a text: an incident may have thousands of addresses and accounts. */
 const MAX_NAMED = 5;
 
-/**
- * The hints that count: their own keys, for a polluted prototype has no say in them, and those with
- * a value, for a key whose value is undefined counts as absent (D0).
- */
-export function pulseHints(given: object = {}): PulseHints {
-  const hints = Object.entries(given).filter(([, value]) => value !== undefined);
-  return ownProperties(Object.fromEntries(hints));
-}
+/** Returns the hints that are own keys and not undefined. */
+export const pulseHints = (given: object = {}): PulseHints =>
+  ownProperties<Record<string, unknown>>(definedProperties({ ...given }));
 
-/** The genre the caller named, or the message type's; undefined where there is none (D43). */
+/** Returns the genre that the caller named, or the message type's, or undefined. */
 export function pulseGenre(messageType: string, hints: PulseHints): string | undefined {
   const { pulse_genre: genre } = hints;
   return genre === undefined ? GENRE_BY_MESSAGE_TYPE.get(messageType) : textOf(genre);
 }
 
-/** What is no text is refused with the whole pulse, for the hint itself stands in it. */
+/** The pulse contains the hint itself, so validation reports one that is no text. */
 function textOf(hint: unknown): string {
   return typeof hint === 'string' ? hint : '';
 }
 
-/**
- * @throws SecurityEventError `ERR_INVALID_MESSAGE` where a hint makes the pulse one that the
- * contract refuses; its `path` is `['v1', field]`.
- */
+/** @throws SecurityEventError `ERR_INVALID_MESSAGE` if a hint makes it invalid; its `path` is `['v1', field]`. */
 export function pulse(
   { incident, genre, hints }: PulseSource,
   { application, dialect }: PulseContext,
@@ -110,7 +101,6 @@ export function pulse(
     application_name: application.name,
     environment: application.environment,
     id,
-    // D46
     url: `urn:uuid:${id}`,
     incidents_count: 1,
     user_agents_count: 0,
@@ -120,7 +110,7 @@ export function pulse(
   return Object.keys(hints).length === 0 ? derived : checked({ ...derived, ...hints }, dialect);
 }
 
-/** What is derived follows the contract; only a hint can break it. All values are scalars: no copy. */
+/** Only a hint can make a pulse invalid. */
 function checked(element: Pulse, dialect: Dialect): Pulse {
   const result = contract({ dialect }).WebhookMessageV1.safeParse(element);
   if (result.success) return element;
@@ -136,7 +126,7 @@ type Accounts = NonNullable<Incident['new_compromised_accounts']>;
 
 /** `SQL injection from 203.0.113.9`, `Account takeover on 2 accounts from 3 IP addresses`. */
 function title(genre: string, ips: Ips, accounts: number): string {
-  // The open dialect has genres of its own; their words are all that is known of them.
+  // The open dialect allows other genres, which have no title.
   const what = TITLE_BY_GENRE.get(genre) ?? genre.replaceAll('_', ' ');
   const on = accounts === 0 ? '' : ` on ${accounts} account${accounts === 1 ? '' : 's'}`;
   const [first, second] = ips;
@@ -144,7 +134,7 @@ function title(genre: string, ips: Ips, accounts: number): string {
   return `${what}${on} from ${second === undefined ? first.address : `${ips.length} IP addresses`}`;
 }
 
-/** The first of the account's identifiers that is a word or a number. */
+/** The account's first identifier that is a text or a number. */
 function identifier({ user_identifiers: identifiers }: Accounts[number]): string[] {
   return Object.values(identifiers)
     .flatMap((value) => (typeof value === 'string' || typeof value === 'number' ? `${value}` : []))
@@ -161,7 +151,7 @@ function place({ geo }: Ips[number]): string[] {
   return parts.length === 0 ? [] : [parts.join(', ')];
 }
 
-/** Each once; null where there is none, as the contract allows. */
+/** Lists distinct texts; null if there are none. */
 function named(texts: readonly string[], separator: string): string | null {
   const distinct = [...new Set(texts)];
   if (distinct.length === 0) return null;

@@ -1,7 +1,7 @@
 /** Maps the vocabulary of records to that of messages: two tables, and the reporter's overrides. */
 import type { PULSE_GENRES, RULESETS } from '../contract/index.ts';
 
-/** What a security event says of a ruleset or protection (D47). */
+/** The words of a security event for a ruleset or protection. */
 export interface EventWords {
   /** `event_category` */
   readonly category: string;
@@ -11,14 +11,14 @@ export interface EventWords {
   readonly title: string;
 }
 
-/** The message type of an incident (D48). */
+/** The message type of an incident. */
 export interface IncidentWords {
   readonly message_type: string;
-  /** Told to v1 where it is not the message type's own; see `v1.pulse_genre` (D43). */
+  /** The genre in v1, if it differs from the message type. */
   readonly pulse_genre?: string;
 }
 
-/** A row that gives only a part takes the rest of the row that it overrides. */
+/** Words that a row does not have are those of the row that it overrides. */
 export type EventWordsTable = Readonly<Record<string, Partial<EventWords>>>;
 /** `null`: no message. */
 export type IncidentWordsTable = Readonly<Record<string, IncidentWords | null>>;
@@ -35,7 +35,7 @@ const httpError = (kind: string, title: string): EventWords => ({
   title,
 });
 
-/** D47: rulesets of attacks, and the protections that have rows of their own. */
+/** Rulesets of attacks, and protections (D47). */
 export const EVENT_WORDS = {
   sql_injection: injection('sql_injection', 'SQL injection'),
   nosql_injection: injection('nosql_injection', 'NoSQL injection'),
@@ -55,7 +55,7 @@ export const EVENT_WORDS = {
 
 type PulseGenre = (typeof PULSE_GENRES)[number];
 
-/** D48: an incident without a row, or with `null`, has no message. */
+/** An incident without a row, or with `null`, has no message (D48). */
 export const INCIDENT_WORDS = {
   massive_sec_scan: { message_type: 'http_scan' },
   sql_injection: { message_type: 'injection_sql' },
@@ -83,13 +83,13 @@ const INCIDENTS: ReadonlyMap<string, IncidentWords | null> = new Map(
   Object.entries(INCIDENT_WORDS),
 );
 
-/** The row of a ruleset or protection; of one that has none: an injection of its own word (D47). */
+/** Returns the row of a ruleset or protection; an unknown word is an injection of that kind. */
 export function eventWords(word: string, overrides: EventWordsTable = {}): EventWords {
   const row = EVENTS.get(word) ?? injection(word, titleOf(word));
   return Object.hasOwn(overrides, word) ? { ...row, ...overrides[word] } : row;
 }
 
-/** The row of an incident type; `undefined` where it has no message (D48). */
+/** Returns the row of an incident type, or `undefined` if it has no message. */
 export function incidentWords(
   type: string,
   overrides: IncidentWordsTable = {},
@@ -98,7 +98,7 @@ export function incidentWords(
   return row ?? undefined;
 }
 
-/** `Ssrf attempt` of `ssrf_attempt`: a word that is not known says what it can. */
+/** `Ssrf attempt` for `ssrf_attempt`. */
 function titleOf(word: string): string {
   const words = word.replaceAll('_', ' ');
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;

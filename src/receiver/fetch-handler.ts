@@ -1,6 +1,6 @@
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
-import { calm } from '../runtime/ignore-rejection.ts';
+import { ignoreRejection } from '../runtime/ignore-rejection.ts';
 import { nextTurn } from '../runtime/yield-to-event-loop.ts';
 import type { BodyReading } from './body-budget.ts';
 import { checkedReceiver, type WebhookReceiver, type WebhookRequest } from './webhook-receiver.ts';
@@ -40,7 +40,7 @@ export function fetchHandler(
 /** Taken off its context it throws ("Illegal invocation"), which must not cost the messages. */
 function isKept(work: Promise<unknown>, waitUntil: FetchHandlerOptions['waitUntil']): boolean {
   try {
-    calm(waitUntil?.(work));
+    ignoreRejection(waitUntil?.(work));
     return true;
   } catch {
     return false;

@@ -3,7 +3,7 @@ import { SecurityEventError } from '../errors.ts';
 import { invalidOption } from '../option-rules.ts';
 import { readProperty } from '../own-properties.ts';
 import { systemClock } from '../runtime/clock.ts';
-import { calm } from '../runtime/ignore-rejection.ts';
+import { ignoreRejection } from '../runtime/ignore-rejection.ts';
 import { isPromiseLike } from '../runtime/is-promise-like.ts';
 import { verify } from '../webhook/signature.ts';
 import { BodyBudget, type BodyReading } from './body-budget.ts';
@@ -244,7 +244,7 @@ function parsedOrNothing(body: Uint8Array): ParsedBody | undefined {
 /** What listens must not change what a sender is answered. */
 function quietly(tell: () => unknown): void {
   try {
-    calm(tell());
+    ignoreRejection(tell());
   } catch {
     // There is nobody left to tell.
   }

@@ -1,4 +1,4 @@
-/** Builds the message of an event, or says why it has none (D46). */
+/** Builds the message of an event, or returns why it has none. */
 import type { LogActor } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
@@ -20,24 +20,24 @@ import { formatTimestamp } from '../webhook/encoder.ts';
 import { knownActor, type ReadEvent } from './build-record.ts';
 import type { EventKind, MessageOverride } from './event-input.ts';
 
-/** The tables, and what else is the same for all events of a reporter. */
+/** The same for all events of a reporter. */
 export interface MessageRules {
   readonly service: Service;
   readonly eventWords: EventWordsTable;
   readonly incidentWords: IncidentWordsTable;
   /** Returns the absolute URL of an event or incident. Default: `urn:uuid:<id>`. */
   readonly urlOf: (id: string) => string;
-  /** Whether `urlOf` is the caller's. */
+  /** Whether the reporter has an `eventUrl`. */
   readonly hasUrls: boolean;
   readonly newId: () => string;
 }
 
-/** An event as far as its message needs it; plain data. */
+/** The parts of an event that its message needs; plain data. */
 export interface MessageSource {
   readonly kind: EventKind;
   readonly payload: Readonly<Record<string, unknown>>;
   readonly actor: LogActor | undefined;
-  /** In channel B's format (D23). */
+  /** In channel B's format. */
   readonly occurredAt: string;
   readonly override: MessageOverride;
 }
@@ -53,16 +53,13 @@ export interface DraftMessage {
 export type MessageSkip =
   /** logins, signups and custom events, unless the caller gives a message */
   | 'log-only'
-  /** what has no type on channel B: an incident whose type has none there (D48), or a message of the
-   * caller's, of an event that has none (D46), where the call names no `message_type` */
+  /** an incident whose type has no message type, or the caller's message for a log-only event, without
+   * a `message_type` in the call */
   | 'no-message-type'
-  /** the caller said so: `webhook: false` */
+  /** `webhook: false` */
   | 'not-wanted';
 
-/**
- * Builds the message of every kind but incidents, which {@link incidentWordsFor} is for. Throws like
- * {@link textIn}.
- */
+/** Builds the message of every kind except incidents: see IncidentPipeline. Throws like {@link textIn}. */
 export function buildMessage(
   event: ReadEvent,
   override: MessageOverride,
@@ -97,10 +94,10 @@ export function messageSource(
   };
 }
 
-/** What Date.prototype.toISOString makes of a year with four digits. */
+/** The result of Date.prototype.toISOString for a year with four digits. */
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** D23; a text that is no time is the contract's to refuse. */
+/** Converts to channel B's format. Validation reports a text that is no time. */
 function messageTime(detectedAt: string): string {
   if (ISO_TIME.test(detectedAt)) return `${detectedAt.slice(0, -1)}+00:00`;
   const atMs = Date.parse(detectedAt);
@@ -149,11 +146,7 @@ function responseFor({ payload, actor }: MessageSource, { service }: MessageRule
   return securityResponse({ service, playbook, actor });
 }
 
-/**
- * What channel B cannot do without: the record may have been refused for the lack of it.
- *
- * @throws SecurityEventError `ERR_INVALID_MESSAGE`
- */
+/** Returns a required text. @throws SecurityEventError `ERR_INVALID_MESSAGE` */
 export function textIn(payload: MessageSource['payload'], key: string): string {
   const value = Object.hasOwn(payload, key) ? payload[key] : undefined;
   if (typeof value === 'string') return value;
@@ -163,7 +156,7 @@ export function textIn(payload: MessageSource['payload'], key: string): string {
   });
 }
 
-/** Returns the message type of an incident, or undefined where it has no message (D48). Throws like {@link textIn}. */
+/** Returns the message type of an incident, or undefined if it has no message. Throws like {@link textIn}. */
 export function incidentWordsFor(
   { payload, override }: MessageSource,
   rules: MessageRules,

@@ -1,4 +1,4 @@
-/** Builds the record of an event: plain data that is the caller's no more. */
+/** Builds the record of an event: plain data, copied from the caller's objects. */
 import { isIP } from 'node:net';
 import type { RequestContext, RequestScope, ScopeNote } from '../capture/request/request-scope.ts';
 import { frozen } from '../contract/frozen.ts';
@@ -8,7 +8,7 @@ import { copyJson } from '../contract/json-value.ts';
 import { inheritedKey } from '../contract/own-keys.ts';
 import { serializeContext } from '../contract/serialize.ts';
 import { SecurityEventError } from '../errors.ts';
-import { ownProperties } from '../own-properties.ts';
+import { definedProperties, ownProperties } from '../own-properties.ts';
 import type { Service } from '../projection/event-messages.ts';
 import type { RawContext } from './event-context.ts';
 import type { EventContext, EventKind, MessageOverride } from './event-input.ts';
@@ -16,11 +16,11 @@ import type { EventContext, EventKind, MessageOverride } from './event-input.ts'
 /** One call of a reporter's method. */
 export interface EventCall {
   readonly kind: EventKind;
-  /** As given; of a custom event its name and options. */
+  /** The caller's payload; for a custom event its name and options. */
   readonly payload: unknown;
-  /** As given, to be handed back. */
+  /** The caller's context, for `onRejected`. */
   readonly given: EventContext;
-  /** Its own keys, once they were read. */
+  /** A copy of the context's own keys. Empty until they are read. */
   readonly context: EventContext;
   /** The module of a derived reporter. The module of the context overrides it. */
   readonly module: string | undefined;
@@ -39,16 +39,16 @@ export interface RecordDraft extends JsonObject {
 export interface ReadEvent {
   readonly call: EventCall;
   readonly draft: RecordDraft;
-  /** The context of `draft`, where all events of the request share it. */
+  /** The context of `draft`, if the events of the request share it. */
   readonly shared: SharedContext | undefined;
-  /** What the call says of the message; `false`: no message is sent. */
+  /** The call's overrides of the message; `false`: no message is sent. */
   readonly message: MessageOverride | false;
 }
 
 /** The context of a call without one. */
 export const NO_CONTEXT: EventContext = Object.freeze({});
 
-/** The same, once it was read. */
+/** The copy of its own keys. */
 export const NO_OWN_CONTEXT: EventContext = Object.freeze(ownProperties({}));
 
 export const EVENT_NAME = {
@@ -61,7 +61,7 @@ export const EVENT_NAME = {
   customEvent: 'svc.ev0.custom_event',
 } as const satisfies Record<EventKind, string>;
 
-/** Keys of an incident's payload that channel B alone carries. */
+/** Keys of an incident's payload that only its message carries. */
 const MESSAGE_KEYS = new Set(['related_ips', 'compromised_accounts']);
 
 /** The context that all events of a request share, copied, validated and serialised once. */
@@ -85,7 +85,7 @@ export class SharedContext implements ScopeNote {
   }
 }
 
-/** Keeps the context of the current request, and of what happens outside any. */
+/** Caches the context of the current request, and that of events outside a request. */
 export class SharedContexts {
   readonly #service: Service;
   #outside: SharedContext | undefined;
@@ -94,9 +94,9 @@ export class SharedContexts {
     this.#service = service;
   }
 
-  /** Returns undefined where the context has to be read for each event. */
+  /** Returns undefined if the context must be read for each event. */
   of(request: RequestContext, scope: RequestScope | undefined): SharedContext | undefined {
-    // An inherited key would be read as a part of the request, and kept.
+    // A key inherited from a polluted prototype would be cached.
     if (inheritedKey() !== undefined) return undefined;
     const known = scope === undefined ? this.#outside : scope.note;
     if (known instanceof SharedContext && known.by === this && known.of === request) return known;
@@ -110,7 +110,7 @@ export class SharedContexts {
   }
 }
 
-/** The time of events, in milliseconds since the epoch; its text serves all events of a millisecond. */
+/** A time in milliseconds since the epoch. Its text is shared by all events of a millisecond. */
 export class EventTime {
   readonly ms: number;
   #iso: string | undefined;
@@ -136,8 +136,8 @@ export interface RecordParts {
 }
 
 /**
- * Builds the record from a context and a payload that the caller no longer holds, or returns undefined where
- * the payload is no JSON object: {@link buildRecord} reports it.
+ * Builds the record with a shared context. Returns undefined if the payload is not JSON:
+ * {@link buildRecord} reports it.
  */
 export function buildSharedRecord({ call, context, now, payload }: RecordParts) {
   const copy = copyJson(payload);
@@ -149,7 +149,7 @@ export function buildSharedRecord({ call, context, now, payload }: RecordParts) 
   }) as RecordDraft;
 }
 
-/** @throws SecurityEventError `ERR_INVALID_RECORD` for what is no plain JSON, and what a getter throws. */
+/** @throws SecurityEventError `ERR_INVALID_RECORD` for values that are not JSON, and what a getter throws. */
 export function buildRecord({ call, context, now, payload }: RecordParts): RecordDraft {
   const detected_at = timeOf(call.context.detected_at, now);
   return plainRecord(draftOf(call.kind, { context, detected_at, payload })) as RecordDraft;
@@ -172,7 +172,7 @@ const draftOf = (kind: EventKind, { context, detected_at, payload }: DraftFields
 
 function timeOf(given: EventContext['detected_at'], now: EventTime): unknown {
   if (given === undefined) return now.iso();
-  // An invalid date throws: the contract describes a text better.
+  // `toISOString` of an invalid date would throw: validation reports it better.
   const isUsable = given instanceof Date && !Number.isNaN(given.getTime());
   return isUsable ? given.toISOString() : given;
 }
@@ -185,15 +185,11 @@ export function recordPayload({ kind, payload }: EventCall): unknown {
   }
   if (kind !== 'playbookTrigger') return payload;
   const { name, ...rest } = ownProperties<{ readonly name?: unknown }>(payload);
-  // D16
   const slug = typeof name === 'string' ? { playbook_slug: slugify(name) } : {};
-  return { ...slug, name, ...defined(rest) };
+  return { ...slug, name, ...definedProperties(rest) };
 }
 
-const defined = (given: object): object =>
-  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-
-/** Adds the protection to the name of an exploit (D1). */
+/** Appends the protection to the name of an exploit. */
 export function withSuffix(draft: RecordDraft): RecordDraft {
   const { event_name, payload } = draft;
   const { protection } = ownProperties(payload);
@@ -202,7 +198,7 @@ export function withSuffix(draft: RecordDraft): RecordDraft {
   return { ...draft, event_name: `${event_name}.${protection}` };
 }
 
-/** A copy that is JSON and nothing else. @throws SecurityEventError `ERR_INVALID_RECORD` */
+/** Returns a copy as plain JSON. @throws SecurityEventError `ERR_INVALID_RECORD` */
 export function plainRecord(record: unknown): JsonObject {
   const copy = copyJson(record);
   if (copy.ok) return copy.value as JsonObject;
@@ -213,8 +209,8 @@ const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Returns the actor where its address and the facts about it are usable for a message. Otherwise the
- * message names nobody; channel A and the message's own validation report what is wrong.
+ * Returns the actor if its address and the facts about it are usable for a message. Otherwise the
+ * message has no actor, and validation of the record reports the fault.
  */
 export function knownActor(context: JsonObject): LogActor | undefined {
   const actor = Object.hasOwn(context, 'actor') ? context['actor'] : undefined;

@@ -1,14 +1,14 @@
-/** Both channels. A failure on one never keeps an event from the other. */
+/** Writes and sends events. A failure on one channel never affects the other. */
 import type { JsonObject } from '../contract/index.ts';
 import type { SecurityEventError } from '../errors.ts';
 import { writeFailed } from '../log/write-counters.ts';
 import { ownProperties } from '../own-properties.ts';
 import { CallPlace } from '../runtime/call-place.ts';
-import { calm } from '../runtime/ignore-rejection.ts';
+import { ignoreRejection } from '../runtime/ignore-rejection.ts';
 import type { DraftMessage } from './build-message.ts';
 import type { EventCall, ReadEvent } from './build-record.ts';
 import { InFlightLimit } from './in-flight-limit.ts';
-import type { HeldWriter } from './log-end.ts';
+import type { LogOutput } from './log-channel.ts';
 import type { SentMessage } from './message-sink.ts';
 import type { Settlement, SkippedReason } from './receipt.ts';
 import { MessageSettlement, settledWith } from './receipt.ts';
@@ -21,7 +21,7 @@ import { wrapHostError } from './wrap-host-error.ts';
 export interface ChannelParts {
   readonly validator: RecordValidator;
   /** Absent: no records are written. */
-  readonly log: HeldWriter | undefined;
+  readonly log: LogOutput | undefined;
   /** Absent: no messages are sent. */
   readonly batcher: SendBatcher | undefined;
   readonly counters: ReporterCounters;
@@ -30,7 +30,7 @@ export interface ChannelParts {
 
 export class Channels {
   readonly #parts: ChannelParts;
-  /** Reports of incidents that are not over. */
+  /** Reports of incidents in progress. */
   readonly #open = new Set<Promise<unknown>>();
   readonly #inFlight = new InFlightLimit();
 
@@ -38,7 +38,7 @@ export class Channels {
     this.#parts = parts;
   }
 
-  /** Returns the record as it was written, or the error where it could not be. Never throws. */
+  /** Returns the written record, or the error. Never throws. */
   write(event: ReadEvent): JsonObject | Error | undefined {
     const { log, counters, rejections } = this.#parts;
     if (log === undefined) return undefined;
@@ -53,8 +53,8 @@ export class Channels {
     }
   }
 
-  /** A writer of the host's may change records, to redact them for one: it gets a copy of each. */
-  #write(event: ReadEvent, log: HeldWriter) {
+  /** The host's own writer gets a copy, since it may change records. */
+  #write(event: ReadEvent, log: LogOutput) {
     const { draft, shared } = event;
     const { own, writer } = log;
     const { validator } = this.#parts;
@@ -69,14 +69,14 @@ export class Channels {
     }
     const valid = validator.validate(draft);
     try {
-      calm(writer.write(valid.record as never));
+      ignoreRejection(writer.write(valid.record as never));
     } catch (error) {
       throw wrapHostError(error, 'ERR_WRITE_FAILED', { input: valid.record });
     }
     return valid;
   }
 
-  /** Hands back an event whose line was lost after `write` had returned. */
+  /** Rejects an event whose line was lost after `write` had returned. */
   #lost({ call, draft }: ReadEvent): (cause: unknown) => void {
     const { counters, rejections } = this.#parts;
     return (cause) => {
@@ -114,13 +114,13 @@ export class Channels {
     return pending;
   }
 
-  /** Ends the way of a message to the sender. */
-  arrived(sent?: SentMessage): void {
+  /** Must be called when the sender has accepted, skipped or refused a message. */
+  answered(sent?: SentMessage): void {
     this.#inFlight.leave();
     if (sent?.isAccepted === true) this.#parts.counters.count('accepted');
   }
 
-  /** Counts a message that cannot be sent, and hands it back. */
+  /** Counts a message that cannot be sent, and calls `onRejected`. */
   rejected(call: EventCall, thrown: unknown): Settlement {
     const error = wrapHostError(thrown, 'ERR_QUEUE_FAILED', { detail: 'the sender threw' });
     const { code: reason } = this.#parts.rejections.add('webhook', call, error);
@@ -133,12 +133,12 @@ export class Channels {
     return { outcome: 'skipped', reason };
   }
 
-  /** Resolves when everything was handed over that was reported so far. */
+  /** Resolves when the sender has answered for everything reported so far. */
   async handedOver(): Promise<void> {
     await Promise.allSettled([...this.#open, this.#parts.batcher?.over()]);
   }
 
-  /** What `handedOver` waits for, too. */
+  /** Makes `handedOver` wait for `work`. */
   async track<T>(work: Promise<T>): Promise<T> {
     this.#open.add(work);
     try {
@@ -155,9 +155,9 @@ interface Origin {
   readonly place: CallPlace;
 }
 
-/** A message on its way to the sender. */
+/** A message that the sender has not accepted yet. */
 class PendingMessage extends MessageSettlement implements SendListener {
-  /** Until the sender answers: a receipt that the host keeps leads here, and must not keep its request or reporter. */
+  /** Cleared when the sender answers: the host may keep the receipt, but must not keep request and reporter. */
   #origin: Origin | undefined;
 
   constructor(channels: Channels, call: EventCall) {
@@ -169,28 +169,28 @@ class PendingMessage extends MessageSettlement implements SendListener {
     const origin = this.#origin;
     this.#origin = undefined;
     if (origin === undefined) return;
-    origin.channels.arrived(sent);
+    origin.channels.answered(sent);
     if (sent.isAccepted) this.settle(sent);
     else this.settle(origin.channels.skipped(sent.reason));
   }
 
-  /** What is refused is handed back where the event happened. */
+  /** Calls `onRejected` in the async context of the event. */
   failed(thrown: unknown): void {
     const origin = this.#origin;
     this.#origin = undefined;
     if (origin === undefined) return;
     const { channels, call, place } = origin;
-    channels.arrived();
+    channels.answered();
     place.run(() => this.settle(channels.rejected(call, thrown)));
   }
 }
 
-/** A getter or a proxy of the caller's may throw anything. */
+/** A getter or a proxy of the caller threw. */
 const unread = (call: EventCall) => ({ detail: 'reading the event threw', input: call });
 
 const NOTHING_SELECTED = Object.freeze(ownProperties({}));
 
-/** D60 */
+/** Applications choose by module and playbook which messages they get. */
 function selectionOf({ call, draft }: ReadEvent): {
   readonly module?: string;
   readonly playbook?: string;

@@ -1,17 +1,17 @@
-/** `createReporter`: from options to a reporter, with the writer and the sender that it needs. */
+/** `createReporter`: creates a reporter with its writer and sender. */
 import { createWebhookSender } from '../delivery/create-sender.ts';
 import { createMemoryIncidents } from '../incident/memory-incidents.ts';
 import { RecordWriter } from '../log/writer.ts';
 import { settingsOf } from '../log/writer-options.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { newId } from '../runtime/id.ts';
-import { calm } from '../runtime/ignore-rejection.ts';
+import { ignoreRejection } from '../runtime/ignore-rejection.ts';
 import type { MessageRules } from './build-message.ts';
 import { Channels } from './channels.ts';
 import { EventPipeline } from './event-pipeline.ts';
 import { IncidentPipeline } from './incident-pipeline.ts';
 import { IncidentReports } from './incident-reports.ts';
-import { type HeldWriter, LogEnd } from './log-end.ts';
+import { LogChannel, type LogOutput } from './log-channel.ts';
 import { type MessageSink, NO_RESULTS, NOTHING_FLUSHED, senderSink } from './message-sink.ts';
 import { EventReceipt, type Receipt } from './receipt.ts';
 import { Rejections } from './rejections.ts';
@@ -30,17 +30,16 @@ import { SendBatcher } from './send-batcher.ts';
 import { RecordValidator } from './validate-record.ts';
 
 /**
- * Makes the reporter of an application: see {@link Reporter}.
+ * Creates the reporter of an application: see {@link Reporter}.
  *
- * @throws SecurityEventError for options alone: `ERR_INVALID_OPTION`, `ERR_INVALID_URL`,
- * `ERR_INVALID_SECRET`, `ERR_SETTINGS_FAILED`, `ERR_DESTINATION_NOT_SYNCHRONOUS`; `path` names what
- * is at fault.
+ * @throws SecurityEventError for invalid options: `ERR_INVALID_OPTION`, `ERR_INVALID_URL`,
+ * `ERR_INVALID_SECRET`, `ERR_SETTINGS_FAILED`, `ERR_DESTINATION_NOT_SYNCHRONOUS`; `path` names the
+ * option.
  */
 export function createReporter(options: ReporterOptions): Reporter {
   return makeReporter(options, { clock: systemClock, newId });
 }
 
-/** What a reporter needs of the world. */
 export interface ReporterSystem {
   readonly clock: Clock;
   readonly newId: () => string;
@@ -82,7 +81,7 @@ export function makeReporter(options: ReporterOptions, system: ReporterSystem): 
     pipeline,
     channels,
     counters,
-    logEnd: new LogEnd(log),
+    logChannel: new LogChannel(log),
     sink,
     clock,
   });
@@ -102,16 +101,16 @@ function rulesOf(
   };
 }
 
-/** Opens both channels or none: no log file stays open for a reporter that cannot be made. */
+/** Opens both channels or none: no log file stays open if the reporter cannot be created. */
 function channelsOf(
   given: CheckedOptions,
   clock: Clock,
-): { readonly log: HeldWriter | undefined; readonly sink: MessageSink | undefined } {
+): { readonly log: LogOutput | undefined; readonly sink: MessageSink | undefined } {
   const log = writerOf(given, clock);
   try {
     return { log, sink: sinkOf(given) };
   } catch (error) {
-    calm(log?.own?.close());
+    ignoreRejection(log?.own?.close());
     throw error;
   }
 }
@@ -119,7 +118,7 @@ function channelsOf(
 function writerOf(
   { log = {}, platform = 'auto', activeSpan }: CheckedOptions,
   clock: Clock,
-): HeldWriter | undefined {
+): LogOutput | undefined {
   if (log === false) return undefined;
   if (isWriter(log)) return { writer: log };
   const span = activeSpan === undefined ? {} : { activeSpan };

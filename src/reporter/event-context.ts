@@ -1,21 +1,21 @@
-/** The context of a record: what the call gives, completed from the current request. */
+/** Builds the context of a record: the call's, completed from the current request. */
 import { normaliseAddress } from '../address/normalise.ts';
 import { describeNormal } from '../capture/enrichment/describe-address.ts';
 import type { Enrichment } from '../capture/enrichment/enrichers.ts';
 import type { RequestContext } from '../capture/request/request-scope.ts';
 import type { LogActor } from '../contract/index.ts';
-import { ownProperties } from '../own-properties.ts';
+import { definedProperties, ownProperties } from '../own-properties.ts';
 import type { ActorInput, EventContext } from './event-input.ts';
 
-/** Given by the caller, not validated yet. */
+/** Not validated yet. */
 export interface RawContext {
   readonly actor?: object;
   readonly http?: object;
 }
 
 /**
- * The parts of the call count more than those of the request. An address that is text is described;
- * text that is no address stays, for the contract to refuse it by its path.
+ * Merges the call's context over the request's. An address given as text is described; text that is
+ * no address is kept, so that validation reports its path.
  */
 export function contextOfEvent(
   { actor, http }: EventContext,
@@ -23,10 +23,10 @@ export function contextOfEvent(
   enrichment: Enrichment | undefined,
 ): RawContext {
   const known = actor === undefined ? request.actor : merged(actor, request.actor, enrichment);
-  const by = http ?? request.http;
+  const exchange = http ?? request.http;
   return {
     ...(known === undefined ? {} : { actor: known }),
-    ...(by === undefined ? {} : { http: by }),
+    ...(exchange === undefined ? {} : { http: exchange }),
   };
 }
 
@@ -35,26 +35,22 @@ function merged(
   known: RequestContext['actor'],
   enrichment: Enrichment | undefined,
 ): object {
-  // What is no object is the contract's to refuse.
+  // Validation reports a value that is no object.
   if (typeof actor !== 'object' || actor === null) return actor;
   const { ip: given = known?.ip, ...rest } = ownProperties(actor);
   const ip =
     typeof given === 'string' ? (described(given, enrichment) ?? { address: given }) : given;
-  // Another address is another actor: the user of this request has nothing to do with it.
+  // Another address is another actor, not the user of this request.
   const user = ip?.address === known?.ip.address ? known : undefined;
   return {
     identifiers: user?.identifiers ?? null,
     svc_identifier: user?.svc_identifier ?? null,
-    ...defined(rest),
+    ...definedProperties(rest),
     ...(ip === undefined ? {} : { ip }),
   };
 }
 
-/** A key whose value is undefined counts as absent (D0). */
-const defined = (given: object): object =>
-  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-
-/** `undefined` for text that is no address. */
+/** Returns `undefined` for text that is no address. */
 export function described(
   address: string,
   enrichment: Enrichment | undefined,

@@ -1,4 +1,4 @@
-/** What a caller gives for an event. The request scope supplies the rest. */
+/** The arguments of a reporter's methods. The request scope supplies the rest. */
 import type { Contract, Frozen, LogActor, LogHttp } from '../contract/index.ts';
 import type { CompromisedAccount } from '../projection/event-messages.ts';
 import type { EventWords, IncidentWords } from '../projection/vocabulary-map.ts';
@@ -16,7 +16,7 @@ export type CustomOptions = PayloadOf<'svc.ev0.custom_event'>['options'];
 
 export interface PlaybookPayload {
   readonly name: string;
-  /** Default: the slug of the name (D16). */
+  /** Default: the slug of the name. */
   readonly playbook_slug?: string;
 }
 
@@ -24,45 +24,45 @@ type IncidentFields = PayloadOf<'svc.ev0.incident'>;
 
 /** The record's payload, and two fields that only the message carries. */
 export interface IncidentPayload extends Omit<IncidentFields, 'event_type'> {
-  /** Default: `create` for the first report of the incident on a channel, then `update` (D50). */
+  /** Default: `create` for the first report of the incident on a channel, then `update`. */
   readonly event_type?: IncidentFields['event_type'];
-  /** Channel B: addresses that have to do with it. Default: the actor's. */
+  /** For the message: related addresses. Default: the actor's. */
   readonly related_ips?: readonly (string | Frozen<LogActor['ip']>)[];
-  /** Channel B, of account takeovers: those that were taken over. Default: none. */
+  /** For the message of an account takeover: the compromised accounts. Default: none. */
   readonly compromised_accounts?: readonly CompromisedAccount[];
 }
 
-/** Whoever caused an event. What is missing is taken from the request scope. */
+/** Who caused an event. Missing parts are taken from the request scope. */
 export interface ActorInput {
-  /** The address alone is enough: its facts are filled in. */
+  /** An address, whose facts are filled in; or an address with its facts. */
   readonly ip?: string | Frozen<LogActor['ip']>;
-  /** Strings, numbers or booleans by name (D10); `null`: nobody who is known. */
+  /** Strings, numbers or booleans by name; `null`: an unknown user. */
   readonly identifiers?: Frozen<LogActor['identifiers']>;
-  /** Padded base64, as `encodeSvcIdentifier` makes it (D11). */
+  /** Padded base64, from `encodeSvcIdentifier`. */
   readonly svc_identifier?: string | null;
 }
 
-/** Overrides of the message that the tables would make (D46 to D48). */
+/** Overrides parts of the message that the vocabulary tables produce. */
 export interface MessageOverride extends Partial<EventWords>, Partial<IncidentWords> {
   /** Default: a UUID v7. */
   readonly message_id?: string;
-  /** Rating of an attack or exploit, an integer from 0 to 100 (D81). Default: none. */
+  /** Rating of an attack or exploit, an integer from 0 to 100. Default: none. */
   readonly risk_coefficient?: number;
-  /** The whole message, of the type `message_type`; logins, signups and custom events have none else. */
+  /** The whole message, of type `message_type`: the only way to send logins, signups and custom events. */
   readonly message?: object;
-  /** Fields of an incident's form in format v1 (D43). */
+  /** Fields of an incident's pulse in format v1. */
   readonly v1?: object;
 }
 
-/** Beside an event's payload; all of it may be left out. */
+/** The context of an event. Every key is optional. */
 export interface EventContext {
-  /** Default: that of the current request. */
+  /** Default: the current request's. */
   readonly actor?: ActorInput;
-  /** Default: that of the current request. */
+  /** Default: the current request's. */
   readonly http?: Frozen<LogHttp>;
   /** ISO 8601 with an offset, or a Date. Default: now. */
   readonly detected_at?: string | Date;
-  /** What detected it: applications choose by it what they are sent (D60). */
+  /** The detector. Applications choose by it which messages they get. */
   readonly module?: string;
   /** `false`: no message is sent. */
   readonly webhook?: MessageOverride | false;

@@ -1,4 +1,4 @@
-/** The path of an event: from the call to its record and its message, and from there to both channels. */
+/** Reports events: builds the record and the message of each, and passes them to both channels. */
 import type { Enrichment } from '../capture/enrichment/enrichers.ts';
 import {
   currentScope,
@@ -9,7 +9,7 @@ import { copyJson } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { calm } from '../runtime/ignore-rejection.ts';
+import { ignoreRejection } from '../runtime/ignore-rejection.ts';
 import { isOwnWork } from '../runtime/untraced.ts';
 import { buildMessage, type DraftMessage, type MessageRules } from './build-message.ts';
 import {
@@ -47,13 +47,13 @@ export interface PipelineParts {
   readonly counters: ReporterCounters;
   readonly rejections: Rejections;
   readonly clock: Pick<Clock, 'now'>;
-  /** Returns what the host knows of the current request. Absent: the request scope is read. */
+  /** The host's `context` option. Absent: the request scope is read. */
   readonly request: (() => RequestContext | undefined) | undefined;
   readonly enrichment: Enrichment | undefined;
   readonly beforeSend: BeforeSend | undefined;
-  /** For development: a call throws what is wrong with its event. */
+  /** For development: a call throws the error of its event. */
   readonly isStrict: boolean;
-  /** D1 */
+  /** Whether the names of exploits end with their protection. */
   readonly hasSuffix: boolean;
 }
 
@@ -65,7 +65,7 @@ export class EventPipeline {
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
-    // The host may change a record, or give another context each time: then nothing can be shared.
+    // Nothing can be shared if the host may change records or return another context each time.
     const isShared = parts.request === undefined && parts.beforeSend === undefined;
     if (isShared && !parts.hasSuffix) this.#contexts = new SharedContexts(parts.rules.service);
   }
@@ -84,7 +84,7 @@ export class EventPipeline {
   #report(call: EventCall): Reported {
     const { counters, channels, incidents } = this.#parts;
     counters.reported(call.kind);
-    // Events caused by our own requests would go round in circles.
+    // Events caused by our own requests would loop.
     if (isOwnWork()) {
       counters.count('ownWork');
       return { receipt: skippedReceipt('own-work'), fault: undefined };
@@ -94,7 +94,6 @@ export class EventPipeline {
       if (this.#isClosed) throw new SecurityEventError('ERR_REPORTER_CLOSED', { input: call });
       event = this.#read(call);
     } catch (thrown) {
-      // Both channels need what could not be read.
       const fault = channels.refuse(call, thrown);
       return { receipt: rejectedReceipt(fault), fault };
     }
@@ -114,9 +113,7 @@ export class EventPipeline {
     const request = this.#request(scope);
     const payload = recordPayload(call);
     const message = messageOverride(call.context);
-    const shared = saysNothingOfContext(call.context)
-      ? this.#contexts?.of(request, scope)
-      : undefined;
+    const shared = overridesRecord(call.context) ? undefined : this.#contexts?.of(request, scope);
     if (shared !== undefined) {
       const draft = buildSharedRecord({ call, context: shared.value, now, payload });
       if (draft !== undefined) return { call, draft, shared, message };
@@ -134,13 +131,13 @@ export class EventPipeline {
     return this.#time;
   }
 
-  /** The host's own function may throw: then nothing is known of the request. */
+  /** If the host's function throws, the event has no request. */
   #request(scope: RequestScope | undefined): RequestContext {
     const { request } = this.#parts;
     if (request === undefined) return scope?.context() ?? NO_REQUEST;
     try {
       const known = request();
-      calm(known);
+      ignoreRejection(known);
       return known ?? NO_REQUEST;
     } catch {
       return NO_REQUEST;
@@ -166,7 +163,7 @@ export class EventPipeline {
     return { receipt: new EventReceipt(settlement, written, message.message_id), fault };
   }
 
-  /** Returns the message, the reason why there is none, or what is wrong with the event. */
+  /** Returns the message, the reason why there is none, or the error. */
   #message(event: ReadEvent): DraftMessage | SkippedReason | SecurityEventError {
     const { rules, channels, rejections } = this.#parts;
     if (!channels.hasSink) return 'no-webhook';
@@ -184,15 +181,15 @@ export class EventPipeline {
 
 const NO_REQUEST: RequestContext = Object.freeze({});
 
-/** With the own keys of its context. Runs getters, which may throw. */
+/** Copies the own keys of the context. Runs getters, which may throw. */
 const withOwnContext = (call: EventCall): EventCall =>
   call.given === NO_CONTEXT ? call : { ...call, context: ownProperties(call.given) };
 
-const saysNothingOfContext = ({ actor, http, detected_at }: EventContext): boolean =>
-  actor === undefined && http === undefined && detected_at === undefined;
+const overridesRecord = ({ actor, http, detected_at }: EventContext): boolean =>
+  actor !== undefined || http !== undefined || detected_at !== undefined;
 
 /**
- * Returns what `beforeSend` makes of the record; undefined when it drops the event.
+ * Returns the record that `beforeSend` returns or has changed, or undefined if it drops the event.
  *
  * @throws SecurityEventError `ERR_BEFORE_SEND_FAILED`, or `ERR_INVALID_RECORD` for what it returns.
  */
@@ -200,12 +197,12 @@ function redacted(beforeSend: BeforeSend, draft: RecordDraft): RecordDraft | und
   let changed: object | null | undefined;
   try {
     changed = beforeSend(draft) as object | null | undefined;
-    calm(changed);
+    ignoreRejection(changed);
   } catch (thrown) {
     throw wrapHostError(thrown, 'ERR_BEFORE_SEND_FAILED');
   }
   if (changed === null) return undefined;
-  // Where it returns nothing, it has changed the draft in place.
+  // If it returns undefined, it may have changed the draft in place.
   return plainRecord(changed ?? draft) as RecordDraft;
 }
 

@@ -1,9 +1,9 @@
-/** Limits the events on their way to a queue or store that does not answer: no quota counts them yet (D78). */
+/** Limits the events that wait for a queue or store: no quota counts these yet. */
 import { SecurityEventError } from '../errors.ts';
 
 /**
- * Normally a message reaches the queue within a few turns of the event loop. This is more than any burst
- * within one of them, and few enough for the host's memory at a few KB each.
+ * A message usually reaches the queue within a few turns of the event loop. More than any burst within
+ * one turn, and few enough for the host's memory at a few KB each.
  */
 export const MAX_IN_FLIGHT = 10_000;
 
@@ -27,7 +27,7 @@ export class InFlightLimit {
     this.#count -= 1;
   }
 
-  /** Rejects like `checkRoom` throws, and then has begun nothing. */
+  /** Rejects, before `work` begins, with what `checkRoom` throws. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     this.enter();
     try {

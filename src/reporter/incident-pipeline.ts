@@ -1,4 +1,4 @@
-/** An incident on both channels: created by the first report, then updated with what is new (D50). */
+/** Reports incidents: the first report on a channel creates the incident, later ones update it. */
 import type { Enrichment } from '../capture/enrichment/enrichers.ts';
 import type { JsonObject } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
@@ -47,7 +47,7 @@ interface IncidentDraft {
   readonly event: MessageSource;
   readonly words: IncidentWords;
   readonly related: Related;
-  /** Which addresses and accounts it would carry. */
+  /** Names of the addresses and accounts that it may carry. */
   readonly names: RelatedNames;
   readonly messageId: string;
 }
@@ -85,7 +85,7 @@ export class IncidentPipeline {
     return { receipt, fault: fault ?? other };
   }
 
-  /** The record, where it was written at once. */
+  /** Returns the record if it was written at once. */
   #write(event: ReadEvent): WrittenIncident {
     const { channels, reports, rejections } = this.#parts;
     const { call, draft } = event;
@@ -94,7 +94,7 @@ export class IncidentPipeline {
     if (!channels.hasWriter) return written;
     const write = ({ isFirst }: IncidentChanges): boolean => {
       const { event_type = isFirst ? 'create' : 'update' } = ownProperties(draft.payload);
-      // What is no object is the contract's to refuse: a text would have a key for each character.
+      // Validation reports a payload that is no object. Spreading a text would give a key per character.
       const payload = isPayload(draft.payload) ? { ...draft.payload, event_type } : draft.payload;
       const record = channels.write({ ...event, draft: { ...draft, payload } });
       if (record instanceof Error) written.fault = record;
@@ -182,7 +182,7 @@ export class IncidentPipeline {
         messageType: words.message_type,
       }),
     };
-    // D43, D46: what format v1 says beside it.
+    // Hints for format v1.
     const v1 = {
       ...(words.pulse_genre === undefined ? {} : { pulse_genre: words.pulse_genre }),
       ...(hasUrls ? { url: urlOf(id) } : {}),
@@ -211,7 +211,7 @@ export class IncidentPipeline {
 
 const NO_NAMES: RelatedNames = { addresses: [], accounts: [] };
 
-/** Only account takeovers list accounts (D29). A whole message of the caller's is not changed. */
+/** Only account takeovers list accounts. The caller's own message is not changed. */
 function carried(
   { message_type }: IncidentWords,
   related: Related,
@@ -224,7 +224,7 @@ function carried(
 
 const isPayload = (payload: unknown): boolean => typeof payload === 'object' && payload !== null;
 
-/** A misspelt type would pass for the other one. */
+/** A misspelt type would count as `update`. */
 function checkEventType(payload: MessageSource['payload']): void {
   const { event_type } = ownProperties(payload);
   if (event_type === undefined || event_type === 'create' || event_type === 'update') return;

@@ -1,7 +1,4 @@
-/**
- * Reports each incident in order: the first report creates it, and a report that fails is retracted from the
- * store, so that it has created nothing.
- */
+/** Reports each incident in order, and retracts failed reports from the store. */
 import type { SecurityEventError } from '../errors.ts';
 import type { IncidentChanges, IncidentReport, IncidentStore } from '../incident/incident-store.ts';
 import { isPromiseLike } from '../runtime/is-promise-like.ts';
@@ -13,7 +10,7 @@ export type ReportIncident<T extends boolean | Promise<boolean>> = (changes: Inc
 
 export class IncidentReports {
   readonly #store: IncidentStore;
-  /** The end of what is under way, by incident and channel. */
+  /** The end of the latest report in progress, by incident and channel. */
   readonly #last = new Map<string, Promise<unknown>>();
   /** One limit for each channel: waiting messages must not keep records from being written. */
   readonly #inFlight = { log: new InFlightLimit(), webhook: new InFlightLimit() };
@@ -23,9 +20,9 @@ export class IncidentReports {
   }
 
   /**
-   * Reports at once when the store answers synchronously and no report of the incident is under way, else in
-   * order. Throws or rejects with `ERR_QUEUE_FAILED` when the store fails, and with `ERR_QUEUE_FULL` when too
-   * many reports wait.
+   * Reports synchronously if the store is synchronous and no report of the incident is in progress, else
+   * in order. Throws or rejects with `ERR_QUEUE_FAILED` if the store fails, and with `ERR_QUEUE_FULL` if
+   * too many reports wait.
    */
   run(report: IncidentReport, write: ReportIncident<boolean>): void | Promise<void> {
     const key = keyOf(report);
@@ -36,7 +33,7 @@ export class IncidentReports {
     return this.#queued(report, async () => this.#settle(report, await answered(changes), write));
   }
 
-  /** Starts a report when the one before it of the same incident has succeeded or failed. */
+  /** Starts a report when the previous one of the same incident has succeeded or failed. */
   runInOrder(report: IncidentReport, write: ReportIncident<Promise<boolean>>): Promise<void> {
     return this.#queued(report, async () => {
       const changes = await answered(attempt(() => this.#store.record(report)));
@@ -59,7 +56,7 @@ export class IncidentReports {
     return end;
   }
 
-  /** The next report of the incident waits for a retraction that is asynchronous. */
+  /** The next report of the incident waits for an asynchronous retraction. */
   #endNow(
     report: IncidentReport,
     changes: IncidentChanges,
@@ -68,8 +65,8 @@ export class IncidentReports {
     const end = this.#end(report, changes, isReported);
     if (end === undefined) return undefined;
     const ended = this.#queued(report, () => answered(end));
-    // If the report threw, its caller gets that error.
-    ended.catch(nothing);
+    // If the report threw, its caller gets that error instead.
+    ended.catch(ignore);
     return ended;
   }
 
@@ -101,7 +98,7 @@ export class IncidentReports {
   async #inOrder(key: string, work: () => Promise<void>): Promise<void> {
     const last = this.#last.get(key);
     const run = last === undefined ? work() : last.then(work);
-    const end = run.catch(nothing);
+    const end = run.catch(ignore);
     this.#last.set(key, end);
     try {
       await run;
@@ -114,9 +111,9 @@ export class IncidentReports {
 const keyOf = ({ channel, applicationId, incidentId }: IncidentReport): string =>
   JSON.stringify([channel, applicationId, incidentId]);
 
-function attempt<T>(ask: () => T): T {
+function attempt<T>(call: () => T): T {
   try {
-    return ask();
+    return call();
   } catch (error) {
     throw storeFailed(error);
   }
@@ -134,4 +131,4 @@ async function answered<T>(answer: T | Promise<T>): Promise<T> {
 export const storeFailed = (thrown: unknown): SecurityEventError =>
   wrapHostError(thrown, 'ERR_QUEUE_FAILED', { detail: 'the store of incidents' });
 
-const nothing = (): void => {};
+const ignore = (): void => {};

@@ -10,7 +10,7 @@ import {
 } from '../delivery/sender.ts';
 import type { DraftMessage } from './build-message.ts';
 
-/** Accepted, and perhaps followed until it settles; or skipped, with the reason. */
+/** Accepted, and followed until it settles if the sender supports that; or skipped, with the reason. */
 export type SentMessage = Taken;
 
 export type SendBatch = (
@@ -19,11 +19,11 @@ export type SendBatch = (
 ) => Promise<readonly PromiseSettledResult<SentMessage>[]>;
 
 export interface MessageSink {
-  /** Rejects with what `send` of a sender rejects with. */
+  /** Rejects with the sender's error. */
   send(message: DraftMessage, selection: SendSelection): Promise<SentMessage>;
   /**
    * Sends each message as if it were alone, and resolves to the results in the same order. The call begins
-   * before its messages are known. Absent for a sender that is not ours.
+   * before its messages are known. Absent for the host's own implementation of a sender.
    */
   readonly sendBatch?: SendBatch;
   flush(signal?: AbortSignal): Promise<FlushResult>;
@@ -38,10 +38,10 @@ export const NOTHING_FLUSHED = { ...NO_RESULTS, settledElsewhere: 0, pending: 0 
 
 type Sender = Pick<WebhookSender<'open'>, 'send' | 'flush' | 'close'>;
 
-/** Adapts a webhook sender. `isOwned`: the reporter made it and closes it; the caller's own stays open. */
+/** Adapts a webhook sender. `isOwned`: the reporter created it and closes it. */
 export function senderSink(sender: Sender, isOwned: boolean): MessageSink {
   return {
-    // A sender that is not ours reports no results. It gets copies, which it may change.
+    // The host's own implementation reports no results. It gets copies, since it may change them.
     send: async (message, selection) => {
       const { skipped } = await sender.send([message] as never, { ...selection });
       const [skip] = skipped;
@@ -60,7 +60,7 @@ export function senderSink(sender: Sender, isOwned: boolean): MessageSink {
 
 const isFollowing = (sender: object): sender is FollowingSender => SEND_EACH in sender;
 
-/** Calls the method on the sender itself, which may be the host's own class around ours. */
+/** Calls the method on the sender itself, which may be a subclass or proxy of ours. */
 const following = (sender: FollowingSender) => ({
   sendBatch: ((messages, selection) => sender[SEND_EACH](messages, selection)) as SendBatch,
 });

@@ -1,4 +1,4 @@
-/** The receipt of an event, and what becomes of its message. */
+/** The receipt of an event, and the result of its message. */
 import { inspect } from 'node:util';
 import type { JsonObject } from '../contract/index.ts';
 import type { SkipReason } from '../delivery/sender.ts';
@@ -14,22 +14,22 @@ export type SkippedReason =
   | SkipReason
   /** the reporter has no `webhook` */
   | 'no-webhook'
-  /** by `beforeSend` */
+  /** `beforeSend` returned null */
   | 'dropped'
   /** caused by this library's own requests */
   | 'own-work'
-  /** by a reporter with `enabled: false` */
+  /** the reporter has `enabled: false` */
   | 'disabled';
 
 /**
  * How an event ended on channel B:
  *
- * - `delivered`: the receiver took it.
- * - `dead`: its attempts are over; it is a dead letter. `discarded`: it was given up, or handed back
- *   when the sender was closed. `reason` says why.
- * - `accepted`: it waits in a queue from which another process, or a later one, delivers.
+ * - `delivered`: the receiver accepted it.
+ * - `dead`: no attempts are left; it is a dead letter. `reason` says why.
+ * - `discarded`: it was given up, or returned when the sender was closed. `reason` says why.
+ * - `accepted`: it waits in a queue from which another or a later process delivers it.
  * - `skipped`: it is not sent; `reason` says why.
- * - `rejected`: it could not be sent, and `onRejected` has it; `reason` is the code of the error.
+ * - `rejected`: it could not be sent, and `onRejected` was called; `reason` is the error code.
  */
 export type Settlement =
   | { readonly outcome: 'delivered' | 'accepted'; readonly reason?: undefined }
@@ -40,13 +40,12 @@ export type Settlement =
 
 type Accepted = Extract<SentMessage, { readonly isAccepted: true }>;
 
-/** Settles once. Promises are created on first use, since few hosts ask for them. */
+/** Settles once. Promises are created on first use, since few hosts need them. */
 export class MessageSettlement {
   #result: Settlement | Accepted | undefined;
   #accepted: Promise<boolean> | undefined;
   #resolve: ((isAccepted: boolean) => void) | undefined;
 
-  /** `result`: the message was accepted, or its end is known. */
   settle(result: Settlement | Accepted): void {
     this.#result = result;
     this.#resolve?.(isAccepted(result));
@@ -72,13 +71,13 @@ export class MessageSettlement {
     if (this.#result === undefined) await this.accepted;
     const result = this.#result as Settlement | Accepted;
     if (!isAccepted(result)) return result;
-    // Nothing more is known of a message that nobody tracks.
+    // The result of a message that is not followed stays unknown.
     const followed = Object.hasOwn(result, 'followed') ? result.followed : undefined;
     return followed === undefined ? ACCEPTED : ((await followed.ended) as Settlement);
   }
 }
 
-// Beside the class: one that names itself in its own body would have another name in the joined files.
+// Outside the class: the bundler renames a class that refers to itself in its own body.
 export function settledWith(result: Settlement): MessageSettlement {
   const settlement = new MessageSettlement();
   settlement.settle(result);
@@ -87,24 +86,24 @@ export function settledWith(result: Settlement): MessageSettlement {
 
 const ACCEPTED = { outcome: 'accepted' } as const;
 
-/** By an own key: a polluted prototype gives every object an `isAccepted`. */
+/** Only an own key counts: a polluted prototype gives every object an `isAccepted`. */
 const isAccepted = (result: Settlement | Accepted): result is Accepted =>
   Object.hasOwn(result, 'isAccepted');
 
 export interface Receipt {
-  /** The record as written on channel A; `undefined` where none was, or not yet (an asynchronous store). */
+  /** The written record; `undefined` if there is none, or not yet (with an asynchronous incident store). */
   readonly record?: WrittenRecord<'open'>;
-  /** The id of the message; undefined without one. */
+  /** The id of the message, if there is one. */
   readonly message_id?: string;
   /**
-   * How it ends on channel B. Never rejects. Only a pending `flush` or `close`, or a request in flight, keeps
-   * the process alive: awaiting this promise does not. No property of the receipt's own: a copy of it has
-   * none, and `structuredClone` takes no promise.
+   * Resolves to the result on channel B. Never rejects. Awaiting it does not keep the process alive: only
+   * a pending `flush` or `close`, or a request in flight, does. A getter of the class, so that copies of
+   * the receipt do not have it: `structuredClone` does not accept promises.
    */
   readonly settled: Promise<Settlement>;
 }
 
-/** The receipt of a call, and its fault, which `strict: true` throws. */
+/** The receipt of a call, and its error, which `strict: true` throws. */
 export interface Reported {
   readonly receipt: Receipt;
   readonly fault: Error | undefined;
@@ -124,7 +123,7 @@ export class EventReceipt implements Receipt {
 
   get settled(): Promise<Settlement> {
     const ending = this.#ending;
-    // By an own key: a polluted prototype gives every object an `outcome`.
+    // Only an own key counts: a polluted prototype gives every object an `outcome`.
     this.#settled ??= Object.hasOwn(ending, 'outcome')
       ? Promise.resolve(ending as Settlement)
       : (ending as MessageSettlement).settled();

@@ -1,24 +1,24 @@
-/** Rejected events: handed to `onRejected`, published and counted, so that none disappears silently. */
+/** Passes rejected events to `onRejected`, publishes and counts them, so that none is lost silently. */
 import { channel } from 'node:diagnostics_channel';
 import type { SecurityEventError } from '../errors.ts';
-import { calm } from '../runtime/ignore-rejection.ts';
+import { ignoreRejection } from '../runtime/ignore-rejection.ts';
 import type { EventCall } from './build-record.ts';
 import type { EventContext, EventKind } from './event-input.ts';
 import type { RejectedChannel, ReporterCounters } from './reporter-stats.ts';
 
-/** An event that one channel rejected, as the caller gave it. */
+/** An event that one channel rejected, with the caller's arguments. */
 export interface RejectedEvent {
-  /** `log`: the record; `webhook`: the message. The other channel may have taken the event. */
+  /** `log`: the record; `webhook`: the message. The other channel may have accepted the event. */
   readonly channel: RejectedChannel;
   readonly method: EventKind;
   /** For a custom event: `{ event_name, options }`. */
   readonly payload: unknown;
-  /** To be read, as its types say: it may be frozen, or the caller's own object. */
+  /** The caller's own object: do not change it. */
   readonly context: EventContext;
   /**
-   * Why. Its `path` names the field at fault: on channel A from the root of the record; on channel B
-   * from what the call was given (`payload`, `webhook`), or, where the sender refused the message,
-   * from the list of the one message that it was sent (`0`, `message`, …).
+   * Why. Its `path` names the invalid field: on channel A from the root of the record; on channel B from
+   * the call's arguments (`payload`, `webhook`), or from the list with the one message if the sender
+   * refused it (`0`, `message`, …).
    */
   readonly error: SecurityEventError;
 }
@@ -47,13 +47,13 @@ export class Rejections {
     if (this.#subscribers.hasSubscribers) {
       this.#subscribers.publish({ channel: rejectedBy, method, code: error.code });
     }
-    // `onRejected` may itself report an event that is rejected: count it, and do not call again.
+    // `onRejected` may itself report an event that is rejected: count that one without another call.
     if (this.#isCalling) return error;
     this.#isCalling = true;
     try {
-      calm(this.#onRejected?.({ channel: rejectedBy, method, payload, context, error }));
+      ignoreRejection(this.#onRejected?.({ channel: rejectedBy, method, payload, context, error }));
     } catch {
-      // The host's function threw: reporting goes on.
+      // An error of the host's function must not stop reporting.
     } finally {
       this.#isCalling = false;
     }

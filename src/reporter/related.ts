@@ -14,13 +14,10 @@ export interface Related {
 
 type Describe = (address: string) => LogActor['ip'] | undefined;
 
-/**
- * Reads the payload's own lists into copies, addresses in D14's spelling; without `related_ips` the
- * actor's address.
- */
+/** Copies the lists of a payload, with normalised addresses. Default of `related_ips`: the actor's address. */
 export class RelatedReader {
   readonly #describe: Describe;
-  /** Channel B takes IPv6 in every dialect. */
+  /** Channel B accepts IPv6 in every dialect. */
   readonly #validator = new RecordValidator('open');
 
   constructor(describe: Describe) {
@@ -34,7 +31,7 @@ export class RelatedReader {
     const accounts = listOf('compromised_accounts', compromised_accounts) ?? [];
     return {
       ips: ips ?? (actor === undefined ? [] : [normalised(actor.ip)]),
-      // Checked with the message.
+      // Validated with the message.
       accounts: accounts as unknown as CompromisedAccount[],
     };
   }
@@ -47,7 +44,7 @@ export class RelatedReader {
     throw invalid(at, [{ path: [], message: 'expected an IP address, or the facts of one' }]);
   }
 
-  /** What channel A takes as the address of an actor. */
+  /** Validates the facts as those of a record's actor. */
   #facts(given: object, at: readonly PropertyKey[]): LogActor['ip'] {
     try {
       const { context } = this.#validator.validate(recordOf(given)).record as unknown as LogRecord;
@@ -63,7 +60,7 @@ export class RelatedReader {
   }
 }
 
-/** The least that is about an address with its facts. */
+/** A minimal record with this address. */
 const recordOf = (ip: unknown) => ({
   context: {
     actor: { identifiers: null, ip, svc_identifier: null },
@@ -77,7 +74,6 @@ const recordOf = (ip: unknown) => ({
 
 const IP_LEVEL = ['context', 'actor', 'ip'].length;
 
-/** D14 */
 function normalised(ip: LogActor['ip']): LogActor['ip'] {
   const address = normaliseAddress(ip.address) ?? ip.address;
   const version = address.includes(':') ? 6 : 4;
@@ -97,10 +93,10 @@ export const namesOf = ({ ips, accounts }: Related): RelatedNames => ({
 
 export const nameOfAccount = (account: unknown): string => JSON.stringify(account);
 
-/** What a whole message of the caller's names: its check comes later. */
+/** Returns the names in the caller's own message, which is validated later. */
 export function namesIn(message: object): RelatedNames {
   const { new_related_ips: ips, new_compromised_accounts: accounts } =
-    ownProperties<Carrying>(message);
+    ownProperties<IncidentLists>(message);
   const addresses = Array.isArray(ips)
     ? ips.map((ip) => ownProperties<{ address?: unknown }>(ip).address)
     : [];
@@ -110,7 +106,7 @@ export function namesIn(message: object): RelatedNames {
   };
 }
 
-interface Carrying {
+interface IncidentLists {
   readonly new_related_ips?: unknown;
   readonly new_compromised_accounts?: unknown;
 }

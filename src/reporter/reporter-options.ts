@@ -1,4 +1,4 @@
-/** What `createReporter` is given, checked when it is made. */
+/** The options of `createReporter`, and their validation. */
 import type { Enrichment } from '../capture/enrichment/enrichers.ts';
 import type { RequestContext } from '../capture/request/request-scope.ts';
 import type { Dialect } from '../contract/index.ts';
@@ -20,57 +20,56 @@ import { ownProperties, readProperty } from '../own-properties.ts';
 import type { Service } from '../projection/event-messages.ts';
 import type { EventWordsTable, IncidentWordsTable } from '../projection/vocabulary-map.ts';
 import type { BeforeSend } from './event-pipeline.ts';
-import type { Writer } from './log-end.ts';
+import type { Writer } from './log-channel.ts';
 import type { RejectedEvent } from './rejections.ts';
 import { readEventWords, readIncidentWords } from './word-tables.ts';
 
 export interface ReporterOptions {
-  /** Who reports: in every record, and on channel B the application (D46). None of them empty. */
+  /** The reporting service, for every record; on channel B its application. No text may be empty. */
   readonly service: Service;
   /**
-   * Channel A: the destination of the lines and how they are written, or a writer of your own, which
-   * `close` leaves open; `false`: none. Default: standard output, synchronously.
+   * Channel A: options of the log writer, your own writer (which `close` leaves open), or `false` for
+   * none. Default: standard output, synchronously.
    */
   readonly log?: Pick<LogWriterOptions, 'destination' | 'sync' | 'maxBufferBytes'> | Writer | false;
   /**
-   * Channel B: `{ url, secret }` for the service as the one application, the options of
-   * `createWebhookSender`, or a sender of your own, which `close` leaves open. Default: none.
+   * Channel B: `{ url, secret }` for the service as the only application, the options of
+   * `createWebhookSender`, or your own sender (which `close` leaves open). Default: none.
    */
   readonly webhook?: WebhookSenderOptions<'open'> | Pick<WebhookSender, 'send' | 'flush' | 'close'>;
-  /** Attributes of the log platform beside the record (D18). Default `'auto'`: of the active tracer. */
+  /** Adds attributes of the log platform to each line. Default `'auto'`: of the active tracer. */
   readonly platform?: LogWriterOptions<'open'>['platform'];
-  /** Where a named platform takes the ids of the active span from. Default: the tracers' globals. */
+  /** Returns the ids of the active span, for a named platform. Default: reads the tracers' globals. */
   readonly activeSpan?: LogWriterOptions['activeSpan'];
-  /** Dialect of records (D14). Default `'open'`: an unknown word must not lose a detected attack. */
+  /** Dialect of records. Default `'open'`: an unknown word must not lose a detected attack. */
   readonly dialect?: Dialect;
   /** Called with each rejected event: see {@link RejectedEvent}. Default: only a diagnostics event. */
   readonly onRejected?: (rejected: RejectedEvent) => void;
   /**
-   * Sees each event as its record, before both channels, and may change it in place or give another;
-   * `null` drops it. What it throws rejects the event.
+   * Called with each record before both channels. It may change the record or return another; `null`
+   * drops the event, and an error rejects it.
    */
   readonly beforeSend?: BeforeSend;
   /** `false`: every method does nothing, and quickly. Default true. */
   readonly enabled?: boolean;
-  /** For development and tests: a call throws what is wrong with its event. Default false. */
+  /** For development and tests: throws the error of a rejected event. Default false. */
   readonly strict?: boolean;
-  /** What is known of the current request. Default: what the host adapters of this library know. */
+  /** Returns the context of the current request. Default: reads it from the host adapters. */
   readonly context?: () => RequestContext | undefined;
-  /** What else is known of addresses that are given as text: see `createEnrichment`. */
+  /** Adds facts about addresses that are given as text: see `createEnrichment`. */
   readonly enrichment?: Enrichment;
   /**
-   * Whether the name of an exploit's record ends in its protection (D1), as
-   * `svc.ev0.threat.vulnerability_exploit.lfi` does. `beforeSend` sees the name without it. Default
-   * false.
+   * Appends the protection to the name of an exploit's record:
+   * `svc.ev0.threat.vulnerability_exploit.lfi`. `beforeSend` gets the name without it. Default false.
    */
   readonly suffix?: boolean;
-  /** Rows of the table of rulesets and protections (D47), by word. */
+  /** Overrides rows of the vocabulary of rulesets and protections, by word. */
   readonly eventWords?: EventWordsTable;
-  /** Rows of the table of incident types (D48), by type; `null`: no message. */
+  /** Overrides rows of the vocabulary of incident types, by type; `null`: no message. */
   readonly incidentWords?: IncidentWordsTable;
-  /** Where events and incidents can be looked at: a URL with `{id}` in it. Default `urn:uuid:{id}`. */
+  /** The URL of events and incidents, with `{id}` in it. Default `urn:uuid:{id}`. */
   readonly eventUrl?: string;
-  /** Where reported incidents are remembered (D50). Default: memory, 100,000 incidents, 30 days each. */
+  /** Remembers reported incidents. Default: in memory, 100,000 incidents, 30 days each. */
   readonly incidents?: IncidentStore;
 }
 
@@ -94,7 +93,7 @@ const RULES: Rules<keyof ReporterOptions> = {
   context: A_FUNCTION,
   enrichment: usable('what `createEnrichment` made', (value) => hasMethods(value, 'factsOf')),
   suffix: oneOf(true, false),
-  // Row by row: see word-tables.ts.
+  // Checked in word-tables.ts.
   eventWords: ANYTHING,
   incidentWords: ANYTHING,
   eventUrl: usable('an absolute URL with {id} in it', isTemplate),
@@ -119,7 +118,7 @@ function isTemplate(value: unknown): boolean {
 export const urlFrom = (template: string, id: string): string =>
   template.replaceAll(ID, encodeURIComponent(id.replaceAll(LONE_SURROGATES, '\uFFFD')));
 
-/** Not characters: a URL cannot encode them. */
+/** `encodeURIComponent` throws for these. */
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 
 export type CheckedOptions = Omit<ReporterOptions, Checked> &
@@ -137,7 +136,6 @@ export function readReporterOptions(options: ReporterOptions): CheckedOptions {
   for (const [key, value] of Object.entries({ svc_id, name, env })) {
     if (value === undefined) throw invalidOption(`expected service.${key}`, ['service', key]);
   }
-  // Without a prototype, as `check` gives them: what an attack put there is no option.
   return ownProperties({
     ...given,
     service: { svc_id, name, env } as Service,

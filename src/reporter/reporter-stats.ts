@@ -1,4 +1,4 @@
-/** What a reporter has counted since it was made. */
+/** The counters of a reporter. */
 import { EVENT_NAME } from './build-record.ts';
 import type { EventKind } from './event-input.ts';
 import type { SkippedReason } from './receipt.ts';
@@ -12,13 +12,13 @@ export interface ReporterStats {
   readonly reportedByName: Readonly<Record<EventName, number>>;
   /** Records on channel A. */
   readonly written: number;
-  /** Written records that only the open dialect allows (D14). */
+  /** Written records that only the open dialect allows. */
   readonly outsideStrict: number;
   /** Messages that were accepted on channel B. */
   readonly accepted: number;
   /** Events without a message, by reason. */
   readonly skipped: Readonly<Partial<Record<SkippedReason, number>>>;
-  /** Handed to `onRejected`, by channel. */
+  /** Passed to `onRejected`, by channel. */
   readonly rejected: Readonly<Record<RejectedChannel, number>>;
   /** Dropped by `beforeSend`. */
   readonly dropped: number;

@@ -1,8 +1,9 @@
-/** A reporter: one method for each kind of event, and the reporters derived from it. */
+/** The reporter: one method for each kind of event, and reporters derived from it. */
 import { FLUSH_RULES, type FlushOptions } from '../delivery/read-options.ts';
 import type { CloseResult, FlushResult } from '../delivery/sender.ts';
 import { check, integer, MAX_TIMER_MS, usable } from '../option-rules.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { deferred } from '../runtime/deferred.ts';
 import { cancelWait, onAbort } from '../runtime/on-abort.ts';
 import { NO_CONTEXT, NO_OWN_CONTEXT } from './build-record.ts';
 import type { Channels } from './channels.ts';
@@ -17,40 +18,40 @@ import type {
   UserEventPayload,
 } from './event-input.ts';
 import type { EventPipeline } from './event-pipeline.ts';
-import type { LogEnd, LogTrouble } from './log-end.ts';
+import type { LogChannel, LogResult } from './log-channel.ts';
 import { type MessageSink, NO_RESULTS, NOTHING_FLUSHED } from './message-sink.ts';
 import type { Receipt } from './receipt.ts';
 import type { ReporterCounters, ReporterStats } from './reporter-stats.ts';
 
-export interface ReporterFlushResult extends FlushResult, LogTrouble {}
-export interface ReporterCloseResult extends CloseResult, LogTrouble {}
+export interface ReporterFlushResult extends FlushResult, LogResult {}
+export interface ReporterCloseResult extends CloseResult, LogResult {}
 
 /**
- * Reports each event as a log record, written before the call returns, and, if wanted, as
- * a webhook message, handed to the sender. No method that reports an event throws (except with
- * `strict: true`), waits or changes its arguments; a rejected event goes to `onRejected`.
+ * Reports each event as a log record, written before the call returns, and, if wanted, as a webhook
+ * message. No method that reports an event throws (except with `strict: true`), waits or changes its
+ * arguments; rejected events are passed to `onRejected`.
  */
 export interface EventReporter {
-  /** An attack that a ruleset has found: `svc.ev0.threat.attack`; on channel B a `security_event`. */
+  /** Reports an attack found by a ruleset: `svc.ev0.threat.attack`, and a `security_event` message. */
   attack(payload: AttackPayload, context?: EventContext): Receipt;
-  /** An exploit that a protection has found: `svc.ev0.threat.vulnerability_exploit`; likewise. */
+  /** Reports an exploit found by a protection: `svc.ev0.threat.vulnerability_exploit`, and a `security_event` message. */
   vulnerabilityExploit(payload: ExploitPayload, context?: EventContext): Receipt;
-  /** `svc.ev0.incident`; on channel B the message of its type (D48). Created once, then updated (D50). */
+  /** Reports `svc.ev0.incident`, and the message of its type. The first report creates it, later ones update it. */
   incident(payload: IncidentPayload, context?: EventContext): Receipt;
-  /** `svc.ev0.playbook_trigger`; on channel B a `security_response`. */
+  /** Reports `svc.ev0.playbook_trigger`, and a `security_response` message. */
   playbookTrigger(payload: PlaybookPayload, context?: EventContext): Receipt;
-  /** `svc.ev0.user_event.login`: on channel A alone, unless the context gives a message. */
+  /** Reports `svc.ev0.user_event.login`; no message, unless the context has one. */
   userLogin(payload: UserEventPayload, context?: EventContext): Receipt;
-  /** `svc.ev0.user_event.signup`, likewise. */
+  /** Reports `svc.ev0.user_event.signup`; no message, unless the context has one. */
   userSignup(payload: UserEventPayload, context?: EventContext): Receipt;
-  /** `svc.ev0.custom_event` with the name and options, likewise. */
+  /** Reports `svc.ev0.custom_event`; no message, unless the context has one. */
   customEvent(name: string, options: CustomOptions, context?: EventContext): Receipt;
   /**
    * Returns a reporter for one detector: its events carry the module, unless a call names another. It shares
    * channels, counters and settings with this reporter, and is closed with it. Throws `ERR_INVALID_OPTION`.
    */
   with(options: { readonly module: string }): EventReporter;
-  /** The counters as they are now, of derived reporters too. */
+  /** Returns the current counters, including derived reporters. */
   stats(): ReporterStats;
   /**
    * Waits until everything reported before the call is written, and settled on channel B. The wait ends
@@ -62,11 +63,11 @@ export interface EventReporter {
   }): Promise<ReporterFlushResult>;
 }
 
-/** What `createReporter` makes. */
+/** Created by `createReporter`. */
 export interface Reporter extends EventReporter, AsyncDisposable {
   /**
-   * Stops reporting, delivers what it can within `deadlineMs` (default 10000), and lets go of the
-   * writer and the sender that it has made; those that it was given stay open. Idempotent.
+   * Stops reporting, delivers what it can within `deadlineMs` (default 10000), and closes its writer and
+   * sender; the caller's own ones stay open. Idempotent.
    */
   close(options?: { readonly deadlineMs?: number }): Promise<ReporterCloseResult>;
 }
@@ -75,7 +76,7 @@ export interface ReporterParts {
   readonly pipeline: EventPipeline;
   readonly channels: Channels;
   readonly counters: ReporterCounters;
-  readonly logEnd: LogEnd;
+  readonly logChannel: LogChannel;
   readonly sink: MessageSink | undefined;
   readonly clock: Clock;
 }
@@ -136,10 +137,10 @@ class EventMethods implements EventReporter {
   }
 
   async flush(options: FlushOptions = {}): Promise<ReporterFlushResult> {
-    const { channels, sink, logEnd, clock } = this.#parts;
+    const { channels, sink, logChannel, clock } = this.#parts;
     const { signal, deadlineMs } = check<FlushOptions>(options, FLUSH_RULES);
     const limit = new AbortController();
-    const letGo = signal === undefined ? () => {} : onAbort(signal, () => cancelWait(limit));
+    const stopListening = signal && onAbort(signal, () => cancelWait(limit));
     if (deadlineMs !== undefined) {
       void clock.sleep(deadlineMs, limit.signal).then(() => cancelWait(limit));
     }
@@ -147,16 +148,16 @@ class EventMethods implements EventReporter {
     try {
       await untilAborted(channels.handedOver(), end);
       const flushed = sink?.flush(end) ?? NOTHING_FLUSHED;
-      const [result, trouble] = await Promise.all([flushed, logEnd.flush()]);
+      const [result, trouble] = await Promise.all([flushed, logChannel.flush()]);
       return { ...result, ...trouble };
     } finally {
-      letGo();
+      stopListening?.();
       cancelWait(limit);
     }
   }
 }
 
-// Beside the class: one that names itself in its own body would have another name in the joined files.
+// Outside the class: the bundler renames a class that refers to itself in its own body.
 const derived = (parts: ReporterParts, module: string | undefined): EventReporter =>
   new EventMethods(parts, module);
 
@@ -183,7 +184,7 @@ export class ReporterMethods extends EventMethods implements Reporter {
   }
 
   async #close(deadlineMs: number): Promise<ReporterCloseResult> {
-    const { pipeline, channels, sink, logEnd, clock } = this.#parts;
+    const { pipeline, channels, sink, logChannel, clock } = this.#parts;
     const untilMs = clock.monotonicMs() + deadlineMs;
     pipeline.close();
     const waited = new AbortController();
@@ -192,7 +193,7 @@ export class ReporterMethods extends EventMethods implements Reporter {
     const leftMs = Math.max(0, Math.floor(untilMs - clock.monotonicMs()));
     const [result, trouble] = await Promise.all([
       sink?.close(leftMs) ?? { ...NO_RESULTS, returned: [], left: 0 },
-      logEnd.close(),
+      logChannel.close(),
     ]);
     return { ...result, ...trouble };
   }
@@ -205,10 +206,8 @@ export class ReporterMethods extends EventMethods implements Reporter {
 /** Resolves with `work`, or when the signal is aborted. */
 async function untilAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   if (signal === undefined) return work;
-  const letGo: (() => void)[] = [];
-  const abort = new Promise<void>((resolve) => {
-    letGo.push(onAbort(signal, resolve));
-  });
-  await Promise.race([work, abort]);
-  for (const one of letGo) one();
+  const aborted = deferred();
+  const stopListening = onAbort(signal, aborted.resolve);
+  await Promise.race([work, aborted.promise]);
+  stopListening();
 }

@@ -1,11 +1,11 @@
 /**
- * Batches messages for a sender. Events reported in one synchronous run of the host's code go out in one
- * call: a call leaves the request's context, looks up settings and makes a dozen promises, which costs several
+ * Batches messages for a sender: those of one synchronous run of the host's code go out in one call. A
+ * call leaves the request's context, looks up settings and creates a dozen promises, which costs several
  * times as much as a message.
  *
  * The call begins with its first message, so that a `flush` or `close` meanwhile waits for all of them. The
- * messages follow when the run is over, before any timer or I/O. Each has a result of its own: see
- * `sendEach` of delivery.
+ * messages are passed when the run is over, before any timer or I/O. Each has its own result: see
+ * delivery/send-each.ts.
  */
 
 import { refusals } from '../delivery/send-each.ts';
@@ -30,9 +30,9 @@ type Sink = Pick<MessageSink, 'send' | 'sendBatch'>;
 
 export class SendBatcher {
   readonly #sink: Sink;
-  /** Calls of the sink that are under way. */
+  /** Calls of the sink in progress. */
   readonly #calls = new Underway();
-  /** The batch that still takes messages. */
+  /** The batch that still accepts messages. */
   #open: Batch | undefined;
 
   constructor(sink: Sink) {
@@ -53,7 +53,7 @@ export class SendBatcher {
     this.#open.add(message, listener);
   }
 
-  /** Resolves when every message given so far was handed over. */
+  /** Resolves when the sink has answered for every message so far. */
   over(): Promise<void> {
     return this.#calls.over();
   }
@@ -66,7 +66,7 @@ export class SendBatcher {
     try {
       all = whole(await sendBatch(this.#whenGiven(batch), selection), messages.length);
     } catch (error) {
-      // If it threw at once, the batch is still empty.
+      // If the call threw synchronously, the batch is still empty.
       await runIsOver();
       batch.fail(error);
     }
@@ -137,7 +137,7 @@ class Batch {
     }
   }
 
-  /** Fails each message with the error that it would have got alone. */
+  /** Fails each message with its own part of the error. */
   fail(error: unknown): void {
     const errors = refusals(error, this.messages);
     for (const [index, listener] of this.#listeners.entries()) listener.failed(errors[index]);

@@ -1,4 +1,4 @@
-/** Validates a record and serialises it: in the strict dialect where it follows that, else in the open one. */
+/** Validates and serialises records: in the strict dialect if they follow it, else in the open one. */
 import { contract, type Dialect, type JsonObject } from '../contract/index.ts';
 import { inputIssues } from '../contract/parse-log-line.ts';
 import {
@@ -12,7 +12,7 @@ import type { RecordDraft, SharedContext } from './build-record.ts';
 
 export interface ValidRecord {
   readonly record: JsonObject;
-  /** Whether it follows the open dialect alone (D14). */
+  /** Whether only the open dialect allows it. */
   readonly isOutsideStrict: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface SerializedRecord extends ValidRecord {
 export class RecordValidator {
   readonly #dialects: readonly Dialect[];
 
-  /** Builds the schemas: the first event must not wait for that, nor meet a polluted prototype. */
+  /** Builds the schemas now: the first event need not wait, and prototypes are not polluted yet. */
   constructor(dialect: Dialect) {
     this.#dialects = dialect === 'open' ? ['strict', 'open'] : ['strict'];
     try {
@@ -33,7 +33,7 @@ export class RecordValidator {
     }
   }
 
-  /** Returns a copy that nobody else holds. @throws SecurityEventError `ERR_INVALID_RECORD` */
+  /** Returns a validated copy. @throws SecurityEventError `ERR_INVALID_RECORD` */
   validate(input: unknown): ValidRecord {
     const { data, issues = [], isOutsideStrict } = this.#parse(input);
     if (data !== undefined) return { record: data as JsonObject, isOutsideStrict };

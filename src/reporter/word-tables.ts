@@ -1,5 +1,6 @@
 /** Rows that override the vocabulary of messages, validated when the reporter is made. */
 import { check, invalidOption, type Rule, type Rules, usable } from '../option-rules.ts';
+import { definedProperties } from '../own-properties.ts';
 import type {
   EventWords,
   EventWordsTable,
@@ -14,7 +15,7 @@ const TEXT: Rule = usable(
 
 const EVENT_RULES: Rules<keyof EventWords> = { category: TEXT, kind: TEXT, title: TEXT };
 
-/** They have a shape of their own, which is no incident's (D25). */
+/** Message types with other shapes than incidents. */
 const OTHER_TYPES: readonly unknown[] = ['security_event', 'security_response', 'test'];
 
 const INCIDENT_RULES: Rules<keyof IncidentWords> = {
@@ -26,23 +27,23 @@ const INCIDENT_RULES: Rules<keyof IncidentWords> = {
 };
 
 /**
- * Copies, which later changes do not reach.
+ * Copies the rows for rulesets and protections.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the table, the row and its key.
  */
 export function readEventWords(table: unknown): EventWordsTable {
   return rowsOf<Partial<EventWords>>(table, 'eventWords', (row, path) =>
-    given(check<EventWords>(row, EVENT_RULES, { name: path.join('.'), path })),
+    definedProperties(check<EventWords>(row, EVENT_RULES, { name: path.join('.'), path })),
   );
 }
 
-/** Reads the rows of incident types. Copies and throws like {@link readEventWords}. */
+/** Copies the rows for incident types. Throws like {@link readEventWords}. */
 export function readIncidentWords(table: unknown): IncidentWordsTable {
   return rowsOf<IncidentWords | null>(table, 'incidentWords', (row, path) => {
     if (row === null) return null;
     const subject = { name: path.join('.'), path };
-    const { message_type, ...rest } = given(check<IncidentWords>(row, INCIDENT_RULES, subject));
-    if (message_type !== undefined) return { message_type, ...rest };
+    const { message_type, ...rest } = check<IncidentWords>(row, INCIDENT_RULES, subject);
+    if (message_type !== undefined) return { message_type, ...definedProperties(rest) };
     throw invalidOption(`expected ${subject.name}.message_type`, [...path, 'message_type']);
   });
 }
@@ -59,7 +60,3 @@ function rowsOf<Row>(
   const rows = Object.entries(table).filter(([, row]) => row !== undefined);
   return Object.fromEntries(rows.map(([word, row]) => [word, read(row, [option, word])]));
 }
-
-/** A key whose value is undefined takes nothing from the row that is overridden. */
-const given = <T extends object>(row: T): T =>
-  Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)) as T;

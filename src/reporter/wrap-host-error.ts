@@ -1,4 +1,4 @@
-/** What the caller's own code throws, as an error of ours, in whose message nothing of it stands. */
+/** Wraps errors of the host's code. The message contains nothing of the original error. */
 import {
   ERROR_TABLE,
   type ErrorDetails,
@@ -7,8 +7,8 @@ import {
 } from '../errors.ts';
 
 /**
- * `thrown` itself where it is one of ours; by its own code where it is one of another copy of this
- * library, across which `instanceof` does not work; else by `code` and `details`.
+ * Returns `thrown` itself if it is a SecurityEventError. An error of another copy of this library, for
+ * which `instanceof` does not work, keeps its code; any other gets `code` and `details`.
  */
 export function wrapHostError(
   thrown: unknown,
@@ -17,24 +17,24 @@ export function wrapHostError(
 ): SecurityEventError {
   if (thrown instanceof SecurityEventError) return thrown;
   const { input } = details;
-  const theirs = ofAnotherCopy(thrown);
-  if (theirs === undefined) return new SecurityEventError(code, { ...details, cause: thrown });
-  return new SecurityEventError(theirs.code, { path: theirs.path, input, cause: thrown });
+  const foreign = fromAnotherCopy(thrown);
+  if (foreign === undefined) return new SecurityEventError(code, { ...details, cause: thrown });
+  return new SecurityEventError(foreign.code, { path: foreign.path, input, cause: thrown });
 }
 
-interface Theirs {
+interface ForeignError {
   readonly code: SecurityEventErrorCode;
   readonly path: readonly PropertyKey[];
 }
 
-/** By its name too: Node has codes like ours, `ERR_INVALID_URL` for one. */
-function ofAnotherCopy(thrown: unknown): Theirs | undefined {
+/** Also compares the name: Node has codes like ours, such as `ERR_INVALID_URL`. */
+function fromAnotherCopy(thrown: unknown): ForeignError | undefined {
   try {
     const { name, code, path } = thrown as Partial<SecurityEventError>;
     if (name !== 'SecurityEventError' || !isCode(code)) return undefined;
     return { code, path: Array.isArray(path) ? [...path].filter(isKey) : [] };
   } catch {
-    // A getter or a proxy of the caller's, or nothing at all.
+    // A getter or a proxy threw, or `thrown` is null or undefined.
     return undefined;
   }
 }

@@ -1,8 +1,6 @@
 import { isPromiseLike } from './is-promise-like.ts';
 
-/** A function of the host's may be asynchronous: nobody waits for it, and it must not end the process. */
-export function calm(answer: unknown): void {
-  if (isPromiseLike(answer)) Promise.resolve(answer).then(undefined, nothing);
+/** Ignores the rejection of a promise that the host's code returned, which would otherwise crash the process. */
+export function ignoreRejection(returned: unknown): void {
+  if (isPromiseLike(returned)) Promise.resolve(returned).then(undefined, () => {});
 }
-
-const nothing = (): void => {};

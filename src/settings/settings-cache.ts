@@ -9,7 +9,7 @@ import {
   type Rules,
 } from '../option-rules.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
-import { calm } from '../runtime/ignore-rejection.ts';
+import { ignoreRejection } from '../runtime/ignore-rejection.ts';
 import { untraced } from '../runtime/untraced.ts';
 import type { OrganisedApplication } from './schema.ts';
 import { tell } from './settings-events.ts';
@@ -205,7 +205,7 @@ class SettingsCache {
     const isKept = value !== undefined && now - askedAtMs <= maxStaleMs;
     tell('settings-failed', { source: 'function', applicationId, code: error.code, isKept });
     try {
-      calm(onFailed?.(error, applicationId));
+      ignoreRejection(onFailed?.(error, applicationId));
     } catch {
       // The host's own, and no part of reading settings.
     }

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { SecurityEventError } from '../errors.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { calm } from '../runtime/ignore-rejection.ts';
+import { ignoreRejection } from '../runtime/ignore-rejection.ts';
 import { createYield, type YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import {
   type CheckedApplications,
@@ -142,7 +142,7 @@ export class WatchedSettings {
     this.#told = key;
     tell('settings-failed', { source: 'file', file: this.#file, code: error.code, isKept: true });
     try {
-      calm(this.#options.onFailed?.(error));
+      ignoreRejection(this.#options.onFailed?.(error));
     } catch {
       // The host's own, and no part of reading settings.
     }

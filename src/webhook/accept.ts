@@ -1,4 +1,4 @@
-/** Messages as the caller gives them become bytes: checked, identified and serialised, once. */
+/** Turns the caller's messages into bytes: validated, given an id and serialised, once. */
 import { contract, type Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { Format, QueueEntry, StoredMessage } from '../queue/queue.ts';
@@ -11,9 +11,15 @@ import {
   storeText,
   storeV1,
 } from './encoder.ts';
-import { applicationOf, draftReader, type ReadDraft, readMessages } from './read-messages.ts';
+import {
+  applicationOf,
+  draftReader,
+  type MessageSchema,
+  type ReadDraft,
+  readMessages,
+} from './read-messages.ts';
 
-/** Where a message is in its call, and whose it is. */
+/** The index of a message in its call, and its application. */
 export interface Place {
   readonly index: number;
   /** Empty if the message names no application. */
@@ -36,10 +42,9 @@ export class AcceptedEntry implements Place, QueueEntry {
   }
 }
 
-/** Each element but the first has a comma. */
 const COMMA_BYTES = 1;
 
-/** @throws SecurityEventError `ERR_MESSAGE_TOO_LARGE` if not even a request of its own has room for the message. */
+/** @throws SecurityEventError `ERR_MESSAGE_TOO_LARGE` if the message alone exceeds `maxBodyBytes`. */
 export function acceptedEntry(
   place: Place,
   stored: StoredMessage,
@@ -58,12 +63,12 @@ export interface AcceptRules {
   readonly format: Format;
   readonly dialect: Dialect;
   readonly maxBodyBytes: number;
-  /** Makes the ids of messages that have none (D21). */
+  /** Makes the ids of messages that have none. */
   readonly newId: () => string;
 }
 
 /**
- * All messages, or an error and none: what is refused is refused before anything is sent.
+ * Accepts all messages or none, before anything is sent.
  *
  * @throws SecurityEventError `ERR_INVALID_MESSAGE` or `ERR_MESSAGE_TOO_LARGE`; its `path` begins
  * with the index of the message.
@@ -75,30 +80,24 @@ export async function acceptMessages(
 ): Promise<AcceptedEntry[]> {
   const { format, dialect } = rules;
   const entries: AcceptedEntry[] = [];
-  const keep = <Given>(accept: Accept<Given>) => {
-    return (given: Given, index: number): undefined => {
+  const read = <Given extends object>(schema: MessageSchema<Given>, accept: Accept<Given>) => {
+    const store = (given: Given, index: number): undefined => {
       entries.push(accept(given, index));
     };
+    return readMessages(messages, { schema, store, yieldToEventLoop });
   };
-  if (format === 1) {
-    const schema = contract({ dialect }).WebhookMessageV1;
-    await readMessages(messages, { schema, store: keep(acceptV1(rules)), yieldToEventLoop });
-  } else {
+  if (format === 1) await read(contract({ dialect }).WebhookMessageV1, acceptV1(rules));
+  else {
     const toBytes = sharedBytes(Array.isArray(messages) ? messages.length : 0);
-    const schema = draftReader(dialect);
-    await readMessages(messages, {
-      schema,
-      store: keep(acceptV2(rules, toBytes)),
-      yieldToEventLoop,
-    });
+    await read(draftReader(dialect), acceptV2(rules, toBytes));
   }
   return entries;
 }
 
-/** Made once for all messages of a call: a function that reads its rules for each message takes twice as long. */
+/** Made once for each call: reading the rules again for each message takes twice as long. */
 type Accept<Given> = (given: Given, index: number) => AcceptedEntry;
 
-/** The id is fixed here, before the first attempt, and never changes (D21). */
+/** The id is fixed here, before the first attempt, and never changes. */
 function acceptV2({ newId, maxBodyBytes }: AcceptRules, toBytes: BytesOf): Accept<ReadDraft> {
   return ({ messageId = newId(), messageType, message, application = '' }, index) => {
     const stored = storeText(
@@ -109,7 +108,7 @@ function acceptV2({ newId, maxBodyBytes }: AcceptRules, toBytes: BytesOf): Accep
   };
 }
 
-/** An element of format v1 has no message_id: in the report its own id stands for it. */
+/** An element of format v1 has no message_id: reports use its own id instead. */
 function acceptV1({ newId, maxBodyBytes }: AcceptRules): Accept<object> {
   return (data, index) => {
     const messageId = ownId(data, 'id') || ownId(data, 'event_id') || newId();
@@ -120,7 +119,7 @@ function acceptV1({ newId, maxBodyBytes }: AcceptRules): Accept<object> {
 
 type Ids = Readonly<Partial<Record<'id' | 'event_id', string | null>>>;
 
-/** An inherited id, of a polluted prototype, would be every message's. */
+/** An id inherited from a polluted prototype would be the same for every message. */
 function ownId(data: Ids, key: keyof Ids): string | null | undefined {
   return Object.hasOwn(data, key) ? data[key] : undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * From messages to the bytes of a request. A message is serialised once, when it is accepted; an
- * attempt puts `date_created` and `retry_count` between the stored bytes. The result is, byte for
- * byte, what `JSON.stringify` makes of the whole envelopes.
+ * Encodes messages as the body of a request. A message is serialised once, when it is accepted; each
+ * attempt inserts `date_created` and `retry_count` into the stored bytes. The result equals
+ * `JSON.stringify` of the whole envelopes, byte for byte.
  */
 import { Stored } from '../queue/message-classes.ts';
 import type { ClaimedMessage, StoredMessage } from '../queue/queue.ts';
@@ -12,21 +12,19 @@ export interface MessageToStore {
   readonly message: object;
 }
 
-export interface TextToStore {
-  readonly message_id: string;
-  readonly message_type: string;
+interface SerializedMessage extends Omit<MessageToStore, 'message'> {
   /** As JSON. */
   readonly message: string;
 }
 
-/** A message of a request, as a claim has it: how often it was sent before is its `retry_count` (D24). */
+/** A claimed message; `sends`, the number of earlier attempts, becomes its `retry_count`. */
 export type Outgoing = Pick<ClaimedMessage, 'stored' | 'sends'>;
 
 /** `YYYY-MM-DDTHH:mm:ss.SSS+00:00` */
 const TIMESTAMP_BYTES = 29;
 
-/** What JSON writes as it is, as ids and types mostly are: seeing that takes a quarter of `JSON.stringify`. */
-const PLAIN = /^[\w .:-]*$/;
+/** Text that JSON does not escape, like most ids and types. The test costs a quarter of `JSON.stringify`. */
+const UNESCAPED = /^[\w .:-]*$/;
 
 const OPEN = 0x5b;
 const COMMA = 0x2c;
@@ -34,39 +32,36 @@ const CLOSE = 0x5d;
 const ZERO = 0x30;
 const TEN = 10;
 
-/** A time of channel B as we write it (D23), from milliseconds since the epoch (years 0 to 9999). */
+/** Formats a time for channel B, from milliseconds since the epoch (years 0 to 9999). */
 export function formatTimestamp(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '+00:00');
 }
 
-/** Envelope and message in the key order of D20. What was stored no longer follows the original. */
-export const storeV2 = ({ message_id, message_type, message }: MessageToStore): StoredMessage =>
-  storeText({ message_id, message_type, message: JSON.stringify(message) }, (text) =>
-    Buffer.from(text),
-  );
+/** Serialises a message; later changes of the original have no effect. */
+export const storeV2 = (message: MessageToStore): StoredMessage =>
+  storeText({ ...message, message: JSON.stringify(message.message) }, (text) => Buffer.from(text));
 
-/** As within the quotes of a JSON text. */
+/** Escapes a text for the inside of a JSON string. */
 const escaped = (text: string): string =>
-  PLAIN.test(text) ? text : JSON.stringify(text).slice(1, -1);
+  UNESCAPED.test(text) ? text : JSON.stringify(text).slice(1, -1);
 
 const BEFORE_ID = '{"message_id":"';
 const BEFORE_DATE = '","api_version":"2","date_created":"';
 const BEFORE_TYPE = '","message_type":"';
 const BEFORE_COUNT = '","retry_count":';
-/** What stands between two of the three texts: each piece less is one less to put together. */
-const BEHIND_ID = `${BEFORE_DATE}${BEFORE_TYPE}`;
-const BEHIND_TYPE = `${BEFORE_COUNT},"message":`;
+/** Joined here, since fewer pieces are faster to concatenate. */
+const AFTER_ID = `${BEFORE_DATE}${BEFORE_TYPE}`;
+const AFTER_TYPE = `${BEFORE_COUNT},"message":`;
 
-/** The same, where `message` is JSON already. */
+/** Stores a message that is JSON already, in an envelope with the contract's key order. */
 export function storeText(
-  { message_id, message_type, message }: TextToStore,
+  { message_id, message_type, message }: SerializedMessage,
   toBytes: BytesOf,
 ): StoredMessage {
   const id = escaped(message_id);
   const type = escaped(message_type);
-  const text = `${BEFORE_ID}${id}${BEHIND_ID}${type}${BEHIND_TYPE}${message}}`;
+  const text = `${BEFORE_ID}${id}${AFTER_ID}${type}${AFTER_TYPE}${message}}`;
   const bytes = toBytes(text);
-  // Where all of it is ASCII, as most is, nothing has to be counted again.
   const isAscii = bytes.length === text.length;
   const idBytes = isAscii ? id.length : Buffer.byteLength(id);
   const typeBytes = isAscii ? type.length : Buffer.byteLength(type);
@@ -75,48 +70,46 @@ export function storeText(
   return new Stored({ messageId: message_id, format: 2, bytes, dateAt, countAt });
 }
 
-/** `messageId` is our handle for the element; it is not written. */
+/** `messageId` identifies the element in reports; it is not sent. */
 export function storeV1(messageId: string, element: object): StoredMessage {
   const bytes = Buffer.from(JSON.stringify(element));
   return new Stored({ messageId, format: 1, bytes, dateAt: 0, countAt: 0 });
 }
 
-/** `[` and `]`: what a body has besides its elements and their commas. */
+/** `[` and `]` */
 export const BRACKET_BYTES = 2;
 
-/** The exact bytes of one element of a request, without commas and brackets. */
-export function elementBytes({ stored, sends }: Outgoing): number {
-  const slots = stored.format === 2 ? TIMESTAMP_BYTES + digitsOf(sends) : 0;
-  return stored.bytes.length + slots;
-}
-
-/** Digits of the largest `retry_count` that sizes reckon with. */
+/** Digits of the largest `retry_count` that sizes allow for. */
 const MAX_COUNT_DIGITS = 10;
 
-/** The bytes of an element whose `retry_count` has grown as long as it may. */
+/** Returns the bytes of an element with the longest possible `retry_count`. */
 export function maxElementBytes({ bytes, format }: StoredMessage): number {
   return bytes.length + (format === 2 ? TIMESTAMP_BYTES + MAX_COUNT_DIGITS : 0);
 }
 
-/** The exact bytes of a request whose elements have these sizes. */
-export function bodyBytes(elements: readonly number[]): number {
-  let bytes = BRACKET_BYTES + Math.max(0, elements.length - 1);
-  for (const element of elements) bytes += element;
+/** Returns the exact bytes of a request. */
+export function requestBytes(
+  messages: readonly Outgoing[],
+  timestampBytes: number = TIMESTAMP_BYTES,
+): number {
+  let bytes = BRACKET_BYTES + Math.max(0, messages.length - 1);
+  for (const { stored, sends } of messages) {
+    bytes += stored.bytes.length;
+    if (stored.format === 2) bytes += timestampBytes + digitsOf(sends);
+  }
   return bytes;
 }
 
 /**
- * The body of one request: a JSON array of the messages in their order, in one Buffer of its exact
- * size. Joined from a Buffer a piece, it took three times as long.
+ * Returns the body of one request: a JSON array of the messages in their order, in one Buffer of
+ * its exact size. Concatenating a Buffer per piece took three times as long.
  *
- * `dateCreated` is when this request is sent, as {@link formatTimestamp} writes it.
+ * `dateCreated` is when this request is sent, as {@link formatTimestamp} writes it; with a broken
+ * clock (a year beyond 9999) it is longer than usual.
  */
 export function encodeBody(messages: readonly Outgoing[], dateCreated: string): Buffer {
   const date = Buffer.from(dateCreated, 'latin1');
-  // Of years beyond 9999, as a broken clock tells, a date is longer than what sizes reckon with.
-  const moreOfDate = date.length - TIMESTAMP_BYTES;
-  const dates = moreOfDate === 0 ? 0 : messages.filter(({ stored }) => stored.format === 2).length;
-  const bytes = sizeOf(messages) + dates * moreOfDate;
+  const bytes = requestBytes(messages, date.length);
   const body = Buffer.allocUnsafe(bytes);
   const writing = { body, date, end: 1 };
   body[0] = OPEN;
@@ -128,22 +121,15 @@ export function encodeBody(messages: readonly Outgoing[], dateCreated: string): 
     writeElement(writing, outgoing);
   }
   body[writing.end] = CLOSE;
-  // A byte that nobody wrote may be anything that this process had in its memory.
-  if (writing.end + 1 !== bytes) throw new Error('the size of a request was reckoned wrong');
+  // Bytes that were not written would send out memory of this process.
+  if (writing.end + 1 !== bytes) throw new Error('the size of a request was computed wrongly');
   return body;
-}
-
-/** As {@link bodyBytes}, without a list of a thousand sizes. */
-function sizeOf(messages: readonly Outgoing[]): number {
-  let bytes = bodyBytes([]) + Math.max(0, messages.length - 1);
-  for (const message of messages) bytes += elementBytes(message);
-  return bytes;
 }
 
 interface Writing {
   readonly body: Buffer;
   readonly date: Uint8Array;
-  /** Of what is written. */
+  /** Where the next byte goes. */
   end: number;
 }
 
@@ -155,8 +141,8 @@ function writeElement(writing: Writing, { stored, sends }: Outgoing): void {
     writing.end = start + bytes.length;
     return;
   }
-  // The long rest lands where it belongs, and what is before it moves up: views of the three parts, or
-  // copies of each, cost more than that.
+  // Copies everything to where the long tail belongs, then moves the head back. Copying the three
+  // parts one by one, or through views, is slower.
   const shift = date.length + digitsOf(sends);
   body.set(bytes, start + shift);
   body.copyWithin(start, start + shift, start + shift + dateAt);
@@ -168,7 +154,7 @@ function writeElement(writing: Writing, { stored, sends }: Outgoing): void {
   writing.end = start + bytes.length + shift;
 }
 
-/** A foreign queue may have kept another kind of number, or its text. */
+/** A custom queue may return another kind of number, or its text. */
 const isOneDigit = (count: number): boolean => Number.isInteger(count) && count >= 0 && count < TEN;
 
 const digitsOf = (count: number): number => (isOneDigit(count) ? 1 : String(count).length);
@@ -178,29 +164,29 @@ function writeCount(body: Buffer, at: number, count: number): void {
   else body.write(String(count), at, 'latin1');
 }
 
-/** Gives the UTF-8 bytes of a text. */
+/** Returns the UTF-8 bytes of a text. */
 export type BytesOf = (text: string) => Buffer;
 
 const CHUNK_BYTES = 65_536;
 
-/** Of what may be larger too much would be left empty where a chunk ends. */
+/** Larger texts would leave too much of a chunk unused. */
 const MAX_SHARED_BYTES = CHUNK_BYTES / 4;
 
-/** Fewer are not worth a chunk. */
+/** Fewer texts are not worth a chunk. */
 const MIN_TEXTS = 16;
 
-/** What UTF-8 has at most for a unit of UTF-16. */
+/** UTF-8 needs at most three bytes for a unit of UTF-16. */
 const MAX_BYTES_PER_UNIT = 3;
 
-/** For so many texts, which are let go together. */
+/** Returns a {@link BytesOf} whose results share chunks, for `count` texts that are freed together. */
 export function sharedBytes(count: number): BytesOf {
   if (count < MIN_TEXTS) return (text) => Buffer.from(text);
   let chunk = Buffer.alloc(0);
   let end = 0;
   return (text) => {
-    const most = text.length * MAX_BYTES_PER_UNIT;
-    if (most > MAX_SHARED_BYTES) return Buffer.from(text);
-    if (end + most > chunk.length) {
+    const maxBytes = text.length * MAX_BYTES_PER_UNIT;
+    if (maxBytes > MAX_SHARED_BYTES) return Buffer.from(text);
+    if (end + maxBytes > chunk.length) {
       chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
       end = 0;
     }

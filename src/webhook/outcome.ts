@@ -1,62 +1,61 @@
 /**
- * What became of one attempt (one POST), told without any text of the receiver's: its status and
- * headers, or one word of a closed vocabulary. And what follows from it: one table, for the direct
- * sender and for a queue's.
+ * The result of one attempt (one POST), and what follows from it for the messages. A result never
+ * contains text of the receiver: only the status, Retry-After, or one of our failure codes.
  */
 
 /** Why an attempt ended without a response. */
 export type FailureCode =
-  /** the network guard refused the address (D77) */
+  /** the network guard refused the address */
   | 'address-refused'
   /** the name did not resolve */
   | 'dns'
   | 'connection-refused'
   | 'network-unreachable'
-  /** no connection within the connect deadline (D76) */
+  /** no connection within the connect deadline */
   | 'connect-timeout'
   /** the certificate or the handshake was refused */
   | 'tls'
-  /** no response headers within the header deadline (D76) */
+  /** no response headers within the header deadline */
   | 'headers-timeout'
-  /** the attempt's whole time was over (D76) */
+  /** no response headers within the total deadline */
   | 'deadline'
   /** the connection ended before the response headers */
   | 'connection-reset'
-  /** what came back is not HTTP, or breaks its limits */
+  /** the response is not HTTP, or exceeds a limit */
   | 'protocol'
-  /** the caller's signal */
+  /** the caller's signal was aborted, or the sender was closed */
   | 'aborted'
-  /** undici could not be loaded: nothing can be sent until the deployment is mended */
+  /** undici could not be loaded: nothing can be sent until it is installed */
   | 'undici-missing'
+  /** any other error on this side */
   | 'network';
 
 /**
- * How long each phase of an attempt took, in ms on a clock that never jumps. A phase is absent where
- * it did not happen (as on a connection used again, or under a dispatcher of the host's own) or did
- * not end.
+ * How long each phase of an attempt took, in ms of a monotonic clock. A phase is absent if it did not
+ * happen (on a reused connection, or with the host's own dispatcher) or did not end.
  */
 export interface PhaseTimings {
-  /** The name look-up; absent also where the URL holds an address. */
+  /** The name look-up; also absent if the URL contains an address. */
   readonly dnsMs?: number;
   readonly tcpMs?: number;
   readonly tlsMs?: number;
   /** From the attempt's start, connecting included, to the response headers. */
   readonly firstByteMs?: number;
-  /** From the attempt's start to its end: the response body's, or the failure. */
+  /** From the attempt's start to the end of the response body, or to the failure. */
   readonly totalMs: number;
 }
 
-interface AttemptCourse {
+interface ConnectionUse {
   readonly timings: PhaseTimings;
   /**
-   * Whether the attempt had a connection that had served one before. Absent where nobody knows:
-   * under a dispatcher of the host's own, or where the attempt ended before it needed any.
+   * Whether the attempt used an existing connection. Absent if unknown (the host's own dispatcher),
+   * or if the attempt ended before it needed a connection.
    */
   readonly reusedConnection?: boolean;
 }
 
-/** One attempt as the wire saw it. */
-export type AttemptResult = AttemptCourse &
+/** The result of one attempt. */
+export type AttemptResult = ConnectionUse &
   (
     | {
         readonly kind: 'response';
@@ -67,54 +66,54 @@ export type AttemptResult = AttemptCourse &
     | {
         readonly kind: 'failure';
         readonly code: FailureCode;
-        /** One sentence that names rule, phase and system error code; no received text. */
+        /** One sentence that names the rule, phase and system error code; no received text. */
         readonly detail: string;
       }
   );
 
 /** What follows from an attempt for its messages, and for the destination. */
 export type Outcome =
-  /** 200-299 (D34) */
+  /** 200-299 */
   | 'delivered'
   /** failed; the same messages are due again by the schedule */
   | 'later'
-  /** failed for its size: due again at once, half as many in a request (D73) */
+  /** too large: due again at once, half as many in a request */
   | 'smaller'
-  /** like `later`, and nothing goes to the destination before its Retry-After (D72) */
+  /** like `later`, and the destination gets no requests until its Retry-After */
   | 'pause'
-  /** like `later`; said twice it closes the destination of a queue (D72) */
+  /** like `later`; the second time it disables the destination of a queue */
   | 'close'
   /** failed for good */
   | 'dead';
 
 export interface Judgement {
   readonly outcome: Outcome;
-  /** The attempts that a message has in all if they end like this; `undefined`: no limit (D72). */
+  /** Maximum attempts of a message that keeps failing like this; `undefined`: no limit. */
   readonly maxAttempts: number | undefined;
 }
 
 interface StatusRow extends Judgement {
   readonly from: number;
   readonly to: number;
-  /** Said of a body above {@link LARGE_BODY_BYTES} it means the size, whatever the status says. */
+  /** For a body above {@link LARGE_BODY_BYTES} this status is taken to mean "too large". */
   readonly blamesSize: boolean;
-  /** One message may be the fault: a request that keeps failing so is bisected (D74). */
+  /** A single message may be the cause: a request that keeps failing so is bisected. */
   readonly blamesContent: boolean;
 }
 
 /**
- * Receivers in the wild refuse a body above the limit of their JSON parser (100 kB is a common
- * default) with a status that says something else (D73).
+ * Many receivers refuse a body above the limit of their JSON parser (100 kB is a common default)
+ * with a status other than 413.
  */
 export const LARGE_BODY_BYTES = 100_000;
 
-/** Each row has every key: one that is absent would be looked up on `Object.prototype`. */
+/** Each row has every key: an absent one would be looked up on `Object.prototype`. */
 const PLAIN = { maxAttempts: undefined, blamesSize: false, blamesContent: false } as const;
 
-/** D72: other refusals of what was sent are not going to change in 72 hours of asking. */
+/** The receiver rejects the content: 72 hours of retries would not change that. */
 const REFUSED = { ...PLAIN, outcome: 'later', maxAttempts: 6 } as const;
 
-/** The first row that holds the status counts. */
+/** The first row that contains the status counts. */
 const STATUS_TABLE: readonly StatusRow[] = [
   { from: 200, to: 299, ...PLAIN, outcome: 'delivered' },
   { from: 400, to: 400, ...REFUSED, blamesSize: true, blamesContent: true },
@@ -131,21 +130,18 @@ const STATUS_TABLE: readonly StatusRow[] = [
   { from: 503, to: 503, ...PLAIN, outcome: 'pause' },
 ];
 
-/**
- * No response: whatever ended an attempt may be over the next time; a name may even lead to another
- * address. And 3xx, which is never followed (D34), other 5xx, numbers that HTTP does not know.
- */
+/** Failures without a response, redirects (never followed), other 5xx and unknown statuses. */
 const ANYTHING_ELSE: Judgement = { outcome: 'later', maxAttempts: undefined };
 
-/** What was sent: how large the body was, and how many messages it held. */
+/** Size of the request. */
 export interface AttemptSize {
   readonly bytes: number;
   readonly messageCount: number;
-  /** Above it a refusal may mean the size. */
+  /** Above this size a refusal may mean "too large". */
   readonly largeBodyBytes: number;
 }
 
-/** Pure: what follows from an attempt. */
+/** Returns what follows from an attempt. */
 export function judgeAttempt(result: AttemptResult, size: AttemptSize): Judgement {
   const row = result.kind === 'response' ? rowOf(result.status) : undefined;
   if (row === undefined) return ANYTHING_ELSE;
@@ -157,7 +153,7 @@ export function judgeAttempt(result: AttemptResult, size: AttemptSize): Judgemen
   return { outcome: row.outcome, maxAttempts: row.maxAttempts };
 }
 
-/** Whether the answer may be the fault of one message among those sent (D74). */
+/** Returns whether one of the sent messages may be the cause of this response. */
 export function blamesContent(result: AttemptResult): boolean {
   return result.kind === 'response' && rowOf(result.status)?.blamesContent === true;
 }

@@ -1,4 +1,4 @@
-/** A batch as the caller gave it, read message by message: all of it, or an error and nothing. */
+/** Reads the caller's batch message by message: all of it, or an error that lists the faults. */
 import {
   type Contract,
   type Dialect,
@@ -11,12 +11,12 @@ import { type InputIssue, SecurityEventError } from '../errors.ts';
 import type { Format } from '../queue/queue.ts';
 import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 
-/** What the senders take in each format. */
+/** The messages that senders accept in each format. */
 export type MessageToSend<D extends Dialect = 'strict', F extends Format = 2> = F extends 2
   ? WebhookMessageToSend<D>
   : Contract<D>['WebhookMessageV1']['_zod']['input'];
 
-/** What is used of a schema: zod's own types would tie every format to one shape. */
+/** The part of a zod schema that is used here: zod's own types would tie every format to one shape. */
 export interface MessageSchema<D extends object = object> {
   safeParse(input: unknown): Parsed<D>;
 }
@@ -27,17 +27,17 @@ type Parsed<D> =
 
 export interface Reading<D extends object> {
   readonly schema: MessageSchema<D>;
-  /** Called for each message in turn, as long as none was refused. Awaited if it returns a promise. */
+  /** Called for each message in order, until one is invalid. Awaited if it returns a promise. */
   readonly store: (data: D, index: number) => Promise<void> | undefined;
-  /** Asked between two messages, so that a large batch does not hold the event loop. */
+  /** Called between two messages, so that a large batch does not block the event loop. */
   readonly yieldToEventLoop: YieldToEventLoop;
 }
 
-/** An error names this many faults at most: a wrong batch may hold hundreds of thousands. */
+/** Maximum faults that an error lists: a wrong batch may have hundreds of thousands. */
 const MAX_ISSUES = 100;
 
 /**
- * Each message is read and stored in one piece; the array itself is copied: a host may empty it.
+ * Reads and stores one message after the other. Copies the array first: the host may empty it.
  *
  * @throws SecurityEventError `ERR_INVALID_MESSAGE`, with the faults of all messages, or what `store`
  * throws; `path` begins with the index of the message.
@@ -55,16 +55,16 @@ export async function readMessages<D extends object>(
   for (let index = 0; index < given.length; index += 1) {
     const parsed = parse(schema, given[index], index);
     if (!parsed.success) {
-      const untold = parsed.error.issues.slice(0, MAX_ISSUES - issues.length);
-      issues.push(...untold.map((issue) => within(index, issue)));
+      const reported = parsed.error.issues.slice(0, MAX_ISSUES - issues.length);
+      issues.push(...reported.map((issue) => within(index, issue)));
     } else if (issues.length === 0) {
-      // Most are stored at once; awaiting those would cost a turn of the microtask queue each.
+      // Most are stored synchronously: awaiting would cost each a turn of the microtask queue.
       const storing = store(parsed.data, index);
       if (storing !== undefined) await storing;
     }
     if (issues.length === MAX_ISSUES) break;
-    const way = yieldToEventLoop();
-    if (way !== undefined) await way;
+    const yielding = yieldToEventLoop();
+    if (yielding !== undefined) await yielding;
   }
   if (issues.length > 0) throw invalidMessage(issues);
 }
@@ -77,7 +77,7 @@ function parse<D extends object>(
   try {
     return schema.safeParse(given);
   } catch (cause) {
-    // A getter or a proxy within the message.
+    // A getter or a proxy in the message threw.
     throw new SecurityEventError('ERR_INVALID_MESSAGE', {
       detail: `${index}: reading the message threw`,
       path: [index],
@@ -94,29 +94,29 @@ function invalidMessage(issues: readonly InputIssue[]): SecurityEventError {
   return new SecurityEventError('ERR_INVALID_MESSAGE', { issues });
 }
 
-/** Plain data and nobody else's: what was checked is what is stored. */
+/** A validated message: an own copy, so the host can no longer change it. */
 export interface ReadDraft {
-  /** Of the caller's own, where there is one (D21). */
+  /** The caller's id, if there is one. */
   readonly messageId: string | undefined;
   readonly messageType: string;
   /** The message as JSON. */
   readonly message: string;
-  /** Whose it is (D31). */
   readonly application: string | undefined;
   /** The name of a response's playbook. */
   readonly playbook: string | undefined;
-  /** What the caller says of the v1 form of an incident (D43), as JSON. */
+  /** The caller's hints for the v1 form of an incident, as JSON. */
   readonly v1: string | undefined;
 }
 
-type Quick = (given: unknown) => ReadDraft | undefined;
-
-/** Throws what a getter or proxy within a message throws. */
-export function quickReader(dialect: Dialect): Quick {
+/**
+ * Returns the fast reader, which validates and serialises in one pass. It returns undefined when full
+ * validation is needed, and throws what a getter or proxy in a message throws.
+ */
+export function quickReader(dialect: Dialect): (given: unknown) => ReadDraft | undefined {
   return (given) => {
     const draft = new BlankDraft();
     if (serializeMessageToSend(given, dialect, draft) === undefined) return undefined;
-    // What a polluted prototype has is nobody's id, and nobody's hint.
+    // Values inherited from a polluted prototype do not count.
     const { messageId, v1 } = draft;
     if (messageId !== undefined && !Object.hasOwn(given as object, 'message_id')) return undefined;
     if (v1 !== undefined && !Object.hasOwn(given as object, 'v1')) return undefined;
@@ -124,7 +124,7 @@ export function quickReader(dialect: Dialect): Quick {
   };
 }
 
-/** To be filled in. A class, for the reason of queue/message-classes.ts: it holds all of a message's text. */
+/** A class, for the reason given in queue/message-classes.ts. */
 export class BlankDraft implements ReadDraft {
   messageId: string | undefined = undefined;
   messageType = '';
@@ -135,22 +135,22 @@ export class BlankDraft implements ReadDraft {
 }
 
 /**
- * What a message is whose schema has changed it, or of which the quick way knows nothing. zod copies
- * what `given` inherits as if it had it itself: what every object inherits is nobody's id or hint.
+ * Returns the draft of a message that zod validated. zod also copies inherited properties; an id or
+ * hint inherited from `Object.prototype` does not count.
  */
 export function plainDraft(data: object, given: unknown): ReadDraft {
-  const theirs = <K extends 'message_id' | 'v1'>(key: K): Draft[K] | undefined =>
+  const givenBy = <K extends 'message_id' | 'v1'>(key: K): Draft[K] | undefined =>
     Object.hasOwn(given as object, key) || !(key in Object.prototype)
       ? own(data as Draft, key)
       : undefined;
   const { message_type, message } = data as Draft;
   const draft = new BlankDraft();
-  draft.messageId = theirs('message_id');
+  draft.messageId = givenBy('message_id');
   draft.messageType = message_type;
   draft.message = JSON.stringify(message);
   draft.application = applicationOf(message);
-  draft.playbook = own(message as OfPlaybook, 'playbook')?.name;
-  draft.v1 = JSON.stringify(theirs('v1'));
+  draft.playbook = own(message as Response, 'playbook')?.name;
+  draft.v1 = JSON.stringify(givenBy('v1'));
   return draft;
 }
 
@@ -161,7 +161,7 @@ interface Draft {
   readonly v1?: object;
 }
 
-interface OfPlaybook {
+interface Response {
   readonly playbook?: { readonly name: string };
 }
 
@@ -186,21 +186,17 @@ const READERS: { readonly [D in Dialect]: MessageSchema<ReadDraft> } = {
   open: reader('open'),
 };
 
-/** Built when it is first used, like the schema behind it. */
 export const draftReader = (dialect: Dialect): MessageSchema<ReadDraft> => READERS[dialect];
 
-/**
- * Returns the application that a message or a v1 element is about: `application_id`, or the `id` within
- * `application`.
- */
+/** Returns the application of a message or a v1 element: `application_id`, or `application.id`. */
 export function applicationOf(content: object): string | undefined {
   const named: Named = content;
-  // An inherited one, of a polluted prototype, would mix the messages of all applications.
+  // An application inherited from a polluted prototype would mix those of all messages.
   if (Object.hasOwn(named, 'application_id')) return named.application_id;
   return Object.hasOwn(named, 'application') ? named.application?.id : undefined;
 }
 
-/** The parts of the contract's messages that say whose they are; every schema has one of them. */
+/** Every schema of a message has one of these. */
 interface Named {
   readonly application_id?: string;
   readonly application?: { readonly id: string };

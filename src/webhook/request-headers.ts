@@ -1,9 +1,9 @@
-/** The headers of a request (D35). `Content-Length` is the wire's, the signature each attempt's. */
+/** The constant headers of a request. undici adds `Content-Length`, and each attempt its signature. */
 import { SecurityEventError } from '../errors.ts';
 
 export const SIGNATURE_HEADER = 'X-Svc-Integrity';
 
-/** Why a header cannot be given, by its name in lower case. */
+/** Why a header cannot be set, by its name in lower case. */
 const RESERVED: ReadonlyMap<string, string> = new Map([
   ...['content-type', 'content-length', SIGNATURE_HEADER.toLowerCase()].map(
     (name) => [name, 'is part of the contract and cannot be changed'] as const,
@@ -16,7 +16,7 @@ const RESERVED: ReadonlyMap<string, string> = new Map([
 /** RFC 9110 section 5.6.2. */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** RFC 9110 section 5.5: no line break, which would begin a header or a request of its own. */
+/** RFC 9110 section 5.5. A line break would start another header or request. */
 const FIELD_VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 
 export interface HeaderOptions {
@@ -25,7 +25,7 @@ export interface HeaderOptions {
 }
 
 /**
- * What every request of a destination has, without the signature.
+ * Returns the headers of every request to a destination, without the signature.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the header.
  */
@@ -49,7 +49,7 @@ export function requestHeaders({ headers = {}, userAgent }: HeaderOptions): Reco
   return { 'Content-Type': 'application/json', ...agent, ...Object.fromEntries(given) };
 }
 
-/** Names the header where its name is one, and never its value, which may be a credential. */
+/** Never includes the value, which may be a credential. */
 function faultOf(name: string, value: unknown, seen: ReadonlySet<string>): string | undefined {
   if (!TOKEN.test(name)) return 'the name of a header must be a token';
   const reserved = RESERVED.get(name.toLowerCase());
@@ -70,5 +70,4 @@ function invalidOption(detail: string, path: readonly string[]): SecurityEventEr
 /** Equal to `version` in package.json; a test compares them. */
 export const PACKAGE_VERSION = '0.1.0';
 
-/** The header User-Agent where none is given (D35). */
 export const DEFAULT_USER_AGENT = `security-event-delivery/${PACKAGE_VERSION}`;

@@ -1,38 +1,35 @@
-/**
- * When a message that failed is sent again. Pure: the same for the direct sender, whose schedule is
- * over in seconds, and for a queue's, which takes days (D71).
- */
+/** The retry policy: when a failed message is sent again. For `sendWebhook` and for queues. */
 import type { Random } from '../runtime/random.ts';
 
-/** When to send again what failed. */
+/** When to retry a failed message. */
 export interface RetrySchedule {
   /**
-   * The wait after each failure, in ms: whole numbers, 0 (at once) to 2147483647. As many as there
-   * are retries; none means exactly one attempt.
+   * Wait after each failure, in ms: whole numbers, 0 (at once) to 2147483647. One for each retry; an
+   * empty list means one attempt.
    */
   readonly delaysMs: readonly number[];
-  /** Goes on with the last delay until the horizon, which it needs. Default false. */
+  /** Repeats the last delay until the horizon, which must be set. Default false. */
   readonly repeatLast?: boolean;
-  /** From acceptance, in ms: nothing is sent again after it. Default: no horizon. */
+  /** Maximum age of a message at a retry, in ms since it was accepted. Default: no limit. */
   readonly horizonMs?: number;
-  /** A longer wait, in ms, is not waited: the message is given up at once. Default: no limit. */
+  /** Maximum wait in ms: a message that would have to wait longer is given up. Default: no limit. */
   readonly maxWaitMs?: number;
 }
 
-/** One failure of a message. Both times are on one clock, in ms. */
+/** One failure of a message. Times are in ms, on one clock. */
 export interface FailedAttempt {
-  /** How many failures counted before this one; 0 for the first. */
+  /** Failures that counted before this one; 0 for the first. */
   readonly step: number;
   /** See {@link Judgement}. */
   readonly maxAttempts: number | undefined;
-  /** What the receiver asked for. */
+  /** From the receiver's Retry-After. */
   readonly retryAfterMs: number | undefined;
   readonly acceptedAt: number;
   readonly now: number;
 }
 
 export type GiveUpReason =
-  /** the schedule is over, or the attempts that its status allows */
+  /** no retries left in the schedule, or in what the status allows */
   | 'attempts-exhausted'
   /** the next attempt would be after `horizonMs` */
   | 'horizon-passed'
@@ -44,16 +41,16 @@ export type NextAttempt =
   | {
       readonly kind: 'dead';
       readonly reason: GiveUpReason;
-      /** The wait that was due, without jitter; `undefined` if there was none. */
+      /** The wait that would have been due, without jitter; `undefined` if there was none. */
       readonly waitMs: number | undefined;
     };
 
-/** A wait becomes up to a quarter longer, never shorter: Retry-After is a floor (D71). */
+/** Jitter makes a wait up to a quarter longer, never shorter: Retry-After is a minimum. */
 const MAX_JITTER = 0.25;
 
 /**
- * The next attempt after a failure: after max(schedule, Retry-After), lengthened by chance, which
- * never decides whether there is one: the jitter ends at `maxWaitMs` and at the horizon.
+ * Returns the next attempt after a failure: after max(schedule, Retry-After) plus jitter. Jitter is
+ * capped at `maxWaitMs` and the horizon, so it never decides whether there is another attempt.
  */
 export function nextAttempt(
   schedule: RetrySchedule,
@@ -69,13 +66,13 @@ export function nextAttempt(
 }
 
 export interface Wait {
-  /** The least wait, in ms. */
+  /** Minimum wait, in ms. */
   readonly waitMs: number;
   readonly acceptedAt: number;
   readonly now: number;
 }
 
-/** The end of a wait that no step of the schedule gives: after a pause, or before a halved request. */
+/** Returns the end of a wait that is not a step of the schedule: a pause, or a halved request. */
 export function nextTime(schedule: RetrySchedule, wait: Wait, random: Random): NextAttempt {
   const { waitMs, acceptedAt, now } = wait;
   const maxWaitMs = schedule.maxWaitMs ?? Number.POSITIVE_INFINITY;
@@ -86,7 +83,7 @@ export function nextTime(schedule: RetrySchedule, wait: Wait, random: Random): N
   return { kind: 'retry', at: Math.min(now + jitteredMs, horizon) };
 }
 
-/** A wait made up to a quarter longer by chance, in whole ms, and never shorter. */
+/** Returns a wait with jitter, in whole ms. */
 export function jittered(waitMs: number, random: Random): number {
   return Math.floor(waitMs * (1 + MAX_JITTER * random()));
 }
@@ -97,7 +94,7 @@ function delayAfter({ delaysMs, repeatLast }: RetrySchedule, step: number): numb
 
 const SECOND_MS = 1000;
 
-/** D71: a receiver that asks for more is taken to ask for this. */
+/** A longer Retry-After counts as this. */
 export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * SECOND_MS;
 
 const MONTHS = [
@@ -122,7 +119,7 @@ const DATE = '(?<day>0[1-9]|[12]\\d|3[01])';
 const MONTH = `(?<month>${MONTHS.join('|')})`;
 const TIME = '(?<hour>[01]\\d|2[0-3]):(?<minute>[0-5]\\d):(?<second>[0-5]\\d|60)';
 
-/** IMF-fixdate, then the two obsolete forms that a recipient must still take. */
+/** IMF-fixdate, then the two obsolete forms that a recipient must still accept. */
 const HTTP_DATES = [
   new RegExp(`^${DAY}, ${DATE} ${MONTH} (?<year>\\d{4}) ${TIME} GMT$`),
   new RegExp(`^${LONG_DAY}, ${DATE}-${MONTH}-(?<year>\\d\\d) ${TIME} GMT$`),
@@ -130,10 +127,8 @@ const HTTP_DATES = [
 ] as const;
 
 /**
- * How long the receiver asks to wait, in milliseconds: 0 for a date that is past, at most 24 h.
- * `undefined` without a header and for what is neither whole seconds nor an HTTP date.
- *
- * `now` is in milliseconds since the epoch.
+ * Returns how long the receiver asks to wait, in ms: 0 for a past date, at most 24 h. `undefined` if
+ * the header is missing, or neither whole seconds nor an HTTP date. `now` is in ms since the epoch.
  */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? '';
@@ -151,7 +146,7 @@ function waitUntil(text: string, now: number): number | undefined {
 
 type DateFields = Readonly<Record<string, string>>;
 
-/** A leap second, and a 31st in a shorter month, roll over to what follows. */
+/** A leap second, and a 31st in a shorter month, roll over. */
 function dateOf(fields: DateFields, now: number): number {
   const month = MONTHS.indexOf(fields['month'] as (typeof MONTHS)[number]);
   const [day = 0, hour = 0, minute = 0, second = 0] = ['day', 'hour', 'minute', 'second'].map(

@@ -1,6 +1,6 @@
 /**
- * The signature of a request (D32): HMAC-SHA256 of the exact bytes on the wire, keyed with the
- * UTF-8 bytes of the secret, as 64 lower-case hex digits in `X-Svc-Integrity`.
+ * The signature of a request: HMAC-SHA256 of the exact bytes on the wire, keyed with the UTF-8 bytes
+ * of the secret, as 64 lower-case hex digits in `X-Svc-Integrity`.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { SecurityEventError } from '../errors.ts';
@@ -9,7 +9,7 @@ const SIGNATURE_SHAPE = /^[0-9a-f]{64}$/;
 const SECRET_BYTES = 32;
 
 /**
- * The signature of a body: 64 lower-case hex digits. A string body stands for its UTF-8 bytes; a
+ * Signs a body and returns 64 lower-case hex digits. A string body stands for its UTF-8 bytes; a
  * secret that looks like hex is not decoded.
  *
  * @throws SecurityEventError `ERR_INVALID_SECRET` for an empty secret or one that is no string,
@@ -27,13 +27,11 @@ export function sign(body: string | Uint8Array, secret: string): string {
 }
 
 /**
- * Whether `signature`, the value of the header `X-Svc-Integrity`, belongs to the body as it was
- * received (its raw bytes, not a parsed and serialised copy) under the secret or under one of them:
- * give the old and the new one while a secret is being changed.
+ * Returns whether `signature`, the value of the header `X-Svc-Integrity`, is valid for the received
+ * body (its raw bytes, not a parsed copy). Pass the old and the new secret while one is replaced.
  *
- * Takes the same time wherever the difference lies, and tries every secret. Says no to anything
- * malformed and never throws: a missing header, upper case, a body that was parsed, an empty secret
- * (which would let anybody sign).
+ * Compares in constant time and tries every secret. Never throws: returns false for a missing or
+ * upper-case signature, a parsed body, or an empty secret (with which anyone could sign).
  */
 export function verify(
   body: string | Uint8Array,
@@ -45,14 +43,14 @@ export function verify(
   const claimed = Buffer.from(signature, 'hex');
   let isGenuine = false;
   for (const key of secretsOf(secret)) {
-    // No early exit: the time must not tell which of the secrets is in use.
-    const isThisOne = timingSafeEqual(claimed, hmac(body, key));
-    isGenuine = isThisOne || isGenuine;
+    // No early exit: the time must not reveal which secret is in use.
+    const isMatch = timingSafeEqual(claimed, hmac(body, key));
+    isGenuine = isMatch || isGenuine;
   }
   return isGenuine;
 }
 
-/** A new secret: 32 random bytes as 64 hex digits. */
+/** Generates a secret: 32 random bytes as 64 hex digits. */
 export function generateSecret(): string {
   return randomBytes(SECRET_BYTES).toString('hex');
 }
@@ -79,7 +77,7 @@ function isSecret(secret: unknown): secret is string {
   return typeof secret === 'string' && secret !== '';
 }
 
-/** `isView` and not `instanceof`: a sandbox such as Jest's has a Uint8Array of its own. */
+/** `isView` rather than `instanceof`: a sandbox such as Jest's has its own Uint8Array. */
 function isBody(body: unknown): body is string | Uint8Array {
   return typeof body === 'string' || ArrayBuffer.isView(body);
 }

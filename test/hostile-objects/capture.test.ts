@@ -6,7 +6,7 @@ import * as nodeHttp from '../../src/capture/adapters/node-http.ts';
 import { captureRequests as overHttp } from '../../src/capture/adapters/node-http.ts';
 import * as passport from '../../src/capture/adapters/passport.ts';
 import * as entry from '../../src/capture/index.ts';
-import { parameterCopier } from '../../src/capture/request/plain-parameters.ts';
+import { parameterCopier } from '../../src/capture/request/parameters.ts';
 import { plain, throughout, unchangedByPollution } from './law.ts';
 
 const {

@@ -67,7 +67,7 @@ describe('the active span', () => {
     expect(hasDatadogTracer()).toBe(false);
   });
 
-  test('is none where dd-trace has none, which is told apart', () => {
+  test('is none if dd-trace has none', () => {
     setTracers({ datadog: datadogGlobal(undefined, undefined) });
     expect(activeSpan()).toBeUndefined();
     expect(hasDatadogTracer()).toBe(true);

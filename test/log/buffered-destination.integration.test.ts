@@ -129,7 +129,7 @@ const closingAtOnce = (destination: string): RecordWriter<'strict'> =>
   });
 
 describe('a full disk with sync: false', () => {
-  test('that is told after close has given up counts no record twice', async () => {
+  test('that is reported after close has given up counts no record twice', async () => {
     const writer = closingAtOnce('/dev/full');
     writer.write(smallRecord('one'));
     writer.write(smallRecord('two'));
@@ -212,7 +212,7 @@ describe('a socket with sync: false', () => {
   });
 });
 
-describe('a pipe that nobody reads, with sync: false', () => {
+describe('a pipe without a reader, with sync: false', () => {
   const NAME = 'x'.repeat(30_000);
 
   test('never blocks write, drops beyond the bound, and goes on when it is read', async () => {

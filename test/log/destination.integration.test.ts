@@ -27,7 +27,7 @@ test.concurrent('by default, and for process.stdout, 64 kB and more reach a pipe
   expect(stream).toEqual({ code: 0, lines: 1000, told: 'written 1000' });
 });
 
-test.concurrent('process.stderr and a replaced process.stdout are told apart from it', async ({
+test.concurrent('process.stderr and a replaced process.stdout are not mistaken for it', async ({
   onTestFinished,
 }) => {
   const [stderr, replaced] = await Promise.all([
@@ -40,7 +40,7 @@ test.concurrent('process.stderr and a replaced process.stdout are told apart fro
   expect(replaced).toEqual({ code: 0, lines: 0, told: 'ERR_DESTINATION_NOT_SYNCHRONOUS' });
 });
 
-test.concurrent('a closed standard output is told by EPIPE, and does not end the host', async ({
+test.concurrent('a closed standard output fails with EPIPE, and does not end the host', async ({
   onTestFinished,
 }) => {
   const command = ['sh', '-c', '"$@" | true', 'sh', ...programCommand('standard', ['closed'])];

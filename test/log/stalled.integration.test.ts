@@ -39,7 +39,7 @@ async function endUnread(
 
 describe.concurrent('with sync: false', () => {
   test.for(['natural', 'exit'])(
-    'a pipe or socket that nobody reads does not keep the process from ending (%s)',
+    'a pipe or socket without a reader does not keep the process alive (%s)',
     async (ending, { onTestFinished }) => {
       const ends = await Promise.all(
         Object.values(STALLED).map((run) => endUnread(run(ending, onTestFinished))),

@@ -203,7 +203,7 @@ describe('two processes that append to one file', () => {
 });
 
 describe('a destination that fails', () => {
-  test('tells a full disk by a typed error with the record, each time anew', () => {
+  test('reports a full disk with a typed error that has the record, each time', () => {
     const writer = createLogWriter({ destination: '/dev/full' });
     const record = smallRecord('secret-name');
     for (const failed of [1, 2]) {
@@ -235,7 +235,7 @@ describe('a destination that fails', () => {
     }
   });
 
-  test('tells a broken pipe by EPIPE, and writes again when it has a reader', () => {
+  test('reports a broken pipe as EPIPE, and writes again when it has a reader', () => {
     const path = namedPipe();
     const firstReader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const writer = createLogWriter({ destination: path });
@@ -249,7 +249,7 @@ describe('a destination that fails', () => {
     expect(writer.stats()).toMatchObject({ written: 1, failed: 1 });
   });
 
-  test('tells a closed descriptor by EBADF', () => {
+  test('reports a closed descriptor as EBADF', () => {
     const fd = openSync(join(temporaryFolder(), 'events.log'), 'a');
     const writer = createLogWriter({ destination: fd });
     writer.write(smallRecord('one'));

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { calm } from '../../src/runtime/ignore-rejection.ts';
+import { ignoreRejection } from '../../src/runtime/ignore-rejection.ts';
 
 test('a rejection that is calmed is not unhandled; one that is not is', async () => {
   const rejected = new Error('calmed');
@@ -9,7 +9,7 @@ test('a rejection that is calmed is not unhandled; one that is not is', async ()
   process.removeAllListeners('unhandledRejection');
   try {
     const told = once(process, 'unhandledRejection');
-    calm(Promise.reject(rejected));
+    ignoreRejection(Promise.reject(rejected));
     await nextTurn();
     const other = new Error('not calmed');
     void Promise.reject(other);
@@ -20,5 +20,5 @@ test('a rejection that is calmed is not unhandled; one that is not is', async ()
 });
 
 test.each([undefined, null, 7, {}])('any other answer is left alone (%j)', (answer) => {
-  expect(() => calm(answer)).not.toThrow();
+  expect(() => ignoreRejection(answer)).not.toThrow();
 });

@@ -1,6 +1,6 @@
 /** Messages with a key of the simulation's own, which is found again in whatever form they are sent. */
 import { sampleMessageToSend } from '../../src/testing/index.ts';
-import { bodyBytes, elementBytes, storeV2 } from '../../src/webhook/encoder.ts';
+import { requestBytes, storeV2 } from '../../src/webhook/encoder.ts';
 import type { MessagePlan, Policy } from './scenario.ts';
 
 /** As `send` takes it. */
@@ -27,7 +27,7 @@ export function compose(
   }
   // Exactly as large as a request may be.
   const bare = { message_id: `own-${key}`, ...content(plan, { key, applicationId, pad: 0 }) };
-  const bytes = bodyBytes([elementBytes({ stored: storeV2(bare), sends: 0 })]);
+  const bytes = requestBytes([{ stored: storeV2(bare), sends: 0 }]);
   const pad = Math.max(0, Math.min(policy.maxBodyBytes, 5000) - bytes);
   const given = { ...content(plan, { key, applicationId, pad }), message_id: bare.message_id };
   return { key, given };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type AcceptedEntry, type AcceptRules, acceptMessages } from '../../src/webhook/accept.ts';
-import { bodyBytes, elementBytes } from '../../src/webhook/encoder.ts';
+import { requestBytes } from '../../src/webhook/encoder.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
 
 const EVENT = DRAFTS['event to send'];
@@ -152,7 +152,7 @@ describe('a batch is refused', () => {
       [1, 'message', 'ips', 0, 'is_tor'],
       '1.message.ips.0.is_tor: expected true or false, found a number',
     ],
-  ])('where a message %s, told with its index', async (_what, wrong, path, detail) => {
+  ])('where a message %s, reported with its index', async (_what, wrong, path, detail) => {
     const error = await errorOf([EVENT, wrong, EVENT]);
     expect(error).toMatchObject({
       code: 'ERR_INVALID_MESSAGE',
@@ -196,10 +196,10 @@ describe('a batch is refused', () => {
     [100, 100],
     [101, 100],
     [5000, 100],
-  ])('with %i faults of which at most 100 are told: %i', async (faults, told) => {
+  ])('with %i faults of which at most 100 are reported: %i', async (faults, reported) => {
     const wrong = { ...EVENT, message_id: 0 };
     const error = await errorOf(Array.from({ length: faults }, () => wrong));
-    expect(error).toHaveProperty('issues.length', told);
+    expect(error).toHaveProperty('issues.length', reported);
   });
 
   test('with at most 100 faults where one message has more', async () => {
@@ -243,7 +243,7 @@ async function measure(message: unknown): Promise<number> {
   const [accepted] = await accept([message]);
   return accepted === undefined
     ? 0
-    : bodyBytes([elementBytes({ stored: accepted.stored, sends: 9_999_999_999 })]);
+    : requestBytes([{ stored: accepted.stored, sends: 9_999_999_999 }]);
 }
 
 describe('the byte budget', () => {

@@ -2,11 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { received, WebhookBodyV2 } from '../../src/contract/index.ts';
 import {
-  bodyBytes,
-  elementBytes,
   encodeBody,
   formatTimestamp,
   type Outgoing,
+  requestBytes,
   storeV1,
   storeV2,
 } from '../../src/webhook/encoder.ts';
@@ -197,7 +196,7 @@ describe('storeV1', () => {
   });
 });
 
-describe('the size foretold', () => {
+describe('requestBytes', () => {
   test('is the size of the body, to the byte', () => {
     const v2 = fc
       .tuple(anyDraft, anyRetryCount)
@@ -208,7 +207,7 @@ describe('the size foretold', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(v2, v1), { maxLength: 5 }), (outgoing) => {
         const body = encodeBody(outgoing, formatTimestamp(1_795_255_201_002));
-        expect(bodyBytes(outgoing.map(elementBytes))).toBe(body.length);
+        expect(requestBytes(outgoing)).toBe(body.length);
       }),
     );
   });

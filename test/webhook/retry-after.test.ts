@@ -84,7 +84,7 @@ describe('a date', () => {
   });
 });
 
-describe('no wait is told', () => {
+describe('returns undefined for an invalid header', () => {
   test.each([
     ['no header', undefined],
     ['an empty one', ''],

@@ -147,7 +147,7 @@ describe('the next attempt', () => {
       { kind: 'retry', at: 1020 },
     ],
     [
-      'does not repeat unless told',
+      'does not repeat without repeatLast',
       { delaysMs: [10, 20], repeatLast: false },
       { step: 2 },
       least,

@@ -9,7 +9,7 @@ import { withReplaced } from '../helpers/replaced-globals.ts';
 const SECRETS = ['1234', 'secret-of-the-test'];
 const HEX = /^[0-9a-f]{64}$/;
 
-/** Acts while `timingSafeEqual` tells what it was given, and answers as it does or as it is told. */
+/** Records the arguments of `timingSafeEqual`, and returns its result or the given one. */
 function watching(act: (lengths: number[]) => void, answer?: boolean): void {
   const lengths: number[] = [];
   withReplaced(

@@ -1,11 +1,11 @@
 /**
- * Blocks in async handlers of Express 4. It drops the promises that handlers return, so a rejected one
- * ends the process: an attacker whose request is blocked would stop the host. Express 5 passes
- * rejections to `next`; this file makes Express 4 do so for blocks, and for nothing else.
+ * Blocks in async handlers of Express 4. Express 4 drops the promises that handlers return, and a
+ * rejection crashes the process: an attacker whose request is blocked would stop the host. Express 5
+ * passes rejections to `next`; this file makes Express 4 do the same, only for blocks.
  *
- * It patches Express's own classes, as tracers do. There is no other way that needs no change to every
- * handler of the application: only Express calls the handlers, so nobody else gets the promise, and a
- * listener of `unhandledRejection` would silence the host's own rejections.
+ * It patches Express's own classes, as tracers do. Only Express gets the promises of handlers, so the
+ * alternatives are to change every handler of the application, or to listen for `unhandledRejection`,
+ * which would silence the host's own rejections.
  */
 import { types } from 'node:util';
 import { readProperty } from '../../own-properties.ts';
@@ -14,17 +14,14 @@ import { currentScope } from '../request/request-scope.ts';
 type Handler = (...args: readonly unknown[]) => unknown;
 type Next = (error?: unknown) => void;
 
-/** On a patched object, so that this copy of the package patches it once. */
+/** Marks a patched object, so that this copy of the package patches it once. */
 const PATCHED = Symbol('passes blocks to next');
 
 /** Position of `next` in the arguments of a handler. */
 const AFTER_RESPONSE = 2;
 const AFTER_ERROR = 3;
 
-/**
- * Patches the copy of Express 4 that `application` belongs to, once it has a handler. Does nothing for
- * anything else, Express 5 among them.
- */
+/** Patches the copy of Express 4 that `application` belongs to, once it has a handler. Ignores anything else. */
 export function passBlocksToNext(application: unknown): void {
   const router = isObject(application) ? readProperty(application, '_router') : undefined;
   const stack = isObject(router) ? readProperty(router, 'stack') : undefined;
@@ -45,14 +42,11 @@ const isObject = (value: unknown): value is object =>
 
 interface Replacement {
   readonly property: string;
-  /** Returns what stands for the property of `source`. */
+  /** Returns the replacement for the property of `source`. */
   readonly wrap: (source: object) => unknown;
 }
 
-/**
- * Makes a method see another value of one property of its object. The original method is called, since
- * another package may have patched it, too.
- */
+/** Calls the original method on an object with one replaced property: other packages may patch it too. */
 function patch(owner: object, method: string, { property, wrap }: Replacement): void {
   const original = readProperty(owner, method);
   if (typeof original !== 'function') return;
@@ -77,10 +71,7 @@ function wrapCallbacks(source: object): unknown {
   return Object.fromEntries(wrapped);
 }
 
-/**
- * Attaches to the promise only when its request is blocked: every other rejection, handled or not,
- * ends as it would without us.
- */
+/** Handles the rejection only if the request is blocked: all others keep the host's behaviour. */
 function wrapHandler(handler: Handler, nextAt: number): Handler {
   const wrapped: Handler = (...args) => {
     const next = args[nextAt] as Next;
@@ -92,7 +83,7 @@ function wrapHandler(handler: Handler, nextAt: number): Handler {
     const result = handler(...args.slice(0, nextAt), passOn, ...args.slice(nextAt + 1));
     if (types.isPromise(result)) {
       currentScope()?.whenBlocked(() => {
-        // A handler that passes its own rejections to `next` has done so before.
+        // The handler may have passed the error to `next` itself.
         result.catch((error: unknown) => {
           if (error !== passedOn) passOn(error);
         });

@@ -1,14 +1,14 @@
-/** `security-event-delivery/express`: requests of Express 5 and 4, and of what speaks their middleware. */
+/** `security-event-delivery/express`: captures requests of Express 5 and 4, and of compatible frameworks. */
 import { readProperty } from '../../own-properties.ts';
 import type { CaptureOptions } from '../request/capture-options.ts';
 import type { HttpRequest } from '../request/http-request.ts';
 import { isRequestBlocked } from '../request/request-blocked-error.ts';
 import { createScopes } from '../request/request-capture.ts';
 import { currentScope, type RequestScope, runInScope } from '../request/request-scope.ts';
-import { answerBlock, type NodeResponse, statusOf } from './blocked-answer.ts';
+import { type NodeResponse, sendBlocked, statusOf } from './blocked-response.ts';
 import { passBlocksToNext } from './express-4.ts';
 
-export type { NodeResponse } from './blocked-answer.ts';
+export type { NodeResponse } from './blocked-response.ts';
 
 type Next = (error?: unknown) => void;
 
@@ -17,14 +17,14 @@ type ErrorMiddleware = (
 ) => void;
 
 /**
- * Middleware to be used before all other: what follows it finds the request's context, however deep
- * and late. Parameters of a body are those that a parser leaves in `request.body`, once it has.
+ * Returns middleware to use before all other. Everything after it finds the request's context, also in
+ * asynchronous work. Parameters of the body are captured once a parser has set `request.body`.
  *
- * Where a parser goes on outside of the request, as some of multipart forms do, use the same
- * middleware once more behind it: it takes up the scope of a request that it has seen.
+ * Some parsers, of multipart forms for example, continue outside the request's async context. Use the
+ * same middleware again after them: it restores the scope of the request.
  *
  * From its first request on, Express 4 passes blocks in async handlers and `app.param` callbacks to
- * error handlers, as Express 5 does. All other rejections stay unhandled, as Express 4 leaves them.
+ * error handlers, like Express 5. All other rejections stay unhandled, as usual in Express 4.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */
@@ -42,13 +42,13 @@ export function captureRequests(
 }
 
 /**
- * Error-handling middleware to be used after all routes, and before error handlers of your own: it
- * answers requests that were blocked. Every other error goes on.
+ * Returns error-handling middleware to use after all routes and before your own error handlers. It
+ * responds to blocked requests, and passes all other errors on.
  */
 export function answerBlocked(): ErrorMiddleware {
-  // oxlint-disable-next-line eslint/max-params -- Express knows error handlers by their four parameters
+  // oxlint-disable-next-line eslint/max-params -- Express recognises error handlers by their four parameters
   return (error, _request, response, next) => {
-    if (isRequestBlocked(error)) answerBlock(error, response, currentScope());
+    if (isRequestBlocked(error)) sendBlocked(error, response, currentScope());
     else next(error);
   };
 }

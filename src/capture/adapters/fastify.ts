@@ -1,22 +1,22 @@
-/** `security-event-delivery/fastify`: requests of Fastify 5, over HTTP/1.1 and HTTP/2. */
+/** `security-event-delivery/fastify`: captures requests of Fastify 5, over HTTP/1.1 and HTTP/2. */
 import { readProperty } from '../../own-properties.ts';
 import type { CaptureOptions } from '../request/capture-options.ts';
 import type { HttpRequest } from '../request/http-request.ts';
 import { isRequestBlocked } from '../request/request-blocked-error.ts';
 import { createScopes } from '../request/request-capture.ts';
 import { type RequestScope, runInScope } from '../request/request-scope.ts';
-import type { Block } from '../request/request-story.ts';
-import { answerBlock, type NodeResponse, statusOf } from './blocked-answer.ts';
+import type { Block } from '../request/request-state.ts';
+import { type NodeResponse, sendBlocked, statusOf } from './blocked-response.ts';
 import { ParsedRequest } from './parsed-request.ts';
 
-/** What is used of Fastify's request. */
+/** The used part of Fastify's request. */
 export interface FastifyRequestLike {
   readonly raw: HttpRequest;
   readonly body?: unknown;
   readonly params?: unknown;
 }
 
-/** What is used of Fastify's reply. */
+/** The used part of Fastify's reply. */
 export interface FastifyReplyLike {
   readonly raw: NodeResponse;
   getHeaders(): Readonly<Record<string, number | string | string[] | undefined>>;
@@ -25,12 +25,12 @@ export interface FastifyReplyLike {
 
 type Done = () => void;
 type Hook = (request: FastifyRequestLike, reply: FastifyReplyLike, done: Done) => void;
-/** Of `onError` and `onSend`, which are given an error or a payload besides. */
+/** `onError` and `onSend` also get an error or a payload. */
 type HookOf<T> = (
   ...given: readonly [request: FastifyRequestLike, reply: FastifyReplyLike, T, done: Done]
 ) => void;
 
-/** What is used of a Fastify instance. */
+/** The used part of a Fastify instance. */
 export interface FastifyLike {
   addHook(name: 'onRequest', hook: Hook): unknown;
   addHook(name: 'preValidation', hook: Hook): unknown;
@@ -39,20 +39,20 @@ export interface FastifyLike {
 }
 
 /**
- * A plugin, to be registered before all other: `app.register(captureRequests, { … })`. It holds for
- * the instance that it is registered on, as if wrapped by `fastify-plugin`, and for all below it.
- * What follows finds the request's context, however deep and late: hooks, Fastify's parsers and
- * those that take the whole body, handlers, error handlers.
+ * Captures requests. Register this plugin before all others: `app.register(captureRequests, { … })`. It
+ * applies to the instance that registers it, as if wrapped by `fastify-plugin`, and to its children.
+ * Hooks, Fastify's parsers and those that read the whole body, handlers and error handlers find the
+ * request's context.
  *
- * A blocked request is answered before any error handler is asked, and also where a handler caught
- * the error and answered itself. Fastify is told that the reply is taken over (`reply.hijack`), so
- * `onSend` hooks of other plugins do not run for it; `onResponse` hooks do.
+ * A blocked request is answered before any error handler runs, even if a handler caught the error and
+ * replied itself. The plugin takes the reply over (`reply.hijack`), so `onSend` hooks of other plugins
+ * do not run for it; `onResponse` hooks do.
  *
  * `ready` and `listen` reject with `ERR_INVALID_OPTION`; its `path` names the option.
  */
 export const captureRequests: (app: FastifyLike, options?: CaptureOptions) => Promise<void> =
   Object.assign(addHooks, {
-    // What `fastify-plugin` sets: hooks hold for the instance that registers, not for a child of it.
+    // As set by `fastify-plugin`: the hooks apply to the instance that registers, not to a child.
     [Symbol.for('skip-override')]: true,
     [Symbol.for('fastify.display-name')]: 'security-event-delivery/fastify',
     [Symbol.for('plugin-meta')]: { name: 'security-event-delivery/fastify', fastify: '5.x' },
@@ -76,7 +76,7 @@ async function addHooks(app: FastifyLike, options?: CaptureOptions): Promise<voi
     scopes.set(request, scope);
     runInScope(scope, done);
   });
-  // A body is parsed in events of its stream, which Node runs outside of every request.
+  // Bodies are parsed in events of their stream, which Node runs outside the request's async context.
   app.addHook('preValidation', (request, _reply, done) => resume(request, done));
   app.addHook('onError', (...[request, reply, error, done]) => {
     if (isRequestBlocked(error)) takeOver(error, reply, scopes.get(request));
@@ -93,14 +93,14 @@ async function addHooks(app: FastifyLike, options?: CaptureOptions): Promise<voi
   });
 }
 
-/** The hook that calls this does not go on: no handler of errors hears of what is none. */
+/** The calling hook must not call `done`, so that no error handler runs. */
 function takeOver(error: Block, reply: FastifyReplyLike, scope: RequestScope | undefined): void {
   const headers = reply.raw.headersSent ? {} : reply.getHeaders();
   reply.hijack();
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined) reply.raw.setHeader(name, value);
   }
-  answerBlock(error, reply.raw, scope);
+  sendBlocked(error, reply.raw, scope);
 }
 
 interface Stream {
@@ -108,7 +108,7 @@ interface Stream {
   readonly cancel?: () => Promise<unknown>;
 }
 
-/** A stream that nobody will read holds what it reads from: Node's, a web one, or a Response's. */
+/** Closes a stream that will not be read, so that it frees its source: Node's, a web stream, or a Response's. */
 function discard(payload: unknown): void {
   if (typeof payload !== 'object' || payload === null) return;
   const stream = (readProperty(payload, 'body') ?? payload) as Stream;

@@ -1,31 +1,29 @@
-/** A Fetch `Request` as capture reads requests. */
+/** Adapts a Fetch `Request`. */
 import { ownProperties } from '../../own-properties.ts';
 import type { HttpRequest } from '../request/http-request.ts';
 import type { HeadersLike, SocketLike } from '../request/request-like.ts';
 
-/** What is used of a Fetch `Request`; a global one of any runtime fits. */
+/** The used part of a Fetch `Request`. */
 export interface FetchRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Iterable<readonly [string, string]>;
 }
 
-/** What a Fetch `Request` does not tell. */
+/** Facts that a Fetch `Request` does not have. */
 export interface FetchDetails {
-  /** Of the direct peer, as the runtime tells it. */
+  /** The address of the direct peer, from the runtime. */
   readonly remoteAddress?: string | undefined;
   readonly remotePort?: number | undefined;
-  /** As your code has parsed it: a Fetch body can be read by waiting alone, and once. */
+  /** The body as your code has parsed it: a Fetch body can only be read asynchronously, and once. */
   readonly body?: unknown;
-  /** What a router found in the path. */
+  /** The route's parameters. */
   readonly params?: unknown;
 }
 
 /**
- * Makes what `createRequestCapture` reads of a Fetch `Request`, which is not changed, and whose
- * headers are read when something happens.
- *
- * A Fetch URL is what is left after `..` was resolved and the fragment cut: the path is that.
+ * Adapts a Fetch `Request` for `createRequestCapture`, without changing it. Headers are read when an
+ * event is reported. The path is that of the URL, in which `..` is resolved.
  */
 export function fetchRequest(request: FetchRequest, details: FetchDetails = {}): HttpRequest {
   return new CapturedFetchRequest(request, details);
@@ -43,7 +41,7 @@ class CapturedFetchRequest implements HttpRequest {
     this.#details = ownProperties(details);
   }
 
-  /** A `Request` that was not made by a server need not have a `host`; its URL always has one. */
+  /** A `Request` may have no `host` header; its URL always has a host. */
   get headers(): HeadersLike {
     this.#headers ??= { host: this.#origin()[2], ...Object.fromEntries(this.#request.headers) };
     return this.#headers;

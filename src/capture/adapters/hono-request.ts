@@ -1,4 +1,4 @@
-/** A request of Hono's as capture reads requests. */
+/** Adapts Hono's request. */
 import { readProperty } from '../../own-properties.ts';
 import { bodyKindOf } from '../request/body-source.ts';
 import type { HttpRequest } from '../request/http-request.ts';
@@ -7,12 +7,12 @@ import { type FetchRequest, fetchRequest } from './fetch-request.ts';
 
 export type HonoConnection = Pick<SocketLike, 'remoteAddress' | 'remotePort'>;
 
-/** What is used of Hono's `Context` to read the request. */
+/** The part of Hono's `Context` that is used to read the request. */
 export interface HonoRequestContext {
   readonly env: unknown;
   readonly req: {
     readonly raw: FetchRequest;
-    /** Of the handler that runs: parameters of the path are those of its route. */
+    /** The route of the current handler, whose path parameters `param` returns. */
     readonly routeIndex: number;
     param(): unknown;
     valid(target: never): unknown;
@@ -60,7 +60,7 @@ export class CapturedHonoRequest implements HttpRequest {
     return this.#body ?? req.valid('json' as never) ?? req.valid('form' as never);
   }
 
-  /** Hono makes a new object each time it is asked. */
+  /** Cached, since Hono's `param` returns a new object each time. */
   get params(): unknown {
     const { req } = this.#c;
     const { routeIndex } = req;
@@ -70,7 +70,7 @@ export class CapturedHonoRequest implements HttpRequest {
     return this.#params.params;
   }
 
-  /** `undefined` where there is nothing to wait for. */
+  /** Returns `undefined` if there is nothing to read. */
   readBody(maxBytes: number): Promise<void> | undefined {
     if (maxBytes === 0) return undefined;
     const kind = bodyKindOf(headerOf(this, 'content-type'));
@@ -79,7 +79,7 @@ export class CapturedHonoRequest implements HttpRequest {
     return this.#read(kind);
   }
 
-  /** Never rejects: who reads the body next finds the same fault. */
+  /** Never rejects: the next reader of the body gets the same error. */
   async #read(kind: 'form' | 'json'): Promise<void> {
     const { req } = this.#c;
     try {
@@ -89,19 +89,18 @@ export class CapturedHonoRequest implements HttpRequest {
     }
   }
 
-  /** The host's own object. */
   get original(): object {
     return incomingOf(this.#c.env) ?? this.#c.req.raw;
   }
 
-  /** `@hono/node-server` has the request as it came in; the Fetch one was made of it. */
+  /** Prefers the original request of `@hono/node-server` to the Fetch request made from it. */
   get #readable(): HttpRequest {
     this.#source ??= incomingOf(this.#c.env) ?? fetchRequest(this.#c.req.raw);
     return this.#source;
   }
 }
 
-/** As the helper `getConnInfo` of `@hono/node-server` finds it. */
+/** The same look-up as in the helper `getConnInfo` of `@hono/node-server`. */
 function incomingOf(env: unknown): HttpRequest | undefined {
   const incoming = propertyOf(propertyOf(env, 'server') ?? env, 'incoming');
   return isObject(propertyOf(incoming, 'headers')) && isObject(propertyOf(incoming, 'socket'))

@@ -1,19 +1,19 @@
-/** `security-event-delivery/hono`: requests of Hono, on whichever runtime. */
+/** `security-event-delivery/hono`: captures requests of Hono, on any runtime. */
 import { A_FUNCTION, check, integer } from '../../option-rules.ts';
 import { CAPTURE_RULES, type CaptureOptions } from '../request/capture-options.ts';
 import { isRequestBlocked, RequestBlockedError } from '../request/request-blocked-error.ts';
 import { createScopes } from '../request/request-capture.ts';
 import { type RequestScope, runInScope } from '../request/request-scope.ts';
-import type { Block } from '../request/request-story.ts';
+import type { Block } from '../request/request-state.ts';
 import { recordOnSpan } from '../request/span-exception.ts';
-import { OF_THE_BODY } from './blocked-answer.ts';
+import { BODY_HEADERS } from './blocked-response.ts';
 import {
   CapturedHonoRequest,
   type HonoConnection,
   type HonoRequestContext,
 } from './hono-request.ts';
 
-/** What is used of Hono's `Context`. */
+/** The used part of Hono's `Context`. */
 export interface HonoContext extends HonoRequestContext {
   readonly error: Error | undefined;
   readonly finalized: boolean;
@@ -23,15 +23,15 @@ export interface HonoContext extends HonoRequestContext {
 
 export interface HonoCaptureOptions<C extends HonoContext = HonoContext> extends CaptureOptions {
   /**
-   * Tells the direct peer where the runtime does, as `getConnInfo(c).remote` of Hono's helpers does.
-   * Asked once for a request, and only when something happens. Default: that of `@hono/node-server`;
-   * on other runtimes nobody knows the peer.
+   * Returns the direct peer, such as `getConnInfo(c).remote` of Hono's helpers. Called at most once for
+   * a request, and only when an event is reported. Default: the peer of `@hono/node-server`; on other
+   * runtimes the peer is unknown.
    */
   readonly connection?: ((c: C) => HonoConnection | undefined) | undefined;
   /**
-   * A Fetch body can be read by waiting alone, so forms and JSON of a known length up to this are
-   * read before what follows, as `c.req` reads them: what follows reads them from there again, but
-   * not from `c.req.raw`. 0 to 1,048,576; default 0: only what Hono's validators have let through.
+   * Maximum size of forms and JSON that are read before the handlers run, since a Fetch body can only be
+   * read asynchronously. They are read through `c.req`, which caches them for handlers; `c.req.raw` is
+   * consumed. 0 to 1,048,576 bytes; default 0: only values that Hono's validators have accepted.
    */
   readonly maxBodyBytes?: number | undefined;
 }
@@ -43,11 +43,11 @@ const RULES = {
 };
 
 /**
- * Middleware to be used before all other: what follows it finds the request's context, however deep
- * and late.
+ * Returns middleware to use before all other. Everything after it finds the request's context, also in
+ * asynchronous work.
  *
- * A blocked request is answered by it whatever was answered instead: by `app.onError`, which hears
- * of the `RequestBlockedError` as of every other, or by a handler that caught it.
+ * A blocked request gets the blocked response, even if `app.onError`, which also gets the
+ * `RequestBlockedError`, or a handler that caught it has set another.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */
@@ -63,16 +63,16 @@ export function captureRequests<C extends HonoContext = HonoContext>(
     const reading = request.readBody(maxBodyBytes);
     if (reading !== undefined) await reading;
     const block = (await runInScope(scope, () => blockIn(c, next))) ?? scope.blockedBy;
-    if (block !== undefined) answerBlock(block, c, scope);
+    if (block !== undefined) sendBlocked(block, c, scope);
   };
 }
 
-/** Of an answer that a block takes the place of, nothing was sent. */
+/** A response that a block will replace was not sent. */
 function statusOf(c: HonoContext, scope: RequestScope): number | undefined {
   return c.finalized && scope.blockedBy === undefined ? c.res.status : undefined;
 }
 
-/** Hono gives an error to `app.onError` at once; what gets here is none, or of another realm. */
+/** Hono passes errors to `app.onError`; only values that are no `Error` of this realm are thrown here. */
 async function blockIn(c: HonoContext, next: () => Promise<void>): Promise<Block | undefined> {
   try {
     await next();
@@ -83,18 +83,18 @@ async function blockIn(c: HonoContext, next: () => Promise<void>): Promise<Block
   }
 }
 
-function answerBlock(block: Block, c: HonoContext, scope: RequestScope): void {
+function sendBlocked(block: Block, c: HonoContext, scope: RequestScope): void {
   scope.block(block);
   recordOnSpan(block);
-  // One of another copy of this package may not know how to answer.
+  // A block of another copy of this package may have no `getResponse`.
   const answer = new RequestBlockedError(block.status).getResponse();
   for (const [name, value] of c.res.headers) {
-    const isKept = !OF_THE_BODY.includes(name) && name !== 'content-type';
+    const isKept = !BODY_HEADERS.includes(name) && name !== 'content-type';
     if (isKept) answer.headers.append(name, value);
   }
-  // A stream that nobody will read holds what it reads from.
+  // Frees the source of a stream that will not be read.
   c.res.body?.cancel().catch(() => {});
-  // Hono adds the headers of the answer before, unless there is none.
+  // Hono would merge the headers of the previous response.
   c.res = undefined;
   c.res = answer;
 }

@@ -5,8 +5,8 @@ import type { HttpRequest } from '../request/http-request.ts';
 import { isRequestBlocked } from '../request/request-blocked-error.ts';
 import { createScopes } from '../request/request-capture.ts';
 import { runInScope } from '../request/request-scope.ts';
-import type { Block } from '../request/request-story.ts';
-import { answerBlock, type NodeResponse, statusOf } from './blocked-answer.ts';
+import type { Block } from '../request/request-state.ts';
+import { type NodeResponse, sendBlocked, statusOf } from './blocked-response.ts';
 import { ParsedRequest } from './parsed-request.ts';
 
 /** What is used of Koa's `Context`. */
@@ -37,7 +37,7 @@ export function captureRequests(
     const scope = scopeOf(request, statusOf(ctx.res), ctx.req);
     const block = (await runInScope(scope, () => blockIn(next))) ?? scope.blockedBy;
     // Koa leaves a response alone that has ended.
-    if (block !== undefined) answerBlock(block, ctx.res, scope);
+    if (block !== undefined) sendBlocked(block, ctx.res, scope);
   };
 }
 

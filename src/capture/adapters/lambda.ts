@@ -8,7 +8,7 @@ import { blockedBody, isRequestBlocked } from '../request/request-blocked-error.
 import { createScopes } from '../request/request-capture.ts';
 import { headerOf, type SocketLike } from '../request/request-like.ts';
 import { type RequestScope, runInScope } from '../request/request-scope.ts';
-import type { Block } from '../request/request-story.ts';
+import type { Block } from '../request/request-state.ts';
 import { recordOnSpan } from '../request/span-exception.ts';
 
 /** What is used of an event of API Gateway, payload format 2.0. */

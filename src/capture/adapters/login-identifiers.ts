@@ -1,27 +1,27 @@
-/** Who logged in, or who was said to: what may stand in `actor.identifiers` (D10). */
+/** Finds the identifiers of a user who logged in, or of the name that was tried. */
 import { readProperty } from '../../own-properties.ts';
 import type { Redactor } from '../redaction/redactor.ts';
-import type { Identifiers } from '../request/request-story.ts';
+import type { Identifiers } from '../request/request-state.ts';
 import { fittedText } from '../request/request-text.ts';
 
 type Known = NonNullable<Identifiers>;
 
-/** In UTF-16 code units; what an attacker tries as a name may be a megabyte. */
+/** In UTF-16 code units: an attacker may send a name of a megabyte. */
 const MAX_NAME_LENGTH = 256;
 
-const OF_A_USER = ['id', 'uid', 'email', 'username', 'login'];
-const OF_A_FORM = ['username', 'email', 'login'];
+const USER_KEYS = ['id', 'uid', 'email', 'username', 'login'];
+const FORM_FIELDS = ['username', 'email', 'login'];
 
 /**
- * The default of `identifiersOf`: those of `id`, `uid`, `email`, `username` and `login` that the user
- * has as text, number or boolean. A user that is itself one of these is the `id`.
+ * Returns the user's `id`, `uid`, `email`, `username` and `login` that are text, numbers or booleans. A
+ * user that is itself a text, number or boolean is the `id`. Default of `identifiersOf`.
  */
 export function identifiersOfUser(user: unknown): Known | null {
   const whole = scalarOf(user);
   if (whole !== undefined) return { id: whole };
   if (typeof user !== 'object' || user === null) return null;
   const known: Known = {};
-  for (const name of OF_A_USER) {
+  for (const name of USER_KEYS) {
     const value = scalarOf(readProperty(user, name));
     if (value !== undefined) known[name] = value;
   }
@@ -37,15 +37,15 @@ function scalarOf(value: unknown): string | number | boolean | undefined {
 }
 
 /**
- * The name that was tried, from the body or the query, where passport-local looks for it as well: by
- * the strategy's own field, else by the usual ones. A field that could hold a secret is none.
+ * Returns the name that was tried, from the body or the query, as passport-local reads it: from the
+ * strategy's field, else from the usual ones. Skips fields that could hold a secret.
  */
 export function triedIdentifiers(
   sources: readonly unknown[],
   field: unknown,
   redactor: Redactor,
 ): Known | null {
-  const fields = typeof field === 'string' ? [field] : OF_A_FORM;
+  const fields = typeof field === 'string' ? [field] : FORM_FIELDS;
   for (const path of fields.map(pathOf)) {
     const name = path.at(-1) ?? '';
     if (path.some((part) => redactor.isSensitiveKey(part))) continue;
@@ -64,7 +64,7 @@ function fittedName(value: unknown, redactor: Redactor): string | number | undef
     : undefined;
 }
 
-/** `user[email]` of passport-local's options. */
+/** passport-local's options allow `user[email]`. */
 const pathOf = (field: string): readonly string[] => field.replaceAll(']', '').split('[');
 
 function valueAt(source: unknown, path: readonly string[]): unknown {

@@ -1,40 +1,52 @@
-/** Sees what strategies of Passport decide, and reports what of it are logins. */
+/** Observes the results of Passport's strategies, and reports logins. */
 import { readProperty } from '../../own-properties.ts';
+import { ignoreRejection } from '../../runtime/ignore-rejection.ts';
 import { createRedactor } from '../redaction/redactor.ts';
-import { currentContext, currentScope, identify, runInScope } from '../request/request-scope.ts';
-import type { Identifiers } from '../request/request-story.ts';
+import {
+  currentContext,
+  currentScope,
+  identify,
+  type RequestContext,
+  runInScope,
+} from '../request/request-scope.ts';
+import type { Identifiers } from '../request/request-state.ts';
 import { identifiersOfUser, triedIdentifiers } from './login-identifiers.ts';
-import { type LoginReporter, reportLogin } from './login-reporter.ts';
 
-/** One try of one strategy. */
+/** The `userLogin` method of a reporter, or your own. */
+export interface LoginReporter {
+  /** A returned promise is not awaited; errors and rejections are ignored. */
+  userLogin(payload: { readonly success: boolean }, context?: RequestContext): unknown;
+}
+
+/** One attempt by one strategy. */
 export interface LoginAttempt {
-  /** The strategy's own name, whatever it was registered as: `local`, `jwt`, `google`. */
+  /** The strategy's own name, not the one it was registered as: `local`, `jwt`, `google`. */
   readonly strategy: string;
   readonly request: object;
-  /** Those of `passport.authenticate(name, options)`. */
+  /** The options of `passport.authenticate(name, options)`. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** Whether it is a login where nothing else is told. */
+  /** Whether it counts as a login by default. */
   readonly byDefault: boolean;
 }
 
 export interface LoginOptions {
   readonly reporter: LoginReporter;
   /**
-   * Whether an authentication is a login. Default: all but the session being restored, accounts that
-   * are connected to a user (`authorize`), and, with `session: false`, strategies that take no name
-   * and password from a form: those authenticate each request.
+   * Returns whether an authentication is a login. Default: all except restored sessions, accounts that
+   * are connected to a user (`authorize`), and, with `session: false`, strategies that do not read a
+   * name and password from a form: those authenticate each request.
    */
   readonly isLogin?: ((attempt: LoginAttempt) => boolean) | undefined;
   /**
-   * Who the user is: strings, numbers or booleans by name; `null`: not to be told. Default: those of
-   * `id`, `uid`, `email`, `username` and `login` that there are.
+   * Returns the user's identifiers: strings, numbers or booleans by name; `null`: none. Default: `id`,
+   * `uid`, `email`, `username` and `login`, if present.
    */
   readonly identifiersOf?: ((user: unknown) => Identifiers) | undefined;
 }
 
 type Act = (...given: unknown[]) => unknown;
 
-/** A strategy while it serves one request: Passport derives it from the one that is registered. */
+/** A strategy while it serves one request: Passport derives it from the registered one. */
 interface Strategy {
   readonly name?: unknown;
   readonly authenticate: Act;
@@ -43,7 +55,7 @@ interface Strategy {
   pass: Act;
 }
 
-/** Strategies that are asked in turn. */
+/** Strategies that Passport tries one after the other. */
 interface Chain {
   asked: number;
   hasFailedLogin: boolean;
@@ -58,14 +70,14 @@ interface Failing {
 export class LoginWatch {
   readonly #options: LoginOptions;
   readonly #redactor = createRedactor();
-  /** Of requests whose strategy has failed this moment: Passport asks the next one, if there is. */
+  /** Requests whose strategy is just failing: Passport may try the next one. */
   readonly #failing = new WeakMap<object, Chain>();
 
   constructor(options: LoginOptions) {
     this.#options = options;
   }
 
-  /** The registered strategy stays as it is. */
+  /** Returns a derived strategy; the registered one is not changed. */
   watched(strategy: unknown): unknown {
     if (!isStrategy(strategy)) return strategy;
     const { authenticate } = strategy;
@@ -111,7 +123,7 @@ export class LoginWatch {
     };
   }
 
-  /** Passport asks the next strategy before `fail` returns; where it does not, all have failed. */
+  /** Passport tries the next strategy before `fail` returns; if it does not, all have failed. */
   #failOrGoOn(chain: Chain, request: object, { fail, report }: Failing): unknown {
     const { asked } = chain;
     this.#failing.set(request, chain);
@@ -139,14 +151,14 @@ export class LoginWatch {
     const { identifiersOf = identifiersOfUser, reporter } = this.#options;
     const identifiers = user === undefined ? null : identifiersOf(user);
     if (identifiers) identify(identifiers);
-    if (isLogin) reportLogin(reporter, true, currentContext());
+    if (isLogin) ignoreRejection(reporter.userLogin({ success: true }, currentContext()));
   }
 
   #failed({ identifiers }: Chain): void {
     const { actor, ...context } = currentContext();
     const tried = identifiers === null ? {} : { identifiers };
     const named = actor === undefined ? {} : { actor: { ...actor, ...tried } };
-    reportLogin(this.#options.reporter, false, { ...context, ...named });
+    ignoreRejection(this.#options.reporter.userLogin({ success: false }, { ...context, ...named }));
   }
 
   #triedBy(strategy: Strategy, request: object): Identifiers {
@@ -165,26 +177,27 @@ function isStrategy(value: unknown): value is Strategy {
   );
 }
 
-/** `authorize`: the user that there is connects an account. */
+/** `authorize`: the current user connects another account. */
 const isOfAnotherAccount = (options: unknown): boolean =>
   readProperty(Object(options) as object, 'assignProperty') !== undefined;
 
-/** Passport's own strategy of sessions leaves the user in the request before it lets it pass. */
+/** Passport's session strategy sets the user on the request before it passes. */
 function restoredUser({ name }: Strategy, request: object): unknown {
   if (name !== 'session') return undefined;
   const property = readProperty(request, '_userProperty');
   return readProperty(request, typeof property === 'string' ? property : 'user') ?? undefined;
 }
 
-/** Of passport-local, and of what is made after it. */
+/** Set by passport-local and strategies modelled on it. */
 const usernameField = (strategy: Strategy): unknown => readProperty(strategy, '_usernameField');
 
-/** `Basic realm="…"` (RFC 9110 11.3), and not the words of an application. */
+/** `Basic realm="…"` (RFC 9110 section 11.3), not a sentence of the application. */
 const CHALLENGE = /^[\w-]+(?: +[\w-]+ *=.*)?$/;
 
 /**
- * As a strategy tells it: a bad request, or a challenge where there was no answer to one. What reads
- * a form hands on what the application says of a wrong password, be it one word.
+ * Returns whether the request had no credentials: a bad request, or a challenge although there is no
+ * Authorization header. Strategies that read a form pass the application's own text instead, which may
+ * look like a challenge.
  */
 function lacksCredentials(
   strategy: Strategy,
@@ -201,7 +214,7 @@ function hasAuthorization(request: object): boolean {
   return typeof headers === 'object' && headers !== null && Object.hasOwn(headers, 'authorization');
 }
 
-/** Runs work in the scope of now: what looks a user up may call back from outside. */
+/** Returns a function that runs work in the current scope: a user look-up may call back outside it. */
 function resumer(): (work: () => void) => void {
   const scope = currentScope();
   return (work) => {
@@ -209,7 +222,7 @@ function resumer(): (work: () => void) => void {
   };
 }
 
-/** What fails here costs an event, and never a login. */
+/** An error here costs an event, never a login. */
 function guarded<T>(work: () => T): T | undefined {
   try {
     return work();

@@ -1,27 +1,28 @@
-/** `security-event-delivery/node-http`: requests of node:http, node:https and node:http2. */
+/** `security-event-delivery/node-http`: captures requests of node:http, node:https and node:http2. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isPromiseLike } from '../../runtime/is-promise-like.ts';
 import type { CaptureOptions } from '../request/capture-options.ts';
 import type { HttpRequest } from '../request/http-request.ts';
 import { isRequestBlocked } from '../request/request-blocked-error.ts';
 import { createScopes } from '../request/request-capture.ts';
 import { type RequestScope, runInScope } from '../request/request-scope.ts';
-import { answerBlock, type NodeResponse, statusOf } from './blocked-answer.ts';
+import { type NodeResponse, sendBlocked, statusOf } from './blocked-response.ts';
 import { passBlocksToNext } from './express-4.ts';
 
-export type { NodeResponse } from './blocked-answer.ts';
+export type { NodeResponse } from './blocked-response.ts';
 
-/** What `createServer` takes, and what it may give: a promise is watched. */
+/** A listener for `createServer`. It may return a promise. */
 export type RequestListener<Q, S> = (request: Q, response: S) => unknown;
 
 /**
- * Makes a listener whose requests are captured: whatever runs on behalf of one, however deep and
- * late, finds its context. A `RequestBlockedError` that it throws, or rejects with, is answered with
- * `blockedStatus`; every other error goes where it would have gone.
+ * Wraps a listener so that its requests are captured: everything it runs, also asynchronously, finds the
+ * request's context. A `RequestBlockedError` that it throws or rejects with gets a response with
+ * `blockedStatus`; all other errors propagate.
  *
- * Events of the request's own stream (`request.on('end', …)`) are Node's, not the request's: give
- * such a listener through `AsyncResource.bind`, or read the body by `for await`.
+ * Node emits events of the request's stream (`request.on('end', …)`) outside the request's context: wrap
+ * such a listener with `AsyncResource.bind`, or read the body with `for await`.
  *
- * For a server of node:http2 with options of its own, name the types of the listener's parameters.
+ * For a node:http2 server with its own classes, annotate the listener's parameters.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */
@@ -37,7 +38,7 @@ export function captureRequests<
     passBlocksToNext(listener);
     try {
       const result = runInScope(scope, () => listener(request, response));
-      return isPromise(result) ? result.then(undefined, onError) : result;
+      return isPromiseLike(result) ? result.then(undefined, onError) : result;
     } catch (error) {
       return onError(error);
     }
@@ -46,8 +47,5 @@ export function captureRequests<
 
 function endBlocked(error: unknown, response: NodeResponse, scope: RequestScope): void {
   if (!isRequestBlocked(error)) throw error;
-  answerBlock(error, response, scope);
+  sendBlocked(error, response, scope);
 }
-
-const isPromise = (value: unknown): value is PromiseLike<unknown> =>
-  typeof value === 'object' && value !== null && typeof Reflect.get(value, 'then') === 'function';

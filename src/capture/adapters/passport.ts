@@ -1,13 +1,11 @@
-/** `security-event-delivery/passport`: logins of Passport, reported without code of the application. */
-
+/** `security-event-delivery/passport`: reports Passport's logins without code in the application. */
 import { A_FUNCTION, check, invalidOption, object } from '../../option-rules.ts';
 import { ownProperties } from '../../own-properties.ts';
 import { type LoginOptions, LoginWatch } from './login-watch.ts';
 
-export type { LoginReporter } from './login-reporter.ts';
-export type { LoginAttempt, LoginOptions } from './login-watch.ts';
+export type { LoginAttempt, LoginOptions, LoginReporter } from './login-watch.ts';
 
-/** What is used of a Passport instance; of 0.4 to 0.7, whose strategies are looked up by name. */
+/** The used part of a Passport instance, 0.4 to 0.7. */
 export interface PassportLike {
   authenticate(...given: never): unknown;
 }
@@ -22,13 +20,14 @@ const RULES = {
 };
 
 /**
- * Reports each login that the strategies of `passport` decide, those there are and those to come, in
- * the context of the request; for that, the host's adapter must be in use.
+ * Reports the logins of all strategies of `passport`, registered now or later, in the context of the
+ * request, which needs the host's adapter.
  *
- * A success is reported when the strategy tells it. Whoever is authenticated, by a login, a token or
- * a restored session, is the user for the rest of the request, as `identify` has it. A failure is reported once all strategies that were asked have failed, and
- * names whom the form named. Neither a request without credentials nor an error is a failure. What
- * Passport does stays the same. A strategy that is given as an object and not by name is not seen.
+ * A success is reported when the strategy succeeds. A user who is authenticated by a login, a token or a
+ * restored session is the user for the rest of the request, as with `identify`. A failure is reported
+ * once all tried strategies have failed, with the name from the form. A request without credentials, or
+ * an error, is not a failure. Passport's behaviour does not change. Strategies that are passed to
+ * `authenticate` as objects, not by name, are not observed.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option, or `passport`.
  */
@@ -40,7 +39,7 @@ export function reportLogins(passport: PassportLike, options: LoginOptions): voi
     throw invalidOption('expected an instance of Passport', ['passport']);
   }
   const watch = new LoginWatch(ownProperties({ reporter, ...given }));
-  // By this alone `authenticate` finds a strategy, whenever and by whomever either was made.
+  // `authenticate` always looks strategies up with this method.
   Object.defineProperty(passport, LOOK_UP, {
     configurable: true,
     value: (...names: unknown[]): unknown => watch.watched(Reflect.apply(lookUp, passport, names)),

@@ -1,13 +1,13 @@
-/** A set of address ranges with look-up by binary search: lists of networks have 100,000 lines. */
+/** A set of address ranges with binary search, since lists of networks may have 100,000 lines. */
 import { normaliseAddress } from '../../address/normalise.ts';
 import { type Address, parseAddress } from '../../address/parse.ts';
 
 export interface AddressRanges {
-  /** Ranges that are left once those that overlap are one. */
+  /** Number of ranges, after merging those that overlap. */
   readonly size: number;
-  /** Whether an address in D14's spelling is in the set: `::1` is `127.0.0.1`. */
+  /** Returns whether the normalised address is in the set: `::1` is `127.0.0.1`. */
   readonly has: (address: string) => boolean;
-  /** Whether an address as it is written is in the set. */
+  /** Returns whether the address is in the set, without normalising it. */
   readonly holds: (address: string) => boolean;
 }
 
@@ -25,7 +25,7 @@ const bitsOf = (bytes: readonly number[]): bigint =>
 
 const numberOf = (address: Address): bigint => bitsOf(address.toByteArray());
 
-/** A CIDR or an address; `undefined` for anything else. Bits behind the mask do not count. */
+/** Parses a CIDR or an address. Ignores bits behind the mask. */
 function networkOf(text: string): Network | undefined {
   const [, address = '', mask] = CIDR.exec(text) ?? [];
   const parsed = parseAddress(address);
@@ -39,7 +39,7 @@ function networkOf(text: string): Network | undefined {
   return { span: [first, first + size - 1n], isIPv4: length === 32 };
 }
 
-/** Sorted, those that overlap or touch as one. */
+/** Sorts spans, and merges those that overlap or touch. */
 function merged(spans: readonly Span[]): Span[] {
   const result: Span[] = [];
   for (const span of spans.toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))) {

@@ -1,5 +1,4 @@
-/** Who is calling: the walk from the direct peer back over the proxies that are trusted. */
-
+/** Finds the client's address: walks from the direct peer back over the trusted proxies. */
 import { normaliseAddress } from '../../address/normalise.ts';
 import { SecurityEventError } from '../../errors.ts';
 import { ownProperties } from '../../own-properties.ts';
@@ -8,48 +7,47 @@ import { forwardedHops, type Refusal } from './forwarded-for.ts';
 import { compileTrust, type Trust, type TrustedProxies } from './trusted-proxies.ts';
 
 export interface ClientAddressOptions {
-  /** Default: none, and then no header is read: the client is who is connected. */
+  /** Lists the proxies whose headers you trust. Default: none; the client is the direct peer. */
   readonly trustedProxies?: TrustedProxies | undefined;
   /**
-   * The one header that is believed when the direct peer is trusted; all others are ignored, though
-   * present. `x-forwarded-for` (the default), `forwarded` (RFC 7239), or the name of another header
-   * that holds an address or a list of them, the nearest last, such as `cf-connecting-ip`. With
-   * `forwarded`, scheme and host are its `proto` and `host`; else they are those of
-   * `x-forwarded-proto`, `-host` and `-port`. Name a header that your proxy sets or adds to: one
-   * that it hands on as it came holds what the client wrote.
+   * The only header that is read if the direct peer is trusted: `x-forwarded-for` (the default),
+   * `forwarded` (RFC 7239), or another header with an address or a list of addresses, the nearest last,
+   * such as `cf-connecting-ip`. With `forwarded`, scheme and host are its `proto` and `host`; otherwise
+   * those of `x-forwarded-proto`, `-host` and `-port`. Choose a header that your proxy sets or appends
+   * to: clients can forge a header that the proxy passes on unchanged.
    */
   readonly addressHeader?: string | undefined;
 }
 
-/** Options once checked: made once, used for every request. */
+/** Validated options. */
 export interface ClientAddressPolicy {
   readonly isTrusted: Trust;
   readonly addressHeader: string;
 }
 
 export interface ClientAddress {
-  /** In D14's spelling: `net.isIP` accepts it. */
+  /** Normalised; `net.isIP` accepts it. */
   readonly address: string;
-  /** The client's own port, where it is known. */
+  /** The client's own port, if known. */
   readonly port: number | undefined;
-  /** 0: the direct peer. 1: who the last element of the header names; and so on to the left. */
+  /** 0: the direct peer. 1: the last element of the header, 2 the one before it, and so on. */
   readonly hop: number;
-  /** `socket`, or the name of the header that it was read from. */
+  /** `socket`, or the name of the header. */
   readonly source: string;
 }
 
 /**
- * - `trusted`: a trusted proxy, so what it says of the hop before it is believed
- * - `untrusted`: no trusted proxy, so the walk ends here: it is the client
- * - `no-address`: the direct peer has none, or none that can be read, and is not trusted without
- * - the rest: a hop that a trusted proxy names, but without an address
+ * - `trusted`: a trusted proxy, so the previous hop is read from its header
+ * - `untrusted`: not a trusted proxy, so it is the client
+ * - `no-address`: the direct peer has no readable address and is not trusted
+ * - the rest: a trusted proxy names this hop, but without an address
  */
 export type Verdict = 'trusted' | 'untrusted' | 'no-address' | Refusal;
 
 export interface Hop {
   readonly hop: number;
   readonly source: string;
-  /** As it was written, a whole element of `Forwarded`; of the socket its address, `''` for none. */
+  /** The original text: a whole element of `Forwarded`, or the socket's address (`''` if it has none). */
   readonly token: string;
   readonly address: string | undefined;
   readonly port: number | undefined;
@@ -58,13 +56,15 @@ export interface Hop {
 
 export interface Walk {
   readonly client: ClientAddress | undefined;
-  /** From the direct peer on, as far as anything was read; never empty. */
+  /** From the direct peer on, as far as the header was read; never empty. */
   readonly hops: readonly [Hop, ...Hop[]];
 }
 
 /**
+ * Ignores other keys.
+ *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` is `addressHeader`, or begins with
- * `trustedProxies`. Other keys are not looked at.
+ * `trustedProxies`.
  */
 export function readClientAddressOptions(options: ClientAddressOptions = {}): ClientAddressPolicy {
   const given = ownProperties(options);
@@ -86,11 +86,10 @@ function readHeaderName(given: unknown): string {
 }
 
 /**
- * The client's address: of the direct peer and the hops that the header names from right to left,
- * the first that is no trusted proxy. Where a trusted proxy names no address (`unknown`, say), the
- * last trusted hop that has one. Without a trusted peer headers are not read at all. Nothing in a
- * header makes it throw; `client` is `undefined` where not even the direct peer's address is known.
- * `forwardedOrigin` and `explainClientAddress` go by the walk, so one serves them all.
+ * Finds the client: the first hop that is not a trusted proxy, from the direct peer over the header's
+ * elements from right to left. If a trusted proxy names no address (`unknown`), the client is the last
+ * trusted hop with one. Without a trusted peer no header is read. Never throws because of a header;
+ * `client` is `undefined` if not even the direct peer's address is known.
  */
 export function walkHops(request: RequestLike, policy: ClientAddressPolicy): Walk {
   const peer = readPeer(request, policy.isTrusted);
@@ -110,7 +109,7 @@ function readPeer(request: RequestLike, isTrusted: Trust): Hop {
   return { hop: 0, source: 'socket', token, address, port: peer?.port, verdict };
 }
 
-/** Up to the first that is not trusted; only that one's predecessors vouch for it. */
+/** Yields the header's hops up to the first that is not trusted: everything left of it may be forged. */
 function* hopsOfHeader(
   request: RequestLike,
   { addressHeader: source, isTrusted }: ClientAddressPolicy,

@@ -1,5 +1,4 @@
-/** Why an address counts as the client's, for whoever sets `trustedProxies` up. */
-
+/** Explains how the client's address was found, to help set up `trustedProxies`. */
 import { headerOf, type RequestLike } from '../request/request-like.ts';
 import {
   type ClientAddress,
@@ -12,22 +11,22 @@ import {
 
 export interface ClientAddressExplanation {
   readonly client: ClientAddress | undefined;
-  /** The one header that may be believed: `addressHeader`. */
+  /** The option `addressHeader`. */
   readonly header: string;
-  /** From the direct peer to the left, as far as anything was read. */
+  /** From the direct peer to the left, as far as the header was read. */
   readonly hops: readonly Hop[];
-  /** Headers of the request that tell of an address and had no say, in the order they are known in. */
+  /** Other headers of the request that contain addresses, and were ignored. */
   readonly ignored: readonly string[];
-  /** All of this in lines to read. What a header held is shortened and written as JSON. */
+  /** The explanation as text. Values of headers are shortened and written as JSON. */
   readonly text: string;
 }
 
 /**
- * Says hop by hop what was believed of a request, and why. It reads the options anew each time: for
- * setting up and for tests, not for every request.
+ * Explains hop by hop which addresses of a request were trusted, and why. Validates the options at each
+ * call: meant for setup and tests, not for every request.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` is `addressHeader`, or begins with
- * `trustedProxies`. Never for anything in a header.
+ * `trustedProxies`. Never because of a header.
  */
 export function explainClientAddress(
   request: RequestLike,
@@ -43,7 +42,7 @@ export function explainClientAddress(
   return { client, header, hops, ignored, text: textOf({ client, header, hops, ignored }) };
 }
 
-/** What clients, proxies and other agents know; whoever is first believed in one can be forged. */
+/** Headers with addresses that proxies and other agents use. */
 const ADDRESS_HEADERS: readonly string[] = [
   'x-forwarded-for',
   'forwarded',
@@ -61,8 +60,8 @@ const ADDRESS_HEADERS: readonly string[] = [
 ];
 
 const REASONS: Readonly<Record<Verdict, string>> = {
-  trusted: 'a trusted proxy: what it says of the hop before it is believed',
-  untrusted: 'no trusted proxy, so it is the client; what stands further left may be its own work',
+  trusted: 'a trusted proxy, so the next hop is read from its header',
+  untrusted: 'not a trusted proxy, so it is the client; everything further left may be forged',
   'no-address': 'no address, and not trusted without one',
   unknown: 'the proxy does not know it (RFC 7239 6.2)',
   obfuscated: 'the proxy hides it (RFC 7239 6.3)',
@@ -81,7 +80,7 @@ function textOf(explanation: Omit<ClientAddressExplanation, 'text'>): string {
       : `The client address is ${client.address} (hop ${client.hop}, ${client.source}).`,
     ...hops.map(lineOf),
     ...endOf(hops, header),
-    ...(ignored.length === 0 ? [] : [`Not believed: ${ignored.join(', ')}.`]),
+    ...(ignored.length === 0 ? [] : [`Ignored: ${ignored.join(', ')}.`]),
   ].join('\n');
 }
 
@@ -90,7 +89,7 @@ function lineOf({ hop, source, token, address, verdict }: Hop): string {
   return `- hop ${hop}, ${source}: ${shown(token)}${read}: ${REASONS[verdict]}`;
 }
 
-/** Only where the last hop's own line does not say why the walk ended. */
+/** Explains the end of the walk, unless the last hop's line does. */
 function endOf(hops: readonly Hop[], header: string): string[] {
   const verdict = hops.at(-1)?.verdict;
   if (verdict === 'trusted')
@@ -101,7 +100,7 @@ function endOf(hops: readonly Hop[], header: string): string[] {
 
 const MAX_SHOWN_CHARS = 80;
 
-/** One line of ASCII, whatever a header held. */
+/** Returns one line of ASCII. */
 function shown(token: string): string {
   const short = token.length > MAX_SHOWN_CHARS ? `${token.slice(0, MAX_SHOWN_CHARS)}…` : token;
   return JSON.stringify(short).replace(

@@ -1,4 +1,4 @@
-/** The hops that X-Forwarded-For and its kind, or RFC 7239's Forwarded, tell of: nearest first. */
+/** Reads the hops in X-Forwarded-For and similar headers, or in Forwarded (RFC 7239): nearest first. */
 import { normaliseAddress } from '../../address/normalise.ts';
 import { readPort } from '../request/request-like.ts';
 import {
@@ -11,13 +11,13 @@ import {
 
 /**
  * Why no address was read:
- * - `unknown`: the proxy wrote `unknown` (RFC 7239 6.2)
- * - `obfuscated`: it wrote an identifier such as `_hidden` (RFC 7239 6.3)
+ * - `unknown`: the proxy wrote `unknown` (RFC 7239 section 6.2)
+ * - `obfuscated`: it wrote an identifier such as `_hidden` (RFC 7239 section 6.3)
  * - `no-for`: an element of `Forwarded` without `for`
  * - `malformed`: an element of `Forwarded` outside its grammar, or with a parameter twice
  * - `not-an-address`: anything else that `net.isIP` refuses: octal, hex and short forms, host names
  * - `too-long`: more than 1024 characters
- * - `too-many`: behind the 64th element, empty ones counted
+ * - `too-many`: after the 64th element, counting empty ones
  */
 export type Refusal =
   | 'unknown'
@@ -28,7 +28,7 @@ export type Refusal =
   | 'too-long'
   | 'too-many';
 
-/** One element: an address in D14's spelling, with its port if it names one, or a refusal. */
+/** One element: a normalised address, with its port if there is one, or a refusal. */
 export interface ForwardedHop {
   readonly token: string;
   readonly address: string | undefined;
@@ -44,8 +44,8 @@ const refused = (token: string, refusal: Refusal): ForwardedHop => ({
 });
 
 /**
- * Hops from the nearest proxy's on, each read when it is asked for; nothing follows a refusal that
- * is due to length. `header` is the name that `value` is of: `forwarded`, or one that lists addresses.
+ * Yields hops lazily from the nearest proxy's on; ends after a refusal because of length. `header` is
+ * the name of the header: `forwarded`, or one that lists addresses.
  */
 export function* forwardedHops(header: string, value: string): Generator<ForwardedHop, void, void> {
   if (header === 'forwarded') {
@@ -75,7 +75,7 @@ function unread(element: typeof TOO_LONG | typeof TOO_MANY): ForwardedHop {
 
 const SURROUNDING_QUOTES = /^"(.*)"$/;
 const UNKNOWN = /^unknown(?::|$)/i;
-/** RFC 7239 6: brackets are for IPv6 alone; a port may be obfuscated as well. */
+/** RFC 7239 section 6: only IPv6 has brackets; a port may be obfuscated. */
 const IPV6_IN_BRACKETS = /^\[([^\]:]*:[^\]]*)\](?::(\d{1,5}|_[\w.-]+))?$/;
 const IPV4_WITH_PORT = /^([\d.]+):(\d{1,5}|_[\w.-]+)$/;
 
@@ -89,16 +89,16 @@ function readNode(node: string, token: string): ForwardedHop {
   return { token, address, port: readPort(portText), refusal: undefined };
 }
 
-/** RFC 7239 4, but for values without quotes that need them: proxies write `for=[2001:db8::1]`. */
+/** RFC 7239 section 4, but also accepts values without the required quotes: proxies write `for=[2001:db8::1]`. */
 const PAIR = /[ \t]*(?:([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([^",; \t]+))[ \t]*)?(;|$)/y;
 
 /**
- * Parameters by lower-case name, quotes taken off. `undefined` outside the grammar, and where a
- * parameter occurs twice: which of the two is meant is not to be known.
+ * Returns the parameters by lower-case name, without quotes. Returns `undefined` for text outside the
+ * grammar, and for a parameter that occurs twice, which is ambiguous.
  */
 export function readForwardedElement(element: string): ReadonlyMap<string, string> | undefined {
   const parameters = new Map<string, string>();
-  // A regular expression of its own: a shared one would keep its place between calls.
+  // A new one for each call: `lastIndex` is state.
   const pair = new RegExp(PAIR);
   while (pair.lastIndex < element.length) {
     const match = pair.exec(element);

@@ -1,4 +1,4 @@
-/** Scheme, host and port as the client used them, not as the last proxy did. */
+/** Finds the scheme, host and port that the client used, rather than the last proxy. */
 import { parseAddress } from '../../address/parse.ts';
 import { headerOf, peerOf, type RequestLike, readPort } from '../request/request-like.ts';
 import type { ClientAddressPolicy, Walk } from './client-address.ts';
@@ -7,9 +7,9 @@ import { elementFromRight } from './header-list.ts';
 
 export interface RequestOrigin {
   readonly scheme: 'http' | 'https';
-  /** Lower case; IPv6 in its brackets (RFC 3986 3.2.2). `''` where none or none readable was sent (D19). */
+  /** Lower case; IPv6 in brackets (RFC 3986 section 3.2.2). `''` if no readable host was sent. */
   readonly host: string;
-  /** The scheme's own, 80 or 443, where none was sent. */
+  /** Default: 80 or 443, by scheme. */
   readonly port: number;
 }
 
@@ -27,10 +27,10 @@ interface Forwarded {
 const NOT_FORWARDED: Forwarded = { scheme: undefined, authority: undefined, port: undefined };
 
 /**
- * Forwarded values count only when the direct peer is trusted, and then those that the proxy which
- * the client reached has written: of a list the value as far from the right as the client is.
- * Each that is missing or not readable is taken from the connection, `:authority` or `Host`.
- * `walk` is `walkHops(request, policy)`. Nothing in a header makes it throw.
+ * Forwarded values count only if the direct peer is trusted. In a list, the value at the client's own
+ * position from the right counts: the proxy that the client connected to has written it. Missing or
+ * unreadable values are taken from the connection, `:authority` or `Host`. `walk` is
+ * `walkHops(request, policy)`. Never throws because of a header.
  */
 export function forwardedOrigin(
   request: RequestLike,
@@ -51,7 +51,7 @@ function readForwarded(request: RequestLike, addressHeader: string, walk: Walk):
   return addressHeader === 'forwarded' ? readElement(walk) : readLists(request, walk);
 }
 
-/** The element that names the client tells of the request in which the client was met. */
+/** The element that names the client also describes the client's request. */
 function readElement({ hops }: Walk): Forwarded {
   const [, ...elements] = hops;
   const parameters = readForwardedElement(elements.at(-1)?.token ?? '');
@@ -63,7 +63,7 @@ function readElement({ hops }: Walk): Forwarded {
 }
 
 function readLists(request: RequestLike, { hops }: Walk): Forwarded {
-  // The client's own place among the values; a trusted peer without a list may set these all the same.
+  // The client's position in the list. A trusted peer may set these headers without listing addresses.
   const place = Math.max(0, hops.length - 2);
   const read = (name: string): string | undefined => {
     const value = headerOf(request, name);
@@ -77,8 +77,8 @@ function readLists(request: RequestLike, { hops }: Walk): Forwarded {
 }
 
 /**
- * A connection with TLS is https. Without, the `:scheme` of HTTP/2 is a claim: a trusted proxy's
- * that ends TLS itself is believed, and anybody's where there is no connection to look at.
+ * A TLS connection is https. Otherwise HTTP/2's `:scheme` is only a claim: it counts from a trusted proxy
+ * that terminates TLS, or if there is no connection to inspect.
  */
 function ownScheme(request: RequestLike, isTrusted: boolean): RequestOrigin['scheme'] {
   const peer = peerOf(request);
@@ -87,7 +87,7 @@ function ownScheme(request: RequestLike, isTrusted: boolean): RequestOrigin['sch
   return readScheme(claimed) ?? 'http';
 }
 
-/** RFC 9113 8.3.1: `:authority` counts more than `Host`. */
+/** `:authority` takes precedence over `Host` (RFC 9113 section 8.3.1). */
 function ownAuthority(request: RequestLike): Authority | undefined {
   return readAuthority(headerOf(request, ':authority') ?? headerOf(request, 'host'));
 }
@@ -95,7 +95,7 @@ function ownAuthority(request: RequestLike): Authority | undefined {
 const SCHEMES: ReadonlyMap<string, RequestOrigin['scheme']> = new Map([
   ['http', 'http'],
   ['https', 'https'],
-  // Traefik and others write what the request asks to become.
+  // Traefik and others write the protocol of an upgrade.
   ['ws', 'http'],
   ['wss', 'https'],
 ]);
@@ -104,7 +104,7 @@ function readScheme(text: string | undefined): RequestOrigin['scheme'] | undefin
   return SCHEMES.get(text?.toLowerCase() ?? '');
 }
 
-/** A name as RFC 3986 3.2.2 writes it, without commas; or an address in brackets; and a port. */
+/** A name (RFC 3986 section 3.2.2) without commas, or an address in brackets; and a port. */
 const AUTHORITY = /^(?:([\w!$%&'()*+.;=~-]{1,255})|\[([\da-f:.]{2,45})\])(?::(\d{0,5}))?$/i;
 
 function readAuthority(text: string | undefined): Authority | undefined {

@@ -1,25 +1,25 @@
 /**
- * Comma-separated headers, read from the right: there stands what the nearest proxy added. What is
- * left of an element is the work of others and must not change how the element is read, so nothing
- * is split before it is asked for, and quotes are looked for from the right as well.
+ * Reads comma-separated headers from the right, where the nearest proxy appends. Text further left may be
+ * forged and must not change how an element is read, so elements are split lazily, and quotes are also
+ * matched from the right.
  */
 
-/** How many elements are read at most, empty ones counted. No request passes as many proxies. */
+/** Maximum number of elements, counting empty ones. No request passes as many proxies. */
 export const MAX_HOPS = 64;
 
-/** A longer element is not read; one of `Forwarded` holds two nodes, a host name and a scheme. */
+/** Maximum length of an element. One of `Forwarded` has two nodes, a host name and a scheme. */
 export const MAX_ELEMENT_CHARS = 1024;
 
-/** Where the comma before `end` is, `-1` for none down to `floor`. */
+/** Returns the index of the last comma before `end`, or -1 if there is none from `floor` on. */
 type FindComma = (value: string, end: number, floor: number) => number;
 
-/** An element without the blanks around it, or that it was too long or one too many to be read. */
+/** A trimmed element, or why it was not read. */
 export type ListElement = string | typeof TOO_LONG | typeof TOO_MANY;
 
 export const TOO_LONG = Symbol('too long');
 export const TOO_MANY = Symbol('too many');
 
-/** Elements from the right, without the empty ones (RFC 9110 5.6.1.2). */
+/** Yields elements from the right, without empty ones (RFC 9110 section 5.6.1.2). */
 export function* elementsFromRight(
   value: string,
   findComma: FindComma = plainComma,
@@ -41,8 +41,8 @@ export function* elementsFromRight(
 }
 
 /**
- * The element as many places from the right, 0 being the last; the leftmost of those there are where
- * the list is shorter, for a proxy may replace the list instead of adding to it.
+ * Returns the element at a place from the right; 0 is the last. Returns the leftmost if the list is
+ * shorter, since a proxy may replace the list instead of appending to it.
  */
 export function elementFromRight(value: string, place: number): string | undefined {
   let found: string | undefined;
@@ -56,7 +56,7 @@ export function elementFromRight(value: string, place: number): string | undefin
   return found;
 }
 
-/** RFC 9110 5.6.3: blanks are spaces and tabs alone; `trim` would take what Latin-1 has besides. */
+/** Trims spaces and tabs only (RFC 9110 section 5.6.3); `trim` would remove other characters, too. */
 function withoutBlanks(value: string, start: number, end: number): string {
   let first = start;
   let last = end;
@@ -76,7 +76,7 @@ function plainComma(value: string, end: number, floor: number): number {
   return -1;
 }
 
-/** As `plainComma`, but not in a quoted-string (RFC 9110 5.6.4). */
+/** Ignores commas in a quoted-string (RFC 9110 section 5.6.4). */
 export function unquotedComma(value: string, end: number, floor: number): number {
   let isQuoted = false;
   for (let at = end - 1; at >= floor; at -= 1) {

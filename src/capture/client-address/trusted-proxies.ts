@@ -1,4 +1,4 @@
-/** The option `trustedProxies`: whose word about the hop before it is believed. */
+/** The option `trustedProxies`: the proxies whose headers are trusted. */
 import { parseAddress } from '../../address/parse.ts';
 import { SecurityEventError } from '../../errors.ts';
 import { type AddressRanges, addressRanges } from './address-ranges.ts';
@@ -7,15 +7,15 @@ import { MAX_HOPS } from './header-list.ts';
 /**
  * - Text, or a list of texts: addresses (`10.1.2.3`, `2001:db8::7`), CIDRs (`10.0.0.0/8`) and the
  *   names `loopback` (127.0.0.0/8, ::1), `linklocal` (169.254.0.0/16, fe80::/10) and `uniquelocal`
- *   (RFC 1918, fc00::/7). One text may hold several, with commas between. A prefix of 0 is refused:
- *   who trusts everybody believes what the client wrote. Netmasks and zone ids are refused, too.
- * - A number of proxies, 0 to 64, all of which every request passes. Behind a Unix socket, whose
- *   peer has no address, this alone can trust it.
+ *   (RFC 1918, fc00::/7). One text may contain several, separated by commas. Refused are a prefix of 0,
+ *   since clients could then forge their address, netmasks and zone ids.
+ * - The number of proxies that every request passes, 0 to 64. Only this form can trust the peer of a
+ *   Unix socket, which has no address.
  * - A function of a hop's address and number (0 is the direct peer). Only `true` trusts: a promise or
- *   an exception does not. It is not asked about a peer without an address.
+ *   an error does not. Not called for a peer without an address.
  *
- * Addresses are compared in the one spelling they are reported in, D14's: mapped ones as IPv4, `::1`
- * as `127.0.0.1`, IPv6 as in RFC 5952.
+ * Addresses are compared in normalised form: mapped ones as IPv4, `::1` as `127.0.0.1`, IPv6 as in
+ * RFC 5952.
  */
 export type TrustedProxies =
   | string
@@ -23,7 +23,7 @@ export type TrustedProxies =
   | number
   | ((address: string, hop: number) => boolean);
 
-/** Says whether a hop is a trusted proxy; never throws. `undefined`: the peer has no address. */
+/** Returns whether a hop is a trusted proxy; never throws. `undefined`: the peer has no address. */
 export type Trust = (address: string | undefined, hop: number) => boolean;
 
 /** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` begins with `trustedProxies`. */
@@ -66,7 +66,7 @@ function trustFunction(isTrusted: (...given: unknown[]) => unknown): Trust {
 }
 
 function trustRanges(ranges: readonly string[]): Trust {
-  // All were read before, so none of them is refused.
+  // Parsed before, so all are valid.
   const { has } = addressRanges(ranges) as AddressRanges;
   return (address) => address !== undefined && has(address);
 }
@@ -79,7 +79,7 @@ const NAMED_RANGES: ReadonlyMap<string, readonly string[]> = new Map([
 const RANGE = /^([^/%]+)(?:\/(\d{1,3}))?$/;
 const IPV6_LOOPBACK = '::1';
 
-/** The ranges of a name, or the one of an address or CIDR, in one spelling. */
+/** Returns the normalised ranges of a name, an address or a CIDR. */
 function readRange(text: string, path: readonly PropertyKey[]): readonly string[] {
   const named = NAMED_RANGES.get(text);
   if (named !== undefined) return named;
@@ -96,7 +96,7 @@ function readRange(text: string, path: readonly PropertyKey[]): readonly string[
     throw invalidOption(`expected a prefix from 1 to ${bits}`, path);
   }
   const range = `${address.toString()}/${prefix}`;
-  // Addresses arrive in D14's spelling, in which the loopback address of IPv6 is that of IPv4.
+  // Addresses are compared in normalised form, in which `::1` is `127.0.0.1`.
   const hasLoopback =
     bits === 128 && (addressRanges([range]) as AddressRanges).holds(IPV6_LOOPBACK);
   return hasLoopback ? [range, '127.0.0.1'] : [range];

@@ -1,6 +1,6 @@
 /**
- * ISO 3166-1, both codes of each country in one word: `NLNLD`. XK is not assigned by ISO but in use
- * by MaxMind and others for Kosovo, with XKX.
+ * Both ISO 3166-1 codes of each country in one word: `NLNLD`. XK and XKX are not assigned by ISO, but
+ * MaxMind and others use them for Kosovo.
  */
 const COUNTRIES =
   'ADAND AEARE AFAFG AGATG AIAIA ALALB AMARM AOAGO AQATA ARARG ASASM ATAUT AUAUS AWABW AXALA ' +

@@ -1,23 +1,22 @@
 /**
- * What else is known of an address, from sources that the user names. A source never delays or loses
- * an event: one that throws, rejects, or answers late or nonsense costs its own facts alone, and is
- * counted and told.
+ * Adds facts about addresses from the user's enrichers. An enricher never delays or loses an event: if it
+ * throws, rejects, is slow or returns invalid facts, only its own facts are missing, and the failure is
+ * counted and reported.
  */
-
 import { A_FUNCTION, check, integer, invalidOption, listOf, usable } from '../../option-rules.ts';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
+import { isPromiseLike } from '../../runtime/is-promise-like.ts';
 import { untraced } from '../../runtime/untraced.ts';
 import { type AddressEnrichment, noFacts, readEnrichment } from './enrichment.ts';
-import { LateAnswers } from './late-answers.ts';
+import { EnrichmentCache } from './enrichment-cache.ts';
 
 /**
- * Facts of an address, which is spelt as in the contract (`203.0.113.9`, `2001:db8::1`); `undefined`
- * where nothing is known. A look-up in memory answers at once. A promise is not waited for: an event
- * is written without its facts, and what it resolves with is kept for the later events of the same
- * address. What runs long without a promise holds up the host as any code does.
+ * Returns facts of a normalised address (`203.0.113.9`, `2001:db8::1`), or `undefined` if it knows none.
+ * A promise is not awaited: the event is written without its facts, which are cached for later events of
+ * the same address. Slow synchronous code blocks the host.
  *
- * What it finds is of the address, and serves later requests too, so it is called in nobody's request:
- * in no store of an AsyncLocalStorage, with tracing suppressed, and what it might report is no event.
+ * Called outside the request's async context, with tracing suppressed, since its facts also serve later
+ * requests. Events that it reports are ignored.
  */
 export type Enricher = (
   address: string,
@@ -26,41 +25,41 @@ export type Enricher = (
 export type EnricherFault =
   /** It threw or rejected. */
   | 'failed'
-  /** It gave something that is no fact, such as half a `geo`; its other facts count. */
+  /** It returned an invalid fact, such as half a `geo`; its other facts count. */
   | 'nonsense'
-  /** A promise that had not settled after 30 s; the address may be asked for again. */
+  /** A promise did not settle within 30 s; the address may be looked up again. */
   | 'slow'
-  /** Not asked, since 100 of its promises were open. */
+  /** Not called, because 100 of its promises were pending. */
   | 'skipped';
 
 export interface EnricherFailure {
-  /** Which of `enrichers`, from 0. */
+  /** Index in `enrichers`. */
   readonly index: number;
   readonly fault: EnricherFault;
-  /** What it threw or rejected with, for `failed` alone. */
+  /** For `failed`: what it threw or rejected with. */
   readonly error?: unknown;
 }
 
 export interface EnrichmentOptions {
-  /** Asked in this order: of `geo` and `datacenter` the first counts, a flag that one sets is set. */
+  /** Called in this order. The first `geo` and `datacenter` count; a flag is set if any enricher sets it. */
   readonly enrichers: readonly Enricher[];
   /**
-   * Told of the first failure of each kind of each enricher; the rest is counted in `stats()`. Called
-   * as enrichers are, in nobody's request.
+   * Called with the first failure of each kind of each enricher, outside any request; `stats()` counts all
+   * of them.
    */
   readonly onFailure?: (failure: EnricherFailure) => void;
-  /** Late answers that are kept, for each enricher. 1 to 1,000,000; default 10,000 addresses. */
+  /** Maximum number of cached addresses for each asynchronous enricher. 1 to 1,000,000; default 10,000. */
   readonly maxCached?: number;
-  /** How long a late answer counts, in milliseconds. 1 to 2,147,483,647; default an hour. */
+  /** Time for which facts are cached, in milliseconds. 1 to 2,147,483,647; default 3,600,000 (an hour). */
   readonly cachedMs?: number;
   /** Default: the system's. */
   readonly clock?: Pick<Clock, 'monotonicMs'>;
 }
 
 export interface Enrichment {
-  /** What is known now, at once. Never throws. */
+  /** Returns the facts that are known now. Never throws. */
   readonly factsOf: (address: string) => AddressEnrichment;
-  /** Failures since the start, for each enricher in its place. */
+  /** Returns the number of failures so far, for each enricher in order. */
   readonly stats: () => readonly Readonly<Record<EnricherFault, number>>[];
 }
 
@@ -79,12 +78,13 @@ export function createEnrichment(options: EnrichmentOptions): Enrichment {
   if (checked.enrichers === undefined) throw invalidOption('expected enrichers', ['enrichers']);
   const sources = checked.enrichers.map((enricher, index) => {
     const failures = new Failures(index, checked.onFailure);
-    return { enricher, failures, late: new LateAnswers({ maxCached, cachedMs, clock }, failures) };
+    const cache = new EnrichmentCache({ maxCached, cachedMs, clock }, failures);
+    return { enricher, failures, cache };
   });
   return {
     factsOf: (address) => {
       const facts = noFacts();
-      for (const source of sources) add(facts, ask(source, address));
+      for (const source of sources) add(facts, lookUp(source, address));
       return facts;
     },
     stats: () => sources.map(({ failures }) => ({ ...failures.counts })),
@@ -94,31 +94,25 @@ export function createEnrichment(options: EnrichmentOptions): Enrichment {
 interface Source {
   readonly enricher: Enricher;
   readonly failures: Failures;
-  readonly late: LateAnswers;
+  readonly cache: EnrichmentCache;
 }
 
-const ask = (source: Source, address: string): AddressEnrichment =>
-  source.late.answerOf(address) ?? untraced(() => askNow(source, address));
+const lookUp = (source: Source, address: string): AddressEnrichment =>
+  source.cache.get(address) ?? untraced(() => callEnricher(source, address));
 
-function askNow({ enricher, failures, late }: Source, address: string): AddressEnrichment {
+function callEnricher({ enricher, failures, cache }: Source, address: string): AddressEnrichment {
   try {
     const given: unknown = enricher(address);
-    if (isThenable(given)) {
-      late.await(address, given);
+    if (isPromiseLike(given)) {
+      cache.await(address, given);
       return noFacts();
     }
     return failures.read(given);
   } catch (error) {
-    failures.tell('failed', error);
+    failures.report('failed', error);
     return noFacts();
   }
 }
-
-const isThenable = (value: unknown): value is PromiseLike<unknown> =>
-  typeof value === 'object' &&
-  value !== null &&
-  'then' in value &&
-  typeof value.then === 'function';
 
 function add(facts: AddressEnrichment, more: AddressEnrichment): void {
   if (more.proxy === true) facts.proxy = true;
@@ -128,7 +122,7 @@ function add(facts: AddressEnrichment, more: AddressEnrichment): void {
   if (more.datacenter !== undefined) facts.datacenter ??= more.datacenter;
 }
 
-/** Of one enricher: counts each failure, tells the first of each kind. */
+/** Counts the failures of one enricher, and reports the first of each kind. */
 class Failures {
   readonly counts: Record<EnricherFault, number> = { failed: 0, nonsense: 0, slow: 0, skipped: 0 };
   readonly #index: number;
@@ -139,20 +133,20 @@ class Failures {
     this.#onFailure = onFailure;
   }
 
-  tell(fault: EnricherFault, error?: unknown): void {
+  report(fault: EnricherFault, error?: unknown): void {
     this.counts[fault] += 1;
     if (this.counts[fault] > 1) return;
     const failure = { index: this.#index, fault };
     try {
       untraced(() => this.#onFailure?.(fault === 'failed' ? { ...failure, error } : failure));
     } catch {
-      // The listener is the host's; an event must not be lost for it.
+      // An error of the host's listener must not cost the event.
     }
   }
 
   read(given: unknown): AddressEnrichment {
     const { facts, isSound } = readEnrichment(given);
-    if (!isSound) this.tell('nonsense');
+    if (!isSound) this.report('nonsense');
     return facts;
   }
 }

@@ -1,8 +1,8 @@
-/** The facts that an enricher may give, checked: what it says ends up in a record of the contract. */
+/** Validates the facts of an enricher, which become part of a record. */
 import { ownProperties } from '../../own-properties.ts';
 import { cleanText, cutText } from '../request/clean-text.ts';
 
-/** D12: complete, or not given at all. */
+/** Must be complete: the contract has all four or none. */
 export interface Geo {
   city: string;
   /** ISO 3166-1 alpha-3: `NLD`. */
@@ -13,7 +13,7 @@ export interface Geo {
   longitude: number;
 }
 
-/** Any part of what the contract's `actor.ip` says beyond the address registries. */
+/** Facts of the contract's `actor.ip` that are not in the address registries. Any may be missing. */
 export interface AddressEnrichment {
   geo?: Geo;
   proxy?: boolean;
@@ -22,12 +22,12 @@ export interface AddressEnrichment {
   datacenter?: { name: string; url: string };
 }
 
-/** They are read by name, so they inherit nothing. */
+/** Without a prototype, since facts are read by name. */
 export const noFacts = (): AddressEnrichment => ownProperties({});
 
 export interface ReadEnrichment {
   readonly facts: AddressEnrichment;
-  /** False where something was given that is no fact. */
+  /** False if any fact was invalid. */
   readonly isSound: boolean;
 }
 
@@ -73,7 +73,7 @@ const READERS = {
 const ownOf = (given: unknown): Record<string, unknown> =>
   ownProperties(given as Record<string, unknown>);
 
-/** Throws only what a getter of `given` throws. */
+/** Throws what a getter of `given` throws. */
 export function readEnrichment(given: unknown): ReadEnrichment {
   if (given === undefined || given === null) return { facts: noFacts(), isSound: true };
   const own = ownOf(given);

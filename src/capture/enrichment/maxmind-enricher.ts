@@ -1,4 +1,4 @@
-/** Facts from a database in MaxMind's format, by the optional peer `maxmind`. */
+/** Reads facts from a database in MaxMind's format, with the optional peer `maxmind`. */
 import { SecurityEventError } from '../../errors.ts';
 import { check, invalidOption, usable } from '../../option-rules.ts';
 import { optionalImport } from '../../runtime/optional-import.ts';
@@ -7,9 +7,9 @@ import type { Enricher } from './enrichers.ts';
 import type { AddressEnrichment, Geo } from './enrichment.ts';
 
 export interface MaxmindOptions {
-  /** A `.mmdb` file: GeoLite2 City, GeoIP2 City or Enterprise, Anonymous IP, or one of that form. */
+  /** A `.mmdb` file: GeoLite2 City, GeoIP2 City or Enterprise, Anonymous IP, or one with the same format. */
   readonly databasePath: string;
-  /** The language of city names, such as `de` or `pt-BR`; English where it has none. Default `en`. */
+  /** The language of city names, such as `de` or `pt-BR`; English if a name is missing. Default `en`. */
   readonly language?: string;
 }
 
@@ -20,18 +20,16 @@ interface Maxmind {
 const TEXT = usable('a non-empty string', (value) => typeof value === 'string' && value !== '');
 const RULES = { databasePath: TEXT, language: TEXT };
 
-/** Loaded when an enricher is made, so that nobody needs the package who makes none. */
 const loadMaxmind = async (): Promise<Maxmind> => import('maxmind');
 
 /**
- * An enricher that looks addresses up in a database file, which is read into memory once: make a new
- * enricher where the file has changed. `geo` is given only where the database knows the city, the
- * country and the place (D12).
+ * Creates an enricher that looks addresses up in a database file. The file is read into memory once:
+ * create a new enricher when it has changed. `geo` needs city, country and coordinates in the database.
  *
- * `load` stands in for the package in tests.
+ * `load` replaces the package in tests.
  *
- * @throws SecurityEventError (rejects) `ERR_INVALID_OPTION`; `ERR_PEER_MISSING` where `maxmind` is
- * not installed; `ERR_SETTINGS_FAILED` where the file cannot be read or is no such database.
+ * @throws SecurityEventError (rejects) `ERR_INVALID_OPTION`; `ERR_PEER_MISSING` if `maxmind` is not
+ * installed; `ERR_SETTINGS_FAILED` if the file cannot be read or is not such a database.
  */
 export async function maxmindEnricher(
   options: MaxmindOptions,
@@ -50,7 +48,7 @@ type Entry = Readonly<Record<string, unknown>>;
 
 const isEntry = (value: unknown): value is Entry => typeof value === 'object' && value !== null;
 
-/** The entry of that name; an empty one where the database has none. */
+/** Returns the entry of that name, or an empty one. */
 const entryIn = (entry: Entry, name: string): Entry => {
   const value = Object.hasOwn(entry, name) ? entry[name] : undefined;
   return isEntry(value) ? value : {};
@@ -58,7 +56,7 @@ const entryIn = (entry: Entry, name: string): Entry => {
 
 function factsIn(found: unknown, language: string): AddressEnrichment | undefined {
   if (!isEntry(found)) return undefined;
-  // Anonymous IP has these at the top, Enterprise and Insights among the traits.
+  // Anonymous IP has these at the top level, Enterprise and Insights among the traits.
   const says = (...names: readonly string[]): boolean =>
     [found, entryIn(found, 'traits')].some((entry) => names.some((name) => entry[name] === true));
   const geo = geoIn(found, language);

@@ -1,4 +1,4 @@
-/** Facts from lists of networks: Tor exits, VPNs, proxies, datacenters. */
+/** Reads facts from lists of networks: Tor exits, VPNs, proxies, datacenters. */
 import { readFileSync } from 'node:fs';
 import { SecurityEventError } from '../../errors.ts';
 import { check, invalidOption, usable } from '../../option-rules.ts';
@@ -8,12 +8,11 @@ import type { AddressEnrichment } from './enrichment.ts';
 
 export interface NetworkListOptions {
   /**
-   * A file with a CIDR or an address at the beginning of each line (what follows a space, a comma, a
-   * semicolon or a `#` is not read), or a list of them. A file is read once, when the enricher is
-   * made: make a new one where the file has changed.
+   * A file with a CIDR or an address at the start of each line (text after a space, comma, semicolon or
+   * `#` is ignored), or a list of them. The file is read once: create a new enricher when it has changed.
    */
   readonly networks: string | URL | readonly string[];
-  /** What is true of the addresses in it: a flag, or whose datacenter they are in. */
+  /** The fact about these addresses: a flag, or their datacenter. */
   readonly marks: 'proxy' | 'tor' | 'vpn' | { readonly name: string; readonly url: string };
 }
 
@@ -40,10 +39,10 @@ const RULES = {
 };
 
 /**
- * An enricher that looks addresses up in a list of networks, by binary search.
+ * Creates an enricher that looks addresses up in a list of networks, with binary search.
  *
- * @throws SecurityEventError `ERR_INVALID_OPTION`, also for a line that is no network;
- * `ERR_SETTINGS_FAILED` where the file cannot be read.
+ * @throws SecurityEventError `ERR_INVALID_OPTION`, also for an invalid line; `ERR_SETTINGS_FAILED` if
+ * the file cannot be read.
  */
 export function networkListEnricher(options: NetworkListOptions): Enricher {
   const { networks, marks } = check<NetworkListOptions>(options, RULES);

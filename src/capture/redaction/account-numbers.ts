@@ -1,12 +1,12 @@
 /**
- * Numbers of accounts that carry a checksum: payment cards of 13 to 19 digits (ISO/IEC 7812-1, Luhn)
- * and IBANs (ISO 13616).
+ * Finds account numbers with a checksum: payment cards of 13 to 19 digits (ISO/IEC 7812-1, Luhn) and
+ * IBANs (ISO 13616).
  */
 
-/** Major industry 2 to 6: banking, travel, merchandising. Times in milliseconds begin with 1. */
+/** Major industries 2 to 6: banking, travel, merchandising. Times in milliseconds begin with 1. */
 const CARD_DIGITS = /^[2-6][0-9]{12,18}$/;
 
-/** How cards are printed: fours with a shorter end, or 4-6-5 and 4-6-4. */
+/** Printed groups: fours with a shorter end, or 4-6-5 and 4-6-4. */
 const PRINTED =
   /^(?:[0-9]{4}([ -])(?:[0-9]{4}\1){2,3}[0-9]{1,4}|[0-9]{4}([ -])[0-9]{6}\2[0-9]{4,5})$/;
 
@@ -34,18 +34,18 @@ interface Group {
 /** The beginning of a number at the end of a text that was cut. */
 const CUT_DIGITS = /(?<![A-Za-z0-9_])(?<![0-9]\.)[2-6](?:[ -]?[0-9]){5,18}$/;
 
-/** Not within a word, and not the decimals of a number. */
+/** Not inside a word, and not the decimals of a number. */
 const DIGITS = /(?<![A-Za-z0-9_])(?<![0-9]\.)[0-9]+(?![A-Za-z0-9_])/g;
 
-/** What every card number has, printed or not: told in one pass for most texts. */
+/** Every card number matches, printed or not; most texts do not, which saves the search. */
 const ENOUGH_DIGITS = /(?:[0-9][ -]?){13}/;
 
 export const mayHaveCards = (text: string, isCut: boolean): boolean =>
   isCut || ENOUGH_DIGITS.test(text);
 
 /**
- * Where card numbers stand in a text, in their order. Each digit is looked at a bounded number of
- * times. A number that goes on behind the cut counts if it may be a card.
+ * Yields the card numbers in a text, in order and in linear time. A number that the cut may have
+ * shortened counts if it may be a card.
  */
 export function* cardNumbers(text: string, isCut: boolean): Generator<Group> {
   let end = 0;
@@ -75,7 +75,7 @@ function* wholeCards(text: string): Generator<Group> {
   }
 }
 
-/** How many groups from `first` on make a card number; the most that do, 0 for none. */
+/** Returns the largest number of groups from `first` on that form a card number, or 0. */
 function groupsOfCard(text: string, groups: readonly Group[], first: number): number {
   const { start } = groups[first] as Group;
   for (let count = MAX_GROUPS; count > 0; count -= 1) {
@@ -88,14 +88,14 @@ function groupsOfCard(text: string, groups: readonly Group[], first: number): nu
   return 0;
 }
 
-/** In one word, or printed in fours. */
+/** In one word, or printed in groups of four. */
 const IBAN =
   /(?<![A-Za-z0-9])[A-Za-z]{2}[0-9]{2}(?:[A-Za-z0-9]{11,30}|(?: [A-Za-z0-9]{4}){2,7}(?: [A-Za-z0-9]{1,3})?)(?![A-Za-z0-9])/g;
 
 const MAYBE_IBAN = /[A-Za-z]{2}[0-9]{2}[A-Za-z0-9 ]{11}/;
 export const mayHaveIbans = (text: string): boolean => MAYBE_IBAN.test(text);
 
-/** Where IBANs stand in a text, in their order. */
+/** Yields the IBANs in a text, in order. */
 export function* ibans(text: string): Generator<Group> {
   for (const match of text.matchAll(IBAN)) {
     const iban = match[0].replaceAll(' ', '').toUpperCase();
@@ -103,7 +103,7 @@ export function* ibans(text: string): Generator<Group> {
   }
 }
 
-/** Moves the first four characters to the end, reads letters as 10 to 35, and divides by 97. */
+/** Moves the first four characters to the end, reads letters as 10 to 35, and checks the rest modulo 97. */
 function isIban(iban: string): boolean {
   let rest = 0;
   for (const character of iban.slice(4) + iban.slice(0, 4)) {

@@ -6,17 +6,17 @@ export interface Span {
   readonly end: number;
 }
 
-/** Where the secrets of one kind stand in a text, in their order and apart from each other. */
+/** Yields the secrets of one kind in a text, in order and without overlap. */
 export type Find = (text: string, isCut: boolean) => Iterable<Span>;
 
 export interface Finder {
-  /** Whether a text may have any. Most have none, and this is quicker than to look for them. */
+  /** Returns whether a text may contain any: a fast check that skips most texts. */
   readonly applies: (text: string, isCut: boolean) => boolean;
-  /** To be used in this order: each is shown the text as those before have masked it. */
+  /** Run in this order: each gets the text as the earlier ones have masked it. */
   readonly finds: readonly Find[];
 }
 
-/** Where what began at `from` ends. Sticky expressions of one class never go back. */
+/** Returns a function that finds the end of a secret from `from` on. One character class never backtracks. */
 export function endFinder(rest: SecretShape['rest']): (text: string, from: number) => number {
   if (typeof rest === 'object') {
     return (text, from) => {

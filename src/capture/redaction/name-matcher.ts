@@ -1,4 +1,4 @@
-/** Matches names of parameters against patterns, in all the spellings in use. Linear in the name. */
+/** Matches names of parameters, in any spelling, against patterns. Linear in the name. */
 import { ownText } from '../request/clean-text.ts';
 
 const PATTERN = /^\*?[a-z0-9]+\*?$/;
@@ -6,17 +6,16 @@ const PATTERN = /^\*?[a-z0-9]+\*?$/;
 export const isKeyPattern = (value: unknown): value is string =>
   typeof value === 'string' && PATTERN.test(value);
 
-/** Work on one name is bounded. */
 const MAX_JUDGED_LENGTH = 256;
 
-/** Verdicts that are kept: an application's parameters have the same names again and again. */
-const MAX_KEPT = 1000;
-const MAX_KEPT_LENGTH = 64;
+/** Limits of the cache of verdicts: an application's parameters repeat their names. */
+const MAX_CACHED = 1000;
+const MAX_CACHED_LENGTH = 64;
 
-/** Where a new word begins: after other characters, at a capital, between letters and digits. */
+/** Splits at other characters, at capitals, and between letters and digits. */
 const WORD = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+/g;
 
-/** A name that ends so says something about a secret: `token_type`, `password_length`, `expires_in`. */
+/** Last words of names that describe a secret: `token_type`, `password_length`, `expires_in`. */
 const ABOUT =
   /^(?:type|method|mode|policy|scanning|protection|count|length|lifetime|expiry|expires|enabled|required|strength|status|format|alg|algorithm|in|at)$/i;
 
@@ -24,13 +23,13 @@ const NOT_ASCII = /\P{ASCII}/u;
 const OTHER_LETTERS = /\P{ASCII}/gu;
 const MARKS = /[\p{M}\p{Cf}]/gu;
 
-/** Letters that look like a Latin one, which stands first. */
+/** Each group starts with the Latin letter that the others look like. */
 const LOOK_ALIKES = 'aаɑα cсϲ eеє hһ iіıι kкκ lł oоοø pрρ sѕ tтτ wԝѡ xхχ yуγ'.split(' ');
 const LATIN: ReadonlyMap<string, string> = new Map(
   LOOK_ALIKES.flatMap(([latin = '', ...others]) => others.map((letter) => [letter, latin])),
 );
 
-/** `contraseña`, `pаssword` with a Cyrillic letter, full-width letters and invisible characters. */
+/** For `contraseña`, `pаssword` with a Cyrillic letter, full-width letters and invisible characters. */
 function inLatinLetters(name: string): string {
   if (!NOT_ASCII.test(name)) return name;
   const letters = name.normalize('NFKD').replace(MARKS, '');
@@ -39,7 +38,7 @@ function inLatinLetters(name: string): string {
 
 interface Words {
   readonly squashed: string;
-  /** Offsets in `squashed` where a word begins, and its end. */
+  /** Offsets in `squashed` where words begin and end. */
   readonly bounds: ReadonlySet<number>;
   readonly last: string;
 }
@@ -90,7 +89,7 @@ export interface NamePatterns {
   readonly kept: readonly string[];
 }
 
-/** Makes the function that judges names. */
+/** Returns a function that classifies names. */
 export function nameMatcher({
   sensitive,
   ambiguous,
@@ -110,9 +109,9 @@ export function nameMatcher({
     const known = verdicts.get(name);
     if (known !== undefined) return known;
     const verdict = judge(name);
-    if (name.length <= MAX_KEPT_LENGTH) {
-      // An attacker's made-up names cost one round of judging, not memory.
-      if (verdicts.size >= MAX_KEPT) verdicts.clear();
+    if (name.length <= MAX_CACHED_LENGTH) {
+      // An attacker's random names must not fill the memory.
+      if (verdicts.size >= MAX_CACHED) verdicts.clear();
       verdicts.set(ownText(name), verdict);
     }
     return verdict;

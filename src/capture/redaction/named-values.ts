@@ -1,4 +1,4 @@
-/** Values that stand behind their name inside a text: in forms, JSON, GraphQL and XML. */
+/** Finds secret values by their name inside a text: in forms, JSON, GraphQL and XML. */
 import { endFinder, type Find, type Finder } from './finder.ts';
 import type { NameVerdict } from './name-matcher.ts';
 import { looksRandom } from './random-looking.ts';
@@ -7,10 +7,10 @@ export type VerdictOf = (name: string) => NameVerdict;
 
 type EndOf = (text: string, from: number) => number;
 
-/** Values of ambiguous names are judged by so many characters, so that the work stays linear. */
+/** Values of ambiguous names are judged by this many characters, so that the work stays linear. */
 const JUDGED_LENGTH = 128;
 
-/** The end of a secret value that begins at `start`; undefined if it is harmless or empty. */
+/** Returns the end of a secret value that begins at `start`, or undefined if it is harmless or empty. */
 function secretEnd(verdict: NameVerdict, text: string, value: Value): number | undefined {
   const { start, endOf } = value;
   if (verdict === 'harmless') return undefined;
@@ -30,13 +30,13 @@ interface Value {
 const MAX_NAME_LENGTH = 64;
 const NAME_AT_END = /[^\s=&?#;:,"'<>{}()*/|\\!@+^`~]*$/;
 
-/** The name that ends at `at`, and begins at `from` at the earliest. */
+/** Returns the name that ends at `at`, and begins at `from` or later. */
 function nameBefore(text: string, at: number, from = 0): string {
   const before = text.slice(Math.max(from, at - MAX_NAME_LENGTH), at);
   return NAME_AT_END.exec(before)?.[0] ?? '';
 }
 
-/** A name may be encoded, and what it follows in a header, too. */
+/** A name may be percent-encoded, together with the separator before it. */
 function decoded(name: string): string {
   if (!name.includes('%')) return name;
   try {
@@ -72,10 +72,7 @@ function isInTag(text: string, at: number): boolean {
   return /<[A-Za-z][^<>]*$/.test(before);
 }
 
-/**
- * `"password":"…"` in JSON that stands in a string, its quotes escaped or not, and `password: "…"` in
- * the arguments of GraphQL.
- */
+/** `"password":"…"` in JSON inside a string, with or without escaped quotes, and `password: "…"` in GraphQL. */
 function members(verdictOf: VerdictOf): Find {
   const endOfBare = endFinder('[^\\s,}\\]]');
   return function* find(text) {
@@ -86,7 +83,7 @@ function members(verdictOf: VerdictOf): Find {
       const quote = match[1];
       // A bare name with a bare value is prose, or a part of a URL.
       if (isBareName && quote === undefined) continue;
-      // An object or array: its own members are judged one by one.
+      // An object or array: its members are judged one by one.
       if ('{['.includes(text[from] ?? '{')) continue;
       const start = from + (quote?.length ?? 0);
       const name = isBareName ? nameBefore(text, match.index) : quotedName(text, match.index);
@@ -103,7 +100,7 @@ function quotedName(text: string, at: number): string {
   return before.slice(before.lastIndexOf('"') + 1);
 }
 
-/** Where the closing quote stands, or the end of the text. */
+/** Returns the index of the closing quote, or the end of the text. */
 const closing =
   (quote: string): EndOf =>
   (text, from) => {
@@ -121,7 +118,7 @@ const before =
     return found === -1 ? text.length : found;
   };
 
-/** `<password>…</password>` in XML, with a prefix, attributes or a CDATA section or without. */
+/** `<password>…</password>` in XML, also with a prefix, attributes or a CDATA section. */
 function elements(verdictOf: VerdictOf): Find {
   return function* find(text) {
     const tags = /<(?:[\w-]{1,32}:)?([\w-]{1,64})(?:\s[^<>]{0,256})?>(<!\[CDATA\[)?/g;

@@ -1,11 +1,11 @@
-/** Whether a value is one that a program has drawn: a code, a nonce, a session, an opaque token. */
+/** Recognises values that a program has generated: codes, nonces, sessions, opaque tokens. */
 
-/** What tokens are made of (RFC 6749 A, base64url, base64); injections need other characters. */
+/** Characters of tokens (RFC 6749 appendix A, base64url, base64); injections need others. */
 const TOKEN = /^[A-Za-z0-9._~+/=:%-]{16,4096}$/;
 
 /**
- * Paths, URLs and names of files; numbers in hexadecimal, which SQL injections consist of; and the
- * beginnings of serialised objects (Java, .NET, Python, PHP) and gzip: they are evidence of an attack.
+ * Evidence of an attack, or harmless: paths, URLs and file names; hexadecimal numbers, as in SQL
+ * injections; the first bytes of serialised objects (Java, .NET, Python, PHP) and gzip.
  */
 const NO_TOKEN =
   /^(?:\/|0x|rO0AB|AAEAAAD|gASV|Tzo|YTo|H4sI)|\.\.|\/\/|%(?:2[267e]|3[ce]|0[0ad])|\.[a-z]{2,5}$/i;
@@ -13,7 +13,7 @@ const NO_TOKEN =
 const PIECE = /[A-Za-z0-9]{6,}/g;
 const CHANGE = /[0-9](?=[A-Za-z])|[A-Za-z](?=[0-9])/g;
 
-/** A slug such as `summer-sale-2026` or `iphone-15-256gb` has no longer piece of mixed characters. */
+/** False for the pieces of a slug, such as `summer-sale-2026` or `iphone-15-256gb`. */
 const isMixed = (piece: string): boolean => (piece.match(CHANGE)?.length ?? 0) >= 2;
 
 export function looksRandom(text: string): boolean {

@@ -1,5 +1,4 @@
-/** What must not stand in a record: values of sensitive keys, and what looks like a secret. */
-
+/** Redacts the values of sensitive keys, and values that look like secrets. */
 import { check, listOf, oneOf, usable } from '../../option-rules.ts';
 import { isCardNumber } from './account-numbers.ts';
 import type { Span } from './finder.ts';
@@ -8,45 +7,45 @@ import { looksRandom } from './random-looking.ts';
 import { secretFinders } from './secret-finder.ts';
 import { AMBIGUOUS_KEYS, SENSITIVE_KEYS } from './sensitive-names.ts';
 
-/** Stands where a secret was. */
+/** Replaces a secret. */
 export const REDACTED = '[redacted]';
 
 export interface RedactionOptions {
   /**
-   * Names whose values are secret: a list instead of {@link SENSITIVE_KEYS}, or what to change of
-   * it. Patterns are lower-case letters and digits, with a `*` in front or behind where the name may
-   * go on: see {@link SENSITIVE_KEYS}. `[]` redacts by no name.
+   * Names whose values are secret: a list that replaces {@link SENSITIVE_KEYS}, or changes to it. Patterns
+   * are lower-case letters and digits, with an optional `*` at either end: see {@link SENSITIVE_KEYS}. With
+   * `[]` nothing is redacted by name.
    */
   readonly sensitiveKeys?:
     | readonly string[]
     | {
-        /** Patterns beside those of the default list. */
+        /** Patterns to add to the default list. */
         readonly add?: readonly string[];
-        /** Patterns of the default list that shall not count; each must be one of it. */
+        /** Patterns to remove from the default list. */
         readonly remove?: readonly string[];
-        /** Whole names, in any spelling, that are shown though a pattern fits: `max_tokens`. */
+        /** Whole names, in any spelling, to show although a pattern matches: `max_tokens`. */
         readonly keep?: readonly string[];
       };
-  /** Whether secrets are masked by their looks inside of texts and numbers, too. Default true. */
+  /** Masks values inside texts and numbers that look like secrets. Default true. */
   readonly maskValues?: boolean;
 }
 
 export interface Redactor {
-  /** Whether the value of a parameter of this name is secret; in any spelling of the name. */
+  /** Returns whether values of this name, in any spelling, are secret. */
   readonly isSensitiveKey: (key: string) => boolean;
   /**
-   * Whether a value of this name is secret: that of a sensitive name is, that of an ambiguous one, such
-   * as `code` or `state`, if it looks random.
+   * Returns whether the value is secret: its name is sensitive, or the name is ambiguous (`code`, `state`)
+   * and the value looks random.
    */
   readonly isSecret: (name: string, value: string) => boolean;
-  /** Whether a segment of a path is secret, by its looks and the segment before it: `/token/…`. */
+  /** Returns whether a segment of a path is secret, by itself and the segment before it: `/token/…`. */
   readonly isSecretSegment: (before: string, segment: string) => boolean;
   /**
-   * The text with its secrets replaced by {@link REDACTED}. With `isCut` the text went on: a secret
-   * that begins before the cut counts as one, though its end is not seen. Linear in the text.
+   * Replaces secrets in a text by {@link REDACTED}. `isCut`: the text was shortened, so a secret may
+   * lack its end. Linear in the text.
    */
   readonly maskText: (text: string, isCut?: boolean) => string;
-  /** Whether a number is a secret: payment cards come as numbers, too. */
+  /** Returns whether a number is a payment card. */
   readonly isSecretNumber: (value: number) => boolean;
 }
 
@@ -109,7 +108,7 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
   };
 }
 
-/** A short card number; every other secret is longer, or stands behind one of these signs. */
+/** The length of a short card number; other secrets are longer, or follow one of these signs. */
 const SHORTEST_SECRET = 13;
 const isHarmless = (text: string): boolean => text.length < SHORTEST_SECRET && !/[=:<]/.test(text);
 

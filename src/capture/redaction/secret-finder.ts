@@ -1,4 +1,4 @@
-/** Secrets inside a text, one pass for each kind. Every pass is linear in the text: see the shapes. */
+/** Finds secrets inside a text, with one linear pass for each kind: see secret-shapes.ts. */
 import { cardNumbers, ibans, mayHaveCards, mayHaveIbans } from './account-numbers.ts';
 import { endFinder, type Find, type Finder, type Span } from './finder.ts';
 import { namedValueFinders, type VerdictOf } from './named-values.ts';
@@ -12,7 +12,7 @@ function shapeFinder({ start, rest, showsStart, isSecret }: SecretShape): Find {
     for (let match = starts.exec(text); match !== null; match = starts.exec(text)) {
       const from = match.index + match[0].length;
       const end = endOf(text, from);
-      // What goes on behind the cut may be the rest of a secret.
+      // The cut may have shortened a secret.
       const isOpen = isCut && end === text.length;
       if (isOpen || isSecret(text.slice(from, end), text.charAt(end))) {
         yield { start: showsStart ? from : match.index, end };
@@ -24,13 +24,13 @@ function shapeFinder({ start, rest, showsStart, isSecret }: SecretShape): Find {
 
 const KEY_LENGTH = 40;
 const IN_KEY = /[A-Za-z0-9/+]/;
-/** A longer token, a path or the name of a file. */
+/** Neighbours that make it a longer token, a path or a file name. */
 const BESIDE_LONGER = /[=_.-]/;
 const isInKey = (text: string, at: number): boolean => IN_KEY.test(text.charAt(at));
 
 /**
- * Secret access keys of AWS: 40 characters of base64 that are not in hexadecimal, as hashes are. They
- * have no other sign. One character of each 40 is looked at: a key covers one of these.
+ * Finds secret access keys of AWS: 40 characters of base64, but not hexadecimal, like hashes. They have no
+ * prefix. Tests every 40th character: each key contains one of these.
  */
 function* awsSecretKeys(text: string): Generator<Span> {
   for (let at = KEY_LENGTH - 1; at < text.length; at += KEY_LENGTH) {
@@ -50,7 +50,7 @@ function isAwsKey(text: string, start: number, end: number): boolean {
   return [/[a-z]/, /[A-Z]/, /[0-9]/].every((kind) => kind.test(key));
 }
 
-/** The finders, to be used in this order. They hold no state between two texts. */
+/** Returns the finders in the order in which they must run. They keep no state between texts. */
 export function secretFinders(verdictOf: VerdictOf): readonly Finder[] {
   const anyStart = new RegExp(SECRET_SHAPES.map(({ start }) => start).join('|'));
   return [

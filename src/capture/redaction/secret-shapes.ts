@@ -1,18 +1,17 @@
 /**
- * What gives a secret away by its looks. Each shape is a `start` of bounded length and one class of
- * characters that it goes on with, so a search never goes back: the work is linear in the text
- * whatever the text is. A test holds the table to that form.
+ * Shapes of secrets. Each is a `start` of bounded length, followed by characters of one class, so a
+ * search never backtracks and is linear in any text. A test enforces that form.
  */
 
 export interface SecretShape {
   readonly name: string;
   /** A regular expression without `*`, `+` and open ranges. */
   readonly start: string;
-  /** One character class, such as `[\w-]`, or the literal text before which the secret ends. */
+  /** One character class, such as `[\w-]`, or the literal text that ends the secret. */
   readonly rest: string | { readonly until: string };
-  /** Whether the start is shown: `Bearer ` and the like tell what was there. */
+  /** Whether the start stays visible, like `Bearer `. */
   readonly showsStart: boolean;
-  /** `rest` is what followed the start, `next` the character after it. */
+  /** `rest` is the text after the start, `next` the character after that. */
   readonly isSecret: (rest: string, next: string) => boolean;
 }
 
@@ -21,7 +20,7 @@ const atLeast =
   (rest: string): boolean =>
     rest.length >= length;
 
-/** A base64 `name:password` (RFC 7617); its beginning is enough to know. */
+/** `name:password` in base64 (RFC 7617). Decodes only the first characters. */
 const isBasicCredentials = (rest: string): boolean =>
   rest.length >= 4 && Buffer.from(rest.slice(0, 256), 'base64').includes(':');
 
@@ -30,7 +29,7 @@ const hasTwoDots = (rest: string): boolean => {
   return first !== -1 && rest.indexOf('.', first + 1) !== -1;
 };
 
-/** Not within a word or a number. */
+/** Not inside a word or a number. */
 const ALONE = '(?<![A-Za-z0-9])';
 const GAP = '(?: |\\+|%20){1,3}';
 
@@ -42,7 +41,7 @@ const token = (
 
 export const SECRET_SHAPES: readonly SecretShape[] = [
   {
-    // To the END line, or to the end of the text where there is none.
+    // To the END line, or to the end of the text.
     name: 'private key (PEM)',
     start: '-----BEGIN(?:[A-Z0-9 +]|%20){1,30}PRIVATE(?:[ +]|%20)KEY(?:[ +]BLOCK)?-----',
     rest: { until: '-----END' },
@@ -78,7 +77,7 @@ export const SECRET_SHAPES: readonly SecretShape[] = [
     showsStart: true,
     isSecret: (rest, next) => next === '@' && rest.includes(':'),
   },
-  // By what services put before their tokens.
+  // Prefixes of services' tokens.
   token('GitHub', '(?:gh[opsur]_|github_pat_)', ['\\w', atLeast(20)]),
   token('AWS access key id', 'A(?:KIA|SIA|BIA|CCA)', ['[A-Z0-9]', ({ length }) => length === 16]),
   token('Slack', '(?:xox[a-z]|xapp)-', ['[A-Za-z0-9-]', atLeast(10)]),

@@ -1,5 +1,5 @@
 /**
- * The names of secret parameters. Sources: the defaults of Sentry's data scrubbing and of Rails'
+ * Names of secret parameters. Sources: the defaults of Sentry's data scrubbing and of Rails'
  * `filter_parameters`, and the parameters of OAuth 2 and its extensions (RFC 6749, 7521, 7636, 8628,
  * 9449), OpenID Connect, SAML and CAS.
  */
@@ -7,9 +7,9 @@
 const patterns = (lines: readonly string[]): readonly string[] => lines.join(' ').split(' ');
 
 /**
- * The default list. A pattern is whole words of a name in lower-case letters and digits, however they
- * are joined: `apikey` matches `x-api-key`, `apiKey` and `user[apikey]`, and `pin` does not match
- * `shipping`. A `*` before or after it matches longer words: `*token` matches `authtoken`.
+ * The default list. A pattern matches whole words of a name, joined in any way: `apikey` matches
+ * `x-api-key`, `apiKey` and `user[apikey]`; `pin` does not match `shipping`. With a `*` at one end it also
+ * matches longer words: `*token` matches `authtoken`.
  */
 export const SENSITIVE_KEYS: readonly string[] = patterns([
   // passwords
@@ -38,8 +38,8 @@ export const SENSITIVE_KEYS: readonly string[] = patterns([
 ]);
 
 /**
- * Names of secrets that are also names of harmless parameters: the `code` of OAuth and of a product,
- * the `state` of OAuth and of a country. Only a value that looks random is a secret here.
+ * Names of secrets and of harmless parameters: the `code` of OAuth or of a product, the `state` of OAuth
+ * or of a country. Only values that look random are secrets.
  */
 export const AMBIGUOUS_KEYS: readonly string[] = patterns([
   'code state nonce relaystate sessionstate ticket pgtid pgtiou samlart magiclink magic link',

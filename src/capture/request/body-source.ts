@@ -1,31 +1,28 @@
-/** Which of the contract's parameters a parsed body is (D9). */
+/** Chooses the contract's group of parameters for a parsed body. */
 import { types } from 'node:util';
 
 const FORMS = new Set(['application/x-www-form-urlencoded', 'multipart/form-data']);
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/;
 
-/** `application/json` of `application/JSON; charset=utf-8` (RFC 9110 8.3.1). */
+/** Returns `application/json` for `application/JSON; charset=utf-8` (RFC 9110 section 8.3.1). */
 function mediaTypeOf(contentType: string | undefined): string {
   return (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
-/** `undefined`: neither a form nor JSON. */
+/** Returns `undefined` for a type that is neither a form nor JSON. */
 export function bodyKindOf(contentType: string | undefined): 'form' | 'json' | undefined {
   const mediaType = mediaTypeOf(contentType);
   if (FORMS.has(mediaType)) return 'form';
   return JSON_TYPE.test(mediaType) ? 'json' : undefined;
 }
 
-/**
- * Where a body belongs, by its media type. What is neither a form nor JSON, raw text for one, stands
- * in `other` under `body`; so does what a parser left without naming the type.
- */
+/** Groups a body by its media type. `rest` is any other body, such as raw text, or one without a type. */
 export function bodySource(
   body: unknown,
   contentType: string | undefined,
 ): Readonly<Record<'form' | 'json' | 'rest', unknown>> {
   const kind = bodyKindOf(contentType);
-  const given = isOfNoBody(body, contentType) ? undefined : (body ?? undefined);
+  const given = isPlaceholder(body, contentType) ? undefined : (body ?? undefined);
   return {
     form: kind === 'form' ? given : undefined,
     json: kind === 'json' ? given : undefined,
@@ -33,8 +30,8 @@ export function bodySource(
   };
 }
 
-/** What the parsers of Express 4 leave in requests without a body. */
-function isOfNoBody(body: unknown, contentType: string | undefined): boolean {
+/** The parsers of Express 4 set an empty object on requests without a body. */
+function isPlaceholder(body: unknown, contentType: string | undefined): boolean {
   if (contentType !== undefined || typeof body !== 'object' || body === null) return false;
   if (types.isProxy(body) || Object.getPrototypeOf(body) !== Object.prototype) return false;
   return Object.keys(body).length === 0;

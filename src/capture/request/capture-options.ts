@@ -1,4 +1,4 @@
-/** What a host adapter is told, checked once and made ready for every request. */
+/** The options of host adapters, validated once for all requests. */
 import { ANYTHING, check, integer, usable } from '../../option-rules.ts';
 import {
   type ClientAddressOptions,
@@ -12,20 +12,20 @@ import {
   type ParameterSources,
   parameterCopier,
   type RequestParameters,
-} from './plain-parameters.ts';
+} from './parameters.ts';
 
 export interface CaptureOptions extends ClientAddressOptions {
-  /** What else is known of addresses: see `createEnrichment`. Default: nothing. */
+  /** Adds facts about addresses: see `createEnrichment`. Default: none. */
   readonly enrichment?: Enrichment | undefined;
-  /** What is redacted in parameters, path and user agent. Default: the default list, and by looks. */
+  /** Redaction of parameters, path and user agent. Default: by the default names, and by value. */
   readonly redaction?: RedactionOptions | undefined;
-  /** How much of the parameters is captured; `false`: none. */
+  /** Limits of the captured parameters; `false`: none are captured. */
   readonly parameters?: Omit<ParameterOptions, 'redactor'> | false | undefined;
-  /** What a blocked request is answered with. 400 to 599; default 403. */
+  /** Status of the response to a blocked request. 400 to 599; default 403. */
   readonly blockedStatus?: number | undefined;
 }
 
-/** The options once read. */
+/** Validated options. */
 export interface CaptureSettings {
   readonly addresses: ClientAddressPolicy;
   readonly enrichment: Enrichment | undefined;
@@ -35,18 +35,18 @@ export interface CaptureSettings {
   readonly blockedStatus: number;
 }
 
-const IS_OBJECT = (value: unknown): boolean => typeof value === 'object' && value !== null;
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
-/** For adapters that have options of their own besides. */
+/** For adapters that have more options. */
 export const CAPTURE_RULES = {
-  // Read by those who know them, under the same names.
+  // Validated by client-address and redaction.
   trustedProxies: ANYTHING,
   addressHeader: ANYTHING,
   redaction: ANYTHING,
-  enrichment: usable('what `createEnrichment` made', (value) => IS_OBJECT(value)),
+  enrichment: usable('what `createEnrichment` made', isObject),
   parameters: usable(
     'an object of limits, or false',
-    (value) => value === false || IS_OBJECT(value),
+    (value) => value === false || isObject(value),
   ),
   blockedStatus: integer(400, 599),
 };

@@ -1,4 +1,4 @@
-/** Text from a request as a record may hold it: without control characters and lone surrogates, cut, and alone. */
+/** Makes text of a request fit for a record: replaces control characters and lone surrogates, and cuts. */
 
 const UNFIT = /[\p{Cc}\p{Cs}]/gu;
 const CONTROL_PICTURES = 0x2400;
@@ -6,8 +6,8 @@ const FIRST_PRINTABLE = 0x20;
 const DELETE = '\u007f';
 
 /**
- * C0 controls and DEL become their pictures (`␀`, `␊`, `␡`: one still sees which it was), the other
- * controls and lone surrogates U+FFFD. The length stays the same.
+ * Replaces C0 controls and DEL by their pictures (`␀`, `␊`, `␡`), and other controls and lone surrogates by
+ * U+FFFD. The length stays the same.
  */
 export const cleanText = (text: string): string => text.replace(UNFIT, fitFor);
 
@@ -19,16 +19,16 @@ function fitFor(unfit: string): string {
 
 const HIGH_SURROGATE = /[\ud800-\udbff]$/;
 
-/** The first `length` UTF-16 code units; one fewer where that would halve a surrogate pair. */
+/** Returns the first `length` UTF-16 code units; one fewer if that would split a surrogate pair. */
 export function cutText(text: string, length: number): string {
   if (text.length <= length) return text;
   return text.slice(0, length).replace(HIGH_SURROGATE, '');
 }
 
 /**
- * A copy that stands alone. What is cut out of a longer text may keep all of it in memory (V8 does so
- * from 13 characters on): an address the header it came in, a name the body.
+ * Returns a copy with its own memory. In V8 a slice of 13 or more characters keeps the whole text in
+ * memory: an address its header, a name the body.
  */
 export const ownText = (text: string): string =>
-  // Not UTF-8, which has no lone surrogates.
+  // UTF-8 would lose lone surrogates.
   Buffer.from(text, 'utf16le').toString('utf16le');

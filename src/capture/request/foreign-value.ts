@@ -1,16 +1,16 @@
-/** How values that JSON does not know stand in a copy, and how objects are read without running them. */
+/** Represents values that JSON does not have, and reads objects without running their code. */
 import { types } from 'node:util';
 
-/** More digits would cost more than they tell; turning them to text is slow for very long ones. */
+/** Converting very long ones to text is slow. */
 const MAX_BIGINT_BITS = 256;
 
-/** A `bigint` by its digits, a function or symbol by its kind. */
+/** Returns the digits of a `bigint`, or the type of a function or symbol. */
 export function shownAs(value: unknown): string {
   if (typeof value !== 'bigint') return `[${typeof value}]`;
   return BigInt.asIntN(MAX_BIGINT_BITS, value) === value ? String(value) : '[bigint]';
 }
 
-/** What stands for an object that is one value; `undefined` for one that has elements. */
+/** Returns the text for an object that is a single value, or `undefined` if it has elements. */
 export function singleForm(value: object): string | undefined {
   if (types.isDate(value)) return dateForm(value);
   if (ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value)) {
@@ -22,7 +22,7 @@ export function singleForm(value: object): string | undefined {
   return value instanceof Blob ? `[file: ${value.size} bytes]` : undefined;
 }
 
-/** Not the host's own `toJSON` or `toISOString`. */
+/** Does not call the host's own `toJSON` or `toISOString`. */
 function dateForm(date: Date): string {
   const time = Date.prototype.getTime.call(date);
   return Number.isNaN(time) ? '[invalid date]' : new Date(time).toISOString();
@@ -31,11 +31,11 @@ function dateForm(date: Date): string {
 export interface Elements {
   /** An array, or an object whose own enumerable keys count. */
   readonly source: object;
-  /** How many more there are of those that `source` was made of. */
+  /** The number of elements that are not in `source`. */
   readonly more: number;
 }
 
-/** Maps, sets and lists of pairs as plain arrays and objects of at most `limit` elements. */
+/** Converts maps, sets and lists of pairs to plain arrays and objects of at most `limit` elements. */
 export function elementsOf(value: object, limit: number): Elements {
   if (types.isMap(value)) return pairsOf(mapPairs(value), value.size, limit);
   if (types.isSet(value)) {
@@ -67,10 +67,10 @@ const TEXTUAL: ReadonlySet<string> = new Set(['string', 'number', 'boolean', 'un
 const isTextual = (key: unknown): key is string | number | boolean | undefined =>
   TEXTUAL.has(typeof key);
 
-/** An object's own `toString` is not asked. */
+/** Does not call an object's own `toString`. */
 const keyForm = (key: unknown): string => (isTextual(key) ? String(key) : `[${typeof key}]`);
 
-/** A name that comes again has a list of its values. */
+/** A repeated name gets a list of its values. */
 function pairsOf(
   pairs: Iterable<readonly [string, unknown]>,
   size: number,
@@ -89,10 +89,10 @@ function pairsOf(
   return { source, more: size - taken };
 }
 
-/** An own property without running a getter: that is the host's code. */
+/** Returns an own property without running a getter. */
 export function ownValue(source: object, key: PropertyKey): unknown {
   const descriptor = Object.getOwnPropertyDescriptor(source, key);
   if (descriptor === undefined) return undefined;
-  // `in` would also find what an attack put on Object.prototype.
+  // `in` would also find keys of a polluted prototype.
   return Object.hasOwn(descriptor, 'value') ? descriptor.value : '[getter]';
 }

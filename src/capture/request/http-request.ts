@@ -1,5 +1,4 @@
-/** A request as the contract has it: `context.http.request`, and who sent it. */
-
+/** Reads a request as the contract's `context.http.request`, and its client. */
 import type { LogHttp } from '../../contract/index.ts';
 import { readProperty } from '../../own-properties.ts';
 import { type Walk, walkHops } from '../client-address/client-address.ts';
@@ -10,37 +9,34 @@ import { bodySource } from './body-source.ts';
 import type { CaptureSettings } from './capture-options.ts';
 import { cleanText, cutText } from './clean-text.ts';
 import { ownValue } from './foreign-value.ts';
-import type { ParameterSources, RequestParameters } from './plain-parameters.ts';
+import type { ParameterSources, RequestParameters } from './parameters.ts';
 import { headerOf, peerOf, type RequestLike } from './request-like.ts';
 import { pathOf, queryTextOf, userAgentOf } from './request-text.ts';
 
-/**
- * A request as hosts have it: node:http's and node:http2's fit as they are, so do Express's. It is
- * read and never written.
- */
+/** A host's request: those of node:http, node:http2 and Express fit. It is never changed. */
 export interface HttpRequest extends RequestLike {
   readonly method?: string | undefined;
   /** The request target with its query: `/a?b=c`. */
   readonly url?: string | undefined;
-  /** As it came in, where a router rewrites `url`. */
+  /** The original `url`, if a router rewrites it. */
   readonly originalUrl?: string | undefined;
-  /** Parsed, where the host or its application has parsed it. */
+  /** The parsed body, if the application has parsed it. */
   readonly body?: unknown;
-  /** What a router found in the path. */
+  /** The route's parameters. */
   readonly params?: unknown;
 }
 
-/** Not the `{}` of events that no request caused (D4). */
+/** Not the `{}` of events outside a request. */
 export type RequestFacts = Extract<LogHttp['request'], { readonly host: string }>;
 
 const MAX_VERB_LENGTH = 32;
 
-/** Where not even the direct peer is known; no client has it. `metadata.unspecified` says so. */
+/** If not even the direct peer is known. No client has it, and `metadata.unspecified` marks it. */
 const UNKNOWN_ADDRESS = '0.0.0.0';
-/** The contract wants a port (D7) where none is known, as of a Unix socket; no client calls from it. */
+/** The contract requires a port; a Unix socket has none. Clients do not use port 1. */
 const UNKNOWN_PORT = '1';
 
-/** What is the same for every event of a request. */
+/** The part that is the same for all events of a request. */
 export interface RequestHead {
   readonly ip: ActorIp;
   readonly request: Omit<RequestFacts, 'parameters'>;
@@ -53,7 +49,7 @@ export function readHead(request: HttpRequest, settings: CaptureSettings): Reque
   const ip = describeNormal(walk.client?.address ?? UNKNOWN_ADDRESS, enrichment);
   return {
     ip,
-    // Name by name, as in `describeNormal`.
+    // Listed one by one: see `describeNormal`.
     request: {
       scheme,
       host,
@@ -70,7 +66,7 @@ export function readHead(request: HttpRequest, settings: CaptureSettings): Reque
   };
 }
 
-/** The client's own where a proxy tells it, else that of the connection the request came by. */
+/** The client's own port if a proxy names it, else the direct peer's. */
 function remotePortOf(request: RequestLike, { client }: Walk): string {
   const port = client?.port ?? peerOf(request)?.port;
   return port === undefined ? UNKNOWN_PORT : String(port);
@@ -84,7 +80,7 @@ function textOf(request: HttpRequest, name: keyof HttpRequest): string | undefin
   return typeof value === 'string' ? value : undefined;
 }
 
-/** What of the parameters may come after the head. */
+/** The parameters that may be parsed later than the head. */
 export interface Parsed {
   readonly body: unknown;
   readonly params: unknown;
@@ -94,7 +90,7 @@ export function parsedOf(request: HttpRequest): Parsed {
   return { body: readSafely(request, 'body'), params: readSafely(request, 'params') };
 }
 
-/** Without the segments that are parameters of the route by sensitive names; `undefined` for none. */
+/** Redacts segments that are route parameters with sensitive names; `undefined` if there are none. */
 export function redactedPath(
   request: HttpRequest,
   { params }: Parsed,
@@ -104,12 +100,12 @@ export function redactedPath(
     const secrets = secretsIn(params, redactor);
     return secrets.length === 0 ? undefined : pathOf(targetOf(request), redactor, secrets);
   } catch {
-    // A proxy whose traps throw: its values are nowhere shown, and may stand in the path.
+    // A proxy whose traps throw: its unknown values may be in the path.
     return `/${REDACTED}`;
   }
 }
 
-/** A parameter that takes several segments has them in a list, or in one text. */
+/** A parameter of several segments is a list, or one text. */
 function secretsIn(params: unknown, { isSensitiveKey }: Redactor): readonly string[] {
   if (isEmpty(params)) return [];
   const source = params as object;
@@ -120,7 +116,7 @@ function secretsIn(params: unknown, { isSensitiveKey }: Redactor): readonly stri
     .filter((segment) => segment !== '');
 }
 
-/** A host's getters may throw: then there is nothing yet. */
+/** Returns undefined if a getter of the host throws. */
 function readSafely(request: HttpRequest, name: keyof HttpRequest): unknown {
   try {
     return readProperty(request, name);
@@ -145,13 +141,13 @@ export function readParameters(
   return Object.keys(parameters).length === 0 ? undefined : parameters;
 }
 
-/** A router gives an empty object where its path has no parameters. */
+/** Routers set an empty object for paths without parameters. */
 function isEmpty(params: unknown): boolean {
   if (typeof params !== 'object' || params === null) return true;
   try {
     return Object.keys(params).length === 0;
   } catch {
-    // A proxy's own keys could not be copied either.
+    // A proxy whose traps throw cannot be copied either.
     return true;
   }
 }

@@ -1,23 +1,22 @@
-/** How an agent ends a request that it does not want to be served. */
+/** Lets an agent block the current request. */
 import { STATUS_CODES } from 'node:http';
 import { currentScope } from './request-scope.ts';
 
-/** Known by this in every copy of the package, where `instanceof` is not. */
+/** Recognised by every copy of the package; `instanceof` is not. */
 const BRAND = Symbol.for('security-event-delivery.request-blocked');
 
-/** The status's own words (RFC 9110 15): nothing that tells why. */
+/** The reason phrase of the status (RFC 9110 section 15), which does not reveal why. */
 export const blockedBody = (status: number): string => STATUS_CODES[status] ?? 'Blocked';
 
 /**
- * Thrown while a request is served, it ends the request: the host adapter answers with its
- * `blockedStatus` (default 403) and nothing of this error. It is no fault of anybody's code, and has
- * `status` and `statusCode` as frameworks look for them, should it meet their own error handlers.
+ * Ends the request during which it is thrown: the host adapter responds with its `blockedStatus` (default
+ * 403) and nothing of this error. Has `status` and `statusCode` for the error handlers of frameworks.
  */
 export class RequestBlockedError extends Error {
   override readonly name = 'RequestBlockedError';
   readonly status: number;
   readonly statusCode: number;
-  /** Frameworks that follow the `http-errors` package do not show the message then. */
+  /** Frameworks that use the `http-errors` convention do not show the message. */
   readonly expose = false;
   readonly [BRAND] = true;
 
@@ -29,7 +28,7 @@ export class RequestBlockedError extends Error {
     currentScope()?.expectBlock();
   }
 
-  /** What Hono answers with, where nothing else has. */
+  /** Hono calls this for its default response to an error. */
   getResponse(): Response {
     return new Response(blockedBody(this.status), {
       status: this.status,
@@ -43,10 +42,10 @@ export function isRequestBlocked(error: unknown): error is RequestBlockedError {
 }
 
 /**
- * Ends the current request: marks it as blocked, runs `report`, so that the events that it reports
- * say `response.blocked` and the status, and throws.
+ * Blocks the current request: marks it as blocked, runs `report`, whose events then have
+ * `response.blocked` and the status, and throws.
  *
- * @throws RequestBlockedError always; what `report` throws instead, should it throw.
+ * @throws RequestBlockedError always, unless `report` throws another error.
  */
 export function blockRequest(report?: () => void): never {
   const error = new RequestBlockedError();

@@ -1,4 +1,4 @@
-/** Makes a request's context, and its scope: what every host adapter is built of. */
+/** Creates the context and scope of a request, for host adapters. */
 import type { LogActor, LogHttp } from '../../contract/index.ts';
 import {
   type CaptureOptions,
@@ -16,21 +16,21 @@ import {
 } from './http-request.ts';
 import { currentScope, type RequestContext, RequestScope, runInScope } from './request-scope.ts';
 
-/** For hosts without an adapter of ours. */
+/** Captures requests of hosts without an adapter. */
 export interface RequestCapture {
-  /** Of one request, for those who keep it in a store of their own. */
+  /** Returns the context of a request, for your own storage. */
   contextOf(request: HttpRequest): Required<RequestContext>;
   /**
-   * Runs `work`, and all that it starts, on behalf of the request: what reports events there finds
-   * its context. Nothing is read before an event wants it. Gives what `work` gives, or throws.
+   * Runs `work` in the scope of the request, also everything asynchronous that it starts: events reported
+   * there have its context. The request is read when an event needs it. Returns or throws what `work` does.
    *
-   * @param status of the answer, once it has begun; quick. Counts from 100 to 599.
+   * @param status returns the status of a response that has begun, 100 to 599; called often.
    */
   run<T>(request: HttpRequest, work: () => T, status?: () => number | undefined): T;
 }
 
 /**
- * Checks the options once, for every request to come.
+ * Creates a capture for all requests with the same options.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */
@@ -43,17 +43,14 @@ export function createRequestCapture(options?: CaptureOptions): RequestCapture {
   };
 }
 
-/**
- * `original` is the host's own object, where `request` was made of it: adapters within one another
- * know by it that they serve the same request.
- */
+/** `original` is the host's own request, if `request` adapts it: nested adapters recognise it. */
 type ScopeOf = (
   request: HttpRequest,
   status?: () => number | undefined,
   original?: object,
 ) => RequestScope;
 
-/** What the adapters are built of: the options once checked, and a scope for each request. */
+/** Validates the options, and returns a function that creates the scope of a request. */
 export const createScopes = (options?: CaptureOptions): ScopeOf =>
   scopesOf(readCaptureOptions(options));
 
@@ -71,7 +68,7 @@ function scopesOf(settings: CaptureSettings): ScopeOf {
   };
 }
 
-/** The head is read once; parameters again when a parser has been at work since. */
+/** Reads the head once, and the parameters again when a parser has changed them. */
 class CapturedRequest {
   readonly #request: HttpRequest;
   readonly #settings: CaptureSettings;

@@ -1,7 +1,7 @@
-/** What capture reads of a request: enough for node:http, node:http2 and an adapter of Fetch. */
+/** The parts of a request that every host has: headers and connection. */
 import { readProperty } from '../../own-properties.ts';
 
-/** Header values by lower-case name; HTTP/2's pseudo-headers (`:authority`, `:scheme`) among them. */
+/** Header values by lower-case name, including HTTP/2's pseudo-headers (`:authority`, `:scheme`). */
 export type HeadersLike = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The direct peer's connection. */
@@ -13,23 +13,23 @@ export interface SocketLike {
 }
 
 /**
- * A request, which is read and never written: frozen objects do. node:http's and node:http2's fit as
- * they are, and `fetchRequest` makes one of a Fetch `Request`.
+ * A request, which is never changed. Those of node:http and node:http2 fit; `fetchRequest` adapts a Fetch
+ * `Request`.
  */
 export interface RequestLike {
   readonly headers: HeadersLike;
-  /** Absent where a host does not tell who is connected. */
+  /** Absent if the host does not know the peer. */
   readonly socket?: SocketLike | null | undefined;
 }
 
-/** What was read of the direct peer; `address` as the socket spells it. */
+/** The direct peer; `address` as the socket has it. */
 export interface Peer {
   readonly address: string | undefined;
   readonly port: number | undefined;
   readonly isEncrypted: boolean;
 }
 
-/** `undefined` where the socket is absent or gone: node:http2's throws once its session is over. */
+/** Returns `undefined` if there is no socket. node:http2's throws after the end of its session. */
 export function peerOf(request: RequestLike): Peer | undefined {
   try {
     const socket = readProperty(request, 'socket');
@@ -47,9 +47,8 @@ export function peerOf(request: RequestLike): Peer | undefined {
 }
 
 /**
- * A header's value; of a repeated one all values in their order, as RFC 9110 5.3 joins them. Only
- * what the request itself has counts, not what an attack put on Object.prototype; nothing where a
- * host's getter throws.
+ * Returns a header's value; the values of a repeated header are joined (RFC 9110 section 5.3). Ignores
+ * keys of a polluted prototype. Returns undefined if a getter of the host throws.
  */
 export function headerOf(request: RequestLike, name: string): string | undefined {
   try {
@@ -69,12 +68,11 @@ function joined(value: unknown): string | undefined {
   return value.filter((part) => typeof part === 'string').join(',');
 }
 
-/** D7 */
 export function isPort(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 65_535;
 }
 
-/** Decimal digits alone; `undefined` for anything else, port 0 too. */
+/** Parses decimal digits; `undefined` for anything else, and for port 0. */
 export function readPort(text: string): number | undefined {
   const port = PORT.test(text) ? Number(text) : undefined;
   return isPort(port) ? port : undefined;

@@ -1,6 +1,6 @@
 /**
- * The request that is being served, found by whatever runs on its behalf, however deep and late. A
- * host adapter opens a scope; `identify` and the reporter look it up.
+ * The scope of the current request, found through AsyncLocalStorage. A host adapter opens it; `identify`
+ * and the reporter look it up.
  */
 import { type Frozen, frozen } from '../../contract/frozen.ts';
 import type { LogActor, LogHttp } from '../../contract/index.ts';
@@ -9,58 +9,57 @@ import {
   type Block,
   type Identifiers,
   type RequestOutcome,
-  RequestStory,
-} from './request-story.ts';
+  RequestState,
+} from './request-state.ts';
 
-/** What a record tells of who caused an event, and by what request. */
+/** The part of a record's context that comes from the request. */
 export interface RequestContext {
   readonly actor?: Frozen<LogActor>;
   readonly http?: Frozen<LogHttp>;
 }
 
-/** Reads the request, and only if something happens in it: once, unless there is more to read. */
+/** Reads the request when an event needs it: once, unless there is more to read. */
 export type ReadRequest = () => RequestContext;
 
-/** What changes while a request is served. Asked for each event: both are quick. */
+/** Changes while a request is served. Both are called for each event, and must be fast. */
 export interface RequestProgress {
-  /** Whether there is more to read than when it was last read: a body that was parsed since. */
+  /** Returns whether there is more than at the last read: a body that was parsed since. */
   readonly hasMore: () => boolean;
-  /** The status of an answer that has begun. */
+  /** Returns the status of a response that has begun. */
   readonly status: () => number | undefined;
 }
 
 export interface ScopeOptions {
-  /** With what a request of this scope is answered when it is blocked. Default 403. */
+  /** Status of the response if the request is blocked. Default 403. */
   readonly blockedStatus?: number;
-  /** The host's own object. Scopes of the same one, within one another, have one story. */
+  /** The host's own object. Nested scopes of the same request share their state. */
   readonly request?: object;
-  /** The scope that this one is opened in. */
+  /** The enclosing scope. */
   readonly outer?: RequestScope | undefined;
 }
 
-/** What was made of a scope's context, and is of use for as long as the context stays the same. */
+/** A value derived from a scope's context, valid while the context stays the same. */
 export interface ScopeNote {
   readonly by: object;
   readonly of: RequestContext;
 }
 
-const NOTHING: RequestContext = Object.freeze({});
+const NO_CONTEXT: RequestContext = Object.freeze({});
 
 export class RequestScope {
   readonly blockedStatus: number;
   /**
-   * Whoever tells of the scope keeps it here. In a WeakMap, V8 keeps all that was ever put there until
-   * it next collects everything. There is room for one: where two reporters tell of the same request,
-   * each starts anew after the other.
+   * A reporter's cache. Not in a WeakMap, whose entries V8 keeps until the next full collection. Holds one
+   * note: two reporters in the same request replace each other's.
    */
   note: ScopeNote | undefined;
   readonly #read: ReadRequest;
   readonly #progress: RequestProgress | undefined;
   readonly #request: object | undefined;
-  readonly #story: RequestStory;
+  readonly #state: RequestState;
   #captured: RequestContext | undefined;
   #current: RequestContext | undefined;
-  /** Of the story, when `#current` was built. */
+  /** The state's changes when `#current` was built. */
   #changesSeen = 0;
 
   constructor(read: ReadRequest, progress?: RequestProgress, options: ScopeOptions = {}) {
@@ -70,81 +69,83 @@ export class RequestScope {
     this.blockedStatus = blockedStatus;
     this.#request = request;
     const isNested = outer !== undefined && request !== undefined && outer.#request === request;
-    this.#story = isNested ? outer.#story : new RequestStory();
+    this.#state = isNested ? outer.#state : new RequestState();
   }
 
-  /** The same object until something changes, frozen to its leaves: events of a request share it. */
+  /** Returns the same deeply frozen object until something changes: events of a request share it. */
   context(): RequestContext {
-    this.#follow();
-    if (this.#current === undefined || this.#changesSeen !== this.#story.changes) {
-      this.#changesSeen = this.#story.changes;
+    this.#update();
+    if (this.#current === undefined || this.#changesSeen !== this.#state.changes) {
+      this.#changesSeen = this.#state.changes;
       this.#current = this.#build();
     }
     return this.#current;
   }
 
-  #follow(): void {
+  #update(): void {
     if (this.#progress === undefined) return;
     const status = statusNow(this.#progress);
-    // What the host answers in the end counts more than what was meant to be answered.
-    if (status !== undefined && status !== this.#story.outcome?.status) this.answered({ status });
+    // The host's actual status counts more than the one of a block.
+    if (status !== undefined && status !== this.#state.outcome?.status) this.answered({ status });
     if (this.#captured === undefined || !this.#progress.hasMore()) return;
     this.#captured = undefined;
     this.#current = undefined;
   }
 
-  /** Holds for every later event of the request. */
+  /** Sets the user for every later event of the request. */
   identify(identifiers: Identifiers, svcIdentifier?: string): void {
-    this.#story.identify(identifiers, svcIdentifier);
+    this.#state.identify(identifiers, svcIdentifier);
   }
 
-  /** What is known of the answer, on top of what was known before. */
+  /** Adds facts about the response. */
   answered(outcome: RequestOutcome): void {
-    this.#story.answered(outcome);
+    this.#state.answered(outcome);
   }
 
-  /** The agent refused the request. */
+  /** Marks the request as blocked by the agent. */
   block(block: Block): void {
-    this.#story.block(block);
+    this.#state.block(block);
   }
 
-  /** See `RequestStory`. */
+  /** See `RequestState`. */
   whenBlocked(watcher: () => void): void {
-    this.#story.whenBlocked(watcher);
+    this.#state.whenBlocked(watcher);
   }
 
-  /** See `RequestStory`. */
+  /** See `RequestState`. */
   expectBlock(): void {
-    this.#story.expectBlock();
+    this.#state.expectBlock();
   }
 
-  /** What an agent refused it with, also where the application caught it. */
+  /** The error that blocked the request, even if the application caught it. */
   get blockedBy(): Block | undefined {
-    return this.#story.blockedBy;
+    return this.#state.blockedBy;
   }
 
   #build(): RequestContext {
-    // It is ours alone, and every event of the request is told the same.
     this.#captured ??= frozen(readSafely(this.#read));
     const { actor, http } = this.#captured;
-    const { user, outcome } = this.#story;
+    const { user, outcome } = this.#state;
     return Object.freeze({
-      ...(actor === undefined ? {} : { actor: of(actor, user) }),
-      ...(http === undefined ? {} : { http: answeredBy(http, outcome) }),
+      ...(actor === undefined ? {} : { actor: withUser(actor, user) }),
+      ...(http === undefined ? {} : { http: withOutcome(http, outcome) }),
     });
   }
 }
 
-/** Mostly nobody has said who it is, nor how it is answered: then what was captured stands as it is. */
-const of = (actor: Frozen<LogActor>, user: RequestStory['user']): Frozen<LogActor> =>
+/** Usually there is no user and no outcome; then the captured objects are used without a copy. */
+const withUser = (actor: Frozen<LogActor>, user: RequestState['user']): Frozen<LogActor> =>
   user === undefined ? actor : Object.freeze({ ...actor, ...user });
 
-const answeredBy = (http: Frozen<LogHttp>, outcome: RequestOutcome | undefined): Frozen<LogHttp> =>
+const withOutcome = (
+  http: Frozen<LogHttp>,
+  outcome: RequestOutcome | undefined,
+): Frozen<LogHttp> =>
   outcome === undefined
     ? http
     : Object.freeze({ ...http, response: Object.freeze({ ...http.response, ...outcome }) });
 
-/** As the contract has it: what else a host may send is left out, and so is what it throws. */
+/** Returns undefined for a status outside the contract, or if the host's function throws. */
 function statusNow({ status }: RequestProgress): number | undefined {
   try {
     const now = status();
@@ -165,32 +166,31 @@ function readSafely(read: ReadRequest): RequestContext {
   }
 }
 
-/** Runs `work`, and all that it starts, within the scope. Gives what `work` gives, or throws. */
+/** Runs `work` in the scope, also everything asynchronous that it starts. Returns or throws what `work` does. */
 export function runInScope<T>(scope: RequestScope, work: () => T): T {
   return runWithin(scope, work);
 }
 
-/** None in our own work, which is nobody's request either. */
+/** Returns undefined in the library's own work, which belongs to no request. */
 export function currentScope(): RequestScope | undefined {
   const surroundings = currentSurroundings();
   return surroundings instanceof RequestScope ? surroundings : undefined;
 }
 
 /**
- * What is known of the current request: `actor` and `http` of a record's context. Empty where there
- * is no request, its adapter is not in use, or it cannot be read. Frozen to its leaves, and the same
- * object until something changes.
+ * Returns `actor` and `http` of the current request. Empty without a request, without its host adapter, or
+ * if the request cannot be read. Deeply frozen, and the same object until something changes.
  */
 export function currentContext(): RequestContext {
-  return currentScope()?.context() ?? NOTHING;
+  return currentScope()?.context() ?? NO_CONTEXT;
 }
 
 /**
- * Tells who the user of the current request is, for every later event in it. `false` where there is
- * no request, or its adapter is not in use: nothing was changed.
+ * Sets the user of the current request for every later event in it. Returns `false`, without effect, if
+ * there is no request or its host adapter is not in use.
  *
- * @param identifiers strings, numbers or booleans by name (D10); `null` after a logout.
- * @param svcIdentifier plain text; it is encoded as the contract wants it (D11).
+ * @param identifiers strings, numbers or booleans by name; `null` after a logout.
+ * @param svcIdentifier plain text, which is then encoded for the contract.
  */
 export function identify(identifiers: Identifiers, svcIdentifier?: string): boolean {
   const scope = currentScope();

@@ -1,5 +1,4 @@
-/** The texts of a request's head as the contract's `request` has them (D19). */
-
+/** Path, query and user agent of a request for the contract's `request`. */
 import { REDACTED, type Redactor } from '../redaction/redactor.ts';
 import { cleanText, cutText } from './clean-text.ts';
 
@@ -7,10 +6,10 @@ import { cleanText, cutText } from './clean-text.ts';
 const MAX_PATH_LENGTH = 2048;
 const MAX_USER_AGENT_LENGTH = 512;
 
-/** Looked at behind a cut: a secret that the cut halves must still be known for one. */
-const SECRET_WINDOW = 1024;
+/** Characters that are read after a cut, to recognise a secret that the cut splits. */
+export const SECRET_WINDOW = 1024;
 
-/** Cleaned, at most `length` UTF-16 code units, and without secrets where a redactor is given. */
+/** Returns the text cleaned, cut to `length` UTF-16 code units, and redacted if there is a redactor. */
 export function fittedText(text: string, length: number, redactor: Redactor | undefined): string {
   const seen = cutText(text, length + SECRET_WINDOW);
   const clean = cleanText(seen);
@@ -19,16 +18,16 @@ export function fittedText(text: string, length: number, redactor: Redactor | un
 
 const SHORTEST_TOKEN = 16;
 
-/** `http://shop.example` of a request to a proxy, as RFC 9112 3.2.2 has it. */
+/** `http://shop.example` in the absolute form of a request target (RFC 9112 section 3.2.2). */
 const ORIGIN = /^[a-z][a-z0-9+.-]{0,15}:\/\/[^/?#]*/i;
 
 /**
- * The path of a request target, without its query (D19), the fragment that some clients send, and
- * the origin of the absolute form: `/a/b`, `*` for `OPTIONS *`, `/` where there is none, `""` without
- * a target. Percent-encoding stays as it was sent. At most 2048 UTF-16 code units.
+ * Returns the path of a request target, without query, fragment and the origin of the absolute form:
+ * `/a/b`, `*` for `OPTIONS *`, `/` if the path is empty, `""` without a target. Percent-encoding is kept.
+ * At most 2048 UTF-16 code units.
  *
- * Segments that hold one of `secrets`, decoded, are redacted, and so are random-looking ones behind a
- * segment such as `token` or `verify-email`.
+ * Redacts segments that contain one of `secrets`, also decoded, and random-looking ones after a segment
+ * such as `token` or `verify-email`.
  */
 export function pathOf(
   target: string | undefined,
@@ -43,7 +42,7 @@ export function pathOf(
   return shown === '' ? '/' : fittedText(shown, MAX_PATH_LENGTH, redactor);
 }
 
-/** Segments times secrets: who may write both must not write too many of either. */
+/** Bounds the work, segments times secrets, since clients control both. */
 const MAX_SECRETS = 16;
 
 function withoutSegments(path: string, secrets: readonly string[]): string {
@@ -60,7 +59,7 @@ function withoutSegments(path: string, secrets: readonly string[]): string {
 
 function withoutTokens(path: string, redactor: Redactor): string {
   if (path.length < SHORTEST_TOKEN) return path;
-  // What is behind the limit is not shown.
+  // Text after the limit is not shown.
   const segments = path.slice(0, MAX_PATH_LENGTH + SECRET_WINDOW).split('/');
   const isToken = (segment: string, index: number): boolean =>
     segment.length >= SHORTEST_TOKEN &&
@@ -77,7 +76,7 @@ function decoded(segment: string): string {
   }
 }
 
-/** The text behind the first `?` of a request target, the fragment left out; `""` for none. */
+/** Returns the text after the first `?` of a request target, without the fragment. */
 export function queryTextOf(target: string | undefined): string {
   if (target === undefined) return '';
   const fragment = target.indexOf('#');
@@ -86,7 +85,7 @@ export function queryTextOf(target: string | undefined): string {
   return start === -1 ? '' : target.slice(start + 1, end);
 }
 
-/** At most 512 UTF-16 code units; `""` without a header (D19). */
+/** Returns at most 512 UTF-16 code units; `""` without a header. */
 export function userAgentOf(header: string | undefined, redactor?: Redactor): string {
   return fittedText(header ?? '', MAX_USER_AGENT_LENGTH, redactor);
 }

@@ -1,4 +1,4 @@
-/** Shows the tracer why a request was blocked: as the exception of the span that is active. */
+/** Records the error of a blocked request on the active span. */
 import {
   activeOtelSpan,
   type DatadogSpan,
@@ -7,19 +7,16 @@ import {
   type OtelSpan,
 } from '../../runtime/tracers.ts';
 
-/** One for all copies of this library: what one has recorded, another does not record again. */
+/** Shared by all copies of this library, so that an error is recorded once. */
 const RECORDED = Symbol.for('security-event-delivery.recorded');
 
-/** As OpenTelemetry's API tells a span that exists from one that does not. */
+/** The span id of OpenTelemetry's non-recording span. */
 const NO_SPAN = /^0*$/;
 
 /**
- * Records `error` on the active span: OpenTelemetry's `recordException`, or dd-trace's tag `error`
- * where OpenTelemetry has no span; never both. The span's status stays as it is: that a request was
- * refused with a 4xx is no error of the server's (OpenTelemetry's conventions for HTTP spans).
- *
- * The same error is recorded once on a span, however often this is called. Nothing happens where no
- * span is active, and nothing is thrown.
+ * Records `error` on the active span: with OpenTelemetry's `recordException`, or else with dd-trace's tag
+ * `error`. Does not change the span's status: a 4xx is not an error of the server (OpenTelemetry's
+ * conventions for HTTP spans). Records the same error once for each span. Never throws.
  */
 export function recordOnSpan(error: Error): void {
   const otel = guarded(existingOtelSpan);
@@ -39,13 +36,13 @@ interface MarkedSpan extends OtelSpan {
   [RECORDED]?: WeakSet<Error>;
 }
 
-/** A tag may be set twice, but an exception that is recorded twice is two. */
+/** Recording an exception twice would create two span events. */
 function recordOnce(span: MarkedSpan, error: Error): void {
   if (span[RECORDED]?.has(error) === true) return;
   span.recordException(error);
   const recorded = span[RECORDED];
   if (recorded !== undefined) recorded.add(error);
-  // Of the span itself, which goes with its request; and out of sight of what lists its properties.
+  // Kept on the span, which is freed with its request; not enumerable.
   else Object.defineProperty(span, RECORDED, { value: new WeakSet([error]) });
 }
 

@@ -1,5 +1,5 @@
 import { SecurityEventError } from '../../errors.ts';
-import { calm } from '../../runtime/ignore-rejection.ts';
+import { ignoreRejection } from '../../runtime/ignore-rejection.ts';
 import type {
   ApplicationState,
   ApplicationUpdate,
@@ -64,7 +64,7 @@ export class SqliteQueue implements DurableQueue {
       },
       onDamage: (damage) => {
         try {
-          calm(onDamage?.(damage));
+          ignoreRejection(onDamage?.(damage));
         } catch {
           // The host's error: the intact messages are to be delivered.
         }

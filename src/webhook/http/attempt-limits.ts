@@ -1,4 +1,4 @@
-/** What may end one attempt early: its deadlines (D76), and the poster's end. */
+/** Ends one attempt early: at its deadlines, or when the poster is closed. */
 import type { Clock } from '../../runtime/clock.ts';
 import { type Failure, failure } from './errors.ts';
 
@@ -12,12 +12,12 @@ export interface Deadlines {
   readonly totalMs: number;
 }
 
-/** Timers and flags only: a signal costs as much as the headers of a request, so it is made when it is asked for. */
+/** Made of timers and flags; an AbortSignal, as expensive as a request's headers, is created on first use. */
 export class AttemptLimits {
   readonly #cancelHeaders: () => void;
   readonly #cancelTotal: () => void;
-  #why: Failure | undefined;
-  #interrupt: ((why: Failure) => void) | undefined;
+  #reached: Failure | undefined;
+  #interrupt: ((reached: Failure) => void) | undefined;
   #controller: AbortController | undefined;
 
   /** Starts the deadlines. */
@@ -28,41 +28,40 @@ export class AttemptLimits {
     this.#cancelTotal = start('deadline', totalMs);
   }
 
-  /** The limit that was reached. */
+  /** The limit that was reached first. */
   get reached(): Failure | undefined {
-    return this.#why;
+    return this.#reached;
   }
 
-  /** Waits for work, or for the limit that is reached before. */
-  until<T>(work: Promise<T>): Promise<T | Failure> {
+  /** Waits for `work`, but no longer than until a limit is reached. */
+  race<T>(work: Promise<T>): Promise<T | Failure> {
     return new Promise<T | Failure>((resolve, reject) => {
       this.#interrupt = resolve;
-      if (this.#why === undefined) work.then(resolve, reject);
-      else resolve(this.#why);
+      if (this.#reached === undefined) work.then(resolve, reject);
+      else resolve(this.#reached);
     });
   }
 
-  /** Aborted when a limit is reached. For who cannot be told otherwise. */
+  /** Aborted when a limit is reached; for a dispatcher of the host. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
-    if (this.#why !== undefined) this.#controller.abort();
+    if (this.#reached !== undefined) this.#controller.abort();
     return this.#controller.signal;
   }
 
-  /** Ends the attempt for a reason found on the way. The first reason stands. */
-  reach(why: Failure): void {
-    this.#why ??= why;
-    this.#interrupt?.(this.#why);
+  /** Ends the attempt with a failure. The first failure counts. */
+  reach(limit: Failure): void {
+    this.#reached ??= limit;
+    this.#interrupt?.(this.#reached);
     this.#controller?.abort();
   }
 
-  /** The header deadline no longer counts. */
+  /** Ends the header deadline. */
   headersArrived(): void {
     this.#cancelHeaders();
   }
 
-  /** Clears the timers. */
-  end(): void {
+  clearTimers(): void {
     this.#cancelHeaders();
     this.#cancelTotal();
   }

@@ -1,9 +1,8 @@
 /**
- * One attempt on the wire: one POST, one status or one word for why there is none.
+ * Makes one attempt: one POST, with a status or a failure code as its result.
  *
- * What a receiver or the network does never throws here. Once the response headers are there, the
- * status is the result, whatever becomes of the body: only the status has a meaning (D34), and a
- * second sending of what was answered with 200 would be a duplicate.
+ * Faults of the receiver or the network never throw here. Once the response headers have arrived the
+ * status is the result, even if the body fails: retrying after a 200 would make a duplicate.
  */
 import type { Dispatcher } from 'undici';
 import { ownProperties } from '../../own-properties.ts';
@@ -13,19 +12,16 @@ import type { AttemptLimits } from './attempt-limits.ts';
 import { type Failure, failureOf } from './errors.ts';
 import type { Response, ResponseBounds } from './response.ts';
 import type { TlsCredentials } from './tls.ts';
-import type { Line, TakeLine, Transport } from './transport.ts';
+import type { LeaseConnection, RequestLease, Transport } from './transport.ts';
 
 export interface PostRequest {
   readonly url: URL;
   readonly body: Buffer;
-  /** Sent as they are; `host`, `connection` and `content-length` are added. */
+  /** `host`, `connection` and `content-length` are added. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Of this destination; a dispatcher of the host's own has its own, and these are not used. */
+  /** Credentials for this destination. Not used with the host's own dispatcher. */
   readonly tls?: TlsCredentials | undefined;
-  /**
-   * Called once when the response headers are there, before the body is read; not where the attempt
-   * ended before. What it throws is ignored.
-   */
+  /** Called when the response headers arrive, before the body is read. Its errors are ignored. */
   readonly onHeaders?: (() => void) | undefined;
 }
 
@@ -40,18 +36,18 @@ export interface Attempt {
 
 type Stopwatch = () => number;
 
-/** Receivers commonly read so many bytes at a time. */
-const MAX_READ_ALONG = 65_536;
+/** Receivers commonly read this many bytes at a time. */
+const COMMON_READ_BYTES = 65_536;
 
 export async function attempt(parts: Attempt): Promise<AttemptResult> {
   const { clock } = parts;
   const startedAtMs = clock.monotonicMs();
   const elapsedMs: Stopwatch = () => clock.monotonicMs() - startedAtMs;
-  const line = await takeLine(parts);
-  if (isFailure(line)) return { ...line, timings: { totalMs: elapsedMs() } };
+  const lease = await leaseConnection(parts);
+  if (isFailure(lease)) return { ...lease, timings: { totalMs: elapsedMs() } };
 
-  const { end, firstByteMs } = await exchange(line, parts, elapsedMs);
-  const { phases, reusedConnection } = line.course();
+  const { end, firstByteMs } = await exchange(lease, parts, elapsedMs);
+  const { phases, reusedConnection } = lease.connectInfo();
   const totalMs = elapsedMs();
   const timings =
     firstByteMs === undefined ? { ...phases, totalMs } : { ...phases, firstByteMs, totalMs };
@@ -60,11 +56,12 @@ export async function attempt(parts: Attempt): Promise<AttemptResult> {
     : { ...end, reusedConnection, timings };
 }
 
-async function takeLine({ transport, request, limits }: Attempt): Promise<Line | Failure> {
+async function leaseConnection(parts: Attempt): Promise<RequestLease | Failure> {
+  const { transport, request, limits } = parts;
   try {
-    const take = limits.reached ?? (await limits.until(transport.open()));
+    const lease = limits.reached ?? (await limits.race(transport.open()));
     if (limits.reached !== undefined) return limits.reached;
-    return (take as TakeLine)({ origin: request.url.origin, tls: request.tls });
+    return (lease as LeaseConnection)({ origin: request.url.origin, tls: request.tls });
   } catch (error) {
     return failureOf(error);
   }
@@ -77,25 +74,29 @@ interface Exchange {
 
 type Answer = Pick<Extract<AttemptResult, { kind: 'response' }>, 'kind' | 'status' | 'retryAfter'>;
 
-async function exchange(line: Line, parts: Attempt, elapsedMs: Stopwatch): Promise<Exchange> {
+async function exchange(
+  lease: RequestLease,
+  parts: Attempt,
+  elapsedMs: Stopwatch,
+): Promise<Exchange> {
   const { request, limits, maxResponseBytes } = parts;
-  const response = await limits.until(send(line, request, { limits, maxBytes: maxResponseBytes }));
+  const response = await limits.race(send(lease, request, { limits, maxBytes: maxResponseBytes }));
   if (isFailure(response)) {
-    line.end('broken');
+    lease.end('broken');
     return { end: response };
   }
   limits.headersArrived();
   const firstByteMs = elapsedMs();
-  tell(request.onHeaders);
-  const how = await limits.until(response.over);
+  notifyHeaders(request.onHeaders);
+  const bodyEnd = await limits.race(response.bodyEnd);
   const { status, retryAfter } = response;
-  const isUsable = how === 'clean' && !mayBeUnread(request.body, status);
-  line.end(isUsable ? 'clean' : 'broken');
+  const isReusable = bodyEnd === 'clean' && !mayBeUnread(request.body, status);
+  lease.end(isReusable ? 'clean' : 'broken');
   return { end: { kind: 'response', status, retryAfter }, firstByteMs };
 }
 
 async function send(
-  line: Line,
+  lease: RequestLease,
   request: PostRequest,
   bounds: ResponseBounds,
 ): Promise<Response | Failure> {
@@ -107,30 +108,30 @@ async function send(
       method: 'POST',
       headers: request.headers,
       body: request.body,
-      // The attempt's own deadlines count: undici's start anew with every byte.
+      // Off: AttemptLimits has the deadlines, and undici's restart with every byte.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    return await line.send(options, bounds);
+    return await lease.send(options, bounds);
   } catch (error) {
     return failureOf(error);
   }
 }
 
-/** By a key of its own: a polluted prototype makes no failure of a response. */
+/** Only an own key counts: a polluted prototype must not turn a response into a failure. */
 const isFailure = (end: object): end is Failure => Object.hasOwn(end, 'kind');
 
 /**
- * Who refuses a body need not have read it, and may never read what would come behind it. A smaller
- * one is not worth a new connection: it is read with the headers.
+ * A receiver that refuses a large body may not have read it, and may never read the next request on
+ * that connection. A smaller body arrives together with the headers.
  */
 const mayBeUnread = (body: Buffer, status: number): boolean =>
-  body.length > MAX_READ_ALONG && !(status >= 200 && status <= 299);
+  body.length > COMMON_READ_BYTES && !(status >= 200 && status <= 299);
 
-function tell(onHeaders: (() => void) | undefined): void {
+function notifyHeaders(onHeaders: (() => void) | undefined): void {
   try {
     onHeaders?.();
   } catch {
-    // Whoever listens has no part in the attempt.
+    // A listener's error must not change the attempt.
   }
 }

@@ -1,6 +1,6 @@
 /**
- * An undici Client over the guarded connect: one connection, one request at a time. So whatever is
- * seen of connecting belongs to the request that waits for it.
+ * An undici Client with the guarded connect: one connection, one request at a time, so the phases of
+ * connecting belong to the current request.
  */
 import type { Socket } from 'node:net';
 import type { buildConnector, Client, Dispatcher } from 'undici';
@@ -12,52 +12,49 @@ export interface ConnectionOptions {
   readonly Client: typeof Client;
   readonly origin: string;
   readonly connect: GuardedConnect;
-  /** Bytes of response body after which the connection ends. */
+  /** Maximum bytes of a response body: the connection ends there. */
   readonly maxResponseBytes: number;
-  /** Called each time the connection is lost, whoever ended it. */
+  /** Called each time the connection is lost or closed. */
   readonly onLost: () => void;
 }
 
 /** How a request got its connection. */
-export interface ConnectCourse {
-  /** Empty where it was reused. */
+export interface ConnectInfo {
+  /** Empty for a reused connection. */
   readonly phases: ConnectPhases;
-  /** Absent where nobody tells. */
+  /** Absent if unknown. */
   readonly reusedConnection?: boolean;
 }
 
 export interface Connection {
   readonly dispatcher: Dispatcher;
   readonly isConnected: boolean;
-  /** To be called before each request; the function handed back tells what is known by now. */
-  begin(): () => ConnectCourse;
-  /** What is under way ends, connecting too. Resolves when the socket is closed. */
+  /** Must be called before each request; returns a function that returns what is known so far. */
+  begin(): () => ConnectInfo;
+  /** Ends the request or connect in progress. Resolves when the socket is closed. */
   destroy(): Promise<void>;
 }
 
-/**
- * Shorter than what common receivers grant idle connections (Node and uvicorn 5 s): whoever closes
- * later may write into a connection that is already dead.
- */
+/** Shorter than the 5 s of Node and uvicorn, so that we close first and never write into a dead connection. */
 const KEEP_ALIVE_MS = 4000;
 
-/** For a receiver that tells what it grants (`Keep-Alive: timeout=`); undici stays 2 s below that. */
+/** For a receiver that sends `Keep-Alive: timeout=`; undici stays 2 s below that. */
 const MAX_KEEP_ALIVE_MS = 60_000;
 
 /**
- * What a receiver may send beside the body: headers, interim responses, the framing of chunks. undici
- * counts some of these, but not all: chunk extensions, reason phrases, white space and empty lines
- * without end would keep the CPU busy until the deadline.
+ * Maximum bytes besides the body: headers, interim responses, chunk framing. undici does not count
+ * chunk extensions, reason phrases, white space and empty lines: an endless stream of them would keep
+ * the CPU busy until the deadline.
  */
 const MAX_BYTES_BESIDE_BODY = 32_768;
 
 /**
- * More than comes in before the limit above counts. Past its own limit undici makes an error of each
- * further header that is already here: of 64 KiB of short ones that took 300 ms of CPU, now 30.
+ * Above the limit on bytes, so that one counts first. Beyond its own limit undici creates an error for
+ * each further header in its buffer: 64 KiB of short headers took 300 ms of CPU instead of 30.
  */
 const MAX_RESPONSE_HEADER_BYTES = 131_072;
 
-/** Connects when first used, and again where the connection was lost before a request went out. */
+/** Connects on first use, and again if the connection was lost before a request was sent. */
 export function createConnection(options: ConnectionOptions): Connection {
   const { Client: UndiciClient, origin, maxResponseBytes, onLost } = options;
   const ending = new AbortController();
@@ -72,7 +69,6 @@ export function createConnection(options: ConnectionOptions): Connection {
       keepAliveTimeout: KEEP_ALIVE_MS,
       keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
       maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
-      // Its end is the connection's: read or not, nothing larger came in.
       maxResponseSize: maxResponseBytes,
     }),
   );
@@ -91,7 +87,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
     begin,
     destroy: async () => {
-      // undici does not reach a connection that is still being made.
+      // `client.destroy` does not end a connect in progress.
       cancelWait(ending);
       await client.destroy();
     },
@@ -100,7 +96,7 @@ export function createConnection(options: ConnectionOptions): Connection {
 
 interface WatchedConnects {
   readonly connect: buildConnector.connector;
-  readonly begin: () => () => ConnectCourse;
+  readonly begin: () => () => ConnectInfo;
 }
 
 function watchConnects(
@@ -121,14 +117,14 @@ function watchConnects(
       phases = {};
       const watched: typeof callback = (...result) => {
         const [, socket] = result;
-        // Before undici reads from it.
+        // Before undici reads from the socket.
         const tolerance = socket ? tolerateContinue(socket) : undefined;
         callback(...result);
-        // Behind undici's listeners: where it finds a status in what came in, that is the result.
-        const allowance = socket ? limitBytes(socket, maxBytes) : undefined;
+        // After undici's listeners: if the bytes contain a status, that is the result.
+        const byteLimit = socket ? limitBytes(socket, maxBytes) : undefined;
         renew = () => {
           tolerance?.renew();
-          allowance?.renew();
+          byteLimit?.renew();
         };
       };
       connect(target, watched, { signal, onPhase });
@@ -144,12 +140,13 @@ function watchConnects(
   };
 }
 
-interface Allowance {
-  renew(): void;
+interface PerRequest {
+  /** Must be called before each request. */
+  readonly renew: () => void;
 }
 
-/** Destroys a socket that reads more than so many bytes between two renewals. */
-function limitBytes(socket: Socket, maxBytes: number): Allowance {
+/** Destroys the socket when a request reads more than `maxBytes`. */
+function limitBytes(socket: Socket, maxBytes: number): PerRequest {
   let bytesBefore = 0;
   socket.on('readable', () => {
     if (socket.bytesRead - bytesBefore <= maxBytes) return;
@@ -164,12 +161,12 @@ function limitBytes(socket: Socket, maxBytes: number): Allowance {
 }
 
 /**
- * Some receivers, and proxies before them, say 100 to whoever did not ask for it. undici ends their
- * connection: the attempt has failed though its messages were taken, and they would be sent again
- * until the horizon. RFC 9110 section 15.2 wants any interim response to be expected; undici does
- * so with the others, and gets to see a 102 here. Split over two chunks, a head stays what it is.
+ * Some receivers and proxies send `100 Continue` unasked. undici then ends the connection: the
+ * attempt would fail although the messages were accepted, and would be repeated until the horizon.
+ * RFC 9110 section 15.2 requires clients to accept any interim response; undici accepts a 102, so a
+ * 100 is turned into that. A status line that is split over two chunks is not changed.
  */
-export function tolerateContinue(socket: Socket): { readonly renew: () => void } {
+export function tolerateContinue(socket: Socket): PerRequest {
   let isBeforeResponse = true;
   const read = socket.read.bind(socket);
   socket.read = (size?: number): unknown => {
@@ -188,7 +185,7 @@ const INTERIM = /^HTTP\/1\.1 1\d\d$/;
 const STATUS_LENGTH = 'HTTP/1.1 100'.length;
 const HEAD_END = '\r\n\r\n';
 
-/** Whether the response is still to come; each 100 before it becomes a 102. */
+/** Turns each 100 into a 102. Returns whether the final response has not begun yet. */
 function hasOnlyInterim(bytes: Buffer): boolean {
   let at = 0;
   while (at < bytes.length) {

@@ -1,10 +1,10 @@
 /**
- * Connects to checked addresses only (D77).
+ * Connects only to addresses that the network policy allows.
  *
- * A name is looked up once, every answer is judged, and the socket is given the judged answers
- * instead of the name's next look-up, so that a resolver which changes its mind changes nothing.
- * The TCP connection is made here and not by undici: its peer is judged before the first byte,
- * TLS's included. undici's connector then does TLS over it and keeps its session cache.
+ * A name is looked up once, every address is checked, and the socket connects to the checked
+ * addresses instead of looking the name up again: DNS rebinding has no effect. The TCP connection is
+ * made here, not by undici, so that the peer is checked before the first byte is sent, TLS included.
+ * undici's connector then adds TLS and keeps its session cache.
  */
 import { type LookupAddress, type LookupAllOptions, lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction, connect as openSocket, type Socket } from 'node:net';
@@ -16,7 +16,7 @@ import type { PhaseTimings } from '../outcome.ts';
 import { type NetworkPolicy, refuseAddress } from './ssrf-guard.ts';
 import { createTlsUpgrade, type TlsCredentials } from './tls.ts';
 
-/** `dns.lookup`, asked for all answers. */
+/** `dns.lookup` with `all: true`. */
 export type LookupAll = (
   hostname: string,
   options: LookupAllOptions,
@@ -25,7 +25,7 @@ export type LookupAll = (
 
 export interface GuardedConnectOptions {
   readonly network: NetworkPolicy;
-  /** For name look-up, TCP and TLS together, in ms. Default 5000 (D76). */
+  /** For name look-up, TCP and TLS together, in ms. Default 5000. */
   readonly connectTimeoutMs?: number | undefined;
   /** Default: the system's resolver (`dns.lookup`). */
   readonly lookup?: LookupAll | undefined;
@@ -33,16 +33,15 @@ export interface GuardedConnectOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** The parts of connecting, in their order. */
 export type ConnectPhase = 'dnsMs' | 'tcpMs' | 'tlsMs';
 
 export type ConnectPhases = Pick<PhaseTimings, ConnectPhase>;
 
-/** Who watches one connect. */
+/** Observes and aborts one connect. */
 export interface ConnectWatch {
-  /** Ends the connect at once where it is under way; otherwise does nothing. */
+  /** Ends a connect in progress. */
   readonly signal: AbortSignal;
-  /** Told of each phase that ends well. */
+  /** Called when a phase succeeds. */
   readonly onPhase: (phase: ConnectPhase, ms: number) => void;
 }
 
@@ -54,11 +53,11 @@ export type GuardedConnect = (
 
 type Target = buildConnector.Options;
 
-type Answers = readonly [LookupAddress, ...LookupAddress[]];
+type Addresses = readonly [LookupAddress, ...LookupAddress[]];
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 5000;
 
-/** What undici's own connector sets. */
+/** The same as undici's own connector. */
 const SOCKET_OPTIONS = {
   highWaterMark: 64 * 1024,
   noDelay: true,
@@ -67,15 +66,15 @@ const SOCKET_OPTIONS = {
 } as const;
 
 /**
- * How many addresses of a name the deadline is enough for. Node gives each but the last 250 ms and
- * takes up none again: a far receiver with an IPv6 address, too, was never reached from a machine
- * without IPv6, nor was a near one after a lost packet, which is sent again after a second.
+ * The deadline is divided by this to limit the time for one address. Node's default of 250 ms is too
+ * short, and Node never tries an address twice: distant receivers were unreachable from machines
+ * without IPv6, and near ones after a lost packet, which TCP resends after a second.
  */
 const ADDRESSES_TRIED = 3;
 
 /**
- * For undici's option `connect`. `build` is undici's `buildConnector`. What was made with other
- * credentials must not share it: it keeps the TLS sessions.
+ * Creates the `connect` option of undici's Client. `build` is undici's `buildConnector`. Needs one for
+ * each set of credentials, since it caches TLS sessions.
  *
  * The connector fails with a SecurityEventError `ERR_ADDRESS_REFUSED`, with an error of code
  * `UND_ERR_CONNECT_TIMEOUT`, or with the resolver's, the system's or OpenSSL's own error.
@@ -90,11 +89,10 @@ export function createGuardedConnect(
 
   const open = async (target: Target, signal: AbortSignal, time: Stopwatch): Promise<Socket> => {
     const { hostname } = target;
-    // An address is its own answer, and no resolver is asked: `net` would not ask one, either.
-    const addresses: Answers =
+    const addresses: Addresses =
       isIP(hostname) === 0
         ? await time('dnsMs', () => resolve(hostname, lookup))
-        : [answer(hostname)];
+        : [withFamily(hostname)];
     for (const { address } of addresses) refuseAddress(address, network);
     signal.throwIfAborted();
     const socket = await time('tcpMs', () =>
@@ -136,60 +134,58 @@ function stopwatch(clock: Clock, watch: ConnectWatch | undefined): Stopwatch {
   };
 }
 
-function resolve(hostname: string, lookup: LookupAll): Promise<Answers> {
+function resolve(hostname: string, lookup: LookupAll): Promise<Addresses> {
   return new Promise((settle, reject) => {
-    lookup(hostname, { all: true }, (error, answers) => {
+    lookup(hostname, { all: true }, (error, found) => {
       if (error) {
         reject(error);
         return;
       }
-      const [first, ...others] = answers.map(({ address }) => answer(address));
-      // `net` throws past every handler when a look-up answers with nothing.
+      const [first, ...others] = found.map(({ address }) => withFamily(address));
+      // `net` throws an uncaught error for an empty list.
       if (first === undefined) reject(codedError('ENODATA', 'the name has no address'));
       else settle([first, ...others]);
     });
   });
 }
 
-/** A copy, so that what was judged is what is connected to, whatever becomes of the original. */
-function answer(address: string): LookupAddress {
+function withFamily(address: string): LookupAddress {
   return { address, family: isIP(address) };
 }
 
-interface TcpWay {
-  readonly addresses: Answers;
+interface TcpOptions {
+  readonly addresses: Addresses;
   readonly signal: AbortSignal;
-  /** How long each address is tried, but the last, which has the rest of the deadline. */
+  /** Time for each address except the last, which has the rest of the deadline. */
   readonly addressMs: number;
 }
 
-function openTcp(target: Target, { addresses, signal, addressMs }: TcpWay): Promise<Socket> {
+function openTcp(target: Target, { addresses, signal, addressMs }: TcpOptions): Promise<Socket> {
   return new Promise((settle, reject) => {
     const options = ownProperties({
       ...SOCKET_OPTIONS,
       host: target.hostname,
       port: Number(target.port || (target.protocol === 'https:' ? 443 : 80)),
       localAddress: target.localAddress ?? undefined,
-      lookup: answerFrom(addresses),
+      lookup: lookupFrom(addresses),
       autoSelectFamilyAttemptTimeout: addressMs,
       signal,
     });
     const socket = openSocket(options);
-    // The listener stays: an error before undici listens would end the host's process.
+    // The listener stays: an error before undici listens would crash the host.
     socket.once('connect', () => settle(socket)).on('error', reject);
   });
 }
 
-function answerFrom(addresses: Answers): LookupFunction {
+function lookupFrom(addresses: Addresses): LookupFunction {
   return (_hostname, { all }, callback) => {
     if (all === true) callback(null, [...addresses]);
     else callback(null, addresses[0].address, addresses[0].family);
   };
 }
 
-/** Something between us and the kernel (a preloaded proxy, a patched `net`) may have led elsewhere. */
+/** A preloaded proxy or a patched `net` may have connected to another address. */
 function checkPeer({ remoteAddress }: Socket, network: NetworkPolicy): void {
-  // Unknown where the peer was gone again at once: that is no verdict about its address.
   if (remoteAddress === undefined) throw codedError('ECONNRESET', 'the peer closed at once');
   refuseAddress(remoteAddress, network);
 }
@@ -197,11 +193,11 @@ function checkPeer({ remoteAddress }: Socket, network: NetworkPolicy): void {
 interface ConnectLimits {
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** Brings the end forward. */
+  /** Ends the time early. */
   readonly ending: AbortSignal | undefined;
 }
 
-/** The signal is aborted only when time is up, never by what `work` comes to. */
+/** The signal is aborted only when time is up, never because `work` has settled. */
 async function withDeadline<T>(
   { clock, timeoutMs, ending }: ConnectLimits,
   work: (signal: AbortSignal) => Promise<T>,
@@ -210,17 +206,17 @@ async function withDeadline<T>(
   const wait = new AbortController();
   let isFinished = false;
   const deadline = clock.sleep(timeoutMs, wait.signal).then(() => {
-    // Nobody looks at the result any more, and an error with its stack is not free.
+    // The race is over: creating an error with its stack would be wasted.
     if (isFinished) return undefined as never;
     expiry.abort();
     throw codedError('UND_ERR_CONNECT_TIMEOUT', `no connection within ${timeoutMs} ms`);
   });
-  const letGo = ending && onAbort(ending, () => cancelWait(wait));
+  const stopListening = ending && onAbort(ending, () => cancelWait(wait));
   try {
     return await Promise.race([work(expiry.signal), deadline]);
   } finally {
     isFinished = true;
-    letGo?.();
+    stopListening?.();
     cancelWait(wait);
   }
 }

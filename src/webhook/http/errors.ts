@@ -1,4 +1,4 @@
-/** What the network or the receiver did, as one word of ours: by error code, never by text. */
+/** Maps errors of the network or the receiver to failure codes: by error code, never by text. */
 import { SecurityEventError } from '../../errors.ts';
 import type { FailureCode } from '../outcome.ts';
 
@@ -99,7 +99,7 @@ const FAILURE_TABLE: Readonly<Record<FailureCode, FailureRow>> = {
   protocol: {
     what: 'What came back is not HTTP or breaks its limits in the response headers',
     advice: 'check that the webhook URL names an HTTP receiver and the right port',
-    // undici 7 does not always give its parser's error a code; then the name stands for it.
+    // undici 7 does not always set a code on its parser's error; then the name is used.
     systemCodes: [
       'HTTPParserError',
       'UND_ERR_HEADERS_OVERFLOW',
@@ -124,10 +124,10 @@ const FAILURE_TABLE: Readonly<Record<FailureCode, FailureRow>> = {
   },
 };
 
-/** Families of codes: OpenSSL's, Node's TLS and HTTP parser's, the resolver's. */
+/** Families of codes: OpenSSL, Node's TLS and HTTP parser, the resolver. */
 const CODE_PREFIXES: readonly (readonly [prefix: string, code: FailureCode])[] = [
   ['ERR_SSL_', 'tls'],
-  // Credentials of ours that OpenSSL cannot read.
+  // The configured certificate or key cannot be read.
   ['ERR_OSSL_', 'tls'],
   ['ERR_TLS_', 'tls'],
   ['CRL_', 'tls'],
@@ -141,19 +141,19 @@ const FAILURE_BY_SYSTEM_CODE: ReadonlyMap<string, FailureCode> = new Map(
   ),
 );
 
-/** A wrapped error is looked through this far; an error that is its own cause ends here, too. */
+/** How far the chain of causes is searched; an error may be its own cause. */
 const MAX_CAUSES = 4;
 
-/** A code is a word of Node's, OpenSSL's or undici's; anything else may be the receiver's text. */
+/** Codes of Node, OpenSSL and undici. Anything else may be the receiver's text. */
 const CODE_SHAPE = /^[A-Z][A-Z0-9_]{1,63}$/;
 
-/** `mark` is what brackets hold after the phase: a system error code or a limit of ours. */
-export function failure(code: FailureCode, mark: string): Failure {
+/** `reason` is a system error code or the limit that was reached. */
+export function failure(code: FailureCode, reason: string): Failure {
   const { what, advice } = FAILURE_TABLE[code];
-  return { kind: 'failure', code, detail: `${what} (${mark}); ${advice}.` };
+  return { kind: 'failure', code, detail: `${what} (${reason}); ${advice}.` };
 }
 
-/** Total: whatever was thrown becomes a failure; `network` where no code of it is known. */
+/** Turns anything thrown into a failure: `network` if it has no known code. */
 export function failureOf(error: unknown): Failure {
   let unknownCode: string | undefined;
   for (const systemCode of systemCodes(error)) {
@@ -165,7 +165,7 @@ export function failureOf(error: unknown): Failure {
 }
 
 function describe(code: FailureCode, systemCode: string, error: unknown): Failure {
-  // The guard's own message names the rule that refused, and no more than that.
+  // The guard's own message names the rule but not the address.
   if (error instanceof SecurityEventError) return { kind: 'failure', code, detail: error.message };
   return failure(code, systemCode);
 }
@@ -179,7 +179,7 @@ function failureCode(systemCode: string): FailureCode | undefined {
   );
 }
 
-/** The codes of an error and its causes, outermost first. A DOMException has a name for a code. */
+/** Returns the codes of an error and its causes, outermost first. A DOMException's code is its name. */
 function systemCodes(error: unknown): string[] {
   const codes: string[] = [];
   let current = error;
@@ -191,7 +191,7 @@ function systemCodes(error: unknown): string[] {
   return codes;
 }
 
-/** Not `instanceof` alone: within a sandbox such as Jest's, Node's errors are of another `Error`. */
+/** Not `instanceof` alone: in a sandbox such as Jest's, Node's errors have another `Error` class. */
 function isError(thrown: unknown): thrown is Error {
   return thrown instanceof Error || Object.prototype.toString.call(thrown) === '[object Error]';
 }

@@ -1,22 +1,22 @@
-/** Who gets which connection, and how long one is kept. */
+/** Leases connections to requests, and keeps idle ones for a while. */
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../runtime/clock.ts';
-import type { ConnectCourse, Connection } from './connection.ts';
+import type { ConnectInfo, Connection } from './connection.ts';
 
 /** A connection for one request. */
 export interface Lease {
   readonly dispatcher: Dispatcher;
-  /** What is known by now. */
-  course(): ConnectCourse;
+  /** Returns what is known so far. */
+  connectInfo(): ConnectInfo;
   /**
-   * To be called once, when the attempt is over. `clean`: the response was read to its end, so that
-   * the connection may serve another request.
+   * Must be called once, when the attempt is over. `clean`: the response was read to its end, so the
+   * connection can be reused.
    */
   end(how: 'clean' | 'broken'): void;
 }
 
 export interface ConnectionPool {
-  /** `make` is called where no connection of this key is idle. */
+  /** `make` is called if no connection of this key is idle. */
   lease(key: string, make: MakeConnection): Lease;
   /** Destroys all connections, in use or not; resolves when their sockets are closed. */
   close(): Promise<void>;
@@ -24,7 +24,7 @@ export interface ConnectionPool {
 
 export type MakeConnection = (onLost: () => void) => Connection;
 
-/** A connection is given up some time, so that the host's name is looked up again. */
+/** Older connections are closed, so that the name is looked up again. */
 const MAX_AGE_MS = 600_000;
 
 interface Pooled {
@@ -35,7 +35,7 @@ interface Pooled {
   destroyed?: Promise<void>;
 }
 
-/** `maxIdle` counts all keys together; the longest idle goes first. */
+/** `maxIdle` counts all keys together; the longest idle connection is closed first. */
 export function createConnectionPool(clock: Clock, maxIdle: number): ConnectionPool {
   const idle = createIdleList<Pooled>(maxIdle);
   const all = new Set<Pooled>();
@@ -52,7 +52,7 @@ export function createConnectionPool(clock: Clock, maxIdle: number): ConnectionP
     all.add(pooled);
     return pooled;
   };
-  const giveBack = (pooled: Pooled): void => {
+  const release = (pooled: Pooled): void => {
     const isOld = clock.monotonicMs() - pooled.madeAtMs > MAX_AGE_MS;
     const isKept = !isOld && pooled.connection.isConnected;
     const surplus = isKept ? idle.add(pooled) : pooled;
@@ -64,9 +64,9 @@ export function createConnectionPool(clock: Clock, maxIdle: number): ConnectionP
       const pooled = idle.take(key) ?? open(key, make);
       return {
         dispatcher: pooled.connection.dispatcher,
-        course: pooled.connection.begin(),
+        connectInfo: pooled.connection.begin(),
         end: (how) => {
-          if (how === 'clean') giveBack(pooled);
+          if (how === 'clean') release(pooled);
           else void discard(pooled);
         },
       };
@@ -78,18 +78,18 @@ export function createConnectionPool(clock: Clock, maxIdle: number): ConnectionP
 }
 
 export interface IdleList<Item> {
-  /** The one that became idle last under this key: the likeliest to be alive. */
+  /** Takes the item of this key that became idle last: the most likely to be alive. */
   take(key: string): Item | undefined;
-  /** Hands back what has to go: the longest idle of all, where there are more than `maxItems`. */
+  /** Returns the longest idle item, removed, if there are more than `maxItems`. */
   add(item: Item): Item | undefined;
-  /** Whether it was idle. */
+  /** Returns whether the item was idle. */
   remove(item: Item): boolean;
 }
 
 export function createIdleList<Item extends { readonly key: string }>(
   maxItems: number,
 ): IdleList<Item> {
-  // A set keeps its order: the longest idle comes first.
+  // In insertion order: the longest idle comes first.
   const all = new Set<Item>();
   const byKey = new Map<string, Item[]>();
 

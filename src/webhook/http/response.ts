@@ -1,4 +1,4 @@
-/** The response of one request, as it comes in. What becomes of its body changes nothing about its status (D34). */
+/** Receives the response of one request. A failure of the body does not change the status. */
 import type { Dispatcher } from 'undici';
 import { nextTurn } from '../../runtime/yield-to-event-loop.ts';
 import type { AttemptLimits } from './attempt-limits.ts';
@@ -8,8 +8,8 @@ export interface Response {
   readonly status: number;
   /** The header Retry-After. */
   readonly retryAfter: string | undefined;
-  /** Resolves to `clean` when the body has ended within the bytes that are read. Never rejects. */
-  readonly over: Promise<'clean' | 'broken'>;
+  /** `clean`: the whole body was read, within the limit. Never rejects. */
+  readonly bodyEnd: Promise<'clean' | 'broken'>;
 }
 
 export interface ResponseBounds {
@@ -18,10 +18,10 @@ export interface ResponseBounds {
   readonly maxBytes: number;
 }
 
-/** Some are legal (103 Early Hints); a flood of them would burn the CPU until the deadline. */
+/** A few are legal (103 Early Hints); a flood would burn CPU until the deadline. */
 const MAX_INTERIM_RESPONSES = 32;
 
-/** Returns a function to be called for each interim response. */
+/** Returns a function that must be called for each interim response. */
 export function interimCounter(limits: AttemptLimits): () => void {
   let count = 0;
   return () => {
@@ -32,8 +32,8 @@ export function interimCounter(limits: AttemptLimits): () => void {
 }
 
 /**
- * Sends a request over a connection of ours. By a handler and not by `request`, whose response is a stream: that took an
- * eighth of an attempt's CPU. Rejects with undici's error where there are no response headers.
+ * Sends a request over one of our connections, with a handler rather than undici's `request`, whose
+ * response stream took an eighth of an attempt's CPU. Rejects if there are no response headers.
  */
 export function dispatch(
   client: Dispatcher,
@@ -55,14 +55,14 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #receiving: Receiving;
   readonly #onInterim: () => void;
   #bytes = 0;
-  #tellOver: ((how: 'clean' | 'broken') => void) | undefined;
+  #endBody: ((how: 'clean' | 'broken') => void) | undefined;
 
   constructor(receiving: Receiving) {
     this.#receiving = receiving;
     this.#onInterim = interimCounter(receiving.bounds.limits);
   }
 
-  /** By this undici knows which kind of handler it has. */
+  /** undici recognises its current kind of handler by this method. */
   onRequestStart(): void {}
 
   onResponseStart(
@@ -74,29 +74,29 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
       this.#onInterim();
       return;
     }
-    const over = new Promise<'clean' | 'broken'>((resolve) => {
-      this.#tellOver = resolve;
+    const bodyEnd = new Promise<'clean' | 'broken'>((resolve) => {
+      this.#endBody = resolve;
     });
-    this.#receiving.resolve({ status, retryAfter: firstRetryAfter(headers), over });
+    this.#receiving.resolve({ status, retryAfter: firstRetryAfter(headers), bodyEnd });
   }
 
   onResponseData(_controller: unknown, { length }: Buffer): void {
     this.#bytes += length;
-    if (this.#bytes > this.#receiving.bounds.maxBytes) this.#tellOver?.('broken');
+    if (this.#bytes > this.#receiving.bounds.maxBytes) this.#endBody?.('broken');
   }
 
   onResponseEnd(): void {
-    // undici lends a connection again, or has ended it, a turn after its response: by an immediate that it sets next.
-    queueMicrotask(() => void nextTurn().then(() => this.#tellOver?.('clean')));
+    // undici frees or ends the connection in an immediate that it schedules right after this call.
+    queueMicrotask(() => void nextTurn().then(() => this.#endBody?.('clean')));
   }
 
   onResponseError(_controller: unknown, error: Error): void {
     this.#receiving.reject(error);
-    this.#tellOver?.('broken');
+    this.#endBody?.('broken');
   }
 }
 
-/** The bytes are counted as they came: nothing is decompressed. Leaving the loop ends the socket. */
+/** Counts compressed bytes. Leaving the loop destroys the socket. */
 export async function drain(
   body: Dispatcher.ResponseData['body'],
   maxBytes: number,
@@ -114,7 +114,7 @@ export async function drain(
   return 'clean';
 }
 
-/** Destroys the socket under a body that was not read to its end; otherwise does nothing. */
+/** Destroys the socket of a body that was not read to its end. */
 export function discard(body: Dispatcher.ResponseData['body']): void {
   body.on('error', () => {}).destroy();
 }

@@ -1,8 +1,8 @@
 /**
- * Which addresses a sender may connect to (D77). A URL or a name never decides: the address does.
+ * Decides which addresses a sender may connect to. Never decides by URL or name.
  *
- * Not seen here, since the address does not tell: an IPv4 address inside the NAT64 prefix of a
- * network of its own (RFC 6052 2.2), and public addresses that a router leads back inside.
+ * It cannot recognise an IPv4 address inside a network-specific NAT64 prefix (RFC 6052 section 2.2),
+ * or a public address that a router leads back into the private network.
  */
 import { isIP } from 'node:net';
 import { classifyAddress } from '../../address/classify.ts';
@@ -13,33 +13,33 @@ import { SecurityEventError } from '../../errors.ts';
 
 /**
  * - `public`: globally reachable addresses only.
- * - `allow-private`: private (RFC 1918, fc00::/7) and loopback addresses, too.
- * - `delegated`: any; a dispatcher or proxy of the host's own decides.
+ * - `allow-private`: also private (RFC 1918, fc00::/7) and loopback addresses.
+ * - `delegated`: any; the host's own dispatcher or proxy decides.
  */
 export type NetworkPolicy = 'public' | 'allow-private' | 'delegated';
 
-/** Stable words: the kind of the address, or why none could be told. */
+/** The kind of the refused address, as a stable word. */
 export type RefusalRule = Exclude<AddressKind, 'global'> | 'metadata-service' | 'not-an-address';
 
 export interface Refusal {
   readonly rule: RefusalRule;
   /**
-   * Names the rule, the kind of address and the option that would allow it; no full stop. It never
-   * holds the address: what a name of somebody else's resolves to inside is not theirs to learn.
+   * Names the rule, the kind of address and the option that would allow it; no full stop. Never
+   * contains the address: the owner of the webhook must not learn what names resolve to inside.
    */
   readonly detail: string;
 }
 
 const OPENED_BY_ALLOW_PRIVATE: ReadonlySet<string> = new Set(['private', 'loopback']);
 
-/** `undefined` where the address may be connected to. Takes what `net.isIP` takes. */
+/** Returns `undefined` if the address is allowed. Accepts what `net.isIP` accepts. */
 export function judgeAddress(text: string, network: NetworkPolicy): Refusal | undefined {
   if (network === 'delegated') return undefined;
   const address = parseAddress(text);
   if (address === undefined) return refusal('not-an-address', 'what is no IP address', network);
 
   const { kind, block, embedded } = classifyAddress(address);
-  // First: these lie in private and public space, too, and no policy but `delegated` opens them.
+  // Checked first: these may be private or public, and only `delegated` allows them.
   if (isMetadataService(embedded?.address ?? address)) {
     return refusal('metadata-service', 'the metadata service of a cloud', network);
   }
@@ -60,7 +60,7 @@ export function refuseAddress(address: string, network: NetworkPolicy): void {
 }
 
 /**
- * Judges a URL whose host is an address (D82). A name is judged when connecting: it may lead elsewhere then.
+ * Checks a URL whose host is an address. Names are checked when connecting, after the look-up.
  *
  * @throws SecurityEventError `ERR_ADDRESS_REFUSED`
  */

@@ -1,5 +1,4 @@
-/** What a destination's TLS connections are checked against, and what they show of ourselves. */
-
+/** TLS credentials of a destination: trusted CAs, and the client certificate. */
 import type { Socket } from 'node:net';
 import tls from 'node:tls';
 import type { buildConnector } from 'undici';
@@ -7,19 +6,18 @@ import { ownProperties } from '../../own-properties.ts';
 
 type Pem = string | Buffer;
 
-/** Each in PEM form. What is left out is as Node has it: its own CAs, no certificate of ours. */
+/** Each in PEM format. */
 export interface TlsCredentials {
-  /** Trusted in the place of Node's own CAs. */
+  /** Trusted CAs. Default: Node's own CAs. */
   readonly ca?: Pem | readonly Pem[] | undefined;
-  /** Shown to a receiver that asks for one. Needs `key`. */
+  /** Client certificate, for receivers that request one. Needs `key`. */
   readonly cert?: Pem | undefined;
   readonly key?: Pem | undefined;
 }
 
 /**
- * What `tls.connect` checks receivers by, in one piece: given the credentials themselves, it would
- * take the CA of a polluted prototype where there is none of ours. Throws OpenSSL's own error where
- * it cannot read them.
+ * Creates a context, since `tls.connect` with the credentials themselves would read a CA from a
+ * polluted prototype. Throws OpenSSL's own error if they cannot be read.
  */
 function secureContextOf(credentials: TlsCredentials): tls.SecureContext {
   const { ca, cert, key } = ownProperties(credentials);
@@ -33,20 +31,20 @@ function secureContextOf(credentials: TlsCredentials): tls.SecureContext {
   );
 }
 
-/** The host may ask for more with `--tls-min-v1.3`, but not for less. */
+/** The host may raise the minimum with `--tls-min-v1.3`, but not lower it. */
 function minTlsVersion(): tls.SecureVersion {
   return tls.DEFAULT_MIN_VERSION === 'TLSv1.3' ? 'TLSv1.3' : 'TLSv1.2';
 }
 
 /**
- * Equal for equal contents, whichever objects hold them: settings that are read anew keep their
- * connections, and nobody's connection or TLS session ever serves other credentials. It holds the
- * key: it is for comparing only.
+ * Returns a text that is equal for equal credentials, so that reloaded settings keep their
+ * connections and no connection or TLS session serves other credentials. It contains the private
+ * key: use it only to compare.
  */
 export function credentialsIdentity(credentials: TlsCredentials | undefined): string {
   if (credentials === undefined) return '';
   const { ca, cert, key } = ownProperties(credentials);
-  // No CA at all is something else than none given.
+  // An empty list of CAs differs from an absent one.
   return JSON.stringify([ca, cert, key].map((pem) => pem && listOf(pem).map(String)));
 }
 
@@ -57,7 +55,7 @@ function listOf(pem: Pem | readonly Pem[]): Pem[] {
 /** Rejects with OpenSSL's, Node's or the system's own error. */
 type TlsUpgrade = (target: buildConnector.Options, socket: Socket) => Promise<Socket>;
 
-/** undici hands its options on in an object that inherits: these `tls.connect` would read there. */
+/** undici passes an ordinary object to `tls.connect`, which would inherit these from a polluted prototype. */
 const NOT_INHERITED = {
   servername: undefined,
   pskCallback: undefined,
@@ -66,10 +64,7 @@ const NOT_INHERITED = {
   onread: undefined,
 } as const;
 
-/**
- * The connector is made for the first handshake: credentials that cannot be read fail that, and each
- * further one, and http needs none.
- */
+/** Unreadable credentials fail each handshake; plain HTTP never reads them. */
 export function createTlsUpgrade(
   build: typeof buildConnector,
   credentials: TlsCredentials,
@@ -85,9 +80,9 @@ function connectorOptions(credentials: TlsCredentials): buildConnector.BuildOpti
   return ownProperties({
     ...NOT_INHERITED,
     secureContext: secureContextOf(credentials),
-    // Said, so that a host's NODE_TLS_REJECT_UNAUTHORIZED=0 does not let anybody read its events.
+    // Explicit: the host may have set NODE_TLS_REJECT_UNAUTHORIZED=0.
     rejectUnauthorized: true,
-    // undici's own time-out is off: it would cover TLS alone, and its timers are up to a second late.
+    // Off: undici's timeout would cover TLS alone, and its timers are up to a second late.
     timeout: 0,
   });
 }
@@ -97,7 +92,7 @@ function handshake(
   target: buildConnector.Options,
 ): Promise<Socket> {
   return new Promise((settle, reject) => {
-    // The error decides: unlike its types say, undici leaves the socket out rather than null.
+    // Tests the error: contrary to its types, undici passes no socket rather than null.
     start(target, (error, socket) => {
       if (error === null) settle(socket);
       else reject(error);

@@ -1,4 +1,4 @@
-/** Where a request goes out: over connections of ours, or over the host's own dispatcher. */
+/** Sends requests over our own connections, or over the host's dispatcher. */
 import type { Dispatcher } from 'undici';
 import { ownProperties } from '../../own-properties.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -20,14 +20,13 @@ import type { NetworkPolicy } from './ssrf-guard.ts';
 import { credentialsIdentity, type TlsCredentials } from './tls.ts';
 
 export interface PosterSettings {
-  /** Which addresses may be connected to (D77). */
   readonly network: NetworkPolicy;
-  /** The host's own, for example for a proxy. It chooses addresses itself: only with `'delegated'`. */
+  /** The host's own, for example for a proxy. It chooses addresses itself: needs `'delegated'`. */
   readonly dispatcher: Dispatcher | undefined;
   readonly deadlines: Deadlines;
-  /** Bytes of response body that are read to keep the connection. Default 8192. */
+  /** Maximum bytes of response body that are read to keep the connection. Default 8192. */
   readonly maxResponseBytes: number;
-  /** Connections kept for later requests, to all receivers together. Default 256. */
+  /** Maximum idle connections, to all receivers together. Default 256. */
   readonly maxIdleConnections: number;
   readonly clock: Clock;
 }
@@ -37,28 +36,28 @@ export interface Destination {
   readonly tls: TlsCredentials | undefined;
 }
 
-/** What one request goes out over. */
-export interface Line extends Pick<Lease, 'course' | 'end'> {
-  /** Rejects where there are no response headers. Ending the line ends what it sends. */
+/** A connection for one request. */
+export interface RequestLease extends Pick<Lease, 'connectInfo' | 'end'> {
+  /** Rejects if there are no response headers. Ending the lease ends the request. */
   send(options: Dispatcher.DispatchOptions, bounds: ResponseBounds): Promise<Response>;
 }
 
 export interface Transport {
-  /** Apart from taking a line, so that an attempt that ends meanwhile connects to nothing. */
-  open(): Promise<TakeLine>;
+  /** Separate from leasing, so that an attempt that ends meanwhile leases nothing. */
+  open(): Promise<LeaseConnection>;
   close(): Promise<void>;
 }
 
-export type TakeLine = (destination: Destination) => Line;
+export type LeaseConnection = (destination: Destination) => RequestLease;
 
-/** How many credentials are remembered; what is forgotten costs a full TLS handshake. */
+/** Maximum number of credentials whose TLS sessions are kept; others cost a full TLS handshake. */
 const MAX_CREDENTIALS = 256;
 
-/** Built when first opened: a poster that never sends never loads undici. */
+/** Loads undici on first use. */
 export function ownTransport(settings: PosterSettings): Transport {
   const { clock, maxIdleConnections, maxResponseBytes } = settings;
   const pool = createConnectionPool(clock, maxIdleConnections);
-  const build = async (): Promise<TakeLine> => {
+  const build = async (): Promise<LeaseConnection> => {
     const undici = await loadUndici();
     const connectWith = connectsByCredentials(settings, undici);
     return ({ origin, tls }) => {
@@ -70,7 +69,7 @@ export function ownTransport(settings: PosterSettings): Transport {
       return { ...lease, send: (options, bounds) => dispatch(lease.dispatcher, options, bounds) };
     };
   };
-  let built: Promise<TakeLine> | undefined;
+  let built: Promise<LeaseConnection> | undefined;
 
   return {
     open: () => {
@@ -82,12 +81,12 @@ export function ownTransport(settings: PosterSettings): Transport {
 }
 
 interface SharedConnect {
-  /** Tells those of other credentials apart. */
+  /** Unique for each set of credentials. */
   readonly id: number;
   readonly connect: GuardedConnect;
 }
 
-/** One connect for all who have the same credentials, since it keeps their TLS sessions. */
+/** Shares one connect, and its TLS session cache, among destinations with the same credentials. */
 function connectsByCredentials(settings: PosterSettings, { buildConnector }: Undici) {
   const { network, deadlines, clock } = settings;
   const connects = new Map<string, SharedConnect>();
@@ -106,18 +105,15 @@ function connectsByCredentials(settings: PosterSettings, { buildConnector }: Und
   };
 }
 
-/**
- * Asked through its own method: it may be of another copy, or another major, of undici. TLS and
- * connections are its own affair.
- */
+/** Uses only the dispatcher's `request`: it may be from another copy, or another major, of undici. */
 export function foreignTransport(dispatcher: Dispatcher): Transport {
   return {
-    open: () => Promise.resolve(() => foreignLine(dispatcher)),
+    open: () => Promise.resolve(() => foreignLease(dispatcher)),
     close: () => Promise.resolve(),
   };
 }
 
-function foreignLine(dispatcher: Dispatcher): Line {
+function foreignLease(dispatcher: Dispatcher): RequestLease {
   let isEnded = false;
   let body: Dispatcher.ResponseData['body'] | undefined;
   const end = (): void => {
@@ -137,17 +133,16 @@ function foreignLine(dispatcher: Dispatcher): Line {
         });
       }
       ({ body } = response);
-      // It may answer although its signal was aborted: that would hold a socket.
+      // It may respond although its signal was aborted: the socket would stay open.
       if (isEnded) end();
       const { statusCode: status, headers } = response;
-      return { status, retryAfter: firstRetryAfter(headers), over: drain(body, maxBytes) };
+      return { status, retryAfter: firstRetryAfter(headers), bodyEnd: drain(body, maxBytes) };
     },
-    course: () => ({ phases: {} }),
+    connectInfo: () => ({ phases: {} }),
     end,
   };
 }
 
-/** What an attempt uses of a response. */
 function isResponse(value: unknown): value is Dispatcher.ResponseData {
   const { statusCode, headers, body } = (value ?? {}) as Partial<Dispatcher.ResponseData>;
   const isReadable = typeof body?.on === 'function' && typeof body.destroy === 'function';

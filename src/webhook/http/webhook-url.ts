@@ -3,14 +3,11 @@ import { SecurityEventError } from '../../errors.ts';
 const PROTOCOLS: ReadonlySet<string> = new Set(['http:', 'https:']);
 
 /**
- * The URL to send to, used as it is (D33). Which addresses it may lead to is judged when
- * connecting, not here.
- *
- * No error holds the text, nor the parser's own error, which holds it: it may contain a password
- * or a token.
+ * Parses the URL of a webhook. Its addresses are checked when connecting, not here. Errors contain
+ * neither the text nor the parser's error: the URL may contain a token.
  *
  * @throws SecurityEventError `ERR_INVALID_URL` unless it is absolute, http or https, and without
- * credentials (D61).
+ * credentials.
  */
 export function parseWebhookUrl(text: string): URL {
   if (typeof text !== 'string') throw invalidUrl('it must be a string');

@@ -18,7 +18,7 @@ import type { Server } from 'node:net';
 import { parse as parseForm } from 'node:querystring';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { NodeResponse } from '../../../src/capture/adapters/blocked-answer.ts';
+import type { NodeResponse } from '../../../src/capture/adapters/blocked-response.ts';
 import { captureRequests } from '../../../src/capture/adapters/node-http.ts';
 import { currentContext, type HttpRequest } from '../../../src/capture/index.ts';
 import { createCertificate } from '../../../src/testing/certificate.ts';

@@ -18,10 +18,10 @@ describe('explainClientAddress', () => {
     };
     expect(textOf(request(headers, '::ffff:10.0.0.1'), TEN).split('\n')).toEqual([
       'The client address is 2001:db8::9 (hop 2, x-forwarded-for).',
-      '- hop 0, socket: "::ffff:10.0.0.1" is 10.0.0.1: a trusted proxy: what it says of the hop before it is believed',
-      '- hop 1, x-forwarded-for: "10.0.0.2": a trusted proxy: what it says of the hop before it is believed',
-      '- hop 2, x-forwarded-for: "[2001:DB8::9]:4711" is 2001:db8::9: no trusted proxy, so it is the client; what stands further left may be its own work',
-      'Not believed: forwarded, x-client-ip.',
+      '- hop 0, socket: "::ffff:10.0.0.1" is 10.0.0.1: a trusted proxy, so the next hop is read from its header',
+      '- hop 1, x-forwarded-for: "10.0.0.2": a trusted proxy, so the next hop is read from its header',
+      '- hop 2, x-forwarded-for: "[2001:DB8::9]:4711" is 2001:db8::9: not a trusted proxy, so it is the client; everything further left may be forged',
+      'Ignored: forwarded, x-client-ip.',
     ]);
   });
 
@@ -78,8 +78,8 @@ describe('explainClientAddress', () => {
     });
     expect(textOf(request(headers)).split('\n')).toEqual([
       'The client address is 10.0.0.1 (hop 0, socket).',
-      '- hop 0, socket: "10.0.0.1": no trusted proxy, so it is the client; what stands further left may be its own work',
-      'Not believed: x-forwarded-for, forwarded, x-real-ip.',
+      '- hop 0, socket: "10.0.0.1": not a trusted proxy, so it is the client; everything further left may be forged',
+      'Ignored: x-forwarded-for, forwarded, x-real-ip.',
     ]);
   });
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { createRedactor } from '../../../src/capture/redaction/redactor.ts';
-import { parameterCopier } from '../../../src/capture/request/plain-parameters.ts';
+import { parameterCopier } from '../../../src/capture/request/parameters.ts';
 import { pathOf } from '../../../src/capture/request/request-text.ts';
 import { INJECTIONS } from './injections.ts';
 import { FOUND, NOT_FOUND, type Shape } from './redaction-table.ts';

@@ -5,7 +5,7 @@
  * Names and shapes: Sentry's server-side data scrubbing, Rails' `filter_parameters`, RFC 6749, 7521,
  * 7636, 8628 and 9449, OpenID Connect Core, SAML 2.0 bindings, the CAS protocol, gitleaks' rules.
  */
-import type { ParameterSources } from '../../../src/capture/request/plain-parameters.ts';
+import type { ParameterSources } from '../../../src/capture/request/parameters.ts';
 
 export interface Shape {
   readonly kind: string;

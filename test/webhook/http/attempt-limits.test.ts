@@ -25,7 +25,7 @@ const settledOrPending = (promise: Promise<unknown>): Promise<unknown> =>
 describe('the limits of an attempt', () => {
   test('are not reached by themselves', async () => {
     const limits = new AttemptLimits(handClock().clock, DEADLINES);
-    expect(await settledOrPending(limits.until(never))).toBe('pending');
+    expect(await settledOrPending(limits.race(never))).toBe('pending');
     expect(limits.reached).toBeUndefined();
     expect(limits.signal.aborted).toBe(false);
   });
@@ -37,7 +37,7 @@ describe('the limits of an attempt', () => {
     const { clock, elapse } = handClock();
     const limits = new AttemptLimits(clock, DEADLINES);
     const { signal } = limits;
-    const waiting = limits.until(never);
+    const waiting = limits.race(never);
     elapse(ms);
     expect(await waiting).toEqual(why);
     expect(limits.reached).toEqual(why);
@@ -46,15 +46,15 @@ describe('the limits of an attempt', () => {
 
   test('give what the work gives, or rejects with, before they are reached', async () => {
     const limits = new AttemptLimits(handClock().clock, DEADLINES);
-    expect(await limits.until(Promise.resolve(7))).toBe(7);
+    expect(await limits.race(Promise.resolve(7))).toBe(7);
     const error = new Error('no');
-    await expect(limits.until(Promise.reject(error))).rejects.toBe(error);
+    await expect(limits.race(Promise.reject(error))).rejects.toBe(error);
   });
 
   test('once reached end what is begun later, and abort a signal that is asked for later', async () => {
     const limits = new AttemptLimits(handClock().clock, DEADLINES);
     limits.reach(failure('aborted', 'closed'));
-    expect(await limits.until(Promise.resolve(7))).toEqual(failure('aborted', 'closed'));
+    expect(await limits.race(Promise.resolve(7))).toEqual(failure('aborted', 'closed'));
     expect(limits.signal.aborted).toBe(true);
   });
 
@@ -79,9 +79,9 @@ describe('the limits of an attempt', () => {
     const { clock, timers } = handClock();
     const limits = new AttemptLimits(clock, DEADLINES);
     expect(timers.size).toBe(2);
-    limits.end();
+    limits.clearTimers();
     expect(timers.size).toBe(0);
-    expect(await settledOrPending(limits.until(never))).toBe('pending');
+    expect(await settledOrPending(limits.race(never))).toBe('pending');
     expect(limits.signal.aborted).toBe(false);
   });
 });

@@ -112,13 +112,13 @@ describe('the timings of an attempt', () => {
     );
     const poster = openPoster({ deadlines: { connectMs: 30, headersMs: 50 }, clock });
     await poster.post(requestTo(receiver.url));
-    const told = [
+    const results = [
       await poster.post(requestTo(receiver.url)),
       await poster.post(requestTo(receiver.url)),
       await poster.post(requestTo(receiver.url.replace('http', 'https'))),
     ];
     expect(
-      told.map(({ timings, reusedConnection, ...result }) => [
+      results.map(({ timings, reusedConnection, ...result }) => [
         'code' in result && result.code,
         Object.keys(timings),
         reusedConnection,
@@ -128,7 +128,7 @@ describe('the timings of an attempt', () => {
       ['headers-timeout', ['tcpMs', 'totalMs'], false],
       ['connect-timeout', ['tcpMs', 'totalMs'], false],
     ]);
-    expect(told[1]?.timings.totalMs).toBeGreaterThan(48);
+    expect(results[1]?.timings.totalMs).toBeGreaterThan(48);
   });
 
   test('of a dispatcher of the host hold no phases, and nobody knows what it reuses', async () => {

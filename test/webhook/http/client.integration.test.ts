@@ -38,7 +38,7 @@ describe('over TLS', () => {
   ] as const)(
     'a certificate %s',
     { timeout: CHILD_TIMEOUT_MS },
-    async ([, urlHost, told], context) => {
+    async ([, urlHost, expected], context) => {
       const folder = await mkdtemp(path.join(tmpdir(), 'ca-'));
       context.onTestFinished(() => rm(folder, { recursive: true }));
       const trusted = path.join(folder, 'ca.pem');
@@ -48,7 +48,7 @@ describe('over TLS', () => {
       const run = await runFixture('host-that-posts.ts', ['post over TLS', receiver.url], {
         NODE_EXTRA_CA_CERTS: trusted,
       });
-      expect(JSON.parse(run.stdout)).toMatchObject(told);
+      expect(JSON.parse(run.stdout)).toMatchObject(expected);
     },
   );
 });
@@ -66,14 +66,14 @@ describe('close', () => {
   ] as const)(
     'a process ends at once %s',
     { timeout: CHILD_TIMEOUT_MS },
-    async ([, scene, scheme, told], context) => {
+    async ([, scene, scheme, expected], context) => {
       const step = scene === 'exit without close' ? respond() : hang();
       const receiver = await openReceiver({ script: [step] }, context.onTestFinished);
       const url = receiver.url.replace('http', scheme);
       const run = await runFixture('host-that-posts.ts', [scene, url]);
       expect({ ...run, stdout: JSON.parse(run.stdout), lingeredMs: 0 }).toEqual({
         exitCode: 0,
-        stdout: told,
+        stdout: expected,
         stderr: '',
         lingeredMs: 0,
       });

@@ -251,7 +251,7 @@ describe('a failure', () => {
     ],
   ];
 
-  test.each(STEPS)('of a receiver that %s is told', async (_what, step, headersMs, code, mark) => {
+  test.each(STEPS)('of a receiver that %s', async (_what, step, headersMs, code, mark) => {
     const receiver = await openReceiver({ script: [step] });
     const clock = clockSince(() => receiver.received(1));
     const poster = openPoster({ deadlines: { ...LONG, headersMs }, clock });
@@ -278,12 +278,15 @@ describe('a failure', () => {
         detail: expect.stringContaining('(more than 32 1xx responses)'),
       },
     ],
-  ])('comes with more than 32 informational responses, not with 32: %d', async (count, told) => {
-    const interim = 'HTTP/1.1 103 Early\r\n\r\n'.repeat(count);
-    const final = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
-    const receiver = await openReceiver({ script: [raw(interim + final)] });
-    expect(await openPoster().post(requestTo(receiver.url))).toMatchObject(told);
-  });
+  ])(
+    'comes with more than 32 informational responses, not with 32: %d',
+    async (count, expected) => {
+      const interim = 'HTTP/1.1 103 Early\r\n\r\n'.repeat(count);
+      const final = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
+      const receiver = await openReceiver({ script: [raw(interim + final)] });
+      expect(await openPoster().post(requestTo(receiver.url))).toMatchObject(expected);
+    },
+  );
 
   test('is the total deadline where it is over before the header deadline', async () => {
     const receiver = await openReceiver({ script: [hang()] });
@@ -322,7 +325,7 @@ describe('a failure', () => {
       requestTo('http://127.0.0.1:9/', { headers: { 'content-length': '3' } }),
       /\((UND_ERR_REQ_CONTENT_LENGTH_MISMATCH|ECONNREFUSED)\)/,
     ],
-  ])('is, for %s, told and not thrown', async (_what, request, mark) => {
+  ])('is, for %s, a result and no error', async (_what, request, mark) => {
     expect(await openPoster().post(request)).toMatchObject({
       kind: 'failure',
       detail: expect.stringMatching(mark),
@@ -336,11 +339,11 @@ describe('a failure', () => {
       body: Buffer.from('body-secret'),
       headers: { 'x-key': 'header-secret' },
     });
-    const told = [];
-    for (let sends = 0; sends < 3; sends += 1) told.push(await poster.post(request));
-    told.push(await poster.post({ ...request, url: new URL('http://query-secret') }));
-    expect(told.map(({ kind }) => kind)).toEqual(['failure', 'failure', 'failure', 'failure']);
-    expect(JSON.stringify(told)).not.toMatch(/secret|127\.0\.0\.1/);
+    const results = [];
+    for (let sends = 0; sends < 3; sends += 1) results.push(await poster.post(request));
+    results.push(await poster.post({ ...request, url: new URL('http://query-secret') }));
+    expect(results.map(({ kind }) => kind)).toEqual(['failure', 'failure', 'failure', 'failure']);
+    expect(JSON.stringify(results)).not.toMatch(/secret|127\.0\.0\.1/);
   });
 });
 
@@ -543,7 +546,7 @@ describe('a dispatcher of the host', () => {
     });
   });
 
-  test('that refuses to connect is told by its own error', async () => {
+  test('that refuses to connect fails with its own error', async () => {
     const dispatcher = new MockAgent();
     dispatcher.disableNetConnect();
     onTestFinished(() => dispatcher.close());

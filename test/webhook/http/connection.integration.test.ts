@@ -17,14 +17,18 @@ describe('a process', () => {
     const hangingUrl = silent.url.replace('http', 'https');
     const args = [mode, receiver.url, hangingUrl, ...(tls === undefined ? [] : [tls.cert])];
     const { stdout, ...end } = await runFixture('idle-connections.ts', args);
-    return { ...end, told: JSON.parse(stdout) as Record<string, unknown> };
+    return { ...end, output: JSON.parse(stdout) as Record<string, unknown> };
   };
 
   test.concurrent.for(SCHEMES)('does not wait for idle connections of %s', async ([, tls]) => {
     const headers = { connection: 'keep-alive', 'keep-alive': 'timeout=600' };
-    const { told, stderr, exitCode, lingeredMs } = await run('leave', [respond({ headers })], tls);
-    expect({ told, stderr, exitCode }).toEqual({
-      told: { ends: [200, 200, 200] },
+    const { output, stderr, exitCode, lingeredMs } = await run(
+      'leave',
+      [respond({ headers })],
+      tls,
+    );
+    expect({ output, stderr, exitCode }).toEqual({
+      output: { ends: [200, 200, 200] },
       stderr: '',
       exitCode: 0,
     });
@@ -33,8 +37,8 @@ describe('a process', () => {
   });
 
   test.concurrent.for(SCHEMES)('has no handle of %s left after close', async ([, tls]) => {
-    const { told, stderr, exitCode } = await run('close', [respond(), hang()], tls);
-    expect({ ...told, stderr, exitCode }).toEqual({
+    const { output, stderr, exitCode } = await run('close', [respond(), hang()], tls);
+    expect({ ...output, stderr, exitCode }).toEqual({
       ends: [200, 'aborted', 'aborted', 'aborted'],
       isBusy: true,
       left: [],

@@ -293,13 +293,13 @@ describe('a response', () => {
     ['endless empty lines before it', endless('', '\r\n'), PROTOCOL],
     ['endless interim responses', endless('', 'HTTP/1.1 103 Early\r\n\r\n'), PROTOCOL],
   ])('with %s costs at most 64 KiB, and ends long before its deadline', async (...row) => {
-    const [, step, told] = row;
+    const [, step, expected] = row;
     const sockets: net.Socket[] = [];
     watchSockets((socket) => sockets.push(socket));
     const receiver = await openReceiver({ script: [step] });
     const result = await post(openPoster({ deadlines: { totalMs: 10_000 } }), receiver.url);
     await receiver.idle();
-    expect(result).toMatchObject(told);
+    expect(result).toMatchObject(expected);
     expect(result.timings.totalMs).toBeLessThan(5000);
     expect(sockets.map(({ bytesRead }) => bytesRead <= 65_536)).toEqual([true]);
   });
@@ -307,18 +307,18 @@ describe('a response', () => {
   test.each<[string, Step, object]>([
     ['drips', dripBody(10), OK],
     ['drips its headers', dripHeaders(10), { code: 'deadline' }],
-  ])('that %s ends at the deadline and costs next to nothing', async (_what, step, told) => {
+  ])('that %s ends at the deadline and costs next to nothing', async (_what, step, expected) => {
     const sockets: net.Socket[] = [];
     watchSockets((socket) => sockets.push(socket));
     const receiver = await openReceiver({ script: [step] });
     const { promise: headers, resolve: onHeaders } = deferred();
-    const clock = clockSince(() => (told === OK ? headers : receiver.received(1)));
+    const clock = clockSince(() => (expected === OK ? headers : receiver.received(1)));
     const poster = openPoster({ deadlines: { totalMs: 150 }, clock });
     const url = new URL(receiver.url);
     const request = { url, body: Buffer.from('[]'), headers: {}, onHeaders };
     const result = await poster.post(request);
     await receiver.idle();
-    expect(result).toMatchObject(told);
+    expect(result).toMatchObject(expected);
     expect(result.timings.totalMs).toBeGreaterThan(145);
     expect(result.timings.totalMs).toBeLessThan(5000);
     expect(sockets.map(({ bytesRead }) => bytesRead < 1000)).toEqual([true]);

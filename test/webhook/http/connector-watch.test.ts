@@ -51,7 +51,7 @@ function steppedClock() {
 }
 
 describe('the watch of a connect', () => {
-  test('is told how long look-up, TCP and TLS took, in this order', async () => {
+  test('reports how long look-up, TCP and TLS took, in this order', async () => {
     const { lookup, SNICallback, clock } = steppedClock();
     const server = https.createServer({ ...certificate, SNICallback });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -3,7 +3,7 @@ import { loadUndici } from '../../../src/webhook/http/load-undici.ts';
 import { runFixture } from '../../helpers/child-programs.ts';
 import { startReceiver } from '../../helpers/receiver.ts';
 
-const SCENES: readonly (readonly [title: string, scene: string, told: object])[] = [
+const SCENES: readonly (readonly [title: string, scene: string, expected: object])[] = [
   [
     'undici is not loaded before the first post',
     'import only',
@@ -46,12 +46,12 @@ const SCENES: readonly (readonly [title: string, scene: string, told: object])[]
 
 describe('loadUndici', () => {
   test.concurrent.for(SCENES)('%s', { timeout: 20_000 }, async (row, { onTestFinished }) => {
-    const [, scene, told] = row;
+    const [, scene, expected] = row;
     const receiver = await startReceiver();
     onTestFinished(() => receiver.close());
     const run = await runFixture('host-that-posts.ts', [scene, receiver.url]);
     expect(run.stderr).toBe('');
-    expect(JSON.parse(run.stdout)).toEqual(told);
+    expect(JSON.parse(run.stdout)).toEqual(expected);
     expect(run.exitCode).toBe(0);
   });
 

@@ -70,7 +70,7 @@ describe('a pool of connections', () => {
       second.dispatcher,
       first.dispatcher,
     ]);
-    expect(again.map((one) => one.course().reusedConnection)).toEqual([true, true]);
+    expect(again.map((one) => one.connectInfo().reusedConnection)).toEqual([true, true]);
     expect(made).toHaveLength(2);
   });
 

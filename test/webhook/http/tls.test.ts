@@ -129,7 +129,7 @@ describe('the credentials of a request', () => {
     const receiver = await startReceiver({ script: [respond({ headers })] });
     onTestFinished(() => receiver.close());
     const poster = openPoster({ maxIdleConnections: 1000 });
-    // Over http they play no part, but are told apart all the same.
+    // Over http they play no part, but still differ.
     const isReused = async (ca: string) =>
       (await post(poster, receiver.url, { ca })).reusedConnection;
     for (let count = 0; count < 256; count += 1) await isReused(`${count}`);

@@ -1,11 +1,10 @@
 /**
- * Lines handed to a stream that belongs to the host: an object with a `write`, a node:stream, or
- * the stream of a pino logger. It is never ended and never closed by us.
- *
- * While the writer lives, one listener for errors sits on each stream, since an 'error' event that
- * nobody listens to would end the host.
+ * Writes lines to a stream of the host: an object with a `write`, a node:stream, or the stream of a
+ * pino logger. Never ends or closes it. Listens for errors while the writer is open, since an 'error'
+ * event without a listener would crash the host.
  */
 import { readProperty } from '../own-properties.ts';
+import { ignoreRejection } from '../runtime/ignore-rejection.ts';
 import { isPromiseLike } from '../runtime/is-promise-like.ts';
 import {
   type LateOutcomes,
@@ -15,24 +14,24 @@ import {
   systemCode,
 } from './line-sink.ts';
 import { flushStream } from './stream-flush.ts';
-import { kindOf, type LentStream, leavesOf, WANTS_METADATA } from './stream-kind.ts';
+import { type HostStream, kindOf, leavesOf, WANTS_METADATA } from './stream-kind.ts';
 
-export interface LentOptions {
-  readonly stream: LentStream;
+export interface ExternalStreamOptions {
+  readonly stream: HostStream;
   readonly sync: boolean;
   readonly maxBufferBytes: number;
   readonly late: LateOutcomes;
 }
 
-export class LentDestination implements LineSink {
-  readonly #stream: LentStream;
-  readonly #leaves: readonly LentStream[];
-  readonly #options: LentOptions;
+export class ExternalStream implements LineSink {
+  readonly #stream: HostStream;
+  readonly #leaves: readonly HostStream[];
+  readonly #options: ExternalStreamOptions;
   readonly #unwatch: () => void;
-  /** One for each line whose fate is not known yet. */
+  /** One for each line that is not written or lost yet. */
   readonly #pending = new Set<Promise<void>>();
   #pendingBytes = 0;
-  /** Lines that a sonic-boom has taken and not confirmed yet. */
+  /** Lines that a sonic-boom has accepted and not confirmed yet. */
   readonly #unconfirmed: (LineLost | undefined)[] = [];
   readonly #confirmsLater: boolean;
   #fault: { readonly cause: unknown } | undefined;
@@ -41,7 +40,7 @@ export class LentDestination implements LineSink {
   #isMuted = false;
   #isClosed = false;
 
-  constructor(options: LentOptions) {
+  constructor(options: ExternalStreamOptions) {
     this.#options = options;
     this.#stream = options.stream;
     this.#leaves = leavesOf(options.stream);
@@ -51,9 +50,9 @@ export class LentDestination implements LineSink {
       leaf === options.stream &&
       kindOf(leaf) === 'sonic-boom' &&
       leaf.sync === false;
-    const undo = this.#leaves.map((each) => this.#watch(each));
+    const unwatchAll = this.#leaves.map((each) => this.#watch(each));
     this.#unwatch = () => {
-      for (const off of undo) off();
+      for (const unwatch of unwatchAll) unwatch();
     };
   }
 
@@ -62,7 +61,7 @@ export class LentDestination implements LineSink {
     if (this.#leaves.some((leaf) => readProperty(leaf, 'destroyed') === true)) {
       throw new Error('the stream is destroyed');
     }
-    // Writing to it all the same would destroy it, with what the host's own writes left in it.
+    // A write now would destroy it, with lines of the host that are still in its buffer.
     if (this.#leaves.some((leaf) => readProperty(leaf, 'writableEnded') === true)) {
       throw new Error('the stream has been ended');
     }
@@ -71,13 +70,13 @@ export class LentDestination implements LineSink {
     this.#hasDropped = false;
     this.#isWriting = true;
     try {
-      return this.#hand(line, lost);
+      return this.#write(line, lost);
     } finally {
       this.#isWriting = false;
     }
   }
 
-  #hand(line: string, lost: LineLost | undefined): LineOutcome {
+  #write(line: string, lost: LineLost | undefined): LineOutcome {
     const { sync } = this.#options;
     const stream = this.#stream;
     if (!sync && kindOf(stream) === 'node') {
@@ -88,32 +87,30 @@ export class LentDestination implements LineSink {
       return 'pending';
     }
     if (Reflect.get(stream, WANTS_METADATA) === true) Object.assign(stream, NO_METADATA);
-    const answer = stream.write(line);
+    const result = stream.write(line);
     if (this.#fault !== undefined) throw this.#fault.cause;
     if (this.#hasDropped && sync)
       throw new Error('the line is above the `maxLength` of the stream');
     if (this.#hasDropped) return 'dropped';
-    if (!isPromiseLike(answer)) return this.#confirmsLater ? this.#await(lost) : 'written';
+    if (!isPromiseLike(result)) {
+      return this.#confirmsLater ? this.#awaitConfirmation(lost) : 'written';
+    }
     if (sync) {
-      answer.then(undefined, () => {});
+      ignoreRejection(result);
       return 'promised';
     }
-    this.#track(line, answer, lost);
+    this.#track(line, result, lost);
     return 'pending';
   }
 
-  /** sonic-boom reports by 'drain' that it has written all, and by 'error' that it could not. */
-  #await(lost: LineLost | undefined): LineOutcome {
-    // Where it has written at once, its 'drain' has come already.
-    if (Reflect.get(this.#leaves[0] as LentStream, '_writing') !== true && !this.#keepsBack()) {
-      return 'written';
-    }
+  /** sonic-boom emits 'drain' when it has written everything, and 'error' when it could not. */
+  #awaitConfirmation(lost: LineLost | undefined): LineOutcome {
+    const leaf = this.#leaves[0] as HostStream;
+    const keepsBytes = Number(leaf.minLength) > 0;
+    // If it wrote synchronously, it has emitted 'drain' already.
+    if (Reflect.get(leaf, '_writing') !== true && !keepsBytes) return 'written';
     this.#unconfirmed.push(lost);
     return 'pending';
-  }
-
-  #keepsBack(): boolean {
-    return Number(this.#leaves[0]?.minLength) > 0;
   }
 
   #confirm(settle: (lost: LineLost | undefined) => void): void {
@@ -130,7 +127,7 @@ export class LentDestination implements LineSink {
   close(): number {
     this.#isClosed = true;
     const left = this.#pending.size + this.#unconfirmed.length;
-    // Lines that still wait may fail later; the host must not die of that.
+    // Pending lines may fail later, which must not crash the host.
     void Promise.all(this.#pending).then(this.#unwatch);
     return left;
   }
@@ -164,11 +161,11 @@ export class LentDestination implements LineSink {
     this.#pending.add(settled);
   }
 
-  #watch(leaf: LentStream): () => void {
+  #watch(leaf: HostStream): () => void {
     if (!isEmitter(leaf)) return () => {};
     const write: unknown = Reflect.get(leaf, 'write');
     const onError = (cause: unknown): void => {
-      // pino.destination swallows everything after a broken pipe by replacing its `write`.
+      // After a broken pipe pino.destination replaces its `write` with a function that does nothing.
       if (systemCode(cause) === 'EPIPE' && Reflect.get(leaf, 'write') !== write)
         this.#isMuted = true;
       if (this.#isWriting) this.#fault = { cause };
@@ -177,7 +174,7 @@ export class LentDestination implements LineSink {
       } else if (!this.#isClosed) this.#options.late.troubled(cause);
     };
     const onDrain = (): void => this.#confirm(() => this.#options.late.written());
-    // sonic-boom tells of lines above its `maxLength` by this event alone.
+    // sonic-boom reports lines above its `maxLength` only with this event.
     const onDrop = (): void => {
       this.#hasDropped = true;
     };
@@ -185,7 +182,7 @@ export class LentDestination implements LineSink {
     leaf.on('drop', onDrop);
     if (this.#confirmsLater) leaf.on('drain', onDrain);
     return () => {
-      // Node tells of a failed write by the callback first, and by an 'error' event in a later turn.
+      // After the callback of a failed write Node also emits 'error', in a later turn.
       if (readProperty(leaf, 'errored') instanceof Error) return;
       leaf.off?.('error', onError);
       leaf.off?.('drop', onDrop);
@@ -194,14 +191,14 @@ export class LentDestination implements LineSink {
   }
 }
 
-type Emitter = LentStream & Required<Pick<LentStream, 'on' | 'off'>>;
+type Emitter = HostStream & Required<Pick<HostStream, 'on' | 'off'>>;
 
-const isEmitter = (stream: LentStream): stream is Emitter =>
+const isEmitter = (stream: HostStream): stream is Emitter =>
   ['on', 'off'].every((name) => typeof readProperty(stream, name) === 'function');
 
 /**
- * pino.multistream chooses by the level of the line, which a record has not: the highest number
- * reaches every stream. The rest replaces what the host's last line left behind.
+ * pino.multistream chooses streams by level; a record has none, and the highest number reaches all of
+ * them. The other keys clear what the host's last line left.
  */
 const NO_METADATA = {
   lastLevel: Number.MAX_SAFE_INTEGER,

@@ -1,11 +1,11 @@
-/** What becomes of a request that was blocked, on hosts whose responses are like node:http's. */
+/** Responds to blocked requests, on hosts whose responses are like node:http's. */
 import { readProperty } from '../../own-properties.ts';
 import { blockedBody } from '../request/request-blocked-error.ts';
 import type { RequestScope } from '../request/request-scope.ts';
-import type { Block } from '../request/request-story.ts';
+import type { Block } from '../request/request-state.ts';
 import { recordOnSpan } from '../request/span-exception.ts';
 
-/** node:http's and node:http2's, and what frameworks make of them. */
+/** The part of node:http's and node:http2's responses, and those of frameworks, that is used. */
 export interface NodeResponse {
   readonly headersSent: boolean;
   statusCode: number;
@@ -13,15 +13,15 @@ export interface NodeResponse {
   setHeader(name: string, value: number | string | string[]): unknown;
   end(body: string): unknown;
   destroy(error?: Error): unknown;
-  /** Of node:http2 alone. */
+  /** Only in node:http2. */
   readonly stream?: { close(code: number): void } | null | undefined;
 }
 
-/** RFC 9113 7: any other would tell the client that what it has is all. */
+/** RFC 9113 section 7. With NO_ERROR the client would take the response for complete. */
 const INTERNAL_ERROR = 2;
 
-/** What told of a body that is not sent now; all else, such as CORS, holds for this answer too. */
-export const OF_THE_BODY: readonly string[] = [
+/** Headers that describe the body, which is replaced. All others, such as CORS, stay. */
+export const BODY_HEADERS: readonly string[] = [
   'cache-control',
   'content-disposition',
   'content-encoding',
@@ -36,8 +36,8 @@ export const OF_THE_BODY: readonly string[] = [
 export const statusOf = (response: NodeResponse) => (): number | undefined =>
   response.headersSent ? response.statusCode : undefined;
 
-/** Answers in the place of what was asked for; an answer that has begun is broken off. */
-export function answerBlock(
+/** Sends the blocked response; aborts a response that has begun. */
+export function sendBlocked(
   error: Block,
   response: NodeResponse,
   scope: RequestScope | undefined,
@@ -45,18 +45,18 @@ export function answerBlock(
   scope?.block(error);
   recordOnSpan(error);
   if (response.headersSent) {
-    breakOff(response);
+    abortResponse(response);
     return;
   }
-  for (const name of OF_THE_BODY) response.removeHeader(name);
+  for (const name of BODY_HEADERS) response.removeHeader(name);
   response.statusCode = error.status;
   response.setHeader('cache-control', 'no-store');
   response.setHeader('content-type', 'text/plain; charset=utf-8');
   response.end(blockedBody(error.status));
 }
 
-/** A connection of HTTP/1.1 ends with its answer; one of HTTP/2 has other requests under way. */
-function breakOff(response: NodeResponse): void {
+/** Ends an HTTP/1.1 connection, but only the stream of HTTP/2, whose connection has other requests. */
+function abortResponse(response: NodeResponse): void {
   const stream = readProperty(response, 'stream') as NodeResponse['stream'];
   if (stream) stream.close(INTERNAL_ERROR);
   else response.destroy();

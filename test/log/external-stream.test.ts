@@ -141,16 +141,16 @@ describe('with sync: true', () => {
       'keeps `minLength` bytes back',
     ],
     ['a pino transport', () => transport().logger, 'in a worker thread'],
-    ['a file stream', () => createWriteStream('/dev/null'), 'queues what it is given'],
+    ['a file stream', () => createWriteStream('/dev/null'), 'queues lines'],
     [
       'a Writable that would be synchronous',
       () => new Writable({ write: (_chunk, _encoding, done) => done() }),
-      'queues what it is given',
+      'queues lines',
     ],
     [
       'a multistream that holds an asynchronous stream',
       () => pino({}, pino.multistream([memory().stream, createWriteStream('/dev/null')])),
-      'queues what it is given',
+      'queues lines',
     ],
   ])('%s is refused when the writer is made', async (_name, make, reason) => {
     const destination = await make();
@@ -171,7 +171,7 @@ describe('with sync: true', () => {
     expect(error).toMatchObject({
       code: 'ERR_DESTINATION_NOT_SYNCHRONOUS',
       path: ['destination'],
-      message: expect.stringContaining('answered with a promise') as string,
+      message: expect.stringContaining('returned a promise') as string,
     });
     expect(error.input).toBe(record);
     expect(writer.stats()).toMatchObject({ failed: 1, written: 0, pending: 0, lastError: error });
@@ -189,7 +189,7 @@ describe('with sync: true', () => {
     expect(readFileSync(path, 'utf8')).toBe(`${line()}the host goes on\n`);
   });
 
-  test('a write that throws is told, and tried again at the next record', () => {
+  test('a write that throws is reported, and the next record is tried again', () => {
     const cause = new Error('full');
     const lines: string[] = [];
     const record = smallRecord();
@@ -210,7 +210,7 @@ describe('with sync: true', () => {
     expect(writer.stats()).toMatchObject({ failed: 1, written: 1, lastError: error });
   });
 
-  test('a full disk under a pino destination is told, without ending the host', async () => {
+  test('a full disk under a pino destination is reported and does not crash the host', async () => {
     const stream = pino.destination({ dest: '/dev/full', sync: true });
     const writer = createLogWriter({ destination: stream });
     for (const failed of [1, 2]) {
@@ -483,7 +483,7 @@ describe('listeners', () => {
     expect(writer.stats()).toMatchObject({ dropped: 1, failed: 0, lastError: undefined });
   });
 
-  test('outlive close where the stream has failed, since it tells of that later', async () => {
+  test('outlive close where the stream has failed, since it reports that later', async () => {
     const cause = new Error('full');
     const stream = new Writable({ write: (_chunk, _encoding, done) => done(cause) });
     const writer = createLogWriter({ destination: stream, sync: false });

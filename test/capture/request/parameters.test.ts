@@ -1,10 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { createRedactor, REDACTED } from '../../../src/capture/redaction/redactor.ts';
-import {
-  type ParameterOptions,
-  parameterCopier,
-} from '../../../src/capture/request/plain-parameters.ts';
+import { type ParameterOptions, parameterCopier } from '../../../src/capture/request/parameters.ts';
 import { contract } from '../../../src/contract/index.ts';
 import { sampleRecord } from '../../../src/testing/index.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';

@@ -1,31 +1,28 @@
-/**
- * What is told of a request while it is served: who the user is, and how it ends. Adapters within one
- * another have a scope each, and one story: what the outer one was told holds within the inner one.
- */
+/** State of a request while it is served: its user and its outcome. Nested adapters share it. */
 import { encodeSvcIdentifier, type LogActor } from '../../contract/index.ts';
 
-/** Who the user is: see the contract's `actor.identifiers` (D10). `null`: nobody who is known. */
+/** The user: see the contract's `actor.identifiers`. `null`: unknown. */
 export type Identifiers = LogActor['identifiers'];
 
-/** How the request was answered, as far as that is known. */
+/** The response, as far as it is known. */
 export interface RequestOutcome {
   /** 100 to 599. */
   readonly status?: number;
-  /** Whether the agent refused it. */
+  /** Whether the agent blocked the request. */
   readonly blocked?: boolean;
 }
 
-/** What ended a request. */
+/** The error that blocked a request. */
 export interface Block extends Error {
   readonly status: number;
 }
 
-export class RequestStory {
+export class RequestState {
   #user: Pick<LogActor, 'identifiers' | 'svc_identifier'> | undefined;
   #outcome: RequestOutcome | undefined;
   #block: Block | undefined;
   #changes = 0;
-  /** `undefined` once a block is to be expected. */
+  /** `undefined` once a block is expected. */
   #blockWatchers: (() => void)[] | undefined = [];
 
   identify(identifiers: Identifiers, svcIdentifier?: string): void {
@@ -45,13 +42,13 @@ export class RequestStory {
     this.answered({ blocked: true, status: block.status });
   }
 
-  /** Runs `watcher` before the request is blocked, or at once where it is. */
+  /** Runs `watcher` when a block is expected, or at once if it is already. */
   whenBlocked(watcher: () => void): void {
     if (this.#blockWatchers === undefined) watcher();
     else this.#blockWatchers.push(watcher);
   }
 
-  /** An error that blocks the request was made, and is about to be thrown. */
+  /** Must be called when an error that blocks the request was created: it is about to be thrown. */
   expectBlock(): void {
     const watchers = this.#blockWatchers;
     this.#blockWatchers = undefined;
@@ -70,7 +67,7 @@ export class RequestStory {
     return this.#block;
   }
 
-  /** Grows with whatever is told. */
+  /** The number of changes so far. */
   get changes(): number {
     return this.#changes;
   }

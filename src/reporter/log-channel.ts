@@ -1,4 +1,4 @@
-/** The log writer of a reporter: flushes and closes it, and reports its error beside the other results. */
+/** The log of a reporter: flushes and closes its writer, and returns an error beside the other results. */
 import type { SecurityEventError } from '../errors.ts';
 import type { WriteReport } from '../log/write-counters.ts';
 import type { LogWriter, RecordWriter } from '../log/writer.ts';
@@ -10,43 +10,42 @@ export interface Writer extends Pick<LogWriter<'open'>, 'write'> {
   close(): Promise<unknown>;
 }
 
-export interface HeldWriter {
+export interface LogOutput {
   readonly writer: Writer;
-  /** The same writer, if the reporter made it and closes it. */
+  /** The same writer, if the reporter created it and closes it. */
   readonly own?: RecordWriter<'open'>;
   /** Whether lines are written after `write` has returned. */
   readonly writesLater?: boolean;
 }
 
 /** The error of the log, if it had one. Messages are flushed or closed regardless. */
-export interface LogTrouble {
+export interface LogResult {
   readonly logError?: SecurityEventError;
 }
 
-export class LogEnd {
-  readonly #held: HeldWriter | undefined;
+export class LogChannel {
+  readonly #output: LogOutput | undefined;
 
-  constructor(held: HeldWriter | undefined) {
-    this.#held = held;
+  constructor(output: LogOutput | undefined) {
+    this.#output = output;
   }
 
   /** Never rejects. */
-  flush(): Promise<LogTrouble> {
-    return this.#asked((writer) => writer.flush());
+  flush(): Promise<LogResult> {
+    return this.#finish('flush');
   }
 
   /** Flushes the caller's writer but never closes it. Never rejects. */
-  close(): Promise<LogTrouble> {
-    return this.#asked((writer) =>
-      this.#held?.own === undefined ? writer.flush() : writer.close(),
-    );
+  close(): Promise<LogResult> {
+    return this.#finish(this.#output?.own === undefined ? 'flush' : 'close');
   }
 
-  async #asked(ask: (writer: Writer) => Promise<unknown>): Promise<LogTrouble> {
-    if (this.#held === undefined) return {};
+  async #finish(method: 'flush' | 'close'): Promise<LogResult> {
+    if (this.#output === undefined) return {};
+    const { writer, own } = this.#output;
     try {
-      const report = await ask(this.#held.writer);
-      const error = this.#held.own === undefined ? undefined : (report as WriteReport).error;
+      const report = await writer[method]();
+      const error = own === undefined ? undefined : (report as WriteReport).error;
       return error === undefined ? {} : { logError: error };
     } catch (error) {
       return { logError: wrapHostError(error, 'ERR_WRITE_FAILED') };

@@ -1,17 +1,17 @@
-/** How many bytes of JSON there is still room for; what is taken stays within the bound exactly. */
+/** A budget of bytes for JSON, which is never exceeded. */
 
-/** The longest mark of what was left out, with its key, quotes, colon and comma. */
+/** Length of the longest truncation mark, with its key, quotes, colon and comma. */
 const MARK_BYTES = 64;
 const BRACKETS = 2;
 
-/** In JSON a character that is no control and no lone surrogate takes at most this, escaped or not. */
+/** The most that a UTF-16 code unit takes in JSON, without control characters and lone surrogates. */
 const MAX_BYTES_PER_UNIT = 3;
 const QUOTES_AND_COMMA = 3;
 
 export const jsonBytes = (value: string | number | boolean | null): number =>
   Buffer.byteLength(JSON.stringify(value));
 
-export class ByteRoom {
+export class ByteBudget {
   #left: number;
 
   constructor(bytes: number) {
@@ -24,22 +24,22 @@ export class ByteRoom {
     return true;
   }
 
-  /** Takes all that is left. */
-  fill(): void {
+  /** Takes everything that is left. */
+  exhaust(): void {
     this.#left = 0;
   }
 
-  /** Room for an object or array, and for its mark: that one was cut must always fit. */
+  /** Takes the brackets of an object or array, and reserves its truncation mark. */
   open(): boolean {
     return this.take(BRACKETS + MARK_BYTES);
   }
 
-  /** Gives back the room of a mark that was not needed. */
+  /** Returns a reserved mark that was not needed. */
   close(isMarked: boolean): void {
     if (!isMarked) this.#left += MARK_BYTES;
   }
 
-  /** How long a text may be that fits for sure, with a mark at its end; below 1 for none. */
+  /** Returns the length of a text that fits in any case, with a mark; below 1 if none does. */
   textLength(): number {
     return Math.floor((this.#left - QUOTES_AND_COMMA - MARK_BYTES) / MAX_BYTES_PER_UNIT);
   }

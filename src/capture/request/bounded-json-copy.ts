@@ -1,12 +1,13 @@
 /**
- * Copies whatever a request brought into plain JSON of bounded size: never throws, never runs the
- * host's code (getters, `toJSON`, iterators of its own), never changes what it reads.
+ * Copies any value of a request into plain JSON of bounded size. Never throws, never runs the host's code
+ * (getters, `toJSON`, iterators), never changes the original.
  */
 import type { JsonObject, JsonValue } from '../../contract/index.ts';
 import { REDACTED, type Redactor } from '../redaction/redactor.ts';
-import { ByteRoom, jsonBytes } from './byte-room.ts';
+import { ByteBudget, jsonBytes } from './byte-budget.ts';
 import { cleanText, cutText } from './clean-text.ts';
 import { elementsOf, ownValue, shownAs, singleForm } from './foreign-value.ts';
+import { SECRET_WINDOW } from './request-text.ts';
 
 export interface CopyLimits {
   readonly maxDepth: number;
@@ -15,51 +16,49 @@ export interface CopyLimits {
   readonly maxBytes: number;
 }
 
-/** Begins every mark of what was left out, and is the key of the mark in an object. */
+/** Begins every truncation mark. */
 const TRUNCATED = '[truncated';
 const MARK_KEY = `${TRUNCATED}]`;
 
 const MAX_KEY_LENGTH = 256;
-/** Looked at behind a cut: a secret that the cut halves must still be known for one. */
-const SECRET_WINDOW = 1024;
 
 const UNREADABLE = '[unreadable]';
 const COLON = 1;
 const COMMA = 1;
 
-/** Of a sensitive key they say only whether it was filled in, or what is switched on. */
-const TELLS_NOTHING: ReadonlySet<unknown> = new Set<unknown>([
+/** Values that reveal nothing, even of a sensitive key. */
+const HARMLESS_VALUES: ReadonlySet<unknown> = new Set<unknown>([
   null,
   true,
   false,
-  // With an empty text.
+  // The first is the empty text.
   ...' true false null undefined none enabled disabled not_set'.split(' '),
   ...'required optional read write on off yes no'.split(' '),
 ]);
 
-/** In which member of `{ name, value }` the name of a parameter stands. */
+/** In `{ name, value }`, the key that has the name of the value. */
 const LABELS = ['name', 'key', 'field', 'id'] as const;
 
-/** An element for which there was no room. */
-const NO_ROOM = Symbol('no room');
-type Copied = JsonValue | typeof NO_ROOM;
+/** A value that exceeds the budget. */
+const TOO_LARGE = Symbol('too large');
+type Copied = JsonValue | typeof TOO_LARGE;
 
-export class PlainCopier {
+export class BoundedJsonCopier {
   readonly #limits: CopyLimits;
   readonly #redactor: Redactor;
-  readonly #room: ByteRoom;
+  readonly #budget: ByteBudget;
   readonly #ancestors: object[] = [];
 
   constructor(limits: CopyLimits, redactor: Redactor) {
     this.#limits = limits;
     this.#redactor = redactor;
-    this.#room = new ByteRoom(limits.maxBytes);
+    this.#budget = new ByteBudget(limits.maxBytes);
   }
 
-  /** The copy, or `undefined` where there was no room for anything of it. */
+  /** Returns the copy, or `undefined` if nothing of it fits. */
   copy(value: unknown): JsonValue | undefined {
     const copied = this.#value(value);
-    return copied === NO_ROOM ? undefined : copied;
+    return copied === TOO_LARGE ? undefined : copied;
   }
 
   #value(value: unknown): Copied {
@@ -80,7 +79,7 @@ export class PlainCopier {
   }
 
   #scalar(value: string | number | boolean | null): Copied {
-    return this.#room.take(jsonBytes(value)) ? value : NO_ROOM;
+    return this.#budget.take(jsonBytes(value)) ? value : TOO_LARGE;
   }
 
   #number(value: number): Copied {
@@ -92,15 +91,15 @@ export class PlainCopier {
 
   #text(text: string): Copied {
     const fitting = this.#fit(text, this.#limits.maxStringLength);
-    if (this.#room.take(jsonBytes(fitting))) return fitting;
-    const length = this.#room.textLength();
-    if (length < 1) return NO_ROOM;
-    // Crumbs of what comes behind would tell less than that it is missing.
-    this.#room.fill();
+    if (this.#budget.take(jsonBytes(fitting))) return fitting;
+    const length = this.#budget.textLength();
+    if (length < 1) return TOO_LARGE;
+    // Fragments of later values would be of less use than the mark.
+    this.#budget.exhaust();
     return this.#fit(text, length);
   }
 
-  /** Cleaned, masked, and at most `length` long, the mark apart. */
+  /** Returns the text cleaned, masked, and cut to `length`, plus the mark. */
   #fit(text: string, length: number): string {
     const seen = cutText(text, length + SECRET_WINDOW);
     const isCut = seen.length < text.length;
@@ -111,7 +110,7 @@ export class PlainCopier {
     return `${kept}${TRUNCATED}: ${left} characters]`;
   }
 
-  /** A proxy's traps, or an object that poses as another, may throw anywhere. */
+  /** A proxy's traps, or an object with a false prototype, may throw anywhere. */
   #safely(value: object): Copied {
     const depth = this.#ancestors.length;
     try {
@@ -131,7 +130,7 @@ export class PlainCopier {
     if (this.#ancestors.length >= this.#limits.maxDepth) {
       return this.#scalar(`${TRUNCATED}: ${isArray ? 'array' : 'object'}]`);
     }
-    if (!this.#room.open()) return NO_ROOM;
+    if (!this.#budget.open()) return TOO_LARGE;
     this.#ancestors.push(value);
     const copy = isArray ? this.#array(source, more) : this.#members(source, more);
     this.#ancestors.pop();
@@ -141,19 +140,19 @@ export class PlainCopier {
   #array(source: readonly unknown[], more: number): JsonValue[] {
     const copy: JsonValue[] = [];
     const { length } = source;
-    while (copy.length < Math.min(length, this.#limits.maxKeys) && this.#room.take(COMMA)) {
+    while (copy.length < Math.min(length, this.#limits.maxKeys) && this.#budget.take(COMMA)) {
       const copied = this.#value(readFrom(source, copy.length));
-      if (copied === NO_ROOM) break;
+      if (copied === TOO_LARGE) break;
       copy.push(copied);
     }
     const left = length - copy.length + more;
-    this.#room.close(left > 0);
+    this.#budget.close(left > 0);
     if (left > 0) copy.push(`${TRUNCATED}: ${left} elements]`);
     return copy;
   }
 
   #members(source: object, more: number): JsonObject {
-    // Without a prototype there is no setter that a key could run: `__proto__` is a key like others.
+    // Without a prototype `__proto__` is an ordinary key.
     const copy = Object.create(null) as JsonObject;
     const keys = Object.keys(source);
     let looked = 0;
@@ -162,26 +161,26 @@ export class PlainCopier {
       looked += 1;
     }
     const left = keys.length - looked + more;
-    this.#room.close(left > 0);
+    this.#budget.close(left > 0);
     if (left > 0) copy[MARK_KEY] = `${left} keys`;
     return copy;
   }
 
-  /** False where there was no room for it. */
+  /** Returns false if it does not fit. */
   #member(copy: JsonObject, source: object, key: string): boolean {
     const value = readFrom(source, key);
-    // As in JSON and in the contract, a key without a value is no key.
+    // As in JSON, undefined counts as absent.
     if (value === undefined) return true;
     const written = this.#fit(key, MAX_KEY_LENGTH);
-    if (!this.#room.take(jsonBytes(written) + COLON + COMMA)) return false;
+    if (!this.#budget.take(jsonBytes(written) + COLON + COMMA)) return false;
     const copied = this.#isHidden(source, key, value) ? this.#scalar(REDACTED) : this.#value(value);
-    if (copied === NO_ROOM) return false;
+    if (copied === TOO_LARGE) return false;
     copy[written] = copied;
     return true;
   }
 
   #isHidden(source: object, key: string, value: unknown): boolean {
-    if (TELLS_NOTHING.has(value)) return false;
+    if (HARMLESS_VALUES.has(value)) return false;
     if (this.#isSecret(key, value)) return true;
     if (key !== 'value') return false;
     return LABELS.some((member) => {

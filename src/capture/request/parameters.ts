@@ -1,11 +1,11 @@
-/** The parameters of a request as the contract's `request.parameters` (D9). */
+/** Copies the parameters of a request for the contract's `request.parameters`. */
 import type { Dialect, JsonObject, JsonValue } from '../../contract/index.ts';
 import { check, integer, usable } from '../../option-rules.ts';
 import { createRedactor, type Redactor } from '../redaction/redactor.ts';
+import { BoundedJsonCopier, type CopyLimits } from './bounded-json-copy.ts';
 import { cutText } from './clean-text.ts';
-import { type CopyLimits, PlainCopier } from './plain-copy.ts';
 
-/** Where a parameter stood. What a parser made of it: objects, arrays, text, URLSearchParams, FormData. */
+/** Parsed parameters by origin: objects, arrays, text, URLSearchParams or FormData. */
 export interface ParameterSources {
   /** The query: parsed, or its text with or without the `?`. */
   readonly query?: unknown;
@@ -17,7 +17,7 @@ export interface ParameterSources {
   readonly other?: unknown;
 }
 
-/** Plain JSON; a source that is missing or empty has no key. */
+/** Plain JSON; missing and empty sources have no key. */
 export interface RequestParameters {
   query?: JsonObject;
   form?: JsonObject | JsonValue[];
@@ -26,17 +26,17 @@ export interface RequestParameters {
 }
 
 export interface ParameterOptions {
-  /** Objects and arrays within each other. 1 to 64; default 8. */
+  /** Maximum nesting of objects and arrays. 1 to 64; default 8. */
   readonly maxDepth?: number;
-  /** Keys of an object, elements of an array. 1 to 10,000; default 256. */
+  /** Maximum keys of an object, or elements of an array. 1 to 10,000; default 256. */
   readonly maxKeys?: number;
-  /** UTF-16 code units of a string. 1 to 1,000,000; default 4096. */
+  /** Maximum length of a string, in UTF-16 code units. 1 to 1,000,000; default 4096. */
   readonly maxStringLength?: number;
-  /** All parameters of a request together, as JSON in UTF-8. 1024 to 1,048,576; default 32,768. */
+  /** Maximum size of all parameters, in bytes of JSON in UTF-8. 1024 to 1,048,576; default 32,768. */
   readonly maxBytes?: number;
-  /** Default `'strict'`, where `json` may not be an array (D0). */
+  /** Default `'strict'`, in which `json` must not be an array. */
   readonly dialect?: Dialect;
-  /** What is redacted. Default: `createRedactor()`. */
+  /** Default: `createRedactor()`. */
   readonly redactor?: Redactor;
 }
 
@@ -49,25 +49,25 @@ const RULES = {
   redactor: usable('a redactor', (value) => typeof value === 'object' && value !== null),
 };
 
-/** In the order in which they share the room: a request line is short, a body may take the rest. */
+/** In the order in which they use the budget: a request line is short, a body may take the rest. */
 const SOURCES = ['query', 'form', 'json', 'other'] as const;
 type Source = (typeof SOURCES)[number];
 
-/** For the braces, and the four names with their quotes, colons and commas, `other` twice filled. */
+/** For the braces, and the four names with quotes, colons and commas. */
 const FRAME_BYTES = 128;
 
-/** A percent-encoded byte takes three characters: behind this nothing of a text would fit. */
+/** A percent-encoded byte takes three characters: text after this factor could not fit. */
 const ENCODED_LENGTH = 4;
 
 /**
- * Makes the function that copies parameters into plain JSON: cut to the limits, with secrets
- * redacted, and control characters and lone surrogates replaced. It never throws, changes nothing of
- * what it reads, and runs no getter and no `toJSON`.
+ * Returns a function that copies parameters into plain JSON: cut to the limits, with secrets redacted, and
+ * control characters and lone surrogates replaced. It never throws, never changes the original, and runs
+ * no getter and no `toJSON`.
  *
- * What was left out is marked where it was: text ends in `[truncated: 12 characters]`, an array in
- * the element `"[truncated: 12 elements]"`; an object has the key `"[truncated]"` with `"12 keys"`, and
- * what is too deep is `"[truncated: object]"` or `"[truncated: array]"`. What has no place under its
- * name (a JSON body that is an array, in the strict dialect; text) stands in `other` under that name.
+ * Marks show what was left out: text ends with `[truncated: 12 characters]`, an array with the element
+ * `"[truncated: 12 elements]"`; an object has the key `"[truncated]"` with `"12 keys"`, and deeper values
+ * are `"[truncated: object]"` or `"[truncated: array]"`. A value that the contract does not allow under
+ * its name (text, or an array as JSON body in the strict dialect) is in `other` under that name.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`
  */
@@ -82,22 +82,22 @@ export function parameterCopier(
   const { dialect = 'strict', redactor = createRedactor() } = checked;
   const limits = { maxDepth, maxKeys, maxStringLength, maxBytes: maxBytes - FRAME_BYTES };
   return (sources) => {
-    const copier = new PlainCopier(limits, redactor);
+    const copier = new BoundedJsonCopier(limits, redactor);
     const parameters = Object.create(null) as RequestParameters;
-    const strays: [Source, JsonValue][] = [];
+    const misplaced: [Source, JsonValue][] = [];
     for (const name of SOURCES) {
       const given = Object.hasOwn(sources, name) ? sources[name] : undefined;
       const copied = copyOf(given, name, { copier, limits });
       if (isEmpty(copied)) continue;
-      if (hasPlace(name, copied, dialect)) Object.assign(parameters, { [name]: copied });
-      else strays.push([name, copied]);
+      if (isAllowed(name, copied, dialect)) Object.assign(parameters, { [name]: copied });
+      else misplaced.push([name, copied]);
     }
-    return withStrays(parameters, strays);
+    return withOther(parameters, misplaced);
   };
 }
 
 interface Copying {
-  readonly copier: PlainCopier;
+  readonly copier: BoundedJsonCopier;
   readonly limits: CopyLimits;
 }
 
@@ -109,25 +109,25 @@ function copyOf(value: unknown, name: Source, { copier, limits }: Copying): Json
   return copier.copy(new URLSearchParams(text));
 }
 
-/** A parser gives an empty object where there was nothing to parse. */
+/** Parsers return an empty object if there is nothing to parse. */
 function isEmpty(value: JsonValue | undefined): value is undefined {
   if (typeof value !== 'object' || value === null) return value === undefined || value === '';
   return Object.keys(value).length === 0;
 }
 
-function hasPlace(name: Source, value: JsonValue, dialect: Dialect): boolean {
+function isAllowed(name: Source, value: JsonValue, dialect: Dialect): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (!Array.isArray(value)) return true;
   return name === 'form' || (name === 'json' && dialect === 'open');
 }
 
-function withStrays(
+function withOther(
   parameters: RequestParameters,
-  strays: readonly (readonly [Source, JsonValue])[],
+  misplaced: readonly (readonly [Source, JsonValue])[],
 ): RequestParameters {
-  if (strays.length === 0) return parameters;
+  if (misplaced.length === 0) return parameters;
   const other = parameters.other ?? (Object.create(null) as JsonObject);
-  for (const [name, value] of strays) {
+  for (const [name, value] of misplaced) {
     if (!Object.hasOwn(other, name)) other[name] = value;
   }
   return { ...parameters, other };
