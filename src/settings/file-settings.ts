@@ -3,7 +3,7 @@
  * loop, and unchanged ones are not validated again.
  */
 import * as z from 'zod';
-import { expecting } from '../contract/wording.ts';
+import { expecting } from '../contract/error-messages.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';

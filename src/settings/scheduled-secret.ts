@@ -1,6 +1,6 @@
 /** A secret with a successor from a given time on. */
 import * as z from 'zod';
-import { expecting } from '../contract/wording.ts';
+import { expecting } from '../contract/error-messages.ts';
 import { SecurityEventError } from '../errors.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { readWith } from './schema.ts';

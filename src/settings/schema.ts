@@ -1,7 +1,7 @@
 /** The schema of settings: an organisation and its applications. */
 import * as z from 'zod';
+import { errorMessage, expecting } from '../contract/error-messages.ts';
 import { slugify } from '../contract/slug.ts';
-import { expecting, wording } from '../contract/wording.ts';
 import type { InputIssue } from '../errors.ts';
 
 /** One or more certificates, or a key, in PEM form. */
@@ -68,7 +68,7 @@ export function readWith<T>(
   input: unknown,
   levels = LEVELS,
 ): ReadSettings<T> {
-  const result = schema.safeParse(ownCopy(input, levels), { error: wording });
+  const result = schema.safeParse(ownCopy(input, levels), { error: errorMessage });
   if (result.success) return { ok: true, value: ownCopy(result.data, levels) as T };
   // Other properties of zod's issues may contain the input.
   const issues = result.error.issues.map(({ path, message }) => ({ path, message }));

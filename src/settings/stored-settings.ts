@@ -1,6 +1,6 @@
 /** Settings as JSON text, the content of a settings file. */
 import * as z from 'zod';
-import { expecting } from '../contract/wording.ts';
+import { expecting } from '../contract/error-messages.ts';
 import { SecurityEventError } from '../errors.ts';
 import { type StoredSecret, storedSecretSchema } from './scheduled-secret.ts';
 import {
