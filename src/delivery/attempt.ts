@@ -1,4 +1,4 @@
-/** One attempt of a claim: encode, sign, POST. */
+/** The steps of one attempt: encode, sign, POST. */
 import type { TimeLimit } from '../runtime/timers.ts';
 import { encodeBody, formatTimestamp, type Outgoing } from '../webhook/encoder.ts';
 import type { Poster, PostRequest } from '../webhook/http/client.ts';
@@ -10,11 +10,11 @@ import type { Target } from './destination.ts';
 
 export interface Sending extends Omit<TimeLimit, 'ms'> {
   readonly poster: Poster;
-  /** All but the signature. */
+  /** All headers but the signature. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A request of its own for every attempt: `date_created` and `retry_count` are this one's (D23, D24). */
+/** Made for each attempt, since `date_created` and `retry_count` differ (D23, D24). */
 export interface SignedRequest {
   readonly body: Buffer;
   readonly headers: Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ export function encodeAndSign(
   return { body, headers: { ...headers, [SIGNATURE_HEADER]: sign(body, secret) }, maxRetryCount };
 }
 
-/** Never rejects. */
+/** Sends the request. Never rejects: a failure is a result. */
 export function post(
   { body, headers }: SignedRequest,
   { url, tls }: Target,
@@ -41,7 +41,7 @@ export function post(
   return poster.post({ url, body, headers, tls, onHeaders });
 }
 
-/** How long the receiver asked to wait, in ms; `undefined` where it did not. */
+/** Returns the wait that the receiver asked for, in ms; `undefined` without one. */
 export function retryAfterOf(result: AttemptResult, nowMs: number): number | undefined {
   return result.kind === 'response' ? parseRetryAfter(result.retryAfter, nowMs) : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * The largest request that a destination takes, in bytes or in messages: learned from what it refuses
- * for its size, or does not answer in time, and from what passes (D73). Pure.
+ * Learns the largest request that a destination accepts, in bytes or in messages: from requests that are refused for
+ * their size or time out, and from those that succeed (D73). Pure.
  */
 
 export type Budget = {

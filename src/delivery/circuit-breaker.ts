@@ -1,6 +1,6 @@
 /**
- * One destination's delivery state and its transitions (D72, D73, D75). Pure: times are the queue's,
- * chance is an argument. The state is plain JSON, since it is stored with the queue.
+ * The delivery state of a destination and its transitions (D72, D73, D75). Pure: times are the queue's, and randomness
+ * is an argument. The state is plain JSON, since it is stored in the queue.
  */
 import type { ApplicationState, ApplicationUpdate, Tier } from '../queue/queue.ts';
 import type { Random } from '../runtime/random.ts';
@@ -13,25 +13,25 @@ import type { Decision, DeliveryPolicy } from './retry-policy.ts';
 /** How a destination behaves. Stored as JSON in the state of its application. */
 export type CircuitBreaker = {
   readonly tier: Tier;
-  /** Tells a new URL from the one that this state is about. */
+  /** Identifies the URL that this state is about. */
   readonly urlHash: string;
-  /** Failed requests in a row, those that count (D75). */
+  /** Failed requests in a row that count towards opening (D75). */
   readonly failures: number;
-  /** No more than one message at a time, and rarely, to see whether the destination is back. */
+  /** While open, the destination is only probed: one message at a time, with long pauses. */
   readonly isOpen: boolean;
   /** Failed probes since it opened. */
   readonly probes: number;
   /** Requests of bisections that failed in a row, without a success of any kind (D74). */
   readonly bisectionFailures: number;
-  /** When 410 was first said, without a success since (D72). */
+  /** Time of the first 410 since the last success (D72). */
   readonly goneAt: number | null;
-  /** When it recovered; `null` where slow start is over. */
+  /** Time of the recovery; `null` when slow start is over. */
   readonly recoveredAt: number | null;
-  /** How often in a row there was no URL or secret when its turn came. */
+  /** Number of claims in a row for which there was no URL or secret. */
   readonly missing: number;
-  /** Of a body, in bytes: learned from 413 (D73). */
+  /** Size of a body in bytes, learned from 413 (D73). */
   readonly bytes: Budget;
-  /** Of a request, in messages: learned from requests that were not answered in time. */
+  /** Number of messages of a request, learned from timeouts. */
   readonly messages: Budget;
 };
 
@@ -73,17 +73,17 @@ export function circuitBreakerOf(
   return stored === null || stored.urlHash !== urlHash ? fresh : { ...fresh, ...stored };
 }
 
-/** Tells whether the state is about a URL that is not this one. */
+/** Returns whether the state is about another URL. */
 export function isOfAnotherUrl({ circuitBreaker }: ApplicationState, urlHash: string): boolean {
   return circuitBreaker !== null && (circuitBreaker as Partial<CircuitBreaker>).urlHash !== urlHash;
 }
 
-/** What happened to a request, as far as its destination is concerned. */
+/** What a request says about its destination. */
 export interface AttemptEnd {
   readonly outcome: Outcome;
   readonly bodyBytes: number;
   readonly messageCount: number;
-  /** Whether the receiver did not answer in time: with fewer messages it may. */
+  /** Whether the request timed out; with fewer messages it might not. */
   readonly isTimeout: boolean;
   /** Whether a failure counts towards those that open the destination (D75). */
   readonly counts: boolean;
@@ -112,7 +112,7 @@ export function afterAttempt(
   const { outcome, bodyBytes } = attempt;
   if (outcome === 'delivered') return afterSuccess(breaker, attempt, policy);
   if (outcome === 'smaller' || outcome === 'dead') {
-    // 413, the answer of a receiver that works: no failure of the destination's, and no recovery.
+    // A receiver that answers 413 works, but has not recovered.
     const bytes = afterTooLarge(breaker.bytes, bodyBytes);
     const probes = breaker.isOpen ? breaker.probes + 1 : 0;
     const probeMs = breaker.isOpen ? jittered(probeWait(probes, policy), decision.random) : 0;
@@ -141,7 +141,7 @@ function afterSuccess(
   };
 }
 
-/** A byte budget grows slowly: each refusal costs the whole request. After an outage the other is soon whole again. */
+/** A byte budget grows slowly, since each refusal costs a whole request; a message budget recovers fast after an outage. */
 const BYTE_GROWTH = 0.1;
 const MESSAGE_GROWTH = 1;
 
@@ -159,7 +159,7 @@ function budgetsAfterSuccess(
   };
 }
 
-/** If not even one message is answered in time, their number is not the cause. */
+/** If a single message times out, the number of messages is not the cause. */
 function messagesAfterFailure(
   { messages }: CircuitBreaker,
   { isTimeout, messageCount }: AttemptEnd,
@@ -171,10 +171,10 @@ function messagesAfterFailure(
     : afterTooLarge(messages, messageCount);
 }
 
-/** Slow start is over when its requests would be closer than this. */
+/** Slow start ends when its requests would be closer than this. */
 const MIN_SPACING_MS = 2;
 
-/** One request in the first step after a recovery, two in the second, four in the third … (D75) */
+/** Allows one request in the first step after a recovery, two in the second, four in the third, and so on (D75). */
 function slowStartWait(
   recoveredAt: number | null,
   now: number,
@@ -201,7 +201,7 @@ function afterFailure(
   const probes = isOpen ? breaker.probes + 1 : 0;
   const askedMs = outcome === 'pause' ? retryAfterMs : 0;
   const probeMs = isOpen ? probeWait(probes, policy) : 0;
-  // What fails again while it is being brought back begins anew, at one request.
+  // A failure during slow start restarts it at one request.
   const recoveredAt = breaker.recoveredAt === null ? null : now;
   const slowMs = slowStartWait(recoveredAt, now, policy);
   const changes: BreakerChange[] = isOpen && !breaker.isOpen ? ['opened'] : [];
@@ -209,6 +209,7 @@ function afterFailure(
   return {
     breaker: {
       ...breaker,
+      // Also if the failure does not count: no full request goes to a destination before the next success.
       tier: 'failing',
       failures,
       isOpen,
@@ -224,10 +225,7 @@ function afterFailure(
   };
 }
 
-/**
- * D75: probes come at the schedule's times, but never rarer than `maxProbeWaitMs`; nor, where it has no
- * waits, more often than `minProbeWaitMs`.
- */
+/** Returns the wait before a probe: that of the schedule, within `minProbeWaitMs` and `maxProbeWaitMs` (D75). */
 function probeWait(probes: number, policy: DeliveryPolicy): number {
   const { schedule, minProbeWaitMs, maxProbeWaitMs } = policy;
   const { delaysMs } = schedule;
@@ -235,7 +233,7 @@ function probeWait(probes: number, policy: DeliveryPolicy): number {
   return Math.min(Math.max(delayMs, minProbeWaitMs), maxProbeWaitMs);
 }
 
-/** No URL or secret when its turn came: nothing was sent, and it is asked again later (D72). */
+/** Pauses a destination without a URL or secret, so that its settings are read again later (D72). */
 export function afterMissing(
   breaker: CircuitBreaker,
   policy: DeliveryPolicy,
@@ -262,7 +260,7 @@ export function updateOf(
   };
 }
 
-/** The budget is of a whole body; the limit of the state is of what stands between the brackets. */
+/** The budget counts a whole body, the limit of the state what is between its brackets. */
 function limits(breaker: CircuitBreaker): Pick<ApplicationState, 'maxBytes' | 'circuitBreaker'> {
   return {
     maxBytes: Math.max(1, breaker.bytes.max - BRACKET_BYTES),

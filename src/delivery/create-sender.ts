@@ -1,4 +1,4 @@
-/** `createWebhookSender`: from options to a running engine. */
+/** `createWebhookSender`: makes a running engine from options. */
 import type { Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import { createMemoryQueue } from '../queue/memory.ts';
@@ -30,8 +30,8 @@ import { Slots, withinOpenFiles } from './slots.ts';
 import { Tracker } from './tracker.ts';
 
 /**
- * Makes a sender that delivers in the background, at least once, until it is closed. It starts at
- * once; what waits in a durable queue is delivered without a call.
+ * Creates a sender that delivers in the background, at least once, until it is closed. It starts at once with the
+ * messages that wait in a durable queue.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`, `ERR_INVALID_URL`, `ERR_INVALID_SECRET` or
  * `ERR_SETTINGS_FAILED`; its `path` names what is at fault.
@@ -49,20 +49,17 @@ export function createWebhookSender<D extends Dialect = 'strict'>(
   return makeSender(options, system) as WebhookSender<D>;
 }
 
-/** What a sender needs of the world. */
+/** What a sender needs from the process. */
 export interface SenderSystem {
   readonly clock: Clock;
   readonly random: Random;
   readonly newId: () => string;
   readonly createPoster: (options: PosterOptions) => Poster;
-  /** How many files and sockets the process may have open. */
+  /** Number of files and sockets that the process may have open. */
   readonly maxOpenFiles: number;
 }
 
-/**
- * All of it is our own work, from the first promise that the sender keeps to what a call starts: it may
- * be made, and called, within requests that it outlives.
- */
+/** Runs everything untraced: the sender may be created and called within traced requests that it outlives. */
 export function makeSender(
   options: unknown,
   system: SenderSystem,
@@ -76,7 +73,7 @@ function makeEngine(options: unknown, system: SenderSystem): Engine {
   const dispatch = makeDispatch(core);
   const shutdown: Shutdown = new Shutdown({
     ...core,
-    quiet: dispatch.quiet,
+    drain: dispatch.drain,
     isInFlight: dispatch.isInFlight,
     disconnect: () => core.wire.poster.close(),
     stop: async () => {
@@ -91,8 +88,8 @@ function makeEngine(options: unknown, system: SenderSystem): Engine {
     pending: () => tracker.pending,
     flush: (signal) => shutdown.flush({ signal }),
   });
-  // Now, and not at the first message, which may be told of in a host's request: making what reads it takes
-  // milliseconds, and while a prototype is polluted, zod makes no schema.
+  // Makes the schemas now: that takes milliseconds, which the first `send` would take from a request of the host, and
+  // zod cannot make a schema while a prototype is polluted.
   if (settings.role !== 'deliver') draftReader(settings.dialect).safeParse(undefined);
   if (core.isDelivering) dispatch.start();
   const intake = { ...settings, ...settings.policy, newId: system.newId };
@@ -102,7 +99,7 @@ function makeEngine(options: unknown, system: SenderSystem): Engine {
     find: settings.isAsked ? answeredInTime(core.find, core.wire) : core.find,
     intake,
     delayMs: settings.lingerMs,
-    hasMoved: dispatch.hasMoved,
+    hasNewUrl: dispatch.hasNewUrl,
   });
   return new Engine({
     ...core,
@@ -154,16 +151,16 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
 interface Dispatch {
   readonly start: () => void;
   readonly stop: () => Promise<void>;
-  readonly quiet: (untilMs: number, signal: AbortSignal) => Promise<void>;
+  readonly drain: (untilMs: number, signal: AbortSignal) => Promise<void>;
   readonly isInFlight: () => boolean;
   readonly attempts: () => number;
-  readonly hasMoved: (applicationId: string) => Promise<boolean>;
+  readonly hasNewUrl: (applicationId: string) => Promise<boolean>;
 }
 
-/** The end of the queue at which messages are claimed. */
+/** Makes the parts that claim, deliver and maintain. */
 function makeDispatch(core: Core): Dispatch {
   const { settings, queue, destinations, stopping, wire, isDelivering } = core;
-  const hasMoved = async (applicationId: string): Promise<boolean> => {
+  const hasNewUrl = async (applicationId: string): Promise<boolean> => {
     const state = await queue.applicationState(applicationId);
     const destination = await destinations.resolve(applicationId);
     if (state === undefined || typeof destination === 'string') return false;
@@ -175,44 +172,44 @@ function makeDispatch(core: Core): Dispatch {
     deliver: (held) => delivery.deliver(held),
   });
   const wake = (): void => scheduler.wake();
-  const upkeep = new Maintenance({ ...parts, ...maintenanceTimes(settings), hasMoved, wake });
+  const maintenance = new Maintenance({ ...parts, ...maintenanceTimes(settings), hasNewUrl, wake });
   const delivery = new Delivery({
     ...parts,
     ...wire,
     onWaiting: wake,
-    onClosed: (applicationId) => upkeep.closeApplication(applicationId),
+    onClosed: (applicationId) => maintenance.closeApplication(applicationId),
   });
   const stopListening = isDelivering ? queue.onDue(wake) : nothing;
   return {
     start: () => {
       scheduler.start();
-      upkeep.start();
+      maintenance.start();
     },
     stop: async () => {
       stopping.abort();
       stopListening();
-      // In this order: the last attempt may leave a destination closed, which is upkeep's.
+      // In this order: the last attempt may close a destination, whose messages maintenance then makes dead letters.
       await scheduler.stop();
-      await upkeep.stop();
+      await maintenance.stop();
     },
-    quiet: async (untilMs, signal) => {
-      if (isDelivering) await scheduler.quiet(untilMs, signal);
+    drain: async (untilMs, signal) => {
+      if (isDelivering) await scheduler.drain(untilMs, signal);
     },
     isInFlight: () => scheduler.isInFlight,
     attempts: () => delivery.attempts,
-    hasMoved,
+    hasNewUrl,
   };
 }
 
-function maintenanceTimes({ policy, upkeepMs, stalledAfterMs }: SenderSettings) {
-  return { horizonMs: policy.schedule.horizonMs, everyMs: upkeepMs, stalledAfterMs };
+function maintenanceTimes({ policy, maintenanceIntervalMs, stalledAfterMs }: SenderSettings) {
+  return { horizonMs: policy.schedule.horizonMs, everyMs: maintenanceIntervalMs, stalledAfterMs };
 }
 
 const nothing = (): void => {};
 
 /**
- * Returns a function that opens the queue when it is first needed. It returns nothing once the queue is
- * open; its promise rejects with a SecurityEventError, and the next call tries again.
+ * Returns a function that opens the queue on its first call. It returns `undefined` when the queue is open. Its promise
+ * rejects with a SecurityEventError; then the next call tries again.
  */
 function opener(openOnce: () => Promise<void>): () => Promise<void> | undefined {
   let opened: Promise<void> | undefined;
@@ -223,7 +220,7 @@ function opener(openOnce: () => Promise<void>): () => Promise<void> | undefined 
       throw error;
     });
     await opened.catch((cause: unknown) => {
-      // One for each caller: the error of `send` holds the messages of its call.
+      // A copy for each caller, since the error of `send` holds the messages of its call.
       if (cause instanceof SecurityEventError) throw cause.copy();
       throw new SecurityEventError('ERR_QUEUE_FAILED', { cause });
     });
@@ -232,7 +229,7 @@ function opener(openOnce: () => Promise<void>): () => Promise<void> | undefined 
   return () => (isOpen ? undefined : open());
 }
 
-/** What the calls give and throw stays as it is. */
+/** Runs each method untraced. */
 export function untracedSender(
   sender: WebhookSender & FollowingSender,
 ): WebhookSender & FollowingSender {

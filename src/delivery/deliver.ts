@@ -1,5 +1,4 @@
-/** From a claim to its settling: what the scheduler runs for each claim. */
-
+/** Delivers a claim: finds its destination, makes one attempt, and settles the claim. */
 import type {
   ApplicationUpdate,
   Claim,
@@ -38,19 +37,19 @@ export interface DeliveryParts extends Sending {
   readonly random: Random;
   readonly observe: Observe;
   readonly tracker: Tracker;
-  /** Without settings, and then without response headers, for so long its answer is late, in ms (D75). */
-  readonly patienceMs: number;
+  /** Time without settings or without response headers after which a request counts as waiting, in ms (D75). */
+  readonly lateAfterMs: number;
   readonly leaseMs: number;
-  /** Of one attempt, in ms (D76). */
+  /** Maximum duration of an attempt, in ms (D76). */
   readonly deadlineMs: number;
   readonly lastFailures: LastFailures;
-  /** A request may begin beside one that waits. */
+  /** Called when a slot becomes free because a request waits. */
   readonly onWaiting: () => void;
-  /** A destination has closed: what waits for it is to become dead letters. */
+  /** Called when a destination is closed: its messages must become dead letters. */
   readonly onClosed: (applicationId: string) => void;
 }
 
-/** How long to wait before the queue is told again what became of a claim, in ms. */
+/** Waits between calls that settle, release or extend a claim while the queue fails, in ms. */
 const SETTLE_DELAYS_MS = [100, 500, 2000, 5000, 10_000] as const;
 
 export class Delivery {
@@ -61,7 +60,7 @@ export class Delivery {
     this.#parts = parts;
   }
 
-  /** How many attempts were started. */
+  /** Number of attempts that were started. */
   get attempts(): number {
     return this.#attempts;
   }
@@ -73,7 +72,7 @@ export class Delivery {
     const found = destinations.resolve(claim.applicationId);
     const destination = isPromiseLike(found) ? await this.#inSlot(slot, found) : found;
     if (signal.aborted) {
-      await this.#tell('release', () => queue.release(claim));
+      await this.#retryQueueCall('release', () => queue.release(claim));
       return;
     }
     if (typeof destination === 'string' || destination.isRefused) {
@@ -81,11 +80,10 @@ export class Delivery {
       return;
     }
     let heldSince = claimedAt;
-    // Settings that took long may have left less of the lease than an attempt may take, after which the messages
-    // would be sent again, and again.
+    // If the settings took long, the attempt might outlast the lease, and the messages would be sent twice.
     if (clock.monotonicMs() - claimedAt + deadlineMs >= leaseMs) {
       heldSince = clock.monotonicMs();
-      const answer = await this.#tell('extend', () => queue.extend(claim, leaseMs));
+      const answer = await this.#retryQueueCall('extend', () => queue.extend(claim, leaseMs));
       if (answer !== 'extended') return;
     }
     await this.#attempt({ claim, destination, slot, startedAt, heldSince });
@@ -96,8 +94,8 @@ export class Delivery {
     const { applicationId, format, messages, state } = claim;
     const breaker = circuitBreakerOf(state, destination.urlHash, policy);
     if (isOfAnotherUrl(state, breaker.urlHash) && messages.length > policy.cautiousMaxMessages) {
-      // Claimed by what the old URL was good for: the new one is untried (D75).
-      await this.#tell('release', () =>
+      // The claim has as many messages as the old URL was trusted with; the new one is untried (D75).
+      await this.#retryQueueCall('release', () =>
         queue.release(claim, { ...initialState(policy), pauseMs: 0 }),
       );
       return;
@@ -133,7 +131,7 @@ export class Delivery {
     const settlement = settle(attempted, policy, random);
     const endSettling = tracker.beginSettling();
     try {
-      const isLost = await this.#isLost(claim, settlement, heldSince);
+      const isLost = await this.#settleClaim(claim, settlement, heldSince);
       this.#report({ claim, attempted, settlement, started, isLost });
     } finally {
       endSettling();
@@ -150,29 +148,33 @@ export class Delivery {
     }
   }
 
-  /** What takes long, be it the host's settings or the receiver, does not keep others from beginning (D75). */
+  /** Gives up the active slot when the host's settings or the receiver take long (D75). Returns a function that stops the timer. */
   #waitWhenLate(slot: Slot): () => void {
-    const { clock, patienceMs, onWaiting } = this.#parts;
+    const { clock, lateAfterMs, onWaiting } = this.#parts;
     const wait = (): void => {
-      if (slot.wait()) onWaiting();
+      if (slot.tryToWait()) onWaiting();
     };
-    return clock.startTimer(patienceMs, wait, 'let-end');
+    return clock.startTimer(lateAfterMs, wait, 'let-end');
   }
 
-  /** Settles the claim. Tells whether its messages are another's by now. */
-  async #isLost(claim: Claim, { results, state }: Settlement, heldSince: number): Promise<boolean> {
+  /** Settles the claim. Resolves to true if the lease expired, so that another process may have the messages. */
+  async #settleClaim(
+    claim: Claim,
+    { results, state }: Settlement,
+    heldSince: number,
+  ): Promise<boolean> {
     const { queue, clock, leaseMs } = this.#parts;
     let calls = 0;
-    const answer = await this.#tell('settle', () => {
+    const answer = await this.#retryQueueCall('settle', () => {
       calls += 1;
       return queue.settle(claim, results, state);
     });
-    // Before its lease is over a claim is lost to nobody but a call of ours whose answer was lost.
+    // Within the lease, `lost` means that an earlier call has settled the claim but its answer was lost.
     const isOurs = calls > 1 && clock.monotonicMs() - heldSince < leaseMs;
     return answer === undefined || (answer === 'lost' && !isOurs);
   }
 
-  /** Nothing was sent: the destination's turn comes again later (D72). */
+  /** Releases a claim without a usable destination, and pauses the destination (D72). */
   async #release(claim: Claim, because: MissingDestination): Promise<void> {
     const { policy, random, observe, queue, lastFailures } = this.#parts;
     const { applicationId, state } = claim;
@@ -189,11 +191,14 @@ export class Delivery {
     };
     lastFailures.failed({ applicationId, because });
     observe('destination-missing', () => ({ applicationId, waitMs: step.pauseMs, because }));
-    await this.#tell('release', () => queue.release(claim, update));
+    await this.#retryQueueCall('release', () => queue.release(claim, update));
   }
 
-  /** Again until the lease is over: then the messages are due again by themselves (law 3). */
-  async #tell<T>(operation: QueueOperation, call: () => Promise<T>): Promise<T | undefined> {
+  /** Repeats a failing call until the lease has expired: then the messages are due again anyway (law 3). */
+  async #retryQueueCall<T>(
+    operation: QueueOperation,
+    call: () => Promise<T>,
+  ): Promise<T | undefined> {
     const { clock, random, observe, leaseMs, signal } = this.#parts;
     const startedAt = clock.monotonicMs();
     for (let failures = 0; ; failures += 1) {
@@ -203,7 +208,7 @@ export class Delivery {
         const delayMs = SETTLE_DELAYS_MS[failures] ?? SETTLE_DELAYS_MS.at(-1) ?? 0;
         const retryInMs = jittered(delayMs, random);
         observe('queue-failed', () => ({ operation, retryInMs, ...errorCodeOf(error) }));
-        // Once the sender is being closed a queue that fails must not hold it up (D79).
+        // A failing queue must not delay `close` (D79).
         const isOver = clock.monotonicMs() - startedAt + retryInMs > leaseMs;
         if (isOver || signal.aborted) return undefined;
         await clock.idle(retryInMs, signal);
@@ -230,7 +235,7 @@ export class Delivery {
     else if (outcome !== 'aborted') {
       lastFailures.failed({ applicationId, ...attemptEnd(result) });
     }
-    // What another process has settled meanwhile is that process's to tell.
+    // The process that has the messages now reports what becomes of them.
     if (isLost) return;
     for (const change of settlement.changes) this.#reportChange(change, report);
     const { messages } = claim;

@@ -1,5 +1,4 @@
-/** Where an application's requests go, as its settings say at the moment. */
-
+/** Resolves an application to its destination: the URL and secret that its settings have now. */
 import { hash } from 'node:crypto';
 import { isPromiseLike } from '../runtime/is-promise-like.ts';
 import { type TimeLimit, withTimeout } from '../runtime/timers.ts';
@@ -9,46 +8,46 @@ import { type NetworkPolicy, refuseLiteralAddress } from '../webhook/http/ssrf-g
 import { parseWebhookUrl } from '../webhook/http/webhook-url.ts';
 import { checkSecret } from '../webhook/signature.ts';
 
-/** Where requests go. */
+/** A URL and a secret. */
 export interface Target {
   readonly url: URL;
   readonly secret: string;
-  /** Given always: an attack on Object.prototype must not become credentials. */
+  /** Required, so that a polluted Object.prototype cannot supply credentials. */
   readonly tls: PostRequest['tls'];
 }
 
-/** Where one application's requests go. */
+/** The destination of an application. */
 export interface Destination extends Target {
-  /** Tells its URL from another one. The URL itself is not stored: it may have a token in it. */
+  /** Identifies the URL. The URL itself is not stored, since it may contain a token. */
   readonly urlHash: string;
-  /** Whether it has an address that the network policy refuses: nothing is sent there (D82). */
+  /** Whether the network policy refuses its address: then nothing is sent (D82). */
   readonly isRefused: boolean;
-  /** Whose it is. */
   readonly application: ResolvedApplication;
 }
 
-/** Why there is none: nothing was found, it cannot be used, its address is refused, or asking for it failed. */
-export type MissingDestination = 'unknown' | 'unusable' | 'refused' | 'failed';
+/** Why an application has no destination: no settings, unusable ones, or the host failed to supply them. */
+export type Unresolved = 'unknown' | 'unusable' | 'failed';
+
+/** Why nothing can be sent to an application: also because the network policy refuses its address. */
+export type MissingDestination = Unresolved | 'refused';
 
 export interface DestinationParts extends Omit<TimeLimit, 'ms'> {
   readonly find: SettingsReader['find'];
   readonly network: NetworkPolicy;
 }
 
-/** Asks the settings. What they are is not the sender's fault, and may be mended: nothing is thrown (D72, D82). */
+/** Never throws for bad settings: they may be corrected while messages wait (D72, D82). */
 export class Destinations {
   readonly #parts: DestinationParts;
-  /** Of settings that keep their objects, each is read once. */
-  readonly #known = new WeakMap<ResolvedApplication, Destination | MissingDestination>();
+  /** Settings objects that were read before, so that each is read once. */
+  readonly #known = new WeakMap<ResolvedApplication, Destination | Unresolved>();
 
   constructor(parts: DestinationParts) {
     this.#parts = parts;
   }
 
-  /** Gives the destination at once where the settings are an object; asks the host, at most for 10 s, where not. */
-  resolve(
-    applicationId: string,
-  ): Destination | MissingDestination | Promise<Destination | MissingDestination> {
+  /** Returns the destination at once if the settings are an object; otherwise asks the host, for at most 10 s. */
+  resolve(applicationId: string): Destination | Unresolved | Promise<Destination | Unresolved> {
     const found = this.#parts.find(applicationId);
     if (!isPromiseLike(found)) {
       if (found === undefined) return 'unknown';
@@ -57,14 +56,12 @@ export class Destinations {
     return this.#asked(found);
   }
 
-  async #asked(
-    found: ReturnType<SettingsReader['find']>,
-  ): Promise<Destination | MissingDestination> {
+  async #asked(found: ReturnType<SettingsReader['find']>): Promise<Destination | Unresolved> {
     const answer = await withTimeout(this.#ask(found), this.#parts);
     return answer?.value ?? 'failed';
   }
 
-  async #ask(found: ReturnType<SettingsReader['find']>): Promise<Destination | MissingDestination> {
+  async #ask(found: ReturnType<SettingsReader['find']>): Promise<Destination | Unresolved> {
     try {
       const application = await found;
       if (application === undefined) return 'unknown';
@@ -76,7 +73,7 @@ export class Destinations {
     }
   }
 
-  #read(application: ResolvedApplication): Destination | MissingDestination {
+  #read(application: ResolvedApplication): Destination | Unresolved {
     let known = this.#known.get(application);
     if (known === undefined) {
       known = this.#destinationOf(application, application.secret as string | undefined);
@@ -88,7 +85,7 @@ export class Destinations {
   #destinationOf(
     application: ResolvedApplication,
     secret: string | undefined,
-  ): Destination | MissingDestination {
+  ): Destination | Unresolved {
     if (application.url === undefined || secret === undefined) return 'unknown';
     const { tls } = application;
     try {

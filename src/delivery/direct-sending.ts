@@ -1,4 +1,4 @@
-/** One call of `sendWebhook`: requests one after the other, settled by the same rules as a sender's. */
+/** A call of `sendWebhook`: makes one request after the other, and settles each by the rules of a sender. */
 import { SecurityEventError } from '../errors.ts';
 import type { Json } from '../queue/queue.ts';
 import { Heap } from '../runtime/heap.ts';
@@ -27,7 +27,7 @@ export interface DirectCall extends Sending {
   readonly random: Random;
 }
 
-/** The policy of a sender that has one destination and an end: it neither stops for probes nor closes. */
+/** Returns the policy of a call that ends: without probes, and without closing the destination at 410. */
 export function directPolicy({
   schedule,
   maxBodyBytes,
@@ -51,23 +51,23 @@ export async function sendDirectly(call: DirectCall): Promise<SendReport> {
   return sending.report();
 }
 
-/** Messages of one application with the same history, in their order. Requests are cut from its front. */
+/** Messages of one application with the same history, in order. Requests take messages from its front. */
 interface Batch {
   readonly entries: readonly AcceptedEntry[];
   /** Index of the first entry that is left. */
   readonly from: number;
   /** On the monotonic clock. */
   readonly dueMs: number;
-  /** How often its messages were sent. */
+  /** Number of requests that its messages were in. */
   readonly sends: number;
-  /** Maximum size of a request of them; absent: the destination's alone. */
+  /** Maximum number of messages in a request; `undefined`: the limit of the destination. */
   readonly maxMessages: number | undefined;
   readonly progress: Json | null;
   /** How the last attempt ended; empty before the first. */
   readonly end: AttemptEnd;
 }
 
-/** An application, and its turn among those that are due at the same time. */
+/** The batches of an application, and its turn among applications that are due at the same time. */
 interface Line {
   /** By due time, then in the order of the call. */
   readonly batches: Batch[];
@@ -85,7 +85,7 @@ class DirectSending {
   readonly #undelivered: UndeliveredMessage[] = [];
   readonly #requests: RequestReport[] = [];
   readonly #startedAt: number;
-  /** One for the call: applications share the receiver, and what it refuses. */
+  /** One for the call, since all applications have the same receiver. */
   #breaker: CircuitBreaker;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #turns = 0;
@@ -104,12 +104,12 @@ class DirectSending {
     const { clock, signal } = this.#call;
     for (let line = this.#lines.first(); line !== undefined; line = this.#lines.first()) {
       if (signal.aborted) break;
-      // Looked at again after the wait: a timer may be early by a fraction, and Retry-After is a floor.
+      // Compared again after the wait: a timer may fire a fraction early, and Retry-After is a minimum.
       const waitMs = Math.max(dueMs(line), this.#pausedUntil) - clock.monotonicMs();
       if (waitMs > 0) await clock.sleep(waitMs, signal);
       else await this.#sendNext();
     }
-    this.#giveUpRest({ reason: 'aborted', waitMs: undefined });
+    this.#giveUpAll({ reason: 'aborted', waitMs: undefined });
   }
 
   report(): SendReport {
@@ -131,11 +131,11 @@ class DirectSending {
     this.#lines.push(line);
   }
 
-  /** The application has its next turn behind the others. */
+  /** Sends one request of the next application, whose next turn comes after the others'. */
   async #sendNext(): Promise<void> {
     const line = this.#lines.shift() as Line;
     const batch = line.batches.shift() as Batch;
-    const entries = this.#cut(batch);
+    const entries = this.#takeFront(batch);
     const rest = { ...batch, from: batch.from + entries.length };
     if (rest.from < rest.entries.length) line.batches.unshift(rest);
     const { settlement, end, retryAfterMs } = await this.#attempt(entries, batch);
@@ -146,8 +146,8 @@ class DirectSending {
     if (settlement.outcome === 'pause' && retryAfterMs !== undefined) this.#pause(retryAfterMs);
   }
 
-  /** Returns as many entries as one request may have; at least one. */
-  #cut({ entries, from, maxMessages = Number.POSITIVE_INFINITY }: Batch): AcceptedEntry[] {
+  /** Returns the entries of the next request: as many as it may have, at least one. */
+  #takeFront({ entries, from, maxMessages = Number.POSITIVE_INFINITY }: Batch): AcceptedEntry[] {
     const step = { breaker: this.#breaker, pauseMs: 0, changes: [] };
     const limits = updateOf(step, this.#call.policy);
     const most = Math.min(entries.length, from + Math.min(maxMessages, limits.maxMessages));
@@ -169,7 +169,7 @@ class DirectSending {
     const result = await post(request, destination, this.#call);
     const retryAfterMs = retryAfterOf(result, clock.now());
     if (result.kind === 'failure' && result.code === 'undici-missing') {
-      // No retry mends a deployment.
+      // A retry cannot succeed: the deployment lacks undici.
       throw new SecurityEventError('ERR_PEER_MISSING', { detail: result.detail });
     }
     const attempted = {
@@ -208,16 +208,16 @@ class DirectSending {
     batches.splice(place === -1 ? batches.length : place, 0, retry);
   }
 
-  /** Holds back everything, or gives it up if that would take too long (D71, D72). */
+  /** Pauses the call as the receiver asked, or gives up if that exceeds the schedule (D71, D72). */
   #pause(waitMs: number): void {
     const { clock, policy, random } = this.#call;
     const wait = { waitMs, acceptedAt: this.#startedAt, now: clock.monotonicMs() };
     const next = nextTime(policy.schedule, wait, random);
-    if (next.kind === 'dead') this.#giveUpRest({ reason: next.reason, waitMs });
+    if (next.kind === 'dead') this.#giveUpAll({ reason: next.reason, waitMs });
     else this.#pausedUntil = next.at;
   }
 
-  #giveUpRest(why: GiveUp): void {
+  #giveUpAll(why: GiveUp): void {
     for (let line = this.#lines.shift(); line !== undefined; line = this.#lines.shift()) {
       for (const batch of line.batches) this.#giveUp(batch, why);
     }
@@ -234,7 +234,7 @@ class DirectSending {
 interface Attempt {
   readonly settlement: Settlement;
   readonly end: AttemptEnd;
-  /** What the receiver asked for. */
+  /** The wait that the receiver asked for. */
   readonly retryAfterMs: number | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The delivery engine behind `createWebhookSender`: intake at one end, scheduler at the other. */
+/** The methods of a webhook sender. */
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { MessageQueue } from '../queue/queue.ts';
@@ -64,7 +64,7 @@ export class Engine implements WebhookSender, FollowingSender {
       return { accepted: accepted.map(({ stored }) => stored.messageId), skipped };
     } catch (thrown) {
       const error = shutdown.errorFor(thrown);
-      // Nothing that is refused may disappear.
+      // A refused message must not disappear.
       throw error instanceof SecurityEventError ? error.about(messages) : error;
     } finally {
       end?.();
@@ -111,7 +111,7 @@ export class Engine implements WebhookSender, FollowingSender {
   }
 
   async purge(selection: unknown = {}): Promise<number> {
-    // A filter that is misspelt must not discard everything.
+    // `readCall` refuses unknown options: a misspelt filter must not delete everything.
     const filter = readCall<DeadLetterSelection>(selection, SELECTION_RULES);
     const count = await this.#changing((queue) => queue.purgeDeadLetters(filter));
     if (count > 0) this.#parts.observe('discarded', () => ({ reason: 'purged', count }));
@@ -122,7 +122,7 @@ export class Engine implements WebhookSender, FollowingSender {
     await this.#changing((queue) => queue.reopenApplication(applicationId));
   }
 
-  /** Not async, and no more `close` is: their callers share one promise. */
+  /** Not async, like `close`, so that callers share one promise. */
   flush(options: unknown = {}): Promise<FlushResult> {
     try {
       return this.#parts.shutdown.flush(readCall<FlushOptions>(options, FLUSH_RULES));

@@ -1,4 +1,4 @@
-/** A call of `send` on its way into the queue: reads its messages, stores them, reports what was accepted. */
+/** The intake of a call of `send`: reads its messages, stores them in the queue, and reports what was accepted. */
 import { SecurityEventError } from '../errors.ts';
 import type { EnqueueResult, MessageQueue } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -16,22 +16,22 @@ export interface EnqueueParts {
   readonly find: SettingsReader['find'];
   /** Resolves when the queue can be used; undefined if it can be used already. */
   readonly ready: () => Promise<void> | undefined;
-  /** Time for which an accepted message waits for others, in ms. */
+  /** Time for which an accepted message waits for others of its application, in ms. */
   readonly delayMs: number;
   readonly intake: Pick<IntakeRules, 'dialect' | 'maxBodyBytes' | 'v1Aliases' | 'newId'>;
-  /** Whether an application's URL is another than the one that its state in the queue is about. */
-  readonly hasMoved: (applicationId: string) => Promise<boolean>;
+  /** Whether the settings have another URL than the one that the application's state in the queue is about. */
+  readonly hasNewUrl: (applicationId: string) => Promise<boolean>;
   readonly tracker: Tracker;
   readonly observe: Observe;
   readonly clock: Clock;
-  /** One for all that the sender does, so that its works share their part of a turn. */
+  /** Shared by all parts of the sender, so that together they yield in time. */
   readonly yieldToEventLoop: YieldToEventLoop;
 }
 
 const NONE_REFUSED: ReadonlyMap<string, SkipReason> = new Map();
 const NONE_CLOSED: readonly string[] = [];
 
-/** Two requests of messages: with fewer nothing is behind. */
+/** Messages of two full requests. With fewer pending ones the intake does not slow down. */
 const MANY_PENDING = 2000;
 
 export class Enqueuer {
@@ -42,7 +42,6 @@ export class Enqueuer {
     this.#parts = parts;
     const { intake, find, yieldToEventLoop, tracker } = parts;
     const { dialect, maxBodyBytes, v1Aliases, newId } = intake;
-    // Once, and of no more than is needed: it may be all of a sender's settings.
     const isBehind = (): boolean => tracker.pending > MANY_PENDING;
     this.#rules = { dialect, maxBodyBytes, v1Aliases, newId, find, yieldToEventLoop, isBehind };
   }
@@ -51,7 +50,7 @@ export class Enqueuer {
     const { clock, yieldToEventLoop } = this.#parts;
     const call = { messages, selection, acceptedAtMs: clock.now() };
     const { entries, skipped } = await takeIn(call, this.#rules);
-    // Mostly there is nothing to wait for, and then awaiting it takes longer than asking.
+    // Mostly there is nothing to wait for, and to await `undefined` takes longer than to check for it.
     let way = yieldToEventLoop();
     if (way !== undefined) await way;
     const closed = entries.length === 0 ? NONE_CLOSED : await this.#put(entries, ends);
@@ -62,7 +61,7 @@ export class Enqueuer {
     if (way !== undefined) await way;
     const all =
       skips.length === 0 ? skipped : [...skipped, ...skips].toSorted((a, b) => a.index - b.index);
-    this.#tell(accepted, all);
+    this.#publish(accepted, all);
     way = yieldToEventLoop();
     if (way !== undefined) await way;
     return { accepted, skipped: all };
@@ -94,7 +93,7 @@ export class Enqueuer {
     return refused;
   }
 
-  /** Resolves to the applications that are closed, for which nothing was stored. */
+  /** Stores the entries. Resolves to the applications that are closed: nothing of theirs was stored. */
   async #put(entries: readonly AcceptedEntry[], ends?: Ends): Promise<readonly string[]> {
     const { ready, tracker } = this.#parts;
     const opening = ready();
@@ -117,21 +116,21 @@ export class Enqueuer {
     try {
       return await queue.enqueue(entries, delayMs);
     } catch (error) {
-      // A queue may give one error to all calls whose messages it was to write at once.
+      // A queue may reject all calls that it wrote together with the same error.
       if (error instanceof SecurityEventError) throw error.copy(placeIn(entries, error));
       throw new SecurityEventError('ERR_QUEUE_FAILED', { cause: error });
     }
   }
 
-  /** D72: the new URL of a destination that was closed has not said 410 yet. */
+  /** A closed destination is opened for a new URL, which has not answered 410 yet (D72). */
   async #reopenForNewUrl(applicationId: string): Promise<boolean> {
-    const { hasMoved, queue } = this.#parts;
-    if (!(await hasMoved(applicationId))) return false;
+    const { hasNewUrl, queue } = this.#parts;
+    if (!(await hasNewUrl(applicationId))) return false;
     await queue.reopenApplication(applicationId);
     return true;
   }
 
-  #tell(accepted: readonly AcceptedEntry[], skipped: readonly SkippedMessage[]): void {
+  #publish(accepted: readonly AcceptedEntry[], skipped: readonly SkippedMessage[]): void {
     const { observe } = this.#parts;
     for (const { first, count } of countBy(accepted, idOf)) {
       const { applicationId, stored } = first;
@@ -163,7 +162,7 @@ export function countBy<T>(
   let lastKey: string | undefined;
   for (const one of list) {
     const key = keyOf(one);
-    // Mostly one follows another of its key: that is not looked up.
+    // Mostly consecutive items have the same key, which saves the look-up.
     if (last === undefined || key !== lastKey) {
       last = found.get(key);
       lastKey = key;
@@ -191,7 +190,7 @@ function idOf({ applicationId }: { readonly applicationId: string }): string {
   return applicationId;
 }
 
-/** A queue counts what it was given: what is skipped is not among it. */
+/** Translates an index among the accepted entries into one among the messages of the call. */
 function placeIn(accepted: readonly AcceptedEntry[], { code, path }: SecurityEventError) {
   const index = code === 'ERR_MESSAGE_TOO_LARGE' ? accepted[Number(path[0])]?.index : undefined;
   return index === undefined ? path : [index];

@@ -107,7 +107,7 @@ const OPERATIONS: Readonly<Record<QueueOperation, string>> = {
   extend: 'extend a lease while the settings are looked up',
   settle: 'settle a claim',
   release: 'release unsent messages',
-  upkeep: 'search for expired and stalled messages',
+  maintenance: 'search for expired and stalled messages',
   close: 'dead-letter the messages of a closed destination',
   count: 'count messages that other processes settled, during a `flush`',
 };

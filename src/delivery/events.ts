@@ -93,13 +93,13 @@ export interface DeliveryEvents {
   };
 }
 
-/** What was asked of a queue that failed; `upkeep`, `close` and `count` are about what became of messages in it. */
+/** What was asked of a queue that failed; `maintenance`, `close` and `count` are about what became of messages in it. */
 export type QueueOperation =
   | 'claim'
   | 'extend'
   | 'settle'
   | 'release'
-  | 'upkeep'
+  | 'maintenance'
   | 'close'
   | 'count';
 

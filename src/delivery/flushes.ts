@@ -1,4 +1,4 @@
-/** `flush`: waits for messages, and looks now and then for those that another process has settled. */
+/** `flush`: waits for messages, and asks the queue now and then which of them another process has settled. */
 import type { MessageQueue } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { deferred } from '../runtime/deferred.ts';
@@ -18,25 +18,26 @@ export interface FlushParts {
   readonly lastFailures: LastFailures;
   readonly clock: Clock;
   readonly observe: Observe;
-  /** Tells whether a request is in flight. */
+  /** Whether a request is in flight. */
   readonly isInFlight: () => boolean;
 }
 
-/** How often the queue is asked what another process has settled, in ms. */
-const LOOK_EVERY_MS = 1000;
+/** Time between two questions about messages that another process has settled, in ms. */
+const QUESTION_INTERVAL_MS = 1000;
 
-/** While requests are in flight here it is asked only each tenth time. */
-const LOOKS_IN_FLIGHT = 10;
+/** While requests are in flight here the queue is asked only every tenth time. */
+const INTERVALS_IN_FLIGHT = 10;
 
-interface Flushing {
+/** One flush, which calls without a limit share if nothing was accepted between them. */
+interface SharedFlush {
   /** Number of calls that had begun to accept messages when it began. */
   readonly callCount: number;
-  /** Returns the counts as they are now. */
+  /** Returns the counts at this moment. */
   readonly counts: () => FlushResult;
   readonly done: Promise<FlushResult>;
-  /** The same for callers without a limit, for whom the process is held. */
-  held: Promise<FlushResult> | undefined;
-  /** Ends it, whatever is left. */
+  /** The promise of all callers without a limit. */
+  unlimited: Promise<FlushResult> | undefined;
+  /** Ends it, whatever is still pending. */
   readonly end: () => void;
   waiters: number;
 }
@@ -44,10 +45,10 @@ interface Flushing {
 export class Flushes {
   readonly #parts: FlushParts;
   readonly #calls: Underway;
-  /** Those that somebody waits for. */
-  readonly #awaited = new Set<Flushing>();
-  #flushing: Flushing | undefined;
-  #looking: AbortController | undefined;
+  /** Those with waiters. */
+  readonly #awaited = new Set<SharedFlush>();
+  #latest: SharedFlush | undefined;
+  #asking: AbortController | undefined;
   #isClosed = false;
 
   /** `calls` are those that may put messages into the queue. */
@@ -56,25 +57,25 @@ export class Flushes {
     this.#calls = calls;
   }
 
-  /** Waits for messages. Calls with the same `callCount` share one promise, if they have no limit. */
+  /** Waits for messages. Calls with the same `callCount` and without a limit share one promise. */
   flush({ signal, deadlineMs }: FlushOptions, callCount: number): Promise<FlushResult> {
-    if (this.#flushing?.callCount !== callCount) this.#flushing = this.#start(callCount);
-    const flushing = this.#flushing;
-    if (this.#isClosed) flushing.end();
+    if (this.#latest?.callCount !== callCount) this.#latest = this.#start(callCount);
+    const flush = this.#latest;
+    if (this.#isClosed) flush.end();
     if (signal !== undefined || deadlineMs !== undefined) {
-      return this.#wait(flushing, this.#untilLimit(flushing, { signal, deadlineMs }));
+      return this.#wait(flush, this.#untilLimit(flush, { signal, deadlineMs }));
     }
-    flushing.held ??= this.#wait(flushing, flushing.done);
-    return flushing.held;
+    flush.unlimited ??= this.#wait(flush, flush.done);
+    return flush.unlimited;
   }
 
   /** Ends all, and each that begins later. */
   close(): void {
     this.#isClosed = true;
-    for (const flushing of this.#awaited) flushing.end();
+    for (const flush of this.#awaited) flush.end();
   }
 
-  #start(callCount: number): Flushing {
+  #start(callCount: number): SharedFlush {
     const { tracker, lastFailures } = this.#parts;
     const { promise: ended, resolve: end } = deferred();
     let watch: Watch | undefined;
@@ -91,69 +92,66 @@ export class Flushes {
       watch.end();
       return counts();
     };
-    return { callCount, counts, done: settleAll(), held: undefined, end, waiters: 0 };
+    return { callCount, counts, done: settleAll(), unlimited: undefined, end, waiters: 0 };
   }
 
-  /** Each wait holds the process for itself; after the last one nothing is left of the flush. */
-  async #wait(flushing: Flushing, work: Promise<FlushResult>): Promise<FlushResult> {
-    flushing.waiters += 1;
-    this.#awaited.add(flushing);
-    this.#look();
-    const letGo = keepProcessAlive(this.#parts.clock);
+  /** Keeps the process alive while it waits. When the last waiter leaves, the flush ends. */
+  async #wait(flush: SharedFlush, work: Promise<FlushResult>): Promise<FlushResult> {
+    flush.waiters += 1;
+    this.#awaited.add(flush);
+    this.#startAsking();
+    const release = keepProcessAlive(this.#parts.clock);
     try {
       return await work;
     } finally {
-      letGo();
-      flushing.waiters -= 1;
-      if (flushing.waiters === 0) this.#leave(flushing);
+      release();
+      flush.waiters -= 1;
+      if (flush.waiters === 0) this.#remove(flush);
     }
   }
 
-  #leave(flushing: Flushing): void {
-    this.#awaited.delete(flushing);
-    flushing.end();
-    if (this.#flushing === flushing) this.#flushing = undefined;
+  #remove(flush: SharedFlush): void {
+    this.#awaited.delete(flush);
+    flush.end();
+    if (this.#latest === flush) this.#latest = undefined;
     if (this.#awaited.size > 0) return;
-    if (this.#looking !== undefined) cancelWait(this.#looking);
-    this.#looking = undefined;
+    if (this.#asking !== undefined) cancelWait(this.#asking);
+    this.#asking = undefined;
   }
 
   async #untilLimit(
-    flushing: Flushing,
+    flush: SharedFlush,
     { signal, deadlineMs }: FlushOptions,
   ): Promise<FlushResult> {
     const limit = deferred();
     const over = new AbortController();
-    const letGo = signal === undefined ? () => {} : onAbort(signal, limit.resolve);
+    const stopListening = signal === undefined ? () => {} : onAbort(signal, limit.resolve);
     if (deadlineMs !== undefined) {
       void this.#parts.clock.sleep(deadlineMs, over.signal).then(limit.resolve);
     }
-    await Promise.race([flushing.done, limit.promise]);
-    letGo();
+    await Promise.race([flush.done, limit.promise]);
+    stopListening();
     cancelWait(over);
-    return flushing.counts();
+    return flush.counts();
   }
 
-  /** Asks as long as somebody waits. */
-  #look(): void {
-    if (this.#looking !== undefined) return;
-    const looking = new AbortController();
-    this.#looking = looking;
-    void this.#lookUntil(looking.signal);
+  #startAsking(): void {
+    if (this.#asking !== undefined) return;
+    this.#asking = new AbortController();
+    void this.#askUntil(this.#asking.signal);
   }
 
-  async #lookUntil(over: AbortSignal): Promise<void> {
+  async #askUntil(over: AbortSignal): Promise<void> {
     const { queue, tracker, clock, observe, isInFlight } = this.#parts;
-    for (let looks = 1; ; looks += 1) {
-      await clock.idle(LOOK_EVERY_MS, over);
+    for (let intervals = 1; ; intervals += 1) {
+      await clock.idle(QUESTION_INTERVAL_MS, over);
       if (over.aborted) return;
-      const isDue = looks % LOOKS_IN_FLIGHT === 0 || !isInFlight();
-      if (!isDue) continue;
+      if (isInFlight() && intervals % INTERVALS_IN_FLIGHT !== 0) continue;
       try {
         await tracker.findSettledElsewhere((ranges) => queue.countPending(ranges));
       } catch (error) {
         if (over.aborted) return;
-        const retryInMs = LOOK_EVERY_MS;
+        const retryInMs = QUESTION_INTERVAL_MS;
         observe('queue-failed', () => ({ operation: 'count', retryInMs, ...errorCodeOf(error) }));
       }
     }

@@ -1,8 +1,4 @@
-/**
- * A batch on its way into the queue: checked, routed, projected to its destination's format and
- * serialised, once. Later changes by the caller change nothing.
- */
-
+/** Checks, routes, projects and serialises the messages of a call, once. Later changes by the caller have no effect. */
 import { type Dialect, slugify } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import { check, type Rules, TEXT } from '../option-rules.ts';
@@ -25,13 +21,13 @@ import type { SendSelection, SkippedMessage, SkipReason } from './sender.ts';
 export interface IntakeRules {
   readonly dialect: Dialect;
   readonly maxBodyBytes: number;
-  /** Whether v1 elements also have the names that real receivers read (D41). */
+  /** Whether v1 elements also have the field names that existing receivers read (D41). */
   readonly v1Aliases: boolean;
   readonly newId: () => string;
-  /** The settings of an application; `undefined` where it is unknown. */
+  /** Returns the settings of an application; `undefined` if it is unknown. */
   readonly find: SettingsReader['find'];
   readonly yieldToEventLoop: YieldToEventLoop;
-  /** Whether more comes in than goes out. */
+  /** Whether messages are accepted faster than they are delivered. */
   readonly isBehind: () => boolean;
 }
 
@@ -53,7 +49,7 @@ export interface IntakeCall {
 const SELECTION_RULES: Rules<keyof SendSelection> = { module: TEXT, playbook: TEXT };
 
 /**
- * All messages, or an error and none.
+ * Reads all messages, or throws and takes none.
  *
  * @throws SecurityEventError `ERR_INVALID_MESSAGE`, `ERR_MESSAGE_TOO_LARGE` or
  * `ERR_UNKNOWN_APPLICATION`, whose `path` begins with the message's index, `ERR_INVALID_OPTION` for
@@ -138,7 +134,7 @@ function skip({ index, applicationId }: Routed, reason: SkipReason): SkippedMess
   return { index, applicationId, reason };
 }
 
-/** Few receivers read format v1, so that the message is made anew from its JSON for them. */
+/** Parses the message again for the few receivers that read format v1. */
 function parsed({ message, v1 }: ReadDraft): {
   readonly message: object;
   readonly v1: object | undefined;
@@ -147,7 +143,7 @@ function parsed({ message, v1 }: ReadDraft): {
   return { message: JSON.parse(message) as object, v1: hints };
 }
 
-/** D60: a response is of the playbook that it names, unless the call says otherwise. */
+/** The playbook of the call, or else the one that a response names (D60). */
 function routingOf({ module, playbook }: SendSelection, draft: ReadDraft): Routing {
   const name = playbook ?? draft.playbook;
   return { module, playbookSlug: name === undefined ? undefined : slugify(name) };

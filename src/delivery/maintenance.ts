@@ -1,7 +1,6 @@
 /**
- * What nobody's turn brings about: messages that wait past their horizon become dead letters, and so
- * does what waits for a closed destination; a new URL is not held to what the old one said; a message
- * that nobody picks up is told of.
+ * Periodic maintenance: makes messages dead letters that are past their horizon or wait for a closed destination,
+ * reopens destinations that have a new URL, and reports messages that no process claims.
  */
 import type { DeadReason, ExpiredMessage, MessageQueue, QueueStats } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -13,26 +12,26 @@ export interface MaintenanceParts {
   readonly queue: MessageQueue;
   readonly horizonMs: number;
   readonly everyMs: number;
-  /** A message that could be claimed and has been due for longer is told of. */
+  /** A message that has been due for longer, and that nobody claims, is reported. */
   readonly stalledAfterMs: number;
   readonly clock: Clock;
   readonly observe: Observe;
   readonly tracker: Tracker;
-  /** Whether an application's URL is another than the one that its state in the queue is about. */
-  readonly hasMoved: (applicationId: string) => Promise<boolean>;
+  /** Whether the settings have another URL than the one that the application's state in the queue is about. */
+  readonly hasNewUrl: (applicationId: string) => Promise<boolean>;
   /** Awaited between two pages. */
   readonly yieldToEventLoop: YieldToEventLoop;
   /** Makes the scheduler look again. */
   readonly wake: () => void;
 }
 
-/** So that dead letters by the thousand do not hold the event loop. */
+/** Messages in one call, so that thousands of dead letters do not hold the event loop. */
 const PAGE = 1000;
 
-/** So that one host function that does not answer does not make a round last for ever. */
+/** Destinations that are resolved at a time, so that a host function that hangs does not stop the round. */
 const LOOKED_UP_AT_ONCE = 100;
 
-/** The last attempt may be due at the horizon itself, and should be made. */
+/** The last attempt may be due at the horizon itself, and must still be made. */
 const GRACE_MS = 60_000;
 
 export class Maintenance {
@@ -55,7 +54,7 @@ export class Maintenance {
     await this.#closing;
   }
 
-  /** In pages; what fails is done by the next round. */
+  /** Makes the messages of a closed application dead letters. What fails is left to the next round. */
   closeApplication(applicationId: string): void {
     this.#closing = this.#closing.then(() => this.#try('close', () => this.#empty(applicationId)));
   }
@@ -64,7 +63,7 @@ export class Maintenance {
     const { clock, everyMs } = this.#parts;
     while (!this.#stop.signal.aborted) {
       await clock.idle(everyMs, this.#stop.signal);
-      if (!this.#stop.signal.aborted) await this.#try('upkeep', () => this.#round());
+      if (!this.#stop.signal.aborted) await this.#try('maintenance', () => this.#round());
     }
   }
 
@@ -73,15 +72,15 @@ export class Maintenance {
     await this.#inPages('horizon-passed', () => queue.expire(horizonMs + GRACE_MS, PAGE));
     await tracker.forgetSettledElsewhere((ranges) => queue.countPending(ranges));
     const { applications, oldestDueMs } = await queue.stats();
-    await this.#lookUp(applications);
+    await this.#reopenMoved(applications);
     if (oldestDueMs <= stalledAfterMs) return;
     observe('stalled', () => ({ oldestDueMs }));
     wake();
   }
 
-  /** Where a process only enqueues, nobody else finds out that a destination which is closed has moved. */
-  async #lookUp(applications: QueueStats['applications']): Promise<void> {
-    const { queue, hasMoved } = this.#parts;
+  /** No claim would find out that a closed destination has a new URL, and a failing one may be paused for long. */
+  async #reopenMoved(applications: QueueStats['applications']): Promise<void> {
+    const { queue, hasNewUrl } = this.#parts;
     const heldBack = [...applications].filter(
       ([, { tier, pending }]) => tier === 'closed' || (tier === 'failing' && pending > 0),
     );
@@ -90,7 +89,7 @@ export class Maintenance {
       const some = heldBack.slice(at, at + LOOKED_UP_AT_ONCE);
       const ends = await Promise.allSettled(
         some.map(async ([applicationId, { tier, pending }]) => {
-          if (await hasMoved(applicationId)) await queue.reopenApplication(applicationId);
+          if (await hasNewUrl(applicationId)) await queue.reopenApplication(applicationId);
           else if (tier === 'closed' && pending > 0) await this.#empty(applicationId);
         }),
       );
@@ -101,7 +100,7 @@ export class Maintenance {
   async #empty(applicationId: string): Promise<void> {
     const { queue } = this.#parts;
     await this.#inPages('destination-closed', async () => {
-      // Somebody may have opened it again between two pages.
+      // It may have been reopened between two pages.
       const state = await queue.applicationState(applicationId);
       return state?.tier === 'closed' ? await queue.closeApplication(applicationId, PAGE) : [];
     });

@@ -29,7 +29,7 @@ const WAIT_MS = integer(0, MAX_TIMER_MS);
 const COUNT = integer(1, 1_000_000);
 const MESSAGES = integer(1, MAX_MESSAGES_PER_REQUEST);
 
-/** How requests are made, whoever sends them. */
+/** How requests are made, by senders and by `sendWebhook`. */
 const REQUEST_OPTIONS = {
   /**
    * Maximum time of one attempt, in ms (D76). Of it, connecting may take 5 s, and the response headers must arrive
@@ -54,7 +54,7 @@ const REQUEST_OPTIONS = {
   ),
   /** Further headers. `Content-Type`, `Content-Length` and `X-Svc-Integrity` cannot be changed (D35). Default none. */
   headers: optional<Readonly<Record<string, string>>>(
-    // A Headers or a Map has no keys of its own: it would be dropped without a word.
+    // A Headers or a Map has no own keys, so its headers would be dropped silently.
     object('an object of names and values', (value) => !(Symbol.iterator in value)),
   ),
   /** The header User-Agent (D35). Default `security-event-delivery/<version>`. */
@@ -204,27 +204,27 @@ export const DELIVERY_OPTIONS = {
   maxDeadBytes: optional<number>(integer(0, Number.MAX_SAFE_INTEGER), '16777216'),
   ...POLICY_OPTIONS,
   /**
-   * Maximum number of requests that are being made: their answer has not come, and is not late yet (D75). An eighth of
-   * the files that the process may open, if that is less. 1 to 1000000; default 64.
+   * Maximum number of requests whose response has not come and is not late yet (D75). An eighth of the files that the
+   * process may open, if that is less. 1 to 1000000; default 64.
    */
   maxActiveRequests: option(COUNT, 64),
   /**
-   * Maximum number of requests whose answer is late (D75): each costs a socket and a timer. A quarter of the files that
+   * Maximum number of requests whose response is late (D75): each costs a socket and a timer. A quarter of the files that
    * the process may open, if that is less. 1 to 1000000; default 1024.
    */
   maxWaitingRequests: option(COUNT, 1024),
   /**
-   * Time without settings, and then without response headers, after which an answer is late, in ms (D75). 1 to
-   * 2147483647; default 50.
+   * Time without response headers after which a response is late, in ms; the same for settings that a function returns
+   * (D75). 1 to 2147483647; default 50.
    */
-  patienceMs: option(MS, 50),
+  lateAfterMs: option(MS, 50),
   /**
-   * Time for which a claim is leased, in ms; then another process may send its messages. Longer than `deadlineMs`. 1 to
+   * Time for which a claim is leased, in ms; after that another process may send its messages. Longer than `deadlineMs`. 1 to
    * 2147483647; default 60000, or three times `deadlineMs`, if that is more.
    */
   leaseMs: optional<number>(MS, '60000, or three times `deadlineMs`'),
   /** Time between two searches for expired and stalled messages, in ms. 1 to 2147483647; default 60000. */
-  upkeepMs: option(MS, 60_000),
+  maintenanceIntervalMs: option(MS, 60_000),
   /** Time after which a message that is due and could be sent is reported as `stalled`, in ms. 1 to 2147483647; default 60000. */
   stalledAfterMs: option(MS, 60_000),
   /**
@@ -268,7 +268,7 @@ export interface OneDestination
   extends WebhookDestination,
     Pick<Destination, 'application' | 'format' | 'tls'> {}
 
-/** Which applications there are: an object, or a function that is asked for one (D60). */
+/** The applications: an object, or a function that returns one application (D60). */
 export interface ManyDestinations extends Required<Pick<Destination, 'settings'>> {}
 
 export type WebhookSenderOptions<D extends Dialect = 'strict'> = (

@@ -48,7 +48,7 @@ type Wire = Pick<PosterOptions, 'network' | 'dispatcher' | 'deadlines'>;
 /** Options with their defaults, checked. */
 export interface SenderSettings {
   readonly source: SettingsSource;
-  /** Whether that is the host's own function, which may not answer. */
+  /** Whether the source is a function of the host, which may never answer. */
   readonly isAsked: boolean;
   readonly queue: MessageQueue | undefined;
   readonly memory: MemoryQueueOptions;
@@ -58,10 +58,10 @@ export interface SenderSettings {
   readonly lingerMs: number;
   readonly policy: DeliveryPolicy;
   readonly slots: SlotLimits;
-  readonly patienceMs: number;
+  readonly lateAfterMs: number;
   readonly leaseMs: number;
   readonly deadlineMs: number;
-  readonly upkeepMs: number;
+  readonly maintenanceIntervalMs: number;
   readonly stalledAfterMs: number;
   readonly flushBeforeExitMs: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -74,7 +74,7 @@ export interface SenderSettings {
  */
 export function readSenderOptions(options: unknown): SenderSettings {
   const { format, ...destination } = DESTINATION_OPTIONS;
-  // Its default counts only where one destination is given.
+  // Its default applies only to a single destination.
   const table = { ...destination, format: { ...format, default: undefined }, ...DELIVERY_OPTIONS };
   const given = readOptions(options, table);
   const { role, queue, maxActiveRequests, maxWaitingRequests, deadlineMs } = given;
@@ -84,8 +84,8 @@ export function readSenderOptions(options: unknown): SenderSettings {
   }
   const isDurable = queue !== undefined && queue.durability !== 'memory';
   const horizonMs = isDurable ? DURABLE_HORIZON_MS : MEMORY_HORIZON_MS;
-  const { dialect, v1Aliases, lingerMs, patienceMs } = given;
-  const { upkeepMs, stalledAfterMs, flushBeforeExitMs } = given;
+  const { dialect, v1Aliases, lingerMs, lateAfterMs } = given;
+  const { maintenanceIntervalMs, stalledAfterMs, flushBeforeExitMs } = given;
   return {
     source: sourceOf(given),
     isAsked: typeof given.settings === 'function',
@@ -97,10 +97,10 @@ export function readSenderOptions(options: unknown): SenderSettings {
     lingerMs,
     policy: { ...policyNumbers(given), schedule: engineSchedule(given.schedule, horizonMs) },
     slots: { maxActiveRequests, maxWaitingRequests },
-    patienceMs,
+    lateAfterMs,
     leaseMs: leaseOf(given.leaseMs, deadlineMs),
     deadlineMs,
-    upkeepMs,
+    maintenanceIntervalMs,
     stalledAfterMs,
     flushBeforeExitMs,
     headers: requestHeaders(given),
@@ -109,15 +109,15 @@ export function readSenderOptions(options: unknown): SenderSettings {
 }
 
 const HEADERS_MS = 15_000;
-/** What of a longer deadline is left for the response body. */
+/** The part of a longer deadline that is left for the response body. */
 const BODY_MS = 5000;
 
-/** A foreign dispatcher chooses its addresses itself, so the guard must be out of the way (D77). */
+/** The host's dispatcher chooses its addresses itself, so the network guard must be off (D77). */
 function wireOf({ network, dispatcher, deadlineMs }: Wire & { readonly deadlineMs: number }): Wire {
   if (dispatcher !== undefined && network !== 'delegated') {
     throw invalidOption("a dispatcher of your own needs network: 'delegated'", ['network']);
   }
-  // A longer deadline is more time for the receiver's work and leaves the body its part (D76).
+  // A longer deadline gives the receiver more time before the headers; the body keeps its part (D76).
   const headersMs = Math.max(HEADERS_MS, deadlineMs - BODY_MS);
   return { network, dispatcher, deadlines: { headersMs, totalMs: deadlineMs } };
 }
@@ -126,7 +126,7 @@ const MEMORY_OPTIONS = ['maxPendingBytes', 'maxPendingMessages', 'maxDeadBytes']
 
 type MemoryOption = (typeof MEMORY_OPTIONS)[number];
 
-/** A bound that is not kept would be worse than none. */
+/** Refuses bounds of the memory queue if another queue is given, which would not keep them. */
 function memoryOf(
   given: { readonly queue: MessageQueue | undefined } & {
     readonly [Name in MemoryOption]: number | undefined;
@@ -140,7 +140,7 @@ function memoryOf(
   return Object.fromEntries(names.map((name) => [name, given[name]]));
 }
 
-/** Two attempts of one message at a time would be two requests to one destination (D75). */
+/** A lease shorter than an attempt would allow two requests to one destination at a time (D75). */
 function leaseOf(leaseMs: number | undefined, deadlineMs: number): number {
   if (leaseMs === undefined) return Math.max(60_000, 3 * deadlineMs);
   if (leaseMs > deadlineMs) return leaseMs;
@@ -157,7 +157,7 @@ const OWN_OPTIONS = Object.keys(DESTINATION_OPTIONS).filter(
   (name): name is keyof OneDestination => name !== 'settings',
 );
 
-/** Returns settings as they are given; `createSettings` reads them. */
+/** Returns the settings without a check; `createSettings` reads them. */
 function sourceOf(given: Given): SettingsSource {
   const { settings } = given;
   if (settings === undefined) return oneDestination(given);
@@ -166,7 +166,7 @@ function sourceOf(given: Given): SettingsSource {
   throw invalidOption(`${extra} belongs into settings where settings are given`, [extra]);
 }
 
-/** Everything is found now, and not at the first message. */
+/** Checks everything now, not at the first message. */
 function oneDestination(given: Given): SettingsSource {
   const { url, secret, application, tls, network } = given;
   const { format = DESTINATION_OPTIONS.format.default } = given;
@@ -179,7 +179,7 @@ function oneDestination(given: Given): SettingsSource {
   const { value } = read;
   const find = (applicationId: string) =>
     id === undefined || id === applicationId ? value : undefined;
-  // Not again with each call, which took a quarter as long as accepting a message.
+  // A check with each call would take a quarter of the time of accepting a message.
   return Object.assign(find, { [IS_CHECKED]: true });
 }
 

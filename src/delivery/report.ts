@@ -1,31 +1,31 @@
-/** What a call of the direct sender came to. Ids, statuses and words of ours; no received text. */
+/** Reports of deliveries. They hold ids, statuses and codes, and no text that was received. */
 import type { AttemptResult, FailureCode, Outcome } from '../webhook/outcome.ts';
 import type { GiveUpReason } from '../webhook/retry.ts';
 import type { MissingDestination } from './destination.ts';
 
 export type UndeliveredReason =
   | GiveUpReason
-  /** alone in its request, and refused with 413 */
+  /** refused with 413 although it was alone in its request */
   | 'too-large'
   /** the caller's signal */
   | 'aborted';
 
-/** How an attempt ended: with a status, or with a word for why there is none. */
+/** How an attempt ended: a status, or a failure code if there was no response. */
 export interface AttemptEnd {
   readonly status?: number;
   readonly failure?: FailureCode;
-  /** One sentence about the failure that says what to do; no received text. */
+  /** One sentence: what happened and what to do. */
   readonly detail?: string;
 }
 
 export interface UndeliveredMessage extends AttemptEnd {
-  /** Where it is among the messages given. */
+  /** Index of the message in the call. */
   readonly index: number;
   readonly message_id: string;
   readonly reason: UndeliveredReason;
   /**
-   * How long to wait before it is sent again, in ms, where the receiver or the schedule says so. Not
-   * for `aborted`: a part of that wait may be over.
+   * Wait before it should be sent again, in ms, if the receiver or the schedule asks for one. Absent for `aborted`, since
+   * part of the wait may be over.
    */
   readonly retryAfterMs?: number;
 }
@@ -34,23 +34,23 @@ export interface UndeliveredMessage extends AttemptEnd {
 export interface RequestReport extends AttemptEnd {
   readonly outcome: Outcome;
   readonly message_ids: readonly string[];
-  /** How often these messages were sent before (D24). */
+  /** Number of times these messages were sent before (D24). */
   readonly retry_count: number;
-  /** Of the body. */
+  /** Size of the body. */
   readonly bytes: number;
   readonly durationMs: number;
-  /** What the receiver asked for. */
+  /** Wait that the receiver asked for. */
   readonly retryAfterMs?: number;
 }
 
 export interface SendReport {
   /** Whether every message was delivered; true without messages. */
   readonly ok: boolean;
-  /** Ids, in the order in which the messages were given. */
+  /** Ids, in the order of the call. */
   readonly delivered: readonly string[];
-  /** In the order in which the messages were given. */
+  /** In the order of the call. */
   readonly undelivered: readonly UndeliveredMessage[];
-  /** Every attempt, in the order in which they were made. */
+  /** All attempts, in order. */
   readonly requests: readonly RequestReport[];
 }
 
@@ -60,26 +60,26 @@ export function attemptEnd(result: AttemptResult): AttemptEnd {
     : { failure: result.code, detail: result.detail };
 }
 
-/** How the last attempt at a destination failed, or why there was none. */
+/** Why the last attempt at a destination failed, or could not be made. */
 export interface DestinationFailure {
   readonly applicationId: string;
-  /** Of the response; absent without one. */
+  /** Status of the response; absent without one. */
   readonly status?: number;
   /** Why there was no response. */
   readonly failure?: FailureCode;
-  /** One sentence about the failure that says what to do; no received text. */
+  /** One sentence: what happened and what to do. */
   readonly detail?: string;
-  /** Why nothing could be sent: no usable URL and secret. */
+  /** Why nothing could be sent. */
   readonly because?: MissingDestination;
 }
 
-/** With more destinations that fail, the one that failed longest ago is forgotten. */
+/** With more failing destinations, the one that failed longest ago is dropped. */
 const MAX_DESTINATIONS = 1000;
 
 export class LastFailures {
   readonly #byApplication = new Map<string, DestinationFailure>();
 
-  /** Takes the failure of an attempt. */
+  /** Records a failure. */
   failed(failure: DestinationFailure): void {
     const failures = this.#byApplication;
     failures.delete(failure.applicationId);
@@ -88,12 +88,12 @@ export class LastFailures {
     if (failures.size > MAX_DESTINATIONS && oldest !== undefined) failures.delete(oldest);
   }
 
-  /** Forgets the failure of a destination that took a request. */
+  /** Removes the failure of a destination that accepted a request. */
   succeeded(applicationId: string): void {
     this.#byApplication.delete(applicationId);
   }
 
-  /** Returns what a report of `undelivered` messages adds: nothing if all were delivered. */
+  /** Returns the `failures` field of a report; empty if all messages were delivered. */
   reportOf(undelivered: number): { readonly failures?: readonly DestinationFailure[] } {
     const failures = [...this.#byApplication.values()];
     return undelivered === 0 || failures.length === 0 ? {} : { failures };

@@ -1,4 +1,4 @@
-/** The numbers that decide when and how often a message is sent, and the schedules behind them. */
+/** When and how often a message is sent: the numbers of the delivery policy, and retry schedules. */
 import {
   ANYTHING,
   check,
@@ -28,13 +28,13 @@ export type EngineSchedule = RetrySchedule & { readonly horizonMs: number };
 
 export type PolicyNumbers = OptionValues<typeof POLICY_OPTIONS>;
 
-/** How the engine delivers, retries and holds back. */
+/** How the engine delivers, retries and pauses. */
 export interface DeliveryPolicy extends PolicyNumbers {
-  /** When a message that failed is sent again, and until when (D71). */
+  /** When a failed message is retried, and until when (D71). */
   readonly schedule: EngineSchedule;
 }
 
-/** What decisions are made by: the numbers, and chance. */
+/** What a decision depends on besides its subject. */
 export interface Decision {
   readonly policy: DeliveryPolicy;
   readonly random: Random;
@@ -53,7 +53,7 @@ const DEFAULT_DELAYS_MS = [
   12 * HOUR_MS,
 ] as const;
 
-/** D71: what waits in memory is gone with the process, and should not look safe for days. */
+/** Shorter in memory: the messages are lost with the process, and should not look safe for days (D71). */
 export const MEMORY_HORIZON_MS = HOUR_MS;
 export const DURABLE_HORIZON_MS = 72 * HOUR_MS;
 
@@ -83,26 +83,26 @@ function checkSchedule(schedule: unknown): Partial<RetrySchedule> {
 }
 
 /**
- * A schedule with the engine's defaults. One with delays of its own ends where they end, unless it
- * says otherwise.
+ * Completes a schedule with the defaults of a sender. With its own delays it does not repeat the last one, unless
+ * `repeatLast` is given.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` begins with `schedule`.
  */
 export function engineSchedule(options: unknown, horizonMs: number): EngineSchedule {
   const given = checkSchedule(options);
   const { delaysMs = DEFAULT_DELAYS_MS, repeatLast = given.delaysMs === undefined } = given;
-  // Not spread: `given` has no prototype.
+  // Assigned, not spread: `given` has no prototype, and must keep none.
   return Object.assign(given, { delaysMs, repeatLast, horizonMs: given.horizonMs ?? horizonMs });
 }
 
 /**
- * A schedule with the defaults of `sendWebhook` (D71).
+ * Completes a schedule with the defaults of `sendWebhook` (D71).
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` begins with `schedule`.
  */
 export function directSchedule(options: unknown): EngineSchedule {
   const given = checkSchedule(options);
-  // Without an end the call would never return while its receiver fails.
+  // Without an end the call would not return while the receiver fails.
   if (given.repeatLast === true && given.horizonMs === undefined) {
     throw invalidOption('schedule.repeatLast needs schedule.horizonMs', ['schedule', 'horizonMs']);
   }
@@ -117,7 +117,7 @@ export interface ScheduleToExplain {
    * its queue in memory, or those of `sendWebhook`.
    */
   readonly of?: 'durable' | 'memory' | 'sendWebhook';
-  /** As a sender is given it. */
+  /** The `schedule` option. */
   readonly schedule?: Partial<RetrySchedule>;
 }
 
@@ -125,33 +125,33 @@ export interface ScheduleToExplain {
 export interface ExplainedAttempt {
   /** From 1. */
   readonly attempt: number;
-  /** Without any jitter. */
+  /** Without jitter. */
   readonly earliestMs: number;
-  /** With the most jitter every time. */
+  /** With the most jitter before each attempt. */
   readonly latestMs: number;
-  /** Whether it is made however much jitter those before it had. */
+  /** Whether it is made regardless of the jitter before it. */
   readonly isCertain: boolean;
 }
 
 export interface ExplainedSchedule {
   readonly attempts: readonly ExplainedAttempt[];
-  /** Why there are no more of them; `list-full` where there are, but 1000 are enough. */
+  /** Why the list ends; `list-full`: it has 1000 attempts, and there are more. */
   readonly end: GiveUpReason | 'list-full';
-  /** From acceptance, in ms: nothing is sent after it; absent where there is none. */
+  /** Time from acceptance after which nothing is sent, in ms; absent without a limit. */
   readonly horizonMs?: number;
 }
 
 const RULES: Rules<keyof ScheduleToExplain> = {
   of: oneOf('durable', 'memory', 'sendWebhook'),
-  // Has a check of its own.
+  // Checked by `checkSchedule`.
   schedule: ANYTHING,
 };
 
 const MAX_ATTEMPTS = 1000;
 
 /**
- * All attempts of a message that always fails, where no receiver asks for longer waits with
- * Retry-After and no status allows fewer attempts (D71, D72).
+ * Lists all attempts of a message that always fails, if no receiver sends Retry-After and no status allows fewer
+ * attempts (D71, D72).
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */
@@ -168,7 +168,7 @@ export function explainSchedule(what: ScheduleToExplain = {}): ExplainedSchedule
     last = {
       attempt: last.attempt + 1,
       earliestMs: earliest.at,
-      // It is late for its horizon only: of chance, nothing else depends.
+      // With the most jitter it would pass the horizon; jitter changes nothing else.
       latestMs: latest.kind === 'retry' ? latest.at : horizonMs,
       isCertain: last.isCertain && latest.kind === 'retry',
     };
@@ -179,7 +179,7 @@ export function explainSchedule(what: ScheduleToExplain = {}): ExplainedSchedule
 const FIRST: ExplainedAttempt = { attempt: 1, earliestMs: 0, latestMs: 0, isCertain: true };
 
 const LEAST = (): number => 0;
-/** No random gives it, but some come as near as one likes. */
+/** The limit of a random number, which is below 1. */
 const MOST = (): number => 1;
 
 function after(

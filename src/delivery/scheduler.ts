@@ -1,6 +1,6 @@
 /**
- * Whose turn it is: claims whatever is due while there are slots, and otherwise waits. Fair, because
- * the queue lets applications take turns; bounded by the slots; driven by the clock it is given.
+ * Claims due messages while there are free slots, and starts a delivery for each claim. Fair, because applications
+ * take turns in the queue.
  */
 import type { Claim, ClaimRequest, MessageQueue, NothingDue } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -19,7 +19,7 @@ import type { Slot, Slots } from './slots.ts';
 export interface HeldClaim {
   readonly claim: Claim;
   readonly slot: Slot;
-  /** On the monotonic clock: its lease does not run for longer. */
+  /** Time on the monotonic clock before the claim was requested: its lease began no earlier. */
   readonly heldSince: number;
 }
 
@@ -39,12 +39,12 @@ export interface SchedulerParts {
   readonly deliver: (held: HeldClaim) => Promise<void>;
 }
 
-/** A queue that fails is asked again after this, in ms, and then ever later. */
+/** Waits between calls of a queue that keeps failing, in ms. */
 const QUEUE_DELAYS_MS = [100, 500, 2000, 10_000, 30_000] as const;
 
 const MAX_CLAIMS_AT_ONCE = 16;
 
-/** Even if nobody says that something is due, it is looked for this often, in ms. */
+/** Longest time between two looks into the queue, in ms: a notification may get lost. */
 const MAX_WAIT_MS = 30_000;
 
 export class Scheduler {
@@ -52,9 +52,9 @@ export class Scheduler {
   readonly #claims = new Underway();
   readonly #stop = new AbortController();
   readonly #timer: WakeableTimer;
-  /** When something is due next, on the monotonic clock, while nothing could be claimed. */
+  /** When the next message is due, on the monotonic clock; set while nothing can be claimed. */
   #nextDueAt: number | undefined;
-  /** Doubles with each answer that was a claim: a queue on a disk or a server answers many calls at a time. */
+  /** Doubles while messages are due, since a queue on a disk or a server can answer many calls at a time. */
   #claimsAtOnce = 1;
   #idle: (() => void)[] = [];
   #loop: Promise<void> | undefined;
@@ -68,34 +68,34 @@ export class Scheduler {
     this.#loop ??= this.#run();
   }
 
-  /** Tells whether a claim is not settled yet. */
+  /** Whether a claim is not settled yet. */
   get isInFlight(): boolean {
     return this.#claims.count > 0;
   }
 
-  /** Something may be due, or a slot is free. */
+  /** Makes it look into the queue now: a message may be due, or a slot is free. */
   wake(): void {
     this.#nextDueAt = undefined;
     this.#timer.wake();
   }
 
   /**
-   * Resolves once nothing is in flight and nothing will be due before `untilMs` on the monotonic
-   * clock, or when `signal` is aborted.
+   * Resolves when nothing is in flight and no message is due before `untilMs` on the monotonic clock, or when `signal`
+   * is aborted.
    */
-  async quiet(untilMs: number, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && !this.#isQuiet(untilMs)) {
+  async drain(untilMs: number, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !this.#isDrained(untilMs)) {
       await new Promise<void>((resolve) => {
-        const letGo = onAbort(signal, resolve);
+        const stopListening = onAbort(signal, resolve);
         this.#idle.push(() => {
-          letGo();
+          stopListening();
           resolve();
         });
       });
     }
   }
 
-  /** Claims nothing more; resolves once nothing is in flight. */
+  /** Stops claiming. Resolves when nothing is in flight. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.wake();
@@ -103,7 +103,7 @@ export class Scheduler {
     await this.#claims.over();
   }
 
-  #isQuiet(untilMs: number): boolean {
+  #isDrained(untilMs: number): boolean {
     const isWaiting = this.#nextDueAt !== undefined && this.#nextDueAt > untilMs;
     return this.#claims.count === 0 && isWaiting;
   }
@@ -117,20 +117,20 @@ export class Scheduler {
         await ready();
         const waitMs = await this.#claimAll();
         failures = 0;
-        this.#tellIdle();
+        this.#notifyIdle();
         await this.#timer.wait(Math.min(waitMs, MAX_WAIT_MS));
       } catch (error) {
         const retryInMs = jittered(QUEUE_DELAYS_MS[failures] ?? MAX_WAIT_MS, random);
         failures += 1;
         observe('queue-failed', () => ({ operation: 'claim', retryInMs, ...errorCodeOf(error) }));
-        // Not to be woken: whatever becomes due meanwhile, a failing queue is not asked more often.
+        // `wake` does not end this wait: a failing queue is not asked more often because messages become due.
         await clock.idle(retryInMs, this.#stop.signal);
       }
     }
     this.#timer.end();
   }
 
-  /** For how long there is nothing to claim. */
+  /** Claims until no message is due or no slot is free. Resolves to the time until it should look again, in ms. */
   async #claimAll(): Promise<number> {
     const { slots, clock } = this.#parts;
     while (!this.#stop.signal.aborted) {
@@ -146,12 +146,15 @@ export class Scheduler {
     return 0;
   }
 
-  /** Begins what it claims. If that is less than was asked for, resolves to the time until something is due. */
+  /**
+   * Makes up to `count` claims and starts their deliveries. If there were fewer due, resolves to the time until the next
+   * message is due, in ms.
+   */
   async #claimSome(tiers: ClaimRequest['tiers'], count: number): Promise<number | undefined> {
     const { queue, slots, policy, leaseMs, clock, yieldToEventLoop } = this.#parts;
     const { maxMessages, maxBodyBytes } = policy;
     const maxBytes = maxBodyBytes - BRACKET_BYTES;
-    // Before the call: the lease may run since then.
+    // Before the call, since the lease may begin at any time during it.
     const heldSince = clock.monotonicMs();
     let dueInMs: number | undefined;
     for (const answer of await claims(queue, { tiers, maxMessages, maxBytes, leaseMs }, count)) {
@@ -173,7 +176,7 @@ export class Scheduler {
     try {
       await deliver(held);
     } catch {
-      // A claim that the queue has damaged must not end the host's process. It is due again after its lease.
+      // A damaged claim must not end the host's process. Its messages are due again after the lease.
       observe('queue-failed', () => ({ operation: 'claim', retryInMs: leaseMs }));
     }
     held.slot.release();
@@ -181,14 +184,14 @@ export class Scheduler {
     this.wake();
   }
 
-  #tellIdle(): void {
+  #notifyIdle(): void {
     const waiting = this.#idle;
     this.#idle = [];
-    for (const tell of waiting) tell();
+    for (const resume of waiting) resume();
   }
 }
 
-/** Asks for so many claims at a time. Rejects if all calls failed. */
+/** Makes `count` calls at the same time. Rejects if all of them failed. */
 async function claims(
   queue: MessageQueue,
   request: ClaimRequest,
@@ -198,7 +201,7 @@ async function claims(
   const calls = Array.from({ length: count }, () => queue.claim(request));
   const settled = await Promise.allSettled(calls);
   const answers = settled.filter(isFulfilled).map(({ value }) => value);
-  // What is claimed is delivered, whatever became of the other calls.
+  // Messages that were claimed are delivered even if other calls failed.
   return answers.length > 0 ? answers : [await (calls[0] as Promise<Claim | NothingDue>)];
 }
 

@@ -1,26 +1,25 @@
 /**
- * Messages in one call, of which each fares as if it had gone alone: what a call is refused for may be
- * one message's fault, and then they go again one by one. Within the same call, so that whoever flushes
- * or closes the sender waits for those that are taken only then.
+ * Sends messages in one call as if each had its own call: if the call is refused because of one message, they are sent
+ * one by one. That happens within the same call, so that `flush` and `close` wait for it.
  */
 import { SecurityEventError } from '../errors.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
 import type { SkippedMessage, Taken } from './sender.ts';
 import { FollowedMessage } from './settled-messages.ts';
 
-/** The ends of a call's messages, by their places, where they are wanted. */
+/** The followed messages of a call, by their index. */
 export type Ends = FollowedMessage[];
 
-/** What a call came to that was not refused. */
+/** The result of a call that was not refused. */
 export interface Accepted {
   readonly accepted: readonly AcceptedEntry[];
   readonly skipped: readonly SkippedMessage[];
 }
 
 export interface EachCall {
-  /** All of them, or it rejects and none. */
+  /** Accepts all messages, or rejects and accepts none. */
   readonly accept: (messages: readonly object[], ends: Ends) => Promise<Accepted>;
-  /** What is told of an error of `accept`. */
+  /** Returns the error to report for an error of `accept`. */
   readonly errorFor: (error: unknown) => unknown;
 }
 
@@ -33,7 +32,7 @@ export function follow(ends: Ends, entries: readonly AcceptedEntry[]): FollowedM
   });
 }
 
-/** What became of each message, in its place; what it was refused for hands back it alone. */
+/** Resolves to a result for each message, in order. The error of a refused message has that message alone as `input`. */
 export async function sendEach(
   promised: Promise<readonly object[]>,
   call: EachCall,
@@ -49,7 +48,7 @@ export async function sendEach(
   }
 }
 
-/** One error as each message would have been refused with it alone. */
+/** Makes one error for each message, with that message as `input`. */
 export function refusals(error: unknown, messages: readonly object[]): unknown[] {
   return messages.map((message, index) => {
     if (!(error instanceof SecurityEventError)) return error;
@@ -57,7 +56,7 @@ export function refusals(error: unknown, messages: readonly object[]): unknown[]
   });
 }
 
-/** Whether some of the call may be in the queue all the same: to go again would be to be told twice. */
+/** Whether the error is about the whole call. After `ERR_QUEUE_FAILED` messages may be stored, and must not be sent twice. */
 const isOfAll = (error: unknown): boolean =>
   !(error instanceof SecurityEventError) || error.code === 'ERR_QUEUE_FAILED';
 

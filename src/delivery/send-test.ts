@@ -7,7 +7,7 @@ import type { ResolvedApplication } from '../settings/source.ts';
 import { AcceptedEntry } from '../webhook/accept.ts';
 import { formatTimestamp, type MessageToStore, storeV1, storeV2 } from '../webhook/encoder.ts';
 import type { Sending } from './attempt.ts';
-import type { Destinations, MissingDestination } from './destination.ts';
+import type { Destinations, Unresolved } from './destination.ts';
 import { directPolicy, sendDirectly } from './direct-sending.ts';
 import type { SendReport } from './report.ts';
 import { DEFAULT_POLICY, directSchedule } from './retry-policy.ts';
@@ -20,10 +20,9 @@ export interface TestParts extends Sending {
   readonly v1Aliases: boolean;
 }
 
-const WHY_MISSING: Readonly<Record<MissingDestination, string>> = {
+const WHY_UNRESOLVED: Readonly<Record<Unresolved, string>> = {
   unknown: 'the settings have no URL and secret for it',
   unusable: 'its URL or its secret cannot be used',
-  refused: 'its URL has an address that `network` refuses',
   failed: 'asking for its URL and secret failed, or took too long',
 };
 
@@ -34,7 +33,7 @@ export async function sendTestMessage(
 ): Promise<SendReport> {
   const destination = await parts.destinations.resolve(applicationId);
   if (typeof destination === 'string') {
-    const detail = WHY_MISSING[destination];
+    const detail = WHY_UNRESOLVED[destination];
     throw new SecurityEventError('ERR_UNKNOWN_APPLICATION', { detail, path: ['applicationId'] });
   }
   const { application } = destination;

@@ -1,4 +1,4 @@
-/** `sendWebhook`: one call, its retries and its report, which needs no sender. */
+/** `sendWebhook`: sends messages with retries in one call, without a sender. */
 import type { Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { Format } from '../queue/queue.ts';
@@ -20,9 +20,9 @@ import type { SendReport } from './report.ts';
  * Sends messages to one receiver, with retries, and reports what became of each. One request is in
  * flight at a time; at most `maxMessages` messages of one application share one.
  *
- * What a receiver or the network does never makes it reject: see the report. It rejects with `ERR_PEER_MISSING` if
- * undici cannot be loaded. Leave the messages as
- * they are until the call has settled: a large batch is read while the event loop turns.
+ * Failures of the receiver or the network are in the report and never reject. Rejects with `ERR_PEER_MISSING` if undici
+ * cannot be loaded. Do not change the messages before the call has settled: a large batch is read over several turns of
+ * the event loop.
  *
  * @throws SecurityEventError, as a rejection and before anything is sent, for what the caller did
  * wrong: `ERR_INVALID_MESSAGE`, `ERR_MESSAGE_TOO_LARGE`, `ERR_INVALID_OPTION`, `ERR_INVALID_URL`,
@@ -34,7 +34,7 @@ export function sendWebhook<D extends Dialect = 'strict', F extends Format = 2>(
   options?: SendOptions<D, F>,
 ): Promise<SendReport> {
   const system = { clock: systemClock, random: systemRandom, newId, createPoster };
-  // Retries go on for long after the request that asked for them has been answered.
+  // Retries go on after the traced request in which the call was made.
   return untraced(() => sendNow({ destination, messages, options }, system));
 }
 
@@ -44,7 +44,7 @@ export interface SendCall {
   readonly options?: unknown;
 }
 
-/** What a call needs of the world. */
+/** What a call needs from the process. */
 export interface SendSystem {
   readonly clock: Clock;
   readonly random: Random;
@@ -56,9 +56,9 @@ export async function sendNow(call: SendCall, system: SendSystem): Promise<SendR
   const { settings, entries } = await readCall(call, system);
   const { signal } = settings;
   const { clock, random } = system;
-  // A signal of ours: any number of calls may share the caller's, and each listens to it once.
+  // Our own signal, so that a call adds one listener to the caller's, which many calls may share.
   const stop = new AbortController();
-  const letGo = signal === undefined ? undefined : onAbort(signal, () => stop.abort());
+  const stopListening = signal === undefined ? undefined : onAbort(signal, () => stop.abort());
   const poster = system.createPoster({ ...settings.wire, clock, signal: stop.signal });
   try {
     return await sendDirectly({
@@ -74,7 +74,7 @@ export async function sendNow(call: SendCall, system: SendSystem): Promise<SendR
   } catch (error) {
     throw withInput(error, call.messages);
   } finally {
-    letGo?.();
+    stopListening?.();
     await poster.close();
   }
 }
@@ -84,7 +84,7 @@ interface CheckedCall {
   readonly entries: readonly AcceptedEntry[];
 }
 
-/** Nothing that is refused may disappear: the messages come back on the error, whatever is wrong. */
+/** Checks the call. The messages are on every error, so that none disappears. */
 async function readCall(
   { destination, messages, options }: SendCall,
   { clock, newId: makeId }: SendSystem,

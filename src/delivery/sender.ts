@@ -1,4 +1,4 @@
-/** The public face of the delivery engine: what a caller may ask of it. */
+/** The public types of the delivery engine. */
 import type { Dialect } from '../contract/index.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { DowngradeSkip } from '../projection/downgrade.ts';
@@ -15,40 +15,40 @@ import { encodeBody, formatTimestamp } from '../webhook/encoder.ts';
 import type { FailureCode } from '../webhook/outcome.ts';
 import type { MessageToSend } from '../webhook/read-messages.ts';
 import type { DestinationFailure, SendReport } from './report.ts';
-import type { FateCounts, FollowedMessage, WatchCounts } from './settled-messages.ts';
+import type { FollowedMessage, SettledCounts, WatchCounts } from './settled-messages.ts';
 import type { InFlight } from './slots.ts';
 
-/** Of one call: what its messages were detected by, and for which playbook (D60). */
+/** What detected the messages of a call, and the playbook they are for (D60). */
 export interface SendSelection {
   readonly module?: string | undefined;
   /** Its name or its slug. */
   readonly playbook?: string | undefined;
 }
 
-/** One message that was accepted, and is followed to its end; or that is not to be sent, and why. */
+/** A message that was accepted and is followed; or one that is not sent, and why. */
 export type Taken =
   | { readonly isAccepted: true; readonly followed: FollowedMessage | undefined }
   | { readonly isAccepted: false; readonly reason: SkipReason };
 
-/** What a call of `send` came to. */
+/** The result of a call of `send`. */
 export interface SendResult {
-  /** Ids, in the order in which the messages were given; these are delivered at least once. */
+  /** Ids of the accepted messages, in the order of the call. They are delivered at least once. */
   readonly accepted: readonly string[];
-  /** Those that are not to be sent, and why (D60). */
+  /** Messages that are not sent, and why (D60). */
   readonly skipped: readonly SkippedMessage[];
 }
 
 /**
- * Many messages as if each were sent alone, and followed to its end; known to this library alone. Another
- * copy of it finds this by its name, so that whoever changes what it means changes the name.
+ * Internal method: sends many messages as if each were sent alone, and follows each. Another copy of this library finds
+ * it by its name, so change the name when you change its meaning.
  */
 export const SEND_EACH: unique symbol = Symbol.for('security-event-delivery.send-each');
 
-/** A sender of this library's. */
+/** A sender made by this library. */
 export interface FollowingSender {
   /**
-   * What became of each, in its place. The messages are promised: the call has begun all the same, for
-   * whoever flushes or closes. Rejects where it has not: with `ERR_SENDER_CLOSED`.
+   * Resolves to a result for each message, in order. `flush` and `close` wait for the call from its beginning, even
+   * while the messages are only promised. Rejects with `ERR_SENDER_CLOSED`.
    */
   [SEND_EACH](
     messages: Promise<readonly object[]>,
@@ -58,25 +58,25 @@ export interface FollowingSender {
 
 interface WithFailures {
   /**
-   * Why messages are dead, discarded or pending: the last failure of each destination whose last attempt failed, at
-   * most 1000. Absent if there is none.
+   * Why messages are dead, discarded or pending: the last failure of each failing destination, at most 1000. Absent
+   * without failures.
    */
   readonly failures?: readonly DestinationFailure[];
 }
 
-/** What became of the messages that a call of `flush` waited for, since the call. */
+/** Counts of the messages that a call of `flush` waited for. */
 export interface FlushResult extends WatchCounts, WithFailures {}
 
-/** What became of messages since the call, whoever accepted them. */
-export interface CloseResult extends FateCounts, WithFailures {
-  /** What a queue in memory handed back: these were not delivered (D79). */
+/** Counts of the messages that this sender settled since the call, including those that other senders accepted. */
+export interface CloseResult extends SettledCounts, WithFailures {
+  /** Messages that were not delivered, from a queue in memory (D79). */
   readonly returned: readonly KeptMessage[];
-  /** How many messages stay in a durable queue; 0 where this sender had not opened it yet. */
+  /** Number of messages that stay in a durable queue; 0 if this sender had not opened it. */
   readonly left: number;
 }
 
 export interface SenderStats extends QueueStats {
-  /** Requests that are being made, and those whose answer is late (D75). */
+  /** Requests in flight: active ones, and those whose response is late (D75). */
   readonly inFlight: InFlight;
   /** POSTs since the sender was made. */
   readonly attempts: number;
@@ -84,11 +84,11 @@ export interface SenderStats extends QueueStats {
 
 export interface DeadLetterList {
   readonly items: readonly DeadMessage[];
-  /** To be given as `after`; absent on the last page. */
+  /** The `after` of the next page; absent on the last one. */
   readonly next?: string;
 }
 
-/** Which dead letters: all of them, an application's, or those of these ids. */
+/** Selects dead letters: all, those of an application, or those with these ids. */
 export type DeadLetterSelection = DeadLetterFilter;
 
 export interface DeadLetterQuery extends DeadLetterSelection {
@@ -98,15 +98,14 @@ export interface DeadLetterQuery extends DeadLetterSelection {
 }
 
 /**
- * Delivers messages at least once (D70), in the background. After `close` what would change the
- * queue rejects with `ERR_SENDER_CLOSED`, and `flush` has nothing to wait for; what the queue rejects with
- * (`ERR_QUEUE_FULL`, `ERR_QUEUE_FAILED`) is passed on. Options that are none are an
- * `ERR_INVALID_OPTION` of any call.
+ * Delivers messages at least once (D70), in the background. After `close`, methods that change the queue reject with
+ * `ERR_SENDER_CLOSED`, and `flush` resolves at once. Any method may reject with the queue's error (`ERR_QUEUE_FULL`,
+ * `ERR_QUEUE_FAILED`), and with `ERR_INVALID_OPTION` for bad arguments.
  */
 export interface WebhookSender<D extends Dialect = 'strict'> extends AsyncDisposable {
   /**
-   * Accepts messages: all of them, or it rejects and none. Once it has resolved they are delivered
-   * as long as the queue's `durability` holds. Never waits for a receiver.
+   * Accepts all messages, or rejects and accepts none. Accepted messages survive what the queue's `durability` names.
+   * Never waits for a receiver.
    *
    * Rejects with `ERR_INVALID_MESSAGE`, `ERR_MESSAGE_TOO_LARGE`, `ERR_UNKNOWN_APPLICATION`,
    * `ERR_INVALID_OPTION` (the selection, or an application of the settings), `ERR_SETTINGS_FAILED`,
@@ -115,35 +114,38 @@ export interface WebhookSender<D extends Dialect = 'strict'> extends AsyncDispos
    */
   send(messages: readonly MessageToSend<D>[], selection?: SendSelection): Promise<SendResult>;
   /**
-   * Really sends a `test` message to an application, once and at once, past the queue. Rejects with
-   * `ERR_UNKNOWN_APPLICATION` where there is no usable URL and secret for it.
+   * Sends a `test` message to an application at once, without the queue and without retries. Rejects with
+   * `ERR_UNKNOWN_APPLICATION` if it has no usable URL and secret.
    */
   sendTest(applicationId: string): Promise<SendReport>;
-  /** What waits and what became of the rest, counted by the queue (D70). */
+  /** Resolves to the queue's counts of pending and settled messages (D70), and to the requests in flight. */
   stats(): Promise<SenderStats>;
-  /** In pages, oldest first. */
+  /** Lists dead letters in pages, oldest first. */
   deadLetters(query?: DeadLetterQuery): Promise<DeadLetterList>;
-  /** Sends dead letters again, under their ids; their `retry_count` goes on. Resolves to how many. */
+  /** Sends dead letters again, with their ids; their `retry_count` keeps rising. Resolves to their number. */
   replay(selection?: DeadLetterSelection): Promise<number>;
-  /** Discards dead letters for good. Resolves to how many. */
+  /** Deletes dead letters. Resolves to their number. */
   purge(selection?: DeadLetterSelection): Promise<number>;
-  /** Delivers again to a destination that has closed itself with 410 (D72). */
+  /**
+   * Delivers again to a destination that was closed by 410 (D72), and ends the pause of a failing one. A healthy
+   * destination stays as it is.
+   */
   reopen(applicationId: string): Promise<void>;
   /**
-   * Waits until the messages that this sender accepted before the call, and those that were due when it
-   * opened the queue, are settled: delivered, dead or discarded. This may take as long as the schedule.
-   * `signal` and `deadlineMs` (0 to 2147483647; default none) end the wait, and `pending` counts what is
-   * left. `settledElsewhere` counts what another process settled. Does not wait for replayed messages.
-   * With `role: 'enqueue'` waits for the queue to take the messages, and counts nothing.
+   * Waits until messages are delivered, dead or discarded: those that this sender accepted before the call, and those
+   * that were due when it opened the queue. This may take as long as the schedule. `signal` and `deadlineMs` (0 to
+   * 2147483647; default none) end the wait; `pending` counts the messages that are left. `settledElsewhere` counts those
+   * that another process settled. Does not wait for replayed messages. With `role: 'enqueue'` it waits until the queue
+   * has stored the messages, and counts nothing.
    */
   flush(options?: {
     readonly signal?: AbortSignal;
     readonly deadlineMs?: number;
   }): Promise<FlushResult>;
   /**
-   * Accepts nothing more, delivers what can be delivered within `deadlineMs` (default 10000), ends
-   * what is in flight, and closes the queue. Counts all that this sender settled since the call, also
-   * messages that others accepted. Idempotent: the first call's report is everybody's. It rejects with `ERR_QUEUE_FAILED` where the queue does not answer for 30 s.
+   * Stops accepting, delivers what is due within `deadlineMs` (0 to 2147483647; default 10000), aborts requests that are
+   * still in flight, and closes the queue. All calls return the promise of the first one. Rejects with
+   * `ERR_QUEUE_FAILED` if the queue does not answer for 30 s.
    */
   close(options?: { readonly deadlineMs?: number }): Promise<CloseResult>;
 }
@@ -154,12 +156,12 @@ interface Kept {
   readonly sends: number;
 }
 
-/** Its content is parsed when it is asked for, and does not show where the object is printed. */
+/** A message that was not delivered. Its content is parsed on access, and is not shown when the object is printed. */
 export class KeptMessage {
   readonly applicationId: string;
   readonly message_id: string;
   readonly format: Format;
-  /** How often it was sent. */
+  /** Number of times it was sent. */
   readonly sends: number;
   readonly #stored: StoredMessage;
 
@@ -172,8 +174,8 @@ export class KeptMessage {
   }
 
   /**
-   * What was to be sent. In format 2 it can be given to `send` again:
-   * `{ message_id, message_type, message }`. In format 1 it is the element.
+   * Returns the message. In format 2 you can pass it to `send`: `{ message_id, message_type, message }`. In format 1 it is
+   * the element of the request.
    */
   get content(): Readonly<Record<string, unknown>> {
     const outgoing = { stored: this.#stored, sends: 0 };
@@ -189,10 +191,10 @@ type Ending = Pick<DeadMessage, 'status' | 'failure'>;
 
 /** A message whose attempts are over, kept for `replay`. */
 export class DeadMessage extends KeptMessage {
-  /** Names it in `replay` and `purge`. */
+  /** Identifies it in `replay` and `purge`. */
   readonly id: string;
   readonly reason: DeadReason;
-  /** How its last attempt ended; neither where there was none. */
+  /** Status of the last attempt, or why there was no response; neither without an attempt. */
   readonly status?: number;
   readonly failure?: FailureCode;
   /** Milliseconds since the epoch. */
@@ -214,13 +216,13 @@ export class DeadMessage extends KeptMessage {
 export type SkipReason =
   | RouteSkip
   | DowngradeSkip
-  /** the receiver has said 410 twice (D72), or a call has closed the destination */
+  /** the receiver has answered 410 twice (D72) */
   | 'destination-closed'
-  /** the destination was open again, but then the queue failed; send it again */
+  /** the destination was reopened, but then the queue failed: send the message again */
   | 'queue-failed';
 
 export interface SkippedMessage {
-  /** Where it is among the messages given. */
+  /** Index of the message in the call. */
   readonly index: number;
   readonly applicationId: string;
   readonly reason: SkipReason;

@@ -1,4 +1,4 @@
-/** What follows from one attempt for its messages, its destination and the queue (D71-D75). Pure. */
+/** Decides what an attempt means for its messages and its destination (D71-D75). Pure. */
 import type { ApplicationUpdate, ClaimedMessage, Json, MessageResult } from '../queue/queue.ts';
 import type { Random } from '../runtime/random.ts';
 import {
@@ -20,7 +20,7 @@ import {
 import type { Decision, DeliveryPolicy } from './retry-policy.ts';
 
 export interface Attempted {
-  /** Ages are measured at `claimedAtMs`. One stands for all where all have the same history. */
+  /** One for each message, or a single one if all have the same history. Ages are measured at `claimedAtMs`. */
   readonly messages: readonly MessageHistory[];
   /** Number of messages in the request. */
   readonly messageCount: number;
@@ -29,9 +29,9 @@ export interface Attempted {
   readonly breaker: CircuitBreaker;
   readonly result: AttemptResult;
   readonly bodyBytes: number;
-  /** What the receiver asked for. */
+  /** The wait that the receiver asked for. */
   readonly retryAfterMs: number | undefined;
-  /** When it ended, in the queue's time. */
+  /** End of the attempt, in the queue's time. */
   readonly now: number;
 }
 
@@ -91,7 +91,7 @@ export function settle(attempted: Attempted, policy: DeliveryPolicy, random: Ran
   };
 }
 
-/** As old as they are now: an attempt takes time, and the horizon is measured from its end (D71). */
+/** Adds the duration of the attempt to the ages: the horizon is compared with its end (D71). */
 function agedBy(messages: readonly MessageHistory[], elapsedMs: number): MessageHistory[] {
   return messages.map(({ ageMs, progress }) => ({ ageMs: ageMs + elapsedMs, progress }));
 }
@@ -99,7 +99,7 @@ function agedBy(messages: readonly MessageHistory[], elapsedMs: number): Message
 const isTimeout = (result: AttemptResult): boolean =>
   result.kind === 'failure' && (result.code === 'headers-timeout' || result.code === 'deadline');
 
-/** Most have nothing behind them yet. */
+/** Most messages have no progress, which saves reading it. */
 const hasFailedAlone = (message: MessageHistory | undefined): boolean =>
   message !== undefined && message.progress !== null && progressOf(message).failedAlone;
 
@@ -107,8 +107,8 @@ const isWithinBisection = (message: MessageHistory): boolean =>
   message.progress !== null && progressOf(message).isBisecting;
 
 /**
- * We ended the attempt, or could not begin it: that says nothing about the destination. The messages stay
- * counted as sent, since the receiver may have taken them (D24).
+ * Settles an attempt that this library ended or could not begin, which says nothing about the destination. The messages
+ * still count as sent, since the receiver may have read them (D24).
  */
 function notSent(
   { messages, messageCount }: Attempted,
@@ -118,35 +118,35 @@ function notSent(
   const results = messages.map((message): MessageResult => {
     const progress = progressOf(message);
     const isAlone = progress.failedAlone || progress.isBisecting;
-    const company = isAlone ? { maxMessages: messageCount } : {};
-    return { kind: 'retry', afterMs: 0, ...company, progress };
+    const limit = isAlone ? { maxMessages: messageCount } : {};
+    return { kind: 'retry', afterMs: 0, ...limit, progress };
   });
   const state = updateOf({ ...step, changes: [] }, policy);
   return { outcome: 'later', results, state, changes: [] };
 }
 
-/** For dead letters and events: a status, or a word for why there is none. */
+/** Returns what dead letters and events keep of the last attempt: a status or a failure code. */
 export function lastAttemptOf(
   result: AttemptResult,
 ): { readonly status: number } | { readonly failure: FailureCode } {
   return result.kind === 'response' ? { status: result.status } : { failure: result.code };
 }
 
-/** What a message has behind it; stored with it, so plain JSON. */
+/** What happened to a message in earlier attempts. Stored with it, so plain JSON. */
 export type Progress = {
   /** Failures that count as steps of the schedule. */
   readonly failures: number;
-  /** Those that count towards the attempts which its status allows (D72, D74). */
+  /** Refusals, which are limited by `refusedMaxAttempts` (D72, D74). */
   readonly refusals: number;
-  /** It is within a bisection (D74). */
+  /** Whether a bisection is looking for the message that makes its requests fail (D74). */
   readonly isBisecting: boolean;
-  /** It failed in a request of its own: it goes alone, and says nothing about its destination (D75). */
+  /** Whether it failed alone: then it is sent alone, and its failures say nothing about the destination (D75). */
   readonly failedAlone: boolean;
 };
 
 const START: Progress = { failures: 0, refusals: 0, isBisecting: false, failedAlone: false };
 
-/** What decides about a message: how old it is, and what it has behind it. */
+/** What decides about a message: its age and its progress. */
 export type MessageHistory = Pick<ClaimedMessage, 'ageMs' | 'progress'>;
 
 export function progressOf({ progress }: Pick<ClaimedMessage, 'progress'>): Progress {
@@ -162,34 +162,34 @@ export interface RequestEnd extends Judgement {
   readonly lastAttempt: Json;
 }
 
-/** Why a message was given up, in the words of a report; a queue stores its `reason` alone. */
+/** Why a message was given up, for reports; the queue stores only the `reason`. */
 export interface GaveUp {
   readonly reason: GiveUpReason | 'too-large';
-  /** The wait that was due, in ms. */
+  /** The wait before the attempt that is not made, in ms. */
   readonly waitMs: number | undefined;
 }
 
 export type Verdict = MessageResult & { readonly gaveUp?: GaveUp };
 
-/** One for all: a request has up to a thousand messages, and this is how most of them end. */
+/** Shared, since most messages end like this. */
 const DELIVERED: Verdict = Object.freeze({ kind: 'delivered' });
 
-/** Returns a result for each history, in order. What failed together is due again together: one chance for all. */
+/** Returns a result for each history, in order. Messages that failed together get the same jitter, so they stay together. */
 export function resultsOf(
   messages: readonly MessageHistory[],
   end: RequestEnd,
   { policy, random, messageCount }: Decision & { readonly messageCount: number },
 ): Verdict[] {
   if (end.outcome === 'delivered') return messages.map(() => DELIVERED);
-  const chance = random();
-  const context = { end, policy, count: messageCount, random: () => chance };
+  const jitter = random();
+  const context = { end, policy, count: messageCount, random: () => jitter };
   return messages.map((message) => resultOf(message, context));
 }
 
 interface Context {
   readonly end: RequestEnd;
   readonly policy: DeliveryPolicy;
-  /** Of the request. */
+  /** Number of messages in the request. */
   readonly count: number;
   readonly random: Random;
 }
@@ -212,7 +212,7 @@ function resultOf(message: MessageHistory, context: Context): Verdict {
   }
 }
 
-/** Due again at once, or when the receiver said, with half of the company (D73, D74). */
+/** Retries the message in a request of half the size, at once or after the receiver's Retry-After (D73, D74). */
 function smaller(message: MessageHistory, progress: Progress, context: Context): Verdict {
   const { end, policy, count, random } = context;
   const maxMessages = Math.max(1, Math.floor(count / 2));
@@ -224,14 +224,14 @@ function smaller(message: MessageHistory, progress: Progress, context: Context):
   return { kind: 'retry', afterMs: next.at, maxMessages, progress };
 }
 
-/** By the schedule (D71), as often as the status allows (D72). */
+/** Retries the message by the schedule (D71), as often as the status allows (D72). */
 function later(
   message: MessageHistory,
   progress: Progress,
   context: Context & { readonly isShared: boolean },
 ): Verdict {
   const { end, policy, count, isShared, random } = context;
-  // A failure that may be another message's fault is not held against this one (D74).
+  // A refusal that another message of the request may have caused does not count (D74).
   const isRefusal = end.maxAttempts !== undefined && !isShared;
   const refusals = progress.refusals + (isRefusal ? 1 : 0);
   if (isRefusal && refusals >= policy.refusedMaxAttempts)
@@ -249,15 +249,15 @@ function later(
   const isBisecting = progress.isBisecting && !end.blamesContent;
   return {
     kind: 'retry',
-    // Even where the schedule says at once, others have their turn first (D72).
+    // At least 1 ms, so that other messages go first even if the schedule has no wait (D72).
     afterMs: Math.max(1, next.at),
-    ...companyOf({ failedAlone, isBisecting }, count),
+    ...messageLimit({ failedAlone, isBisecting }, count),
     progress: { failures: progress.failures + 1, refusals, isBisecting, failedAlone },
   };
 }
 
-/** A message that may spoil a request goes alone, or with those it was with. */
-function companyOf(
+/** A message that may make a request fail is sent alone, or in a request no larger than the last one. */
+function messageLimit(
   { failedAlone, isBisecting }: Pick<Progress, 'failedAlone' | 'isBisecting'>,
   count: number,
 ): { readonly maxMessages: number | undefined } {

@@ -1,31 +1,32 @@
-/** How messages ended, for whoever waits for it: receipts, `flush` and `close`. */
+/** What became of messages, for those who wait for it: receipts, `flush` and `close`. */
 import type { DeadReason, DiscardReason } from '../queue/queue.ts';
 import { deferred } from '../runtime/deferred.ts';
 
-/** How a message ended. */
-export type Fate = 'delivered' | 'dead' | 'discarded';
+/** The state in which a message ends. */
+export type FinalState = 'delivered' | 'dead' | 'discarded';
 
 export interface SettledMessage {
-  readonly fate: Fate;
-  readonly reason?: DeadReason | DiscardReason | undefined;
+  readonly outcome: FinalState;
+  /** Why the message is dead or discarded. */
+  readonly reason?: DeadReason | DiscardReason;
 }
 
-/** Calls that began at about the same time, and what was settled meanwhile. */
+/** Calls that began at about the same time, and messages that were settled meanwhile. */
 class Generation {
   calls = 0;
   readonly kept = new Map<number, SettledMessage>();
 }
 
 /**
- * A queue that never answers a call must not cost memory without end. A message that is dropped and was accepted after
- * all counts as settled elsewhere, which the next comparison with the queue finds.
+ * Bounds the memory while a queue never answers a call. A message that is dropped although this sender accepted it
+ * counts as settled elsewhere: the next comparison with the queue finds it.
  */
 const MAX_KEPT = 100_000;
 
 /**
- * Keeps settled messages of unknown sequences while an `enqueue` call is under way that may have accepted
- * them. Most belong to other senders of a shared queue, so each is dropped soon: calls are counted by
- * generation, and what was settled in one is dropped when no call of it or of an earlier one is under way.
+ * Keeps messages that are settled before the `enqueue` call that accepted them has resolved with their sequences. Most
+ * belong to other senders of a shared queue, so each is dropped soon: calls are counted by generation, and the
+ * messages of a generation are dropped when all its calls and all earlier ones are over.
  */
 export class EarlySettlements {
   #current = new Generation();
@@ -36,7 +37,7 @@ export class EarlySettlements {
     return this.#current.kept.size + this.#previous.kept.size;
   }
 
-  /** Begins a call of `enqueue`. Returns the function that ends it; to be called once. */
+  /** Begins a call of `enqueue`. Returns the function that ends it; call it once. */
   begin(): () => void {
     const generation = this.#current;
     generation.calls += 1;
@@ -46,7 +47,7 @@ export class EarlySettlements {
     };
   }
 
-  /** Keeps a settled message if a call is under way. Drops the oldest one past the limit. */
+  /** Keeps a settled message while a call is in progress. Drops the oldest one when the limit is reached. */
   keep(sequence: number, message: SettledMessage): void {
     if (this.#current.calls + this.#previous.calls === 0) return;
     this.#current.kept.set(sequence, message);
@@ -56,7 +57,7 @@ export class EarlySettlements {
     kept.delete(oldest as number);
   }
 
-  /** Returns the message of this sequence and drops it; `undefined` if it is not kept. */
+  /** Removes and returns the message with this sequence; `undefined` if it is not kept. */
   take(sequence: number): SettledMessage | undefined {
     if (this.size === 0) return undefined;
     for (const { kept } of [this.#previous, this.#current]) {
@@ -76,15 +77,12 @@ export class EarlySettlements {
   }
 }
 
-export interface FateCounts {
-  readonly delivered: number;
-  readonly dead: number;
-  readonly discarded: number;
-}
+/** Number of messages by the state in which they ended. */
+export type SettledCounts = Readonly<Record<FinalState, number>>;
 
 /** Counts of the messages that a watch waits for. */
-export interface WatchCounts extends FateCounts {
-  /** Settled by another process, since the watch began. */
+export interface WatchCounts extends SettledCounts {
+  /** Settled by another process since the watch began. */
   readonly settledElsewhere: number;
   /** Not settled. */
   readonly pending: number;
@@ -93,91 +91,96 @@ export interface WatchCounts extends FateCounts {
 /** Waits for the messages that were not settled when it began. */
 export interface Watch {
   readonly counts: () => WatchCounts;
-  /** Resolves when none of them is pending, or at `end`. */
+  /** Resolves when none of them is pending, or when `end` is called. */
   readonly done: Promise<void>;
-  /** Ends the watch. Its counts stay as they are. */
+  /** Ends the watch. Its counts no longer change. */
   readonly end: () => void;
 }
 
-interface Mark {
-  /** Messages of this epoch or an earlier one count. */
+interface ActiveWatch {
+  /** It waits for messages of this epoch and of earlier ones. */
   readonly epoch: number;
   pending: number;
   settledElsewhere: number;
-  readonly fates: Record<Fate, number>;
+  readonly settled: Record<FinalState, number>;
   readonly finish: () => void;
 }
 
 export class Watches {
-  readonly #marks = new Set<Mark>();
-  readonly #tallies = new Set<Record<Fate, number>>();
+  readonly #active = new Set<ActiveWatch>();
+  readonly #counters = new Set<Record<FinalState, number>>();
 
-  /** Begins a watch of `pending` messages, which are those of the epoch and earlier ones. */
+  /** Begins a watch of `pending` messages, which are those of the epoch and of earlier ones. */
   begin(epoch: number, pending: number): Watch {
     const { promise: done, resolve: finish } = deferred();
-    const fates = { delivered: 0, dead: 0, discarded: 0 };
-    const mark: Mark = { epoch, pending, settledElsewhere: 0, fates, finish };
+    const settled = { delivered: 0, dead: 0, discarded: 0 };
+    const watch: ActiveWatch = { epoch, pending, settledElsewhere: 0, settled, finish };
     if (pending === 0) finish();
-    else this.#marks.add(mark);
+    else this.#active.add(watch);
     return {
-      counts: () => ({ ...fates, settledElsewhere: mark.settledElsewhere, pending: mark.pending }),
+      counts: () => ({
+        ...settled,
+        settledElsewhere: watch.settledElsewhere,
+        pending: watch.pending,
+      }),
       done,
       end: () => {
-        this.#marks.delete(mark);
+        this.#active.delete(watch);
         finish();
       },
     };
   }
 
-  /** Lets messages leave the watches that wait for them. Without a fate they were settled elsewhere. */
-  leave(epoch: number, count: number, fate?: Fate): void {
-    for (const mark of this.#marks) {
-      if (epoch > mark.epoch) continue;
-      mark.pending -= count;
-      if (fate === undefined) mark.settledElsewhere += count;
-      else mark.fates[fate] += count;
-      if (mark.pending > 0) continue;
-      this.#marks.delete(mark);
-      mark.finish();
+  /** Removes messages from the watches that wait for them. Without an outcome they were settled elsewhere. */
+  remove(epoch: number, count: number, outcome?: FinalState): void {
+    for (const watch of this.#active) {
+      if (epoch > watch.epoch) continue;
+      watch.pending -= count;
+      if (outcome === undefined) watch.settledElsewhere += count;
+      else watch.settled[outcome] += count;
+      if (watch.pending > 0) continue;
+      this.#active.delete(watch);
+      watch.finish();
     }
   }
 
-  /** Begins to count all that `count` is called with. Returns a function that reads the counts. */
-  tally(): () => FateCounts {
-    const fates = { delivered: 0, dead: 0, discarded: 0 };
-    this.#tallies.add(fates);
-    return () => ({ ...fates });
+  /** Begins to count the calls of `count`. Returns a function that reads the counts. */
+  counter(): () => SettledCounts {
+    const counts = { delivered: 0, dead: 0, discarded: 0 };
+    this.#counters.add(counts);
+    return () => ({ ...counts });
   }
 
-  /** Counts a settled message for the tallies. */
-  count(fate: Fate): void {
-    for (const tally of this.#tallies) tally[fate] += 1;
+  /** Counts a settled message. */
+  count(outcome: FinalState): void {
+    for (const counts of this.#counters) counts[outcome] += 1;
   }
 }
 
-/** One message whose end somebody wants to know; most are only counted. */
+/** What became of one message. */
 export interface MessageEnd {
-  /** `accepted`: it stays in a queue from which another process, or a later one, delivers. */
-  readonly outcome: 'delivered' | 'dead' | 'discarded' | 'accepted';
-  /** Why, of a message that is dead or discarded: a word of the dead or the discard reasons. */
+  /** `accepted`: it stays in a queue, and another process, or a later one, delivers it. */
+  readonly outcome: FinalState | 'accepted';
+  /** Why the message is dead or discarded: one of the reasons of dead letters or of discarded messages. */
   readonly reason?: string;
 }
 
-/** Told once, and asked whenever: a promise is made for whoever asks, and for nobody else. */
+/** A message whose end a caller waits for; most messages are only counted. The promise is created on first use. */
 export class FollowedMessage {
   #end: MessageEnd | undefined;
   #ended: Promise<MessageEnd> | undefined;
-  #tell: ((end: MessageEnd) => void) | undefined;
+  #resolve: ((end: MessageEnd) => void) | undefined;
 
-  tell(end: MessageEnd): void {
+  /** Resolves `ended`; call it once. */
+  end(end: MessageEnd): void {
     this.#end = end;
-    this.#tell?.(end);
+    this.#resolve?.(end);
   }
 
   get ended(): Promise<MessageEnd> {
     this.#ended ??= new Promise((resolve) => {
       if (this.#end !== undefined) resolve(this.#end);
-      else this.#tell = resolve;
+      else this.#resolve = resolve;
     });
     return this.#ended;
   }

@@ -14,7 +14,7 @@ import { type CloseResult, type FlushResult, KeptMessage } from './sender.ts';
 export interface ShutdownParts extends FlushParts {
   readonly queue: MessageQueue;
   /** Resolves when nothing is in flight or due before that time, or at the latest when aborted. */
-  readonly quiet: (untilMs: number, signal: AbortSignal) => Promise<void>;
+  readonly drain: (untilMs: number, signal: AbortSignal) => Promise<void>;
   /** Starts nothing more and ends what is in flight; resolves when that is over. */
   readonly stop: () => Promise<void>;
   /** Ends all connections. */
@@ -24,7 +24,7 @@ export interface ShutdownParts extends FlushParts {
 
 const DEFAULT_CLOSE_MS = 10_000;
 
-/** What a queue may take to be closed, in ms: it may have much to write, or to hand back. */
+/** Maximum time to close the queue, in ms: it may have much to write or to return. */
 const QUEUE_CLOSE_MS = 30_000;
 
 export class Shutdown {
@@ -39,7 +39,7 @@ export class Shutdown {
     this.#flushes = new Flushes(parts, this.#calls);
   }
 
-  /** Runs what may put something into the queue; `flush` and `close` wait for it. */
+  /** Runs a call that may change the queue; `flush` and `close` wait for it. */
   async accepting<T>(work: () => Promise<T>): Promise<T> {
     const end = this.begin();
     try {
@@ -59,28 +59,28 @@ export class Shutdown {
     return () => this.#calls.end(call);
   }
 
-  /** What is told of an error of a call that began before `close`, and may have found the queue closed. */
+  /** Maps `ERR_QUEUE_CLOSED` to `ERR_SENDER_CLOSED` for a call that began before `close`. */
   errorFor(error: unknown): unknown {
-    return this.#closing === undefined ? error : asOfClosed(error);
+    return this.#closing === undefined ? error : mapClosedQueue(error);
   }
 
-  /** Calls between which nothing was accepted share one promise. After `close` it is over at once. */
+  /** Waits for messages. Calls share one promise if nothing was accepted between them. After `close` it resolves at once. */
   flush(options: FlushOptions = {}): Promise<FlushResult> {
     return this.#flushes.flush(options, this.#callCount);
   }
 
   close(deadlineMs = DEFAULT_CLOSE_MS): Promise<CloseResult> {
     if (this.#closing === undefined) {
-      this.#closing = this.#held(this.#close(deadlineMs));
-      // A host that does not look at the report must not end for a queue that failed to close (D80).
+      this.#closing = this.#keepingAlive(this.#close(deadlineMs));
+      // A host that ignores the report must not crash because the queue failed to close (D80).
       this.#closing.catch(() => {});
     }
     return this.#closing;
   }
 
   async #close(deadlineMs: number): Promise<CloseResult> {
-    const { tracker, clock, quiet, disconnect, lastFailures } = this.#parts;
-    const fates = tracker.tally();
+    const { tracker, clock, drain, disconnect, lastFailures } = this.#parts;
+    const fates = tracker.counter();
     const untilMs = clock.monotonicMs() + deadlineMs;
     const deadline = new AbortController();
     const done = new AbortController();
@@ -89,7 +89,7 @@ export class Shutdown {
     onAbort(deadline.signal, late.resolve);
     try {
       await Promise.race([this.#calls.over(), late.promise]);
-      await quiet(untilMs, deadline.signal);
+      await drain(untilMs, deadline.signal);
       const { returned, left } = await this.#end(done.signal);
       const kept = await this.#keep(returned);
       const counts = fates();
@@ -97,15 +97,14 @@ export class Shutdown {
       return { ...counts, returned: kept, left, ...lastFailures.reportOf(undelivered) };
     } finally {
       done.abort();
-      // What stays in the queue is another process's to deliver: nobody waits for it here any more,
-      // nor for a call that does not end.
+      // Other processes deliver what stays in the queue. A call that does not end is not waited for either.
       this.#flushes.close();
-      tracker.letGo();
+      tracker.endFollowed();
       await disconnect();
     }
   }
 
-  /** The server of a queue may be away and never answer: `close` ends all the same (D79). */
+  /** Stops the dispatch and closes the queue, with time limits: a server may never answer (D79). */
   async #end(signal: AbortSignal): Promise<QueueClosing> {
     const { stop, queue, clock } = this.#parts;
     await withTimeout(stop(), { clock, signal });
@@ -114,7 +113,7 @@ export class Shutdown {
     throw new SecurityEventError('ERR_QUEUE_FAILED', { cause: noAnswerError(QUEUE_CLOSE_MS) });
   }
 
-  /** What was not delivered, as it is handed back: everything that waited, so in slices. */
+  /** Reports and returns the messages that the queue handed back. There may be many, so it yields to the event loop. */
   async #keep(returned: readonly ReturnedMessage[]): Promise<KeptMessage[]> {
     const { tracker, observe, yieldToEventLoop } = this.#parts;
     const kept: KeptMessage[] = [];
@@ -129,18 +128,18 @@ export class Shutdown {
     return kept;
   }
 
-  /** The process lives until it is over. */
-  async #held<T>(work: Promise<T>): Promise<T> {
-    const letGo = keepProcessAlive(this.#parts.clock);
+  /** Keeps the process alive until the work is done. */
+  async #keepingAlive<T>(work: Promise<T>): Promise<T> {
+    const release = keepProcessAlive(this.#parts.clock);
     try {
       return await work;
     } finally {
-      letGo();
+      release();
     }
   }
 }
 
-function asOfClosed(error: unknown): unknown {
+function mapClosedQueue(error: unknown): unknown {
   const isOfQueue = error instanceof SecurityEventError && error.code === 'ERR_QUEUE_CLOSED';
   return isOfQueue ? new SecurityEventError('ERR_SENDER_CLOSED', { cause: error }) : error;
 }
@@ -149,15 +148,15 @@ export interface BeforeExit {
   /** How long to wait at most, in ms; 0 does nothing. */
   readonly budgetMs: number;
   readonly clock: Clock;
-  /** Grows with every message that is accepted. */
+  /** Rises with every message that is accepted. */
   readonly lastNumber: () => number;
   readonly pending: () => number;
   readonly flush: (signal: AbortSignal) => Promise<unknown>;
 }
 
 /**
- * When the process has nothing else to do, waits for what is pending, once for each lot of messages:
- * `beforeExit` is told again after every wait. The function handed back takes the listener off.
+ * Waits for pending messages when the process has nothing else to do. It waits once for the same messages, since Node
+ * emits `beforeExit` again after each wait. Returns a function that removes the listener.
  */
 export function flushBeforeExit(parts: BeforeExit): () => void {
   const { budgetMs, clock, lastNumber, pending, flush } = parts;
@@ -182,10 +181,7 @@ export function flushBeforeExit(parts: BeforeExit): () => void {
   };
 }
 
-/**
- * Of the host's process: our listeners do not count towards Node's leak warning, which would go to
- * the host's console (D80). 0 is no limit.
- */
+/** Moves the process's limit of listeners, so that ours cause no leak warning on the host's console (D80). 0 is no limit. */
 function moveLimit(by: 1 | -1): void {
   const limit = process.getMaxListeners();
   if (limit > 0) process.setMaxListeners(limit + by);

@@ -1,20 +1,20 @@
 /**
- * How many requests there may be at a time (D75). A request that is being made costs work, so there are few of these; one
- * whose answer is late costs a socket and a timer, so there may be many. Pure.
+ * Limits the requests in flight (D75). An active request costs CPU time, so few are allowed. A waiting one, whose
+ * response is late, costs a socket and a timer, so many are allowed.
  */
 import type { ClaimRequest, Tier } from '../queue/queue.ts';
 
 export interface SlotLimits {
-  /** Of requests that are being made. */
+  /** Maximum number of active requests. */
   readonly maxActiveRequests: number;
-  /** Of requests whose answer is late. */
+  /** Maximum number of requests that wait for a late response. */
   readonly maxWaitingRequests: number;
 }
 
-/** Connections that are kept for later requests, where the process may open enough files. */
+/** Maximum number of idle connections that are kept for later requests. */
 const MAX_IDLE_CONNECTIONS = 256;
 
-/** Leaves half of the files that a process may open to its host. At least one request can always be made. */
+/** Lowers the limits to what the process may open: half of its files are left to the host. At least one request is always possible. */
 export function withinOpenFiles(
   { maxActiveRequests, maxWaitingRequests }: SlotLimits,
   maxOpenFiles: number,
@@ -39,9 +39,9 @@ interface Room {
 }
 
 export interface InFlight {
-  /** Requests that are being made. */
+  /** Number of active requests. */
   readonly active: number;
-  /** Requests whose answer is late. */
+  /** Number of requests that wait for a late response. */
   readonly waiting: number;
 }
 
@@ -49,7 +49,7 @@ export class Slots {
   readonly #limits: SlotLimits;
   #active = 0;
   #waiting = 0;
-  /** Active ones that are sure of a place to wait. */
+  /** Active requests for which a place among the waiting ones is reserved. */
   #reserved = 0;
 
   constructor(limits: SlotLimits) {
@@ -57,8 +57,8 @@ export class Slots {
   }
 
   /**
-   * How many requests may begin now, and to destinations of which tiers. One that has not proven itself needs a place to
-   * wait: else as many black holes as there are slots would hold up all the others.
+   * Returns how many requests may begin now, and to destinations of which tiers. A request to a destination that is not
+   * healthy needs a reserved place to wait: otherwise a few that never respond would hold all active slots.
    */
   room(): Room {
     const { maxActiveRequests, maxWaitingRequests } = this.#limits;
@@ -71,7 +71,7 @@ export class Slots {
     return { active: this.#active, waiting: this.#waiting };
   }
 
-  /** Takes a slot for a request to a destination of the tier. */
+  /** Takes a slot for a request to a destination of the tier, even if none is free. */
   take(tier: Tier): Slot {
     const isReserved = tier !== 'healthy';
     this.#active += 1;
@@ -82,8 +82,8 @@ export class Slots {
       if (isReserved) this.#reserved -= 1;
     };
     return {
-      wait: () => {
-        if (state !== 'active' || !(isReserved || this.#hasRoom())) return false;
+      tryToWait: () => {
+        if (state !== 'active' || !(isReserved || this.#hasPlaceToWait())) return false;
         leaveActive();
         this.#waiting += 1;
         state = 'waiting';
@@ -104,16 +104,16 @@ export class Slots {
     };
   }
 
-  #hasRoom(): boolean {
+  #hasPlaceToWait(): boolean {
     return this.#waiting + this.#reserved < this.#limits.maxWaitingRequests;
   }
 }
 
-/** The place of one request. */
+/** The slot of one request. */
 export interface Slot {
-  /** Lets another request begin while this one waits for its answer. Tells whether it does. */
-  wait(): boolean;
-  /** Its request is being made again. For so long there may be more active ones than the limit. */
+  /** Moves an active request to the waiting ones. Returns whether there was a place. */
+  tryToWait(): boolean;
+  /** Moves a waiting request back to the active ones, even if that exceeds their limit. */
   resume(): void;
   /** Idempotent. */
   release(): void;

@@ -1,16 +1,21 @@
 /**
- * Which messages a sender waits for: those that it accepted, and those that were due when it opened the
- * queue. Holds ranges and counts, however many messages wait.
+ * Follows the messages that `flush`, `close` and receipts wait for: those that this sender accepted, and those that
+ * were due when it opened the queue. Holds ranges and counts, however many messages wait.
+ *
+ * - A range is a run of sequences whose messages this sender accepted, with the number of unsettled ones.
+ * - An epoch is the time between two watches. Ranges of different epochs stay apart, so that a watch knows its own.
+ * - The backlog is what waited in the queue when it was opened. Only its size is known.
+ * - A message is settled elsewhere if another process that shares the queue has settled it. The queue is asked for how
+ *   many messages of a range it still has, which shows how many were, but not which.
  */
-import type { Backlog, DeadReason, DiscardReason, SequenceRange } from '../queue/queue.ts';
+import type { Backlog, DeadReason, DiscardReason } from '../queue/queue.ts';
 import { deferred } from '../runtime/deferred.ts';
 import { Underway } from '../runtime/underway.ts';
 import {
   EarlySettlements,
-  type Fate,
-  type FateCounts,
+  type FinalState,
   type FollowedMessage,
-  type SettledMessage,
+  type SettledCounts,
   type Watch,
   Watches,
 } from './settled-messages.ts';
@@ -21,18 +26,18 @@ import {
   UnsettledRanges,
 } from './unsettled-ranges.ts';
 
-/** A call of `enqueue` that is under way. */
+/** A call of `enqueue` that is in progress. */
 export interface ExpectedMessages {
   /**
    * Takes the sequences of the accepted messages. `followed` has one message for each of them; without it
-   * nobody follows them.
+   * the messages are only counted.
    */
   accepted(sequences: readonly number[], followed?: readonly FollowedMessage[]): void;
-  /** Nothing was accepted. */
+  /** The queue has taken none of the messages. */
   rejected(): void;
 }
 
-/** The messages that waited in the queue when it was opened are older than any that the sender accepts. */
+/** The backlog is older than any message that the sender accepts. */
 const BACKLOG_EPOCH = 0;
 
 export class Tracker {
@@ -42,16 +47,16 @@ export class Tracker {
   /** By sequence, until they end. */
   readonly #followed = new Map<number, FollowedMessage>();
   readonly #watches = new Watches();
-  /** Calls after which messages are settled here that the queue may have settled already. */
+  /** Calls that settle messages in the queue, until these are reported to `settled`. */
   readonly #settlings = new Underway();
   readonly #opening = deferred();
   #backlog: UnsettledRange | undefined;
-  /** Messages of the backlog that were not due when the queue was opened: nobody waits for these. */
+  /** Messages of the backlog that were not due when the queue was opened; a watch does not wait for them. */
   #notDue = 0;
-  /** A watch ends an epoch: what is accepted later does not count for it. */
   #epoch = BACKLOG_EPOCH + 1;
   /** Messages of epochs before this one were accepted before the last round of maintenance. */
   #forgetBefore = BACKLOG_EPOCH + 1;
+  /** Messages of the calls of `enqueue` in progress. */
   #expected = 0;
   #acceptedCount = 0;
 
@@ -66,14 +71,14 @@ export class Tracker {
     return this.#ranges.unsettled + this.#expected - (this.#backlog?.unsettled ?? 0);
   }
 
-  /** Number of messages that a watch which began now would wait for. */
+  /** Number of messages that a watch which began now would wait for, with those of calls in progress. */
   get awaited(): number {
-    // Nobody knows which messages of the backlog were due: those that are settled first count as due.
+    // Which messages of the backlog were due is not known: those that are settled first count as due.
     const notDue = Math.min(this.#notDue, this.#backlog?.unsettled ?? 0);
     return this.#ranges.unsettled + this.#expected - notDue;
   }
 
-  /** Number of messages that this sender accepted or is about to. Rises only. */
+  /** Number of messages that this sender accepted or is about to. Never falls. */
   get acceptedCount(): number {
     return this.#acceptedCount;
   }
@@ -83,12 +88,12 @@ export class Tracker {
     return this.#ranges.size;
   }
 
-  /** Resolves when it is known what waited in the queue when it was opened. */
+  /** Resolves when `setBacklog` was called. */
   get opened(): Promise<void> {
     return this.#opening.promise;
   }
 
-  /** Takes what waited in the queue. */
+  /** Takes what waited in the queue when it was opened. */
   setBacklog({ pendingMessages, dueMessages, lastSequence }: Backlog): void {
     if (!this.#isDeliveredHere) return;
     if (pendingMessages > 0) {
@@ -129,72 +134,73 @@ export class Tracker {
   #accept(sequence: number, followed: FollowedMessage | undefined): void {
     const settled = this.#early.take(sequence);
     if (settled !== undefined) {
-      if (followed !== undefined) tellEnd(followed, settled);
+      followed?.end(settled);
       return;
     }
     this.#ranges.add(sequence, this.#epoch);
     if (followed !== undefined) this.#followed.set(sequence, followed);
   }
 
-  /** Tells all followed messages that they end elsewhere. */
-  letGo(): void {
-    for (const followed of this.#followed.values()) followed.tell({ outcome: 'accepted' });
+  /** Ends all followed messages as `accepted`: other processes deliver them. */
+  endFollowed(): void {
+    for (const followed of this.#followed.values()) followed.end(ACCEPTED);
     this.#followed.clear();
   }
 
-  /** Takes a message that was settled here, whoever accepted it; once for each sequence. */
-  settled(sequence: number, fate: Fate, reason?: DeadReason | DiscardReason): void {
-    this.#watches.count(fate);
+  /** Takes a message that was settled here, whichever sender accepted it; once for each sequence. */
+  settled(sequence: number, outcome: FinalState, reason?: DeadReason | DiscardReason): void {
+    this.#watches.count(outcome);
     if (!this.#isDeliveredHere) return;
+    const settled = reason === undefined ? { outcome } : { outcome, reason };
     const awaitedBefore = this.awaited;
     const range = this.#ranges.settle(sequence);
     if (range === undefined) {
-      this.#early.keep(sequence, { fate, reason });
+      this.#early.keep(sequence, settled);
       return;
     }
-    this.#watches.leave(range.epoch, awaitedBefore - this.awaited, fate);
+    this.#watches.remove(range.epoch, awaitedBefore - this.awaited, outcome);
     if (this.#followed.size === 0) return;
     const followed = this.#followed.get(sequence);
     if (followed !== undefined) {
       this.#followed.delete(sequence);
-      tellEnd(followed, { fate, reason });
+      followed.end(settled);
     }
-    if (range.unsettled === 0 && range.hasSettledElsewhere) this.#letGoWithin(range);
+    if (range.unsettled === 0 && range.hasSettledElsewhere) this.#endFollowedWithin(range);
   }
 
-  /** Counts what is settled here from now on, whoever accepted it. Returns a function that reads the counts. */
-  tally(): () => FateCounts {
-    return this.#watches.tally();
+  /** Counts the calls of `settled` from now on. Returns a function that reads the counts. */
+  counter(): () => SettledCounts {
+    return this.#watches.counter();
   }
 
-  /** Begins a watch of all messages that are known by now and not settled. */
+  /** Begins a watch of all messages that are known now and not settled. */
   watch(): Watch {
     const watch = this.#watches.begin(this.#epoch, this.awaited - this.#expected);
     this.#epoch += 1;
     return watch;
   }
 
-  /** Begins what settles messages in the queue. Returns a function to be called once each of them is reported here. */
+  /** Begins a call that settles messages in the queue. Call the returned function when each is reported to `settled`. */
   beginSettling(): () => void {
     const settling = this.#settlings.begin();
     return () => this.#settlings.end(settling);
   }
 
   /**
-   * Asks the queue which of the watched messages it still has, and lets the others leave. Rejects with what
-   * `countPending` rejects with.
+   * Asks the queue how many of the watched messages it still has, and removes the others from their watches. Rejects
+   * with what `countPending` rejects with.
    */
   async findSettledElsewhere(countPending: CountPending): Promise<void> {
     await this.#compareBefore(this.#epoch, countPending);
   }
 
   /**
-   * The same for messages that were accepted before the last call, whether or not they are watched: else what
-   * others settle of a shared queue would count as pending here for ever.
+   * Does the same for messages that were accepted before the last call of this method, whether they are watched or
+   * not: messages that other processes settled would otherwise count as pending here for ever.
    */
   async forgetSettledElsewhere(countPending: CountPending): Promise<void> {
     const before = this.#forgetBefore;
-    // What is accepted from now on makes ranges of its own.
+    // Messages that are accepted from now on form ranges of their own.
     if (this.#ranges.unsettled > 0) this.#epoch += 1;
     this.#forgetBefore = this.#epoch;
     await this.#compareBefore(before, countPending);
@@ -212,32 +218,25 @@ export class Tracker {
     if (count === 0) return;
     const awaitedBefore = this.awaited;
     this.#ranges.removeSettledElsewhere(range, count);
-    this.#watches.leave(range.epoch, awaitedBefore - this.awaited);
-    if (range.unsettled === 0) this.#letGoWithin(range);
+    this.#watches.remove(range.epoch, awaitedBefore - this.awaited);
+    if (range.unsettled === 0) this.#endFollowedWithin(range);
   }
 
-  /** Nobody knows which messages of a range others have settled: those that are left when it is empty. */
-  #letGoWithin(range: UnsettledRange): void {
-    if (this.#followed.size === 0) return;
+  /** Which messages of a range others have settled is only known when it is empty: those that are left over. */
+  #endFollowedWithin({ from, to }: UnsettledRange): void {
     for (const [sequence, followed] of this.#followed) {
-      if (!isWithin(range, sequence)) continue;
+      if (sequence < from || sequence > to) continue;
       this.#followed.delete(sequence);
-      followed.tell({ outcome: 'accepted' });
+      followed.end(ACCEPTED);
     }
   }
 }
 
-const isWithin = ({ from, to }: SequenceRange, sequence: number): boolean =>
-  from <= sequence && sequence <= to;
+const ACCEPTED = { outcome: 'accepted' } as const;
 
-function tellEnd(followed: FollowedMessage, { fate, reason }: SettledMessage): void {
-  followed.tell({ outcome: fate, ...(reason === undefined ? {} : { reason }) });
-}
-
-/** How messages end is for another process to tell. */
 const DELIVERED_ELSEWHERE: ExpectedMessages = {
   accepted: (_, followed = []) => {
-    for (const one of followed) one.tell({ outcome: 'accepted' });
+    for (const one of followed) one.end(ACCEPTED);
   },
   rejected: () => {},
 };

@@ -197,7 +197,7 @@ describe('diagnostics', () => {
       claim: async (request) => (isDeaf ? {} : await memory.claim(request)),
       onDue: () => () => {},
     });
-    const sender = senderTo(receiver, { queue, upkeepMs: 5, stalledAfterMs: 1 });
+    const sender = senderTo(receiver, { queue, maintenanceIntervalMs: 5, stalledAfterMs: 1 });
     await sender.send(messages(1, 'shop-1', PAYLOAD));
     await told.until('stalled');
     expect(told.of('stalled')[0]?.oldestDueMs).toBeGreaterThan(1);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { EarlySettlements } from '../../src/delivery/settled-messages.ts';
 
-const DELIVERED = { fate: 'delivered' } as const;
+const DELIVERED = { outcome: 'delivered' } as const;
 
 describe('early settlements', () => {
   test('keep nothing while no call is under way', () => {

@@ -279,7 +279,11 @@ const STORIES: Readonly<Record<string, Story>> = {
   'a message that is due and nobody picks up': {
     start: () =>
       startEngine({
-        options: (clock) => ({ queue: deaf(clock), upkeepMs: 10_000, stalledAfterMs: 9000 }),
+        options: (clock) => ({
+          queue: deaf(clock),
+          maintenanceIntervalMs: 10_000,
+          stalledAfterMs: 9000,
+        }),
       }),
     act: async (engine) => {
       await engine.sender.send([message('m-1')]);
@@ -344,10 +348,10 @@ const STORIES: Readonly<Record<string, Story>> = {
       ['attempt-settled', settled(1, { outcome: 'delivered', status: 200 })],
     ],
   },
-  'a queue that fails at its upkeep': {
+  'a queue that fails at its maintenance': {
     start: () => startEngine({ options: (clock) => ({ queue: failingOnce('expire', clock) }) }),
     act: async ({ clock }) => await clock.advance(200_000),
-    told: [['queue-failed', { operation: 'upkeep', retryInMs: 60_000, errorCode: 'ENOSPC' }]],
+    told: [['queue-failed', { operation: 'maintenance', retryInMs: 60_000, errorCode: 'ENOSPC' }]],
   },
   'a queue that fails when a destination is closed, and is asked again': {
     start: () =>
@@ -356,7 +360,7 @@ const STORIES: Readonly<Record<string, Story>> = {
         options: (clock) => ({
           queue: failingOnce('closeApplication', clock),
           goneConfirmMs: 0,
-          upkeepMs: 8000,
+          maintenanceIntervalMs: 8000,
         }),
       }),
     act: async (engine) => {

@@ -175,11 +175,11 @@ describe('a queue that fails', () => {
     ]);
   });
 
-  test('at its upkeep is asked again by the next round', async () => {
-    const { sender, fail, told } = await openFailing({ upkeepMs: 5 });
+  test('at its maintenance is asked again by the next round', async () => {
+    const { sender, fail, told } = await openFailing({ maintenanceIntervalMs: 5 });
     fail('expire', 1);
     await told.until('queue-failed');
-    expect(told.of('queue-failed')).toMatchObject([{ operation: 'upkeep', retryInMs: 5 }]);
+    expect(told.of('queue-failed')).toMatchObject([{ operation: 'maintenance', retryInMs: 5 }]);
     await sender.send(messages(1));
     expect(await sender.flush()).toEqual({ ...NONE, delivered: 1 });
   });
@@ -272,7 +272,7 @@ describe('a queue that fails', () => {
   ])('tells %s', async (_, error, errorCode) => {
     const queue = wrapQueue(createMemoryQueue(), { expire: () => Promise.reject(error) });
     const told = listen();
-    openSender({ url: 'https://one.example', secret: SECRET, queue, upkeepMs: 5 });
+    openSender({ url: 'https://one.example', secret: SECRET, queue, maintenanceIntervalMs: 5 });
     await told.until('queue-failed');
     expect(told.of('queue-failed')[0]?.['errorCode']).toBe(errorCode);
   });

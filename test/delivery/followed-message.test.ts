@@ -77,9 +77,9 @@ test('what stays in a queue when its sender is closed is left to others', async 
 test('an end that was told is the end, whenever somebody asks', async () => {
   const followed = new FollowedMessage();
   const early = followed.ended;
-  followed.tell({ outcome: 'dead', reason: 'horizon-passed' });
+  followed.end({ outcome: 'dead', reason: 'horizon-passed' });
   expect(await early).toEqual({ outcome: 'dead', reason: 'horizon-passed' });
   const late = new FollowedMessage();
-  late.tell({ outcome: 'delivered' });
+  late.end({ outcome: 'delivered' });
   expect(await late.ended).toEqual({ outcome: 'delivered' });
 });

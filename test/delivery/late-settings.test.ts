@@ -14,7 +14,7 @@ test('settings that are not answered hold up no other destination for longer tha
         return asked > 1 && id === 'hanging' ? new Promise<never>(() => {}) : shop;
       },
     },
-    options: { maxActiveRequests: 1, patienceMs: 2000 },
+    options: { maxActiveRequests: 1, lateAfterMs: 2000 },
   });
   await sender.send([message('m-0', 'hanging')]);
   await clock.advance(0);
@@ -41,7 +41,7 @@ test('a request whose settings came late counts as active again', async () => {
     return shop;
   };
   const sender = makeSender(
-    { settings, maxActiveRequests: 2, maxWaitingRequests: 8, patienceMs: 50 },
+    { settings, maxActiveRequests: 2, maxWaitingRequests: 8, lateAfterMs: 50 },
     {
       clock,
       random: createSeededRandom(1),

@@ -14,7 +14,7 @@ const STATE = initialState(POLICY);
 interface Kept {
   readonly clock: FakeClock;
   readonly queue: MessageQueue;
-  readonly upkeep: Maintenance;
+  readonly maintenance: Maintenance;
   /** Names and application ids of the events. */
   readonly told: readonly string[];
 }
@@ -24,7 +24,7 @@ async function keep(parts: (clock: FakeClock, queue: MessageQueue) => Partial<Ma
   const queue = createMemoryQueue({}, clock);
   await queue.open(STATE);
   const told: string[] = [];
-  const upkeep = new Maintenance({
+  const maintenance = new Maintenance({
     queue,
     clock,
     horizonMs: 3_600_000,
@@ -32,13 +32,13 @@ async function keep(parts: (clock: FakeClock, queue: MessageQueue) => Partial<Ma
     stalledAfterMs: 3_600_000,
     observe: (name) => void told.push(name),
     tracker: new Tracker(true),
-    hasMoved: () => Promise.resolve(false),
+    hasNewUrl: () => Promise.resolve(false),
     yieldToEventLoop: () => Promise.resolve(),
     wake: () => {},
     ...parts(clock, queue),
   });
-  onTestFinished(() => clock.runUntilSettled(upkeep.stop()));
-  return { clock, queue, upkeep, told } satisfies Kept;
+  onTestFinished(() => clock.runUntilSettled(maintenance.stop()));
+  return { clock, queue, maintenance, told } satisfies Kept;
 }
 
 async function enqueue(queue: MessageQueue, applicationId: string, count: number): Promise<void> {
@@ -64,15 +64,15 @@ const stateOf = async (queue: MessageQueue, applicationId = 'shop-1') =>
 describe('what waits for a closed destination', () => {
   test('becomes dead letters in pages, between which others have their turn', async () => {
     let turns = 0;
-    const { queue, upkeep, told } = await keep(() => ({
+    const { queue, maintenance, told } = await keep(() => ({
       yieldToEventLoop: async () => {
         turns += 1;
       },
     }));
     await enqueue(queue, 'shop-1', 2500);
     await settleOne(queue, { tier: 'closed' });
-    upkeep.closeApplication('shop-1');
-    await upkeep.stop();
+    maintenance.closeApplication('shop-1');
+    await maintenance.stop();
     // A sender that is stopped begins no further page.
     expect(turns).toBe(0);
     expect(await stateOf(queue)).toMatchObject({ dead: 1000, pending: 1500 });
@@ -81,54 +81,54 @@ describe('what waits for a closed destination', () => {
 
   test('becomes dead letters to the last one', async () => {
     let turns = 0;
-    const { queue, upkeep, clock } = await keep(() => ({
+    const { queue, maintenance, clock } = await keep(() => ({
       yieldToEventLoop: async () => {
         turns += 1;
       },
     }));
     await enqueue(queue, 'shop-1', 2500);
     await settleOne(queue, { tier: 'closed' });
-    upkeep.closeApplication('shop-1');
+    maintenance.closeApplication('shop-1');
     await clock.advance(0);
     expect(turns).toBe(2);
     expect(await stateOf(queue)).toMatchObject({ dead: 2500, pending: 0 });
   });
 
   test('is left alone where somebody opens the destination between two pages', async () => {
-    const { queue, upkeep, clock } = await keep((_, kept) => ({
+    const { queue, maintenance, clock } = await keep((_, kept) => ({
       yieldToEventLoop: () => kept.reopenApplication('shop-1'),
     }));
     await enqueue(queue, 'shop-1', 2500);
     await settleOne(queue, { tier: 'closed' });
-    upkeep.closeApplication('shop-1');
+    maintenance.closeApplication('shop-1');
     await clock.advance(0);
     expect(await stateOf(queue)).toMatchObject({ tier: 'untried', dead: 1000, pending: 1500 });
   });
 });
 
 const moved = (...ids: readonly string[]) => ({
-  hasMoved: (id: string) => Promise.resolve(ids.includes(id)),
+  hasNewUrl: (id: string) => Promise.resolve(ids.includes(id)),
 });
 
 describe('a round', () => {
   test('opens a closed destination that has a new URL, even if nothing waits for it (D72)', async () => {
-    const { queue, upkeep, clock } = await keep(() => moved('shop-1'));
+    const { queue, maintenance, clock } = await keep(() => moved('shop-1'));
     await enqueue(queue, 'shop-1', 1);
     await enqueue(queue, 'shop-2', 1);
     await settleOne(queue, { tier: 'closed' });
     await settleOne(queue, { tier: 'closed' });
     for (const id of ['shop-1', 'shop-2']) await queue.closeApplication(id, 1000);
-    upkeep.start();
+    maintenance.start();
     await clock.advance(EVERY_MS);
     expect(await stateOf(queue, 'shop-1')).toMatchObject({ tier: 'untried', dead: 1 });
     expect(await stateOf(queue, 'shop-2')).toMatchObject({ tier: 'closed', dead: 1 });
   });
 
   test('does not bury what waits for a closed destination that has a new URL', async () => {
-    const { queue, upkeep, clock } = await keep(() => moved('shop-1'));
+    const { queue, maintenance, clock } = await keep(() => moved('shop-1'));
     await enqueue(queue, 'shop-1', 3);
     await settleOne(queue, { tier: 'closed' });
-    upkeep.start();
+    maintenance.start();
     await clock.advance(EVERY_MS);
     expect(await stateOf(queue)).toMatchObject({ tier: 'untried', dead: 0, pending: 3 });
   });
@@ -142,8 +142,8 @@ describe('a round', () => {
     'asks for the URL of a %s destination with %i waiting: %j',
     async (tier, left, asked) => {
       const calls: string[] = [];
-      const { queue, upkeep, clock } = await keep(() => ({
-        hasMoved: (id) => {
+      const { queue, maintenance, clock } = await keep(() => ({
+        hasNewUrl: (id) => {
           calls.push(id);
           return Promise.resolve(false);
         },
@@ -151,7 +151,7 @@ describe('a round', () => {
       await enqueue(queue, 'shop-1', 1);
       await settleOne(queue, { tier });
       if (left === 0) await queue.expire(-1, 1);
-      upkeep.start();
+      maintenance.start();
       await clock.advance(EVERY_MS);
       expect(calls).toEqual(asked);
     },
@@ -159,14 +159,14 @@ describe('a round', () => {
 
   test('asks for a hundred at a time: what nobody answers does not make it last for ever', async () => {
     let rounds = 0;
-    const { queue, upkeep, clock } = await keep((time, kept) => ({
+    const { queue, maintenance, clock } = await keep((time, kept) => ({
       queue: Object.assign(kept, {
         expire: () => {
           rounds += 1;
           return Promise.resolve([]);
         },
       }),
-      hasMoved: async () => {
+      hasNewUrl: async () => {
         await time.idle(10_000);
         return false;
       },
@@ -175,7 +175,7 @@ describe('a round', () => {
       await enqueue(queue, `shop-${index}`, 1);
       await settleOne(queue, { tier: 'failing' });
     }
-    upkeep.start();
+    maintenance.start();
     await clock.advance(EVERY_MS + 30_000 + EVERY_MS - 1);
     expect(rounds).toBe(1);
     await clock.advance(1);
@@ -183,15 +183,15 @@ describe('a round', () => {
   });
 
   test('looks after the others where it fails at one, and tells of it once', async () => {
-    const { queue, upkeep, clock, told } = await keep(() => ({
-      hasMoved: (id) =>
+    const { queue, maintenance, clock, told } = await keep(() => ({
+      hasNewUrl: (id) =>
         id === 'shop-1' ? Promise.reject(new Error('the store is away')) : Promise.resolve(true),
     }));
     for (const id of ['shop-1', 'shop-2']) {
       await enqueue(queue, id, 1);
       await settleOne(queue, { tier: 'failing' });
     }
-    upkeep.start();
+    maintenance.start();
     await clock.advance(EVERY_MS);
     expect(told).toEqual(['queue-failed']);
     expect(await stateOf(queue, 'shop-1')).toMatchObject({ tier: 'failing' });
@@ -200,8 +200,8 @@ describe('a round', () => {
 
   test('asks for nothing more once the sender stops', async () => {
     const calls: string[] = [];
-    const { queue, upkeep, clock } = await keep((time) => ({
-      hasMoved: async (id) => {
+    const { queue, maintenance, clock } = await keep((time) => ({
+      hasNewUrl: async (id) => {
         calls.push(id);
         await time.idle(10_000);
         return false;
@@ -211,17 +211,17 @@ describe('a round', () => {
       await enqueue(queue, `shop-${index}`, 1);
       await settleOne(queue, { tier: 'failing' });
     }
-    upkeep.start();
+    maintenance.start();
     await clock.advance(EVERY_MS);
-    await clock.runUntilSettled(upkeep.stop());
+    await clock.runUntilSettled(maintenance.stop());
     expect(calls).toHaveLength(100);
   });
 
   test('forgets messages of this sender that another process has settled', async () => {
     const tracker = new Tracker(true);
     tracker.expect(2).accepted([1, 3]);
-    const { upkeep, clock } = await keep(() => ({ tracker }));
-    upkeep.start();
+    const { maintenance, clock } = await keep(() => ({ tracker }));
+    maintenance.start();
     await clock.advance(EVERY_MS);
     expect(tracker.pending).toBe(2);
     await clock.advance(EVERY_MS);

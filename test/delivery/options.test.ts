@@ -55,7 +55,7 @@ describe('each option', () => {
 });
 
 test('the reader of comments finds those of one line and of many', () => {
-  expect(comments.get('patienceMs')).toContain('Time without settings');
+  expect(comments.get('lateAfterMs')).toContain('Time without response headers');
   expect(comments.get('userAgent')).toBe(
     'The header User-Agent (D35). Default `security-event-delivery/<version>`.',
   );

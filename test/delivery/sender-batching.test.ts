@@ -28,12 +28,12 @@ async function openGated() {
 }
 
 /** However slow the machine: nothing here is late. */
-const patienceMs = 600_000;
+const lateAfterMs = 600_000;
 
 describe('batching', () => {
   test('sends to an idle destination at once, and together what comes meanwhile', async () => {
     const { receiver, open, sent } = await openGated();
-    const sender = senderTo(receiver, { patienceMs });
+    const sender = senderTo(receiver, { lateAfterMs });
     await sender.send([message('m-0')]);
     await receiver.received(1);
     for (const id of ids(4, 1)) await sender.send([message(id)]);
@@ -47,7 +47,7 @@ describe('batching', () => {
 
   test('has one request in flight per destination, however much waits', async () => {
     const { receiver, open, sent } = await openGated();
-    const sender = senderTo(receiver, { cautiousMaxMessages: 2, maxMessages: 2, patienceMs });
+    const sender = senderTo(receiver, { cautiousMaxMessages: 2, maxMessages: 2, lateAfterMs });
     await sender.send(messages(5));
     await receiver.received(1);
     expect(await sender.stats()).toMatchObject({ inFlight: { active: 1 }, attempts: 1 });

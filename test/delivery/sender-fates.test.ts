@@ -135,7 +135,7 @@ describe('roles', () => {
       queue,
       role: 'deliver',
       goneConfirmMs: 0,
-      upkeepMs: 5,
+      maintenanceIntervalMs: 5,
       settings: () => ({ name: 'shop', environment: 'test', url, secret: SECRET }),
     });
     const isClosed = async (): Promise<boolean> =>

@@ -28,7 +28,7 @@ describe('a destination that does not work', () => {
       settings: applicationsOf({ hanging, failing, healthy }),
       // The one slot is taken by what hangs, until its answer is late.
       maxActiveRequests: 1,
-      patienceMs: 1,
+      lateAfterMs: 1,
       schedule: { delaysMs: [1], repeatLast: true },
       openAfterFailures: 1_000_000,
     });

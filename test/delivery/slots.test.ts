@@ -52,7 +52,7 @@ describe('slots', () => {
     const slot = slots.take('untried');
     slot.resume();
     expect(slots.inFlight()).toEqual({ active: 1, waiting: 0 });
-    expect(slot.wait()).toBe(true);
+    expect(slot.tryToWait()).toBe(true);
     const other = slots.take('healthy');
     slot.resume();
     expect(slots.inFlight()).toEqual({ active: 2, waiting: 0 });
@@ -68,7 +68,7 @@ describe('slots', () => {
     const slots = open(1, 1);
     const slot = slots.take('healthy');
     expect(tiersOf(slots)).toEqual([]);
-    expect(slot.wait()).toBe(true);
+    expect(slot.tryToWait()).toBe(true);
     expect(slots.inFlight()).toEqual({ active: 0, waiting: 1 });
     expect(tiersOf(slots)).toEqual(['healthy']);
     slot.release();
@@ -79,13 +79,13 @@ describe('slots', () => {
   test('stay active without room to wait, where they wait already, and once they are over', () => {
     const slots = open(3, 1);
     const waiting = slots.take('healthy');
-    expect([waiting.wait(), waiting.wait()]).toEqual([true, false]);
+    expect([waiting.tryToWait(), waiting.tryToWait()]).toEqual([true, false]);
     const other = slots.take('healthy');
-    expect(other.wait()).toBe(false);
+    expect(other.tryToWait()).toBe(false);
     expect(slots.inFlight()).toEqual({ active: 1, waiting: 1 });
     waiting.release();
     other.release();
-    expect([waiting.wait(), other.wait()]).toEqual([false, false]);
+    expect([waiting.tryToWait(), other.tryToWait()]).toEqual([false, false]);
     expect(slots.inFlight()).toEqual({ active: 0, waiting: 0 });
   });
 
@@ -99,7 +99,11 @@ describe('slots', () => {
       const second = slots.take(tier);
       expect(tiersOf(slots)).toEqual(['healthy']);
       // Their places are theirs.
-      expect([healthy.wait(), first.wait(), second.wait()]).toEqual([false, true, true]);
+      expect([healthy.tryToWait(), first.tryToWait(), second.tryToWait()]).toEqual([
+        false,
+        true,
+        true,
+      ]);
       expect(slots.inFlight()).toEqual({ active: 1, waiting: 2 });
       expect(tiersOf(slots)).toEqual(['healthy']);
       first.release();
@@ -119,7 +123,7 @@ describe('slots', () => {
         for (const { act, which } of steps) {
           const one = held[which % Math.max(1, held.length)];
           if (act === 'release') one?.slot.release();
-          else if (act === 'wait') one?.slot.wait();
+          else if (act === 'wait') one?.slot.tryToWait();
           else if (tiersOf(slots).some((tier) => tier === act)) {
             held.push({ tier: act, slot: slots.take(act) });
           }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Fate, FollowedMessage } from '../../src/delivery/settled-messages.ts';
+import { type FinalState, FollowedMessage } from '../../src/delivery/settled-messages.ts';
 import { Tracker } from '../../src/delivery/tracker.ts';
 import type { SequenceRange } from '../../src/queue/queue.ts';
 import { deferred } from '../../src/runtime/deferred.ts';
@@ -48,9 +48,9 @@ describe('a tracker', () => {
     expect([tracker.pending, tracker.acceptedCount]).toEqual([2, 2]);
   });
 
-  test.each(['delivered', 'dead', 'discarded'] as const)('forgets what is %s', (fate) => {
+  test.each(['delivered', 'dead', 'discarded'] as const)('forgets what is %s', (finalState) => {
     const tracker = tracking(2);
-    tracker.settled(1, fate);
+    tracker.settled(1, finalState);
     expect([tracker.pending, tracker.acceptedCount]).toEqual([1, 2]);
   });
 
@@ -106,7 +106,7 @@ describe('a tracker', () => {
     const tracker = emptyTracker();
     const followed = new FollowedMessage();
     tracker.expect(1).accepted([1], [followed]);
-    tracker.letGo();
+    tracker.endFollowed();
     expect(await followed.ended).toEqual({ outcome: 'accepted' });
   });
 
@@ -123,7 +123,7 @@ describe('a tracker', () => {
 
   test('has nothing pending there, whatever it is told of, either', async () => {
     const tracker = new Tracker(false);
-    const fates = tracker.tally();
+    const fates = tracker.counter();
     tracker.setBacklog({ pendingMessages: 3, dueMessages: 3, lastSequence: 3 });
     tracker.expect(1).accepted([4]);
     tracker.settled(4, 'discarded');
@@ -137,7 +137,7 @@ describe('a tally', () => {
   test('counts what is settled after it, whoever accepted it', () => {
     const tracker = tracking(4);
     tracker.settled(1, 'dead');
-    const fates = tracker.tally();
+    const fates = tracker.counter();
     expect(fates()).toEqual({ delivered: 0, dead: 0, discarded: 0 });
     tracker.settled(2, 'delivered');
     tracker.expect(1).rejected();
@@ -211,8 +211,8 @@ describe('a watch', () => {
   });
 
   test('has counts that add up, whatever is accepted and settled in whatever order', async () => {
-    const fates = fc.constantFrom<Fate>('delivered', 'dead', 'discarded');
-    const steps = fc.array(fc.record({ isNew: fc.boolean(), which: fc.nat(), fate: fates }));
+    const fates = fc.constantFrom<FinalState>('delivered', 'dead', 'discarded');
+    const steps = fc.array(fc.record({ isNew: fc.boolean(), which: fc.nat(), finalState: fates }));
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: 8 }), steps, async (count, happenings) => {
         const tracker = tracking(count);
@@ -220,14 +220,14 @@ describe('a watch', () => {
         const watched = new Set(open);
         let last = count;
         const { done, counts } = tracker.watch();
-        for (const { isNew, which, fate } of happenings) {
+        for (const { isNew, which, finalState } of happenings) {
           const sequence = [...open][which % Math.max(1, open.size)];
           if (isNew) {
             last += 1 + (which % 2);
             accept(tracker, last);
             open.add(last);
           } else if (sequence !== undefined) {
-            tracker.settled(sequence, fate);
+            tracker.settled(sequence, finalState);
             open.delete(sequence);
             watched.delete(sequence);
           }

@@ -9,7 +9,7 @@ const DELIVERED: Settlement = { outcome: 'delivered' };
 
 const delivered = (): FollowedMessage => {
   const followed = new FollowedMessage();
-  followed.tell({ outcome: 'delivered' });
+  followed.end({ outcome: 'delivered' });
   return followed;
 };
 

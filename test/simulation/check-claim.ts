@@ -26,17 +26,17 @@ export function hasFreeSlot(world: World, process: SenderProcess, tier: Tier): b
 function slotUse(world: World, process: SenderProcess): SlotUse {
   const active = { healthy: 0, others: 0 };
   const late = { healthy: 0, others: 0 };
-  const { patienceMs } = world.scenario.policy;
+  const { lateAfterMs } = world.scenario.policy;
   for (const { claim: held } of world.book.applications.values()) {
     if (held?.heldBy !== process.key || held.isUnheard) continue;
     const attempt = world.attempts.get(held.claim.id);
     // What asking for the settings takes too long waits, too, and goes on waiting.
     const startedAt = attempt?.startedAt ?? world.now;
     const isLate =
-      startedAt >= held.claimedAt + patienceMs ||
+      startedAt >= held.claimedAt + lateAfterMs ||
       (attempt?.hasHeaders === true
-        ? (attempt.reaction.headersMs ?? 0) >= patienceMs
-        : world.now >= startedAt + patienceMs);
+        ? (attempt.reaction.headersMs ?? 0) >= lateAfterMs
+        : world.now >= startedAt + lateAfterMs);
     const use = isLate ? late : active;
     if (held.claim.state.tier === 'healthy') use.healthy += 1;
     else use.others += 1;

@@ -53,13 +53,13 @@ function checkFate(world: World, message: Tracked): void {
 }
 
 function cover(world: World, { state, met, deadReason, discardReason }: Tracked): void {
-  const fate =
+  const finalState =
     state === 'dead'
       ? `died: ${deadReason}`
       : state === 'discarded'
         ? `discarded: ${discardReason}`
         : state;
-  for (const fault of met) world.coverage.hit(fault, `in the end ${fate}`);
+  for (const fault of met) world.coverage.hit(fault, `in the end ${finalState}`);
 }
 
 /** Where nobody else has settled anything of its messages, it must know of all. */

@@ -25,7 +25,7 @@ export function checkStep(world: World, processes: readonly SenderProcess[]): vo
   for (const process of processes) checkProcess(world, process);
 }
 
-/** After the horizon the last attempt has this time, and upkeep its round. */
+/** After the horizon the last attempt has this time, and maintenance its round. */
 const GRACE_MS = 60_000;
 /** A round may ask settings that do not answer. */
 const ASKING_MS = 10_000;
@@ -34,8 +34,8 @@ const ROUNDS = 2;
 const ROUNDS_WHERE_SETTINGS_HANG = 8;
 
 function checkHorizon(world: World, processes: readonly SenderProcess[]): void {
-  const { schedule, upkeepMs } = world.scenario.policy;
-  const roundMs = upkeepMs + ASKING_MS;
+  const { schedule, maintenanceIntervalMs } = world.scenario.policy;
+  const roundMs = maintenanceIntervalMs + ASKING_MS;
   const roundsMs = ROUNDS * roundMs + SLACK_MS;
   const isKept = processes.some(
     (process) => process.isDelivering && world.now - process.startedAt > roundsMs,

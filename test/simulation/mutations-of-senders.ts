@@ -39,7 +39,7 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'flush counts what was accepted after it',
     file: `${FOLDER}/settled-messages.ts`,
-    from: 'if (epoch > mark.epoch) continue;',
+    from: 'if (epoch > watch.epoch) continue;',
     to: '',
     by: 'flush',
     withinSeeds: 500,

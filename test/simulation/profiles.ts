@@ -97,9 +97,9 @@ export function pickPolicy(random: SeededRandom, profile: Profile): Policy {
     growAfterSuccesses: random.pick([2, 5, 20]),
     maxActiveRequests: isTight ? random.integer(1, 3) : 64,
     maxWaitingRequests: isTight ? random.pick([1, 2, 3, 256]) : 1024,
-    patienceMs: isTight ? 2000 : 50,
+    lateAfterMs: isTight ? 2000 : 50,
     leaseMs: 60_000,
-    upkeepMs: random.pick([60_000, 300_000]),
+    maintenanceIntervalMs: random.pick([60_000, 300_000]),
     stalledAfterMs: 60_000,
   };
 }

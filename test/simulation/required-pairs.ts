@@ -98,7 +98,7 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
     'skipped: playbook-not-selected',
     'skipped: destination-closed',
   ],
-  upkeep: ['destination-closed', 'horizon-passed'],
+  maintenance: ['destination-closed', 'horizon-passed'],
   flush: ['ended', 'aborted'],
   close: ['all delivered', 'some left', 'some returned'],
 };

@@ -102,9 +102,9 @@ export type Policy = Required<
     | 'growAfterSuccesses'
     | 'maxActiveRequests'
     | 'maxWaitingRequests'
-    | 'patienceMs'
+    | 'lateAfterMs'
     | 'leaseMs'
-    | 'upkeepMs'
+    | 'maintenanceIntervalMs'
     | 'stalledAfterMs'
   >
 > & {

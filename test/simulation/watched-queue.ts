@@ -282,7 +282,7 @@ export class WatchedQueue implements MessageQueue {
         );
         book.end(messageId, reason, now);
         world.expectEvent('dead');
-        world.coverage.hit('upkeep', reason);
+        world.coverage.hit('maintenance', reason);
       }
       return ended;
     });
